@@ -23,6 +23,7 @@ NAMES = (
     "capacitated",
     "equity",
     "ordered-median",
+    "nested",
 )
 """Those of `metricdp.solvers.objectives.OBJECTIVES`, known without loading them."""
 _OPTION_OF = {
@@ -38,6 +39,7 @@ _OPTION_OF = {
     "share": "share",
     "blend": "blend",
     "single_source": "single_source",
+    "ks": "ks",
 }
 """The command line's name of each field of an objective."""
 _TABLES = {"opening_costs": "cost", "capacity": "capacity"}
@@ -75,6 +77,8 @@ def add_options(group: Any) -> None:
     group.add_argument("--blend", metavar="SHARE", type=_share, help=blend)
     whole = "capacitated: every vertex is served by one site alone, never shared by several"
     group.add_argument("--single-source", action="store_true", default=None, help=whole)
+    ks = "nested: numbers of sites of the stages, such as 5,10,20; sites that are open stay open"
+    group.add_argument("--ks", metavar="K,K,…", type=_numbers, help=ks)
     forbidden = "vertices where no site may stand, such a table as --candidates"
     group.add_argument("--forbidden", metavar="FILE", help=forbidden)
     weights = "public demand: a table with columns vertex and weight, in place of --demand"
@@ -124,8 +128,8 @@ def objective_of(args: Namespace, metric: Any) -> Any:
     kind = OBJECTIVES[args.objective]
     values = {}
     for field in fields(kind):  # type: ignore[arg-type]
-        option = _OPTION_OF[field.name]
-        value = getattr(args, option)
+        option = _OPTION_OF.get(field.name)
+        value = None if option is None else getattr(args, option)
         if value is not None:
             if option in _TABLES:
                 value = _number_or_table(value, _TABLES[option], metric)
@@ -196,6 +200,13 @@ def _share(text: str) -> float:
     if number > 1:
         raise ArgumentTypeError(f"must be a number from 0 to 1, got {text[:40]!r}")
     return number
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(one) for one in text.split(",")]
+    except ValueError:
+        raise ArgumentTypeError(f"must be numbers such as 5,10,20, got {text[:40]!r}") from None
 
 
 def _at_least_0(text: str) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -27,6 +27,7 @@ from metricdp.report.layers import Layers, center_facts, crs_of
 from metricdp.solvers.bounds import Certificate
 from metricdp.solvers.estimate.intervals import LEVEL, Interval
 from metricdp.solvers.objectives.medians import KMeans, KMedian
+from metricdp.solvers.objectives.nested import Stage
 from metricdp.solvers.objectives.objective import steps_of
 from metricdp.solvers.objectives.siting import WITHIN, Assignment, Chosen, Siting
 
@@ -231,6 +232,35 @@ class Solution:
         return found
 
     @property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages of `mdp.objectives.Nested`, each with its value and what nesting costs there.
+
+        Raises
+        ------
+        InputError
+            The objective is another.
+        """
+        found: tuple[Stage, ...] | None = self._siting.kept.get("stages")
+        if found is None:
+            raise InputError("stages are of mdp.objectives.Nested(ks=[5, 10, 20])")
+        return found
+
+    @property
+    def scenarios(self) -> tuple[Solution, ...]:
+        """The same sites for each of several demands (`metricdp.solve` of a list), with its own
+        weights, value, loads and receipt.
+
+        Raises
+        ------
+        InputError
+            There was one demand.
+        """
+        found: tuple[Solution, ...] | None = self._siting.kept.get("scenarios")
+        if found is None:
+            raise InputError("scenarios are of metricdp.solve([a, b], …)")
+        return found
+
+    @property
     def labels(self) -> NDArray[np.int64]:
         """Number of the center that serves each point, shape (n_points,), in the order of the
         universe's ids: the one with the largest part of it, and the nearest where the point has no
@@ -342,7 +372,7 @@ class Solution:
         >>> told.loads.estimate.shape, told.stability.stays.shape
         ((2,), (2,))
         """
-        if self.release is None:
+        if not hasattr(self.release, "summary"):
             raise InputError(
                 "free intervals need a release of counts: the default method makes one; "
                 "metricdp.evaluate measures any centers privately"
@@ -383,7 +413,7 @@ class Solution:
         >>> bool((told.low <= told.high).all()), len(told.high)
         (True, 2)
         """
-        if self.release is None:
+        if not hasattr(self.release, "load_intervals"):
             raise InputError("the weights are public: `loads` are exact, there are no intervals")
         if self._siting.loads is not None:
             raise InputError("loads= are public: `loads` are exact, there are no intervals")
@@ -671,7 +701,9 @@ class Solution:
     def _objective_facts(self) -> dict[str, Any]:
         """What an objective measures of the weights, JSON-ready."""
         intervals = self.load_intervals() if self.has_intervals else None
+        stages = self._siting.kept.get("stages")
         facts = {
+            **({} if stages is None else {"stages": [asdict(stage) for stage in stages]}),
             "objective": self.objective.name,
             "value": self.value,
             "bound": self.bound,

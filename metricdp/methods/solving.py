@@ -6,7 +6,8 @@ Private demand itself is never an argument here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,15 @@ from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.protocols import Kind
+from metricdp.releases import Receipt
 from metricdp.solvers.objectives.objective import Objective
-from metricdp.solvers.objectives.siting import Siting
+from metricdp.solvers.objectives.scenarios import (
+    Scenarios,
+    Together,
+    check_additive,
+    checked_shares,
+)
+from metricdp.solvers.objectives.siting import Chosen, Siting
 from metricdp.solvers.stopping import Deadline
 
 
@@ -37,20 +45,23 @@ def solve(
     forbidden: Any = None,
     seed: int = 0,
     time_limit: float | None = None,
+    scenarios: Any = None,
 ) -> Solution:
     """Sites for an objective of `metricdp.objectives`: for public demand, or from a release, which
     answers any number of such questions at no further cost.
 
     Parameters
     ----------
-    universe : Metric, EuclideanSpace or release
+    universe : Metric, EuclideanSpace or release, or a list of metrics or releases
         A release answers for its noisy weights, and its solution says so. A box is answered on a
         public net of 4,096 points, a box's release on its weighted points, and on those of a net
-        where they are few: bounds are of sites among these.
+        where they are few: bounds are of sites among these. A list, finite universes with the same
+        sites, is of scenarios, such as times of day: one set of sites serves all.
     objective : Objective
         Such as ``mdp.objectives.MaxCoverage(k=10, limit=900)``.
     weights : array_like of shape (n_points,) or mapping from id to weight, optional
-        Public demand, none negative; by default 1 everywhere. Not with a release.
+        Public demand, none negative; by default 1 everywhere. Not with a release. Of a list of
+        universes a list of such, or one for all.
     loads : the same, optional
         What a point uses of a site's capacity, and what loads are told in, where that is not its
         weight: vehicles beside people.
@@ -65,6 +76,10 @@ def solve(
         Public coins of the searches.
     time_limit : float, optional
         Seconds after which the best that was found is returned, with the bound so far.
+    scenarios : {"mean", "worst"} or array_like of shape (n_scenarios,), optional
+        Of a list of universes: whether the value is the mean over them (the default), that of the
+        worst, or the mean by these weights. Every scenario's weights are scaled to the same total
+        for that. `Solution.scenarios` has each, in its own weights.
 
     Raises
     ------
@@ -85,13 +100,16 @@ def solve(
     >>> plan = mdp.solve(release, mdp.objectives.KMedian(k=1))
     >>> plan.centers, plan.noisy
     ([7], True)
+    >>> day = mdp.solve([metric] * 2, mdp.objectives.KMedian(k=1), weights=[[9] + [1] * 8, [1] * 9])
+    >>> day.centers, [round(one.mean, 2) for one in day.scenarios]
+    ([3], [2.65, 2.56])
     """
     if not isinstance(objective, Objective):
         raise InputError(
             f"objective must be one of mdp.objectives, such as mdp.objectives.MaxCoverage(k=10, "
             f"limit=900); got {shown(objective)}"
         )
-    asked = {
+    asked: dict[str, Any] = {
         "loads": loads,
         "candidates": candidates,
         "opened": opened,
@@ -99,6 +117,10 @@ def solve(
         "seed": seed,
         "time_limit": time_limit,
     }
+    if isinstance(universe, list | tuple):
+        return _for_scenarios(universe, objective, weights, scenarios, asked)
+    if scenarios is not None:
+        raise InputError("scenarios= is for a list of universes or of releases")
     kind = getattr(universe, "kind", None)
     if kind is not None:
         return _SOLVED[kind](universe, objective, weights, asked)
@@ -129,6 +151,91 @@ def _box_solved(
 
 
 _SOLVED: dict[Kind, Callable[..., Solution]] = {"finite": _points_solved, "box": _box_solved}
+
+
+def _for_scenarios(
+    universes: Sequence[Any],
+    objective: Objective,
+    weights: Any,
+    scenarios: Any,
+    asked: dict[str, Any],
+) -> Solution:
+    """One set of sites for several demands; see `Scenarios`."""
+    check_additive(objective)
+    n = len(universes)
+    held = [None] * n if weights is None else weights
+    if n == 0 or isinstance(held, Mapping) or not hasattr(held, "__len__") or len(held) != n:
+        raise InputError(f"of {n:,} scenarios, at least one, weights= must be a list of {n:,}")
+    parts = [_scenario(one, own) for one, own in zip(universes, held)]
+    shares = checked_shares("mean" if scenarios is None else scenarios, len(parts))
+    metrics = [metric for metric, _, _ in parts]
+    if any(m is not metrics[0] and list(m.sites) != list(metrics[0].sites) for m in metrics):
+        raise InputError("all scenarios need the same sites, in the same order")
+    same = all(m is metrics[0] for m in metrics)
+    totals = np.array([held.sum() for _, held, _ in parts])
+    if not totals.all():
+        raise InputError("a scenario has no demand")
+    scaled = [held * (totals.mean() / held.sum()) for _, held, _ in parts]
+    counted = np.full(len(parts), 1 / len(parts)) if shares is None else shares
+    each = [share * held for share, held in zip(counted, scaled)]
+    whole = siting_of(
+        metrics[0] if same else Together(metrics),
+        np.sum(each, axis=0) if same else np.concatenate(each),
+        **asked,
+    )
+    own = [
+        replace(whole, metric=metric, weights=held, kept={})
+        for metric, held in zip(metrics, scaled)
+    ]
+    both = Scenarios(objective, own, shares)
+    both.check(whole)
+    with whole.deadline:
+        chosen = both.choose(whole)
+    sites = [whole.metric.sites[i] for i in chosen.sites]
+
+    def told(metric: Any, siting: Siting, answer: Chosen, release: Any, what: Any) -> Solution:
+        method, receipt = "public", None
+        if release is not None:
+            method, receipt = release.method, release.receipt
+        return Solution(
+            sites,
+            len(sites),
+            str(method),
+            receipt,
+            release,
+            universe=metric,
+            weights=siting.weights,
+            objective=what,
+            _asked=siting,
+            _answered=answer,
+        )
+
+    seen = []
+    for metric, held, release in parts:
+        siting = replace(whole, metric=metric, weights=held, kept={})
+        answer = objective.judge(siting, chosen.sites)
+        seen.append(told(metric, siting, answer, release, objective))
+    whole.kept["scenarios"] = tuple(seen)
+    first = told(whole.metric, whole, chosen, None, both)
+    releases = tuple(one for _, _, one in parts if one is not None)
+    if not releases:
+        return first
+    receipt = Receipt.combined([one.receipt for one in releases])
+    return replace(first, method=str(releases[0].method), receipt=receipt, release=releases)
+
+
+def _scenario(universe: Any, weights: Any) -> tuple[Metric, NDArray[np.float64], Any]:
+    """Metric, weights, and the release that these are of."""
+    if getattr(universe, "kind", None) == "finite":
+        return universe, public_weights(universe, weights), None
+    metric = getattr(universe, "universe", None)
+    if not isinstance(metric, Metric) or getattr(universe, "space", None) is not None:
+        raise InputError("scenarios are finite universes, or releases of such")
+    if weights is not None:
+        raise InputError("releases have weights of their own: leave weights= out")
+    return metric, np.maximum(universe.weights, 0.0), universe
+
+
 _PLACES = ("loads", "candidates", "opened", "forbidden")
 _BOX_PLACES = 1024
 """Places where a site may stand in a box, at least: a public net joins fewer weighted points."""

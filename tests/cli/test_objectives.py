@@ -22,6 +22,7 @@ CALLS = {
     "capacitated": "-k 3 --objective capacitated --capacity 1e9",
     "single source": "-k 3 --objective capacitated --capacity 1e9 --single-source",
     "equity": "-k 3 --objective equity --aversion 2",
+    "nested": "--objective nested --ks 1,3",
     "ordered-median": "-k 3 --objective ordered-median --share 0.2 --blend 0.5",
 }
 

@@ -11,6 +11,7 @@ from metricdp.solvers.objectives.covering import BackupCoverage, MaxCoverage, Se
 from metricdp.solvers.objectives.equity import Equity
 from metricdp.solvers.objectives.facility_location import FacilityLocation
 from metricdp.solvers.objectives.medians import KZ, KMeans, KMedian
+from metricdp.solvers.objectives.nested import Nested
 from metricdp.solvers.objectives.objective import Objective
 from metricdp.solvers.objectives.ordered_median import OrderedMedian
 from metricdp.solvers.objectives.p_center import PCenter
@@ -29,6 +30,7 @@ OBJECTIVES: dict[str, type[Objective]] = {
         Capacitated,
         Equity,
         OrderedMedian,
+        Nested,
     )
 }
 """By the names that the command line uses."""
@@ -43,6 +45,7 @@ __all__ = [
     "KMeans",
     "KMedian",
     "MaxCoverage",
+    "Nested",
     "Objective",
     "OrderedMedian",
     "PCenter",

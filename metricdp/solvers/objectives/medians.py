@@ -127,13 +127,13 @@ class KZ(Objective):
     def check(self, siting: Siting) -> None:
         """See `Objective`."""
         siting.check_count(self.k)
-        self._law(siting)
+        self.law(siting)
 
     def choose(self, siting: Siting) -> Chosen:
         """Swap local search (`metricdp.solvers.kmedian`); the bound by dual ascent
         (`metricdp.solvers.bounds`).
         """
-        law, first = self._law(siting), None
+        law, first = self.law(siting), None
         if law.z > _STEEP and law.limit == np.inf:
             center = PCenter(self.k).choose(siting)  # some demand is as far as that
             limit, first = center.value * _RANGE ** (1 / law.z), center.sites
@@ -145,9 +145,10 @@ class KZ(Objective):
 
     def judge(self, siting: Siting, sites: Positions) -> Chosen:
         """See `Objective`."""
-        return judged_by_law(siting, sites, self._law(siting))
+        return judged_by_law(siting, sites, self.law(siting))
 
-    def _law(self, siting: Siting) -> Law:
+    def law(self, siting: Siting) -> Law:
+        """What serving a unit of demand costs, by the distance."""
         if self.limit is None:
             most = siting.metric.diameter_bound()
             if most > 0 and self.z > 2 and abs(self.z * np.log(most)) > _OVERFLOW:

@@ -102,6 +102,14 @@ class TestOrderedMedian(ObjectiveTestCase):
         return naive.ordered(costs, weights, 0.3, 0.5)
 
 
+class TestNested(ObjectiveTestCase):
+    def objective(self, k):
+        return o.Nested([k])
+
+    def value(self, costs, weights):
+        return naive.sums(costs, weights, 1)
+
+
 def test_every_objective_has_a_case():
     cases = [c for c in ObjectiveTestCase.__subclasses__() if c.__module__ == __name__]
     assert {type(case().objective(1)) for case in cases} == set(OBJECTIVES.values())

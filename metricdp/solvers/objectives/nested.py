@@ -1,0 +1,228 @@
+"""Expansion in stages: sites that stay while more are opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from metricdp.arguments import integer, shown
+from metricdp.errors import InputError
+from metricdp.solvers.objectives.medians import KMedian
+from metricdp.solvers.objectives.objective import Objective
+from metricdp.solvers.objectives.siting import Chosen, Positions, Siting
+
+_ROUNDS = 4
+"""Passes that choose each stage anew between its neighbors; later ones were seen to change nothing
+on Rome and pmed (benchmarks/nested.md).
+"""
+_ANCHORS = 8
+"""Stages, spread evenly, whose own best sites begin a chain; each costs a search a stage."""
+
+Chain = list[Positions]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage of an expansion.
+
+    Attributes
+    ----------
+    k : int
+        Sites that are open: the first k of the solution's centers.
+    value : float
+        Of the objective with these.
+    best : float
+        The best value found with any k sites.
+    bound : float or None
+        No k sites have a better value than this.
+    price : float
+        What nesting costs at this stage: value over best, or best over value where values are made
+        large; 1 where it costs nothing. The best found can be worse than these sites: below 1 then.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> first, last = mdp.solve(metric, mdp.objectives.Nested(ks=[1, 2])).stages
+    >>> first.k, first.value, first.price, last.k
+    (1, 20.0, 1.0, 2)
+    """
+
+    k: int
+    value: float
+    best: float
+    bound: float | None
+    price: float
+
+
+@dataclass(frozen=True)
+class Nested(Objective):
+    """Sites for an expansion in stages: the first ks[0] of the centers, then the first ks[1], …
+    are each good for their number. The order of all openings is ``ks=range(1, K + 1)``.
+
+    The stages are chosen such that the largest price of nesting is small: a stage's value over the
+    best found for its number of sites alone. `value`, `bound` and everything else that a solution
+    tells are of the last stage; `Solution.stages` has all.
+
+    Parameters
+    ----------
+    ks : iterable of int
+        Numbers of sites, at least 1.
+    of : callable
+        From a number of sites to the objective of that stage: `KMedian` by default; for a limit
+        ``lambda k: mdp.objectives.MaxCoverage(k, limit=900)``.
+
+    Notes
+    -----
+    Chains of sets begin with the best sites of one stage: fewer are chosen among these, more beside
+    them, and then each stage anew between its neighbors. The best chain of several beginnings is
+    taken. Some ``len(ks) * min(len(ks), 8)`` searches, most among few sites.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> plan = mdp.solve(metric, mdp.objectives.Nested(ks=[1, 3]))
+    >>> plan.centers[0], [stage.price for stage in plan.stages]
+    (4, [1.0, 1.0])
+    """
+
+    name: ClassVar[str] = "nested"
+    arcgis: ClassVar[str] = "–"
+    spopt: ClassVar[str] = "–"
+
+    ks: Any
+    of: Callable[[int], Objective] = KMedian
+
+    def __post_init__(self) -> None:
+        rule = "ks must be numbers of sites, such as [5, 10, 20]"
+        if isinstance(self.ks, str) or not isinstance(self.ks, Iterable):
+            raise InputError(f"{rule}; got {shown(self.ks)}")
+        ks = [integer(k) or 0 for k in self.ks]
+        if not ks or min(ks) < 1:
+            raise InputError(f"{rule}, each at least 1; got {shown(self.ks)}")
+        object.__setattr__(self, "ks", tuple(sorted(set(ks))))
+        if not isinstance(self.of(1), Objective):
+            raise InputError(f"of must make an objective of a number of sites, got {self.of!r}")
+
+    @property
+    def k(self) -> int:
+        """Sites of the last stage."""
+        return int(self.ks[-1])
+
+    @property
+    def maximized(self) -> bool:  # type: ignore[override]
+        """As of every stage."""
+        return self._last.maximized
+
+    @property
+    def reach(self) -> Any:
+        """Of the last stage."""
+        return self._last.reach
+
+    @property
+    def _last(self) -> Objective:
+        return self.of(self.k)
+
+    def check(self, siting: Siting) -> None:
+        """See `Objective`; the first stage must have room for all mandatory sites."""
+        for k in self.ks:
+            self.of(k).check(siting)
+
+    def judge(self, siting: Siting, sites: Positions) -> Chosen:
+        """The last stage's value."""
+        return self._last.judge(siting, sites)
+
+    def choose(self, siting: Siting) -> Chosen:
+        """See the notes of the class."""
+        best = [self.of(k).choose(siting) for k in self.ks]
+        n = len(best)
+        anchors = np.unique(np.linspace(0, n - 1, min(n, _ANCHORS)).round().astype(int))
+        chains = (self._chain(siting, best, int(a)) for a in anchors[::-1])
+        kept = min(chains, key=lambda chain: self._badness(siting, chain, best))
+        pool = np.unique(np.concatenate([one.sites for one in best]))
+        for _ in range(_ROUNDS):
+            before = self._badness(siting, kept, best)
+            for i in range(n):
+                tried = [*kept[:i], self._between(siting, kept, i), *kept[i + 1 :]]
+                kept = min(kept, tried, key=lambda chain: self._badness(siting, chain, best))
+            kept = self._swapped(siting, kept, best, pool)
+            if self._badness(siting, kept, best) >= before or siting.deadline.left <= 0:
+                break
+        siting.kept["stages"] = self._stages(siting, kept, best)
+        sites, judged = _ordered(kept), self.judge(siting, kept[-1])
+        if judged.assignment is not None:  # its numbers are of the sites in the judge's order
+            judged = self.judge(siting, sites)
+        return Chosen(sites, judged.value, best[-1].bound, judged.assignment)
+
+    def _chain(self, siting: Siting, best: list[Chosen], anchor: int) -> Chain:
+        """A chain through the best sites of one stage."""
+        chain = [one.sites for one in best]
+        for i in range(anchor - 1, -1, -1):
+            chain[i] = self._chosen(siting, i, siting.opened, chain[i + 1])
+        for i in range(anchor + 1, len(chain)):
+            chain[i] = self._chosen(siting, i, chain[i - 1], siting.allowed)
+        return chain
+
+    def _swapped(self, siting: Siting, chain: Chain, best: list[Chosen], pool: Positions) -> Chain:
+        """The chain after swaps, in all stages at once, of its sites for others that are best of
+        some stage: each that makes the largest price less.
+        """
+        worst = self._badness(siting, chain, best)
+        for old in np.setdiff1d(chain[-1], siting.opened).tolist():
+            for new in np.setdiff1d(pool, chain[-1]).tolist():
+                if siting.deadline.left <= 0:
+                    return chain
+                tried = [np.where(sites == old, new, sites) for sites in chain]
+                found = self._badness(siting, tried, best, worst[0])
+                if found < worst:
+                    chain, worst = tried, found
+                    break
+        return chain
+
+    def _between(self, siting: Siting, chain: Chain, i: int) -> Positions:
+        """A stage chosen anew: with the sites of the one before, among those of the one after."""
+        opened = chain[i - 1] if i else siting.opened
+        allowed = chain[i + 1] if i + 1 < len(chain) else siting.allowed
+        return self._chosen(siting, i, opened, allowed)
+
+    def _chosen(self, siting: Siting, i: int, opened: Positions, allowed: Positions) -> Positions:
+        asked = replace(siting, allowed=np.sort(allowed), opened=np.sort(opened), kept={})
+        return self.of(self.ks[i]).choose(asked).sites
+
+    def _price(self, siting: Siting, i: int, sites: Positions, best: list[Chosen]) -> float:
+        value, least = self.of(self.ks[i]).judge(siting, sites).value, best[i].value
+        large, small = (least, value) if self.maximized else (value, least)
+        return 1.0 if large == small else large / small if small else np.inf
+
+    def _badness(
+        self, siting: Siting, chain: Chain, best: list[Chosen], most: float = np.inf
+    ) -> tuple[float, float]:
+        """The largest price and the sum of all; infinite once one is above `most`."""
+        prices = []
+        for i, sites in enumerate(chain):
+            prices.append(self._price(siting, i, sites, best))
+            if prices[-1] > most:
+                return np.inf, np.inf
+        return max(prices), sum(prices)
+
+    def _stages(self, siting: Siting, chain: Chain, best: list[Chosen]) -> tuple[Stage, ...]:
+        told = []
+        for i, (k, sites) in enumerate(zip(self.ks, chain)):
+            value, price = (
+                self.of(k).judge(siting, sites).value,
+                self._price(siting, i, sites, best),
+            )
+            told.append(Stage(k, float(value), float(best[i].value), best[i].bound, float(price)))
+        return tuple(told)
+
+
+def _ordered(chain: Chain) -> Positions:
+    """All sites, stage by stage; the mandatory ones come first."""
+    order = [chain[0]]
+    order += [after[~np.isin(after, before)] for before, after in pairwise(chain)]
+    return np.concatenate(order).astype(np.int64)

@@ -1,0 +1,298 @@
+"""One set of sites for several demands, such as times of day: the mean of all, or the worst."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.arguments import floats, shown
+from metricdp.errors import InputError
+from metricdp.metrics.base import Metric
+from metricdp.metrics.by_rows import RowMetric
+from metricdp.solvers.objectives.covering import MaxCoverage
+from metricdp.solvers.objectives.medians import KZ
+from metricdp.solvers.objectives.objective import Objective, steps_of
+from metricdp.solvers.objectives.siting import WITHIN, Chosen, Floats, Positions, Siting
+
+_BLOCK = 100_000_000
+"""Most costs of sites for all scenarios that a search holds, 400 MB: more sites are sampled."""
+_POOL = 10_000_000
+"""Most costs that swaps for the worst scenario look at: some tenths of a second for each swap."""
+_STEPS = 12
+"""Searches for the worst scenario, each for other weights of the scenarios: more move the value by
+less than a search's own error (benchmarks/scenarios.md).
+"""
+
+
+class Together(RowMetric):
+    """The points of several universes with the same sites, one universe after the other.
+
+    Parameters
+    ----------
+    metrics : sequence of Metric
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> both = Together([mdp.GraphMetric(nx.path_graph(3), weight=None)] * 2)
+    >>> len(both), both.distances([0]).tolist()
+    (6, [[0.0, 1.0, 2.0, 0.0, 1.0, 2.0]])
+    """
+
+    directed = True  # rows are those of sites
+    held = True  # as far as `Scenarios` asks
+
+    def __init__(self, metrics: Sequence[Metric]) -> None:
+        self.metrics = metrics
+        self.ids = [(i, name) for i, metric in enumerate(metrics) for name in metric.ids]
+        self.name = f"{len(metrics):,} scenarios of {metrics[0].name}"
+        self.measured_in = metrics[0].measured_in
+        self._first = np.cumsum([0, *map(len, metrics)])
+
+    @property
+    def sites(self) -> Sequence[Any]:
+        """Those of each."""
+        return self.metrics[0].sites
+
+    def site_positions(self, ids: Any) -> NDArray[np.int64]:
+        """Those of each."""
+        return self.metrics[0].site_positions(ids)
+
+    def distance_rows(
+        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
+    ) -> Floats:
+        """Rows of each, side by side."""
+        if targets is None:
+            return np.concatenate([m.distance_rows(sources) for m in self.metrics], axis=1)
+        found = np.empty((len(sources), len(targets)))
+        of = np.searchsorted(self._first, targets, side="right") - 1
+        for i in np.unique(of).tolist():
+            own = np.flatnonzero(of == i)
+            found[:, own] = self.metrics[i].distance_rows(sources, targets[own] - self._first[i])
+        return found
+
+    def nearest_to(self, centers: NDArray[np.int64]) -> tuple[NDArray[np.int64], Floats]:
+        """That of each."""
+        found = [metric.nearest_to(centers) for metric in self.metrics]
+        return np.concatenate([one[0] for one in found]), np.concatenate([one[1] for one in found])
+
+    def seed_centers(
+        self, k: int, weights: Floats, rng: np.random.Generator, power: int = 1
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+        """Those of the universe with the largest weight."""
+        own = np.split(weights, self._first[1:-1])
+        i = int(np.argmax([part.sum() for part in own]))
+        centers = self.metrics[i].seed_centers(k, own[i], rng, power)[0]
+        return centers, *self.nearest_to(centers)
+
+    def diameter_bound(self) -> float:
+        """The largest of all."""
+        return max(metric.diameter_bound() for metric in self.metrics)
+
+
+@dataclass(frozen=True, eq=False)
+class Scenarios(Objective):
+    """An objective over several demands; made by `metricdp.solve` of a list.
+
+    Parameters
+    ----------
+    of : Objective
+        `KMedian`, `KMeans`, `KZ` or `MaxCoverage`: sums over demand.
+    sitings : sequence of Siting
+        With the same sites.
+    shares : ndarray of float64, shape (n_scenarios,), or None
+        How much each counts, summing to 1; None: the worst alone.
+
+    Notes
+    -----
+    The objective is a sum over demand, so a weighted mean over scenarios is the same objective of
+    all demands together, and its bound is one of the mean. For the worst: any weighted mean is at
+    most (for coverage at least) the worst, so the best bound of those that were tried bounds it
+    too (Lagrange). The weights are found by multiplicative updates, toward scenarios that fare
+    worse than the mean; the best sites of all searches are then swapped for others, as long as
+    that betters the worst scenario.
+    """
+
+    name: ClassVar[str] = "scenarios"
+    arcgis: ClassVar[str] = "–"
+    spopt: ClassVar[str] = "–"
+
+    of: Any
+    sitings: Sequence[Siting]
+    shares: Floats | None
+
+    @property
+    def k(self) -> int:
+        """Sites."""
+        return int(self.of.k)
+
+    @property
+    def maximized(self) -> bool:  # type: ignore[override]
+        """As of the objective."""
+        return bool(self.of.maximized)
+
+    @property
+    def reach(self) -> Any:
+        """As of the objective."""
+        return self.of.reach
+
+    def check(self, siting: Siting) -> None:
+        """See `Objective`."""
+        for own in self.sitings:
+            self.of.check(own)
+
+    def values(self, sites: Positions) -> Floats:
+        """The objective's value in every scenario."""
+        return np.array([self.of.judge(own, sites).value for own in self.sitings])
+
+    def judge(self, siting: Siting, sites: Positions) -> Chosen:
+        """The mean of the scenarios' values, or the worst."""
+        values = self.values(sites)
+        if self.shares is not None:
+            return Chosen(sites, float(self.shares @ values))
+        return Chosen(sites, float(values.min() if self.maximized else values.max()))
+
+    def choose(self, siting: Siting) -> Chosen:
+        """See the notes of the class."""
+        if self.shares is not None:
+            found = self._weighted(siting, self.shares)
+            return replace(self.judge(siting, found.sites), bound=found.bound)
+        sign = -1.0 if self.maximized else 1.0
+        n = len(self.sitings)
+        shares = np.full(n, 1.0 / n)
+        tried, bounds = list[Positions](), list[float]()
+        for step in range(_STEPS if n > 1 else 1):
+            found = self._weighted(siting, shares)
+            tried.append(found.sites)
+            bounds += [] if found.bound is None else [sign * found.bound]
+            values = self.values(found.sites)
+            scale = float(np.abs(values).mean())
+            if siting.deadline.left <= 0 or scale == 0 or np.ptp(values) <= 1e-9 * scale:
+                break
+            shares = shares * np.exp(sign * (values - values.mean()) / scale * 4 / (1 + step / 4))
+            shares /= shares.sum()
+        pool = self._pool(siting, np.unique(np.concatenate(tried)), _POOL)
+        best = self._swapped(siting, min(tried, key=self._badness), pool)
+        value = self.judge(siting, best).value
+        bound = sign * max(bounds) if bounds else None
+        if bound is not None and sign * bound > sign * value:  # rounded
+            bound = value
+        return Chosen(best, value, bound)
+
+    def _badness(self, sites: Positions) -> float:
+        values = self.values(sites)
+        return float(-values.min() if self.maximized else values.max())
+
+    def _pool(self, siting: Siting, first: Positions, most: int) -> Positions:
+        """Places for sites: all, or as many as so many costs allow, drawn by public coins."""
+        clients = sum(len(own.demand) for own in self.sitings)
+        size = max(most // clients, 4 * len(first))
+        if len(siting.allowed) <= size:
+            return siting.allowed
+        others = np.random.default_rng(siting.seed).permutation(np.setdiff1d(siting.allowed, first))
+        return np.union1d(first, others[: size - len(first)])
+
+    def _swapped(self, siting: Siting, sites: Positions, pool: Positions) -> Positions:
+        """The sites after swaps for places of the pool, the best one for each, while the worst
+        scenario gets better.
+        """
+        rows = [own.block(pool) for own in self.sitings]
+        worst, again = self._badness(sites), True
+        while again:
+            again = False
+            for old in np.setdiff1d(sites, siting.opened).tolist():
+                rest = sites[sites != old]
+                seen = np.array(
+                    [self._with_one(own, rest, r) for own, r in zip(self.sitings, rows)]
+                )
+                found = seen.max(axis=0)
+                found[np.isin(pool, sites)] = np.inf
+                at = int(found.argmin())
+                if siting.deadline.left > 0 and found[at] < worst - 1e-12 * abs(worst):
+                    other = np.where(sites == old, pool[at], sites)
+                    if self._badness(other) < worst:
+                        sites, worst, again = other, self._badness(other), True
+        return sites
+
+    def _with_one(self, own: Siting, rest: Positions, rows: Floats) -> Floats:
+        """What is made small in a scenario, with some sites and one more: for each row's."""
+        near = np.full(len(own.demand), np.inf) if not len(rest) else own.nearest(rest)[1]
+        distance = np.minimum(rows, near)
+        if self.maximized:
+            return -((distance <= steps_of(self.of.limit, own.metric) * (1 + WITHIN)) @ own.mass)
+        found: Floats = self.of.law(own)(distance) @ own.mass
+        return found
+
+    def _weighted(self, siting: Siting, shares: Floats) -> Chosen:
+        """Sites for the weighted mean, with its bound."""
+        own = self.sitings
+        weights = [share * one.weights for share, one in zip(shares, own)]
+        if all(one.metric is own[0].metric for one in own):
+            metric, together = own[0].metric, np.sum(weights, axis=0)
+        else:
+            metric = self._together(siting, [one.metric for one in own])
+            together = np.concatenate(weights)
+        asked = replace(siting, metric=metric, weights=together, kept={})
+        if not isinstance(metric, Together):
+            return self.of.choose(asked)  # type: ignore[no-any-return]
+        pool = self._pool(siting, self._firsts(siting), _BLOCK)
+        found: Chosen = self.of.choose(replace(asked, allowed=pool))
+        return found if len(pool) == len(siting.allowed) else replace(found, bound=None)
+
+    def _firsts(self, siting: Siting) -> Positions:
+        """Mandatory sites, and the best of each scenario alone where not all places are tried."""
+        if "firsts" not in siting.kept:
+            found = [siting.opened]
+            if len(siting.allowed) * sum(len(own.demand) for own in self.sitings) > _BLOCK:
+                found += [self.of.choose(own).sites for own in self.sitings]
+            siting.kept["firsts"] = np.unique(np.concatenate(found))
+        firsts: Positions = siting.kept["firsts"]
+        return firsts
+
+    @staticmethod
+    def _together(siting: Siting, metrics: list[Metric]) -> Metric:
+        if "together" not in siting.kept:
+            siting.kept["together"] = Together(metrics)
+        found: Metric = siting.kept["together"]
+        return found
+
+
+def check_additive(objective: Objective) -> None:
+    """Only sums over demand can be had for several demands at once.
+
+    Raises
+    ------
+    InputError
+    """
+    if type(objective) is not MaxCoverage and not isinstance(objective, KZ):
+        raise InputError(
+            f"several scenarios are for KMedian, KMeans, KZ and MaxCoverage; got "
+            f"{type(objective).__name__}"
+        )
+
+
+def checked_shares(scenarios: Any, n: int) -> Floats | None:
+    """How much each of n scenarios counts; None for the worst alone.
+
+    Raises
+    ------
+    InputError
+    """
+    if isinstance(scenarios, str) and scenarios in ("mean", "worst"):
+        return np.full(n, 1.0 / n) if scenarios == "mean" else None
+    rule = f'scenarios must be "mean", "worst" or {n:,} weights; got {shown(scenarios)}'
+    if isinstance(scenarios, str):
+        raise InputError(rule)
+    shares = floats(scenarios, rule)
+    if (
+        shares.shape != (n,)
+        or not np.isfinite(shares).all()
+        or (shares < 0).any()
+        or not shares.any()
+    ):
+        raise InputError(rule)
+    return shares / shares.sum()

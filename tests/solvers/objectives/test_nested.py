@@ -1,0 +1,87 @@
+"""Stages of an expansion, against all chains of small universes."""
+
+from itertools import combinations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.errors import InputError
+
+o = mdp.objectives
+
+
+def cost(metric, sites, weights):
+    rows = metric.distance_rows(np.asarray(sites))
+    return float(weights @ rows.min(axis=0))
+
+
+def least_price(metric, weights, first, last):
+    """The smallest possible largest price of two stages."""
+    n = len(metric)
+    best = [min(cost(metric, s, weights) for s in combinations(range(n), k)) for k in (first, last)]
+    return min(
+        max(cost(metric, few, weights) / best[0], cost(metric, many, weights) / best[1])
+        for many in combinations(range(n), last)
+        for few in combinations(many, first)
+    )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_stages_are_nested_priced_and_near_the_best_chain(seed):
+    rng = np.random.default_rng(seed)
+    metric, weights = mdp.EuclideanMetric(rng.random((9, 2))), rng.integers(1, 9, 9).astype(float)
+    plan = mdp.solve(metric, o.Nested([3, 1]), weights=weights)
+    one, three = plan.stages
+    assert (one.k, three.k, plan.k) == (1, 3, 3) and len(set(plan.centers)) == 3
+    for stage in plan.stages:
+        own = cost(metric, metric.positions(plan.centers[: stage.k]), weights)
+        assert stage.value == pytest.approx(own)
+        assert stage.price == pytest.approx(own / stage.best)
+        assert stage.bound <= stage.best * (1 + 1e-9)
+    assert plan.value == three.value
+    least = least_price(metric, weights, 1, 3)
+    assert least - 1e-9 <= max(one.price, three.price) <= 1.15 * least
+
+
+def test_the_order_of_all_openings_keeps_what_is_open():
+    metric = mdp.GraphMetric(nx.grid_2d_graph(5, 5), weight=None)
+    plan = mdp.solve(metric, o.Nested(range(1, 6)), opened=[(0, 0)], forbidden=[(2, 2)])
+    assert plan.centers[0] == (0, 0) and (2, 2) not in plan.centers
+    assert [stage.k for stage in plan.stages] == [1, 2, 3, 4, 5]
+    values = [stage.value for stage in plan.stages]
+    assert values == sorted(values, reverse=True)
+    assert plan.to_dict()["stages"][0]["price"] == 1.0
+
+
+def test_coverage_grows_in_stages():
+    metric = mdp.GraphMetric(nx.path_graph(30), weight=None)
+    asked = o.Nested([1, 3], of=lambda k: o.MaxCoverage(k, limit=3))
+    plan = mdp.solve(metric, asked)
+    assert asked.maximized and [stage.value for stage in plan.stages] == [7.0, 21.0]
+    assert [stage.price for stage in plan.stages] == [1.0, 1.0]
+    assert plan.value == 21.0 and plan.served == 21.0
+
+
+def test_a_release_answers_in_stages():
+    metric = mdp.GraphMetric(nx.path_graph(20), weight=None)
+    release = mdp.release(metric, mdp.PrivateDemand(metric, [3] * 900 + [15] * 500), epsilon=4)
+    plan = release.solve(o.Nested([1, 2]))
+    assert plan.noisy and plan.centers[0] in range(1, 17) and len(plan.stages) == 2
+
+
+@pytest.mark.parametrize("ks", [[], [0], "5,10", 7, [2.5], [None]])
+def test_no_numbers_of_sites_are_refused(ks):
+    with pytest.raises(InputError, match="ks must be numbers of sites"):
+        o.Nested(ks)
+
+
+def test_what_nested_cannot_do_is_said():
+    metric = mdp.GraphMetric(nx.path_graph(5), weight=None)
+    with pytest.raises(InputError, match="at least their number"):
+        mdp.solve(metric, o.Nested([1, 3]), opened=[0, 1])
+    with pytest.raises(InputError, match="stages are of"):
+        _ = mdp.solve(metric, o.KMedian(2)).stages
+    with pytest.raises(InputError, match="of must make an objective"):
+        o.Nested([1], of=lambda k: k)
