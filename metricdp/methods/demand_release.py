@@ -22,7 +22,14 @@ from metricdp.methods.question import BoxQuestion, PointsQuestion, Question
 from metricdp.methods.result import Result
 from metricdp.methods.solution import Solution
 from metricdp.methods.solving import answered, answered_in_box
-from metricdp.methods.summary import Summary, checked_level, mean_distance, summarized
+from metricdp.methods.summary import (
+    Stability,
+    Summary,
+    checked_level,
+    mean_distance,
+    stable,
+    summarized,
+)
 from metricdp.methods.synthetic import SyntheticPoints, checked_number, drawn
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
@@ -371,6 +378,25 @@ class Release:
         return summarized(
             self._credible, self.universe, listed(centers, "centers"), stability, level
         )
+
+    def stability(self, centers: Any, *, within: Any = None) -> Stability:
+        """How firmly these centers stand: searches begun at them on demand drawn from the release.
+
+        Parameters
+        ----------
+        centers : iterable of ids
+        within : float or str, optional
+            A distance: a center is where it was if one is found so near. By default half of the
+            demand's mean distance.
+
+        Raises
+        ------
+        InputError, UnknownIdError
+            As `interval`.
+        """
+        named = listed(centers, "centers")
+        told, metric = self._credible, self.universe
+        return stable(told, metric, metric.site_positions(named), within)
 
     def load_intervals(
         self,

@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 from metricdp.arguments import floats
 from metricdp.errors import InputError
 from metricdp.methods import views
+from metricdp.methods.summary import Stability
 from metricdp.metrics.base import Metric, metric_of
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.releases import Receipt
+from metricdp.report.bands import Bands, bands_of
 from metricdp.report.layers import Layers, center_facts, crs_of
 from metricdp.solvers.bounds import Certificate
 from metricdp.solvers.estimate.intervals import LEVEL, Interval
@@ -378,6 +380,51 @@ class Solution:
                 "metricdp.evaluate measures any centers privately"
             )
         return self.release.summary(self.centers, stability=stability, level=level)
+
+    def stability(self, *, within: Any = None) -> Stability:
+        """How sure each center is, from what was released: how often it stands where it is, for
+        demand drawn from the release. Free: `Release.stability` of the centers.
+
+        Parameters
+        ----------
+        within : float or str, optional
+            The distance up to which a center counts as the same; by default half of the demand's
+            mean distance.
+
+        Raises
+        ------
+        InputError
+            There is no release of counts behind it.
+        """
+        if not hasattr(self.release, "stability"):
+            raise InputError("stability is of noisy demand: it needs a release of counts")
+        found: Stability = self.release.stability(self.centers, within=within)
+        return found
+
+    def bands(self, limits: Iterable[Any]) -> Bands:
+        """Service bands: what lies within each of these distances of its nearest center, and not
+        within the one before.
+
+        Parameters
+        ----------
+        limits : iterable of float or str
+            Growing distances in the units of the universe, or such as ``"10 min"``.
+
+        Returns
+        -------
+        Bands
+            Points, demand and its share in each band, with intervals of a release; as areas and
+            streets for maps.
+
+        Raises
+        ------
+        InputError
+            They are no growing distances.
+        """
+        n = self._n_points or len(self._siting.metric)
+        distance = self._nearest[1][:n]
+        metric = self._siting.metric
+        return bands_of(limits, metric, distance, self.weights, self.release, self.layers)
 
     def load_intervals(self, level: float = LEVEL) -> Interval:
         """What each site serves of the private demand that a release is of, with intervals: how far

@@ -38,11 +38,17 @@ class Stability:
         How often a center stays at its very point.
     moves : ndarray of float64, shape (k,)
         Median distance from a center to the nearest of those found anew.
+    near : ndarray of float64, shape (k,)
+        How often one of those found anew stands within a distance of the center: how sure it is.
+    within : float
+        That distance.
     """
 
     stays: NDArray[np.float64]
     moves: NDArray[np.float64]
     n_draws: int
+    near: NDArray[np.float64]
+    within: float
 
 
 @dataclass(frozen=True)
@@ -84,6 +90,8 @@ class Summary:
                 "stays": self.stability.stays.tolist(),
                 "moves": self.stability.moves.tolist(),
                 "draws": self.stability.n_draws,
+                "near": self.stability.near.tolist(),
+                "within": self.stability.within,
             }
         return plain
 
@@ -135,18 +143,26 @@ def summarized(
         told.mean(np.asarray(distance, np.float64), level),
         told.sums(np.asarray(labels, np.int64), len(positions), level),
         told.total,
-        stable(told, metric, positions) if stability else None,
+        stable(told, metric, positions, None) if stability else None,
         unit_shown(metric),
     )
 
 
-def stable(told: Credible, metric: Metric, positions: NDArray[np.int64]) -> Stability:
-    """Search from these centers again, on demand drawn from the posterior."""
+def stable(told: Credible, metric: Metric, positions: NDArray[np.int64], within: Any) -> Stability:
+    """Search from these centers again, on demand drawn from the posterior. A center stands where it
+    is if one is found within a distance of it: by default half of the demand's mean distance.
+    """
     if metric.sites is not metric.ids:
         raise InputError(
             "stability=True needs centers that are points of the universe: how far one site of a "
             "table of costs is from another is not known"
         )
+    distance = np.asarray(metric.nearest_to(positions)[1], np.float64)
+    limit = (
+        0.5 * told.mean(distance).estimate
+        if within is None
+        else in_units_of(metric, within, "within")
+    )
     stays = []
     moves = []
     k = len(positions)
@@ -159,7 +175,8 @@ def stable(told: Credible, metric: Metric, positions: NDArray[np.int64]) -> Stab
         moves.append(away)
         bar.update(1)
     bar.close()
-    return Stability(np.mean(stays, axis=0), np.median(moves, axis=0), REDRAWN)
+    near = (np.array(moves) <= limit).mean(axis=0)
+    return Stability(np.mean(stays, axis=0), np.median(moves, axis=0), REDRAWN, near, float(limit))
 
 
 def checked_level(level: Any) -> float:

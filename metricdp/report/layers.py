@@ -10,8 +10,10 @@ Layers are in the universe's own system. One without coordinates has no layers.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,15 +21,17 @@ from numpy.typing import NDArray
 
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
-from metricdp.universe.bends import cut, polylines
+from metricdp.solvers.objectives.siting import WITHIN
+from metricdp.universe.bends import between, polylines
 from metricdp.universe.crs import WGS84
 from metricdp.universe.geo import need_geo
 
 LAYERS = ("sites", "territories", "streets", "spider", "demand")
 """Names of the layers, as `Solution.to_geopandas` takes them."""
 _MARGIN = 0.01
-_DRAWN = 2.0**-24  # of the width: what a drawing tells apart
 """By how much areas reach beyond the outermost points, as a share of the extent."""
+_DRAWN = 2.0**-24
+"""What a drawing tells apart, as a share of the extent."""
 
 Floats = NDArray[np.float64]
 
@@ -125,16 +129,19 @@ class Layers:
 
     def _territories(self) -> Any:
         """Unions of Voronoi cells, a little beyond the hull of all points."""
+        return self._frame(self.facts, self.areas(self.nearest[0], len(self.sites)))
+
+    def areas(self, label: NDArray[np.int64], k: int) -> list[Any]:
+        """Multipolygons of k labels of the points, None of a label without points."""
         import shapely
 
         kept = np.flatnonzero(np.isfinite(self.xy).all(axis=1))
         stretch = self._stretch()
-        areas = _areas(self.xy[kept] * stretch, self.nearest[0][kept], len(self.sites))
-        back = [
+        found = _areas(self.xy[kept] * stretch, label[kept], k)
+        return [
             None if a is None else shapely.transform(a, lambda points: points / stretch)
-            for a in areas
+            for a in found
         ]
-        return self._frame(self.facts, back)
 
     def _stretch(self) -> Floats:
         """Factors that make degrees as long on the page as on the ground, at the middle."""
@@ -149,42 +156,49 @@ class Layers:
         centers are equally far, a one-way one belongs to the center that is reached, or that comes,
         along it.
         """
-        import shapely
+        label, drawn = self.nearest[0], self._drawn
+        whole = label[drawn.u] == label[drawn.v]
+        share = np.where(whole, 1.0, drawn.share)
+        ends = (
+            (label[drawn.u], np.zeros(len(share)), share),
+            (label[drawn.v], share, 1.0 + 0 * share),
+        )
+        shapes = drawn.shapes(ends, len(self.sites))
+        ranked = {name: self.facts[name] for name in ("rank", "center")}
+        return self._frame(ranked, shapes)
 
+    def bands(self, limits: Floats) -> tuple[NDArray[np.int64], Any, Any]:
+        """Number of the band of each point, by distance from its center, `len(limits)` beyond the
+        last; the areas of all; and their streets, cut where a limit is reached: None without edges.
+        """
+        distance = self.nearest[1]
+        label = np.searchsorted(limits * (1 + WITHIN), distance)
+        areas = self.areas(label, len(limits) + 1)
+        if self.metric.graph is None:
+            return label, areas, None
+        drawn = self._drawn
+        pieces = list[tuple[NDArray[np.int64], Floats, Floats]]()
+        for i, (low, high) in enumerate(pairwise([-np.inf, *limits, np.inf])):
+            band = np.full(len(drawn.share), i)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                at = [(end - distance[drawn.u]) / drawn.back for end in (low, high)]
+                back = [1 - (end - distance[drawn.v]) / drawn.there for end in (high, low)]
+            near = [np.clip(_number(x, 0.0), 0, drawn.share) for x in at]
+            far = [np.clip(_number(x, 1.0), drawn.share, 1) for x in back]
+            pieces += [(band, near[0], near[1]), (band, far[0], far[1])]
+        return label, areas, drawn.shapes(pieces, len(limits) + 1)
+
+    @cached_property
+    def _drawn(self) -> _Drawn:
+        """The edges whose ends have places."""
         graph = self.metric.graph
         assert graph is not None
-        label = self.nearest[0]
         pairs = graph.pairs()
         placed = np.flatnonzero(np.isfinite(self.xy[pairs]).all(axis=(1, 2)))
         u, v = pairs[placed].T
         bends = graph.bends
         if bends is not None:
             bends = bends.taken(placed, np.zeros(len(placed), bool))
-        whole = polylines(self.xy[u], self.xy[v], bends)
-        share = self._shares(graph, u, v)
-        share = np.where(label[u] == label[v], 1.0, share)
-        pieces: list[Any] = []
-        owners: list[Any] = []
-        parts = cut(*whole, share)
-        for (xy, line), end, has in zip(parts, (u, v), (share > 0, share < 1)):
-            kept = has[line]
-            number = np.cumsum(has) - 1
-            if kept.any():
-                pieces.append(shapely.linestrings(xy[kept], indices=number[line[kept]]))
-                owners.append(label[end][has])
-        lines = np.concatenate(pieces) if pieces else np.empty(0, object)
-        owner = np.concatenate(owners) if owners else np.empty(0, np.int64)
-        shapes = [shapely.multilinestrings(lines[owner == c]) for c in range(len(self.sites))]
-        ranked = {name: self.facts[name] for name in ("rank", "center")}
-        return self._frame(ranked, shapes)
-
-    def _shares(self, graph: Any, u: NDArray[np.int64], v: NDArray[np.int64]) -> Floats:
-        """How much of each edge, from u on, is served by u's center: where the ways by both ends
-        are equally long. On the way to a center from a place at a share t of the edge they are
-        d(u) + t · |vu| and d(v) + (1 - t) · |uv|; from a center the arcs change places; there and
-        back each counts both. An arc that is not there is infinitely long.
-        """
-        distance = self.nearest[1]
         there, back = arc_lengths(graph, u, v), arc_lengths(graph, v, u)
         direction = getattr(self.metric, "direction", "to-center")
         if direction == "from-center":
@@ -192,10 +206,12 @@ class Layers:
         elif direction == "round-trip":
             around = there + back
             there = back = np.where(np.isinf(around), 0.0, around)  # one-way: cut in the middle
+        distance = self.nearest[1]
         with np.errstate(invalid="ignore", divide="ignore"):
             share = (distance[v] - distance[u] + there) / (there + back)
         share = np.where(np.isinf(back), 0.0, np.where(np.isinf(there), 1.0, share))
-        return np.clip(np.where(there + back > 0, share, 0.5), 0, 1)
+        share = np.clip(np.where(there + back > 0, share, 0.5), 0, 1)
+        return _Drawn(u, v, polylines(self.xy[u], self.xy[v], bends), there, back, share)
 
     def _groups(self) -> tuple[NDArray[Any], NDArray[Any], Floats, Floats]:
         """Parts cut by territories: part, center, weight and the place of the weight's middle."""
@@ -248,6 +264,55 @@ class Layers:
         if self.parts is None:
             columns["vertex"] = [_plain(self.metric.ids[i]) for i in keys.tolist()]
         return self._frame(columns, self._points(places / np.maximum(mass, 1e-300)[:, None]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """Edges as lines.
+
+    Attributes
+    ----------
+    u, v : ndarray of int64, shape (n_edges,)
+        Their ends.
+    lines : tuple
+        Of `polylines`.
+    there, back : ndarray of float64, shape (n_edges,)
+        Lengths of the arcs from the first end to the other, and back; infinite where there is none.
+    share : ndarray of float64, shape (n_edges,)
+        How much of each edge, from its first end on, is served by way of that end: up to where both
+        ways are equally long. On the way to a center from a place at a share t of the edge they are
+        d(u) + t · |vu| and d(v) + (1 - t) · |uv|; from a center the arcs change places; there and
+        back each counts both.
+    """
+
+    u: NDArray[np.int64]
+    v: NDArray[np.int64]
+    lines: tuple[Floats, NDArray[np.int64], Floats]
+    there: Floats
+    back: Floats
+    share: Floats
+
+    def shapes(self, pieces: Iterable[tuple[NDArray[np.int64], Floats, Floats]], k: int) -> Any:
+        """Multilines of k owners, of pieces: of each edge its owner, and from which to which share
+        of the edge its piece runs.
+        """
+        import shapely
+
+        lines, owners = [np.empty(0, object)], [np.empty(0, np.int64)]
+        for owner, first, last in pieces:
+            has = last > first
+            xy, line = between(*self.lines, first, last)
+            kept, number = has[line], np.cumsum(has) - 1
+            if kept.any():
+                lines.append(shapely.linestrings(xy[kept], indices=number[line[kept]]))
+                owners.append(owner[has])
+        line, owner = np.concatenate(lines), np.concatenate(owners)
+        return [shapely.multilinestrings(line[owner == c]) for c in range(k)]
+
+
+def _number(values: Floats, otherwise: float) -> Floats:
+    """Of infinities over infinities, and 0 over 0, something else."""
+    return np.where(np.isnan(values), otherwise, values)
 
 
 def arc_lengths(graph: Any, tails: NDArray[np.int64], heads: NDArray[np.int64]) -> Floats:

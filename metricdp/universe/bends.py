@@ -156,24 +156,27 @@ def polylines(
     return xy, line, np.where(last, 1.0, np.minimum(along, 1.0))
 
 
-def cut(
-    xy: Floats, line: NDArray[np.int64], along: Floats, share: Floats
-) -> tuple[tuple[Floats, NDArray[np.int64]], tuple[Floats, NDArray[np.int64]]]:
-    """Places and lines of what `polylines` gives before, and after, a share of each."""
+def between(
+    xy: Floats, line: NDArray[np.int64], along: Floats, first: Floats, last: Floats
+) -> tuple[Floats, NDArray[np.int64]]:
+    """Places and lines of what `polylines` gives between two shares of each."""
+    every = np.arange(len(first))
+    inner = (along > first[line]) & (along < last[line])
+    ends = (_at(xy, line, along, share) for share in (first, last))
+    places = [next(ends), xy[inner], next(ends)]
+    of = np.concatenate([every, line[inner], every])
+    order = np.argsort(of, kind="stable")
+    return np.concatenate(places)[order], of[order]
+
+
+def _at(xy: Floats, line: NDArray[np.int64], along: Floats, share: Floats) -> Floats:
+    """The place at a share of each line."""
     m = len(share)
+    if not m:
+        return np.empty((0, 2))
     after = np.searchsorted(line + along / 2, np.arange(m) + share / 2)  # along is at most 1
-    after = np.clip(after, np.searchsorted(line, np.arange(m)) + 1, None) if m else after
+    after = np.maximum(after, np.searchsorted(line, np.arange(m)) + 1)
     low, high = along[after - 1], along[after]
     part = np.divide(share - low, high - low, out=np.zeros(m), where=high > low)
-    at = xy[after - 1] + part[:, None] * (xy[after] - xy[after - 1])
-    position = np.arange(len(xy))
-    before = position < after[line]
-    every = np.arange(m)
-
-    def joined(kept: NDArray[np.bool_], cut_first: bool) -> tuple[Floats, NDArray[np.int64]]:
-        both = [(at, every), (xy[kept], line[kept])][:: 1 if cut_first else -1]
-        of = np.concatenate([one[1] for one in both])
-        order = np.argsort(of, kind="stable")
-        return np.concatenate([one[0] for one in both])[order], of[order]
-
-    return joined(before, False), joined(~before, True)
+    places: Floats = xy[after - 1] + part[:, None] * (xy[after] - xy[after - 1])
+    return places

@@ -8,7 +8,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.universe import graph_from
-from metricdp.universe.bends import Bends, bends_of, cut, polylines
+from metricdp.universe.bends import Bends, bends_of, between, polylines
 
 NAMES = ["a", "b", "c"]
 PLACES = {"a": (0.0, 0.0), "b": (2.0, 0.0), "c": (2.0, 4.0)}
@@ -93,7 +93,8 @@ def test_cutting_is_walking():
     starts, ends = rng.random((2, 200, 2))
     share = np.r_[0.0, 1.0, rng.random(198)]
     whole = polylines(starts, ends, bends)
-    first, second = cut(*whole, share)
+    first = between(*whole, np.zeros(200), share)
+    second = between(*whole, share, np.ones(200))
     for i in range(2, 200):
         xy = np.vstack([starts[i], bends.xy[offsets[i] : offsets[i + 1]], ends[i]])
         for (places, line), wanted in zip((first, second), naive_cut(xy, share[i])):

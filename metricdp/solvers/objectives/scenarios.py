@@ -238,7 +238,8 @@ class Scenarios(Objective):
             together = np.concatenate(weights)
         asked = replace(siting, metric=metric, weights=together, kept={})
         if not isinstance(metric, Together):
-            return self.of.choose(asked)  # type: ignore[no-any-return]
+            alone: Chosen = self.of.choose(asked)
+            return alone
         pool = self._pool(siting, self._firsts(siting), _BLOCK)
         found: Chosen = self.of.choose(replace(asked, allowed=pool))
         return found if len(pool) == len(siting.allowed) else replace(found, bound=None)

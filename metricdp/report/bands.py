@@ -1,0 +1,171 @@
+"""Service bands: what lies within each of some distances of the nearest site, without overlaps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.arguments import shown
+from metricdp.errors import InputError
+from metricdp.metrics.units import in_units_of
+from metricdp.report.layers import Layers, crs_of
+from metricdp.solvers.estimate.intervals import Interval
+from metricdp.solvers.objectives.siting import WITHIN
+from metricdp.universe.geo import need_geo
+
+
+@dataclass(frozen=True, eq=False)
+class Bands:
+    """Bands of distance around the sites of a solution; made by `Solution.bands`.
+
+    Attributes
+    ----------
+    limits : list of float, length n
+        Where each band ends, in the units of the universe; the last band, after them, has no end.
+    label : ndarray of int64, shape (n_points,)
+        Number of each point's band, from 0 to n.
+    demand : ndarray of float64, shape (n + 1,), or None
+        Demand in each band, noisy where the weights are; None where they are not known.
+    interval : Interval or None
+        Of a release the same with its intervals, arrays of shape (n + 1,).
+    unit : str
+        What distances are measured in.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> bands = mdp.k_median(metric, k=1).bands([1, 2])
+    >>> bands.label, bands.demand
+    (array([2, 2, 1, 0, 0, 0, 1, 2, 2]), array([3., 2., 4.]))
+    """
+
+    limits: list[float]
+    label: NDArray[np.int64]
+    demand: NDArray[np.float64] | None
+    interval: Interval | None
+    unit: str
+    _layers: Any
+
+    @property
+    def share(self) -> NDArray[np.float64] | None:
+        """Share of the demand in each band."""
+        if self.demand is None:
+            return None
+        total = self.demand.sum()
+        return self.demand / total if total > 0 else np.full(len(self.demand), np.nan)
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """A row a band: ``band`` from 1, ``from`` and ``to`` (none of the last), ``unit``,
+        ``points``, and where they are known ``demand``, ``share``, and of a release ``low`` and
+        ``high`` of the demand.
+        """
+        n = len(self.limits) + 1
+        told: dict[str, list[Any]] = {
+            "band": list(range(1, n + 1)),
+            "from": [0.0, *self.limits],
+            "to": [*self.limits, None],
+            "unit": [self.unit] * n,
+            "points": np.bincount(self.label, minlength=n).tolist(),
+        }
+        if self.demand is not None and self.share is not None:
+            told |= {"demand": self.demand.tolist(), "share": self.share.tolist()}
+        if self.interval is not None:
+            low, high = np.asarray(self.interval.low), np.asarray(self.interval.high)
+            told |= {"low": low.tolist(), "high": high.tolist()}
+        return told
+
+    def to_frame(self) -> Any:
+        """`to_columns` as a data frame of pandas.
+
+        Raises
+        ------
+        MissingExtraError
+            pandas is not installed (extra: geo).
+        """
+        from metricdp.methods import views
+
+        return views.frame(self.to_columns())
+
+    def to_geopandas(self, layer: Literal["areas", "streets"] = "areas") -> Any:
+        """The bands as a GeoDataFrame: areas made of the Voronoi cells of the universe's points,
+        without overlaps, or streets, cut where a limit is reached.
+
+        Raises
+        ------
+        InputError
+            The universe has no coordinates, or no edges for streets.
+        MissingExtraError
+            The extra ``geo`` is not installed.
+        """
+        layers: Layers = self._layers()
+        if layer not in ("areas", "streets"):
+            raise InputError(f"layer must be 'areas' or 'streets', got {shown(layer)}")
+        _, areas, streets = layers.bands(np.array(self.limits))
+        shapes = areas if layer == "areas" else streets
+        if shapes is None:
+            raise InputError(f"{layers.metric.name} has no edges, so no streets")
+        import geopandas as gpd
+
+        return gpd.GeoDataFrame(self.to_columns(), geometry=shapes, crs=crs_of(layers.metric))
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the layers ``bands`` and ``band_streets`` as a GeoPackage (``.gpkg``), or the areas
+        as ``.geojson``.
+
+        Raises
+        ------
+        InputError
+            Another ending; errors as `to_geopandas`.
+        """
+        need_geo()
+        target = Path(path)
+        if target.suffix == ".geojson":
+            found = self.to_geopandas()
+            (found if found.crs is None else found.to_crs(4326)).to_file(target, driver="GeoJSON")
+        elif target.suffix == ".gpkg":
+            target.unlink(missing_ok=True)
+            self.to_geopandas().to_file(target, layer="bands", driver="GPKG")
+            if self._layers().metric.graph is not None:
+                streets = self.to_geopandas("streets")
+                streets.to_file(target, layer="band_streets", driver="GPKG")
+        else:
+            raise InputError(f"bands are saved as .gpkg or .geojson, got {shown(target.suffix)}")
+        return target
+
+
+def bands_of(
+    limits: Iterable[Any],
+    metric: Any,
+    distance: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
+    release: Any,
+    layers: Any,
+) -> Bands:
+    """See `Bands`.
+
+    Raises
+    ------
+    InputError
+        Limits that are no distances, or do not grow.
+    """
+    if isinstance(limits, str) or not isinstance(limits, Iterable):
+        raise InputError(f"bands need distances, such as [500, 1000]; got {shown(limits)}")
+    ends = [float(in_units_of(metric, limit, "limits")) for limit in limits]
+    if not ends or min(ends) <= 0 or ends != sorted(set(ends)):
+        raise InputError(f"bands need growing positive distances, such as [500, 1000]; got {ends}")
+    label = np.searchsorted(np.array(ends) * (1 + WITHIN), distance).astype(np.int64)
+    demand, interval = None, None
+    if weights is not None:
+        mass = np.maximum(weights, 0.0)
+        demand = np.bincount(label, mass, len(ends) + 1).astype(np.float64)
+    if release is not None and getattr(release, "has_intervals", False):
+        n = len(label)
+        interval = release.load_intervals(np.arange(n), label, np.ones(n), len(ends) + 1)
+    return Bands(ends, label, demand, interval, metric.measured, layers)

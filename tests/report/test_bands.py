@@ -1,0 +1,105 @@
+"""Service bands against distances computed place by place."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.errors import InputError
+
+LIMITS = [1.5, 3.25]
+
+
+def town(seed=0, n=6, directed=False):
+    graph = nx.grid_2d_graph(n, n, create_using=nx.DiGraph if directed else None)
+    if directed:
+        graph.remove_edges_from(list(graph.edges)[::7])
+        graph = graph.subgraph(max(nx.strongly_connected_components(graph), key=len)).copy()
+    rng = np.random.default_rng(seed)
+    for _, _, data in graph.edges(data=True):
+        data["length"] = float(rng.uniform(1, 2))
+    for node, data in graph.nodes(data=True):
+        data["x"], data["y"] = map(float, node)
+    return mdp.GraphMetric(graph, weight="length", directed=directed)
+
+
+def test_points_and_demand_are_counted_by_distance():
+    metric = town()
+    plan = mdp.k_median(metric, k=2, weights=np.arange(36.0))
+    bands = plan.bands(LIMITS)
+    away = metric.nearest(plan.centers)[1]
+    wanted = [int(d > 1.5) + int(d > 3.25) for d in away]
+    assert bands.label.tolist() == wanted and bands.interval is None
+    assert bands.demand.tolist() == [
+        sum(i for i, b in enumerate(wanted) if b == c) for c in range(3)
+    ]
+    assert bands.share.sum() == pytest.approx(1)
+    assert bands.to_columns()["to"] == [*LIMITS, None]
+
+
+def test_a_release_tells_intervals():
+    metric = town()
+    homes = mdp.PrivateDemand(metric, [(0, 0)] * 900 + [(5, 5)] * 300)
+    bands = mdp.k_median(metric, homes, k=1, epsilon=2).bands([1.5, 100])
+    assert bands.demand.sum() == pytest.approx(1200, abs=200)
+    assert (bands.interval.low <= bands.interval.high).all() and len(bands.to_columns()["low"]) == 3
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_streets_are_cut_where_a_limit_is_reached(directed):
+    pytest.importorskip("geopandas")
+    shapely = pytest.importorskip("shapely")
+    metric = town(1, directed=directed)
+    plan = mdp.k_median(metric, k=2)
+    streets = plan.bands(LIMITS).to_geopandas("streets").geometry
+    away = metric.nearest(plan.centers)[1]
+    at = {node: away[i] for i, node in enumerate(metric.ids)}
+    arcs = {(metric.ids[u], metric.ids[v]): length for u, v, length in listed(metric)}
+    total = 0.0
+    for u, v in {tuple(sorted(arc)) for arc in arcs}:
+        there, back = arcs.get((u, v), np.inf), arcs.get((v, u), np.inf)
+        for t in np.linspace(0.013, 0.987, 9):
+            own = min(at[u] + t * back, at[v] + (1 - t) * there)
+            if min(abs(own - limit) for limit in LIMITS) < 1e-6:
+                continue
+            place = shapely.Point((1 - t) * np.array(u) + t * np.array(v))
+            near = [i for i, shape in enumerate(streets) if shape.distance(place) < 1e-9]
+            assert near == [int(own > 1.5) + int(own > 3.25)], (u, v, t)
+        total += 1.0
+    assert sum(shape.length for shape in streets) == pytest.approx(total)
+
+
+def listed(metric):
+    graph = metric.graph
+    return zip(graph.tails().tolist(), graph.indices.tolist(), graph.lengths.tolist())
+
+
+def test_areas_do_not_overlap_and_are_saved(tmp_path):
+    gpd, shapely = pytest.importorskip("geopandas"), pytest.importorskip("shapely")
+    metric = town(2)
+    bands = mdp.k_median(metric, k=2).bands(LIMITS)
+    areas = bands.to_geopandas()
+    for i, node in enumerate(metric.ids):
+        inside = shapely.within(shapely.Point(node), areas.geometry.to_numpy())
+        assert inside.tolist() == [b == bands.label[i] for b in range(3)]
+    union = shapely.union_all(areas.geometry.to_numpy())
+    assert areas.geometry.area.sum() == pytest.approx(union.area)
+    path = bands.save(tmp_path / "bands.gpkg")
+    assert sorted(gpd.list_layers(path)["name"]) == ["band_streets", "bands"]
+    assert len(gpd.read_file(bands.save(tmp_path / "bands.geojson"))) == 3
+
+
+@pytest.mark.parametrize("limits", [[], [0], [2, 1], [1, 1], 5, "10", ["far"]])
+def test_what_are_no_limits_is_refused(limits):
+    with pytest.raises(InputError):
+        mdp.k_median(town(), k=1).bands(limits)
+
+
+def test_bands_without_places_have_numbers_alone(tmp_path):
+    bands = mdp.k_median(mdp.GraphMetric(nx.path_graph(5), weight=None), k=1).bands([1])
+    assert bands.demand.tolist() == [3.0, 2.0]
+    pytest.importorskip("geopandas")
+    with pytest.raises(InputError, match="no coordinates"):
+        bands.to_geopandas()
+    with pytest.raises(InputError, match="saved as"):
+        bands.save(tmp_path / "bands.txt")
