@@ -1,0 +1,220 @@
+"""Every objective on releases of every kind, and on boxes, against all choices of sites."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.errors import InputError
+from metricdp.methods import solving
+from metricdp.methods.box import quadtree_release
+from tests import naive_objectives as naive
+
+o = mdp.objectives
+PLACES = 12
+SPACES = {d: mdp.EuclideanSpace([0.0] * d, [10.0] * d) for d in (1, 2, 5)}
+METRIC = mdp.GraphMetric(nx.path_graph(list("abcdefghijk")), weight=None)
+HOMES = ["c"] * 400 + ["i"] * 250
+
+
+def _demand():
+    return mdp.PrivateDemand(METRIC, HOMES)
+
+
+def _local():
+    public = mdp.local.public_parameters(METRIC, epsilon=4, users=1000, k=2)
+    messages = mdp.local.simulated_messages(public, ["c", "i"] * 500)
+    return mdp.local.Decoder(public).fit(messages).release(METRIC)
+
+
+def _boxed(method, dimension):
+    space = SPACES[dimension]
+    rng = np.random.default_rng(1)
+    points = np.concatenate(
+        [rng.normal(3, 0.3, (400, dimension)), rng.normal(7, 0.3, (250, dimension))]
+    )
+    demand = mdp.PrivateDemand(space, points)
+    if method == "release":
+        return mdp.release(space, demand, epsilon=2)
+    return mdp.k_median(space, demand, k=2, epsilon=2, delta=1e-6, method=method).release
+
+
+FINITE = {
+    "partition": lambda: mdp.release(METRIC, _demand(), epsilon=2),
+    "hst": lambda: mdp.k_median(METRIC, _demand(), k=2, epsilon=2, method="hst").release,
+    "max-coverage": lambda: (
+        mdp.k_median(METRIC, _demand(), k=2, epsilon=2, delta=1e-6, method="max-coverage").release
+    ),
+    "stream": lambda: mdp.Stream(METRIC, epsilon=2, horizon=2).step(_demand()),
+    "local": _local,
+}
+BOXES = {
+    f"{method}, {d} dimensions": (method, d)
+    for method, d in (
+        ("release", 1),
+        ("release", 5),
+        ("coreset", 1),
+        ("coreset", 5),
+        ("quadtree", 2),
+        ("lsh", 2),
+        ("k-variates", 2),
+    )
+}
+UNIVERSES = ["box", *FINITE, *BOXES]
+
+
+SAVED = ["partition, saved", "coreset, 1 dimensions, saved", "quadtree, 2 dimensions, saved"]
+
+
+@pytest.fixture(scope="module", params=[*UNIVERSES, *SAVED])
+def universe(request, tmp_path_factory):
+    """What `metricdp.solve` is asked about."""
+    name = request.param.removesuffix(", saved")
+    with pytest.MonkeyPatch.context() as patch:
+        _shrink(patch)
+        found = FINITE[name]() if name in FINITE else None
+        if name in BOXES:
+            found = _boxed(*BOXES[name])
+        if name == "box":
+            return SPACES[2]
+    if request.param != name:
+        path = tmp_path_factory.mktemp("saved") / "homes.release"
+        found.save(path)
+        return mdp.Release.load(path, METRIC if found.space is None else found.space)
+    return found
+
+
+def _shrink(patch):
+    """Few places in boxes: all choices of them can be tried."""
+    patch.setattr(solving, "NET_POINTS", PLACES)
+    patch.setattr(solving, "_BOX_PLACES", PLACES)
+    patch.setattr(quadtree_release, "POINTS", 64)
+
+
+@pytest.fixture(autouse=True)
+def _few_places(monkeypatch):
+    _shrink(monkeypatch)
+
+
+def _cases(k, limit, total):
+    """Objective, and the value of some rows of costs; None where they cannot serve."""
+    reach = limit * (1 + 1e-9)
+    price, room = 0.1 * total * limit, 0.9 * total / k + 0.2 * total
+    kappa = 1 / limit
+    return {
+        "k-median": (o.KMedian(k), lambda c, w: naive.sums(c, w, 1)),
+        "k-means": (o.KMeans(k), lambda c, w: naive.sums(c, w, 2)),
+        "kz": (o.KZ(k, z=3.5), lambda c, w: naive.sums(c, w, 3.5)),
+        "limit": (o.KMedian(k, limit=limit), lambda c, w: naive.sums(c, w, 1, limit)),
+        "p-center": (o.PCenter(k), lambda c, w: naive.farthest(c, w)),
+        "threshold": (o.PCenter(k, threshold=9), lambda c, w: naive.farthest(c, w, 9)),
+        "max-coverage": (o.MaxCoverage(k, limit), lambda c, w: naive.covered(c, w, reach)),
+        "backup-coverage": (
+            o.BackupCoverage(k, limit),
+            lambda c, w: naive.covered(c, w, reach, (0.5, 0.5)),
+        ),
+        "set-cover": (o.SetCover(limit), lambda c, w: _fewest(c, w, reach)),
+        "facility-location": (
+            o.FacilityLocation(price),
+            lambda c, w: naive.with_prices(c, w, [price] * len(c)),
+        ),
+        "capacitated": (
+            o.Capacitated(k, room),
+            lambda c, w: _within(c[:, w > 0], w[w > 0], room),
+        ),
+        "equity": (o.Equity(k, kappa=kappa), lambda c, w: naive.equal_distance(c, w, kappa)),
+        "ordered-median": (
+            o.OrderedMedian(k, share=0.3, blend=0.5),
+            lambda c, w: naive.ordered(c, w, 0.3, 0.5),
+        ),
+        "nested": (o.Nested([k]), lambda c, w: naive.sums(c, w, 1)),
+    }
+
+
+def _within(costs, weights, room):
+    if len(costs) == 1:  # it has room for all
+        return naive.sums(costs, weights, 1)
+    return naive.within_room(costs, weights, weights, np.full(len(costs), room))
+
+
+def _fewest(costs, weights, reach):
+    covered = (costs[:, weights > 0] <= reach).any(axis=0).all()
+    return float(len(costs)) if covered else np.inf
+
+
+CASES = sorted(_cases(1, 1.0, 1.0))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_objective_answers(universe, case):
+    released = isinstance(universe, mdp.EuclideanSpace) is False
+    weights = np.maximum(universe.weights, 0) if released else np.ones(PLACES)
+    n = max(len(weights), PLACES if getattr(universe, "space", True) is not None else 0)
+    k = 2 if n <= PLACES else 1  # as many choices as can be tried
+    limit = 3.0
+    objective, value = _cases(k, limit, weights.sum())[case]
+    plan = mdp.solve(universe, objective, time_limit=0.3)
+    assert plan.noisy == released
+    assert len(plan.weights) == len(plan.labels) == len(weights)
+    assert plan.loads is not None
+    assert plan.to_dict()["value"] == plan.value
+    places, weights = plan._siting.metric, plan._siting.weights
+    costs = places.distance_rows(np.arange(n))
+    own = value(costs[plan._chosen.sites], weights)
+    assert plan.value == pytest.approx(own, rel=1e-6, abs=1e-9)
+    assert plan.compare(plan.centers)["other"] == pytest.approx(own, rel=1e-6, abs=1e-9)
+    best = _best(value, costs, weights, k, objective.maximized)
+    # private noise draws the instance: what is proven is asked for, not how good a search is
+    sign = -1 if objective.maximized else 1
+    slack = 1e-6 * abs(best) + 1e-9
+    if plan.k == k:
+        assert sign * best <= sign * plan.value + slack
+    if plan.bound is not None:
+        assert sign * plan.bound <= sign * best + slack
+
+
+def _best(value, costs, weights, k, largest):
+    values = [value(costs[list(sites)], weights) for sites in combinations(range(len(costs)), k)]
+    return (max if largest else min)(one for one in values if one is not None)
+
+
+def test_what_a_box_refuses():
+    space = SPACES[2]
+    refused = {
+        "weights": {"weights": np.ones(3)},
+        "candidates": {"candidates": np.arange(3)},
+        "loads": {"loads": np.ones(3)},
+    }
+    for name, asked in refused.items():
+        with pytest.raises(InputError, match=f"{name} needs a finite universe"):
+            mdp.solve(space, o.PCenter(1), **asked)
+    with pytest.raises(InputError, match="capacities must be one number in a box"):
+        mdp.solve(space, o.Capacitated(1, [1.0, 2.0]))
+    plan = mdp.solve(space, o.PCenter(1))
+    for sites in ([1.0, 2.0], [[1.0, 2.0, 3.0]], [[np.nan, 0.0]], ["a"]):
+        with pytest.raises(InputError, match="sites in a box are points"):
+            plan.compare(sites)
+    with pytest.raises(InputError, match="at least one site"):
+        plan.compare([])
+    assert plan.compare([[5.0, 5.0]])["ratio"] > 0
+
+
+def test_more_sites_than_a_release_has_points():
+    release = _boxed("lsh", 2)
+    assert len(release.weights) < 10
+    plan = release.solve(o.PCenter(12))
+    assert plan.centers.shape == (12, 2)
+    assert len(np.unique(plan.centers, axis=0)) == 12
+    assert len(plan.labels) == len(release.weights)
+
+
+def test_a_saved_box_puts_sites_where_the_first_one_does():
+    """A file holds the points of positive weight: sites may stand between them all the same."""
+    weights, space = np.array([1.0, 1.0]), SPACES[2]
+    points = mdp.EuclideanMetric([[0.0, 0.0], [10.0, 10.0]])
+    plan = solving.answered_in_box(space, points, weights, o.PCenter(1))
+    assert plan.value < np.hypot(10, 10) * 0.8
