@@ -28,12 +28,12 @@ OWN_SECTIONS = ("Privacy", "Complexity")
 MODULES = re.findall(r"^   (metricdp\S*)$", (ROOT / "docs" / "api.rst").read_text("utf-8"), re.M)
 
 project = "metricdp"
-author = "The metricdp maintainers"
+author = "The metricdp developers"
 project_copyright = author
 version = release = installed("metricdp")
 root_doc = "docs/index"
 include_patterns = ["*.md", "docs/**", "benchmarks/*.md", "graphs/*.md", "tests/vectors/*.md"]
-include_patterns.append("notebooks/*.ipynb")
+include_patterns += ["notebooks/*.ipynb", ".github/*.md"]
 exclude_patterns = ["docs/_templates", "docs/gallery", "docs/examples/**.ipynb", ".venv", "build"]
 extensions = [
     "sphinx.ext.autodoc",

@@ -7,6 +7,7 @@ from __future__ import annotations
 import configparser
 import re
 import subprocess
+import tomllib
 from fnmatch import fnmatch
 from importlib.metadata import version
 from pathlib import Path
@@ -36,7 +37,6 @@ def test_the_version_stands_once():
     assert code
     repeated = [path.name for path in code if f'"{VERSION}"' in path.read_text("utf-8")]
     assert not repeated
-    assert "\nversion:" not in (ROOT / "CITATION.cff").read_text("utf-8")
 
 
 def test_the_plugin_has_the_version_of_the_package():
@@ -74,6 +74,15 @@ def test_the_citation_is_well_formed():
     assert {"message", "title", "authors"} <= set(citation)  # what the format asks for
     assert citation["license"] in SETUP["metadata"]["license_expression"].split(" AND ")
     assert citation["title"].startswith(SETUP["metadata"]["name"])
+
+
+def test_licenses_of_all_that_is_inside_are_named():
+    texts = {path.stem for path in (ROOT / "LICENSES").iterdir()} | {"Apache-2.0"}
+    assert set(SETUP["metadata"]["license_expression"].split(" AND ")) == texts
+    index = tomllib.loads((ROOT / "graphs" / "index.toml").read_text("utf-8"))
+    told = (ROOT / "NOTICE").read_text("utf-8")
+    for name in (path.name for path in (ROOT / "graphs").glob("*.gz")):
+        assert name in told and name in str(index), name
 
 
 def test_reports_have_an_address_and_a_scope():

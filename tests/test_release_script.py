@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import configparser
+import gzip
 import importlib.util
+import io
 import re
 import sys
+import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -52,6 +56,114 @@ def test_only_the_interpreter_that_was_asked_for(script):
     number = ".".join(map(str, sys.version_info[:2]))
     assert script.answers(sys.executable, number)
     assert not script.answers(sys.executable, "3.99")
+
+
+FILLED = {
+    "repository": "https://code.example/metricdp",
+    "tracker": "https://code.example/metricdp/issues",
+    "documentation": "https://docs.example",
+    "changelog": "https://code.example/metricdp/changes",
+    "security": "https://code.example/metricdp/security",
+    "contact": "us@example.org",
+    "conduct": "conduct@example.org",
+    "authors": [{"name": "A. Uthor", "affiliation": "Nowhere", "orcid": "0"}],
+}
+
+
+def test_no_release_with_placeholders(script):
+    project = script.project
+    known = project.facts()
+    assert set(known) == set(FILLED)
+    assert project.placeholders(FILLED) == []
+    one = {**FILLED, "authors": [{**FILLED["authors"][0], "orcid": "FILL IN: it"}]}
+    assert project.placeholders(one) == ["authors.orcid"]
+    left = project.placeholders(known)
+    told = " ".join(project.problems())
+    assert bool(left) == ("placeholders" in told) and all(name in told for name in left)
+
+
+def test_files_repeat_what_the_project_says(script):
+    """They say it already, or `check` refuses; and filled in they are what others read."""
+    assert "not up to date" not in " ".join(script.project.problems())
+    files = script.project.derived(FILLED)
+    setup = configparser.ConfigParser()
+    setup.read_string(files["setup.cfg"])
+    urls = dict(line.split(" = ") for line in setup["metadata"]["project_urls"].split("\n") if line)
+    assert urls["Source"] == FILLED["repository"] and urls["Tracker"] == FILLED["tracker"]
+    assert setup["metadata"]["author"] == "metricdp developers"
+    assert f"repository-code: {FILLED['repository']}\n" in files["CITATION.cff"]
+    assert re.search(r"^date-released: \d{4}-\d\d-\d\d$", files["CITATION.cff"], re.M)
+    plugin = files["qgis/metricdp_qgis/metadata.txt"]
+    assert script.qgis_package.metadata_problems(plugin) == []
+    lacking = script.qgis_package.metadata_problems(plugin.replace("email=", "mail="))
+    assert lacking == ["metadata.txt lacks email"]
+
+
+def test_the_plugins_package_keeps_the_rules_of_its_index(script, tmp_path):
+    made = [script.qgis_package.package(ROOT, tmp_path / name, (2026, 1, 2)) for name in ("a", "b")]
+    assert made[0].read_bytes() == made[1].read_bytes()
+    of_metadata = script.qgis_package.metadata_problems(
+        (ROOT / "qgis" / "metricdp_qgis" / "metadata.txt").read_text("utf-8")
+    )
+    assert script.qgis_package.problems(made[0]) == of_metadata
+    with zipfile.ZipFile(made[0], "a") as archive:
+        archive.writestr("metricdp_qgis/__pycache__/plugin.pyc", b"")
+    assert "must not hold" in " ".join(script.qgis_package.problems(made[0]))
+
+
+def packed(names, seconds):
+    """An sdist as setuptools makes it: in some order, with owners and the time of day."""
+    packed = io.BytesIO()
+    with (
+        gzip.GzipFile("x.tar", "wb", fileobj=packed, mtime=seconds) as zipped,
+        tarfile.open(fileobj=zipped, mode="w") as tar,
+    ):
+        for name in names:
+            member = tarfile.TarInfo(name)
+            member.mtime, member.uname, member.size = seconds + 0.25, f"user{seconds}", 3
+            tar.addfile(member, io.BytesIO(b"abc"))
+    return packed.getvalue()
+
+
+def test_sdists_of_the_same_files_are_the_same(script):
+    one, other = packed("ab", 100), packed("ba", 200)
+    assert one != other
+    assert script.settled(one, 50) == script.settled(other, 50)
+    assert script.settled(one, 50) != script.settled(one, 51)
+    with tarfile.open(fileobj=io.BytesIO(script.settled(one, 50))) as tar:
+        assert [(m.name, m.mtime, m.uid, m.uname) for m in tar] == [
+            ("a", 50, 0, ""),
+            ("b", 50, 0, ""),
+        ]
+        assert tar.extractfile("a").read() == b"abc"
+
+
+def test_workflows_name_the_supported_versions(script):
+    yaml = pytest.importorskip("yaml")
+    folder = ROOT / ".github" / "workflows"
+    flows = {path.stem: yaml.safe_load(path.read_text("utf-8")) for path in folder.glob("*.yml")}
+    assert set(flows) == {"ci", "prerelease", "release"}
+    tried = flows["ci"]["jobs"]["first-tier"]["strategy"]["matrix"]
+    systems = {each["os"].split("-")[0] for each in tried["include"]}
+    assert systems == {"macos", "windows"}
+    whole = flows["ci"]["jobs"]["everything"]["steps"]
+    assert whole[-1]["run"] == "bash .ci/run"
+    versions = {*tried["python"], whole[1]["with"]["python-version"]}
+    assert versions == set(script.PYTHONS)
+    steps = flows["release"]["jobs"]["build"]["steps"]
+    assert set(steps[1]["with"]["python-version"].split()) == set(script.PYTHONS)
+    uses = [
+        s["uses"]
+        for f in flows.values()
+        for j in f["jobs"].values()
+        for s in j["steps"]
+        if "uses" in s
+    ]
+    assert all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", use) for use in uses)
+    run = [s["run"] for s in steps if "run" in s]
+    steps_named = {re.search(r"release\.py (\w+)", line)[1] for line in run}
+    assert steps_named == {"check", "build", "smoke", "sbom", "plugin"}
+    assert flows["release"]["jobs"]["publish"]["permissions"]["id-token"] == "write"
 
 
 def test_the_oldest_versions_are_the_lower_bounds():
