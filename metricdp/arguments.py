@@ -53,6 +53,57 @@ def integer(value: Any) -> int | None:
     return int(value)
 
 
+def checked_seed(seed: Any) -> int:
+    """The seed of public coins as a plain integer.
+
+    Raises
+    ------
+    InputError
+        It is no integer, or negative: found out before anything is charged.
+    """
+    number = integer(seed)
+    if number is None or number < 0:
+        raise InputError(f"seed must be an integer of at least 0, got {shown(seed)}")
+    return number
+
+
+def coins(seed: Any, rng: Any = None) -> int:
+    """The seed of public coins, from a function's ``seed=`` or ``rng=``: one rule for all of them.
+
+    ``seed=`` takes an integer of at least 0, and equal seeds give equal answers. ``rng=`` takes
+    what `numpy.random.default_rng` takes, under the name that SPEC 7 of the Scientific Python
+    projects asks for: of a `numpy.random.Generator` one number is drawn, so that the next call has
+    other coins; an integer is the same as ``seed=``. Both at once are refused. Public coins are
+    those of trees, partitions, made-up demand and searches: noise takes neither.
+
+    Raises
+    ------
+    InputError
+        No such seed or generator, or both: found out before anything is charged.
+
+    Examples
+    --------
+    >>> coins(3), coins(0, rng=3), coins(0, np.random.default_rng(1))
+    (3, 3, 1016164991)
+    """
+    if rng is None:
+        return checked_seed(seed)
+    if seed is not None and integer(seed) != 0:
+        raise InputError("give seed= or rng=, not both")
+    if integer(rng) is not None:
+        return checked_seed(rng)
+    try:
+        drawing = np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        drawing = None
+    if drawing is None:
+        raise InputError(
+            "rng must be what numpy.random.default_rng takes: a Generator, a BitGenerator, a "
+            f"SeedSequence or an integer of at least 0; got {type(rng).__name__}"
+        )
+    return int(drawing.integers(2**31))
+
+
 def flag(value: Any, name: str) -> bool:
     """Return a truth value, or 0 or 1, as a bool.
 

@@ -16,7 +16,7 @@ import numpy as np
 from metricdp.accounting import exact
 from metricdp.accounting import ledger as ledgers
 from metricdp.accounting.budget import checked_budget
-from metricdp.arguments import chosen, file_path, listed
+from metricdp.arguments import chosen, coins, file_path, listed
 from metricdp.atomic import durable_file
 from metricdp.errors import InputError
 from metricdp.federated.course import Agreement, Course
@@ -26,7 +26,6 @@ from metricdp.federated.messages import Answer, Invitation, Past, opened_card
 from metricdp.methods.demand_release import Release
 from metricdp.methods.method import Method
 from metricdp.methods.registry import answering
-from metricdp.methods.result import checked_seed
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.provenance import Provenance, package_facts
@@ -60,7 +59,7 @@ class Coordinator:
     unit : {"record", "user"}
     max_contributions : int
         Most records of a user at one holder.
-    records_hint, seed
+    records_hint, seed, rng
         As `metricdp.release`.
 
     Raises
@@ -96,6 +95,7 @@ class Coordinator:
         max_contributions: int = 1,
         records_hint: float | None = None,
         seed: int = 0,
+        rng: Any = None,
     ) -> None:
         recipe = answering(method, checked_universe(universe), records_hint)
         cards = tuple(opened_card(card) for card in listed(holders, "holders"))
@@ -111,7 +111,7 @@ class Coordinator:
             colluding,
             chosen(unit, ("record", "user"), "unit"),  # type: ignore[arg-type]
             max_contributions,
-            checked_seed(seed),
+            coins(seed, rng),
         )
         self._universe, self._agreement = universe, agreement
         self._keys, self._release = Keys("coordinator"), None
@@ -305,6 +305,7 @@ def run(
     method: str | Method = "partition",
     records_hint: float | None = None,
     seed: int = 0,
+    rng: Any = None,
 ) -> Release:
     """One release of several holders in one process: to try out what it costs, and for tests.
 
@@ -313,7 +314,7 @@ def run(
     universe : Metric or EuclideanSpace
         That of all holders' demand.
     holders : iterable of Holder
-    epsilon, delta, colluding, method, records_hint, seed
+    epsilon, delta, colluding, method, records_hint, seed, rng
         As `Coordinator`.
 
     Raises
@@ -346,6 +347,7 @@ def run(
         max_contributions=protects.max_contributions,
         records_hint=records_hint,
         seed=seed,
+        rng=rng,
     )
     while True:
         invitation = coordinator.invite()

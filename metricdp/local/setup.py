@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 
 from metricdp.accounting.cost import exact
-from metricdp.arguments import chosen, integer, positive, shown
+from metricdp.arguments import chosen, coins, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.local.items import bits_of, items_of
 from metricdp.local.oracles import best_frequency_randomizer, best_vector_randomizer, oracle_of
 from metricdp.local.parameters import TRUST, PublicParameters, Report, Role
 from metricdp.local.randomizers import LEAST_EPSILON, MOST_EPSILON
 from metricdp.local.shuffle import largest_local_epsilon
-from metricdp.methods.result import checked_seed
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.finite.ward import hierarchy
@@ -63,6 +62,7 @@ def public_parameters(
     histogram: str | None = None,
     split: str = "users",
     seed: int = 0,
+    rng: Any = None,
 ) -> PublicParameters:
     """Choose the public parameters of one collection.
 
@@ -99,7 +99,7 @@ def public_parameters(
     split : {"users", "budget"}
         Boxes: a user reports its bucket or its vector; or both, each with half of epsilon, as the
         paper has it.
-    seed : int
+    seed, rng : int; Generator, SeedSequence or int
         Public coins.
 
     Examples
@@ -130,7 +130,7 @@ def public_parameters(
         raise InputError(
             f"users and k must be positive integers, got {shown(users)} and {shown(k)}"
         )
-    checked_seed(seed)
+    seed = coins(seed, rng)
     of_box = {"tree": tree, "depth": depth, "radius": radius, "histogram": histogram}
     asked = _Asked(trust, budget, chance, n, centers, seed)
     return _SETUPS[space_of(universe).kind](universe, asked, parts, of_box, split)

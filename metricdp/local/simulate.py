@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arguments import coins
 from metricdp.errors import InputError
 from metricdp.kernels.local_sketch import add_rows
 from metricdp.local import streams
@@ -31,14 +32,16 @@ from metricdp.local.randomizers import (
 _BLOCK = 1 << 16  # users at once: memory against calls
 
 
-def simulated_messages(parameters: Any, items: Any, seed: int | None = None) -> NDArray[np.uint8]:
+def simulated_messages(
+    parameters: Any, items: Any, seed: int | None = None, *, rng: Any = None
+) -> NDArray[np.uint8]:
     """One message for every item, shape (n, message_bytes): what the decoder's `fit` takes.
 
     Parameters
     ----------
     parameters : PublicParameters, dict, str or bytes
     items : sequence of ids, or ndarray of float64, shape (n, d)
-    seed : int, optional
+    seed, rng : int; Generator, SeedSequence or int, optional
 
     Raises
     ------
@@ -59,7 +62,7 @@ def simulated_messages(parameters: Any, items: Any, seed: int | None = None) -> 
     """
     known = PublicParameters.of(parameters)
     universe = items_of(known.items)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(None if seed is rng is None else coins(seed, rng))
     views, vectors = all_values(universe, items)
     n = len(views[0])
     found = np.zeros((n, known.message_bytes), np.uint8)
@@ -83,7 +86,7 @@ def simulated_messages(parameters: Any, items: Any, seed: int | None = None) -> 
 
 
 def simulated_sketch(
-    parameters: Any, points: NDArray[np.float64], seed: int | None = None
+    parameters: Any, points: NDArray[np.float64], seed: int | None = None, *, rng: Any = None
 ) -> Sketch:
     """The sketch of one message for every point, drawn by its law, without messages: for vector
     reports of large populations.
@@ -94,7 +97,7 @@ def simulated_sketch(
     """
     known = PublicParameters.of(parameters)
     universe = items_of(known.items)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(None if seed is rng is None else coins(seed, rng))
     views, vectors = all_values(universe, points)
     shares = np.cumsum([role.share for role in known.roles])
     role_of = np.searchsorted(shares, rng.integers(0, shares[-1], len(views[0])), side="right")

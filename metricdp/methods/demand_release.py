@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import integer, listed, shown
+from metricdp.arguments import coins, listed, shown
 from metricdp.errors import InputError
 from metricdp.methods import saving
 from metricdp.methods.box.anywhere import on_points
@@ -242,6 +242,7 @@ class Release:
         candidates: Any = None,
         opened: Any = None,
         seed: int = 0,
+        rng: Any = None,
         time_limit: float | None = None,
         effort: Any = "quick",
     ) -> Result:
@@ -254,8 +255,8 @@ class Release:
             Where centers may stand; anywhere by default.
         opened : iterable of ids, optional
             Facilities that are open already: they count towards k and stay centers.
-        seed : int
-            Public coins of the solver.
+        seed, rng : int; Generator, SeedSequence or int
+            Public coins of the solver, by `metricdp.arguments.coins`.
         time_limit : float, optional
             Seconds after which the best centers found so far are returned; Ctrl-C then ends the
             search as well.
@@ -277,7 +278,7 @@ class Release:
             1,
             candidates=candidates,
             opened=opened,
-            seed=seed,
+            seed=coins(seed, rng),
             time_limit=time_limit,
             effort=effort,
         )
@@ -289,6 +290,7 @@ class Release:
         candidates: Any = None,
         opened: Any = None,
         seed: int = 0,
+        rng: Any = None,
         time_limit: float | None = None,
         effort: Any = "quick",
     ) -> Result:
@@ -298,7 +300,7 @@ class Release:
             2,
             candidates=candidates,
             opened=opened,
-            seed=seed,
+            seed=coins(seed, rng),
             time_limit=time_limit,
             effort=effort,
         )
@@ -311,8 +313,8 @@ class Release:
         ----------
         objective : Objective
         **asked
-            `loads`, `candidates`, `opened`, `forbidden`, `seed` and `time_limit` of
-            `metricdp.solve`; a box takes the last two.
+            `loads`, `candidates`, `opened`, `forbidden`, `seed` (or `rng`) and
+            `time_limit` of `metricdp.solve`; a box takes these.
 
         Examples
         --------
@@ -323,6 +325,7 @@ class Release:
         """
         if not isinstance(objective, Objective):
             raise InputError(f"objective must be one of mdp.objectives, got {shown(objective)}")
+        asked["seed"] = coins(asked.get("seed", 0), asked.pop("rng", None))
         weights = np.maximum(self.weights, 0.0)
         if self.space is None:
             return answered(self.universe, objective, weights, release=self, **asked)
@@ -449,20 +452,18 @@ class Release:
         system = crs_of(self.universe if self.space is None else self.space)
         return Coreset(self._named(at), self.weights[at], where, system)
 
-    def sample(self, n: int, seed: int | None = None) -> SyntheticPoints:
+    def sample(self, n: int, seed: int | None = None, *, rng: Any = None) -> SyntheticPoints:
         """n synthetic points that lie where the release says that demand is, and belong to nobody:
         post-processing, free, any number of times (`metricdp.methods.synthetic`).
         O(n log n) time, and once a universe that of its public hierarchy.
         """
         number = checked_number(n)
-        if seed is not None and (integer(seed) is None or seed < 0):
-            raise InputError(f"seed must be an integer of at least 0, got {shown(seed)}")
-        coins = np.random.default_rng(seed)
-        at = drawn(self.universe, self.weights, number, coins)
+        drawing = np.random.default_rng(None if seed is rng is None else coins(seed, rng))
+        at = drawn(self.universe, self.weights, number, drawing)
         if self.space is not None:
             points = self._named(at)
             if self.sides is not None:
-                shift = (coins.random((len(at), self.space.dimension)) - 0.5) * self.sides[at]
+                shift = (drawing.random((len(at), self.space.dimension)) - 0.5) * self.sides[at]
                 points = self.space.clip(points + shift)
             crs = crs_of(self.space)
             return SyntheticPoints(points, points, None, self.receipt, crs)

@@ -64,11 +64,3 @@ def public_weights(
     if array.shape != (len(metric),) or not allowed.all():
         raise InputError(rule)
     return array
-
-
-def checked_seed(seed: Any) -> int:
-    """The seed of public coins as a plain integer."""
-    number = integer(seed)
-    if number is None or number < 0:
-        raise InputError(f"seed must be an integer of at least 0, got {shown(seed)}")
-    return number

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import shown
+from metricdp.arguments import checked_seed, coins, shown
 from metricdp.errors import InputError
 from metricdp.methods.question import NET_POINTS, checked_time_limit
-from metricdp.methods.result import checked_seed, public_weights, site_positions
+from metricdp.methods.result import public_weights, site_positions
 from metricdp.methods.solution import Solution
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
@@ -44,6 +44,7 @@ def solve(
     opened: Any = None,
     forbidden: Any = None,
     seed: int = 0,
+    rng: Any = None,
     time_limit: float | None = None,
     scenarios: Any = None,
 ) -> Solution:
@@ -72,8 +73,8 @@ def solve(
         not be candidates.
     forbidden : iterable of ids, optional
         Where no site may stand.
-    seed : int
-        Public coins of the searches.
+    seed, rng : int; Generator, SeedSequence or int
+        Public coins of the searches, by `metricdp.arguments.coins`.
     time_limit : float, optional
         Seconds after which the best that was found is returned, with the bound so far.
     scenarios : {"mean", "worst"} or array_like of shape (n_scenarios,), optional
@@ -109,6 +110,7 @@ def solve(
             f"objective must be one of mdp.objectives, such as mdp.objectives.MaxCoverage(k=10, "
             f"limit=900); got {shown(objective)}"
         )
+    seed = coins(seed, rng)
     asked: dict[str, Any] = {
         "loads": loads,
         "candidates": candidates,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.arguments import floats
+from metricdp.arguments import coins, floats
 from metricdp.errors import InputError
 from metricdp.kernels.boxes import clipped
 from metricdp.metrics.base import checked_extent
@@ -131,7 +131,7 @@ class EuclideanSpace(Box):
         places = coins.uniform(self.lower, self.upper, (_SAMPLE, self.dimension))
         return places, np.full(_SAMPLE, 1 / _SAMPLE)
 
-    def net(self, n_points: int, seed: int = 0) -> EuclideanMetric:
+    def net(self, n_points: int, seed: int = 0, *, rng: Any = None) -> EuclideanMetric:
         """A public universe of `n_points` well-spread points of the box: a scrambled Sobol sequence
         (Owen 1998), kept for the next call.
 
@@ -144,6 +144,7 @@ class EuclideanSpace(Box):
         """
         from scipy.stats import qmc
 
+        seed = coins(seed, rng)
         if (n_points, seed) not in self._nets:
             power = max(0, int(np.ceil(np.log2(max(n_points, 1)))))
             unit = qmc.Sobol(self.dimension, seed=seed).random_base2(power)[:n_points]

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from metricdp.arguments import coins
+
 Points = NDArray[np.float64]
 
 _REFINEMENT_WORK = (
@@ -52,7 +54,9 @@ def pivot_distances(
     return np.array(pivots, dtype=np.int64), np.vstack(rows)
 
 
-def pivot_layout(metric: Any, *, n_pivots: int = 50, seed: int = 0, refine: bool = True) -> Points:
+def pivot_layout(
+    metric: Any, *, n_pivots: int = 50, seed: int = 0, rng: Any = None, refine: bool = True
+) -> Points:
     """Place every point of a metric in the plane so that drawn distances resemble true ones.
 
     Returns
@@ -78,6 +82,7 @@ def pivot_layout(metric: Any, *, n_pivots: int = 50, seed: int = 0, refine: bool
     >>> pivot_layout(metric, refine=False).shape
     (9, 2)
     """
+    seed = coins(seed, rng)
     if len(metric) < 3:
         gap = float(_row(metric, 0)[-1])
         return np.array([[-gap / 2, 0.0], [gap / 2, 0.0]])[: len(metric)]

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from metricdp.accounting import Grant
-from metricdp.arguments import flag
+from metricdp.arguments import coins, flag
 from metricdp.errors import InputError
 from metricdp.methods.demand_release import Release
 from metricdp.methods.method import Method
@@ -37,6 +37,7 @@ def k_median(
     opened: Any = None,
     records_hint: float | None = None,
     seed: int = 0,
+    rng: Any = None,
     time_limit: float | None = None,
     certificate: bool = False,
     effort: Any = "quick",
@@ -72,8 +73,8 @@ def k_median(
         them. They need not be candidates.
     records_hint : float, optional
         A public guess of the number of records; saves what their noisy count would cost.
-    seed : int
-        Public coins of partitions and solvers. Noise is never seeded.
+    seed, rng : int; Generator, SeedSequence or int
+        Public coins of partitions and solvers, by `metricdp.arguments.coins`. Noise has no seed.
     time_limit : float, optional
         Seconds after which the search returns the best centers it has found so far. With a limit,
         which may be ``inf``, Ctrl-C ends the search in the same way; a second one interrupts.
@@ -132,7 +133,7 @@ def k_median(
         "power": 1,
         "candidates": candidates,
         "opened": opened,
-        "seed": seed,
+        "seed": coins(seed, rng),
         "time_limit": time_limit,
         "effort": effort,
     }
@@ -164,6 +165,7 @@ def k_means(
     opened: Any = None,
     records_hint: float | None = None,
     seed: int = 0,
+    rng: Any = None,
     time_limit: float | None = None,
     certificate: bool = False,
     effort: Any = "quick",
@@ -184,7 +186,7 @@ def k_means(
         "power": 2,
         "candidates": candidates,
         "opened": opened,
-        "seed": seed,
+        "seed": coins(seed, rng),
         "time_limit": time_limit,
         "effort": effort,
     }
@@ -211,6 +213,7 @@ def release(
     ledger: Budget | None = None,
     records_hint: float | None = None,
     seed: int = 0,
+    rng: Any = None,
 ) -> Release:
     """One private release of the demand, which then answers any k, any number of times, at no
     further cost.
@@ -228,6 +231,7 @@ def release(
     (['c'], ['a', 'c'])
     """
     recipe = default_of(checked_universe(universe), records_hint)
+    seed = coins(seed, rng)
     payer = Payer(universe, demand, ledger)
     question = replace(asked_of(universe, 1, 1, seed=seed), k=0)
     confirm = partial(recipe.confirm, question=question)

@@ -25,13 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting import Ledger, exact
-from metricdp.arguments import chosen, integer, listed, shown
+from metricdp.arguments import chosen, coins, integer, listed, shown
 from metricdp.errors import InputError
 from metricdp.methods.method import Method
 from metricdp.methods.question import checked_time_limit
 from metricdp.methods.registry import answering
 from metricdp.methods.remarks import percent, remark
-from metricdp.methods.result import Result, checked_seed
+from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.units import in_words, unit_shown
@@ -339,6 +339,7 @@ def plan(
     repeats: int = 3,
     shapes: Sequence[Shape] = SHAPES,
     seed: int = 0,
+    rng: Any = None,
     time_limit: float | None = None,
     watch: Callable[[str, Fraction, float], None] | None = None,
 ) -> Plan:
@@ -362,9 +363,9 @@ def plan(
     repeats : int
         Made-up demands of every shape; each is used at all epsilons.
     shapes : sequence of Shape
-    seed : int
-        Public coins of the made-up demand and of the solvers. Noise is never seeded, so figures
-        differ a little between calls.
+    seed, rng : int; Generator, SeedSequence or int
+        Public coins (`metricdp.arguments.coins`) of the made-up demand and of the solvers. Noise is
+        never seeded, so figures differ a little between calls.
     time_limit : float, optional
         Seconds in which as many of the made-up demands are tried as find room, at least one. Every
         shape gets its first before any gets a second.
@@ -400,7 +401,7 @@ def plan(
     n = _whole(records, "records")
     m = _whole(max_contributions, "max_contributions")
     rounds = _whole(repeats, "repeats")
-    seed = checked_seed(seed)
+    seed = coins(seed, rng)
     power = 2 if chosen(objective, ("k-median", "k-means"), "objective") == "k-means" else 1
     if not shapes or not all(
         isinstance(s, Shape) and s.spots >= 0 and 0 < s.share <= 1 and 0 <= s.heavy <= 1

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metricdp.accounting import Budget
-from metricdp.arguments import chosen, floats, integer, positive, shown
+from metricdp.arguments import chosen, coins, floats, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.asking import Ask
 from metricdp.methods.box.descent import distinct_in
@@ -41,7 +41,7 @@ from metricdp.methods.box.private_lloyd import (
     lloyd_step,
     lloyd_steps,
 )
-from metricdp.methods.result import Result, checked_seed
+from metricdp.methods.result import Result
 from metricdp.methods.shares import Terms, deviation, level_shares, price_in_shares
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import Shells, WholeBox
@@ -79,6 +79,7 @@ def private_median(
     steps: int = STEPS[1],
     sample: float = 1.0,
     seed: int = 0,
+    rng: Any = None,
 ) -> Result:
     """The private 1-median of demand in a box: a point of low sum of distances.
 
@@ -144,7 +145,7 @@ def private_median(
     share = positive(sample, "sample")
     if share > 1:
         raise InputError(f"sample must be at most 1, got {shown(sample)}")
-    seed = checked_seed(seed)
+    seed = coins(seed, rng)
     first = _shares(steps, GROWTH[1])
     rings = method == "rings"
     shares = first if not rings else [*(s * RING_SHARE for s in first), *_ring_shares()]

@@ -33,11 +33,11 @@ import numpy as np
 
 from metricdp.accounting import Budget, Cost, Ledger
 from metricdp.accounting.continual import MOST_DAYS, Level, Schedule
-from metricdp.arguments import chosen, file_path, integer, positive, shown
+from metricdp.arguments import chosen, coins, file_path, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.demand_release import Release
 from metricdp.methods.finite.looks import number_of_parts
-from metricdp.methods.result import Result, checked_seed
+from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
 from metricdp.partitions.finite.ward import hierarchy
 from metricdp.privacy import HistogramQuery, PrivateDemand
@@ -172,7 +172,7 @@ class Stream(Unique):
     path : path, optional
         File that keeps the stream between days and processes, whole or not at all, for its owner's
         eyes only; an existing one is gone on from. Without, the stream lives in this process.
-    seed : int
+    seed, rng : int; Generator, SeedSequence or int
         Public coins of the partition and the solver.
 
     Raises
@@ -212,6 +212,7 @@ class Stream(Unique):
         neighboring: Neighboring = "add-remove",
         path: str | PathLike[str] | None = None,
         seed: int = 0,
+        rng: Any = None,
     ) -> None:
         finite(metric, "a stream").check()
         if epsilon is None:
@@ -233,7 +234,7 @@ class Stream(Unique):
         m = _days(max_contributions, "max_contributions") or 1
         if unit == "event" and m != 1:
             raise InputError("max_contributions bounds users: it goes with unit='user'")
-        self._seed = checked_seed(seed)
+        self._seed = coins(seed, rng)
         number = _parts(parts, records_hint, schedule, cost, unit)
         self.universe = metric
         self._settings = {

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.arguments import integer, shown
+from metricdp.arguments import coins, integer, shown
 from metricdp.errors import InputError
 from metricdp.kernels.nested import nested_clusters
 from metricdp.metrics.base import Metric, metric_of
@@ -252,7 +252,7 @@ class HST:
         return cls(metric, **storage.load(path, metric_of(metric, "a tree")))
 
 
-def build_hst(metric: Metric, seed: int = 0) -> HST:
+def build_hst(metric: Metric, seed: int = 0, *, rng: Any = None) -> HST:
     """Build the 2-HST of a public universe (Fakcharoenphol, Rao & Talwar 2004).
 
     A random permutation π of the universe and one random β in [1, 2) with density 1/(β ln 2) fix
@@ -271,7 +271,7 @@ def build_hst(metric: Metric, seed: int = 0) -> HST:
     metric : Metric
         The public universe. Nothing private takes part, so the tree costs no privacy and serves any
         number of demands.
-    seed : int
+    seed, rng : int; Generator, SeedSequence or int
         Public coins, at least 0. The same universe and seed give the same tree, on any number of
         threads.
 
@@ -314,12 +314,11 @@ def build_hst(metric: Metric, seed: int = 0) -> HST:
     True
     """
     universe = metric_of(metric, "a tree")
-    number = integer(seed)
-    if number is None or number < 0:
-        raise InputError(f"seed must be an integer of at least 0, got {shown(seed)}")
-    rng = np.random.default_rng(number)
-    permutation = rng.permutation(len(universe))
-    return grown(universe, permutation, min(2.0 ** rng.random(), math.nextafter(2.0, 1.0)), number)
+    number = coins(seed, rng)
+    drawing = np.random.default_rng(number)
+    permutation = drawing.permutation(len(universe))
+    beta = min(2.0 ** drawing.random(), math.nextafter(2.0, 1.0))
+    return grown(universe, permutation, beta, number)
 
 
 def grown(metric: Metric, permutation: NDArray[np.int64], beta: float, seed: int = 0) -> HST:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from metricdp.accounting import Budget
-from metricdp.arguments import chosen, file_path, integer, listed, shown
+from metricdp.arguments import chosen, coins, file_path, integer, listed, shown
 from metricdp.atomic import write_whole
 from metricdp.errors import InputError
 from metricdp.interruption import held
@@ -186,6 +186,7 @@ def explore(
     repeats: int = 1,
     administrator: Any = None,
     seed: int = 0,
+    rng: Any = None,
 ) -> Exploration:
     """Release the demand at several privacy levels, charged together, and show them on one page.
 
@@ -217,7 +218,7 @@ def explore(
     administrator : list of ids, or ndarray of shape (n, d), optional
         The records once more, in plain: then the page shows centers without privacy too, and must
         not be published.
-    seed : int
+    seed, rng : int; Generator, SeedSequence or int
         Public coins.
 
     Returns
@@ -240,6 +241,7 @@ def explore(
     >>> ledger.left, [level.name for level in levels.levels]
     (Fraction(1, 2), ['Good', 'Strong'])
     """
+    seed = coins(seed, rng)
     recipe = answering(method, checked_universe(universe))
     order = _named(epsilons, names)
     power = 2 if chosen(objective, ("k-median", "k-means"), "objective") == "k-means" else 1
