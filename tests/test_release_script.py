@@ -93,6 +93,11 @@ def test_files_repeat_what_the_project_says(script):
     assert setup["metadata"]["author"] == "metricdp developers"
     assert f"repository-code: {FILLED['repository']}\n" in files["CITATION.cff"]
     assert re.search(r"^date-released: \d{4}-\d\d-\d\d$", files["CITATION.cff"], re.M)
+    paper = files["paper/paper.md"]
+    assert (
+        "authors:\n  - name: A. Uthor\n" in paper and "  - name: Nowhere\n    index: 1\n" in paper
+    )
+    assert paper.split("---")[2:] == (ROOT / "paper/paper.md").read_text("utf-8").split("---")[2:]
     plugin = files["qgis/metricdp_qgis/metadata.txt"]
     assert script.qgis_package.metadata_problems(plugin) == []
     lacking = script.qgis_package.metadata_problems(plugin.replace("email=", "mail="))
@@ -136,6 +141,24 @@ def test_sdists_of_the_same_files_are_the_same(script):
             ("b", 50, 0, ""),
         ]
         assert tar.extractfile("a").read() == b"abc"
+
+
+def test_the_recipe_asks_for_what_the_package_needs():
+    setup = (ROOT / "setup.cfg").read_text("utf-8")
+    needed = re.findall(r"^    (\S+)$", setup.split("install_requires =")[1].split("\n\n")[0], re.M)
+    recipe = (ROOT / "packaging" / "conda" / "recipe.yaml").read_text("utf-8")
+    run = recipe.split("  run:\n")[1].split("\n\n")[0]
+    assert [line.split("- ")[1].replace(" ", "") for line in run.splitlines()[1:]] == needed
+
+
+def test_the_paper_cites_what_it_lists():
+    paper = (ROOT / "paper" / "paper.md").read_text("utf-8")
+    listed = re.findall(r"^@\w+\{(\w+),", (ROOT / "paper" / "paper.bib").read_text("utf-8"), re.M)
+    assert set(re.findall(r"@([a-z]+\d{4})", paper)) == set(listed)
+    for heading in ("Summary", "Statement of need", "State of the field"):
+        assert f"\n# {heading}\n" in paper
+    figures = re.findall(r"\]\(([\w.]+\.png)\)", paper)
+    assert figures and all((ROOT / "paper" / name).is_file() for name in figures)
 
 
 def test_workflows_name_the_supported_versions(script):

@@ -72,6 +72,8 @@ def derived(known: dict[str, Any]) -> dict[str, str]:
         "qgis/metricdp_qgis/metadata.txt": _with_lines(
             _text("qgis/metricdp_qgis/metadata.txt"), plugin, "="
         ),
+        "packaging/conda/recipe.yaml": _with_version(_text("packaging/conda/recipe.yaml"), number),
+        "paper/paper.md": _with_authors(_text("paper/paper.md"), known["authors"]),
     }
 
 
@@ -111,3 +113,25 @@ def _with_lines(text: str, values: dict[str, str | None], sign: str) -> str:
         text = re.sub(rf"^{key}{sign}.*\n", "", text, flags=re.M)
         text += "" if value is None else f"{key}{sign}{value}\n"
     return text
+
+
+def _with_authors(paper: str, authors: list[dict[str, str]]) -> str:
+    """The paper with these authors, in the form that its journal asks for."""
+    named = [a for a in authors if not any(str(v).startswith(EMPTY) for v in a.values())]
+    if not named:
+        return paper
+    places = list(dict.fromkeys(a["affiliation"] for a in named))
+    lines = ["authors:"]
+    for author in named:
+        lines += [f"  - name: {author['name']}", f"    orcid: {author['orcid']}"]
+        lines += [f"    affiliation: {places.index(author['affiliation']) + 1}"]
+    lines.append("affiliations:")
+    for i, place in enumerate(places, 1):
+        lines += [f"  - name: {place}", f"    index: {i}"]
+    block = "\n".join(lines) + "\n"
+    return re.sub(r"^authors:\n(?:  .*\n)*affiliations:\n(?:  .*\n)*", block, paper, flags=re.M)
+
+
+def _with_version(recipe: str, number: str) -> str:
+    """The recipe for a version."""
+    return re.sub(r'^(  version: )".*"$', rf'\g<1>"{number}"', recipe, flags=re.M)
