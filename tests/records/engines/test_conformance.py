@@ -13,6 +13,7 @@ pa = pytest.importorskip("pyarrow")
 
 
 class TestPandas(EngineTestCase):
+    engine = "memory"
     several = 99
 
     def table(self, columns):
@@ -20,11 +21,14 @@ class TestPandas(EngineTestCase):
 
 
 class TestPandasObjects(EngineTestCase):
+    engine = "memory"
+
     def table(self, columns):
         return pytest.importorskip("pandas").DataFrame(columns, dtype=object)
 
 
 class TestPolars(EngineTestCase):
+    engine = "memory"
     several = 99
 
     def table(self, columns):
@@ -32,6 +36,7 @@ class TestPolars(EngineTestCase):
 
 
 class TestArrow(EngineTestCase):
+    engine = "memory"
     several = 99
 
     def table(self, columns):
@@ -39,27 +44,36 @@ class TestArrow(EngineTestCase):
 
 
 class TestPolarsLazy(EngineTestCase):
+    engine = "polars_frames"
+
     def table(self, columns):
         return pytest.importorskip("polars").LazyFrame(columns, strict=False)
 
 
 class TestArrowDataset(EngineTestCase):
+    engine = "duck"
+
     def table(self, columns):
         pytest.importorskip("duckdb")
         return pytest.importorskip("pyarrow.dataset").dataset(pa.table(columns))
 
 
 class TestDuckDB(EngineTestCase):
+    engine = "duck"
+
     def table(self, columns):
         return pytest.importorskip("duckdb").connect().from_arrow(pa.table(columns))
 
 
 class TestIbis(EngineTestCase):
+    engine = "ibis_frames"
+
     def table(self, columns):
         return pytest.importorskip("ibis").memtable(pa.table(columns))
 
 
 class TestDask(EngineTestCase):
+    engine = "dask_frames"
     several = 3
 
     def table(self, columns):
@@ -70,6 +84,7 @@ class TestDask(EngineTestCase):
 
 @pytest.mark.extended
 class TestSpark(EngineTestCase):
+    engine = "spark_frames"
     several = 1
 
     def table(self, columns):
@@ -85,3 +100,10 @@ def test_every_engine_is_one_file_that_needs_no_library_before_it_counts():
     assert len({type(engine).__module__ for engine in ENGINES}) == len(ENGINES)
     for engine in ENGINES:
         assert not engine.takes(object())
+
+
+def test_every_engine_has_a_case():
+    """But those that read points or paths alone: `tests/records/doors.py` has them."""
+    cases = {case.engine for case in EngineTestCase.__subclasses__() if case.__module__ == __name__}
+    engines = {type(engine).__module__.rpartition(".")[2] for engine in ENGINES}
+    assert cases == engines - {"arrays", "embedded", "geo_frames"}
