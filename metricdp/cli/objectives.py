@@ -143,7 +143,7 @@ def asked(args: Namespace, metric: Any) -> dict[str, Any]:
     """
     import numpy as np
 
-    from metricdp.methods.solving import siting_of
+    from metricdp.methods.solving import instance_of
 
     files = {"candidates": args.candidates, "opened": args.opened, "forbidden": args.forbidden}
     read = {
@@ -151,8 +151,8 @@ def asked(args: Namespace, metric: Any) -> dict[str, Any]:
         for name, path in files.items()
     }
     found = {**read, "seed": args.seed, "time_limit": args.time_limit}
-    siting = siting_of(metric, np.zeros(len(metric)), loads=np.zeros(len(metric)), **found)
-    objective_of(args, metric).check(siting)
+    instance = instance_of(metric, np.zeros(len(metric)), loads=np.zeros(len(metric)), **found)
+    objective_of(args, metric).check(instance)
     return found
 
 

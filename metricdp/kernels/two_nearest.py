@@ -10,7 +10,8 @@ Slots number the centers 0..k-1: a swap gives one slot another vertex. Arrays tr
   FAR where there is none;
 - ``members``: ``(heads, after, before)``, int32 linked lists of the vertices whose first (row 0) or
   second (row 1) label a slot is;
-- ``demand``: ``(weights, unit, law)``, the law as in `metricdp.kernels.laws.law_cost`;
+- ``demand``: ``(weights, unit, impedance)``, the last as in
+  `metricdp.kernels.impedances.impedance_cost`;
 - ``heap``: ``(keys, payload)``, int64 work space of at least ``4·n_arcs + k`` entries;
 - ``state``: centers and all that swaps keep up to date of them, see `State`;
 - ``space``: what trying a candidate writes to, see `Workspace`.
@@ -25,7 +26,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from metricdp.kernels.heap import heap_drop, heap_push
-from metricdp.kernels.laws import law_cost
+from metricdp.kernels.impedances import impedance_cost
 from metricdp.kernels.shortest_paths import FAR
 
 NOBODY = np.int32(-1)
@@ -335,13 +336,11 @@ def _offers(graph: tuple, labels: tuple, heap: tuple, size: int, v: int) -> int:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def path_cost(distance: int, unit: float, law: Any) -> float:
-    """Cost of serving one unit of demand at this grid distance by a law, and 0 for FAR (no second
-    center).
-    """
+def path_cost(distance: int, unit: float, impedance: Any) -> float:
+    """Cost of serving one unit of demand from this grid distance, 0 for FAR (no second center)."""
     if distance == FAR:
         return 0.0
-    return law_cost(distance * unit, law)
+    return impedance_cost(distance * unit, impedance)
 
 
 @njit(cache=True, nogil=True)
@@ -350,11 +349,11 @@ def _account(
 ) -> float:
     """Add `sign` times what v contributes to its slot's loss; returns its cost."""
     first, second, d_first, d_second = labels
-    weights, unit, law = demand
+    weights, unit, impedance = demand
     if weights[v] == 0.0 or first[v] == NOBODY:
         return 0.0
-    near = path_cost(d_first[v], unit, law)
-    losses[first[v]] += sign * weights[v] * (path_cost(d_second[v], unit, law) - near)
+    near = path_cost(d_first[v], unit, impedance)
+    losses[first[v]] += sign * weights[v] * (path_cost(d_second[v], unit, impedance) - near)
     dirty[first[v]] = True
     if second[v] != NOBODY:
         dirty[second[v]] = True
@@ -367,13 +366,13 @@ def removal_losses(labels: tuple, demand: tuple, fixed: NDArray, losses: NDArray
     the current cost. O(n).
     """
     first, _, d_first, d_second = labels
-    weights, unit, law = demand
+    weights, unit, impedance = demand
     losses[:] = 0.0
     cost = 0.0
     for v in range(len(first)):
-        near = path_cost(d_first[v], unit, law)
+        near = path_cost(d_first[v], unit, impedance)
         cost += weights[v] * near
-        losses[first[v]] += weights[v] * (path_cost(d_second[v], unit, law) - near)
+        losses[first[v]] += weights[v] * (path_cost(d_second[v], unit, impedance) - near)
     for i in range(len(losses)):
         if fixed[i]:
             losses[i] = np.inf
@@ -404,7 +403,7 @@ def _best_swap(
     """
     indptr, indices, lengths, _ = graph
     first, _, d_first, d_second = state.labels
-    weights, unit, law = demand
+    weights, unit, impedance = demand
     losses = state.losses
     cheap = state.cheap
     distance, touched, keys, payload, change, seen, slots = space
@@ -421,9 +420,9 @@ def _best_swap(
         if d > distance[v]:
             continue
         if weights[v] != 0.0 and d < d_second[v]:
-            new = path_cost(d, unit, law)
-            near = path_cost(d_first[v], unit, law)
-            far = path_cost(d_second[v], unit, law)
+            new = path_cost(d, unit, impedance)
+            near = path_cost(d_first[v], unit, impedance)
+            far = path_cost(d_second[v], unit, impedance)
             slot = first[v]
             if not seen[slot]:
                 seen[slot] = True

@@ -28,10 +28,10 @@ from metricdp.report.bands import Bands, bands_of
 from metricdp.report.layers import Layers, center_facts, crs_of
 from metricdp.solvers.bounds import Certificate
 from metricdp.solvers.estimate.intervals import LEVEL, Interval
+from metricdp.solvers.objectives.instance import WITHIN, Assignment, Chosen, Instance
 from metricdp.solvers.objectives.medians import KMeans, KMedian
 from metricdp.solvers.objectives.nested import Stage
 from metricdp.solvers.objectives.objective import steps_of
-from metricdp.solvers.objectives.siting import WITHIN, Assignment, Chosen, Siting
 
 PERCENTILES = (50.0, 90.0, 95.0, 100.0)  # those that planners report
 
@@ -91,7 +91,7 @@ class Solution:
     weights: Any = field(default=None, repr=False)
     power: int = field(default=1, repr=False)
     objective: Any = None
-    _asked: Siting | None = field(default=None, repr=False)
+    _asked: Instance | None = field(default=None, repr=False)
     _answered: Chosen | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -114,7 +114,7 @@ class Solution:
         return isinstance(self.centers, np.ndarray)
 
     @cached_property
-    def _siting(self) -> Siting:
+    def _instance(self) -> Instance:
         """The question: that of `solve`, or the finite points that the centers are among."""
         if self._asked is not None:
             return self._asked
@@ -132,27 +132,27 @@ class Solution:
             places = metric_of(self.universe, "centers that are ids")
             weights = np.zeros(len(places)) if self.weights is None else self.weights
             sites = np.unique(places.site_positions(self.centers))
-        return Siting(places, np.maximum(weights, 0.0), sites)
+        return Instance(places, np.maximum(weights, 0.0), sites)
 
     @cached_property
     def _chosen(self) -> Chosen:
         if self._answered is not None:
             return self._answered
-        siting = self._siting
-        sites = siting.allowed if self._in_a_box else siting.metric.site_positions(self.centers)
+        instance = self._instance
+        sites = instance.allowed if self._in_a_box else instance.metric.site_positions(self.centers)
         return Chosen(np.asarray(sites, np.int64), math.nan)
 
     @property
     def _n_points(self) -> int:
-        """Points of the universe, or those of a box that have weights: the first of `_siting`."""
+        """Points of the universe, or those of a box that have weights: the first of `_instance`."""
         if self.weights is not None:
             return len(self.weights)
-        return 0 if self._in_a_box else len(self._siting.metric)
+        return 0 if self._in_a_box else len(self._instance.metric)
 
     @cached_property
     def _nearest(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Number of the nearest center of every place, and its distance."""
-        label, distance = self._siting.metric.nearest_to(self._chosen.sites)
+        label, distance = self._instance.metric.nearest_to(self._chosen.sites)
         return label.astype(np.int64), np.asarray(distance, np.float64)
 
     @property
@@ -209,7 +209,7 @@ class Solution:
         """Who is served by which site; nobody farther than the objective's limit."""
         if self._chosen.assignment is not None:
             return self._chosen.assignment
-        at = self._siting.demand
+        at = self._instance.demand
         label, distance = self._nearest
         clients = np.flatnonzero(distance[at] <= self._limit)
         return Assignment(clients, label[at[clients]], np.ones(len(clients)))
@@ -217,20 +217,20 @@ class Solution:
     @property
     def _limit(self) -> float:
         reach = self.objective.reach
-        return math.inf if reach is None else steps_of(reach, self._siting.metric) * (1 + WITHIN)
+        return math.inf if reach is None else steps_of(reach, self._instance.metric) * (1 + WITHIN)
 
     @cached_property
     def _distances(self) -> NDArray[np.float64]:
         """Of every pair that `_served` lists."""
-        served, siting = self._served, self._siting
+        served, instance = self._served, self._instance
         if self._chosen.assignment is None:
-            return self._nearest[1][siting.demand[served.clients]]
+            return self._nearest[1][instance.demand[served.clients]]
         found = np.empty(len(served.clients))
         for i, site in enumerate(self._chosen.sites):
             mine = np.flatnonzero(served.sites == i)
             if len(mine):
-                clients = siting.demand[served.clients[mine]]
-                found[mine] = siting.metric.distance_rows(np.array([site]), clients)[0]
+                clients = instance.demand[served.clients[mine]]
+                found[mine] = instance.metric.distance_rows(np.array([site]), clients)[0]
         return found
 
     @property
@@ -242,7 +242,7 @@ class Solution:
         InputError
             The objective is another.
         """
-        found: tuple[Stage, ...] | None = self._siting.kept.get("stages")
+        found: tuple[Stage, ...] | None = self._instance.kept.get("stages")
         if found is None:
             raise InputError("stages are of mdp.objectives.Nested(ks=[5, 10, 20])")
         return found
@@ -257,7 +257,7 @@ class Solution:
         InputError
             There was one demand.
         """
-        found: tuple[Solution, ...] | None = self._siting.kept.get("scenarios")
+        found: tuple[Solution, ...] | None = self._instance.kept.get("scenarios")
         if found is None:
             raise InputError("scenarios are of metricdp.solve([a, b], …)")
         return found
@@ -268,11 +268,11 @@ class Solution:
         universe's ids: the one with the largest part of it, and the nearest where the point has no
         demand; -1 beyond the objective's limit. In a box of the release's points.
         """
-        served, siting = self._served, self._siting
+        served, instance = self._served, self._instance
         label = np.where(self._nearest[1] <= self._limit, self._nearest[0], -1)
-        label[siting.demand] = -1
+        label[instance.demand] = -1
         order = np.argsort(served.shares, kind="stable")
-        label[siting.demand[served.clients[order]]] = served.sites[order]
+        label[instance.demand[served.clients[order]]] = served.sites[order]
         return label[: self._n_points]
 
     @property
@@ -283,7 +283,7 @@ class Solution:
         if self.weights is None:
             return None
         served = self._served
-        amounts = self._siting.load[served.clients] * served.shares
+        amounts = self._instance.load[served.clients] * served.shares
         totals = np.bincount(served.sites, amounts, len(self.centers))
         return totals if self._in_a_box else dict(zip(self.centers, totals.tolist()))
 
@@ -305,7 +305,7 @@ class Solution:
         """Weight of every pair that `_served` lists."""
         if self.weights is None:
             raise self._unknown
-        return self._siting.mass[self._served.clients] * self._served.shares
+        return self._instance.mass[self._served.clients] * self._served.shares
 
     @property
     def _unknown(self) -> InputError:
@@ -421,9 +421,9 @@ class Solution:
         InputError
             They are no growing distances.
         """
-        n = self._n_points or len(self._siting.metric)
+        n = self._n_points or len(self._instance.metric)
         distance = self._nearest[1][:n]
-        metric = self._siting.metric
+        metric = self._instance.metric
         return bands_of(limits, metric, distance, self.weights, self.release, self.layers)
 
     def load_intervals(self, level: float = LEVEL) -> Interval:
@@ -462,11 +462,11 @@ class Solution:
         """
         if not hasattr(self.release, "load_intervals"):
             raise InputError("the weights are public: `loads` are exact, there are no intervals")
-        if self._siting.loads is not None:
+        if self._instance.loads is not None:
             raise InputError("loads= are public: `loads` are exact, there are no intervals")
-        served, siting = self._served, self._siting
-        points = siting.demand[served.clients]
-        others = np.setdiff1d(np.arange(len(siting.metric)), siting.demand)
+        served, instance = self._served, self._instance
+        points = instance.demand[served.clients]
+        others = np.setdiff1d(np.arange(len(instance.metric)), instance.demand)
         label, distance = self._nearest
         others = others[distance[others] <= self._limit]
         found: Interval = self.release.load_intervals(
@@ -495,36 +495,36 @@ class Solution:
         {'value': 1.0, 'other': 5.0, 'ratio': 5.0}
         """
         if self._in_a_box:
-            siting, at = self._with_points(sites)
+            instance, at = self._with_points(sites)
         else:
-            siting = self._siting
-            at = np.unique(siting.metric.site_positions(sites))
+            instance = self._instance
+            at = np.unique(instance.metric.site_positions(sites))
         if len(at) == 0:
             raise InputError("compare needs at least one site")
         own = self.value
         if own is None:
             raise self._unknown
-        other = self.objective.judge(siting, at).value
+        other = self.objective.judge(instance, at).value
         ratio = other / own if own else float("nan" if other == 0 else "inf")
         return {"value": own, "other": other, "ratio": ratio}
 
-    def _with_points(self, sites: Any) -> tuple[Siting, NDArray[np.int64]]:
+    def _with_points(self, sites: Any) -> tuple[Instance, NDArray[np.int64]]:
         """The question with these points of a box for its places, and their positions."""
-        siting: Any = self._siting
+        instance: Any = self._instance
         d = self.centers.shape[1]
         rule = f"sites in a box are points: an array of finite numbers of shape (n_sites, {d})"
         points = floats(sites, rule)
         if points.shape == (0,):
-            return siting, np.empty(0, np.int64)
+            return instance, np.empty(0, np.int64)
         if points.ndim != 2 or points.shape[1] != d or not np.isfinite(points).all():
             raise InputError(rule)
         points = np.unique(points, axis=0)
-        places = siting.metric.points
+        places = instance.metric.points
         at = np.arange(len(places), len(places) + len(points))
         metric = EuclideanMetric(np.concatenate([places, points]))
         weights = np.zeros(len(metric))
-        weights[siting.demand] = siting.mass
-        return replace(siting, metric=metric, weights=weights, allowed=at), at
+        weights[instance.demand] = instance.mass
+        return replace(instance, metric=metric, weights=weights, allowed=at), at
 
     @property
     def coordinates(self) -> NDArray[np.float64] | None:
@@ -548,9 +548,9 @@ class Solution:
             self._nearest[1][:n],
             self.weights,
             self._load_list,
-            self._siting.metric.measured,
+            self._instance.metric.measured,
         )
-        return views.placed(facts, self.coordinates, self._siting.metric.coordinate_system)
+        return views.placed(facts, self.coordinates, self._instance.metric.coordinate_system)
 
     def to_frame(self, *, assignments: bool = False) -> Any:
         """A table as a data frame of pandas.
@@ -580,8 +580,8 @@ class Solution:
         return views.frame(self._assignments() if assignments else self.to_columns())
 
     def _assignments(self) -> dict[str, Any]:
-        served, siting, n = self._served, self._siting, self._n_points
-        at = siting.demand[served.clients]
+        served, instance, n = self._served, self._instance, self._n_points
+        at = instance.demand[served.clients]
         others = np.setdiff1d(np.arange(n), at)
         label = self.labels[others]
         point = np.r_[at, others]
@@ -589,7 +589,7 @@ class Solution:
         center = np.r_[served.sites, label][order]
         away = np.where(label < 0, np.nan, self._nearest[1][others])
         in_a_box = self._in_a_box
-        places: Any = siting.metric
+        places: Any = instance.metric
         columns: dict[str, Any] = {
             "vertex": [
                 tuple(places.points[i].tolist()) if in_a_box else places.ids[i]
@@ -602,7 +602,7 @@ class Solution:
         }
         if self.weights is not None:
             name = "noisy_weight" if self.noisy else "weight"
-            columns[name] = siting.weights[point[order]]
+            columns[name] = instance.weights[point[order]]
         columns["share"] = np.r_[served.shares, (label >= 0).astype(np.float64)][order]
         return columns
 
@@ -615,11 +615,11 @@ class Solution:
         >>> mdp.k_median(metric, k=1).layers().names
         ['sites', 'territories', 'spider', 'demand']
         """
-        weights = None if self.weights is None else self._siting.weights
+        weights = None if self.weights is None else self._instance.weights
         parts = getattr(getattr(self.release, "partition", None), "labels", None)
         parts = None if parts is None or self._in_a_box else parts.astype(np.int64)
         sites = self._chosen.sites
-        return Layers(self._siting.metric, sites, self._facts(), weights, parts)
+        return Layers(self._instance.metric, sites, self._facts(), weights, parts)
 
     def _facts(self) -> dict[str, list[Any]]:
         """Columns without places, which geometry tells."""
@@ -643,7 +643,7 @@ class Solution:
         ``x``, ``y``; edges have their ``length``. Of a universe of one-way roads it is a DiGraph
         with all arcs.
         """
-        return views.graph(self._siting.metric, self.centers, self._nearest, self.weights)
+        return views.graph(self._instance.metric, self.centers, self._nearest, self.weights)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw network, territories, noisy demand and centers with matplotlib; the axes are
@@ -651,8 +651,8 @@ class Solution:
         """
         places = self.coordinates
         ax = views.axes(places, ax)
-        demand = self._siting.weights if self.noisy and self.weights is not None else None
-        views.draw(ax, self._siting.metric, self._nearest[0], places, demand)
+        demand = self._instance.weights if self.noisy and self.weights is not None else None
+        views.draw(ax, self._instance.metric, self._nearest[0], places, demand)
         ax.set_title(f"{self.k:,} centers, {self.method}")
         return ax
 
@@ -669,7 +669,7 @@ class Solution:
         """
         from metricdp.report.map.page import map_page
 
-        places = self._siting.metric
+        places = self._instance.metric
         weights = self.weights
         if weights is not None:
             weights = np.r_[weights, np.zeros(len(places) - len(weights))]
@@ -748,7 +748,7 @@ class Solution:
     def _objective_facts(self) -> dict[str, Any]:
         """What an objective measures of the weights, JSON-ready."""
         intervals = self.load_intervals() if self.has_intervals else None
-        stages = self._siting.kept.get("stages")
+        stages = self._instance.kept.get("stages")
         facts = {
             **({} if stages is None else {"stages": [asdict(stage) for stage in stages]}),
             "objective": self.objective.name,
@@ -762,7 +762,7 @@ class Solution:
             "served": self.served,
             "mean": self.mean,
             "percentiles": {f"{p:g}": d for p, d in self.percentiles.items()},
-            "distance_unit": self._siting.metric.measured,
+            "distance_unit": self._instance.metric.measured,
         }
         return {name: _finite(x) for name, x in facts.items()}
 

@@ -23,6 +23,7 @@ from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.protocols import Kind
 from metricdp.releases import Receipt
+from metricdp.solvers.objectives.instance import Chosen, Instance
 from metricdp.solvers.objectives.objective import Objective
 from metricdp.solvers.objectives.scenarios import (
     Scenarios,
@@ -30,7 +31,6 @@ from metricdp.solvers.objectives.scenarios import (
     check_additive,
     checked_shares,
 )
-from metricdp.solvers.objectives.siting import Chosen, Siting
 from metricdp.solvers.stopping import Deadline
 
 
@@ -180,7 +180,7 @@ def _for_scenarios(
     scaled = [held * (totals.mean() / held.sum()) for _, held, _ in parts]
     counted = np.full(len(parts), 1 / len(parts)) if shares is None else shares
     each = [share * held for share, held in zip(counted, scaled)]
-    whole = siting_of(
+    whole = instance_of(
         metrics[0] if same else Together(metrics),
         np.sum(each, axis=0) if same else np.concatenate(each),
         **asked,
@@ -195,7 +195,7 @@ def _for_scenarios(
         chosen = both.choose(whole)
     sites = [whole.metric.sites[i] for i in chosen.sites]
 
-    def told(metric: Any, siting: Siting, answer: Chosen, release: Any, what: Any) -> Solution:
+    def told(metric: Any, instance: Instance, answer: Chosen, release: Any, what: Any) -> Solution:
         method, receipt = "public", None
         if release is not None:
             method, receipt = release.method, release.receipt
@@ -206,17 +206,17 @@ def _for_scenarios(
             receipt,
             release,
             universe=metric,
-            weights=siting.weights,
+            weights=instance.weights,
             objective=what,
-            _asked=siting,
+            _asked=instance,
             _answered=answer,
         )
 
     seen = []
     for metric, held, release in parts:
-        siting = replace(whole, metric=metric, weights=held, kept={})
-        answer = objective.judge(siting, chosen.sites)
-        seen.append(told(metric, siting, answer, release, objective))
+        instance = replace(whole, metric=metric, weights=held, kept={})
+        answer = objective.judge(instance, chosen.sites)
+        seen.append(told(metric, instance, answer, release, objective))
     whole.kept["scenarios"] = tuple(seen)
     first = told(whole.metric, whole, chosen, None, both)
     releases = tuple(one for _, _, one in parts if one is not None)
@@ -283,10 +283,10 @@ def answered(
     **asked: Any,
 ) -> Solution:
     """Sites for weights that are public, or were released."""
-    siting = siting_of(metric, weights, **asked)
-    objective.check(siting)
-    with siting.deadline:
-        chosen = objective.choose(siting)
+    instance = instance_of(metric, weights, **asked)
+    objective.check(instance)
+    with instance.deadline:
+        chosen = objective.choose(instance)
 
     places: Any = metric
     boxed = space is not None
@@ -298,14 +298,14 @@ def answered(
         None if release is None else release.receipt,
         release,
         universe=space or metric,
-        weights=siting.weights[:n_points],
+        weights=instance.weights[:n_points],
         objective=objective,
-        _asked=siting,
+        _asked=instance,
         _answered=chosen,
     )
 
 
-def siting_of(
+def instance_of(
     metric: Metric,
     weights: NDArray[np.float64],
     *,
@@ -315,7 +315,7 @@ def siting_of(
     forbidden: Any = None,
     seed: Any = 0,
     time_limit: Any = None,
-) -> Siting:
+) -> Instance:
     """The question of `solve`, checked."""
     allowed = np.arange(len(metric.sites))
     if candidates is not None:
@@ -336,7 +336,7 @@ def siting_of(
         raise InputError(
             "there is no place where a site may stand: candidates are none, or all forbidden"
         )
-    return Siting(
+    return Instance(
         metric,
         weights,
         allowed,

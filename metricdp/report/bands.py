@@ -16,7 +16,7 @@ from metricdp.errors import InputError
 from metricdp.metrics.units import in_units_of
 from metricdp.report.layers import Layers, crs_of
 from metricdp.solvers.estimate.intervals import Interval
-from metricdp.solvers.objectives.siting import WITHIN
+from metricdp.solvers.objectives.instance import WITHIN
 from metricdp.universe.geo import need_geo
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
-from metricdp.solvers.objectives.siting import WITHIN
+from metricdp.solvers.objectives.instance import WITHIN
 from metricdp.universe.bends import between, polylines
 from metricdp.universe.crs import WGS84
 from metricdp.universe.geo import need_geo

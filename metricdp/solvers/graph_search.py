@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.kernels.laws import law_costs
+from metricdp.kernels.impedances import impedance_costs
 from metricdp.kernels.shortest_paths import balls
 from metricdp.kernels.tree_medians import tree_medians
 from metricdp.kernels.two_nearest import (
@@ -71,8 +71,8 @@ class GraphSearch:
 
     Parameters
     ----------
-    law : {1, 2} or tuple of float
-        k-median or k-means cost, or another (`metricdp.kernels.laws.law_cost`).
+    impedance : {1, 2} or tuple of float
+        k-median or k-means cost, or another (`metricdp.kernels.impedances.impedance_cost`).
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class GraphSearch:
         metric: Network,
         weights: NDArray[np.float64],
         centers: NDArray[np.int64],
-        law: Any = 1,
+        impedance: Any = 1,
         *,
         allowed: NDArray[np.int64] | None = None,
         opened: int = 0,
@@ -112,7 +112,7 @@ class GraphSearch:
         self.tolerance = tolerance
         self.deadline = deadline
         self.tried, self.visited, self.budget = 0, 0, float("inf")
-        self._demand = (np.ascontiguousarray(weights[metric.order]), metric.unit, law)
+        self._demand = (np.ascontiguousarray(weights[metric.order]), metric.unit, impedance)
         self._fixed = np.arange(k) < opened
         self._heap = (np.empty(4 * arcs + k, np.int64), np.empty(4 * arcs + k, np.int64))
         self._spaces = [workspace(n, k, arcs) for _ in range(os.cpu_count() or 1)]
@@ -231,10 +231,10 @@ class GraphSearch:
         """Draw `count` vertices by weight × cost: where demand is served badly (Lattanzi & Sohler,
         ICML 2019).
         """
-        weights, unit, law = self._demand
+        weights, unit, impedance = self._demand
         distance = self._state.labels[2] * unit
         cost = np.empty(len(distance))
-        law_costs(distance, law, cost)
+        impedance_costs(distance, impedance, cost)
         mass = np.cumsum(np.maximum(weights, 0.0) * cost)
         if mass[-1] <= 0:
             return np.empty(0, np.int64)

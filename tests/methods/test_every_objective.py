@@ -162,7 +162,7 @@ def test_every_objective_answers(universe, case):
     assert len(plan.weights) == len(plan.labels) == len(weights)
     assert plan.loads is not None
     assert plan.to_dict()["value"] == plan.value
-    places, weights = plan._siting.metric, plan._siting.weights
+    places, weights = plan._instance.metric, plan._instance.weights
     costs = places.distance_rows(np.arange(n))
     own = value(costs[plan._chosen.sites], weights)
     assert plan.value == pytest.approx(own, rel=1e-6, abs=1e-9)

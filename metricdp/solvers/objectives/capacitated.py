@@ -11,23 +11,23 @@ from numpy.typing import NDArray
 from metricdp.arguments import shown
 from metricdp.errors import InputError
 from metricdp.solvers.objectives.capacity_search import CapacitySearch
-from metricdp.solvers.objectives.laws import Law
-from metricdp.solvers.objectives.medians import UNSERVED, chosen_by_law
+from metricdp.solvers.objectives.impedances import Impedance
+from metricdp.solvers.objectives.instance import (
+    WITHIN,
+    Assignment,
+    Chosen,
+    Floats,
+    Instance,
+    Positions,
+    first_opened,
+)
+from metricdp.solvers.objectives.medians import UNSERVED, chosen_by_impedance
 from metricdp.solvers.objectives.objective import (
     Objective,
     checked_k,
     checked_limit,
     per_site,
     steps_of,
-)
-from metricdp.solvers.objectives.siting import (
-    WITHIN,
-    Assignment,
-    Chosen,
-    Floats,
-    Positions,
-    Siting,
-    first_opened,
 )
 from metricdp.solvers.part_median import part_median
 
@@ -100,22 +100,22 @@ class Capacitated(Objective):
         if isinstance(self.capacities, str | bytes | bool):
             raise InputError(f"capacities must be numbers, got {self.capacities!r}")
 
-    def check(self, siting: Siting) -> None:
+    def check(self, instance: Instance) -> None:
         """See `Objective`; besides, k sites must have room for all that must be served."""
-        siting.check_count(self.k)
-        room = per_site(self.capacities, siting, "capacities")
-        if self._limit(siting) is not None:
+        instance.check_count(self.k)
+        room = per_site(self.capacities, instance, "capacities")
+        if self._limit(instance) is not None:
             return
-        if self.single_source and siting.load.max() > room.max() * (1 + 1e-9):
-            largest = int(siting.load.argmax())
+        if self.single_source and instance.load.max() > room.max() * (1 + 1e-9):
+            largest = int(instance.load.argmax())
             raise InputError(
-                f"{shown(siting.metric.ids[siting.demand[largest]])} has a load of "
-                f"{siting.load[largest]:g}, more than any site can serve ({room.max():g}): leave "
+                f"{shown(instance.metric.ids[instance.demand[largest]])} has a load of "
+                f"{instance.load[largest]:g}, more than any site can serve ({room.max():g}): leave "
                 f"single_source out, and several sites share it"
             )
-        fixed = np.searchsorted(siting.allowed, siting.opened)
+        fixed = np.searchsorted(instance.allowed, instance.opened)
         others = np.sort(np.delete(room, fixed))[::-1][: self.k - len(fixed)]
-        most, need = float(room[fixed].sum() + others.sum()), float(siting.load.sum())
+        most, need = float(room[fixed].sum() + others.sum()), float(instance.load.sum())
         if most < need * (1 - 1e-9):
             raise InputError(
                 f"the capacities are below the demand: the {self.k:,} roomiest sites that may be "
@@ -123,69 +123,69 @@ class Capacitated(Objective):
                 f"or a limit beyond which nobody is served"
             )
 
-    def choose(self, siting: Siting) -> Chosen:
+    def choose(self, instance: Instance) -> Chosen:
         """See the class's notes."""
-        start = chosen_by_law(siting, self.k, self._law(siting), prove=False).sites
-        if not siting.fits:
-            return self._moved(siting, start)
-        search = self._search(siting, siting.allowed, self.k, siting.opened)
-        search.run(np.searchsorted(siting.allowed, start))
+        start = chosen_by_impedance(instance, self.k, self._impedance(instance), prove=False).sites
+        if not instance.fits:
+            return self._moved(instance, start)
+        search = self._search(instance, instance.allowed, self.k, instance.opened)
+        search.run(np.searchsorted(instance.allowed, start))
         if len(search.best) < self.k:
             raise InputError(_NONE_WHOLE)
-        sites = first_opened(siting, siting.allowed[search.best])
-        found = self.judge(siting, sites)
+        sites = first_opened(instance, instance.allowed[search.best])
+        found = self.judge(instance, sites)
         return Chosen(sites, found.value, min(search.lower, found.value), found.assignment)
 
-    def judge(self, siting: Siting, sites: Positions) -> Chosen:
+    def judge(self, instance: Instance, sites: Positions) -> Chosen:
         """Cheapest service from given sites."""
-        search = self._search(siting, sites, len(sites), sites)
+        search = self._search(instance, sites, len(sites), sites)
         value, flow = search.settled()
         if flow is None:
-            short = float(search.room.sum()) < float(siting.load.sum()) * (1 - 1e-9)
+            short = float(search.room.sum()) < float(instance.load.sum()) * (1 - 1e-9)
             what = _NONE_WHOLE if self.single_source and not short else _NO_ROOM
             raise InputError(what)
-        return Chosen(sites, value, None, self._assignment(siting, search, flow, len(sites)))
+        return Chosen(sites, value, None, self._assignment(instance, search, flow, len(sites)))
 
-    def _limit(self, siting: Siting) -> float | None:
+    def _limit(self, instance: Instance) -> float | None:
         if self.limit is None:
             return None
-        limit = steps_of(self.limit, siting.metric)
+        limit = steps_of(self.limit, instance.metric)
         if limit <= 0:
             raise InputError("limit must be positive where distances are summed, got 0")
         return limit
 
-    def _law(self, siting: Siting) -> Law:
-        limit = self._limit(siting)
-        return Law() if limit is None else Law(1.0, 0.0, limit, UNSERVED * limit)
+    def _impedance(self, instance: Instance) -> Impedance:
+        limit = self._limit(instance)
+        return Impedance() if limit is None else Impedance(1.0, 0.0, limit, UNSERVED * limit)
 
     def _search(
-        self, siting: Siting, places: Positions, k: int, fixed: Positions
+        self, instance: Instance, places: Positions, k: int, fixed: Positions
     ) -> CapacitySearch:
-        limit = self._limit(siting)
-        block = siting.block(places)
+        limit = self._limit(instance)
+        block = instance.block(places)
         spare = None
         if limit is not None:
-            spare = UNSERVED * limit * siting.mass
+            spare = UNSERVED * limit * instance.mass
             block = np.where(block > limit * (1 + WITHIN), 2 * UNSERVED * limit, block)
-        known = Siting(siting.metric, siting.weights, places)
+        known = Instance(instance.metric, instance.weights, places)
         return CapacitySearch(
-            block * siting.mass,
-            siting.load,
+            block * instance.mass,
+            instance.load,
             per_site(self.capacities, known, "capacities"),
             k,
             np.searchsorted(places, fixed) if len(fixed) < len(places) else np.arange(len(places)),
             spare,
-            siting.deadline,
+            instance.deadline,
             self.single_source,
         )
 
     def _assignment(
-        self, siting: Siting, search: CapacitySearch, flow: Floats, k: int
+        self, instance: Instance, search: CapacitySearch, flow: Floats, k: int
     ) -> Assignment:
         """Shares from loads; clients of no load go to the nearest site that may serve them."""
         sites, clients = np.nonzero(flow[:k])
-        shares = flow[sites, clients] / siting.load[clients]
-        free = np.flatnonzero(siting.load <= 0)
+        shares = flow[sites, clients] / instance.load[clients]
+        free = np.flatnonzero(instance.load <= 0)
         if len(free):
             near = search.costs[:, free].argmin(axis=0)
             cost = search.costs[near, free]
@@ -197,15 +197,15 @@ class Capacitated(Objective):
         kept = shares > _PARTED
         return Assignment(clients[kept], sites[kept], shares[kept])
 
-    def _moved(self, siting: Siting, sites: Positions) -> Chosen:
+    def _moved(self, instance: Instance, sites: Positions) -> Chosen:
         """Room for everybody; then sites move to the medians of whom they serve, if that helps."""
-        best = self.judge(siting, self._roomy(siting, sites))
+        best = self.judge(instance, self._roomy(instance, sites))
         for _ in range(_ROUNDS):
-            moved = self._medians(siting, best)
-            if siting.deadline.over or len(np.unique(moved)) < len(moved):
+            moved = self._medians(instance, best)
+            if instance.deadline.over or len(np.unique(moved)) < len(moved):
                 break
             try:
-                found = self.judge(siting, moved)
+                found = self.judge(instance, moved)
             except InputError:
                 break
             if found.value >= best.value * (1 - 1e-4):
@@ -213,43 +213,45 @@ class Capacitated(Objective):
             best = found
         return Chosen(best.sites, best.value, None, best.assignment)
 
-    def _roomy(self, siting: Siting, sites: Positions) -> Positions:
-        room = per_site(self.capacities, siting, "capacities")
+    def _roomy(self, instance: Instance, sites: Positions) -> Positions:
+        room = per_site(self.capacities, instance, "capacities")
         nothing = np.zeros((len(room), 1))
         search = CapacitySearch(
             nothing,
-            siting.load.sum(keepdims=True),
+            instance.load.sum(keepdims=True),
             room,
             self.k,
-            np.searchsorted(siting.allowed, siting.opened),
+            np.searchsorted(instance.allowed, instance.opened),
             None if self.limit is None else np.zeros(1),
-            siting.deadline,
+            instance.deadline,
         )
-        rows = search.with_room(np.searchsorted(siting.allowed, sites))
-        return first_opened(siting, siting.allowed[rows])
+        rows = search.with_room(np.searchsorted(instance.allowed, sites))
+        return first_opened(instance, instance.allowed[rows])
 
-    def _medians(self, siting: Siting, found: Chosen) -> Positions:
+    def _medians(self, instance: Instance, found: Chosen) -> Positions:
         assert found.assignment is not None
         moved: NDArray[np.int64] = np.array(found.sites)
-        for i in range(len(siting.opened), len(moved)):
+        for i in range(len(instance.opened), len(moved)):
             mine = found.assignment.sites == i
             clients = found.assignment.clients[mine]
             if len(clients) == 0:
                 continue
-            weights = np.zeros(len(siting.metric))
-            weights[siting.demand[clients]] = siting.mass[clients] * found.assignment.shares[mine]
-            part = siting.demand[clients]
-            places = siting.allowed
-            if siting.metric.sites is siting.metric.ids:
-                places = np.intersect1d(part, siting.allowed)
+            weights = np.zeros(len(instance.metric))
+            weights[instance.demand[clients]] = (
+                instance.mass[clients] * found.assignment.shares[mine]
+            )
+            part = instance.demand[clients]
+            places = instance.allowed
+            if instance.metric.sites is instance.metric.ids:
+                places = np.intersect1d(part, instance.allowed)
             if len(places) == 0:
                 continue
             moved[i] = part_median(
-                siting.metric,
+                instance.metric,
                 weights,
                 part,
                 allowed=places,
                 searches=_SEARCHES,
-                deadline=siting.deadline,
+                deadline=instance.deadline,
             ).center
         return moved

@@ -10,8 +10,8 @@ from scipy.sparse import csr_array, eye_array, hstack, kron
 
 from metricdp.kernels.transport import fill_knapsack, knapsacks, transport
 from metricdp.kernels.whole_service import largest_first, serve_whole
+from metricdp.solvers.objectives.instance import Floats
 from metricdp.solvers.objectives.programs import Rule, solved
-from metricdp.solvers.objectives.siting import Floats
 from metricdp.solvers.stopping import Deadline
 
 _STEPS, _PATIENCE, _EVERY = 400, 15, 10

@@ -20,8 +20,8 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from metricdp.kernels.reach import lower_by_table
 from metricdp.metrics.base import Metric
+from metricdp.solvers.objectives.instance import WITHIN, Floats, Instance, Positions
 from metricdp.solvers.objectives.rows import Lists
-from metricdp.solvers.objectives.siting import WITHIN, Floats, Positions, Siting
 
 _NEIGHBORS = 12
 """Of a drawn point, at most."""
@@ -32,7 +32,7 @@ _AROUND = 1.5
 
 
 def cover_bound(
-    siting: Siting, points: Positions, limit: float, worth: Floats, price: Floats, k: int
+    instance: Instance, points: Positions, limit: float, worth: Floats, price: Floats, k: int
 ) -> float:
     """Of the coverage of any k sites: everybody takes the levels that are worth more than the
     price, and the k places that collect most are opened.
@@ -51,13 +51,13 @@ def cover_bound(
     A search around every point, and the memory of those whose neighbors are under way.
     """
     whole = worth.sum(axis=0)
-    looking = _Looking(siting, points, limit, whole * price)
-    collected = np.zeros(len(siting.allowed))
+    looking = _Looking(instance, points, limit, whole * price)
+    collected = np.zeros(len(instance.allowed))
     for places, amounts in looking:
-        if siting.deadline.over:
+        if instance.deadline.over:
             return float(whole.sum())
         collected[places] += amounts
-    fixed = np.searchsorted(siting.allowed, siting.opened)
+    fixed = np.searchsorted(instance.allowed, instance.opened)
     total = float(np.maximum(worth - looking.paid, 0.0).sum() + collected[fixed].sum())
     collected[fixed] = 0.0
     left = k - len(fixed)
@@ -86,24 +86,24 @@ class _Looking:
         Prices; 0 for the few who are too far from their point to be looked for.
     """
 
-    def __init__(self, siting: Siting, points: Positions, limit: float, paid: Floats) -> None:
-        self.siting, self.points = siting, points
+    def __init__(self, instance: Instance, points: Positions, limit: float, paid: Floats) -> None:
+        self.instance, self.points = instance, points
         self.limit = limit * (1 + WITHIN)
-        around = siting.metric.symmetric
+        around = instance.metric.symmetric
         label, distance = around.nearest_to(points)
         self._links = _neighbors(around, points, label)
-        label, self._distance = label[siting.demand].astype(np.int64), distance[siting.demand]
+        label, self._distance = label[instance.demand].astype(np.int64), distance[instance.demand]
         reach = float(np.quantile(self._distance, 0.999))
         self.paid = np.where(self._distance > reach, 0.0, paid)
         self._order = np.argsort(label, kind="stable")
         self._starts = np.searchsorted(label[self._order], np.arange(len(points) + 1))
-        self._costs = Lists(siting, points)
+        self._costs = Lists(instance, points)
         self._costs.radius = limit + reach
         everywhere = np.arange(len(around))
-        self._near = Lists(replace(siting, metric=around, allowed=everywhere), points)
+        self._near = Lists(replace(instance, metric=around, allowed=everywhere), points)
         self._near.radius = _AROUND * float(np.quantile(self._distance, 0.99))
         self._place = np.full(len(around), -1, np.int64)
-        self._place[siting.demand] = np.arange(len(siting.demand))
+        self._place[instance.demand] = np.arange(len(instance.demand))
         self._seen: dict[int, _Seen] = {}
 
     def __iter__(self) -> Iterator[tuple[NDArray[np.int32], Floats]]:
@@ -115,8 +115,8 @@ class _Looking:
         rows = np.repeat(np.arange(len(order)), np.diff(links.indptr))
         last = turn.copy()  # a point is asked for by itself and by those whose neighbor it is
         np.maximum.at(last, links.indices, turn[rows])
-        away = np.full(len(self.siting.allowed), self._costs.radius)
-        far = np.full(len(self.siting.demand), np.inf)
+        away = np.full(len(self.instance.allowed), self._costs.radius)
+        far = np.full(len(self.instance.demand), np.inf)
         for now, j in enumerate(order.tolist()):
             neighbors = links.indices[links.indptr[j] : links.indptr[j + 1]].tolist()
             yield self._collected(j, neighbors, away, far)

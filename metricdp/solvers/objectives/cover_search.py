@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from metricdp.kernels.cover_swaps import cover_local_search, fill_greedily
+from metricdp.solvers.objectives.instance import Floats, Instance
 from metricdp.solvers.objectives.programs import most_covered
-from metricdp.solvers.objectives.siting import Floats, Siting
 
 _PROGRAM_ENTRIES = 1_500_000
 """Pairs within the limit up to which HiGHS is asked for a proof."""
@@ -31,13 +31,13 @@ class Cover:
         Not growing from level to level.
     """
 
-    def __init__(self, siting: Siting, reach: csr_array, worth: Floats, k: int) -> None:
-        self.siting, self.k = siting, k
-        self.fixed = np.searchsorted(siting.allowed, siting.opened)
+    def __init__(self, instance: Instance, reach: csr_array, worth: Floats, k: int) -> None:
+        self.instance, self.k = instance, k
+        self.fixed = np.searchsorted(instance.allowed, instance.opened)
         self.reach, self.worth, self._kind = _merged(reach, worth)
         self._free = np.ones(self.reach.shape[0], bool)
         self._free[self.fixed] = False
-        self.rng = np.random.default_rng(siting.seed)
+        self.rng = np.random.default_rng(instance.seed)
         back = csr_array(self.reach.T.tocsr())
         self._lists = (
             self.reach.indptr.astype(np.int64),
@@ -55,7 +55,7 @@ class Cover:
         bound, hopeful = self.bound(value)
         if bound <= value * (1 + _EQUAL):
             return value, sites, value
-        if self.reach.nnz <= _PROGRAM_ENTRIES and not self.siting.deadline.over:
+        if self.reach.nnz <= _PROGRAM_ENTRIES and not self.instance.deadline.over:
             kept = np.union1d(hopeful, np.r_[self.fixed, sites]).astype(np.int64)
             worth = np.vstack([self.worth, np.zeros((1, self.worth.shape[1]))])
             answer = most_covered(
@@ -64,7 +64,7 @@ class Cover:
                 worth[1],
                 self.k,
                 np.searchsorted(kept, self.fixed),
-                self.siting.deadline,
+                self.instance.deadline,
             )
             if answer.x is not None:
                 found = kept[np.argsort(-answer.x, kind="stable")[: self.k]]
@@ -90,7 +90,7 @@ class Cover:
             value = self.value(sites)
             if value > most * (1 + _EQUAL):
                 best, most = sites, value
-            if self.siting.deadline.over or attempt * self.reach.nnz > _KICK_ENTRIES:
+            if self.instance.deadline.over or attempt * self.reach.nnz > _KICK_ENTRIES:
                 break
             free = np.setdiff1d(best, self.fixed)
             n_kept = max(0, len(free) - max(2, len(free) // 4))
@@ -151,7 +151,7 @@ class Cover:
             else:
                 best, at = (total, price) if total < best else (best, at)
                 vain += 1
-            if best <= value * (1 + _EQUAL) or step < 1e-3 or self.siting.deadline.over:
+            if best <= value * (1 + _EQUAL) or step < 1e-3 or self.instance.deadline.over:
                 break
             if vain >= 12:
                 step, vain, price = step / 2, 0, at

@@ -10,18 +10,18 @@ import numpy as np
 from metricdp.arguments import positive
 from metricdp.errors import InputError
 from metricdp.solvers.objectives.cover_search import Cover
+from metricdp.solvers.objectives.instance import (
+    WITHIN,
+    Chosen,
+    Floats,
+    Instance,
+    Positions,
+    first_opened,
+)
 from metricdp.solvers.objectives.objective import Objective, checked_k, checked_limit, steps_of
 from metricdp.solvers.objectives.p_center import fewest_sites
 from metricdp.solvers.objectives.reach import reached
 from metricdp.solvers.objectives.sampled_cover import sampled_cover
-from metricdp.solvers.objectives.siting import (
-    WITHIN,
-    Chosen,
-    Floats,
-    Positions,
-    Siting,
-    first_opened,
-)
 
 
 @dataclass(frozen=True)
@@ -54,46 +54,46 @@ class MaxCoverage(Objective):
         object.__setattr__(self, "k", checked_k(self.k))
         checked_limit(self.limit)
 
-    def check(self, siting: Siting) -> None:
+    def check(self, instance: Instance) -> None:
         """See `Objective`."""
-        siting.check_count(self.k)
-        steps_of(self.limit, siting.metric)
+        instance.check_count(self.k)
+        steps_of(self.limit, instance.metric)
 
-    def choose(self, siting: Siting) -> Chosen:
+    def choose(self, instance: Instance) -> Chosen:
         """Greedy and exchanges, then a Lagrangian bound, then HiGHS on what is left; on a sample
         where lists of all pairs within the limit cannot be held.
         """
-        limit, worth = steps_of(self.limit, siting.metric), self._worth(siting)
-        reach = reached(siting, siting.demand, limit)
+        limit, worth = steps_of(self.limit, instance.metric), self._worth(instance)
+        reach = reached(instance, instance.demand, limit)
         if reach is None:
-            found = sampled_cover(siting, self.k, limit, worth)
+            found = sampled_cover(instance, self.k, limit, worth)
             return Chosen(
-                first_opened(siting, found[0]), self.judge(siting, found[0]).value, found[1]
+                first_opened(instance, found[0]), self.judge(instance, found[0]).value, found[1]
             )
-        cover = Cover(siting, reach, worth, self.k)
+        cover = Cover(instance, reach, worth, self.k)
         value, sites, bound = cover.solve()
-        return Chosen(first_opened(siting, siting.allowed[sites]), value, bound)
+        return Chosen(first_opened(instance, instance.allowed[sites]), value, bound)
 
-    def judge(self, siting: Siting, sites: Positions) -> Chosen:
+    def judge(self, instance: Instance, sites: Positions) -> Chosen:
         """See `Objective`."""
-        limit = steps_of(self.limit, siting.metric)
-        count = np.zeros(len(siting.demand), np.int64)
+        limit = steps_of(self.limit, instance.metric)
+        count = np.zeros(len(instance.demand), np.int64)
         if self._levels == 1:
-            count += siting.nearest(sites)[1] <= limit * (1 + WITHIN)
+            count += instance.nearest(sites)[1] <= limit * (1 + WITHIN)
         else:
             for site in sites:
-                row = siting.metric.distance_rows(np.array([site]), siting.demand)[0]
+                row = instance.metric.distance_rows(np.array([site]), instance.demand)[0]
                 count += row <= limit * (1 + WITHIN)
-        worth = self._worth(siting)
+        worth = self._worth(instance)
         return Chosen(sites, float(sum(worth[t] @ (count > t) for t in range(len(worth)))))
 
     @property
     def _levels(self) -> int:
         return 1
 
-    def _worth(self, siting: Siting) -> Floats:
+    def _worth(self, instance: Instance) -> Floats:
         """What covering each demand point once, and once more, is worth."""
-        return siting.mass[None, :]
+        return instance.mass[None, :]
 
 
 @dataclass(frozen=True)
@@ -131,8 +131,8 @@ class BackupCoverage(MaxCoverage):
     def _levels(self) -> int:
         return 2
 
-    def _worth(self, siting: Siting) -> Floats:
-        return np.stack([self.first * siting.mass, (1 - self.first) * siting.mass])
+    def _worth(self, instance: Instance) -> Floats:
+        return np.stack([self.first * instance.mass, (1 - self.first) * instance.mass])
 
 
 @dataclass(frozen=True)
@@ -169,31 +169,31 @@ class SetCover(Objective):
         checked_limit(self.limit)
         positive(self.threshold, "threshold", or_zero=True)
 
-    def check(self, siting: Siting) -> None:
+    def check(self, instance: Instance) -> None:
         """See `Objective`."""
-        steps_of(self.limit, siting.metric)
+        steps_of(self.limit, instance.metric)
 
-    def choose(self, siting: Siting) -> Chosen:
+    def choose(self, instance: Instance) -> Chosen:
         """HiGHS on the demand points that decide it; those left out join until nobody is."""
-        limit = steps_of(self.limit, siting.metric)
-        clients = self._clients(siting)
-        distance = siting.metric.nearest_to(siting.allowed)[1][clients]
+        limit = steps_of(self.limit, instance.metric)
+        clients = self._clients(instance)
+        distance = instance.metric.nearest_to(instance.allowed)[1][clients]
         out = int((distance > limit * (1 + WITHIN)).sum())
         if out:
             raise InputError(
                 f"no choice of sites covers all demand: {out:,} points of it are farther than the "
                 f"limit, {limit:g}, from every place where a site may stand"
             )
-        sites, bound = fewest_sites(siting, clients, limit)
-        return Chosen(first_opened(siting, sites), float(len(sites)), float(bound))
+        sites, bound = fewest_sites(instance, clients, limit)
+        return Chosen(first_opened(instance, sites), float(len(sites)), float(bound))
 
-    def judge(self, siting: Siting, sites: Positions) -> Chosen:
+    def judge(self, instance: Instance, sites: Positions) -> Chosen:
         """The number of sites; infinite if they leave somebody out."""
-        limit = steps_of(self.limit, siting.metric)
-        distance = siting.metric.nearest_to(sites)[1][self._clients(siting)]
+        limit = steps_of(self.limit, instance.metric)
+        distance = instance.metric.nearest_to(sites)[1][self._clients(instance)]
         covers = bool((distance <= limit * (1 + WITHIN)).all())
         return Chosen(sites, float(len(sites)) if covers else float("inf"))
 
-    def _clients(self, siting: Siting) -> Positions:
-        at = np.flatnonzero(siting.weights > self.threshold)
-        return at if len(at) else siting.demand
+    def _clients(self, instance: Instance) -> Positions:
+        at = np.flatnonzero(instance.weights > self.threshold)
+        return at if len(at) else instance.demand

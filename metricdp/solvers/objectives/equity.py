@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from metricdp.arguments import positive
-from metricdp.solvers.objectives.laws import Law
-from metricdp.solvers.objectives.medians import chosen_by_law
+from metricdp.solvers.objectives.impedances import Impedance
+from metricdp.solvers.objectives.instance import Chosen, Instance, Positions
+from metricdp.solvers.objectives.medians import chosen_by_impedance
 from metricdp.solvers.objectives.objective import Objective, checked_k
 from metricdp.solvers.objectives.p_center import PCenter
-from metricdp.solvers.objectives.siting import Chosen, Positions, Siting
 
 _PLAIN, _NEAR, _BEYOND = 24.0, 15.0, 24.0
 """Exponents: where no distance has a larger one, costs are as they are; where the k-median's sites
@@ -40,7 +40,7 @@ class Equity(Objective):
 
     Notes
     -----
-    Least also is the sum of ``exp(kappa · distance)``, so it is k-median by another law of cost.
+    Least also is the sum of ``exp(kappa · distance)``, so it is k-median with another impedance.
 
     References
     ----------
@@ -71,64 +71,62 @@ class Equity(Objective):
         if self.kappa is not None:
             positive(self.kappa, "kappa")
 
-    def check(self, siting: Siting) -> None:
+    def check(self, instance: Instance) -> None:
         """See `Objective`."""
-        siting.check_count(self.k)
+        instance.check_count(self.k)
 
-    def choose(self, siting: Siting) -> Chosen:
+    def choose(self, instance: Instance) -> Chosen:
         """k-median of the transformed distances."""
-        law = self._law(siting)
-        found = chosen_by_law(siting, self.k, law, first=siting.kept.get("sites"))
-        value = self._judged(siting, found.sites)
+        impedance = self._impedance(instance)
+        found = chosen_by_impedance(instance, self.k, impedance, first=instance.kept.get("sites"))
+        value = self._judged(instance, found.sites)
         if found.bound is None:
             return Chosen(found.sites, value)
-        mean = found.bound / float(siting.mass.sum())
-        if law.shift:
-            level = law.shift + np.log(max(mean, np.finfo(float).tiny)) / law.growth
+        mean = found.bound / float(instance.mass.sum())
+        if impedance.shift:
+            level = impedance.shift + np.log(max(mean, np.finfo(float).tiny)) / impedance.growth
         else:
-            level = np.log1p(mean) / law.growth
+            level = np.log1p(mean) / impedance.growth
         return Chosen(found.sites, value, min(float(level), value))
 
-    def judge(self, siting: Siting, sites: Positions) -> Chosen:
+    def judge(self, instance: Instance, sites: Positions) -> Chosen:
         """See `Objective`."""
-        return Chosen(sites, self._judged(siting, sites))
+        return Chosen(sites, self._judged(instance, sites))
 
-    def _judged(self, siting: Siting, sites: Positions) -> float:
-        kappa, distance = self._law(siting).growth, siting.nearest(sites)[1]
+    def _judged(self, instance: Instance, sites: Positions) -> float:
+        kappa, distance = self._impedance(instance).growth, instance.nearest(sites)[1]
         most = float(distance.max())
         if kappa * most <= _PLAIN:
-            mean = float(siting.mass @ np.expm1(kappa * distance)) / float(siting.mass.sum())
+            mean = float(instance.mass @ np.expm1(kappa * distance)) / float(instance.mass.sum())
             return float(np.log1p(mean) / kappa)
-        mean = float(siting.mass @ np.exp(kappa * (distance - most))) / float(siting.mass.sum())
+        mean = float(instance.mass @ np.exp(kappa * (distance - most))) / float(instance.mass.sum())
         return most + float(np.log(mean)) / kappa
 
-    def _law(self, siting: Siting) -> Law:
-        """The law by which sites are looked for, whose growth is kappa; sites to begin with are
-        kept with it.
-        """
-        if "law" not in siting.kept:
-            siting.kept["law"] = self._found_law(siting)
-        law: Law = siting.kept["law"]
-        return law
+    def _impedance(self, instance: Instance) -> Impedance:
+        """The impedance of the search; its growth is kappa. Sites to begin with are cached too."""
+        if "impedance" not in instance.kept:
+            instance.kept["impedance"] = self._found_law(instance)
+        impedance: Impedance = instance.kept["impedance"]
+        return impedance
 
-    def _found_law(self, siting: Siting) -> Law:
+    def _found_law(self, instance: Instance) -> Impedance:
         known = None if self.kappa is None else float(self.kappa)
-        diameter = siting.metric.diameter_bound()
+        diameter = instance.metric.diameter_bound()
         if known is not None and known * diameter <= _PLAIN:
-            return Law(growth=known)
-        sites = chosen_by_law(siting, self.k, Law(), prove=False).sites
-        siting.kept["sites"] = sites
-        distance = siting.nearest(sites)[1]
-        squares = float(siting.mass @ distance**2)
-        alpha = float(siting.mass @ distance) / squares if squares > 0 else 1.0
+            return Impedance(growth=known)
+        sites = chosen_by_impedance(instance, self.k, Impedance(), prove=False).sites
+        instance.kept["sites"] = sites
+        distance = instance.nearest(sites)[1]
+        squares = float(instance.mass @ distance**2)
+        alpha = float(instance.mass @ distance) / squares if squares > 0 else 1.0
         kappa = float(self.aversion) * alpha if known is None else known
         if kappa * diameter <= _PLAIN:
-            return Law(growth=kappa)
+            return Impedance(growth=kappa)
         most = kappa * float(distance.max())
         if most <= _NEAR:
             most += _BEYOND
-            return Law(growth=kappa, limit=most / kappa, beyond=float(np.expm1(most)))
-        center = PCenter(self.k).choose(siting)
-        siting.kept["sites"] = center.sites
+            return Impedance(growth=kappa, limit=most / kappa, beyond=float(np.expm1(most)))
+        center = PCenter(self.k).choose(instance)
+        instance.kept["sites"] = center.sites
         limit, beyond = center.value + _BEYOND / kappa, float(np.exp(_BEYOND))
-        return Law(growth=kappa, shift=center.value, limit=limit, beyond=beyond)
+        return Impedance(growth=kappa, shift=center.value, limit=limit, beyond=beyond)

@@ -14,9 +14,9 @@ from metricdp.errors import InputError
 from metricdp.kernels.dual_ascent import reduced_costs_of_block
 from metricdp.kernels.opening import open_and_close
 from metricdp.solvers import kmedian
+from metricdp.solvers.objectives.instance import Chosen, Floats, Instance, Positions, first_opened
 from metricdp.solvers.objectives.objective import Objective, per_site
 from metricdp.solvers.objectives.programs import Rule, solved
-from metricdp.solvers.objectives.siting import Chosen, Floats, Positions, Siting, first_opened
 from metricdp.threads import in_threads
 
 _STARTS = 12
@@ -66,62 +66,65 @@ class FacilityLocation(Objective):
         if isinstance(self.costs, str | bytes | bool):
             raise InputError(f"costs must be numbers, got {self.costs!r}")
 
-    def check(self, siting: Siting) -> None:
+    def check(self, instance: Instance) -> None:
         """See `Objective`."""
-        per_site(self.costs, siting, "costs")
+        per_site(self.costs, instance, "costs")
 
-    def choose(self, siting: Siting) -> Chosen:
+    def choose(self, instance: Instance) -> Chosen:
         """See the class's notes."""
-        prices = per_site(self.costs, siting, "costs")
-        if not siting.fits:
-            return self._coarse(siting, prices)
-        fixed = np.searchsorted(siting.allowed, siting.opened)
-        search = Opening(siting.block() * siting.mass, prices, fixed, siting)
+        prices = per_site(self.costs, instance, "costs")
+        if not instance.fits:
+            return self._coarse(instance, prices)
+        fixed = np.searchsorted(instance.allowed, instance.opened)
+        search = Opening(instance.block() * instance.mass, prices, fixed, instance)
         search.run()
-        sites = first_opened(siting, siting.allowed[search.best])
-        value = self.judge(siting, sites).value
+        sites = first_opened(instance, instance.allowed[search.best])
+        value = self.judge(instance, sites).value
         lower = value if search.lower >= search.upper * (1 - _EQUAL) else search.lower
         return Chosen(sites, value, min(lower, value))
 
-    def judge(self, siting: Siting, sites: Positions) -> Chosen:
+    def judge(self, instance: Instance, sites: Positions) -> Chosen:
         """See `Objective`."""
-        everywhere = Siting(siting.metric, siting.weights, np.union1d(siting.allowed, sites))
+        everywhere = Instance(
+            instance.metric, instance.weights, np.union1d(instance.allowed, sites)
+        )
         prices = per_site(self.costs, everywhere, "costs")
         price = float(prices[np.searchsorted(everywhere.allowed, sites)].sum())
-        return Chosen(sites, float(siting.mass @ siting.nearest(sites)[1]) + price)
+        return Chosen(sites, float(instance.mass @ instance.nearest(sites)[1]) + price)
 
-    def _coarse(self, siting: Siting, prices: Floats) -> Chosen:
-        metric, rng = siting.metric, np.random.default_rng(siting.seed)
-        size = min(_COARSE, len(siting.allowed))
+    def _coarse(self, instance: Instance, prices: Floats) -> Chosen:
+        metric, rng = instance.metric, np.random.default_rng(instance.seed)
+        size = min(_COARSE, len(instance.allowed))
         places = np.union1d(
-            siting.allowed[rng.choice(len(siting.allowed), size, replace=False)], siting.opened
+            instance.allowed[rng.choice(len(instance.allowed), size, replace=False)],
+            instance.opened,
         )
-        label, _ = siting.nearest(places)
+        label, _ = instance.nearest(places)
         weights = np.zeros(len(metric))
-        mass = np.bincount(label, siting.mass, len(places))
+        mass = np.bincount(label, instance.mass, len(places))
         weights[places] = mass
-        inner = Siting(
-            metric, weights, places, siting.opened, seed=siting.seed, deadline=siting.deadline
+        inner = Instance(
+            metric, weights, places, instance.opened, seed=instance.seed, deadline=instance.deadline
         )
-        price = prices[np.searchsorted(siting.allowed, places)]
+        price = prices[np.searchsorted(instance.allowed, places)]
         clients = places[mass > 0]
         block = inner.block(places, clients) * mass[mass > 0]
-        search = Opening(block, price, np.searchsorted(places, siting.opened), inner)
+        search = Opening(block, price, np.searchsorted(places, instance.opened), inner)
         search.search()
         sites = places[search.best]
         if np.ptp(prices) == 0:
             full = np.zeros(len(metric))
-            full[siting.demand] = siting.mass
+            full[instance.demand] = instance.mass
             sites = kmedian.solve(
                 metric,
                 full,
                 len(sites),
-                candidates=siting.allowed,
-                opened=siting.opened,
-                seed=siting.seed,
+                candidates=instance.allowed,
+                opened=instance.opened,
+                seed=instance.seed,
                 first=sites,
             ).centers
-        return self.judge(siting, first_opened(siting, sites))
+        return self.judge(instance, first_opened(instance, sites))
 
 
 class Opening:
@@ -136,10 +139,10 @@ class Opening:
     """
 
     def __init__(
-        self, costs: Floats, prices: Floats, fixed: NDArray[np.int64], siting: Siting
+        self, costs: Floats, prices: Floats, fixed: NDArray[np.int64], instance: Instance
     ) -> None:
         self.costs, self.prices, self.fixed = np.ascontiguousarray(costs), prices, fixed
-        self.deadline, self.rng = siting.deadline, np.random.default_rng(siting.seed)
+        self.deadline, self.rng = instance.deadline, np.random.default_rng(instance.seed)
         self.best, self.upper, self.lower = fixed, np.inf, 0.0
         self.rows = np.arange(len(prices))
         self.must = np.isin(self.rows, fixed)

@@ -11,11 +11,11 @@ from metricdp.arguments import positive
 from metricdp.errors import InputError
 from metricdp.solvers import kmedian
 from metricdp.solvers.bounds import MOST_ENTRIES, certify
-from metricdp.solvers.objectives.law_search import searched_by_law
-from metricdp.solvers.objectives.laws import Law, Seen
+from metricdp.solvers.objectives.impedance_search import searched_by_impedance
+from metricdp.solvers.objectives.impedances import Impedance, Seen
+from metricdp.solvers.objectives.instance import Chosen, Instance, Positions, first_opened
 from metricdp.solvers.objectives.objective import Objective, checked_k, checked_limit, steps_of
 from metricdp.solvers.objectives.p_center import PCenter
-from metricdp.solvers.objectives.siting import Chosen, Positions, Siting, first_opened
 
 UNSERVED = 10.0
 """What leaving a unit of demand beyond the limit costs, in costs of serving it at the limit."""
@@ -31,59 +31,70 @@ sums hold 16 digits.
 """
 
 
-def chosen_by_law(
-    siting: Siting, k: int, law: Law, *, prove: bool = True, first: Positions | None = None
+def chosen_by_impedance(
+    instance: Instance,
+    k: int,
+    impedance: Impedance,
+    *,
+    prove: bool = True,
+    first: Positions | None = None,
 ) -> Chosen:
-    """k sites of least ``sum of weight · law(distance)``, with a lower bound where the block of all
-    costs is small; one search begins with those of `first`.
+    """k sites of least ``sum of weight · impedance(distance)``, with a lower bound where the block
+    of all costs is small; one search begins with those of `first`.
     """
-    if law.plain or siting.fits or siting.metric.network is None:
-        found = _medians(siting, k, law, first)
+    if impedance.plain or instance.fits or instance.metric.network is None:
+        found = _medians(instance, k, impedance, first)
     else:  # searches of the graph itself, from medians by the distance
-        found = searched_by_law(siting, _medians(siting, k, Law()) if first is None else first, law)
-    sites = first_opened(siting, found)
-    value = judged_by_law(siting, sites, law).value
-    return Chosen(sites, value, _bound(siting, sites, law, value) if prove else None)
+        found = searched_by_impedance(
+            instance, _medians(instance, k, Impedance()) if first is None else first, impedance
+        )
+    sites = first_opened(instance, found)
+    value = judged_by_impedance(instance, sites, impedance).value
+    return Chosen(sites, value, _bound(instance, sites, impedance, value) if prove else None)
 
 
-def _medians(siting: Siting, k: int, law: Law, first: Positions | None = None) -> Positions:
+def _medians(
+    instance: Instance, k: int, impedance: Impedance, first: Positions | None = None
+) -> Positions:
     """Positions of k sites by `metricdp.solvers.kmedian`."""
-    weights = np.zeros(len(siting.metric))
-    weights[siting.demand] = siting.mass
-    left = siting.deadline.left
+    weights = np.zeros(len(instance.metric))
+    weights[instance.demand] = instance.mass
+    left = instance.deadline.left
     return kmedian.solve(
-        siting.metric if law.plain else Seen(siting.metric, law),
+        instance.metric if impedance.plain else Seen(instance.metric, impedance),
         weights,
         k,
-        power=law.plain or 1,
-        candidates=siting.allowed,
-        opened=siting.opened if len(siting.opened) else None,
-        seed=siting.seed,
+        power=impedance.plain or 1,
+        candidates=instance.allowed,
+        opened=instance.opened if len(instance.opened) else None,
+        seed=instance.seed,
         starts=None,
         time_limit=None if left == float("inf") else max(left, 1e-9),
         first=first,
     ).centers
 
 
-def provable(siting: Siting) -> bool:
+def provable(instance: Instance) -> bool:
     """Whether bounds are computed without being asked for."""
-    return len(siting.allowed) * len(siting.demand) <= min(_PROVEN_ENTRIES, MOST_ENTRIES)
+    return len(instance.allowed) * len(instance.demand) <= min(_PROVEN_ENTRIES, MOST_ENTRIES)
 
 
-def judged_by_law(siting: Siting, sites: Positions, law: Law) -> Chosen:
+def judged_by_impedance(instance: Instance, sites: Positions, impedance: Impedance) -> Chosen:
     """Cost of given sites."""
-    return Chosen(sites, float(siting.mass @ law(siting.nearest(sites)[1])))
+    return Chosen(sites, float(instance.mass @ impedance(instance.nearest(sites)[1])))
 
 
-def _bound(siting: Siting, sites: Positions, law: Law, value: float) -> float | None:
-    if not provable(siting):
+def _bound(
+    instance: Instance, sites: Positions, impedance: Impedance, value: float
+) -> float | None:
+    if not provable(instance):
         return None
     found = certify(
-        law(siting.block()),
-        siting.mass,
-        np.searchsorted(siting.allowed, sites),
-        opened=np.searchsorted(siting.allowed, siting.opened),
-        deadline=siting.deadline,
+        impedance(instance.block()),
+        instance.mass,
+        np.searchsorted(instance.allowed, sites),
+        opened=np.searchsorted(instance.allowed, instance.opened),
+        deadline=instance.deadline,
     )
     return value if found.gap <= _EQUAL else min(found.lower_bound, value)
 
@@ -124,43 +135,43 @@ class KZ(Objective):
         if self.limit is not None:
             checked_limit(self.limit)
 
-    def check(self, siting: Siting) -> None:
+    def check(self, instance: Instance) -> None:
         """See `Objective`."""
-        siting.check_count(self.k)
-        self.law(siting)
+        instance.check_count(self.k)
+        self.impedance(instance)
 
-    def choose(self, siting: Siting) -> Chosen:
+    def choose(self, instance: Instance) -> Chosen:
         """Swap local search (`metricdp.solvers.kmedian`); the bound by dual ascent
         (`metricdp.solvers.bounds`).
         """
-        law, first = self.law(siting), None
-        if law.z > _STEEP and law.limit == np.inf:
-            center = PCenter(self.k).choose(siting)  # some demand is as far as that
-            limit, first = center.value * _RANGE ** (1 / law.z), center.sites
+        impedance, first = self.impedance(instance), None
+        if impedance.z > _STEEP and impedance.limit == np.inf:
+            center = PCenter(self.k).choose(instance)  # some demand is as far as that
+            limit, first = center.value * _RANGE ** (1 / impedance.z), center.sites
             if limit > 0:
-                law = Law(law.z, 0.0, limit, limit**law.z)
-        found = chosen_by_law(siting, self.k, law, first=first)
-        value = self.judge(siting, found.sites).value
+                impedance = Impedance(impedance.z, 0.0, limit, limit**impedance.z)
+        found = chosen_by_impedance(instance, self.k, impedance, first=first)
+        value = self.judge(instance, found.sites).value
         return Chosen(found.sites, value, None if found.bound is None else min(found.bound, value))
 
-    def judge(self, siting: Siting, sites: Positions) -> Chosen:
+    def judge(self, instance: Instance, sites: Positions) -> Chosen:
         """See `Objective`."""
-        return judged_by_law(siting, sites, self.law(siting))
+        return judged_by_impedance(instance, sites, self.impedance(instance))
 
-    def law(self, siting: Siting) -> Law:
+    def impedance(self, instance: Instance) -> Impedance:
         """What serving a unit of demand costs, by the distance."""
         if self.limit is None:
-            most = siting.metric.diameter_bound()
+            most = instance.metric.diameter_bound()
             if most > 0 and self.z > 2 and abs(self.z * np.log(most)) > _OVERFLOW:
                 raise InputError(
                     f"z={self.z:g} is too large: distances of up to {most:g} to this power cannot "
                     f"be told apart; PCenter is what large powers tend to"
                 )
-            return Law(float(self.z))
-        limit = steps_of(self.limit, siting.metric)
+            return Impedance(float(self.z))
+        limit = steps_of(self.limit, instance.metric)
         if limit <= 0:
             raise InputError("limit must be positive where distances are summed, got 0")
-        return Law(float(self.z), 0.0, limit, UNSERVED * limit ** float(self.z))
+        return Impedance(float(self.z), 0.0, limit, UNSERVED * limit ** float(self.z))
 
 
 @dataclass(frozen=True)

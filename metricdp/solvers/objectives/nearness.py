@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from metricdp.kernels.shortest_paths import FAR, add_sources
-from metricdp.solvers.objectives.siting import Positions, Siting, costs_between
+from metricdp.solvers.objectives.instance import Instance, Positions, costs_between
 
 
 class Nearness:
@@ -22,10 +22,10 @@ class Nearness:
         Processor time that the longest took.
     """
 
-    def __init__(self, siting: Siting) -> None:
-        self.siting, self.searched, self.seconds = siting, 0.0, 0.0
-        self.network = siting.metric.network
-        n = len(siting.metric)
+    def __init__(self, instance: Instance) -> None:
+        self.instance, self.searched, self.seconds = instance, 0.0, 0.0
+        self.network = instance.metric.network
+        n = len(instance.metric)
         self.distance = np.full(n, np.inf)
         self._label: Positions | None = None
         if self.network is not None:
@@ -38,7 +38,7 @@ class Nearness:
         start = time.process_time()
         network = self.network
         if network is None:
-            row = self.siting.metric.distance_rows(np.array([site]))[0]
+            row = self.instance.metric.distance_rows(np.array([site]))[0]
             self.distance = np.minimum(self.distance, row)
             self.searched += 1.0
         else:
@@ -50,26 +50,26 @@ class Nearness:
 
     def site_of(self, client: int, taken: list[int]) -> int:
         """Position of the site that serves a client best and is not taken."""
-        siting = self.siting
-        everywhere = siting.metric.sites is siting.metric.ids
-        if everywhere and len(siting.allowed) == len(siting.metric):
+        instance = self.instance
+        everywhere = instance.metric.sites is instance.metric.ids
+        if everywhere and len(instance.allowed) == len(instance.metric):
             if client not in taken:
                 return client
         elif self.network is not None:
             if self._label is None:
-                self._label = siting.metric.nearest_to(siting.allowed)[0]
+                self._label = instance.metric.nearest_to(instance.allowed)[0]
                 self.searched += 1.5
-            site = int(siting.allowed[self._label[client]])
+            site = int(instance.allowed[self._label[client]])
             if site not in taken:
                 return site
-        row = costs_between(siting.metric, siting.allowed, np.array([client]))[:, 0]
-        if len(taken) < len(siting.allowed):
-            row[np.isin(siting.allowed, taken)] = np.inf
-        return int(siting.allowed[np.argmin(row)])
+        row = costs_between(instance.metric, instance.allowed, np.array([client]))[:, 0]
+        if len(taken) < len(instance.allowed):
+            row[np.isin(instance.allowed, taken)] = np.inf
+        return int(instance.allowed[np.argmin(row)])
 
 
-def sites_filled(siting: Siting, sites: Positions, more: Positions, k: int) -> Positions:
+def sites_filled(instance: Instance, sites: Positions, more: Positions, k: int) -> Positions:
     """k distinct sites, these among them, and others from `more`."""
     sites = np.unique(sites)
-    others = np.setdiff1d(np.r_[more, siting.allowed[: 2 * k]], sites)
+    others = np.setdiff1d(np.r_[more, instance.allowed[: 2 * k]], sites)
     return np.r_[sites, others[: k - len(sites)]].astype(np.int64)

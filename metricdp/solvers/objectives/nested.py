@@ -11,9 +11,9 @@ import numpy as np
 
 from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
+from metricdp.solvers.objectives.instance import Chosen, Instance, Positions
 from metricdp.solvers.objectives.medians import KMedian
 from metricdp.solvers.objectives.objective import Objective
-from metricdp.solvers.objectives.siting import Chosen, Positions, Siting
 
 _ROUNDS = 4
 """Passes that choose each stage anew between its neighbors; later ones were seen to change nothing
@@ -128,94 +128,98 @@ class Nested(Objective):
     def _last(self) -> Objective:
         return self.of(self.k)
 
-    def check(self, siting: Siting) -> None:
+    def check(self, instance: Instance) -> None:
         """See `Objective`; the first stage must have room for all mandatory sites."""
         for k in self.ks:
-            self.of(k).check(siting)
+            self.of(k).check(instance)
 
-    def judge(self, siting: Siting, sites: Positions) -> Chosen:
+    def judge(self, instance: Instance, sites: Positions) -> Chosen:
         """The last stage's value."""
-        return self._last.judge(siting, sites)
+        return self._last.judge(instance, sites)
 
-    def choose(self, siting: Siting) -> Chosen:
+    def choose(self, instance: Instance) -> Chosen:
         """See the notes of the class."""
-        best = [self.of(k).choose(siting) for k in self.ks]
+        best = [self.of(k).choose(instance) for k in self.ks]
         n = len(best)
         anchors = np.unique(np.linspace(0, n - 1, min(n, _ANCHORS)).round().astype(int))
-        chains = (self._chain(siting, best, int(a)) for a in anchors[::-1])
-        kept = min(chains, key=lambda chain: self._badness(siting, chain, best))
+        chains = (self._chain(instance, best, int(a)) for a in anchors[::-1])
+        kept = min(chains, key=lambda chain: self._badness(instance, chain, best))
         pool = np.unique(np.concatenate([one.sites for one in best]))
         for _ in range(_ROUNDS):
-            before = self._badness(siting, kept, best)
+            before = self._badness(instance, kept, best)
             for i in range(n):
-                tried = [*kept[:i], self._between(siting, kept, i), *kept[i + 1 :]]
-                kept = min(kept, tried, key=lambda chain: self._badness(siting, chain, best))
-            kept = self._swapped(siting, kept, best, pool)
-            if self._badness(siting, kept, best) >= before or siting.deadline.left <= 0:
+                tried = [*kept[:i], self._between(instance, kept, i), *kept[i + 1 :]]
+                kept = min(kept, tried, key=lambda chain: self._badness(instance, chain, best))
+            kept = self._swapped(instance, kept, best, pool)
+            if self._badness(instance, kept, best) >= before or instance.deadline.left <= 0:
                 break
-        siting.kept["stages"] = self._stages(siting, kept, best)
-        sites, judged = _ordered(kept), self.judge(siting, kept[-1])
+        instance.kept["stages"] = self._stages(instance, kept, best)
+        sites, judged = _ordered(kept), self.judge(instance, kept[-1])
         if judged.assignment is not None:  # its numbers are of the sites in the judge's order
-            judged = self.judge(siting, sites)
+            judged = self.judge(instance, sites)
         return Chosen(sites, judged.value, best[-1].bound, judged.assignment)
 
-    def _chain(self, siting: Siting, best: list[Chosen], anchor: int) -> Chain:
+    def _chain(self, instance: Instance, best: list[Chosen], anchor: int) -> Chain:
         """A chain through the best sites of one stage."""
         chain = [one.sites for one in best]
         for i in range(anchor - 1, -1, -1):
-            chain[i] = self._chosen(siting, i, siting.opened, chain[i + 1])
+            chain[i] = self._chosen(instance, i, instance.opened, chain[i + 1])
         for i in range(anchor + 1, len(chain)):
-            chain[i] = self._chosen(siting, i, chain[i - 1], siting.allowed)
+            chain[i] = self._chosen(instance, i, chain[i - 1], instance.allowed)
         return chain
 
-    def _swapped(self, siting: Siting, chain: Chain, best: list[Chosen], pool: Positions) -> Chain:
+    def _swapped(
+        self, instance: Instance, chain: Chain, best: list[Chosen], pool: Positions
+    ) -> Chain:
         """The chain after swaps, in all stages at once, of its sites for others that are best of
         some stage: each that makes the largest price less.
         """
-        worst = self._badness(siting, chain, best)
-        for old in np.setdiff1d(chain[-1], siting.opened).tolist():
+        worst = self._badness(instance, chain, best)
+        for old in np.setdiff1d(chain[-1], instance.opened).tolist():
             for new in np.setdiff1d(pool, chain[-1]).tolist():
-                if siting.deadline.left <= 0:
+                if instance.deadline.left <= 0:
                     return chain
                 tried = [np.where(sites == old, new, sites) for sites in chain]
-                found = self._badness(siting, tried, best, worst[0])
+                found = self._badness(instance, tried, best, worst[0])
                 if found < worst:
                     chain, worst = tried, found
                     break
         return chain
 
-    def _between(self, siting: Siting, chain: Chain, i: int) -> Positions:
+    def _between(self, instance: Instance, chain: Chain, i: int) -> Positions:
         """A stage chosen anew: with the sites of the one before, among those of the one after."""
-        opened = chain[i - 1] if i else siting.opened
-        allowed = chain[i + 1] if i + 1 < len(chain) else siting.allowed
-        return self._chosen(siting, i, opened, allowed)
+        opened = chain[i - 1] if i else instance.opened
+        allowed = chain[i + 1] if i + 1 < len(chain) else instance.allowed
+        return self._chosen(instance, i, opened, allowed)
 
-    def _chosen(self, siting: Siting, i: int, opened: Positions, allowed: Positions) -> Positions:
-        asked = replace(siting, allowed=np.sort(allowed), opened=np.sort(opened), kept={})
+    def _chosen(
+        self, instance: Instance, i: int, opened: Positions, allowed: Positions
+    ) -> Positions:
+        asked = replace(instance, allowed=np.sort(allowed), opened=np.sort(opened), kept={})
         return self.of(self.ks[i]).choose(asked).sites
 
-    def _price(self, siting: Siting, i: int, sites: Positions, best: list[Chosen]) -> float:
-        value, least = self.of(self.ks[i]).judge(siting, sites).value, best[i].value
+    def _price(self, instance: Instance, i: int, sites: Positions, best: list[Chosen]) -> float:
+        value, least = self.of(self.ks[i]).judge(instance, sites).value, best[i].value
         large, small = (least, value) if self.maximized else (value, least)
         return 1.0 if large == small else large / small if small else np.inf
 
     def _badness(
-        self, siting: Siting, chain: Chain, best: list[Chosen], most: float = np.inf
+        self, instance: Instance, chain: Chain, best: list[Chosen], most: float = np.inf
     ) -> tuple[float, float]:
         """The largest price and the sum of all; infinite once one is above `most`."""
         prices = []
         for i, sites in enumerate(chain):
-            prices.append(self._price(siting, i, sites, best))
+            prices.append(self._price(instance, i, sites, best))
             if prices[-1] > most:
                 return np.inf, np.inf
         return max(prices), sum(prices)
 
-    def _stages(self, siting: Siting, chain: Chain, best: list[Chosen]) -> tuple[Stage, ...]:
+    def _stages(self, instance: Instance, chain: Chain, best: list[Chosen]) -> tuple[Stage, ...]:
         told = []
         for i, (k, sites) in enumerate(zip(self.ks, chain)):
             value, price = (
-                self.of(k).judge(siting, sites).value,
-                self._price(siting, i, sites, best),
+                self.of(k).judge(instance, sites).value,
+                self._price(instance, i, sites, best),
             )
             told.append(Stage(k, float(value), float(best[i].value), best[i].bound, float(price)))
         return tuple(told)

@@ -11,7 +11,7 @@ from metricdp.arguments import by_id, check_distinct, integer, shown
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.units import checked_distance, in_units_of
-from metricdp.solvers.objectives.siting import Chosen, Floats, Positions, Siting
+from metricdp.solvers.objectives.instance import Chosen, Floats, Instance, Positions
 
 
 class Objective(ABC):
@@ -39,11 +39,11 @@ class Objective(ABC):
     maximized: ClassVar[bool] = False
 
     @abstractmethod
-    def check(self, siting: Siting) -> None:
+    def check(self, instance: Instance) -> None:
         """Refuse what cannot be answered, before anything is searched or paid for."""
 
     @abstractmethod
-    def choose(self, siting: Siting) -> Chosen:
+    def choose(self, instance: Instance) -> Chosen:
         """Good sites, and what is proven of them.
 
         Raises
@@ -53,7 +53,7 @@ class Objective(ABC):
         """
 
     @abstractmethod
-    def judge(self, siting: Siting, sites: Positions) -> Chosen:
+    def judge(self, instance: Instance, sites: Positions) -> Chosen:
         """The value of given sites, and who is served by whom; nothing is searched."""
 
     @property
@@ -80,7 +80,7 @@ def steps_of(limit: Any, metric: Metric) -> float:
     return in_units_of(metric, limit, "limit")
 
 
-def per_site(values: Any, siting: Siting, name: str) -> Floats:
+def per_site(values: Any, instance: Instance, name: str) -> Floats:
     """One number for each allowed site.
 
     Parameters
@@ -88,7 +88,7 @@ def per_site(values: Any, siting: Siting, name: str) -> Floats:
     values : number, mapping from id to number, or array_like of shape (n_points,)
         In the order of ``metric.ids``.
     """
-    metric = siting.metric
+    metric = instance.metric
     rule = (
         f"{name} must be one number for all sites, {len(metric.sites):,} numbers in the order of "
         f"metric.sites, or a mapping from id to number; finite and not negative"
@@ -99,8 +99,8 @@ def per_site(values: Any, siting: Siting, name: str) -> Floats:
         at = metric.site_positions(told[0])
         check_distinct(told[0], f"{name} must name every site once")
         table[at] = [_number(x, rule) for x in told[1]]
-        if np.isnan(table[siting.allowed]).any():
-            lacking = metric.sites[siting.allowed[np.isnan(table[siting.allowed])][0]]
+        if np.isnan(table[instance.allowed]).any():
+            lacking = metric.sites[instance.allowed[np.isnan(table[instance.allowed])][0]]
             raise InputError(f"{name} names no number for the site {shown(lacking)}")
     else:
         try:
@@ -110,7 +110,7 @@ def per_site(values: Any, siting: Siting, name: str) -> Floats:
         table = np.full(len(metric.sites), table) if table.ndim == 0 else table
     if table.shape != (len(metric.sites),):
         raise InputError(rule)
-    found = table[siting.allowed]
+    found = table[instance.allowed]
     if not (np.isfinite(found) & (found >= 0)).all():
         raise InputError(rule)
     return found

@@ -10,10 +10,10 @@ import numpy as np
 
 from metricdp.arguments import positive
 from metricdp.errors import InputError
-from metricdp.solvers.objectives.laws import Law
-from metricdp.solvers.objectives.medians import chosen_by_law, provable
+from metricdp.solvers.objectives.impedances import Impedance
+from metricdp.solvers.objectives.instance import Chosen, Floats, Instance, Positions
+from metricdp.solvers.objectives.medians import chosen_by_impedance, provable
 from metricdp.solvers.objectives.objective import Objective, checked_k
-from metricdp.solvers.objectives.siting import Chosen, Floats, Positions, Siting
 
 _ROUNDS = 6
 """Of choosing sites for a threshold and the threshold for sites; two in large universes."""
@@ -41,7 +41,7 @@ class OrderedMedian(Objective):
     Notes
     -----
     The mean of the share s worst off is the least of ``t + mean(max(d - t, 0)) / s`` over all t
-    [2]_, so that for given t it is k-median by another law of cost. t and sites are chosen in turn;
+    [2]_, so that for given t it is k-median with another impedance. t and sites are chosen in turn;
     on a block of all costs up to 4 million, intervals of t are then divided, each with k-median's
     lower bound for the least cost inside, until none can hold anything better, or 4 to 200 were
     divided, by size: the gap is what is left then. In large universes there is no bound.
@@ -78,25 +78,25 @@ class OrderedMedian(Objective):
             if positive(getattr(self, name), name, or_zero=True) > 1:
                 raise InputError(f"{name} must be from 0 to 1, got {getattr(self, name)!r}")
 
-    def check(self, siting: Siting) -> None:
+    def check(self, instance: Instance) -> None:
         """See `Objective`."""
-        siting.check_count(self.k)
+        instance.check_count(self.k)
 
-    def choose(self, siting: Siting) -> Chosen:
+    def choose(self, instance: Instance) -> Chosen:
         """See the class's notes."""
         plain = self.blend == 0 or self.share == 1
-        first = chosen_by_law(siting, self.k, Law(), prove=plain)
+        first = chosen_by_impedance(instance, self.k, Impedance(), prove=plain)
         if plain:
-            total = float(siting.mass.sum())
+            total = float(instance.mass.sum())
             bound = None if first.bound is None else first.bound / total
             return Chosen(first.sites, first.value / total, bound)
-        return _Search(self, siting, first.sites).run()
+        return _Search(self, instance, first.sites).run()
 
-    def judge(self, siting: Siting, sites: Positions) -> Chosen:
+    def judge(self, instance: Instance, sites: Positions) -> Chosen:
         """See `Objective`."""
-        distance = siting.nearest(sites)[1]
-        tail, _ = worst_off(distance, siting.mass, self.share)
-        mean = float(siting.mass @ distance) / float(siting.mass.sum())
+        distance = instance.nearest(sites)[1]
+        tail, _ = worst_off(distance, instance.mass, self.share)
+        mean = float(instance.mass @ distance) / float(instance.mass.sum())
         return Chosen(sites, (1 - self.blend) * mean + self.blend * tail)
 
 
@@ -116,46 +116,46 @@ def worst_off(distance: Floats, mass: Floats, share: float) -> tuple[float, floa
 class _Search:
     """Sites and thresholds of one question."""
 
-    def __init__(self, objective: OrderedMedian, siting: Siting, first: Positions) -> None:
-        self.objective, self.siting = objective, siting
-        self.total = float(siting.mass.sum())
+    def __init__(self, objective: OrderedMedian, instance: Instance, first: Positions) -> None:
+        self.objective, self.instance = objective, instance
+        self.total = float(instance.mass.sum())
         # a share below the least weight of a point is the farthest point alone
-        least = float(siting.mass.min()) / self.total
+        least = float(instance.mass.min()) / self.total
         self.share = max(objective.share, least)
-        self.best = objective.judge(siting, first)
+        self.best = objective.judge(instance, first)
 
     def run(self) -> Chosen:
         """Sites in turn with thresholds, then intervals of thresholds."""
-        self._turns(_ROUNDS if self.siting.fits else 2)
-        bound = self._divided() if provable(self.siting) else None
+        self._turns(_ROUNDS if self.instance.fits else 2)
+        bound = self._divided() if provable(self.instance) else None
         return Chosen(self.best.sites, self.best.value, bound)
 
-    def _law(self, threshold: float) -> Law:
+    def _impedance(self, threshold: float) -> Impedance:
         blend = self.objective.blend
-        return Law(share=1 - blend, steep=blend / self.share, after=threshold)
+        return Impedance(share=1 - blend, steep=blend / self.share, after=threshold)
 
     def _turns(self, rounds: int) -> None:
         for _ in range(rounds):
-            if self.siting.deadline.over:
+            if self.instance.deadline.over:
                 break
-            distance = self.siting.nearest(self.best.sites)[1]
-            threshold = worst_off(distance, self.siting.mass, self.share)[1]
+            distance = self.instance.nearest(self.best.sites)[1]
+            threshold = worst_off(distance, self.instance.mass, self.share)[1]
             if not self._asked(threshold, prove=False)[1]:
                 break
 
     def _asked(self, threshold: float, prove: bool) -> tuple[float, bool]:
-        """What sites cost at least by the law of a threshold, and whether better ones were found.
+        """What sites cost at least with a threshold's impedance, and whether better were found.
 
         The cost is that of all demand over its total, without what the threshold itself counts.
         """
-        found = chosen_by_law(
-            self.siting,
+        found = chosen_by_impedance(
+            self.instance,
             self.objective.k,
-            self._law(threshold),
+            self._impedance(threshold),
             prove=prove,
             first=self.best.sites,
         )
-        value = self.objective.judge(self.siting, found.sites)
+        value = self.objective.judge(self.instance, found.sites)
         better = value.value < self.best.value * (1 - 1e-12)
         if better:
             self.best = value
@@ -165,16 +165,16 @@ class _Search:
         """A lower bound: the least over all thresholds, of which only distances matter, since the
         cost of any sites is linear in t between them.
 
-        For t in [a, b] it is at least ``blend · a`` and the cost by the law of b.
+        For t in [a, b] it is at least ``blend · a`` and the cost by the impedance of b.
         """
-        steps = np.unique(self.siting.block())
-        entries = len(self.siting.allowed) * len(self.siting.demand)
+        steps = np.unique(self.instance.block())
+        entries = len(self.instance.allowed) * len(self.instance.demand)
         whole = (0, len(steps) - 1)
         heap = [(self._least(steps, *whole), *whole)]
         for _ in range(int(np.clip(_ENTRIES // entries, *_INTERVALS))):
             lower, a, b = heap[0]
             settled = lower >= self.best.value * (1 - _EQUAL)
-            if settled or a == b or self.siting.deadline.over:
+            if settled or a == b or self.instance.deadline.over:
                 break
             heappop(heap)
             middle = (a + b) // 2

@@ -16,19 +16,19 @@ from typing import ClassVar
 import numpy as np
 
 from metricdp.arguments import positive
+from metricdp.solvers.objectives.instance import (
+    WITHIN,
+    Chosen,
+    Floats,
+    Instance,
+    Positions,
+    first_opened,
+)
 from metricdp.solvers.objectives.kinds import Kinds
 from metricdp.solvers.objectives.nearness import sites_filled
 from metricdp.solvers.objectives.objective import Objective, checked_k
 from metricdp.solvers.objectives.programs import fewest_columns
 from metricdp.solvers.objectives.rows import Lists
-from metricdp.solvers.objectives.siting import (
-    WITHIN,
-    Chosen,
-    Floats,
-    Positions,
-    Siting,
-    first_opened,
-)
 from metricdp.solvers.objectives.wide_center import WideSearch
 
 _LARGE = 20_000
@@ -78,25 +78,25 @@ class PCenter(Objective):
         object.__setattr__(self, "k", checked_k(self.k))
         positive(self.threshold, "threshold", or_zero=True)
 
-    def check(self, siting: Siting) -> None:
+    def check(self, instance: Instance) -> None:
         """See `Objective`."""
-        siting.check_count(self.k)
+        instance.check_count(self.k)
 
-    def choose(self, siting: Siting) -> Chosen:
+    def choose(self, instance: Instance) -> Chosen:
         """See the module's text."""
-        kind = WideSearch if len(siting.allowed) > _LARGE else Search
-        search = kind(siting, self._clients(siting), self.k)
+        kind = WideSearch if len(instance.allowed) > _LARGE else Search
+        search = kind(instance, self._clients(instance), self.k)
         search.run()
-        return Chosen(first_opened(siting, search.best), search.upper, search.lower)
+        return Chosen(first_opened(instance, search.best), search.upper, search.lower)
 
-    def judge(self, siting: Siting, sites: Positions) -> Chosen:
+    def judge(self, instance: Instance, sites: Positions) -> Chosen:
         """See `Objective`."""
-        distance = siting.metric.nearest_to(sites)[1]
-        return Chosen(sites, float(distance[self._clients(siting)].max()))
+        distance = instance.metric.nearest_to(sites)[1]
+        return Chosen(sites, float(distance[self._clients(instance)].max()))
 
-    def _clients(self, siting: Siting) -> Positions:
-        at = np.flatnonzero(siting.weights > self.threshold)
-        return at if len(at) else siting.demand
+    def _clients(self, instance: Instance) -> Positions:
+        at = np.flatnonzero(instance.weights > self.threshold)
+        return at if len(at) else instance.demand
 
 
 class Search:
@@ -110,18 +110,18 @@ class Search:
         The largest radius of which it could not be told whether it can be reached in time.
     """
 
-    def __init__(self, siting: Siting, clients: Positions, k: int) -> None:
-        self.siting, self.clients, self.k = siting, clients, k
-        self.lists = Lists(siting, clients)
-        rng = np.random.default_rng(siting.seed)
-        self._kinds = Kinds(self.lists, len(siting.allowed), rng)
+    def __init__(self, instance: Instance, clients: Positions, k: int) -> None:
+        self.instance, self.clients, self.k = instance, clients, k
+        self.lists = Lists(instance, clients)
+        rng = np.random.default_rng(instance.seed)
+        self._kinds = Kinds(self.lists, len(instance.allowed), rng)
         self.best, self.upper, self.lower = np.empty(0, np.int64), np.inf, 0.0
         self.open = -1.0
 
     def run(self) -> None:
         """Search until nothing is left between the two, or time or searches are used up."""
         self._farthest_first()
-        while self.lower < self.upper and not self.siting.deadline.over:
+        while self.lower < self.upper and not self.instance.deadline.over:
             radii = self.lists.values(self.lower, self.upper)
             if len(radii) == 0:
                 self.lower = self.upper
@@ -138,7 +138,7 @@ class Search:
     def _raise(self) -> None:
         """Raise the lower bound with the lists at hand, where a radius was left open."""
         high = min(self.open, self.upper)
-        while self.lower < high and not self.siting.deadline.over:
+        while self.lower < high and not self.instance.deadline.over:
             radii = self.lists.values(self.lower, high)
             if len(radii) == 0 or high - self.lower <= _CLOSE * self.upper / 2:
                 break
@@ -155,7 +155,7 @@ class Search:
         """Sites near the demand that is farthest from those before (Gonzalez 1985), and that demand
         as the first lists.
         """
-        sites = list(self.siting.opened)
+        sites = list(self.instance.opened)
         distance = np.full(len(self.clients), np.inf)
         if sites:
             distance = self._distances(np.array(sites))[1]
@@ -172,7 +172,7 @@ class Search:
 
     def _distances(self, sites: Positions) -> tuple[Positions, Floats]:
         self.lists.searched += 1.0 if len(sites) == 1 else 2.0
-        label, distance = self.siting.metric.nearest_to(sites)
+        label, distance = self.instance.metric.nearest_to(sites)
         return label[self.clients], distance[self.clients]
 
     def _reached(self, sites: Positions) -> tuple[Positions, Floats]:
@@ -197,7 +197,7 @@ class Search:
             label, distance = self._reached(sites)
             if distance.max() <= radius * (1 + WITHIN):
                 return True
-            if self.siting.deadline.over:
+            if self.instance.deadline.over:
                 return False
             self.lists.add(self._worst(label, distance, radius))
             self.lists.shorten(self.upper)
@@ -211,49 +211,49 @@ class Search:
 
     def _sites(self, radius: float) -> tuple[Positions | None, bool]:
         """k sites that reach all listed clients within a radius, and whether it is settled."""
-        siting, within = self.siting, radius * (1 + WITHIN)
+        instance, within = self.instance, radius * (1 + WITHIN)
         lists = self.lists
-        fixed = np.searchsorted(siting.allowed, siting.opened)
+        fixed = np.searchsorted(instance.allowed, instance.opened)
         done = lists.near_any(fixed, within)
         open_ = [j for j in range(len(lists)) if not done[j]]
-        left = self.k - len(siting.opened)
+        left = self.k - len(instance.opened)
         if not open_:
-            return sites_filled(siting, siting.opened, self.best, self.k), True
+            return sites_filled(instance, instance.opened, self.best, self.k), True
         columns, covers = self._kinds.columns(open_, within)
-        rows, _, proven = fewest_columns(covers, siting.deadline, at_most=left, most=_SECONDS)
+        rows, _, proven = fewest_columns(covers, instance.deadline, at_most=left, most=_SECONDS)
         if rows is None:
             return None, proven
-        sites = np.r_[siting.opened, siting.allowed[columns[rows]]]
-        return sites_filled(siting, sites, self.best, self.k), True
+        sites = np.r_[instance.opened, instance.allowed[columns[rows]]]
+        return sites_filled(instance, sites, self.best, self.k), True
 
     def cover(self, radius: float) -> tuple[Positions, int]:
         """The fewest sites that reach everybody within a radius, and a bound of their number."""
-        siting, within, lower = self.siting, radius * (1 + WITHIN), len(self.siting.opened)
-        fixed = np.searchsorted(siting.allowed, siting.opened)
+        instance, within, lower = self.instance, radius * (1 + WITHIN), len(self.instance.opened)
+        fixed = np.searchsorted(instance.allowed, instance.opened)
         few = len(self.clients) <= _ALL_LISTED
-        sites = siting.opened
+        sites = instance.opened
         self.lists.add(list(range(len(self.clients))) if few else self._scattered(radius))
         while True:
             done = self.lists.near_any(fixed, within)
             open_ = [j for j in range(len(self.lists)) if not done[j]]
             if open_:
                 columns, covers = self._kinds.columns(open_, within)
-                rows, bound, _ = fewest_columns(covers, siting.deadline, most=_SECONDS)
+                rows, bound, _ = fewest_columns(covers, instance.deadline, most=_SECONDS)
                 assert rows is not None  # everybody is near some place
-                sites = np.r_[siting.opened, siting.allowed[columns[rows]]]
-                lower = max(lower, len(siting.opened) + int(bound))
+                sites = np.r_[instance.opened, instance.allowed[columns[rows]]]
+                lower = max(lower, len(instance.opened) + int(bound))
             if len(sites) == 0:
-                sites = siting.allowed[:1]
+                sites = instance.allowed[:1]
             label, distance = self._distances(sites)
             if not (distance > within).any():
                 return sites, max(lower, 1)
-            if siting.deadline.over or len(self.lists) > _MOST_LISTED:
+            if instance.deadline.over or len(self.lists) > _MOST_LISTED:
                 return self._completed(sites, radius), max(lower, 1)
             self.lists.add(self._worst(label, distance, radius))
 
     def _scattered(self, radius: float) -> list[int]:
         """Clients far from each other: each is out of reach of what serves those before best."""
-        sites, found = list(self.siting.opened), [0]
+        sites, found = list(self.instance.opened), [0]
         distance = np.full(len(self.clients), np.inf)
         while len(found) < _SCATTERED:
             self.lists.add(found[-1:])
@@ -271,7 +271,7 @@ class Search:
             client = int(np.argmax(distance))
             self.lists.add([client])
             near, _ = self.lists[self.lists.numbers.index(client)]
-            best = self.siting.allowed[near[:_TRIED]]
+            best = self.instance.allowed[near[:_TRIED]]
             gains = [
                 int((self._distances(np.array([site]))[1][distance > radius] <= radius).sum())
                 for site in best
@@ -281,10 +281,10 @@ class Search:
         return sites
 
 
-def fewest_sites(siting: Siting, clients: Positions, limit: float) -> tuple[Positions, int]:
+def fewest_sites(instance: Instance, clients: Positions, limit: float) -> tuple[Positions, int]:
     """Positions of the fewest sites, the mandatory among them, within whose limit all clients lie,
     and a lower bound of their number. Every client is within the limit of some place.
     """
-    search = Search(siting, clients, len(siting.allowed))
+    search = Search(instance, clients, len(instance.allowed))
     search.lists.radius = limit
     return search.cover(limit)

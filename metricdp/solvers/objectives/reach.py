@@ -7,7 +7,7 @@ from scipy.sparse import csr_array, vstack
 
 from metricdp.kernels.coverage import workspace
 from metricdp.kernels.reach import bounded_search
-from metricdp.solvers.objectives.siting import WITHIN, Positions, Siting, costs_between
+from metricdp.solvers.objectives.instance import WITHIN, Instance, Positions, costs_between
 
 MOST_ENTRIES = 40_000_000
 """Pairs within the limit that are listed: 160 MB."""
@@ -16,22 +16,22 @@ _PROBED = 16
 """Sources that tell whether lists will be far too long, before any is made."""
 
 
-def reached(siting: Siting, clients: Positions, limit: float) -> csr_array | None:
+def reached(instance: Instance, clients: Positions, limit: float) -> csr_array | None:
     """Matrix sites × clients (positions): 1 where a client is within the limit of a site; None if
     there are too many such pairs.
 
     Bounded searches from sites, or from clients where these are fewer, on graphs; rows elsewhere.
     """
-    if siting.metric.network is not None:
-        return _searched(siting, clients, limit)
+    if instance.metric.network is not None:
+        return _searched(instance, clients, limit)
     rows, entries = [], 0
-    sites = siting.allowed
-    by_sites = len(sites) <= len(clients) or siting.metric.directed
+    sites = instance.allowed
+    by_sites = len(sites) <= len(clients) or instance.metric.directed
     step = max(1, _AT_ONCE // max(len(clients) if by_sites else len(sites), 1))
     for start in range(0, len(sites) if by_sites else len(clients), step):
         part = slice(start, start + step)
         pair = (sites[part], clients) if by_sites else (sites, clients[part])
-        near = costs_between(siting.metric, *pair) <= limit * (1 + WITHIN)
+        near = costs_between(instance.metric, *pair) <= limit * (1 + WITHIN)
         rows.append(csr_array((near if by_sites else near.T).astype(np.float64)))
         entries += rows[-1].nnz
         if entries > MOST_ENTRIES:
@@ -40,12 +40,12 @@ def reached(siting: Siting, clients: Positions, limit: float) -> csr_array | Non
     return found if by_sites else csr_array(found.T.tocsr())
 
 
-def _searched(siting: Siting, clients: Positions, limit: float) -> csr_array | None:
-    metric, network = siting.metric, siting.metric.network
+def _searched(instance: Instance, clients: Positions, limit: float) -> csr_array | None:
+    metric, network = instance.metric, instance.metric.network
     assert network is not None
     indptr, indices, lengths = network.csr
-    from_sites = len(siting.allowed) <= len(clients)
-    sources, targets = (siting.allowed, clients) if from_sites else (clients, siting.allowed)
+    from_sites = len(instance.allowed) <= len(clients)
+    sources, targets = (instance.allowed, clients) if from_sites else (clients, instance.allowed)
     graph = (indptr, indices, lengths if from_sites else network.back)
     n = len(metric)
     place = np.full(n, -1, np.int32)

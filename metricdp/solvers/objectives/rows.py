@@ -11,11 +11,11 @@ import numpy as np
 
 from metricdp.kernels.coverage import workspace
 from metricdp.kernels.reach import bounded_search
-from metricdp.solvers.objectives.siting import (
+from metricdp.solvers.objectives.instance import (
     WITHIN,
     Floats,
+    Instance,
     Positions,
-    Siting,
     costs_between,
 )
 
@@ -35,14 +35,14 @@ class Lists:
         Distances found so far, in searches of the whole universe.
     """
 
-    def __init__(self, siting: Siting, clients: Positions) -> None:
-        self.siting, self.clients = siting, clients
+    def __init__(self, instance: Instance, clients: Positions) -> None:
+        self.instance, self.clients = instance, clients
         self.radius, self.searched = np.inf, 0.0
         self.numbers: list[int] = []
         self._lists: list[tuple[Positions, Floats]] = []
-        n = len(siting.metric.sites)
+        n = len(instance.metric.sites)
         self._index = np.full(n, -1, np.int32)
-        self._index[siting.allowed] = np.arange(len(siting.allowed))
+        self._index[instance.allowed] = np.arange(len(instance.allowed))
         self._space: Any = None
 
     def __len__(self) -> int:
@@ -74,7 +74,7 @@ class Lists:
         if radius >= self.radius:
             return
         before, self.radius = self.radius, radius
-        if before == np.inf or radius < 0.9 * before or len(self.siting.allowed) < 20_000:
+        if before == np.inf or radius < 0.9 * before or len(self.instance.allowed) < 20_000:
             for j, (sites, distance) in enumerate(self._lists):
                 near = distance <= radius * (1 + WITHIN)
                 self._lists[j] = (sites[near], distance[near])
@@ -91,11 +91,11 @@ class Lists:
         there is no other.
         """
         sites, distance = self._lists[self.numbers.index(client)]
-        free = ~np.isin(self.siting.allowed[sites], taken)
+        free = ~np.isin(self.instance.allowed[sites], taken)
         if not free.any():
-            return int(np.setdiff1d(self.siting.allowed, taken)[0])
+            return int(np.setdiff1d(self.instance.allowed, taken)[0])
         at = np.flatnonzero(free)
-        return int(self.siting.allowed[sites[at[np.argmin(distance[at])]]])
+        return int(self.instance.allowed[sites[at[np.argmin(distance[at])]]])
 
     def near_any(self, sites: Positions, radius: float) -> list[bool]:
         """Whether each listed client is within a radius of any of some sites (indices)."""
@@ -107,10 +107,10 @@ class Lists:
         """Indices into the allowed sites within the radius of one of `clients`, and costs of
         serving it from them: looked for anew, and not kept.
         """
-        metric, client = self.siting.metric, int(self.clients[i])
+        metric, client = self.instance.metric, int(self.clients[i])
         network = metric.network
         if network is None:
-            row = costs_between(metric, self.siting.allowed, np.array([client]))[:, 0]
+            row = costs_between(metric, self.instance.allowed, np.array([client]))[:, 0]
             self.searched += 1.0
             near = np.flatnonzero(row <= self.radius * (1 + WITHIN))
             return near.astype(np.int32), row[near]
@@ -134,10 +134,10 @@ class Territories:
     own, rows elsewhere.
     """
 
-    def __init__(self, siting: Siting) -> None:
-        self.siting = siting
-        self._place = np.full(len(siting.metric), -1, np.int64)
-        self._place[siting.demand] = np.arange(len(siting.demand))
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        self._place = np.full(len(instance.metric), -1, np.int64)
+        self._place[instance.demand] = np.arange(len(instance.demand))
         self._space: Any = None
 
     def demand(self, site: int, radius: float) -> Positions:
@@ -147,7 +147,7 @@ class Territories:
 
     def positions(self, site: int, radius: float) -> Positions:
         """Positions of all points within a radius of a site's position."""
-        metric = self.siting.metric
+        metric = self.instance.metric
         network = metric.network
         if network is None:
             row = metric.distance_rows(np.array([site]))[0]

@@ -14,8 +14,8 @@ from scipy.sparse import csr_array
 
 from metricdp.solvers.objectives.cover_bound import cover_bound
 from metricdp.solvers.objectives.cover_search import Cover
+from metricdp.solvers.objectives.instance import Floats, Instance, Positions
 from metricdp.solvers.objectives.rows import Lists, Territories
-from metricdp.solvers.objectives.siting import Floats, Positions, Siting
 
 _CHOOSING, _BOUNDING = 35.0, 44.0
 """Searches of the whole universe for the choice of sites, and for the bound."""
@@ -29,7 +29,9 @@ _ROUNDS, _NEAR = 3, 8
 """Rounds of moves, and places tried for each site in a round."""
 
 
-def sampled_cover(siting: Siting, k: int, limit: float, worth: Floats) -> tuple[Positions, float]:
+def sampled_cover(
+    instance: Instance, k: int, limit: float, worth: Floats
+) -> tuple[Positions, float]:
     """k sites of much coverage, and an upper bound of what any k cover.
 
     Parameters
@@ -38,36 +40,36 @@ def sampled_cover(siting: Siting, k: int, limit: float, worth: Floats) -> tuple[
         What covering a demand point once, and once more, adds: each level the same share of every
         point's, not growing from level to level.
     """
-    rng = np.random.default_rng(siting.seed)
-    drawn = _drawn(siting, max(_MOST), rng)
-    share = _searched_by_one(siting, drawn, limit)
+    rng = np.random.default_rng(instance.seed)
+    drawn = _drawn(instance, max(_MOST), rng)
+    share = _searched_by_one(instance, drawn, limit)
     sizes = [int(min(_CHOOSING / share, _MOST[0])), int(min(_BOUNDING / share, _MOST[1]))]
-    points = siting.demand[drawn[: max(sizes[0], 8)]]
-    label, _ = siting.metric.symmetric.nearest_to(points)
-    label = label[siting.demand]
-    cover, places = _choice(siting, points, label, limit, worth, k, rng)
+    points = instance.demand[drawn[: max(sizes[0], 8)]]
+    label, _ = instance.metric.symmetric.nearest_to(points)
+    label = label[instance.demand]
+    cover, places = _choice(instance, points, label, limit, worth, k, rng)
     chosen = cover.search()
     price = cover.prices(cover.value(chosen))[label]
-    sites = _moved(siting, places[chosen], limit, worth, rng)
-    value = _value(siting, sites, limit, worth)
-    more = siting.demand[drawn[: max(sizes[1], 8)]]
-    return sites, max(cover_bound(siting, more, limit, worth, price, k), value)
+    sites = _moved(instance, places[chosen], limit, worth, rng)
+    value = _value(instance, sites, limit, worth)
+    more = instance.demand[drawn[: max(sizes[1], 8)]]
+    return sites, max(cover_bound(instance, more, limit, worth, price, k), value)
 
 
-def _drawn(siting: Siting, most: int, rng: np.random.Generator) -> Positions:
+def _drawn(instance: Instance, most: int, rng: np.random.Generator) -> Positions:
     """Indices of different demand points, drawn by weight; at most so many."""
-    order = rng.permutation(len(siting.demand))
-    chance = np.cumsum(siting.mass[order])
+    order = rng.permutation(len(instance.demand))
+    chance = np.cumsum(instance.mass[order])
     hits = rng.random(most) * chance[-1]
     drawn = order[np.minimum(np.searchsorted(chance, hits, side="right"), len(order) - 1)]
     return drawn[np.sort(np.unique(drawn, return_index=True)[1])].astype(np.int64)
 
 
-def _searched_by_one(siting: Siting, drawn: Positions, limit: float) -> float:
+def _searched_by_one(instance: Instance, drawn: Positions, limit: float) -> float:
     """What looking around one point costs, in searches of the whole universe."""
-    if siting.metric.network is None:
+    if instance.metric.network is None:
         return _ROWS
-    lists = Lists(siting, siting.demand[drawn[:8]])
+    lists = Lists(instance, instance.demand[drawn[:8]])
     lists.radius = limit
     for i in range(len(lists.clients)):
         lists.near(i)
@@ -75,7 +77,7 @@ def _searched_by_one(siting: Siting, drawn: Positions, limit: float) -> float:
 
 
 def _choice(
-    siting: Siting,
+    instance: Instance,
     points: Positions,
     label: Positions,
     limit: float,
@@ -84,10 +86,10 @@ def _choice(
     rng: np.random.Generator,
 ) -> tuple[Cover, Positions]:
     """The choice among some places for drawn points, and the places (positions)."""
-    lists = Lists(siting, points)
+    lists = Lists(instance, points)
     lists.radius = limit
-    rank = rng.permutation(len(siting.allowed)).astype(np.int32)
-    rank[np.searchsorted(siting.allowed, siting.opened)] = -1
+    rank = rng.permutation(len(instance.allowed)).astype(np.int32)
+    rank[np.searchsorted(instance.allowed, instance.opened)] = -1
     kept, found, entries = len(rank), [], 0
     for j in range(len(points)):
         near = lists.near(j)[0]
@@ -105,39 +107,39 @@ def _choice(
     columns = place[np.concatenate(found)]
     ones = np.ones(len(columns), np.float32)
     reach = csr_array((ones, columns, starts), shape=(len(points), len(at)))
-    thin = replace(siting, allowed=siting.allowed[at])
+    thin = replace(instance, allowed=instance.allowed[at])
     summed = np.stack([np.bincount(label, w, len(points)) for w in worth]).astype(np.float64)
     return Cover(thin, csr_array(reach.T.tocsr()), summed, k), thin.allowed
 
 
-def _value(siting: Siting, sites: Positions, limit: float, worth: Floats) -> float:
-    count, around = np.zeros(len(siting.demand), np.int64), Territories(siting)
+def _value(instance: Instance, sites: Positions, limit: float, worth: Floats) -> float:
+    count, around = np.zeros(len(instance.demand), np.int64), Territories(instance)
     for site in sites:
         count[around.demand(int(site), limit)] += 1
     return float(sum(level @ (count > t) for t, level in enumerate(worth)))
 
 
 def _moved(
-    siting: Siting, sites: Positions, limit: float, worth: Floats, rng: np.random.Generator
+    instance: Instance, sites: Positions, limit: float, worth: Floats, rng: np.random.Generator
 ) -> Positions:
     """Move sites, one at a time, to the best of some places nearby."""
-    sites, fixed = np.array(sites), set(siting.opened.tolist())
+    sites, fixed = np.array(sites), set(instance.opened.tolist())
     table = np.vstack([worth, np.zeros((1, worth.shape[1]))])
     columns, last = np.arange(worth.shape[1]), len(worth)
-    around = Territories(siting)
+    around = Territories(instance)
     balls = [around.demand(int(site), limit) for site in sites]
     count = np.zeros(worth.shape[1], np.int64)
     for ball in balls:
         count[ball] += 1
     for size in range(_ROUNDS):
         for i, site in enumerate(sites.tolist()):
-            if site in fixed or siting.deadline.over:
+            if site in fixed or instance.deadline.over:
                 continue
             count[balls[i]] -= 1
             gain = table[np.minimum(count, last), columns]
             best, most = balls[i], float(gain[balls[i]].sum())
             for place in _places(
-                siting, around.positions(site, limit / 4 ** (size + 1)), sites, rng
+                instance, around.positions(site, limit / 4 ** (size + 1)), sites, rng
             ):
                 ball = around.demand(place, limit)
                 total = float(gain[ball].sum())
@@ -149,15 +151,15 @@ def _moved(
 
 
 def _places(
-    siting: Siting, near: Positions, taken: Positions, rng: np.random.Generator
+    instance: Instance, near: Positions, taken: Positions, rng: np.random.Generator
 ) -> list[int]:
     """Some of these positions where a site may stand, none of them taken."""
-    if siting.metric.sites is not siting.metric.ids:  # points are no sites: any place will do
-        near = siting.allowed
-    inside = np.zeros(len(siting.metric.sites), bool)
+    if instance.metric.sites is not instance.metric.ids:  # points are no sites: any place will do
+        near = instance.allowed
+    inside = np.zeros(len(instance.metric.sites), bool)
     inside[near] = True
     free = np.zeros(len(inside), bool)
-    free[siting.allowed] = True
+    free[instance.allowed] = True
     free[taken] = False
     near = np.flatnonzero(inside & free)
     return [int(v) for v in rng.choice(near, min(_NEAR, len(near)), replace=False)]

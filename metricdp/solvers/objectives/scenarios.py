@@ -14,9 +14,9 @@ from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.by_rows import RowMetric
 from metricdp.solvers.objectives.covering import MaxCoverage
+from metricdp.solvers.objectives.instance import WITHIN, Chosen, Floats, Instance, Positions
 from metricdp.solvers.objectives.medians import KZ
 from metricdp.solvers.objectives.objective import Objective, steps_of
-from metricdp.solvers.objectives.siting import WITHIN, Chosen, Floats, Positions, Siting
 
 _BLOCK = 100_000_000
 """Most costs of sites for all scenarios that a search holds, 400 MB: more sites are sampled."""
@@ -102,7 +102,7 @@ class Scenarios(Objective):
     ----------
     of : Objective
         `KMedian`, `KMeans`, `KZ` or `MaxCoverage`: sums over demand.
-    sitings : sequence of Siting
+    sitings : sequence of Instance
         With the same sites.
     shares : ndarray of float64, shape (n_scenarios,), or None
         How much each counts, summing to 1; None: the worst alone.
@@ -122,7 +122,7 @@ class Scenarios(Objective):
     spopt: ClassVar[str] = "–"
 
     of: Any
-    sitings: Sequence[Siting]
+    sitings: Sequence[Instance]
     shares: Floats | None
 
     @property
@@ -140,7 +140,7 @@ class Scenarios(Objective):
         """As of the objective."""
         return self.of.reach
 
-    def check(self, siting: Siting) -> None:
+    def check(self, instance: Instance) -> None:
         """See `Objective`."""
         for own in self.sitings:
             self.of.check(own)
@@ -149,35 +149,35 @@ class Scenarios(Objective):
         """The objective's value in every scenario."""
         return np.array([self.of.judge(own, sites).value for own in self.sitings])
 
-    def judge(self, siting: Siting, sites: Positions) -> Chosen:
+    def judge(self, instance: Instance, sites: Positions) -> Chosen:
         """The mean of the scenarios' values, or the worst."""
         values = self.values(sites)
         if self.shares is not None:
             return Chosen(sites, float(self.shares @ values))
         return Chosen(sites, float(values.min() if self.maximized else values.max()))
 
-    def choose(self, siting: Siting) -> Chosen:
+    def choose(self, instance: Instance) -> Chosen:
         """See the notes of the class."""
         if self.shares is not None:
-            found = self._weighted(siting, self.shares)
-            return replace(self.judge(siting, found.sites), bound=found.bound)
+            found = self._weighted(instance, self.shares)
+            return replace(self.judge(instance, found.sites), bound=found.bound)
         sign = -1.0 if self.maximized else 1.0
         n = len(self.sitings)
         shares = np.full(n, 1.0 / n)
         tried, bounds = list[Positions](), list[float]()
         for step in range(_STEPS if n > 1 else 1):
-            found = self._weighted(siting, shares)
+            found = self._weighted(instance, shares)
             tried.append(found.sites)
             bounds += [] if found.bound is None else [sign * found.bound]
             values = self.values(found.sites)
             scale = float(np.abs(values).mean())
-            if siting.deadline.left <= 0 or scale == 0 or np.ptp(values) <= 1e-9 * scale:
+            if instance.deadline.left <= 0 or scale == 0 or np.ptp(values) <= 1e-9 * scale:
                 break
             shares = shares * np.exp(sign * (values - values.mean()) / scale * 4 / (1 + step / 4))
             shares /= shares.sum()
-        pool = self._pool(siting, np.unique(np.concatenate(tried)), _POOL)
-        best = self._swapped(siting, min(tried, key=self._badness), pool)
-        value = self.judge(siting, best).value
+        pool = self._pool(instance, np.unique(np.concatenate(tried)), _POOL)
+        best = self._swapped(instance, min(tried, key=self._badness), pool)
+        value = self.judge(instance, best).value
         bound = sign * max(bounds) if bounds else None
         if bound is not None and sign * bound > sign * value:  # rounded
             bound = value
@@ -187,16 +187,18 @@ class Scenarios(Objective):
         values = self.values(sites)
         return float(-values.min() if self.maximized else values.max())
 
-    def _pool(self, siting: Siting, first: Positions, most: int) -> Positions:
+    def _pool(self, instance: Instance, first: Positions, most: int) -> Positions:
         """Places for sites: all, or as many as so many costs allow, drawn by public coins."""
         clients = sum(len(own.demand) for own in self.sitings)
         size = max(most // clients, 4 * len(first))
-        if len(siting.allowed) <= size:
-            return siting.allowed
-        others = np.random.default_rng(siting.seed).permutation(np.setdiff1d(siting.allowed, first))
+        if len(instance.allowed) <= size:
+            return instance.allowed
+        others = np.random.default_rng(instance.seed).permutation(
+            np.setdiff1d(instance.allowed, first)
+        )
         return np.union1d(first, others[: size - len(first)])
 
-    def _swapped(self, siting: Siting, sites: Positions, pool: Positions) -> Positions:
+    def _swapped(self, instance: Instance, sites: Positions, pool: Positions) -> Positions:
         """The sites after swaps for places of the pool, the best one for each, while the worst
         scenario gets better.
         """
@@ -204,7 +206,7 @@ class Scenarios(Objective):
         worst, again = self._badness(sites), True
         while again:
             again = False
-            for old in np.setdiff1d(sites, siting.opened).tolist():
+            for old in np.setdiff1d(sites, instance.opened).tolist():
                 rest = sites[sites != old]
                 seen = np.array(
                     [self._with_one(own, rest, r) for own, r in zip(self.sitings, rows)]
@@ -212,53 +214,53 @@ class Scenarios(Objective):
                 found = seen.max(axis=0)
                 found[np.isin(pool, sites)] = np.inf
                 at = int(found.argmin())
-                if siting.deadline.left > 0 and found[at] < worst - 1e-12 * abs(worst):
+                if instance.deadline.left > 0 and found[at] < worst - 1e-12 * abs(worst):
                     other = np.where(sites == old, pool[at], sites)
                     if self._badness(other) < worst:
                         sites, worst, again = other, self._badness(other), True
         return sites
 
-    def _with_one(self, own: Siting, rest: Positions, rows: Floats) -> Floats:
+    def _with_one(self, own: Instance, rest: Positions, rows: Floats) -> Floats:
         """What is made small in a scenario, with some sites and one more: for each row's."""
         near = np.full(len(own.demand), np.inf) if not len(rest) else own.nearest(rest)[1]
         distance = np.minimum(rows, near)
         if self.maximized:
             return -((distance <= steps_of(self.of.limit, own.metric) * (1 + WITHIN)) @ own.mass)
-        found: Floats = self.of.law(own)(distance) @ own.mass
+        found: Floats = self.of.impedance(own)(distance) @ own.mass
         return found
 
-    def _weighted(self, siting: Siting, shares: Floats) -> Chosen:
+    def _weighted(self, instance: Instance, shares: Floats) -> Chosen:
         """Sites for the weighted mean, with its bound."""
         own = self.sitings
         weights = [share * one.weights for share, one in zip(shares, own)]
         if all(one.metric is own[0].metric for one in own):
             metric, together = own[0].metric, np.sum(weights, axis=0)
         else:
-            metric = self._together(siting, [one.metric for one in own])
+            metric = self._together(instance, [one.metric for one in own])
             together = np.concatenate(weights)
-        asked = replace(siting, metric=metric, weights=together, kept={})
+        asked = replace(instance, metric=metric, weights=together, kept={})
         if not isinstance(metric, Together):
             alone: Chosen = self.of.choose(asked)
             return alone
-        pool = self._pool(siting, self._firsts(siting), _BLOCK)
+        pool = self._pool(instance, self._firsts(instance), _BLOCK)
         found: Chosen = self.of.choose(replace(asked, allowed=pool))
-        return found if len(pool) == len(siting.allowed) else replace(found, bound=None)
+        return found if len(pool) == len(instance.allowed) else replace(found, bound=None)
 
-    def _firsts(self, siting: Siting) -> Positions:
+    def _firsts(self, instance: Instance) -> Positions:
         """Mandatory sites, and the best of each scenario alone where not all places are tried."""
-        if "firsts" not in siting.kept:
-            found = [siting.opened]
-            if len(siting.allowed) * sum(len(own.demand) for own in self.sitings) > _BLOCK:
+        if "firsts" not in instance.kept:
+            found = [instance.opened]
+            if len(instance.allowed) * sum(len(own.demand) for own in self.sitings) > _BLOCK:
                 found += [self.of.choose(own).sites for own in self.sitings]
-            siting.kept["firsts"] = np.unique(np.concatenate(found))
-        firsts: Positions = siting.kept["firsts"]
+            instance.kept["firsts"] = np.unique(np.concatenate(found))
+        firsts: Positions = instance.kept["firsts"]
         return firsts
 
     @staticmethod
-    def _together(siting: Siting, metrics: list[Metric]) -> Metric:
-        if "together" not in siting.kept:
-            siting.kept["together"] = Together(metrics)
-        found: Metric = siting.kept["together"]
+    def _together(instance: Instance, metrics: list[Metric]) -> Metric:
+        if "together" not in instance.kept:
+            instance.kept["together"] = Together(metrics)
+        found: Metric = instance.kept["together"]
         return found
 
 

@@ -20,11 +20,11 @@ from scipy.sparse import csr_array
 
 from metricdp.kernels.reach import add_farthest, add_weight
 from metricdp.kernels.row_weighting import cover_rows
+from metricdp.solvers.objectives.instance import WITHIN, Floats, Instance, Positions
 from metricdp.solvers.objectives.kinds import Kinds, matrix_of, maximal
 from metricdp.solvers.objectives.nearness import Nearness, sites_filled
 from metricdp.solvers.objectives.programs import fewest_columns, greedy_columns
 from metricdp.solvers.objectives.rows import Lists
-from metricdp.solvers.objectives.siting import WITHIN, Floats, Positions, Siting
 
 CLOSE = 0.003
 """Searches end when what is left open is a smaller part of the radius."""
@@ -66,21 +66,21 @@ class WideSearch:
         Largest distance from them; no sites have one below `lower`.
     """
 
-    def __init__(self, siting: Siting, clients: Positions, k: int) -> None:
-        self.siting, self.clients, self.k = siting, clients, k
-        self.lists = Lists(siting, clients)
+    def __init__(self, instance: Instance, clients: Positions, k: int) -> None:
+        self.instance, self.clients, self.k = instance, clients, k
+        self.lists = Lists(instance, clients)
         self.best, self.upper, self.lower = _NONE, np.inf, 0.0
-        self._rng = np.random.default_rng(siting.seed)
-        n = len(siting.allowed)
-        self._fixed = np.searchsorted(siting.allowed, siting.opened)
+        self._rng = np.random.default_rng(instance.seed)
+        n = len(instance.allowed)
+        self._fixed = np.searchsorted(instance.allowed, instance.opened)
         self._count, self._worst = np.zeros(n, np.int32), np.zeros(n)
         self._slot = np.full(n, -1, np.int32)
         self._sample = _NONE
         self._short: list[tuple[NDArray[np.int32], Floats]] = []
         self._extend(np.sort(self._rng.choice(n, min(n, _SAMPLE), replace=False)))
         self._client_at: NDArray[np.int64] | None = None
-        if siting.metric.sites is siting.metric.ids:
-            self._client_at = np.full(len(siting.metric), -1)
+        if instance.metric.sites is instance.metric.ids:
+            self._client_at = np.full(len(instance.metric), -1)
             self._client_at[clients] = np.arange(len(clients))
         self._end = self._start = time.process_time()
         self._priced: list[int] = []
@@ -104,18 +104,18 @@ class WideSearch:
     def _tired(self, part: float = 1.0) -> bool:
         """Whether this part of the time or of the searches is used up, or all room for lists."""
         late = time.process_time() > self._start + part * (self._end - self._start)
-        most = _SEARCHES if self.siting.metric.network is not None else _ROWS
+        most = _SEARCHES if self.instance.metric.network is not None else _ROWS
         full = self.lists.entries > _ENTRIES or self.lists.searched > part * most
-        return late or full or self.siting.deadline.over
+        return late or full or self.instance.deadline.over
 
     def _spread(self) -> list[int]:
         """Demand farthest from that before, again and again; sites near the first k are a start
         (Gonzalez 1985).
         """
-        siting, clients = self.siting, self.clients
+        instance, clients = self.instance, self.clients
         size = min(max(_LISTED * self.k, _LEAST_LISTED), len(clients))
-        near = Nearness(siting)
-        sites = [int(site) for site in siting.opened]
+        near = Nearness(instance)
+        sites = [int(site) for site in instance.opened]
         for site in sites:
             near.add(site)
         found: list[int] = []
@@ -134,7 +134,7 @@ class WideSearch:
             if len(found) == 1:
                 self._end = self._start + max(_SEARCHES * near.seconds, _SECONDS)
         self.lists.searched += near.searched
-        self.best = sites_filled(siting, np.array(sites, np.int64), _NONE, self.k)
+        self.best = sites_filled(instance, np.array(sites, np.int64), _NONE, self.k)
         self._judged(self.best)
         return found
 
@@ -153,7 +153,7 @@ class WideSearch:
 
     def _relist(self) -> None:
         """The same lists, as long as the best radius."""
-        before, self.lists = self.lists, Lists(self.siting, self.clients)
+        before, self.lists = self.lists, Lists(self.instance, self.clients)
         self.lists.radius, self.lists.searched, self._short = self.upper, before.searched, []
         self._list(before.numbers)
 
@@ -183,13 +183,13 @@ class WideSearch:
         """Positions of k sites of the sample that reach all listed clients within a radius, looked
         for from some sites.
         """
-        siting = self.siting
-        left = self.k - len(siting.opened)
-        free = np.searchsorted(siting.allowed, np.setdiff1d(start, siting.opened))
+        instance = self.instance
+        left = self.k - len(instance.opened)
+        free = np.searchsorted(instance.allowed, np.setdiff1d(start, instance.opened))
         self._extend(free)
         open_ = self._open(radius)
         if not open_:
-            return sites_filled(siting, siting.opened, self.best, self.k)
+            return sites_filled(instance, instance.opened, self.best, self.k)
         slots, columns = self._columns(open_, radius, self._slot[free].astype(np.int64))
         rows = csr_array(columns.T.tocsr())
         if left == 0 or (np.diff(rows.indptr) == 0).any():
@@ -207,8 +207,8 @@ class WideSearch:
             found, _ = cover_rows(*pair, chosen, _STEPS, int(self._rng.integers(2**32)))
             if not found:
                 return None
-        sites = np.r_[siting.opened, siting.allowed[self._sample[slots[chosen]]]]
-        return sites_filled(siting, sites, self.best, self.k)
+        sites = np.r_[instance.opened, instance.allowed[self._sample[slots[chosen]]]]
+        return sites_filled(instance, sites, self.best, self.k)
 
     def _from_below(self) -> None:
         """The least radius within which all that are listed can be reached, then again after those
@@ -268,7 +268,7 @@ class WideSearch:
 
     def _judged(self, sites: Positions) -> tuple[Positions, Floats]:
         self.lists.searched += 1.5
-        label, distance = self.siting.metric.nearest_to(sites)
+        label, distance = self.instance.metric.nearest_to(sites)
         label, distance = label[self.clients], distance[self.clients]
         if distance.max() < self.upper:
             self.best, self.upper = sites, float(distance.max())
@@ -289,7 +289,7 @@ class WideSearch:
                 break
             if self._client_at is not None and client == self.lists.numbers[-1]:
                 at, away = self.lists[len(self.lists) - 1]
-                near = self._client_at[self.siting.allowed[at[away <= _BESIDE * radius]]]
+                near = self._client_at[self.instance.allowed[at[away <= _BESIDE * radius]]]
                 out[near[near >= 0]] = False
 
     def _recentered(self, sites: Positions, label: Positions) -> Positions:
@@ -298,7 +298,7 @@ class WideSearch:
         moved = np.array(sites)
         for t, site in enumerate(sites):
             mine = np.flatnonzero(nearest == t)
-            if len(mine) and site not in self.siting.opened:
+            if len(mine) and site not in self.instance.opened:
                 moved[t] = self._middle(mine, int(site))
         return moved if len(np.unique(moved)) == len(moved) else sites
 
@@ -312,7 +312,7 @@ class WideSearch:
         within = at[self._count[at] == len(listed)]
         best = site
         if len(within):
-            best = int(self.siting.allowed[within[np.argmin(self._worst[within])]])
+            best = int(self.instance.allowed[within[np.argmin(self._worst[within])]])
         for j in listed.tolist():
             self._count[self.lists[j][0]] = 0
             self._worst[self.lists[j][0]] = 0.0
@@ -332,7 +332,7 @@ class WideSearch:
 
     def _refuted(self, radius: float) -> bool:
         """Whether prices prove that k sites do not reach everybody within a radius."""
-        left = self.k - len(self.siting.opened)
+        left = self.k - len(self.instance.opened)
         open_ = self._open(radius)
         for _ in range(_PRICED):
             prices = _prices(self._columns(open_, radius)[1])
@@ -340,7 +340,7 @@ class WideSearch:
             self._priced = [j for j, price in zip(open_, prices) if price > 0]
             if total <= left * (1 + 1e-9):
                 return False
-            collected = np.zeros(len(self.siting.allowed))
+            collected = np.zeros(len(self.instance.allowed))
             for j, price in zip(open_, prices.tolist()):
                 if price > 0:
                     add_weight(*self.lists[j], radius * (1 + WITHIN), price, collected)
@@ -357,7 +357,7 @@ class WideSearch:
 
     def _programs(self) -> None:
         """Integer programs on the clients that have a price, for radii that prices leave open."""
-        kinds = Kinds(self.lists, len(self.siting.allowed), self._rng)
+        kinds = Kinds(self.lists, len(self.instance.allowed), self._rng)
         high = min(self.upper, self.lists.radius)
         while high - self.lower > CLOSE * self.upper and not self._tired():
             radius = (self.lower + high) / 2
@@ -368,17 +368,19 @@ class WideSearch:
 
     def _impossible(self, kinds: Kinds, radius: float) -> bool:
         """Whether HiGHS proves that k sites do not reach some listed clients within a radius."""
-        left = self.k - len(self.siting.opened)
+        left = self.k - len(self.instance.opened)
         within = radius * (1 + WITHIN)
         open_ = self._open(radius)
         which = [j for j in self._priced if j in set(open_)] or open_[: 2 * self.k]
         while not self._tired():
             sites, covers = kinds.columns(which, within)
             most = max(self._end - time.process_time(), 0.1)
-            rows, _, proven = fewest_columns(covers, self.siting.deadline, at_most=left, most=most)
+            rows, _, proven = fewest_columns(
+                covers, self.instance.deadline, at_most=left, most=most
+            )
             if rows is None:
                 return proven
-            chosen = np.zeros(len(self.siting.allowed), bool)
+            chosen = np.zeros(len(self.instance.allowed), bool)
             chosen[sites[rows]] = True
             known = set(which)
             out = [

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.solvers.objectives import facility_location, p_center, siting
+from metricdp.solvers.objectives import facility_location, instance, p_center
 from tests.solvers.objectives.universes import universes
 
 o = mdp.objectives
@@ -29,7 +29,7 @@ def asked(request, metric):
 @pytest.fixture
 def no_block(monkeypatch):
     def turn_on():
-        monkeypatch.setattr(siting.Siting, "fits", False)
+        monkeypatch.setattr(instance.Instance, "fits", False)
 
     return turn_on
 

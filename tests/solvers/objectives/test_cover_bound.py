@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metricdp.methods.solving import siting_of
+from metricdp.methods.solving import instance_of
 from metricdp.solvers.objectives.cover_bound import _Looking, cover_bound
 from tests.solvers.objectives.universes import universes
 
@@ -24,29 +24,29 @@ def test_places_collect_no_more(universe, seed, n_points, share):
     weights = rng.integers(0, 4, n).astype(float)
     weights[0] = 1
     limit = float(np.quantile(costs, share))
-    siting = siting_of(metric, weights, candidates=[metric.ids[i] for i in range(0, n, 2)])
-    demand = siting.demand
+    instance = instance_of(metric, weights, candidates=[metric.ids[i] for i in range(0, n, 2)])
+    demand = instance.demand
     points = demand[rng.permutation(len(demand))[:n_points]]
     price = rng.random(len(demand))
-    looking = _Looking(siting, points, limit, siting.mass * price)
-    collected = np.zeros(len(siting.allowed))
+    looking = _Looking(instance, points, limit, instance.mass * price)
+    collected = np.zeros(len(instance.allowed))
     for places, amounts in looking:
         collected[places] += amounts
-    covers = costs[np.ix_(siting.allowed, demand)] <= limit * (1 + 1e-9)
+    covers = costs[np.ix_(instance.allowed, demand)] <= limit * (1 + 1e-9)
     assert (covers @ looking.paid <= collected * (1 + 1e-9) + 1e-9).all()
     k = int(rng.integers(1, 5))
-    bound = cover_bound(siting, points, limit, siting.mass[None, :], price, k)
+    bound = cover_bound(instance, points, limit, instance.mass[None, :], price, k)
     sites = rng.choice(len(covers), k, replace=False)
-    assert covers[sites].any(axis=0) @ siting.mass <= bound * (1 + 1e-9)
+    assert covers[sites].any(axis=0) @ instance.mass <= bound * (1 + 1e-9)
 
 
 def test_a_point_around_everybody_tells_the_truth():
     """With all demand points looked around and no prices above, bounds are what is collected."""
     metric = METRICS["points"]
-    siting = siting_of(metric, np.ones(len(metric)))
+    instance = instance_of(metric, np.ones(len(metric)))
     costs = metric.distances(metric.ids)
     limit = float(np.quantile(costs, 0.2))
-    looking = _Looking(siting, siting.demand, limit, siting.mass)
+    looking = _Looking(instance, instance.demand, limit, instance.mass)
     collected = np.zeros(len(metric))
     for places, amounts in looking:
         collected[places] += amounts

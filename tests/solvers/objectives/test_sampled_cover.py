@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.methods.solving import siting_of
+from metricdp.methods.solving import instance_of
 from metricdp.solvers.objectives.sampled_cover import sampled_cover
 from tests.solvers.objectives.universes import universes
 
@@ -23,14 +23,14 @@ def test_near_the_best_with_a_bound_that_holds(universe, levels):
     limit = float(np.quantile(metric.distances(metric.ids[:20]), 0.1))
     objective = (o.MaxCoverage(5, limit), o.BackupCoverage(5, limit, first=0.7))[levels - 1]
     exact = mdp.solve(metric, objective, weights=weights)
-    siting = siting_of(metric, weights, opened=[metric.ids[3]])
-    worth = objective._worth(siting)
-    sites, bound = sampled_cover(siting, 5, limit, worth)
+    instance = instance_of(metric, weights, opened=[metric.ids[3]])
+    worth = objective._worth(instance)
+    sites, bound = sampled_cover(instance, 5, limit, worth)
     assert len(set(sites.tolist())) == 5
     assert 3 in sites
-    value = objective.judge(siting, sites).value
+    value = objective.judge(instance, sites).value
     assert value <= bound * (1 + 1e-9)
-    free = siting_of(metric, weights)
+    free = instance_of(metric, weights)
     sites, bound = sampled_cover(free, 5, limit, worth)
     value = objective.judge(free, sites).value
     assert 0.8 * exact.value <= value <= exact.value * (1 + 1e-9) <= bound * (1 + 2e-9)

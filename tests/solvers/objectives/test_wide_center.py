@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.methods.solving import siting_of
+from metricdp.methods.solving import instance_of
 from metricdp.solvers.objectives import p_center, wide_center
 from tests.solvers.objectives.universes import universes
 
@@ -52,8 +52,8 @@ def test_a_few_demand_points_need_no_search():
     metric = METRICS["graph"]
     weights = {metric.ids[i]: 1.0 for i in (3, 100, 190)}
     at = metric.positions(weights)
-    siting = siting_of(metric, np.bincount(at, minlength=len(metric)).astype(float))
-    search = wide_center.WideSearch(siting, at, 4)
+    instance = instance_of(metric, np.bincount(at, minlength=len(metric)).astype(float))
+    search = wide_center.WideSearch(instance, at, 4)
     search.run()
     assert search.upper == 0.0
     assert search.lower == 0.0

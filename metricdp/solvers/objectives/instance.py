@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Siting:
+class Instance:
     """Public demand, and the places among which sites are chosen.
 
     Attributes
@@ -157,6 +157,6 @@ class Chosen:
     assignment: Assignment | None = None
 
 
-def first_opened(siting: Siting, sites: Positions) -> Positions:
+def first_opened(instance: Instance, sites: Positions) -> Positions:
     """The same sites, the mandatory ones first."""
-    return np.r_[siting.opened, np.setdiff1d(sites, siting.opened)].astype(np.int64)
+    return np.r_[instance.opened, np.setdiff1d(sites, instance.opened)].astype(np.int64)

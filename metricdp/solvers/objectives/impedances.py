@@ -1,4 +1,4 @@
-"""What serving from a distance costs: laws other than the distance itself, and universes seen
+"""What serving from a distance costs: impedances other than the distance itself, and universes seen
 through them.
 """
 
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from metricdp.metrics.base import Metric
 from metricdp.metrics.by_rows import RowMetric
-from metricdp.solvers.objectives.siting import WITHIN, Floats, Positions
+from metricdp.solvers.objectives.instance import WITHIN, Floats, Positions
 
 
 @dataclass(frozen=True)
-class Law:
+class Impedance:
     """Cost of serving one unit of demand from distance d: never falling with d.
 
     ``share · d**z``, or ``exp(growth · d) - 1`` where there is a growth, ``exp(growth · (d -
@@ -48,14 +48,14 @@ class Law:
 
     @property
     def plain(self) -> int:
-        """1 for the distance itself, 2 for its square; 0 for any other law."""
-        if self == Law(1.0):
+        """1 for the distance itself, 2 for its square; 0 for any other impedance."""
+        if self == Impedance(1.0):
             return 1
-        return 2 if self == Law(2.0) else 0
+        return 2 if self == Impedance(2.0) else 0
 
     @property
     def terms(self) -> tuple[float, ...]:
-        """For compiled code: `metricdp.kernels.laws.law_cost`."""
+        """For compiled code: `metricdp.kernels.impedances.impedance_cost`."""
         limit = self.limit * (1 + WITHIN)
         first = (self.z, self.growth, limit, self.beyond)
         return tuple(float(x) for x in (*first, self.share, self.steep, self.after, self.shift))
@@ -81,15 +81,15 @@ see costs relative to it.
 
 
 class Seen(RowMetric):
-    """A universe whose "distances" are costs by a law, or in proportion to them. They need not keep
-    the triangle inequality: it is for searches, never for private demand.
+    """A universe whose "distances" are costs by an impedance, or in proportion to them. They need
+    not keep the triangle inequality: it is for searches, never for private demand.
     """
 
-    def __init__(self, metric: Metric, law: Law) -> None:
-        self._metric, self._law = metric, law
+    def __init__(self, metric: Metric, impedance: Impedance) -> None:
+        self._metric, self._impedance = metric, impedance
         self.ids, self.name = metric.ids, metric.name
         self.held, self.directed = metric.held, metric.directed
-        top = float(law(np.array([metric.diameter_bound()]))[0])
+        top = float(impedance(np.array([metric.diameter_bound()]))[0])
         self._scale = 1.0 if top == 0 or _SMALL < top < 1 / _SMALL else 1.0 / top
 
     @property
@@ -114,4 +114,4 @@ class Seen(RowMetric):
         return centers, label, self._costs(distance)
 
     def _costs(self, distance: NDArray[np.floating]) -> Floats:
-        return self._law(distance) * self._scale
+        return self._impedance(distance) * self._scale

@@ -1,13 +1,13 @@
-"""Laws of the distance on graphs whose distances are not held, against the block of all of them."""
+"""Impedances on graphs whose distances are not held, against the block of all of them."""
 
 import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.solvers.objectives import siting
-from metricdp.solvers.objectives.law_search import searched_by_law
-from metricdp.solvers.objectives.laws import Law
-from metricdp.solvers.objectives.siting import Siting
+from metricdp.solvers.objectives import instance
+from metricdp.solvers.objectives.impedance_search import searched_by_impedance
+from metricdp.solvers.objectives.impedances import Impedance
+from metricdp.solvers.objectives.instance import Instance
 from tests.solvers.objectives.universes import universes
 
 METRICS, RNG = universes(12, 5)
@@ -27,7 +27,7 @@ def test_as_good_as_on_the_block(universe, asked, monkeypatch):
     metric = METRICS[universe]
     some = {"opened": [metric.ids[7]], "forbidden": list(metric.ids[20:30])}
     best = mdp.solve(metric, ASKED[asked], weights=WEIGHTS, **some)
-    monkeypatch.setattr(siting, "WHOLE_BLOCK", 0)
+    monkeypatch.setattr(instance, "WHOLE_BLOCK", 0)
     found = mdp.solve(metric, ASKED[asked], weights=WEIGHTS, **some)
     assert found.centers[0] == metric.ids[7]
     assert not set(found.centers) & set(some["forbidden"])
@@ -39,12 +39,12 @@ def test_no_exchange_with_a_neighbor_helps(universe):
     metric = METRICS[universe]
     all_ = np.arange(len(metric))
     costs = metric.distance_rows(all_)
-    law = Law(growth=0.2)
-    asked = Siting(metric, WEIGHTS, all_)
-    sites = searched_by_law(asked, np.array([0, 1, 2, 3]), law)
+    impedance = Impedance(growth=0.2)
+    asked = Instance(metric, WEIGHTS, all_)
+    sites = searched_by_impedance(asked, np.array([0, 1, 2, 3]), impedance)
 
     def cost(of):
-        return float(WEIGHTS @ law(costs[of].min(axis=0)))
+        return float(WEIGHTS @ impedance(costs[of].min(axis=0)))
 
     for t in range(4):
         for v in np.setdiff1d(all_, sites):

@@ -1,0 +1,55 @@
+"""What serving from a distance costs, in compiled searches: a power of it, or more terms."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from numba import njit, types
+from numba.extending import overload
+from numpy.typing import NDArray
+
+
+def impedance_cost(distance: float, impedance: Any) -> Any:
+    """Cost of serving one unit of demand from a distance; compiled code calls it as well.
+
+    Parameters
+    ----------
+    impedance : int or tuple of float
+        1 or 2, the power of the distance; or ``(z, growth, limit, beyond, share, steep, after,
+        shift)`` as
+        in `metricdp.solvers.objectives.impedances.Impedance`, the limit with its slack.
+    """
+    return (
+        _power(distance, impedance) if isinstance(impedance, int) else _terms(distance, impedance)
+    )
+
+
+def _power(distance: float, impedance: Any) -> Any:
+    return distance * distance if impedance == 2 else distance
+
+
+def _terms(distance: float, impedance: Any) -> Any:
+    z, growth, limit, beyond, share, steep, after, shift = impedance
+    if distance > limit:
+        return beyond
+    if shift != 0.0:
+        cost = math.exp(growth * (distance - shift))
+    else:
+        cost = math.expm1(growth * distance) if growth != 0.0 else distance**z
+    if steep != 0.0 and distance > after:
+        return share * cost + steep * (distance - after)
+    return share * cost
+
+
+@overload(impedance_cost)
+def _compiled(distance: float, impedance: Any) -> Any:
+    # the kind of impedance is known when code is compiled: powers pay nothing for the others
+    return _power if isinstance(impedance, types.Integer) else _terms
+
+
+@njit(cache=True, nogil=True)
+def impedance_costs(distances: NDArray, impedance: Any, costs: NDArray) -> None:
+    """Fill `costs` with `impedance_cost` of each of some distances, float64."""
+    for i in range(len(distances)):
+        costs[i] = impedance_cost(distances[i], impedance)
