@@ -3,7 +3,8 @@ selection, coverage, gate, demand.
 
 `Ledger.charge` (`metricdp.accounting`) pays for a call; `measure`, `select` and `cover` check what
 is public, draw their piece from the grant, open the vault, and let out noisy integers, or positions
-of candidates, with a receipt.
+of candidates, with a receipt. `contribute` lets out one holder's counts and its share of noise,
+under a mask.
 """
 
 from metricdp.accounting import (
