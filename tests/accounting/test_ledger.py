@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metricdp.errors import BudgetError, InputError
+from metricdp.accounting.binding import Protection
+from metricdp.errors import BudgetError, InputError, JournalError
 from metricdp.privacy import Ledger, exact
 
 epsilons = st.one_of(
@@ -242,3 +243,52 @@ def test_repr_shows_spent_and_left():
         repr(ledger) == "Ledger(spent 0.25 of 1, left 0.75; delta: spent 0 of 1e-06; replace-one)"
     )
     assert repr(Ledger(0.5).charge(0.1)) == "Grant(spent 0 of 0.1, left 0.1; add-remove)"
+
+
+def test_the_state_tells_what_the_last_charge_was_for():
+    ledger = Ledger(1)
+    assert (ledger.state()["purpose"], ledger.state()["who"], ledger.state()["charges"]) == (
+        "",
+        "",
+        0,
+    )
+    for purpose, who in (("clinics", "planning"), ("buses", "transport")):
+        with ledger.noting(purpose=purpose, who=who):
+            ledger.charge("1/4")
+        state = ledger.state()
+        assert (state["purpose"], state["who"]) == (purpose, who)
+    assert (state["charges"], state["spent"], state["left"]) == (2, "1/2", "1/2")
+
+
+def test_what_is_no_ledger_is_not_opened(tmp_path):
+    (tmp_path / "text").write_text("hello\n")
+    for name in ("text", "none", "."):
+        with pytest.raises(JournalError):
+            Ledger.open(tmp_path / name)
+    with pytest.raises(JournalError, match="is not the journal of a ledger"):
+        Ledger.open(tmp_path / "none")
+
+
+def test_what_was_charged_once_is_not_read_for_others():
+    ledger, record = Ledger(1), Protection("record", 1)
+    assert ledger.charge_once("visits", "1/4", "stream", record) == Fraction(1, 4)
+    for other in (Protection("user", 1), Protection("user", 3)):
+        with pytest.raises(InputError, match="needs a ledger of its own"):
+            ledger.charge_once("visits", "1/4", "stream", other)
+    assert ledger.charge_once("visits", "1/4", "stream", record) == 0
+
+
+def test_no_question_is_answered_after_the_last_day(monkeypatch):
+    monkeypatch.setattr("metricdp.accounting.ledger.today", lambda: "2030-01-01")
+    ledger = Ledger(1, expires="2030-01-01")
+
+    def ask(grant):
+        return Protection("user", 3), "three"
+
+    assert ledger.answer_once("how many?", "1/4", "bound", ask) == "three"
+    fresh = Ledger(1, expires="2030-01-01")
+    monkeypatch.setattr("metricdp.accounting.ledger.today", lambda: "2030-01-02")
+    assert ledger.answer_once("how many?", "1/4", "bound", ask) == "three"  # told already
+    with pytest.raises(InputError, match="expired"):
+        fresh.answer_once("how many?", "1/4", "bound", ask)
+    assert not fresh.entries

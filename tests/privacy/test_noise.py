@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from metricdp.accounting import Cost
 from metricdp.errors import InputError
+from metricdp.kernels.scores import CAP
+from metricdp.privacy import noise
 from metricdp.privacy.noise import DiscreteGaussian, DiscreteLaplace, best_noise
+
+ZCDP = Cost.zcdp(1, "1e-6")
 
 
 def test_a_tie_of_variances_spends_no_delta():
@@ -37,3 +42,33 @@ def test_opendp_is_asked_to_confirm_and_believed_when_it_does_not(monkeypatch, k
         noise._confirm(3, claim * Fraction(999_999, 1_000_000))
     with pytest.raises(InputError, match="does not confirm"):
         noise._confirm(4, claim)
+
+
+@pytest.mark.parametrize("version", noise._BIASED)
+def test_a_sampler_of_a_wrong_law_is_not_used(monkeypatch, version):
+    monkeypatch.setattr(noise, "opendp_version", lambda: version)
+    for make in (lambda: DiscreteLaplace(3, Fraction(1, 2)), lambda: DiscreteGaussian(9, ZCDP)):
+        with pytest.raises(InputError, match="wrong law"):
+            make()
+
+
+def test_noise_whose_scale_opendp_does_not_confirm_is_not_made(monkeypatch):
+    for name, scale, make in (
+        ("laplace_scale", 5.9, lambda: DiscreteLaplace(3, Fraction(1, 2))),
+        ("gaussian_scale", 1.0, lambda: DiscreteGaussian(9, ZCDP)),
+    ):
+        make()
+        with monkeypatch.context() as patch:
+            patch.setattr(noise, name, lambda *_, scale=scale: scale)
+            with pytest.raises(InputError, match="does not confirm"):
+                make()
+
+
+def test_answers_beyond_their_range_get_no_noise():
+    draw = DiscreteLaplace(1, Fraction(50))  # other than 0 with a probability below 4e-22
+    for most in ([CAP, -CAP], [-CAP, CAP], []):
+        assert draw(np.array(most, np.int64)).tolist() == most
+    wrong = [[CAP + 1, 0], [0, CAP + 1], [-CAP - 1, 0], [0, -CAP - 1], [CAP + 1, -CAP - 1]]
+    for values in (*(np.array(one) for one in wrong), np.zeros(2, np.int32), np.zeros(2)):
+        with pytest.raises(AssertionError, match="beyond its stated range"):
+            draw(values)
