@@ -603,7 +603,7 @@ def thinned(demand: PrivateDemand, share: float) -> PrivateDemand:
     >>> bool(abs(noisy.values[0] - 5000) < 500)
     True
     """
-    if not isinstance(demand, PrivateDemand) or not 0 < positive(share, "share") <= 1:
+    if not isinstance(demand, PrivateDemand) or positive(share, "share") > 1:
         raise InputError("a PrivateDemand is thinned to a share of it, above 0, up to 1")
     rule = "the demand cannot be thinned (details withheld)"
     return demand._restricted(

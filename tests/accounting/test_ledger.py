@@ -35,6 +35,35 @@ def test_numbers_are_read_as_meant():
     assert exact(math.pi) == Fraction("3.141592653589793")
 
 
+@pytest.mark.parametrize("kind", [str, Decimal])
+def test_numbers_of_more_than_400_digits_are_none(kind):
+    for most in ("1e399", "-1e399", "1e-399", "9e399"):
+        assert exact(kind(most)) == Fraction(most)
+    for beyond in ("1e400", "-1e400", "1e-400", "1e401", "inf", "nan"):
+        with pytest.raises(InputError):
+            exact(kind(beyond))
+    assert exact(Fraction(10**400)) == 10**400 == 1 / exact(Fraction(1, 10**400))
+    for beyond in (10**400 + 1, -(10**400) - 1, Fraction(1, 10**400 + 1)):
+        with pytest.raises(InputError):
+            exact(beyond)
+
+
+def test_a_float_is_the_fraction_of_at_most_a_million_that_is_one_unit_away_at_most():
+    assert exact(1 / 999_983) == Fraction(1, 999_983)
+    assert exact(1 / 1_000_003) == Fraction(repr(1 / 1_000_003)) != Fraction(1, 1_000_003)
+    assert exact(math.nextafter(0.5, 1)) == Fraction(1, 2)
+    assert exact(math.nextafter(math.nextafter(0.5, 1), 1)) > Fraction(1, 2)
+    assert exact(5e-324) == Fraction("5e-324")
+
+
+def test_whole_numbers_stay_exact_and_what_only_turns_into_numbers_is_none():
+    for whole in (2**60 + 1, np.int64(2**60 + 1), -(2**53) - 1):
+        assert exact(whole) == Fraction(int(whole))
+    for none in (True, False, np.True_, np.array(0.5), np.array([1]), 1j, b"1", [1], None):
+        with pytest.raises(InputError):
+            exact(none)
+
+
 @given(st.floats(min_value=1e-300, max_value=1e300))
 def test_a_float_is_read_within_one_unit_in_its_last_place(x):
     assert abs(exact(x) - Fraction(x)) <= Fraction(math.ulp(x))

@@ -48,6 +48,8 @@ def test_what_cannot_be_counted_is_refused_at_once():
     for schedule, cost in ((Schedule(9, gaussian=True), ONE), (Schedule(9), whole_cost(1, "1e-6"))):
         with pytest.raises(InputError, match="Gaussian noise if there is a delta"):
             counting(schedule, cost)
+    with pytest.raises(InputError, match="large enough for noise"):
+        counting(cost=whole_cost("1e-18", 0))
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
@@ -88,6 +90,8 @@ def test_the_receipt_says_whom_and_how_long():
     told = users.receipt(0)
     assert told.unit == "user" and "up to 3 records a day" in told.bound
     assert continual.USERS in told.mechanisms[0].proofs
+    long = counting(Schedule(365, gaussian=True), whole_cost(1, "1e-6")).receipt(0)
+    assert "runs of up to 64 days (4 run lengths)" in long.mechanisms[0].query
     endless = counting(Schedule())
     assert "any number of days" in endless.receipt(-1).bound
     assert "runs of up to" not in counting(Schedule(half_life=3.0)).receipt(0).mechanisms[0].query

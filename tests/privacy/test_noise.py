@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import metricdp as mdp
 from metricdp.accounting import Cost
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
@@ -22,6 +23,23 @@ def test_a_tie_of_variances_spends_no_delta():
     assert isinstance(best_noise(1, 1, tie, None), DiscreteLaplace)
     more = Cost(Fraction(1), Fraction(9, 10), Fraction(1, 4) + Fraction(1, 1000))
     assert isinstance(best_noise(1, 1, more, None), DiscreteGaussian)
+
+
+@pytest.mark.parametrize(("l1", "square", "epsilon"), [(3, 5, "1/2"), (2, 4, 3), (7, 9, "5/4")])
+def test_the_law_of_less_variance_is_drawn(l1, square, epsilon):
+    """2 L1² / epsilon² against L2² / (2 rho), just above and below the tie."""
+    price = Fraction(epsilon)
+    tie = square * price**2 / (4 * l1**2)
+    for rho, kind in ((tie * Fraction(99, 100), DiscreteLaplace), (tie, DiscreteLaplace)):
+        assert isinstance(best_noise(l1, square, Cost(price, Fraction(9, 10), rho), None), kind)
+    more = Cost(price, Fraction(9, 10), tie * Fraction(101, 100))
+    assert isinstance(best_noise(l1, square, more, None), DiscreteGaussian)
+    assert isinstance(best_noise(l1, 0, more, None), DiscreteLaplace)
+    assert isinstance(best_noise(l1, square, Cost(price), None), DiscreteLaplace)
+    assert isinstance(best_noise(l1, square, Cost(price, Fraction(9, 10)), None), DiscreteLaplace)
+    pool = mdp.Ledger(1, "1e-6").charge(ZCDP)
+    less = Cost(price, Fraction(9, 10), tie * Fraction(99, 100))
+    assert isinstance(best_noise(l1, square, less, pool), DiscreteGaussian)
 
 
 def test_no_rho_is_no_gaussian():

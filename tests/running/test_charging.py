@@ -2,15 +2,21 @@
 
 from fractions import Fraction
 
+import networkx as nx
 import pytest
 
 import metricdp as mdp
-from metricdp.accounting import Cost
+from metricdp.accounting import Cost, Pool, Protection
 from metricdp.errors import BudgetError, InputError
+from metricdp.partitions.finite.labels import Labels
+from metricdp.privacy import gate
 from metricdp.running.charging import Payer
 
 BOX = mdp.EuclideanSpace([0, 0], [1, 1])
 DEMAND = mdp.PrivateDemand(BOX, [[0.5, 0.5]] * 3)
+METRIC = mdp.GraphMetric(nx.path_graph(2), weight=None)
+TOWNS = mdp.PrivateDemand(METRIC, [0, 1, 1])
+PLANE = mdp.EuclideanMetric([[0.0, 0.0], [9.0, 0.0]], ids=["a", "b"])
 
 
 def alone(terms):
@@ -55,3 +61,57 @@ def test_without_a_ledger_one_of_its_own_has_the_size_of_the_call():
     assert payer.nothing().left == 0
     with pytest.raises(InputError, match="epsilon must be between"):
         payer.charge(alone, lambda *_: None, [(0, 0)], "none")
+
+
+def test_who_does_not_fit_is_refused_before_anything_is_charged():
+    ledger = mdp.Ledger(2)
+    twin = mdp.EuclideanSpace([0, 0], [1, 1])
+    for wrong, said in (
+        ((BOX, 3, ledger), "write k=3"),
+        ((BOX, [[0.5, 0.5]], ledger), "must be a PrivateDemand"),
+        ((twin, DEMAND, ledger), "another universe"),
+        ((BOX, DEMAND, 1.0), "ledger must be a Ledger"),
+    ):
+        with pytest.raises(InputError, match=said):
+            Payer(*wrong)
+    (west, its), (_, other) = gate.split(TOWNS, Labels.of(METRIC), 1, ledger)
+    for demand, payer in ((west, ledger), (west, None), (west, other), (TOWNS, its)):
+        with pytest.raises(InputError, match="paid from the grant that split returned"):
+            Payer(METRIC, demand, payer)
+    assert Payer(METRIC, west, its).nothing().scope is west.part
+    snapped = mdp.PrivateDemand.from_coordinates(PLANE, [[0, 1], [9, 99]], max_snap=5)
+    assert Payer(PLANE, snapped, None).neighboring == "add-remove"
+    with pytest.raises(InputError, match="max_snap leaves records out"):
+        Payer(PLANE, snapped, mdp.Ledger(1, neighboring="replace-one"))
+    assert ledger.spent == 1  # of the split alone
+
+
+def test_a_ledger_of_others_is_asked_first():
+    ledger = mdp.Ledger(1)
+    ledger.charge("1/4", protects=Protection("user", 3))
+    seen = []
+    with pytest.raises(InputError, match="needs a ledger of its own"):
+        Payer(BOX, DEMAND, ledger).charge(lambda t: seen.append(t), print, [("1/4", 0)], "one")
+    assert not seen and ledger.spent == Fraction(1, 4)
+
+
+def test_what_is_charged_says_what_for_and_for_whom():
+    ledger = mdp.Ledger(3, "1e-6")
+    grant = Payer(BOX, DEMAND, ledger).charge(alone, lambda *_: None, [("1/4", 0)], "clinics")
+    assert ledger.entries[-1].purpose == "clinics"
+    assert grant.payer is ledger and ledger.protects == DEMAND.protects == grant.protects
+
+    def both(terms):
+        return terms.price
+
+    confirmed = []
+    two = [("1/4", "1e-7"), ("1/2", "2e-7")]
+    grant = Payer(BOX, DEMAND, ledger).charge(both, confirmed.append, two, "two")
+    assert (grant.epsilon, grant.delta) == (Fraction(3, 4), Fraction(3, 10**7))
+    assert [terms.price.delta for terms in confirmed] == [Fraction(n, 10**7) for n in (1, 2)]
+    own = Payer(BOX, DEMAND, None).charge(both, confirmed.append, two, "two").payer
+    assert (own.epsilon, own.delta, own.left, own.left_delta) == (grant.epsilon, grant.delta, 0, 0)
+    pooled = Payer(BOX, DEMAND, ledger).charge(
+        lambda terms: Cost.zcdp("1/2", "1e-7"), confirmed.append, [("1/2", "1e-7")], "pool"
+    )
+    assert isinstance(pooled, Pool)
