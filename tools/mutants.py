@@ -209,6 +209,7 @@ SETS = {
         "tests/privacy/test_peeled_sums.py",
     ),
     "records/engines/weighting.py": (
+        "tests/records/engines/test_edges.py",
         "tests/records/engines/test_weighting.py",
         "tests/records/test_exact.py",
     ),

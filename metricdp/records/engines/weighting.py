@@ -138,7 +138,6 @@ def shared_rows(block: Any, names: Sequence[str]) -> Any:
     """The same of a pandas DataFrame that holds all rows of its users."""
     by, user = list(names), names[-1]
     counted = block[by].groupby(by, sort=True, dropna=False).size().reset_index(name="_c")
-    counted = counted.sort_values(by[:-1], kind="stable")
     whole = counted.groupby(user, sort=False, dropna=False)["_c"]
     to, of = whole.cumsum(), whole.transform("sum")
     found = counted[by].reset_index(drop=True)
