@@ -480,6 +480,7 @@ class Tried:
                 self.code.setdefault(key, []).append(thing)
         gc.collect()
         gc.freeze()
+        self.found = {file: named(mutants(file)) for file in self.files}  # files may change
         self.lines, self.seconds, failing = self._traced()
         print(*(f"fails unchanged: {one}" for one in failing), sep="\n", end="\n" * bool(failing))
         used = sum(self.seconds.values())
@@ -590,7 +591,7 @@ class Tried:
 
     def _run(self, file: str) -> None:
         """Try all mutants of a file that are not settled."""
-        found = named(mutants(file))
+        found = self.found[file]
         old = self.results.get(file, {})
         new = {}
         begun = time.time()
