@@ -36,6 +36,17 @@ class Parts:
 AREAS = Parts([0, 0, 1, 1])
 
 
+def test_caps_are_whole_numbers_whose_product_does_not_wrap():
+    assert mdp.Caps(2**31 - 1).max_contributions == 2**31 - 1
+    for parts, records in ((2**31, 1), (1, 2**31), (np.int64(2**32), np.int64(2**32))):
+        with pytest.raises(InputError, match="too many records"):
+            mdp.Caps(parts, records)
+    for wrong in (0, -1, 1.5, "x", None):
+        for given in ((wrong, 1), (1, wrong)):
+            with pytest.raises(InputError, match="at least 1"):
+                mdp.Caps(*given)
+
+
 def test_parts_of_another_universe_lie_in_no_area():
     known = mdp.Caps(2, 2, areas=AREAS).of(PATH)
     twin = mdp.GraphMetric(nx.path_graph(4), weight=None)
