@@ -82,6 +82,7 @@ def test_nodes_are_what_they_say(schedule):
         told = [d for node, _ in present for d in range(*_run(schedule, node))]
         if schedule.half_life is not None:
             weights = {node.place: weight for node, weight in present}
+            assert min(weights) >= 0 and max(weights) == day
             for past in range(day + 1):
                 weight = 2.0 ** (-(day - past) / schedule.half_life)
                 assert weights.get(past) == (weight if weight >= FAINT else None)

@@ -383,3 +383,25 @@ def test_refused_selections_read_and_spend_nothing(monkeypatch):
             select(demand, query, epsilon, grant)
     assert grant.spent == 0
     assert Cost.selection(1).rho == Fraction(1, 8)
+
+
+@pytest.mark.parametrize("gumbel", [True, False])
+def test_a_duel_follows_the_scores_where_bits_are_alike(monkeypatch, gumbel):
+    """Equal bits, and a lead of 5 in units of 1 / eta: no bits that follow make up for both."""
+    draws = iter([b"\x80" + b"\x01" * 7] * 400)
+    monkeypatch.setattr(selection_module.os, "urandom", lambda n: next(draws) if n == 8 else None)
+    assert selection_module._more(3) == 3 << 64 | 0x8001010101010101
+    for score, winner in ((5, 1), (-5, 0)):
+        leader = _Leader(gumbel, Fraction(1))
+        leader._duel(0, 0, 1 << 63)
+        assert (leader.position, leader._bits, leader._n_bits) == (0, 1 << 63, 64)
+        leader._duel(1, score, 1 << 63)
+        assert leader.position == winner
+
+
+@pytest.mark.parametrize("gumbel", [True, False])
+def test_who_leads_with_further_bits_races_on(gumbel):
+    leader = _Leader(gumbel, Fraction(1))
+    leader._take(7, 0, (1 << 127) + 12345, 128)
+    leader.challenge(np.array([-40, 60, -40]), np.full(3, 1 << 63, np.uint64), 10)
+    assert leader.position == 11
