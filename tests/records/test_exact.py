@@ -102,6 +102,25 @@ def test_digits_add_up_and_none_leaves_64_bits(counts, largest):
     assert len(parts) == 1 or sum(counts) * largest >= 2**63
 
 
+def test_narrow_and_wide_sums_are_joined_whole():
+    """What is in 64 bits and what is not, in either order."""
+    narrow, wide = Sums(np.array([-3, 5])), Sums(np.array([1, -1]), np.array([7, 2]))
+    for first, then in ((narrow, wide), (wide, narrow), (narrow, narrow), (wide, wide)):
+        assert first.joined(then).tolist() == first.tolist() + then.tolist()
+
+
+@pytest.mark.parametrize(
+    ("counts", "largest"),
+    [([2**62], 2), ([2**61, 2**61], 2), ([2**61 - 1] * 3, 3), ([2**62 - 1] * 7, 7)],
+)
+def test_digits_at_the_edge_of_64_bits(counts, largest):
+    """A product of exactly 2^63, and digits that are all ones."""
+    parts = list(digits(np.array(counts), largest))
+    assert all(sum(part.tolist()) * largest < 2**63 for _, part in parts)
+    for i, count in enumerate(counts):
+        assert sum(int(part[i]) << bits for bits, part in parts) == count
+
+
 def test_what_is_added_is_integers_or_floating_point_numbers():
     assert isinstance(exactly(np.array([True, False])), Sums)
     assert exactly([2, 3]).tolist() == [2, 3]
