@@ -18,7 +18,7 @@ from metricdp.errors import InputError
 from metricdp.methods.question import NET_POINTS, checked_time_limit
 from metricdp.methods.result import public_weights, site_positions
 from metricdp.methods.solution import Solution
-from metricdp.metrics.base import Metric
+from metricdp.metrics.base import Metric, metric_of
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.protocols import Kind
@@ -230,9 +230,10 @@ def _scenario(universe: Any, weights: Any) -> tuple[Metric, NDArray[np.float64],
     """Metric, weights, and the release that these are of."""
     if getattr(universe, "kind", None) == "finite":
         return universe, public_weights(universe, weights), None
-    metric = getattr(universe, "universe", None)
-    if not isinstance(metric, Metric) or getattr(universe, "space", None) is not None:
-        raise InputError("scenarios are finite universes, or releases of such")
+    rule = "scenarios are finite universes, or releases of such"
+    metric = metric_of(getattr(universe, "universe", None), "scenarios", rule)
+    if getattr(universe, "space", None) is not None:
+        raise InputError(rule)
     if weights is not None:
         raise InputError("releases have weights of their own: leave weights= out")
     return metric, np.maximum(universe.weights, 0.0), universe

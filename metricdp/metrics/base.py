@@ -465,7 +465,7 @@ def metric_of(universe: Any, what: str, rule: str = "") -> Metric:
 
 METERS_A_DEGREE = 6_371_008.8 * np.pi / 180
 
-_CHUNK = 1 << 16
+_CHUNK = 1 << 16  # ids hashed at once: memory against calls
 _known = Kept()
 
 
