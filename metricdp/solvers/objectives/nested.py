@@ -45,11 +45,10 @@ class Stage:
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> first, last = mdp.solve(metric, mdp.objectives.Nested(ks=[1, 2])).stages
-    >>> first.k, first.value, first.price, last.k
-    (1, 20.0, 1.0, 2)
+    >>> (first.k, first.value, first.price), (last.k, last.value, last.price)
+    ((1, 24.0, 1.2), (2, 10.0, 1.0))
     """
 
     k: int
@@ -84,7 +83,6 @@ class Nested(Objective):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> plan = mdp.solve(metric, mdp.objectives.Nested(ks=[1, 3]))
     >>> plan.centers[0], [stage.price for stage in plan.stages]
