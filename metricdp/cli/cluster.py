@@ -39,6 +39,7 @@ _PRIVATE = [
     "weighting",
     "caps",
     "records_hint",
+    "expected",
     "tree",
     "coreset",
     "save_release",
@@ -105,6 +106,7 @@ def register(subparsers: parsing.Subparsers) -> None:
     )
     hint = "public guess of the number of records, saves the share of epsilon for counting them"
     group.add_argument("--records-hint", metavar="N", type=parsing.positive_number, help=hint)
+    objectives.add_expected(group)
     tree = (
         "public tree of this graph, from metricdp tree, for methods that use one (default: built "
         "where needed)"
@@ -210,6 +212,7 @@ def _check(args: Namespace) -> None:
     objectives.check(args)
     _check_options(args)
     import metricdp as mdp
+    from metricdp.methods.expected import STREETS
 
     known = [name for name in mdp.METHODS if mdp.methods.BY_NAME[name].in_finite]
     if args.method not in known:
@@ -217,6 +220,8 @@ def _check(args: Namespace) -> None:
     if args.demand is not None and not mdp.methods.BY_NAME[args.method].releases:
         for name in _given(args, ["coreset", "save_release"]):
             raise UsageError(f"{name}: the method {args.method} releases no weights")
+    if args.expected is not None and args.method != "partition":
+        raise UsageError(f"--expected is for the method partition, not for {args.method}")
     if args.tree is not None and "tree" not in {
         field.name for field in fields(mdp.methods.BY_NAME[args.method])
     }:
@@ -238,6 +243,7 @@ def _check(args: Namespace) -> None:
         "--opened": args.opened,
         "--forbidden": args.forbidden,
         "--weights": args.weights,
+        "--expected": None if args.expected == STREETS else args.expected,
     }
     streams.check_targets(files | ledger, {"GRAPH": args.graph} | given)
     if args.epsilon is not None:
@@ -376,14 +382,17 @@ def _method(args: Namespace, metric: Any) -> Any:
 def _private(args: Namespace, metric: Any) -> tuple[Any, Any]:
     """Centers of the private demand, and the released weights."""
     import metricdp as mdp
+    from metricdp.methods.expected import Expected
     from metricdp.partitions.finite.ward import hierarchy
 
+    expected = objectives.expected(args, metric)
     demand = inputs.read_demand(args, metric)
     doing("counting the demand and finding centers")
     search = _search(args, metric)
     method = _method(args, metric)
     if method == "partition" and args.save_release is not None:
-        hierarchy(metric, args.seed)  # public, long, and so before anything is paid
+        known = None if expected is None else Expected.of(metric, expected).weights
+        hierarchy(metric, args.seed, known)  # public, long, and so before anything is paid
     from metricdp.running.runner import price_of
 
     price = price_of(mdp.methods.method_of(method), demand, args.epsilon, args.delta or 0)
@@ -391,7 +400,7 @@ def _private(args: Namespace, metric: Any) -> tuple[Any, Any]:
     ledger = budget.open_ledger(args)
     paid = {"epsilon": args.epsilon, "delta": args.delta or 0, "ledger": ledger}
     with budget.noting_expense(ledger):
-        hint = {"records_hint": args.records_hint}
+        hint = {"records_hint": args.records_hint, "expected": expected}
         saved = args.save_release is not None
         if method == "partition" and (saved or objectives.planned(args)):
             with held(budget.told):  # from the charge to the file, which outlives an interruption

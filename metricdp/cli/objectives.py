@@ -173,6 +173,27 @@ def public_weights(args: Namespace, metric: Any) -> Any:
     return None if args.weights is None else _table(args.weights, "weight", metric, of_sites=False)
 
 
+def add_expected(group: Any) -> None:
+    """Options for what is expected where."""
+    known = (
+        "public table of where demand is expected (columns vertex and weight), such as a census, "
+        "or 'streets': the length of street at each vertex; less noise where it is right, believed "
+        "as far as the noisy counts agree"
+    )
+    group.add_argument("--expected", metavar="FILE", help=known)
+    column = "column of --expected that has the weights (default: %(default)s)"
+    group.add_argument("--expected-column", metavar="C", default="weight", help=column)
+
+
+def expected(args: Namespace, metric: Any) -> Any:
+    """What ``--expected`` names; None if it was not given."""
+    from metricdp.methods.expected import STREETS
+
+    if args.expected is None or args.expected == STREETS:
+        return args.expected
+    return _table(args.expected, args.expected_column, metric, of_sites=False)
+
+
 def _number_or_table(text: str, column: str, metric: Any) -> Any:
     try:
         return float(text)

@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from fractions import Fraction
 
-from metricdp.cli import inputs, parsing, streams, tables
+from metricdp.cli import inputs, objectives, parsing, streams, tables
 from metricdp.cli.explore import add_question, check_method
 from metricdp.cli.streams import say
 from metricdp.errors import InputError
@@ -42,6 +42,7 @@ def register(subparsers: parsing.Subparsers) -> None:
         "--records", metavar="N", type=parsing.whole_number(1, 2**31 - 1), required=True, help=guess
     )
     add_question(group)
+    objectives.add_expected(group)
     relation = "what changes: one more or less, or one for another (default: %(default)s)"
     group.add_argument(
         "--neighboring", choices=("add-remove", "replace-one"), default="add-remove", help=relation
@@ -94,6 +95,7 @@ def run(args: Namespace) -> int:
         epsilons=args.epsilons,
         delta=args.delta or 0,
         method=args.method,
+        expected=objectives.expected(args, metric),
         objective=args.objective,
         neighboring=args.neighboring,
         max_contributions=args.max_contributions,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -11,6 +12,7 @@ from metricdp.errors import InputError
 from metricdp.methods.box.coreset import Coreset, ReleasedCoreset
 from metricdp.methods.box.default import MOST_DIMENSIONS, GridMethod, RoundsMethod
 from metricdp.methods.catalogue import LISTED
+from metricdp.methods.expected import Expected
 from metricdp.methods.finite.partition import Partition
 from metricdp.methods.method import Method
 from metricdp.metrics.base import Metric
@@ -71,6 +73,22 @@ def answering(
             f"of them, as the universe"
         )
     return answering_there(recipe, universe)
+
+
+def expecting(recipe: Method, universe: Metric | EuclideanSpace, expected: Any) -> Method:
+    """The method with public weights of what is expected where, if any are given.
+
+    Raises
+    ------
+    InputError
+        They are no such weights, or not of use to it.
+    """
+    if expected is None:
+        return recipe
+    weights = Expected.of(universe, expected)
+    if not isinstance(recipe, Partition):
+        raise InputError(f"expected= is for the default method, not for {recipe.name}")
+    return replace(recipe, expected=weights)
 
 
 def _in_box(recipe: Method, space: EuclideanSpace) -> Method:

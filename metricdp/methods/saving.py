@@ -120,6 +120,7 @@ class _Points(_Room):
         n = 8 * len(space)
         once = {"weights": n, "labels": n, "children": 2 * n, "sizes": 2 * n, "mean": n}
         learned = {"gaussian": 8 * LOOKS, "bands": 1 << 16, "frequencies": 1 << 24}
+        once |= {"expected": n, "numbers": 2 * n}
         return once | dict.fromkeys(("look", "node", "value", "scale"), LOOKS * 2 * n) | learned
 
     @staticmethod
@@ -173,7 +174,12 @@ def _told(estimate: Estimate) -> dict[str, NDArray[Any]]:
     """An estimate as arrays: the partition's tree, all noisy counts, and what was learned."""
     looks = estimate.looks
     bands = sorted(estimate.frequencies)
+    tree = estimate.tree
+    expected = {}
+    if tree.weights is not None and tree.numbers is not None:
+        expected = {"expected": tree.weights, "numbers": tree.numbers}
     return {
+        **expected,
         "labels": estimate.tree.labels,
         "children": estimate.tree.children,
         "sizes": estimate.tree.sizes,
@@ -192,7 +198,19 @@ def _estimate(universe: Metric, kept: dict[str, NDArray[Any]], any_share: bool) 
     """What `_told` told; any error where the arrays do not fit each other."""
     children = kept["children"].astype(np.int64).reshape(-1, 2)
     n_parts = len(children) + 1
-    tree = PartitionTree(universe, kept["labels"].astype(np.int32), children, kept["sizes"])
+    tree = PartitionTree(
+        universe,
+        kept["labels"].astype(np.int32),
+        children,
+        kept["sizes"],
+        weights=kept.get("expected"),
+        numbers=kept.get("numbers"),
+    )
+    fits = (tree.weights is None) == (tree.numbers is None)
+    if fits and tree.weights is not None and tree.numbers is not None:
+        positive = (tree.weights > 0).all() and (tree.numbers > 0).all()
+        sized = tree.weights.shape == (len(universe),) and tree.numbers.shape == tree.sizes.shape
+        fits = bool(positive and sized)
     looks = []
     for i, gaussian in enumerate(kept["gaussian"].tolist()):
         mine = kept["look"] == i
@@ -200,7 +218,8 @@ def _estimate(universe: Metric, kept: dict[str, NDArray[Any]], any_share: bool) 
         looks.append(Counts(nodes.astype(np.int64), values, scale, bool(gaussian)))
     counted = {node for look in looks for node in look.nodes.tolist()}
     sound = (
-        len(tree.labels) == len(universe)
+        fits
+        and len(tree.labels) == len(universe)
         and tree.labels.min() >= 0
         and tree.labels.max() < n_parts
         and kept["sizes"].shape == (2 * n_parts - 1,)

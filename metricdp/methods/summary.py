@@ -168,7 +168,7 @@ def stable(told: Credible, metric: Metric, positions: NDArray[np.int64], within:
     k = len(positions)
     bar = progress(total=REDRAWN, label="stability", unit="draw")
     for drawn in told.draws(REDRAWN):
-        weights = told.tree.spread(drawn)
+        weights = told.spread(drawn)
         found = solve(metric, weights, k, first=positions, starts=1).centers
         away = np.asarray(metric.nearest_to(found)[1], np.float64)[positions]
         stays.append(np.isin(positions, found))

@@ -12,7 +12,7 @@ from metricdp.errors import InputError
 from metricdp.methods.demand_release import Release
 from metricdp.methods.method import Method
 from metricdp.methods.question import BoxQuestion, Question, asked_of
-from metricdp.methods.registry import answering, default_of
+from metricdp.methods.registry import answering, default_of, expecting
 from metricdp.methods.result import Result, public_weights
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
@@ -36,6 +36,7 @@ def k_median(
     candidates: Any = None,
     opened: Any = None,
     records_hint: float | None = None,
+    expected: Any = None,
     seed: int = 0,
     rng: Any = None,
     time_limit: float | None = None,
@@ -73,6 +74,10 @@ def k_median(
         them. They need not be candidates.
     records_hint : float, optional
         A public guess of the number of records; saves what their noisy count would cost.
+    expected : array_like, mapping from id to weight, Release or "streets", optional
+        Where demand is expected, from public knowledge alone: a census, a release of another year,
+        or the length of street at each vertex. The default method in a finite universe needs less
+        noise where it is right, and learns from the noisy counts how far to believe it.
     seed, rng : int; Generator, SeedSequence or int
         Public coins of partitions and solvers, by `metricdp.arguments.coins`. Noise has no seed.
     time_limit : float, optional
@@ -143,7 +148,7 @@ def k_median(
         (epsilon, delta),
         ledger,
         method,
-        records_hint,
+        (records_hint, expected),
         weights,
         certificate,
         exact,
@@ -164,6 +169,7 @@ def k_means(
     candidates: Any = None,
     opened: Any = None,
     records_hint: float | None = None,
+    expected: Any = None,
     seed: int = 0,
     rng: Any = None,
     time_limit: float | None = None,
@@ -196,7 +202,7 @@ def k_means(
         (epsilon, delta),
         ledger,
         method,
-        records_hint,
+        (records_hint, expected),
         weights,
         certificate,
         exact,
@@ -212,6 +218,7 @@ def release(
     delta: Any = 0,
     ledger: Budget | None = None,
     records_hint: float | None = None,
+    expected: Any = None,
     seed: int = 0,
     rng: Any = None,
 ) -> Release:
@@ -230,7 +237,8 @@ def release(
     >>> noisy.k_median(k=1).centers, sorted(noisy.k_median(k=2).centers)
     (['c'], ['a', 'c'])
     """
-    recipe = default_of(checked_universe(universe), records_hint)
+    recipe: Any = default_of(checked_universe(universe), records_hint)
+    recipe = expecting(recipe, universe, expected)
     seed = coins(seed, rng)
     payer = Payer(universe, demand, ledger)
     question = replace(asked_of(universe, 1, 1, seed=seed), k=0)
@@ -246,13 +254,15 @@ def _cluster(
     budget: tuple[Any, Any],
     ledger: Budget | None,
     method: Any,
-    records_hint: float | None,
+    known: tuple[float | None, Any],
     weights: Any,
     certificate: bool,
     exact: bool,
     asked: dict[str, Any],
 ) -> Result:
+    records_hint, expected = known
     recipe = answering(method, checked_universe(universe), records_hint)
+    recipe = expecting(recipe, universe, expected)
     if asked["k"] is None:
         raise InputError("k= is needed: how many centers, an integer of at least 1")
     if demand is not None:
@@ -266,13 +276,15 @@ def _cluster(
             "to certify the cost on its noisy weights"
         )
     if demand is None:
+        if expected is not None:
+            raise InputError("expected= is for private demand; public demand is given as weights=")
         return _public(question, budget, ledger, weights, proofs, exact)
     if weights is not None:
         raise InputError("give demand (private) or weights (public), not both")
     found, grant = private_answer(recipe, demand, ledger, budget, question)
     purpose = _purpose(question)
-    known = replace(found, universe=universe, power=question.power)
-    return attest(known, _made(purpose, recipe, demand, grant, asked))
+    told = replace(found, universe=universe, power=question.power)
+    return attest(told, _made(purpose, recipe, demand, grant, asked))
 
 
 def private_answer(

@@ -29,7 +29,7 @@ from metricdp.arguments import chosen, coins, integer, listed, shown
 from metricdp.errors import InputError
 from metricdp.methods.method import Method
 from metricdp.methods.question import checked_time_limit
-from metricdp.methods.registry import answering
+from metricdp.methods.registry import answering, expecting
 from metricdp.methods.remarks import percent, remark
 from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
@@ -333,6 +333,7 @@ def plan(
     epsilons: Iterable[Any] = EPSILONS,
     delta: Any = 0,
     method: str | Method = "partition",
+    expected: Any = None,
     objective: Objective = "k-median",
     neighboring: Neighboring = "add-remove",
     max_contributions: int = 1,
@@ -356,6 +357,8 @@ def plan(
     delta : same
         What a call may spend besides; for methods to which it is of use.
     method : str or Method
+    expected : array_like, mapping, Release or "streets", optional
+        As `k_median`; made-up demands lie by it, and around hot spots of it.
     objective : {"k-median", "k-means"}
     neighboring : {"add-remove", "replace-one"}
     max_contributions : int
@@ -397,7 +400,7 @@ def plan(
     True
     """
     budgets = checked_epsilons(epsilons)
-    recipe = answering(method, checked_universe(universe))
+    recipe = expecting(answering(method, checked_universe(universe)), universe, expected)
     n = _whole(records, "records")
     m = _whole(max_contributions, "max_contributions")
     rounds = _whole(repeats, "repeats")
@@ -411,7 +414,9 @@ def plan(
             "shapes must be at least one Shape(name, spots, share), with a share above 0 and at "
             "most 1"
         )
-    world = _WORLDS[universe.kind](universe, k, power, seed)
+    public = getattr(recipe, "expected", None)
+    known = {} if public is None else {"expected": public}
+    world = _WORLDS[universe.kind](universe, k, power, seed, **known)
     limit = checked_time_limit(time_limit)
     start = time.monotonic()
     size = (len(shapes), rounds)

@@ -9,6 +9,8 @@ estimate from all of them, any number of questions.
    universe alone, then finer where the estimate so far is dense, and release the histogram.
 4. Estimate the true counts after every look from all that was released: posterior mean on the
    smallest tree that holds all cuts. Spread each count over its part's public points.
+   Where weights are `expected`, they stand for points in the hierarchy and in the estimate, as far
+   as the noisy counts agree with them.
 5. Solve on those weights, for any k, as often as asked.
 
 **Privacy.** Steps 1 and 3 are the only reads: epsilon-DP together by sequential composition
@@ -32,8 +34,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting import Cost
+from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Steps
 from metricdp.methods.demand_release import Release
+from metricdp.methods.expected import Expected
 from metricdp.methods.finite.looks import MOST_PARTS, SHOWS, Look, number_of_parts, planned
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import Question
@@ -63,6 +67,8 @@ class Partition(Method):
     ----------
     tree : HST, optional
         Cut this public 2-HST of the very universe, in place of the Ward tree.
+    expected : Expected, optional
+        Public weights of points (`metricdp.methods.expected`), in place of one each.
 
     Examples
     --------
@@ -77,7 +83,8 @@ class Partition(Method):
         "The number of records is bought as a noisy count for 5 % of epsilon, unless it is public "
         "(replace-one) or guessed (records_hint). How many looks there are, their shares of "
         "epsilon and their parts follow from public facts of the universe and from what was "
-        "released before."
+        "released before. Weights that are `expected` of points, if given, are public: they shape "
+        "parts and estimate."
     )
     afterwards = (
         "Posterior mean of the true counts given all noisy ones, spread over each part's public "
@@ -89,10 +96,15 @@ class Partition(Method):
     releases = True
 
     tree: HST | None = None
+    expected: Expected | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         checked_tree(self.tree)
+        if self.expected is not None and not isinstance(self.expected, Expected):
+            raise InputError("expected= of a method must be made with Expected.of(metric, weights)")
+        if self.expected is not None and self.tree is not None:
+            raise InputError("expected= shapes the default's tree: leave out one of them")
 
     def composition(self, offer: Terms) -> Composition:
         """rho where caps make Gaussian noise smaller than that of Laplace."""
@@ -107,6 +119,8 @@ class Partition(Method):
         """A histogram of the share of the number of records; a tree must be of this universe."""
         if self.tree is not None:
             tree_for(self.tree, question.metric, 0)
+        if self.expected is not None and terms.caps is not None and terms.caps.tree is not None:
+            raise InputError("expected= does not go with Caps, whose areas are of their own")
         return super().least(terms, question)
 
     def work(self, terms: Terms, question: Question) -> Steps:
@@ -118,7 +132,8 @@ class Partition(Method):
         areas = terms.caps.tree if terms.pooled and terms.caps is not None else None
         whole: Any = HSTHierarchy(self.tree) if self.tree is not None else None
         if whole is None:
-            whole = hierarchy(question.metric, question.seed if areas is None else 0)
+            expected = None if self.expected is None else self.expected.weights
+            whole = hierarchy(question.metric, question.seed if areas is None else 0, expected)
         count = yield from count_records(terms, COUNT_SHARE, self.records_hint)
         looked = Looked(whole, [] if count.release is None else [count.release])
         growth = whole.growth()
@@ -191,7 +206,8 @@ class Looked:
             return self.whole.cut(number)
         shown = None
         if look.points:
-            sizes = self.tree.sizes[: self.tree.n_parts]
+            numbers = self.tree.sizes if self.tree.numbers is None else self.tree.numbers
+            sizes = numbers[: self.tree.n_parts]
             shows = self.estimate.mean >= scale * (np.log(sizes) + SHOWS)
             shown = shows[self.tree.labels]
             number = min(number + int(shown.sum()), MOST_PARTS)
@@ -209,10 +225,11 @@ class Looked:
         counts += [_counts(root, total, 0.5) for total in self.totals]
         known = {} if self.estimate is None else self.estimate.frequencies
         self.estimate = joint_posterior(self.tree, counts, any_share=many, known=known)
-        self.weights = self.tree.spread(self.estimate.mean)
-        each = 1.0 / len(self.weights)
+        self.weights = self.estimate.spread(self.estimate.mean)
+        each = self.estimate.spread(self.tree.sizes[: self.tree.n_parts])
+        each /= each.sum()
         mass = float(self.weights.sum())
-        found_here = self.weights / mass if mass > 0 else np.full(len(self.weights), each)
+        found_here = self.weights / mass if mass > 0 else each
         self.density = (1 - EVEN) * found_here + EVEN * each
 
 

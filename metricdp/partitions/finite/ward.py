@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,10 @@ class PartitionTree:
         Number of points of each node.
     nodes : ndarray of int64, shape (2 · n_parts - 1,), or None
         Each node's own number in the hierarchy that it was cut from, if any.
+    weights : ndarray of float64, shape (n_points,), or None
+        What is expected at each point, where that is not one a point: `sizes` are sums of it.
+    numbers : ndarray of float64, shape (2 · n_parts - 1,), or None
+        Number of points of each node, where `sizes` are not.
     """
 
     universe: Metric
@@ -51,6 +56,8 @@ class PartitionTree:
     children: NDArray[np.int64]
     sizes: NDArray[np.float64]
     nodes: NDArray[np.int64] | None = None
+    weights: NDArray[np.float64] | None = None
+    numbers: NDArray[np.float64] | None = None
 
     @property
     def n_parts(self) -> int:
@@ -61,9 +68,15 @@ class PartitionTree:
         """Part of each record (a position)."""
         return self.labels[records].astype(np.int64)
 
-    def spread(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Spread one amount a part evenly over the part's points, shape (n_points,)."""
-        return (amounts / self.sizes[: self.n_parts])[self.labels]
+    def spread(self, amounts: NDArray[np.float64], trust: float = 1.0) -> NDArray[np.float64]:
+        """Spread one amount a part over the part's points, shape (n_points,): evenly, or that part
+        `trust` of it by what is expected there.
+        """
+        if self.weights is None or self.numbers is None:
+            return (amounts / self.sizes[: self.n_parts])[self.labels]
+        m = self.n_parts
+        expected = (trust * amounts / self.sizes[:m])[self.labels] * self.weights
+        return expected + ((1 - trust) * amounts / self.numbers[:m])[self.labels]
 
     def parts_in(self, finer: PartitionTree) -> NDArray[np.int64]:
         """Nodes of a finer cut of the same hierarchy that are this one's parts, in order."""
@@ -81,6 +94,9 @@ class Hierarchy:
     universe : Metric
     seed : int
         Public coins: which landmarks are drawn.
+    expected : ndarray of float64, shape (n_points,), optional
+        Public positive weights of points: sizes of parts are sums of them, and costs of them and
+        one a point, half and half.
 
     Notes
     -----
@@ -90,8 +106,13 @@ class Hierarchy:
     to single points.
     """
 
-    def __init__(self, universe: Metric, seed: int = 0) -> None:
+    expected: NDArray[np.float64] | None = None
+
+    def __init__(
+        self, universe: Metric, seed: int = 0, expected: NDArray[np.float64] | None = None
+    ) -> None:
         self.universe = universe
+        self.expected = expected
         self._seed = seed
         self.left: list[int] = []
         self.right: list[int] = []
@@ -229,7 +250,14 @@ class Hierarchy:
                     stack += [self.left[v], self.right[v]]
         sizes = np.array([self.size[v] for v in number])
         nodes = np.fromiter(number, np.int64, len(number))
-        return PartitionTree(self.universe, labels, children, sizes, nodes)
+        if self.expected is None:
+            return PartitionTree(self.universe, labels, children, sizes, nodes)
+        numbers = np.bincount(labels, minlength=len(number)).astype(np.float64)
+        sizes = np.bincount(labels, self.expected, len(number)).astype(np.float64)
+        for i, (left, right) in enumerate(children, start=len(parts)):
+            numbers[i] = numbers[left] + numbers[right]
+            sizes[i] = sizes[left] + sizes[right]
+        return PartitionTree(self.universe, labels, children, sizes, nodes, self.expected, numbers)
 
     @property
     def _metric(self) -> Metric:
@@ -275,7 +303,13 @@ class Hierarchy:
         root.
         """
         m = len(between)
-        sizes = np.bincount(label, minlength=m).astype(np.float64)
+        counts = np.bincount(label, minlength=m)
+        sizes = counts.astype(np.float64)
+        if self.expected is not None:
+            # by half: parts that follow a wrong expectation cannot be mended
+            half = (self.expected[points] / self.expected.mean() + 1) / 2
+            sizes = np.bincount(label, half, m).astype(np.float64)
+            distance = distance.astype(np.float64) * half
         within = np.bincount(label, distance, minlength=m)
         children = ward_tree(between * between, sizes) if m > 1 else np.empty((0, 2), np.int64)
         size, cost = node_costs(children, between, sizes, within)
@@ -292,7 +326,7 @@ class Hierarchy:
         for i, (a, b) in enumerate(children):
             self.left[place[m + i]], self.right[place[m + i]] = int(place[a]), int(place[b])
         members = np.argsort(label, kind="stable")
-        for i, run in enumerate(np.split(points[members], np.cumsum(sizes.astype(np.int64))[:-1])):
+        for i, run in enumerate(np.split(points[members], np.cumsum(counts)[:-1])):
             self.points[int(place[i])] = run
         return int(place[-1])
 
@@ -305,12 +339,17 @@ def _numbers(cut: PartitionTree) -> NDArray[np.int64]:
 _hierarchies = Kept()
 
 
-def hierarchy(universe: Metric, seed: int = 0) -> Hierarchy:
-    """The universe's hierarchy for this seed, kept as long as the universe is."""
-    known: dict[int, Hierarchy] = _hierarchies.of(universe)
-    if seed not in known:
-        known[seed] = Hierarchy(universe, seed)
-        del known[seed].universe  # else the table would keep its own key alive
-    kept = copy(known[seed])  # shares all that has grown so far
+def hierarchy(
+    universe: Metric, seed: int = 0, expected: NDArray[np.float64] | None = None
+) -> Hierarchy:
+    """The universe's hierarchy for this seed and these public weights of points, kept as long as
+    the universe is.
+    """
+    known: dict[Any, Hierarchy] = _hierarchies.of(universe)
+    key = seed, None if expected is None else sha256(expected.tobytes()).digest()
+    if key not in known:
+        known[key] = Hierarchy(universe, seed, expected)
+        del known[key].universe  # else the table would keep its own key alive
+    kept = copy(known[key])  # shares all that has grown so far
     kept.universe = universe
     return kept

@@ -97,6 +97,10 @@ class Credible:
         self.tree: PartitionTree = tree
         self.shift = shift
         self.expected = estimate.mean / grains
+        self._numbers = (tree.sizes if tree.numbers is None else tree.numbers)[: tree.n_parts]
+        # of each point in its part, of mean 1
+        even = tree.numbers is None
+        self._relative = np.ones(len(tree.labels)) if even else estimate.spread(self._numbers)
         n_draws = int(np.clip(_ENTRIES // max(tree.n_parts, 1), 64, 400))
         self._draws = estimate.draw(n_draws, seed) / grains
         value, precision = observed(tree, estimate.looks)
@@ -112,6 +116,10 @@ class Credible:
         self._error = error[:, : tree.n_parts] / grains
         self.total = float(max(self._counts.sum(), self.expected.sum(), 1.0))
         self._surely = float(max(self._counts.sum(), 1.0))
+
+    def spread(self, counts: Floats) -> Floats:
+        """Counts of parts over their points, shape (n_points,)."""
+        return (counts / self._numbers)[self.tree.labels] * self._relative
 
     def draws(self, n: int) -> Floats:
         """Counts of parts drawn from the posterior, shape (n, n_parts)."""
@@ -170,7 +178,7 @@ class Credible:
         pairs = tree.labels[points].astype(np.int64) * k + territories
         pair, at = np.unique(pairs, return_inverse=True)
         part, territory = pair // k, pair % k
-        share = np.bincount(at, shares, len(pair)) / tree.sizes[part]
+        share = np.bincount(at, shares * self._relative[points], len(pair)) / self._numbers[part]
         counts = np.bincount(territory, share * self._counts[part], k)
         rough = np.bincount(territory, share * (1 - share) * self.expected[part] ** 2, k)
         people = np.bincount(territory, share * (1 - share) * self.expected[part], k)
@@ -199,11 +207,12 @@ class Credible:
         """Mean, mean absolute deviation and variance of a function on every part's points."""
         tree = self.tree
         n = tree.n_parts
-        sizes = tree.sizes[:n]
-        mean = np.bincount(tree.labels, values, n) / sizes
-        off = np.abs(values - mean[tree.labels])
-        deviation = np.bincount(tree.labels, off, n) / sizes
-        return mean, deviation, np.bincount(tree.labels, off**2, n) / sizes
+        labels = tree.labels
+        held = self._relative
+        mean = np.bincount(labels, values * held, n) / self._numbers
+        off = np.abs(values - mean[labels])
+        deviation = np.bincount(labels, off * held, n) / self._numbers
+        return mean, deviation, np.bincount(labels, off**2 * held, n) / self._numbers
 
 
 def _interval(

@@ -32,6 +32,8 @@ _REACH = 7.0
 """Half the width of a node's grid, in standard deviations of its least-squares estimate."""
 _CONCENTRATION = 12.0
 """Of the beta law of random shares: Beta(12 p, 12 (1 - p)) for a child of relative size p."""
+_LEAST_SHARE = 1e-12
+"""Nearer to 0 or 1 the beta laws are not told apart."""
 _QUANTILES = (np.arange(12) + 0.5) / 12
 _ANY = (np.arange(5) + 0.5) / 5
 _AROUND = np.array([-5.0, -3.5, -2.5, -1.7, -1.0, -0.5, 0.0, 0.5, 1.0, 1.7, 2.5, 3.5, 5.0])
@@ -104,6 +106,25 @@ class Estimate:
     tree: PartitionTree
     looks: Sequence[Counts]
     any_share: bool = False
+
+    @property
+    def trust(self) -> float:
+        """How far what was expected is believed inside parts, 0 to 1: how much more often splits
+        follow it than the number of points, in the deepest band where that was learned.
+        """
+        if self.tree.numbers is None or not self.frequencies:
+            return 1.0
+        _, by_weight, by_number, near_weight, near_number, *_ = self.frequencies[
+            max(self.frequencies)
+        ]
+        expected = float(by_weight + near_weight)
+        return expected / (expected + float(by_number + near_number))
+
+    def spread(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Amounts of parts over their points, shape (n_points,), as far as the expectation is
+        believed by it, the rest evenly.
+        """
+        return self.tree.spread(amounts, self.trust)
 
     def draw(self, n_draws: int, seed: int = 0) -> NDArray[np.float64]:
         """True counts of every part, drawn from their joint posterior, shape (n_draws, n_parts).
@@ -334,35 +355,47 @@ def _shares(
     any_share: bool,
 ) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
     """Possible shares of the left child, shape (m - 1, S), and under each kind of split their
-    probabilities, same shape: one-sided, proportional, around that, any.
+    probabilities, same shape: one-sided; proportional to what is expected, and to the number of
+    points where that is something else; around these; any.
     """
     m = tree.n_parts
     left = tree.children[:, 0]
-    p = (tree.sizes[left] / tree.sizes[m:])[:, None]
-    a = _CONCENTRATION * p
-    b = _CONCENTRATION * (1 - p)
+    laws_of = [tree.sizes] if tree.numbers is None else [tree.sizes, tree.numbers]
+    means = [
+        np.clip(sizes[left] / sizes[m:], _LEAST_SHARE, 1 - _LEAST_SHARE)[:, None]
+        for sizes in laws_of
+    ]
     whole = np.maximum(center[m:], spread[m:])[:, None]
     noise = np.minimum(spread[left], spread[tree.children[:, 1]])[:, None] / whole
     observed = np.clip(center[left][:, None] / whole, 0.0, 1.0) + _AROUND * noise
-    sizes, split = np.unique(p[:, 0], return_inverse=True)  # most splits are of few kinds
-    spread_evenly = _CONCENTRATION * sizes[:, None]
-    quantiles = betaincinv(spread_evenly, _CONCENTRATION - spread_evenly, _QUANTILES)
-    columns = [quantiles[split], np.clip(observed, 0.0, 1.0)]
+    columns = [*map(_quantiles, means), np.clip(observed, 0.0, 1.0)]
     if any_share:
         columns.append(np.repeat(_ANY[None], m - 1, axis=0))
     drawn = np.sort(np.concatenate(columns, axis=1), axis=1)
     between = (drawn[:, 1:] + drawn[:, :-1]) / 2
-    one = np.ones_like(p)
-    zero = np.zeros_like(p)
-    none = np.zeros_like(drawn)
-    laws = [betainc(a, b, between), *([between] if any_share else [])]
-    drawn_kinds = [np.diff(law, axis=1, prepend=0.0, append=1.0) for law in laws]
-    kinds = [
-        np.concatenate([p, 1 - p, zero, none], axis=1),
-        np.concatenate([zero, zero, one, none], axis=1),
-        *(np.concatenate([zero, zero, zero, mass], axis=1) for mass in drawn_kinds),
-    ]
-    return np.concatenate([one, zero, p, drawn], axis=1), kinds
+    one = np.ones_like(means[0])
+    zero = np.zeros_like(one)
+    laws = [betainc(_CONCENTRATION * p, _CONCENTRATION * (1 - p), between) for p in means] + [
+        between
+    ] * any_share
+    points = np.concatenate([one, zero, *means], axis=1)
+    kinds = [np.concatenate([means[0], 1 - means[0], *[zero] * len(means)], axis=1)]
+    kinds += [np.zeros_like(points) for _ in means]
+    for i, kind in enumerate(kinds[1:]):
+        kind[:, 2 + i] = 1.0
+    kinds = [np.concatenate([kind, np.zeros_like(drawn)], axis=1) for kind in kinds]
+    for law in laws:
+        mass = np.diff(law, axis=1, prepend=0.0, append=1.0)
+        kinds.append(np.concatenate([np.zeros_like(points), mass], axis=1))
+    return np.concatenate([points, drawn], axis=1), kinds
+
+
+def _quantiles(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of the beta law around each share, shape (m - 1, 12)."""
+    sizes, split = np.unique(p[:, 0], return_inverse=True)  # most splits are of few kinds
+    a = _CONCENTRATION * sizes[:, None]
+    found: NDArray[np.float64] = betaincinv(a, _CONCENTRATION - a, _QUANTILES)[split]
+    return found
 
 
 def _mixed(kinds: list[NDArray[np.float64]], frequency: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,92 @@
+"""What the public knows of where demand is expected: weights of the points of a finite universe.
+
+**Privacy.** Public facts alone. Whoever gives them vouches that they were not computed from the
+demand that is to be protected; a release of another year was paid for when it was made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import InputError
+from metricdp.methods.demand_release import Release
+from metricdp.methods.result import public_weights
+from metricdp.protocols import finite
+
+STREETS = "streets"
+EVEN = 0.05
+"""Share of what is expected that is spread evenly: nowhere is nothing at all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """Public weights of points, positive, of mean 1.
+
+    Attributes
+    ----------
+    weights : ndarray of float64, shape (n_points,)
+    source : str
+        What they were made of, for the receipt.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> from metricdp.methods.expected import Expected
+    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+    >>> Expected.of(metric, {0: 3}).weights.round(2).tolist()
+    [3.85, 0.05, 0.05, 0.05]
+    >>> Expected.of(metric, "streets")
+    Expected(4 public weights, streets)
+    """
+
+    weights: NDArray[np.float64]
+    source: str
+
+    def __repr__(self) -> str:
+        return f"Expected({len(self.weights):,} public weights, {self.source})"
+
+    @staticmethod
+    def of(metric: Any, given: Any) -> Expected:
+        """Of a mapping from ids to weights, an array in the order of the ids, a release of the same
+        universe, or "streets": half the length of the edges at each vertex.
+
+        Raises
+        ------
+        InputError
+            They are none of these, negative, or all 0; or the universe is a box.
+        """
+        finite(metric, "expected=")
+        source = "weights"
+        if isinstance(given, str):
+            if given != STREETS:
+                raise InputError("expected must be weights of points, a release, or 'streets'")
+            weights, source = street_lengths(metric), STREETS
+        elif isinstance(given, Release):
+            if given.space is not None or list(given.universe.ids) != list(metric.ids):
+                raise InputError("expected= needs a release of the same universe")
+            weights, source = np.maximum(given.weights, 0.0), "a release"
+        else:
+            weights = public_weights(metric, given, "expected")
+        mean = float(weights.mean())
+        if not 0 < mean < np.inf:
+            raise InputError("expected must be positive somewhere, and of a finite sum")
+        return Expected((1 - EVEN) * weights / mean + EVEN, source)
+
+
+def street_lengths(metric: Any) -> NDArray[np.float64]:
+    """Half the length of the edges at each vertex of a graph, shape (n_points,).
+
+    Raises
+    ------
+    InputError
+        The metric is not a graph's.
+    """
+    graph = getattr(metric, "graph", None)
+    if graph is None:
+        raise InputError("expected='streets' needs a graph (mdp.GraphMetric, mdp.read_graph)")
+    half: NDArray[np.float64] = np.bincount(graph.tails(), graph.lengths, len(metric)) / 2
+    return half
