@@ -14,6 +14,7 @@ from metricdp.errors import InputError
 _EPILOG = """\
 examples:
   metricdp plan roads.csv --records 5000 -k 20
+  metricdp plan roads.csv --records 5000 -k 20 --target 3%%
   metricdp plan roads.csv --nodes nodes.csv --records 5000 -k 20 \\
       --epsilons 0.1,0.5,1,2 --output plan.html
 
@@ -55,10 +56,13 @@ def register(subparsers: parsing.Subparsers) -> None:
         default=1,
         help=kept,
     )
-    runs = "simulated demands of every shape (default: %(default)s)"
-    group.add_argument(
-        "--repeats", metavar="N", type=parsing.whole_number(1, 1000), default=3, help=runs
+    runs = "simulated demands of every shape (default: 3; for --goal 6)"
+    group.add_argument("--repeats", metavar="N", type=parsing.whole_number(1, 1000), help=runs)
+    goal = (
+        "the least epsilon for centers that cost at most so much more than the best, such as 3%%, "
+        "in nine draws of ten; --target 3%% says the same"
     )
+    group.add_argument("--goal", metavar="P", help=goal)
     limit = (
         "seconds in which as many of these are simulated as find room (default: %(default)s); "
         "more are surer"
@@ -72,13 +76,20 @@ def register(subparsers: parsing.Subparsers) -> None:
     parsing.add_words_of_page(group)
     tables.add_json(parser)
     parsing.add_quiet(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, epsilons=None)
 
 
 def run(args: Namespace) -> int:
     """Check, read the graph, simulate, write."""
-    from metricdp.running.planning import checked_epsilons
+    from metricdp.running.planning import EPSILONS, checked_epsilons
+    from metricdp.running.target import LADDER, checked_target
 
+    if args.target is not None and args.target[:1].isdigit():  # else the name of a column
+        args.goal, args.target = args.target, None
+    if args.goal is not None:
+        checked_target(args.goal)
+    if args.epsilons is None:
+        args.epsilons = EPSILONS if args.goal is None else LADDER
     budgets = checked_epsilons(args.epsilons)
     check_method(args, releases=args.output is not None)
     streams.check_stdout([args.output])
@@ -99,6 +110,7 @@ def run(args: Namespace) -> int:
         objective=args.objective,
         neighboring=args.neighboring,
         max_contributions=args.max_contributions,
+        target=args.goal,
         repeats=args.repeats,
         seed=args.seed,
         time_limit=args.time_limit,

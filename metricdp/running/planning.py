@@ -41,6 +41,7 @@ from metricdp.releases import Neighboring
 from metricdp.running.charging import checked_universe
 from metricdp.running.front import private_answer
 from metricdp.running.made_up import SHAPES, BoxWorld, FiniteWorld, Shape
+from metricdp.running.target import LADDER, REPEATS, Needed, checked_target, needed
 
 Objective = Literal["k-median", "k-means"]
 EPSILONS = ("0.1", "0.5", "1", "2")
@@ -110,6 +111,8 @@ class Plan:
     example_centers : list
         Centers of that demand without noise: public, for the demand is made up.
     example_shape : str
+    target : float or None
+        Cost / best that nine draws in ten should reach at most, if that was asked.
 
     Examples
     --------
@@ -135,6 +138,36 @@ class Plan:
     example: tuple[Result, ...] = field(repr=False)
     example_centers: Any = field(repr=False)
     example_shape: str = ""
+    target: float | None = None
+
+    @property
+    def needed(self) -> Needed:
+        """The least epsilon for the target, and how sure that is: of all runs so far.
+
+        Raises
+        ------
+        InputError
+            The plan was made without a target.
+        """
+        if self.target is None:
+            raise InputError("a plan tells the least epsilon of a target: plan(..., target=1.03)")
+        ran = ~np.isnan(self.cost[0])
+        excess = [_excess(cost[ran], self.reference[ran]) for cost in self.cost]
+        return needed(self.epsilons, np.array(excess), self.target)
+
+    @property
+    def epsilon(self) -> float | None:
+        """Enough epsilon for the target, in nine draws of ten; None if no budget tried is.
+
+        Examples
+        --------
+        >>> import networkx as nx, metricdp as mdp
+        >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+        >>> told = mdp.plan(metric, records=9000, k=2, target=1.5, epsilons=[1, 9], repeats=1)
+        >>> told.epsilon
+        1.0
+        """
+        return self.needed.epsilon
 
     def forecast(self, i: int | None, shape: int | None = None) -> Forecast:
         """Over all runs at the i-th epsilon (None: without any data), or those of one shape.
@@ -203,10 +236,16 @@ class Plan:
         return {
             **asked,
             **privacy,
+            **self._targeted(),
             "basis": "simulation on made-up demand",
             "levels": levels,
             "without_data": self._row(None),
         }
+
+    def _targeted(self) -> dict[str, Any]:
+        if self.target is None:
+            return {}
+        return {"target": {"cost": self.target, **self.needed._asdict()}}
 
     def _row(self, i: int | None) -> dict[str, Any]:
         return {
@@ -272,8 +311,20 @@ class Plan:
         """
         if self.runs < len(self.shapes):
             return ""  # some shapes are not tried yet
+        if self.target is not None:
+            return self._answer()
         forecasts = [self.forecast(i) for i in range(len(self.epsilons))]
         return remark(self.epsilons, forecasts, self.forecast(None))
+
+    def _answer(self) -> str:
+        found = self.needed
+        goal = f"at most {percent(float(self.target or 1) - 1)} over the best in nine draws of ten"
+        if found.epsilon is None:
+            return f"No epsilon up to {float(self.epsilons[-1]):g} is surely enough for {goal}."
+        return (
+            f"For {goal}: epsilon {found.epsilon:g} (best guess {found.estimate:g}; from "
+            f"{self.runs} made-up demands)."
+        )
 
     def caption(self) -> str:
         """What was simulated, and what the figures do not say.
@@ -330,14 +381,15 @@ def plan(
     *,
     records: int,
     k: int,
-    epsilons: Iterable[Any] = EPSILONS,
+    epsilons: Iterable[Any] | None = None,
+    target: Any = None,
     delta: Any = 0,
     method: str | Method = "partition",
     expected: Any = None,
     objective: Objective = "k-median",
     neighboring: Neighboring = "add-remove",
     max_contributions: int = 1,
-    repeats: int = 3,
+    repeats: int | None = None,
     shapes: Sequence[Shape] = SHAPES,
     seed: int = 0,
     rng: Any = None,
@@ -352,8 +404,11 @@ def plan(
     records : int
         A public guess of the number of records.
     k : int
-    epsilons : iterable of int, float, str, Decimal or Fraction
-        Distinct.
+    epsilons : iterable of int, float, str, Decimal or Fraction, optional
+        Distinct; 0.1, 0.5, 1 and 2 by default, for a target 0.05 to 10.
+    target : float or str, optional
+        What centers may cost, divided by the best known (1.03, or "3%"): then `Plan.epsilon` is
+        enough for nine draws in ten.
     delta : same
         What a call may spend besides; for methods to which it is of use.
     method : str or Method
@@ -363,8 +418,8 @@ def plan(
     neighboring : {"add-remove", "replace-one"}
     max_contributions : int
         Records kept of one user: the made-up users have that many each.
-    repeats : int
-        Made-up demands of every shape; each is used at all epsilons.
+    repeats : int, optional
+        By default 3, for a target 6: made-up demands of every shape; each is used at all epsilons.
     shapes : sequence of Shape
     seed, rng : int; Generator, SeedSequence or int
         Public coins (`metricdp.arguments.coins`) of the made-up demand and of the solvers. Noise is
@@ -399,11 +454,14 @@ def plan(
     >>> told.forecast(1).median < told.forecast(0).median
     True
     """
-    budgets = checked_epsilons(epsilons)
+    allowed = None if target is None else checked_target(target)
+    usual = EPSILONS if allowed is None else LADDER
+    budgets = checked_epsilons(usual if epsilons is None else epsilons)
     recipe = expecting(answering(method, checked_universe(universe)), universe, expected)
     n = _whole(records, "records")
     m = _whole(max_contributions, "max_contributions")
-    rounds = _whole(repeats, "repeats")
+    often = 3 if allowed is None else REPEATS
+    rounds = _whole(often if repeats is None else repeats, "repeats")
     seed = coins(seed, rng)
     power = 2 if chosen(objective, ("k-median", "k-means"), "objective") == "k-means" else 1
     if not shapes or not all(
@@ -473,6 +531,7 @@ def plan(
         tuple(example),
         example_centers,
         shapes[shown_shape].name,
+        allowed,
     )
 
 
