@@ -3,9 +3,9 @@
 1. Each of n holders draws independent discrete Gaussian noise, exactly, and adds it to its own
    counts. Up to c of them may tell theirs to whoever looks. The noise of the m = n - c others is
    what protects, so each share has the variance of all the noise divided by m.
-2. A sum of discrete Gaussians is not one, but nearly. How nearly is priced (`excess`). Where shares
-   would be so small that this costs much, counts and noise are in units of 1 / 2^bits of a record,
-   a power of two that makes the price a billionth.
+2. A sum of discrete Gaussians is not one, but nearly. How nearly is priced (`excess`; another bound
+   is in [1]_). Where shares would be so small that this costs much, counts and noise are in units
+   of 1 / 2^bits of a record, a power of two that makes the price a billionth.
 3. A holder's sum leaves the gate under a mask (`gate.contribute`), modulo 2^64. Masks of all
    holders together are 0, and so the sum of what they send is that of counts and noise.
 
