@@ -20,6 +20,7 @@ MOST_PROCESSES = 6
 """Each may need half a gigabyte."""
 EXTENDED = (
     "benchmarks/",
+    "metricdp/medoids.py",
     "metricdp/sklearn.py",
     "tests/audit/test_audit.py",
     "tests/benchmarks/",
@@ -60,8 +61,8 @@ ABSENT = "metricdp/absent"
 """Where pytest's cache keeps what the first tier skipped for lack of a library."""
 KERNELS = "tests/kernels/"
 _SKIPPED: set[str] = set()
-collect_ignore = [] if find_spec("sklearn") else ["metricdp/sklearn.py"]
-"""A module that is nothing without its library."""
+collect_ignore = [] if find_spec("sklearn") else ["metricdp/sklearn.py", "metricdp/medoids.py"]
+"""Modules that are nothing without their library."""
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -1,5 +1,5 @@
 """Private clustering in scikit-learn's shape: ``metricdp.sklearn.PrivateKMeans`` and
-``PrivateKMedian``. Needs the extra ``sklearn``.
+``PrivateKMedian``; and ``KMedoids``, for public data. Needs the extra ``sklearn``.
 
 What is safe to publish of a fitted estimator is all that it holds: released centers, their receipt,
 and public parameters. What its methods return about a table is not: `predict`, `fit_predict`,
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metricdp.errors import InputError, MissingExtraError
+from metricdp.medoids import KMedoids
 from metricdp.methods.remarks import not_told_apart, too_few
 
 try:
@@ -37,7 +38,7 @@ try:
 except ImportError:
     raise MissingExtraError("metricdp.sklearn", "sklearn") from None
 
-__all__ = ["PrivateKMeans", "PrivateKMedian"]
+__all__ = ["KMedoids", "PrivateKMeans", "PrivateKMedian"]
 
 
 def __dir__() -> list[str]:

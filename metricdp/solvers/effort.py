@@ -34,6 +34,7 @@ def solve_with(
     seed: int = 0,
     starts: int | None = None,
     time_limit: float | None = None,
+    first: NDArray[np.int64] | None = None,
 ) -> Solution:
     """`metricdp.solvers.kmedian.solve`, and what `effort` adds to it.
 
@@ -55,6 +56,7 @@ def solve_with(
         "candidates": candidates,
         "opened": opened,
         "starts": starts,
+        "first": first,
     }
     if effort in (QUICK, ROUGH):
         share = ROUGH_SHARE if effort == ROUGH else 1.0

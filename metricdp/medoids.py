@@ -1,0 +1,256 @@
+"""Public k-medoids in scikit-learn's shape: `metricdp.sklearn.KMedoids`. No privacy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metricdp.arguments import integer, shown
+from metricdp.errors import InputError, MissingExtraError
+from metricdp.methods.question import checked_effort, checked_time_limit
+from metricdp.metrics import (
+    ChebyshevMetric,
+    EuclideanMetric,
+    ManhattanMetric,
+    Metric,
+    RowMetric,
+)
+from metricdp.solvers.effort import solve_with
+
+try:
+    from sklearn.base import (
+        BaseEstimator,
+        ClassNamePrefixFeaturesOutMixin,
+        ClusterMixin,
+        TransformerMixin,
+    )
+    from sklearn.metrics import pairwise_distances, pairwise_distances_argmin
+    from sklearn.utils import check_random_state
+    from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+except ImportError:
+    raise MissingExtraError("metricdp.sklearn", "sklearn") from None
+
+Floats = NDArray[np.float64]
+PRECOMPUTED = "precomputed"
+KNOWN: dict[str, Callable[[Floats], Metric]] = {
+    "euclidean": EuclideanMetric,
+    "l2": EuclideanMetric,
+    "manhattan": ManhattanMetric,
+    "cityblock": ManhattanMetric,
+    "l1": ManhattanMetric,
+    "chebyshev": ChebyshevMetric,
+}
+"""Distances that the solver computes by itself, from points; others are asked of scikit-learn."""
+
+
+class _Asked(RowMetric):
+    """Points whose distances are scikit-learn's, by a name or a function of two points: rows as the
+    search asks for them.
+    """
+
+    def __init__(self, points: Floats, metric: Any) -> None:
+        self.points, self._metric = points, metric
+        self.ids = range(len(points))
+
+    def distance_rows(
+        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
+    ) -> Floats:
+        """Distances, shape (sources, targets)."""
+        there = self.points if targets is None else self.points[targets]
+        found: Floats = pairwise_distances(self.points[sources], there, metric=self._metric)
+        return found
+
+
+class _Matrix(RowMetric):
+    """A matrix as it is: what a row costs that is served by another stands in that row."""
+
+    held = True
+
+    def __init__(self, matrix: Floats) -> None:
+        if matrix.shape[0] != matrix.shape[1]:
+            raise InputError(
+                f"a precomputed X must be a square matrix of distances, got shape {matrix.shape}"
+            )
+        if (matrix < 0).any():
+            raise InputError("Negative values in data: a precomputed X must hold distances")
+        self._served, self.ids = matrix.T, range(len(matrix))
+
+    def distance_rows(
+        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
+    ) -> Floats:
+        """What all or some cost that are served by each of the sources."""
+        return self._served[sources] if targets is None else self._served[np.ix_(sources, targets)]
+
+
+class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """k rows of X of low sum of distances: for public data.
+
+    The search is that of `metricdp.k_median`: swaps from several starts, on a block of distances
+    up to some 4,000 rows, and beyond on distances that are computed as they are needed. A matrix
+    of all distances is never made of more.
+
+    Parameters
+    ----------
+    n_clusters : int
+    metric : str, callable or metricdp.metrics.Metric
+        "precomputed": X is a square matrix, row i the distances from i to all. A name of
+        `sklearn.metrics.pairwise_distances`, or a function of two points. Of a `Metric`, such as a
+        road network, X is a sequence of ids. The search expects the triangle inequality; without
+        it, answers are valid and may be worse.
+    init : array_like of shape (n_clusters,), optional
+        Rows to begin with, by their numbers.
+    effort : {"quick", "thorough"} or float
+        As in `metricdp.k_median`; a number is seconds.
+    time_limit : float, optional
+        Seconds after which the best that was found is taken.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    medoid_indices_ : ndarray of int64, shape (n_clusters,)
+        Which rows. Rows of no weight are never chosen.
+    cluster_centers_ : ndarray of float64, shape (n_clusters, d), or None
+        These rows, in lexicographic order; none of a matrix. Of a `Metric`, a list of ids.
+    labels_ : ndarray of int64, shape (n,)
+    inertia_ : float
+        Sum of weights times distances to the nearest medoid (scikit-learn's k-means has squares).
+    n_features_in_, feature_names_in_
+        As usual.
+
+    Notes
+    -----
+    O(n · k) memory beyond a block, and n · d for the points.
+
+    Examples
+    --------
+    >>> from metricdp.sklearn import KMedoids
+    >>> X = [[0.0], [1.0], [2.0], [10.0], [11.0], [13.0]]
+    >>> model = KMedoids(2).fit(X)
+    >>> model.medoid_indices_.tolist(), model.labels_.tolist(), model.inertia_
+    ([1, 4], [0, 0, 0, 1, 1, 1], 5.0)
+    >>> KMedoids(2).fit(X, sample_weight=[9, 1, 1, 1, 1, 9]).cluster_centers_.tolist()
+    [[0.0], [13.0]]
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        metric: Any = "euclidean",
+        init: Any = None,
+        effort: Any = "quick",
+        time_limit: float | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.metric = metric
+        self.init = init
+        self.effort = effort
+        self.time_limit = time_limit
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> KMedoids:
+        """Choose medoids among the rows of X."""
+        k = integer(self.n_clusters) or 0
+        if k < 1:
+            raise InputError(
+                f"n_clusters must be an integer of at least 1, got {shown(self.n_clusters)}"
+            )
+        rows, universe, at = self._read(X)
+        weight = _check_sample_weight(sample_weight, at, dtype=np.float64)
+        if not (weight >= 0).all():
+            raise InputError("sample_weight must not be negative")
+        total = np.bincount(at, weight, len(universe)).astype(np.float64)
+        allowed = np.flatnonzero(total)
+        if k > len(allowed):
+            raise InputError(
+                f"n_clusters={k} needs as many rows with a weight, got n_samples={len(allowed)}"
+            )
+        found = solve_with(
+            checked_effort(self.effort),
+            universe,
+            total,
+            k,
+            candidates=allowed,
+            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            time_limit=checked_time_limit(self.time_limit),
+            first=self._first(at, k),
+        )
+        where = {int(position): i for i, position in reversed(list(enumerate(at)))}
+        medoids = np.array([where[int(position)] for position in found.centers], np.int64)
+        medoids = medoids[_order(rows, medoids)]
+        label, distance = universe.nearest_to(at[medoids])
+        self.medoid_indices_ = medoids
+        self.cluster_centers_: Any = None if rows is None else rows[medoids]
+        if isinstance(self.metric, Metric):
+            self.cluster_centers_ = [self.metric.ids[i] for i in at[medoids]]
+        self.labels_ = label[at].astype(np.int64)
+        self.inertia_ = float(weight @ distance[at])
+        return self
+
+    def _read(self, X: Any) -> tuple[Floats | None, Metric, NDArray[np.int64]]:
+        """Points if there are any, the universe, and where in it each row is."""
+        if isinstance(self.metric, Metric):
+            return None, self.metric, np.asarray(self.metric.positions(list(X)), np.int64)
+        rows: Floats = validate_data(self, X, dtype=np.float64)
+        every = np.arange(len(rows))
+        if isinstance(self.metric, str) and self.metric == PRECOMPUTED:
+            return None, _Matrix(rows), every
+        if isinstance(self.metric, str) and self.metric in KNOWN:
+            return rows, KNOWN[self.metric](rows), every
+        return rows, _Asked(rows, self.metric), every
+
+    def _first(self, at: NDArray[np.int64], k: int) -> NDArray[np.int64] | None:
+        """Positions to begin with."""
+        if self.init is None:
+            return None
+        given = np.asarray(self.init)
+        rule = f"init must be {k} different numbers of rows, as n_clusters says"
+        if given.shape != (k,) or given.dtype.kind not in "iu" or len(set(given.tolist())) < k:
+            raise InputError(rule)
+        if given.min() < 0 or given.max() >= len(at):
+            raise InputError(rule)
+        return at[given]
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Number of the nearest medoid of each row, shape (n,).
+
+        Of a precomputed metric X has the distances to the rows that were fitted, (n, n_fitted).
+        """
+        check_is_fitted(self)
+        if isinstance(self.metric, Metric) or self.metric == PRECOMPUTED:
+            return self.transform(X).argmin(axis=1)
+        rows = validate_data(self, X, reset=False, dtype=np.float64)
+        found: NDArray[np.int64] = pairwise_distances_argmin(
+            rows, self.cluster_centers_, metric=self.metric
+        )
+        return found.astype(np.int64)
+
+    def transform(self, X: Any) -> Floats:
+        """Distances to the medoids, shape (n, n_clusters)."""
+        check_is_fitted(self)
+        if isinstance(self.metric, Metric):
+            return self.metric.distances(self.cluster_centers_, list(X)).T
+        rows: Floats = validate_data(self, X, reset=False, dtype=np.float64)
+        if isinstance(self.metric, str) and self.metric == PRECOMPUTED:
+            return rows[:, self.medoid_indices_]
+        found: Floats = pairwise_distances(rows, self.cluster_centers_, metric=self.metric)
+        return found
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.medoid_indices_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = isinstance(self.metric, str) and self.metric == PRECOMPUTED
+        tags.input_tags.positive_only = tags.input_tags.pairwise
+        return tags
+
+
+def _order(rows: Floats | None, medoids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """An order that does not depend on that of the rows, if these are points."""
+    return np.argsort(medoids) if rows is None else np.lexsort(rows[medoids].T[::-1])

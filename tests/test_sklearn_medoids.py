@@ -1,0 +1,127 @@
+"""`KMedoids`: scikit-learn's own checks, and answers of the definition."""
+
+from itertools import combinations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.errors import InputError
+
+pytest.importorskip("sklearn", "1.6", reason="needs the extra: sklearn")
+from sklearn.base import clone
+from sklearn.metrics import pairwise_distances
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from metricdp.sklearn import KMedoids
+
+
+@parametrize_with_checks(
+    [KMedoids(3), KMedoids(2, metric="cosine"), KMedoids(2, metric="precomputed")],
+    expected_failed_checks=lambda estimator: (
+        {"check_clustering": "passes points where a matrix is asked for"}
+        if estimator.metric == "precomputed"
+        else {}
+    ),
+)
+def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
+
+
+def best(distances, weights, k):
+    """Least cost over all choices of k rows of some weight."""
+    allowed = np.flatnonzero(weights)
+    return min(
+        float(weights @ distances[:, list(choice)].min(axis=1))
+        for choice in combinations(allowed, k)
+    )
+
+
+def city(a, b):
+    return float(np.abs(a - b).sum())
+
+
+@pytest.mark.parametrize(
+    "metric", ["euclidean", "l2", "manhattan", "cityblock", "chebyshev", "cosine", city]
+)
+def test_small_optima_are_found(metric):
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        X = rng.normal(size=(14, 3)).round(1)
+        weights = rng.integers(0, 4, 14).astype(float)
+        distances = pairwise_distances(X, metric=metric)
+        model = KMedoids(3, metric=metric, random_state=0).fit(X, sample_weight=weights)
+        assert np.isclose(model.inertia_, best(distances, weights, 3), rtol=1e-5)
+        chosen = distances[:, model.medoid_indices_]
+        assert np.isclose(weights @ chosen.min(axis=1), model.inertia_)
+        assert np.array_equal(model.cluster_centers_, X[model.medoid_indices_])
+        assert (weights[model.medoid_indices_] > 0).all()
+        assert np.allclose(model.transform(X), chosen, atol=1e-6)
+        nearest = np.take_along_axis(chosen, model.labels_[:, None], 1)[:, 0]
+        assert np.allclose(nearest, chosen.min(axis=1))
+        assert np.allclose(
+            np.take_along_axis(chosen, model.predict(X)[:, None], 1)[:, 0], chosen.min(axis=1)
+        )
+
+
+def test_a_matrix_and_its_points_have_the_same_answer():
+    X = np.random.default_rng(1).normal(size=(60, 2))
+    matrix = pairwise_distances(X)
+    points = KMedoids(4, random_state=0).fit(X)
+    table = KMedoids(4, metric="precomputed", random_state=0).fit(matrix)
+    assert np.isclose(points.inertia_, table.inertia_)
+    assert table.cluster_centers_ is None
+    assert table.predict(matrix[:7]).shape == (7,)
+    for wrong in (matrix[:5], -matrix):
+        with pytest.raises(InputError, match="precomputed"):
+            clone(table).fit(wrong)
+
+
+def test_a_matrix_need_not_be_symmetric():
+    cost = np.random.default_rng(2).random((12, 12))
+    model = KMedoids(3, metric="precomputed", random_state=0).fit(cost)
+    assert np.isclose(model.inertia_, best(cost, np.ones(12), 3), rtol=1e-5)
+    assert np.isclose(cost[:, model.medoid_indices_].min(axis=1).sum(), model.inertia_)
+
+
+def test_rows_of_a_metric_are_ids():
+    metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    model = KMedoids(2, metric=metric).fit([0, 1, 1, 2, 6, 7, 8, 8])
+    assert model.cluster_centers_ in ([1, 7], [1, 8])
+    assert model.inertia_ == 5.0
+    assert model.predict([0, 8]).tolist() == [0, 1]
+    assert model.transform([4]).tolist() == [[3.0, model.cluster_centers_[1] - 4.0]]
+
+
+def test_given_rows_begin_and_wrong_ones_are_refused():
+    X = np.random.default_rng(1).normal(size=(60, 2))
+    assert KMedoids(4, init=[0, 1, 2, 3]).fit(X).inertia_ <= 1.05 * KMedoids(4).fit(X).inertia_
+    for init in ([0, 1], [0, 0, 1, 2], [0, 1, 2, 60], [0.5, 1, 2, 3], "k-means++"):
+        with pytest.raises(InputError, match="init"):
+            KMedoids(4, init=init).fit(X)
+    for n_clusters in (0, 61, 2.5):
+        with pytest.raises(InputError, match="n_clusters"):
+            KMedoids(n_clusters).fit(X)
+    with pytest.raises(ValueError, match=r"[Nn]egative"):
+        KMedoids(2).fit(X, sample_weight=-np.ones(60))
+
+
+def test_no_matrix_of_all_distances(monkeypatch):
+    """Of 12,000 points 144 million distances would be 0.6 GB at the least."""
+    from metricdp.metrics import EuclideanMetric
+
+    sizes = []
+    rows = EuclideanMetric.distance_rows
+
+    def watched(self, sources, targets=None):
+        found = rows(self, sources, targets)
+        sizes.append(found.size)
+        return found
+
+    monkeypatch.setattr(EuclideanMetric, "distance_rows", watched)
+    X = np.random.default_rng(0).normal(size=(12_000, 3))
+    model = KMedoids(5, random_state=0).fit(X)
+    assert max(sizes, default=0) < 30_000_000
+    near = pairwise_distances(X, model.cluster_centers_).min(axis=1)
+    assert np.isclose(near.sum(), model.inertia_)
