@@ -148,6 +148,8 @@ ALLOWED = {
         privacy/noise.py Noise._confirm
         privacy/opening.py bias_of
         privacy/scores.py CostQuery.__init__
+        privacy/shares.py GaussianShares.__init__
+        privacy/shares.py excess
         privacy/swaps.py CentersQuery.__init__
         records/engines/arrays.py ArrayFile.batches
         records/engines/folders.py _inside
@@ -220,6 +222,9 @@ ALLOWED = {
     "on no ledger, and says so; floating-point numbers, or one block": """
         privacy/evaluation.py exact_cost
         privacy/evaluation.py exact_counts""",
+    "modulo 2^64, as masks are: the counts of all holders together are held within 2^61 of 0": """
+        privacy/shares.py GaussianShares.masked
+        privacy/shares.py GaussianShares.total""",
     "concatenates lists": """
         records/engines/memory.py AtOnce.records""",
 }
