@@ -5,16 +5,25 @@ anything is read or charged.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
 from math import isfinite
 from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from metricdp.errors import InputError
+
+Amount = int | float | str | Decimal | Fraction
+"""How much of a budget, read as the exact rational that its writer meant."""
+Ids = Iterable[Hashable]
+"""The user's own ids of points."""
+Weights = ArrayLike | Mapping[Any, float]
+"""Of all points in order, or by id."""
 
 
 def shown(value: object) -> str:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import coins, listed, shown
+from metricdp.arguments import Ids, coins, listed, shown
 from metricdp.errors import InputError
 from metricdp.methods import saving
 from metricdp.methods.box.anywhere import on_points
@@ -37,6 +37,7 @@ from metricdp.releases import Receipt
 from metricdp.releases import Release as Noisy
 from metricdp.report.layers import crs_of
 from metricdp.report.point_files import checked_ending, write_points
+from metricdp.solvers.effort import Effort
 from metricdp.solvers.estimate.credible import HUBS, ROADS, Credible
 from metricdp.solvers.estimate.intervals import LEVEL, Interval
 from metricdp.solvers.estimate.tree_posterior import Estimate
@@ -239,12 +240,12 @@ class Release:
         self,
         k: int,
         *,
-        candidates: Any = None,
-        opened: Any = None,
+        candidates: Ids | None = None,
+        opened: Ids | None = None,
         seed: int = 0,
         rng: Any = None,
         time_limit: float | None = None,
-        effort: Any = "quick",
+        effort: Effort = "quick",
     ) -> Result:
         """k centers of low sum of distances: post-processing, free.
 
@@ -287,12 +288,12 @@ class Release:
         self,
         k: int,
         *,
-        candidates: Any = None,
-        opened: Any = None,
+        candidates: Ids | None = None,
+        opened: Ids | None = None,
         seed: int = 0,
         rng: Any = None,
         time_limit: float | None = None,
-        effort: Any = "quick",
+        effort: Effort = "quick",
     ) -> Result:
         """k centers of low sum of squared distances; parameters as `k_median`."""
         return self._asked(

@@ -33,10 +33,12 @@ from metricdp.solvers.objectives.medians import KMeans, KMedian
 from metricdp.solvers.objectives.nested import Stage
 from metricdp.solvers.objectives.objective import steps_of
 
+_NAMED = 6
+"""Centers in a repr."""
 PERCENTILES = (50.0, 90.0, 95.0, 100.0)  # those that planners report
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """Centers, who is served by which, how good that is, and what it cost in privacy.
 
@@ -717,6 +719,13 @@ class Solution:
         from metricdp.report.plan_files import write_plan
 
         return write_plan(path, self, **page)
+
+    def __repr__(self) -> str:
+        names = [str(center) for center in self.centers[:_NAMED]]
+        names += ["…"] * (len(self.centers) > _NAMED)
+        price = "" if self.receipt is None else f", epsilon {float(self.receipt.epsilon):g}"
+        called = self.objective.name if self.method == "public" else f"method {self.method}"
+        return f"Solution({self.k:,} centers: {', '.join(names)}; {called}{price})"
 
     def _repr_html_(self) -> str:
         basis = "noisy" if self.noisy else "public"

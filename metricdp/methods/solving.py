@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import checked_seed, coins, shown
+from metricdp.arguments import Ids, Weights, checked_seed, coins, shown
 from metricdp.errors import InputError
 from metricdp.methods.question import NET_POINTS, checked_time_limit
 from metricdp.methods.result import public_weights, site_positions
@@ -38,11 +38,11 @@ def solve(
     universe: Any,
     objective: Objective,
     *,
-    weights: Any = None,
-    loads: Any = None,
-    candidates: Any = None,
-    opened: Any = None,
-    forbidden: Any = None,
+    weights: Weights | None = None,
+    loads: Weights | None = None,
+    candidates: Ids | None = None,
+    opened: Ids | None = None,
+    forbidden: Ids | None = None,
     seed: int = 0,
     rng: Any = None,
     time_limit: float | None = None,
@@ -310,10 +310,10 @@ def instance_of(
     metric: Metric,
     weights: NDArray[np.float64],
     *,
-    loads: Any = None,
-    candidates: Any = None,
-    opened: Any = None,
-    forbidden: Any = None,
+    loads: Weights | None = None,
+    candidates: Ids | None = None,
+    opened: Ids | None = None,
+    forbidden: Ids | None = None,
     seed: Any = 0,
     time_limit: Any = None,
 ) -> Instance:

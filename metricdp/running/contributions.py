@@ -26,7 +26,7 @@ from metricdp.accounting import Cost, Grant, Ledger, exact
 from metricdp.accounting.binding import Protection
 from metricdp.accounting.ledger import Answered
 from metricdp.accounting.scales import laplace_scale
-from metricdp.arguments import shown
+from metricdp.arguments import Amount, shown
 from metricdp.errors import InputError
 from metricdp.privacy import HistogramQuery, measure
 from metricdp.privacy.contributing import Doublings, contributors
@@ -94,7 +94,7 @@ def contributions(
     users: Any,
     user: str | None = None,
     *,
-    epsilon: Any,
+    epsilon: Amount,
     quantile: Any = "0.9",
     ledger: Ledger | None = None,
     neighboring: Neighboring = "add-remove",

@@ -8,7 +8,7 @@ from typing import Any
 
 from metricdp.accounting import Budget, Cost, Ledger
 from metricdp.accounting.covering import exponent
-from metricdp.arguments import flag, integer, shown
+from metricdp.arguments import Amount, flag, integer, shown
 from metricdp.errors import InputError
 from metricdp.metrics.base import metric_of
 from metricdp.metrics.set_systems import ListedSets
@@ -53,8 +53,8 @@ def max_coverage(
     demand: PrivateDemand,
     m: int,
     *,
-    epsilon: Any = None,
-    delta: Any = 0,
+    epsilon: Amount | None = None,
+    delta: Amount = 0,
     ledger: Budget | None = None,
     published: bool = False,
 ) -> Coverage:

@@ -17,7 +17,7 @@ Under replace-one with records as units their number is public. Intervals are po
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting import Budget, Cost, Grant
-from metricdp.arguments import listed, positive
+from metricdp.arguments import Amount, listed, positive
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
 from metricdp.methods.asking import Account, Ask
@@ -218,10 +218,10 @@ def evaluate(
     demand: PrivateDemand,
     centers: Any,
     *,
-    epsilon: Any,
-    delta: Any = 0,
+    epsilon: Amount,
+    delta: Amount = 0,
     ledger: Budget | None = None,
-    within: Any = (),
+    within: float | str | Sequence[float | str] = (),
     against: Any = None,
     release: Any = None,
     clip: float | None = None,
@@ -316,9 +316,9 @@ def plan_evaluation(
     centers: Any,
     *,
     records: float,
-    epsilon: Any,
-    delta: Any = 0,
-    within: Any = (),
+    epsilon: Amount,
+    delta: Amount = 0,
+    within: float | str | Sequence[float | str] = (),
     against: Any = None,
     release: Any = None,
     clip: float | None = None,

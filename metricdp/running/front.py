@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from metricdp.accounting import Grant
-from metricdp.arguments import coins, flag
+from metricdp.arguments import Amount, Ids, Weights, coins, flag
 from metricdp.errors import InputError
 from metricdp.methods.demand_release import Release
 from metricdp.methods.method import Method
@@ -21,6 +21,7 @@ from metricdp.provenance import Provenance
 from metricdp.running.attesting import attest, provenance
 from metricdp.running.charging import Payer, check_private, checked_universe
 from metricdp.running.runner import answered, released
+from metricdp.solvers.effort import Effort
 
 
 def k_median(
@@ -28,20 +29,20 @@ def k_median(
     demand: PrivateDemand | None = None,
     k: int | None = None,
     *,
-    epsilon: Any = None,
-    delta: Any = 0,
+    epsilon: Amount | None = None,
+    delta: Amount = 0,
     ledger: Budget | None = None,
     method: str | Method = "partition",
-    weights: Any = None,
-    candidates: Any = None,
-    opened: Any = None,
+    weights: Weights | None = None,
+    candidates: Ids | None = None,
+    opened: Ids | None = None,
     records_hint: float | None = None,
     expected: Any = None,
     seed: int = 0,
     rng: Any = None,
     time_limit: float | None = None,
     certificate: bool = False,
-    effort: Any = "quick",
+    effort: Effort = "quick",
     exact: bool = False,
 ) -> Result:
     """k centers that minimize the sum of distances from the demand to its nearest center.
@@ -161,20 +162,20 @@ def k_means(
     demand: PrivateDemand | None = None,
     k: int | None = None,
     *,
-    epsilon: Any = None,
-    delta: Any = 0,
+    epsilon: Amount | None = None,
+    delta: Amount = 0,
     ledger: Budget | None = None,
     method: str | Method = "partition",
-    weights: Any = None,
-    candidates: Any = None,
-    opened: Any = None,
+    weights: Weights | None = None,
+    candidates: Ids | None = None,
+    opened: Ids | None = None,
     records_hint: float | None = None,
     expected: Any = None,
     seed: int = 0,
     rng: Any = None,
     time_limit: float | None = None,
     certificate: bool = False,
-    effort: Any = "quick",
+    effort: Effort = "quick",
     exact: bool = False,
 ) -> Result:
     """k centers that minimize the sum of *squared* distances; everything else as `k_median`.
@@ -214,8 +215,8 @@ def release(
     universe: Metric | EuclideanSpace,
     demand: PrivateDemand,
     *,
-    epsilon: Any,
-    delta: Any = 0,
+    epsilon: Amount,
+    delta: Amount = 0,
     ledger: Budget | None = None,
     records_hint: float | None = None,
     expected: Any = None,

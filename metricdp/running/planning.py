@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting import Ledger, exact
-from metricdp.arguments import chosen, coins, integer, listed, shown
+from metricdp.arguments import Amount, chosen, coins, integer, listed, shown
 from metricdp.errors import InputError
 from metricdp.methods.method import Method
 from metricdp.methods.question import checked_time_limit
@@ -381,9 +381,9 @@ def plan(
     *,
     records: int,
     k: int,
-    epsilons: Iterable[Any] | None = None,
+    epsilons: Iterable[Amount] | None = None,
     target: Any = None,
-    delta: Any = 0,
+    delta: Amount = 0,
     method: str | Method = "partition",
     expected: Any = None,
     objective: Objective = "k-median",

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metricdp.accounting import Budget
-from metricdp.arguments import chosen, coins, floats, integer, positive, shown
+from metricdp.arguments import Amount, chosen, coins, floats, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.asking import Ask
 from metricdp.methods.box.descent import distinct_in
@@ -71,8 +71,8 @@ def private_median(
     space: EuclideanSpace,
     demand: PrivateDemand,
     *,
-    epsilon: Any,
-    delta: Any = 0,
+    epsilon: Amount,
+    delta: Amount = 0,
     ledger: Budget | None = None,
     method: str = "geometric",
     center: ArrayLike | None = None,
@@ -163,8 +163,8 @@ def private_mean(
     space: EuclideanSpace,
     demand: PrivateDemand,
     *,
-    epsilon: Any,
-    delta: Any = 0,
+    epsilon: Amount,
+    delta: Amount = 0,
     ledger: Budget | None = None,
     center: ArrayLike | None = None,
     radius: float | None = None,
@@ -208,8 +208,8 @@ def private_lloyd(
     demand: PrivateDemand,
     centers: ArrayLike,
     *,
-    epsilon: Any,
-    delta: Any = 0,
+    epsilon: Amount,
+    delta: Amount = 0,
     ledger: Budget | None = None,
     power: int = 2,
     steps: int = 4,

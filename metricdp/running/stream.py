@@ -33,7 +33,7 @@ import numpy as np
 
 from metricdp.accounting import Budget, Cost, Ledger
 from metricdp.accounting.continual import MOST_DAYS, Level, Schedule
-from metricdp.arguments import chosen, coins, file_path, integer, positive, shown
+from metricdp.arguments import Amount, chosen, coins, file_path, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.demand_release import Release
 from metricdp.methods.finite.looks import number_of_parts
@@ -197,8 +197,8 @@ class Stream(Unique):
     def __init__(
         self,
         metric: Metric,
-        epsilon: Any = None,
-        delta: Any = 0,
+        epsilon: Amount | None = None,
+        delta: Amount = 0,
         *,
         horizon: int | None = None,
         unit: Level = "event",

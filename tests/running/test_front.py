@@ -2,6 +2,7 @@
 comes out.
 """
 
+import inspect
 import json
 from fractions import Fraction
 
@@ -355,3 +356,37 @@ def test_one_name_is_one_site():
     assert mdp.k_median(table, k=1, candidates="Store_2").centers == ["Store_2"]
     plan = mdp.solve(table, mdp.objectives.KMedian(1), forbidden="Store_1")
     assert plan.centers == ["Store_2"]
+
+
+def test_signatures_say_what_they_take():
+    """Of all that is public: a budget, ids and effort are not just anything."""
+    told = {"epsilon", "epsilons", "delta", "candidates", "opened", "forbidden"}
+    told |= {"effort", "weights", "loads"}
+    seen = 0
+    for name in mdp.__all__:
+        owner = getattr(mdp, name)
+        methods = vars(owner).values() if inspect.isclass(owner) else [owner]
+        for call in filter(inspect.isfunction, methods):
+            if call.__name__.startswith("_") or not call.__module__.startswith("metricdp."):
+                continue
+            for parameter in told & set(call.__annotations__):
+                kind = str(call.__annotations__[parameter])
+                assert "Any" not in kind, f"{name}, {call.__name__}: {parameter}: {kind}"
+                seen += 1
+    assert seen >= 25
+
+
+def test_a_solution_is_one_line():
+    """In a shell: not its receipt with all mechanisms, nor a thousand centers."""
+    metric = mdp.GraphMetric(nx.path_graph(50), weight=None)
+    public = mdp.k_median(metric, k=2)
+    assert (
+        repr(public) == f"Solution(2 centers: {public.centers[0]}, {public.centers[1]}; k-median)"
+    )
+    demand = mdp.PrivateDemand(metric, [3] * 900)
+    private = mdp.k_median(metric, demand, k=20, epsilon="1/2")
+    assert repr(private).startswith("Solution(20 centers: ") and len(repr(private)) < 90
+    assert repr(private).endswith(", …; method partition, epsilon 0.5)")
+    box = mdp.EuclideanSpace([0, 0], [1, 1])
+    found = mdp.k_means(box, mdp.PrivateDemand(box, [[0.2, 0.3]] * 9), k=1, epsilon=1)
+    assert "\n" not in repr(found) and "epsilon 1)" in repr(found)

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from metricdp.accounting import Budget
-from metricdp.arguments import chosen, coins, file_path, integer, listed, shown
+from metricdp.arguments import Amount, chosen, coins, file_path, integer, listed, shown
 from metricdp.atomic import write_whole
 from metricdp.errors import InputError
 from metricdp.interruption import held
@@ -174,10 +174,10 @@ class Exploration:
 def explore(
     universe: Metric | EuclideanSpace,
     demand: PrivateDemand,
-    epsilons: Iterable[Any] = EPSILONS,
+    epsilons: Iterable[Amount] = EPSILONS,
     k: int = 10,
     *,
-    delta: Any = 0,
+    delta: Amount = 0,
     ledger: Budget | None = None,
     method: str | Method = "partition",
     objective: Objective = "k-median",
@@ -254,8 +254,8 @@ def explore(
         drawn = stage_kind(universe)
         exact = drawn.unprotected(universe, administrator, k, power, seed)
     confirm = partial(recipe.confirm, question=question)
-    asked_for = {"delta": delta, "method": recipe, "seed": seed}
-    simulated = {
+    asked_for: dict[str, Any] = {"delta": delta, "method": recipe, "seed": seed}
+    simulated: dict[str, Any] = {
         "k": k,
         "epsilons": tuple(order),
         "delta": delta,
