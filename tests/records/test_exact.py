@@ -196,6 +196,9 @@ ALLOWED = {
         records/engines/local.py LocalFrame.thinned
         records/engines/sources.py Gathered.n_records
         records/sums/swap_costs.py CappedSwapCosts.total""",
+    "modulo 2^64 on purpose, of counts that are clipped before such that their sum has room": """
+        privacy/shares.py GaussianShares.masked
+        privacy/shares.py GaussianShares.total""",
     "`Sums` themselves": """
         records/engines/weighting.py Weighted.grouped
         records/engines/work.py added
