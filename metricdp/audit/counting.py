@@ -69,7 +69,7 @@ def _counts() -> Iterator[tuple[Case, bool]]:
                         name == "two points"
                         and m != 1
                         and kind != "HistogramQuery with an empty part"
-                        and not (m and kind == "LevelsQuery")
+                        and not (m and (kind == "LevelsQuery" or relation == "replace-one"))
                     )
                     reach = 0.999
                     if kind == "LevelsQuery" and relation == "replace-one":

@@ -65,6 +65,7 @@ def _selections() -> Iterator[tuple[Case, bool]]:
                         else 0.2
                     )
                     essential = name == "two points" and kind in ("CostQuery", "CoverageQuery")
+                    essential = essential and (m is None or relation == "add-remove")
                     yield (
                         Case(
                             kind, world, partial(one, query), chosen, relation, m, (LARGE, 0), reach
@@ -153,7 +154,7 @@ def _pools() -> Iterator[tuple[Case, bool]]:
                     0.5,
                     rho=cost.rho,
                 ),
-                times == 4,
+                times == 4 and relation == "add-remove",
             )
 
 
@@ -196,7 +197,7 @@ def _covers() -> Iterator[tuple[Case, bool]]:
                     reach = (
                         0.7 if name == "two points" and m is None and kind == "CoverQuery" else 0.0
                     )
-                    essential = name == "two points" and m is None and kind != "CoverQuery, balls"
+                    essential = name == "two points" and m is None and kind == "CoverQuery"
                     yield (
                         Case(
                             kind,

@@ -44,7 +44,8 @@ def replay_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
     for subject in subjects():
         for relation in subject.relations:
             name = named(subject, relation)
-            yield name, subject.essential, partial(_checked, name, subject, relation)
+            short = subject.essential and relation in subject.short
+            yield name, short, partial(_checked, name, subject, relation)
 
 
 def named(subject: Subject, relation: Relation) -> str:

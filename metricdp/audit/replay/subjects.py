@@ -15,7 +15,7 @@ import metricdp as mdp
 from metricdp.audit.patch import patched
 from metricdp.audit.replay.days import DAYS, EACH_DAY, HORIZON, at_once, beneath, stepped
 from metricdp.audit.replay.loaders import LOADERS, POINTS, loaded
-from metricdp.audit.replay.verifying import Subject, Unit
+from metricdp.audit.replay.verifying import RELATIONS, Subject, Unit
 from metricdp.audit.worlds import small_nets
 
 MANY = 300
@@ -97,7 +97,8 @@ def _methods() -> Iterator[Subject]:
                 if unit is CAPS and name == "a box":
                     continue
                 for budget in ((1, 0), GAUSS) if name != "two points" else ((1, 0),):
-                    asked = partial(_asked, mdp.k_median, 2, method, budget)
+                    k = 1 if name == "two points" else 2
+                    asked = partial(_asked, mdp.k_median, k, method, budget)
                     law = ", delta" if budget[1] else ""
                     short = unit is RECORD and name != "two points" and not budget[1]
                     yield Subject(
@@ -108,6 +109,7 @@ def _methods() -> Iterator[Subject]:
                         unit,
                         budget=budget,
                         essential=short or (method == "partition" and name == "a grid"),
+                        short=RELATIONS if method == "partition" else RELATIONS[:1],
                     )
 
 

@@ -68,8 +68,8 @@ class Subject:
         Of each demand, at most, drawn by public coins; of universes of two points, all.
     beneath : function of (demand, ledger), optional
         What draws of noise hide that come before it.
-    essential : bool
-        Whether it is in the short form.
+    essential, short : bool, tuple of str
+        Whether it is in the short form, and for which relations.
     """
 
     name: str
@@ -83,6 +83,7 @@ class Subject:
     neighbors: int = 12
     beneath: Callable[[Any, Any], list[Any]] | None = None
     essential: bool = False
+    short: tuple[Relation, ...] = RELATIONS[:1]
 
 
 @dataclass
