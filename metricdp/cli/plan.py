@@ -64,12 +64,10 @@ def register(subparsers: parsing.Subparsers) -> None:
     )
     group.add_argument("--goal", metavar="P", help=goal)
     limit = (
-        "seconds in which as many of these are simulated as find room (default: %(default)s); "
-        "more are surer"
+        "seconds in which as many of these are simulated as find room (default: 50; of a "
+        "goal 400); more are surer"
     )
-    group.add_argument(
-        "--time-limit", metavar="S", type=parsing.positive_number, default=50.0, help=limit
-    )
+    group.add_argument("--time-limit", metavar="S", type=parsing.positive_number, help=limit)
     page = "the explore page of one simulated demand, an HTML file that opens offline"
     group = parser.add_argument_group("what is written")
     group.add_argument("--output", metavar="PAGE", help=page)
@@ -90,6 +88,8 @@ def run(args: Namespace) -> int:
         checked_target(args.goal)
     if args.epsilons is None:
         args.epsilons = EPSILONS if args.goal is None else LADDER
+    if args.time_limit is None:
+        args.time_limit = 50.0 if args.goal is None else 400.0
     budgets = checked_epsilons(args.epsilons)
     check_method(args, releases=args.output is not None)
     streams.check_stdout([args.output])

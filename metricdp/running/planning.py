@@ -153,11 +153,13 @@ class Plan:
             raise InputError("a plan tells the least epsilon of a target: plan(..., target=1.03)")
         ran = ~np.isnan(self.cost[0])
         excess = [_excess(cost[ran], self.reference[ran]) for cost in self.cost]
-        return needed(self.epsilons, np.array(excess), self.target)
+        found = needed(self.epsilons, np.array(excess), self.target)
+        return found if self.runs >= len(self.shapes) else Needed(None, found.estimate)
 
     @property
     def epsilon(self) -> float | None:
-        """Enough epsilon for the target, in nine draws of ten; None if no budget tried is.
+        """Enough epsilon for the target, in nine draws of ten; None if no budget tried is, or the
+        time was too short to try every shape of demand.
 
         Examples
         --------
@@ -309,16 +311,21 @@ class Plan:
         >>> told.remark()[:41]
         'At this size epsilon buys almost nothing:'
         """
-        if self.runs < len(self.shapes):
-            return ""  # some shapes are not tried yet
         if self.target is not None:
             return self._answer()
+        if self.runs < len(self.shapes):
+            return ""  # some shapes are not tried yet
         forecasts = [self.forecast(i) for i in range(len(self.epsilons))]
         return remark(self.epsilons, forecasts, self.forecast(None))
 
     def _answer(self) -> str:
         found = self.needed
         goal = f"at most {percent(float(self.target or 1) - 1)} over the best in nine draws of ten"
+        if self.runs < len(self.shapes):
+            return (
+                f"Too few made-up demands ({self.runs}) to say what is enough for {goal}: it takes "
+                f"more time."
+            )
         if found.epsilon is None:
             return f"No epsilon up to {float(self.epsilons[-1]):g} is surely enough for {goal}."
         return (

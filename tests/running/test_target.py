@@ -77,6 +77,14 @@ def test_a_plan_tells_the_least_epsilon(capsys, tmp_path):
     assert hard.epsilon is None and "No epsilon" in hard.remark()
 
 
+def test_too_few_made_up_demands_tell_nothing():
+    metric = mdp.GraphMetric(nx.grid_2d_graph(6, 6), weight=None)
+    told = mdp.plan(metric, records=100_000, k=2, target="40%", repeats=2, time_limit=1e-6)
+    assert 0 < told.runs < 5
+    assert told.epsilon is None and told.needed.estimate == 0.05
+    assert "Too few made-up demands" in str(told)
+
+
 def test_the_command(capsys, tmp_path):
     from metricdp.cli import main
 
