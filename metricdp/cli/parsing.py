@@ -31,6 +31,7 @@ _USUAL = {
     "--k": ("-k",),
     "--user": ("--max-contributions",),
     "--users": ("--user", "--max-contributions"),
+    "--column": ("--demand-column",),
     "--lon": ("--x",),
     "--lng": ("--x",),
     "--longitude": ("--x",),

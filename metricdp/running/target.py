@@ -22,8 +22,11 @@ REPEATS = 6
 simulated plans, with these in one of thirty.
 """
 USUAL = 0.9
+"""Share of the draws that stay within the target."""
 CERTAIN = 0.95
+"""Share of the resamples for which what is told must be enough: see `REPEATS`."""
 _DRAWS = 200
+"""Resamples: more move the two digits that are told by less than other demands do."""
 
 
 class Needed(NamedTuple):

@@ -55,7 +55,7 @@ def test_three_holders_make_the_release_of_all_their_records():
     assert "honest-but-curious coordinator together with up to 1 of 3 holders" in str(receipt)
     evidence = mdp.evidence(release)
     assert not evidence.missing and "Federated" in evidence.html()
-    assert "Every holder has its own" in evidence.yaml()
+    assert "Every holder has its own" in str(evidence.registry())
     told = receipt.to_dict()
     assert told["made"]["model"] == "federated" and "P17" in told["proofs"]
     assert sum(m.rho for m in receipt.mechanisms) == mdp.privacy.Cost.zcdp(4, DELTA).rho

@@ -64,12 +64,14 @@ def test_questions_about_the_wrong_universe_are_refused():
     for ask in (
         lambda: estimate.k_median(3),
         lambda: estimate.k_median(3, metric=other),
-        lambda: estimate.release("x"),
+        lambda: estimate.release(other),
     ):
         with pytest.raises(
             mdp.InputError, match="the universe that the public parameters were made for"
         ):
             ask()
+    with pytest.raises(mdp.InputError, match="finite universe"):
+        estimate.release("x")
     box = mdp.EuclideanSpace([0, 0], [1, 1])
     estimate = mdp.local.Decoder(mdp.local.public_parameters(box, 1)).fit([])
     for ask in (
