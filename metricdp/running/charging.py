@@ -120,7 +120,7 @@ class Payer:
         BudgetError
             The ledger does not hold the sum. Nothing was charged.
         """
-        if None in [budget[0] for budget in budgets]:
+        if any(epsilon is None for epsilon, _ in budgets):
             raise InputError(
                 "private demand needs epsilon= (how much of the privacy budget this call may spend)"
             )
