@@ -294,13 +294,7 @@ class Solution:
         loads = self.loads
         if loads is None:
             return None
-        return (
-            list(loads.values())
-            if isinstance(loads, dict)
-            else None
-            if loads is None
-            else loads.tolist()
-        )
+        return list(loads.values()) if isinstance(loads, dict) else loads.tolist()
 
     @property
     def _mass(self) -> NDArray[np.float64]:

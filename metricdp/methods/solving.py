@@ -30,6 +30,7 @@ from metricdp.solvers.objectives.scenarios import (
     Together,
     check_additive,
     checked_shares,
+    counted,
 )
 from metricdp.solvers.stopping import Deadline
 
@@ -178,13 +179,9 @@ def _for_scenarios(
     if not totals.all():
         raise InputError("a scenario has no demand")
     scaled = [held * (totals.mean() / held.sum()) for _, held, _ in parts]
-    counted = np.full(len(parts), 1 / len(parts)) if shares is None else shares
-    each = [share * held for share, held in zip(counted, scaled)]
-    whole = instance_of(
-        metrics[0] if same else Together(metrics),
-        np.sum(each, axis=0) if same else np.concatenate(each),
-        **asked,
-    )
+    place = metrics[0] if same else Together(metrics)
+    even = np.full(n, 1 / n)
+    whole = instance_of(place, counted(place, scaled, even if shares is None else shares), **asked)
     own = [
         replace(whole, metric=metric, weights=held, kept={})
         for metric, held in zip(metrics, scaled)
@@ -194,31 +191,13 @@ def _for_scenarios(
     with whole.deadline:
         chosen = both.choose(whole)
     sites = [whole.metric.sites[i] for i in chosen.sites]
-
-    def told(metric: Any, instance: Instance, answer: Chosen, release: Any, what: Any) -> Solution:
-        method, receipt = "public", None
-        if release is not None:
-            method, receipt = release.method, release.receipt
-        return Solution(
-            sites,
-            len(sites),
-            str(method),
-            receipt,
-            release,
-            universe=metric,
-            weights=instance.weights,
-            objective=what,
-            _asked=instance,
-            _answered=answer,
-        )
-
     seen = []
     for metric, held, release in parts:
         instance = replace(whole, metric=metric, weights=held, kept={})
         answer = objective.judge(instance, chosen.sites)
-        seen.append(told(metric, instance, answer, release, objective))
+        seen.append(_told(sites, instance, answer, objective, release, universe=metric))
     whole.kept["scenarios"] = tuple(seen)
-    first = told(whole.metric, whole, chosen, None, both)
+    first = _told(sites, whole, chosen, both, None, universe=whole.metric)
     releases = tuple(one for _, _, one in parts if one is not None)
     if not releases:
         return first
@@ -292,13 +271,28 @@ def answered(
     places: Any = metric
     boxed = space is not None
     sites = places.points[chosen.sites] if boxed else [metric.sites[i] for i in chosen.sites]
+    where = space or metric
+    return _told(sites, instance, chosen, objective, release, universe=where, n_points=n_points)
+
+
+def _told(
+    sites: Any,
+    instance: Instance,
+    chosen: Chosen,
+    objective: Objective,
+    release: Any,
+    *,
+    universe: Any,
+    n_points: int | None = None,
+) -> Solution:
+    """What an objective chose, as users hold it."""
     return Solution(
         sites,
         len(sites),
         "public" if release is None else str(release.method),
         None if release is None else release.receipt,
         release,
-        universe=space or metric,
+        universe=universe,
         weights=instance.weights[:n_points],
         objective=objective,
         _asked=instance,

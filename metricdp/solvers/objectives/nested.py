@@ -16,13 +16,17 @@ from metricdp.solvers.objectives.medians import KMedian
 from metricdp.solvers.objectives.objective import Objective
 
 _ROUNDS = 4
-"""Passes that choose each stage anew between its neighbors; later ones were seen to change nothing
-on Rome and pmed (benchmarks/nested.md).
+"""Most passes that choose each stage anew between its neighbors and swap sites: they end at the
+first that betters nothing. A guard against long runs, not tuned.
 """
 _ANCHORS = 8
-"""Stages, spread evenly, whose own best sites begin a chain; each costs a search a stage."""
+"""Stages, spread evenly, whose own best sites begin a chain; each costs a search a stage. Not
+tuned.
+"""
 
 Chain = list[Positions]
+Badness = tuple[float, float]
+"""The largest price of a chain's stages, and their sum."""
 
 
 @dataclass(frozen=True)
@@ -140,16 +144,20 @@ class Nested(Objective):
         best = [self.of(k).choose(instance) for k in self.ks]
         n = len(best)
         anchors = np.unique(np.linspace(0, n - 1, min(n, _ANCHORS)).round().astype(int))
-        chains = (self._chain(instance, best, int(a)) for a in anchors[::-1])
-        kept = min(chains, key=lambda chain: self._badness(instance, chain, best))
+        chains = [self._chain(instance, best, int(a)) for a in anchors[::-1]]
+        found = [self._badness(instance, chain, best) for chain in chains]
+        worst = min(found)
+        kept = chains[found.index(worst)]
         pool = np.unique(np.concatenate([one.sites for one in best]))
         for _ in range(_ROUNDS):
-            before = self._badness(instance, kept, best)
+            before = worst
             for i in range(n):
                 tried = [*kept[:i], self._between(instance, kept, i), *kept[i + 1 :]]
-                kept = min(kept, tried, key=lambda chain: self._badness(instance, chain, best))
-            kept = self._swapped(instance, kept, best, pool)
-            if self._badness(instance, kept, best) >= before or instance.deadline.left <= 0:
+                other = self._badness(instance, tried, best)
+                if other < worst:
+                    kept, worst = tried, other
+            kept, worst = self._swapped(instance, kept, worst, best, pool)
+            if worst >= before or instance.deadline.left <= 0:
                 break
         instance.kept["stages"] = self._stages(instance, kept, best)
         sites, judged = _ordered(kept), self.judge(instance, kept[-1])
@@ -167,22 +175,21 @@ class Nested(Objective):
         return chain
 
     def _swapped(
-        self, instance: Instance, chain: Chain, best: list[Chosen], pool: Positions
-    ) -> Chain:
+        self, instance: Instance, chain: Chain, worst: Badness, best: list[Chosen], pool: Positions
+    ) -> tuple[Chain, Badness]:
         """The chain after swaps, in all stages at once, of its sites for others that are best of
         some stage: each that makes the largest price less.
         """
-        worst = self._badness(instance, chain, best)
         for old in np.setdiff1d(chain[-1], instance.opened).tolist():
             for new in np.setdiff1d(pool, chain[-1]).tolist():
                 if instance.deadline.left <= 0:
-                    return chain
+                    return chain, worst
                 tried = [np.where(sites == old, new, sites) for sites in chain]
                 found = self._badness(instance, tried, best, worst[0])
                 if found < worst:
                     chain, worst = tried, found
                     break
-        return chain
+        return chain, worst
 
     def _between(self, instance: Instance, chain: Chain, i: int) -> Positions:
         """A stage chosen anew: with the sites of the one before, among those of the one after."""
@@ -196,31 +203,25 @@ class Nested(Objective):
         asked = replace(instance, allowed=np.sort(allowed), opened=np.sort(opened), kept={})
         return self.of(self.ks[i]).choose(asked).sites
 
-    def _price(self, instance: Instance, i: int, sites: Positions, best: list[Chosen]) -> float:
+    def _stage(self, instance: Instance, i: int, sites: Positions, best: list[Chosen]) -> Stage:
         value, least = self.of(self.ks[i]).judge(instance, sites).value, best[i].value
         large, small = (least, value) if self.maximized else (value, least)
-        return 1.0 if large == small else large / small if small else np.inf
+        price = 1.0 if large == small else large / small if small else np.inf
+        return Stage(self.ks[i], float(value), float(least), best[i].bound, float(price))
 
     def _badness(
         self, instance: Instance, chain: Chain, best: list[Chosen], most: float = np.inf
-    ) -> tuple[float, float]:
+    ) -> Badness:
         """The largest price and the sum of all; infinite once one is above `most`."""
         prices = []
         for i, sites in enumerate(chain):
-            prices.append(self._price(instance, i, sites, best))
+            prices.append(self._stage(instance, i, sites, best).price)
             if prices[-1] > most:
                 return np.inf, np.inf
         return max(prices), sum(prices)
 
     def _stages(self, instance: Instance, chain: Chain, best: list[Chosen]) -> tuple[Stage, ...]:
-        told = []
-        for i, (k, sites) in enumerate(zip(self.ks, chain)):
-            value, price = (
-                self.of(k).judge(instance, sites).value,
-                self._price(instance, i, sites, best),
-            )
-            told.append(Stage(k, float(value), float(best[i].value), best[i].bound, float(price)))
-        return tuple(told)
+        return tuple(self._stage(instance, i, sites, best) for i, sites in enumerate(chain))
 
 
 def _ordered(chain: Chain) -> Positions:

@@ -23,8 +23,8 @@ _BLOCK = 100_000_000
 _POOL = 10_000_000
 """Most costs that swaps for the worst scenario look at: some tenths of a second for each swap."""
 _STEPS = 12
-"""Searches for the worst scenario, each for other weights of the scenarios: more move the value by
-less than a search's own error (benchmarks/scenarios.md).
+"""Most searches for the worst scenario, each for other weights of the scenarios; swaps follow. It
+bounds the time, and was not tuned.
 """
 
 
@@ -102,7 +102,7 @@ class Scenarios(Objective):
     ----------
     of : Objective
         `KMedian`, `KMeans`, `KZ` or `MaxCoverage`: sums over demand.
-    sitings : sequence of Instance
+    instances : sequence of Instance
         With the same sites.
     shares : ndarray of float64, shape (n_scenarios,), or None
         How much each counts, summing to 1; None: the worst alone.
@@ -122,7 +122,7 @@ class Scenarios(Objective):
     spopt: ClassVar[str] = "–"
 
     of: Any
-    sitings: Sequence[Instance]
+    instances: Sequence[Instance]
     shares: Floats | None
 
     @property
@@ -142,12 +142,12 @@ class Scenarios(Objective):
 
     def check(self, instance: Instance) -> None:
         """See `Objective`."""
-        for own in self.sitings:
+        for own in self.instances:
             self.of.check(own)
 
     def values(self, sites: Positions) -> Floats:
         """The objective's value in every scenario."""
-        return np.array([self.of.judge(own, sites).value for own in self.sitings])
+        return np.array([self.of.judge(own, sites).value for own in self.instances])
 
     def judge(self, instance: Instance, sites: Positions) -> Chosen:
         """The mean of the scenarios' values, or the worst."""
@@ -162,7 +162,7 @@ class Scenarios(Objective):
             found = self._weighted(instance, self.shares)
             return replace(self.judge(instance, found.sites), bound=found.bound)
         sign = -1.0 if self.maximized else 1.0
-        n = len(self.sitings)
+        n = len(self.instances)
         shares = np.full(n, 1.0 / n)
         tried, bounds = list[Positions](), list[float]()
         for step in range(_STEPS if n > 1 else 1):
@@ -189,7 +189,7 @@ class Scenarios(Objective):
 
     def _pool(self, instance: Instance, first: Positions, most: int) -> Positions:
         """Places for sites: all, or as many as so many costs allow, drawn by public coins."""
-        clients = sum(len(own.demand) for own in self.sitings)
+        clients = sum(len(own.demand) for own in self.instances)
         size = max(most // clients, 4 * len(first))
         if len(instance.allowed) <= size:
             return instance.allowed
@@ -202,22 +202,23 @@ class Scenarios(Objective):
         """The sites after swaps for places of the pool, the best one for each, while the worst
         scenario gets better.
         """
-        rows = [own.block(pool) for own in self.sitings]
+        rows = [own.block(pool) for own in self.instances]
         worst, again = self._badness(sites), True
         while again:
             again = False
             for old in np.setdiff1d(sites, instance.opened).tolist():
                 rest = sites[sites != old]
                 seen = np.array(
-                    [self._with_one(own, rest, r) for own, r in zip(self.sitings, rows)]
+                    [self._with_one(own, rest, r) for own, r in zip(self.instances, rows)]
                 )
                 found = seen.max(axis=0)
                 found[np.isin(pool, sites)] = np.inf
                 at = int(found.argmin())
                 if instance.deadline.left > 0 and found[at] < worst - 1e-12 * abs(worst):
                     other = np.where(sites == old, pool[at], sites)
-                    if self._badness(other) < worst:
-                        sites, worst, again = other, self._badness(other), True
+                    exact = self._badness(other)
+                    if exact < worst:
+                        sites, worst, again = other, exact, True
         return sites
 
     def _with_one(self, own: Instance, rest: Positions, rows: Floats) -> Floats:
@@ -231,14 +232,9 @@ class Scenarios(Objective):
 
     def _weighted(self, instance: Instance, shares: Floats) -> Chosen:
         """Sites for the weighted mean, with its bound."""
-        own = self.sitings
-        weights = [share * one.weights for share, one in zip(shares, own)]
-        if all(one.metric is own[0].metric for one in own):
-            metric, together = own[0].metric, np.sum(weights, axis=0)
-        else:
-            metric = self._together(instance, [one.metric for one in own])
-            together = np.concatenate(weights)
-        asked = replace(instance, metric=metric, weights=together, kept={})
+        held = [one.weights for one in self.instances]
+        metric = instance.metric
+        asked = replace(instance, weights=counted(metric, held, shares), kept={})
         if not isinstance(metric, Together):
             alone: Chosen = self.of.choose(asked)
             return alone
@@ -250,18 +246,19 @@ class Scenarios(Objective):
         """Mandatory sites, and the best of each scenario alone where not all places are tried."""
         if "firsts" not in instance.kept:
             found = [instance.opened]
-            if len(instance.allowed) * sum(len(own.demand) for own in self.sitings) > _BLOCK:
-                found += [self.of.choose(own).sites for own in self.sitings]
+            if len(instance.allowed) * sum(len(own.demand) for own in self.instances) > _BLOCK:
+                found += [self.of.choose(own).sites for own in self.instances]
             instance.kept["firsts"] = np.unique(np.concatenate(found))
         firsts: Positions = instance.kept["firsts"]
         return firsts
 
-    @staticmethod
-    def _together(instance: Instance, metrics: list[Metric]) -> Metric:
-        if "together" not in instance.kept:
-            instance.kept["together"] = Together(metrics)
-        found: Metric = instance.kept["together"]
-        return found
+
+def counted(metric: Metric, weights: Sequence[Floats], shares: Floats) -> Floats:
+    """The weights of all scenarios, each times its share, as points of the metric: those of
+    `Together` one after the other, those of one universe added up.
+    """
+    each = [share * held for share, held in zip(shares, weights)]
+    return np.concatenate(each) if isinstance(metric, Together) else np.sum(each, axis=0)
 
 
 def check_additive(objective: Objective) -> None:
