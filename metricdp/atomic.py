@@ -42,6 +42,26 @@ def whole_file(target: Path) -> Iterator[BinaryIO]:
         raise
 
 
+@contextmanager
+def drafted(target: Path) -> Iterator[Path]:
+    """A path beside `target`, with its ending, for libraries that write files by name: what is
+    there takes the target's place once the block ends without an error, else it is gone.
+    """
+    handle, name = tempfile.mkstemp(
+        dir=target.parent, prefix=".metricdp.", suffix=target.suffix.lower()
+    )
+    os.close(handle)
+    draft = Path(name)
+    try:
+        draft.unlink()
+        yield draft
+        with whole_file(target) as file:
+            file.write(draft.read_bytes())
+    finally:
+        for left in draft.parent.glob(draft.name + "*"):
+            left.unlink(missing_ok=True)
+
+
 def write_whole(target: Path, text: str) -> None:
     """Write UTF-8 text wholly or not at all."""
     with whole_file(target) as file:

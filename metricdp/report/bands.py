@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import shown
+from metricdp.atomic import drafted
 from metricdp.errors import InputError
 from metricdp.metrics.units import in_units_of
-from metricdp.report.layers import Layers, crs_of
+from metricdp.report.layers import Layers, band_of
 from metricdp.solvers.estimate.intervals import Interval
-from metricdp.solvers.objectives.instance import WITHIN
 from metricdp.universe.geo import need_geo
 
 
@@ -107,17 +107,12 @@ class Bands:
         layers: Layers = self._layers()
         if layer not in ("areas", "streets"):
             raise InputError(f"layer must be 'areas' or 'streets', got {shown(layer)}")
-        _, areas, streets = layers.bands(np.array(self.limits))
-        shapes = areas if layer == "areas" else streets
-        if shapes is None:
-            raise InputError(f"{layers.metric.name} has no edges, so no streets")
-        import geopandas as gpd
-
-        return gpd.GeoDataFrame(self.to_columns(), geometry=shapes, crs=crs_of(layers.metric))
+        made = layers.band_areas if layer == "areas" else layers.band_streets
+        return layers.frame(self.to_columns(), made(self.limits))
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the layers ``bands`` and ``band_streets`` as a GeoPackage (``.gpkg``), or the areas
-        as ``.geojson``.
+        as ``.geojson``: wholly or not at all.
 
         Raises
         ------
@@ -126,17 +121,18 @@ class Bands:
         """
         need_geo()
         target = Path(path)
-        if target.suffix == ".geojson":
-            found = self.to_geopandas()
-            (found if found.crs is None else found.to_crs(4326)).to_file(target, driver="GeoJSON")
-        elif target.suffix == ".gpkg":
-            target.unlink(missing_ok=True)
-            self.to_geopandas().to_file(target, layer="bands", driver="GPKG")
-            if self._layers().metric.graph is not None:
-                streets = self.to_geopandas("streets")
-                streets.to_file(target, layer="band_streets", driver="GPKG")
-        else:
+        if target.suffix not in (".geojson", ".gpkg"):
             raise InputError(f"bands are saved as .gpkg or .geojson, got {shown(target.suffix)}")
+        with drafted(target) as draft:
+            areas = self.to_geopandas()
+            if target.suffix == ".geojson":
+                areas = areas if areas.crs is None else areas.to_crs(4326)
+                areas.to_file(draft, driver="GeoJSON")
+            else:
+                areas.to_file(draft, layer="bands", driver="GPKG")
+                if self._layers().metric.graph is not None:
+                    streets = self.to_geopandas("streets")
+                    streets.to_file(draft, layer="band_streets", driver="GPKG")
         return target
 
 
@@ -160,7 +156,7 @@ def bands_of(
     ends = [float(in_units_of(metric, limit, "limits")) for limit in limits]
     if not ends or min(ends) <= 0 or ends != sorted(set(ends)):
         raise InputError(f"bands need growing positive distances, such as [500, 1000]; got {ends}")
-    label = np.searchsorted(np.array(ends) * (1 + WITHIN), distance).astype(np.int64)
+    label = band_of(ends, distance)
     demand, interval = None, None
     if weights is not None:
         mass = np.maximum(weights, 0.0)

@@ -10,7 +10,7 @@ Layers are in the universe's own system. One without coordinates has no layers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
@@ -110,7 +110,8 @@ class Layers:
         """Places of the centers, shape (k, 2)."""
         return self.xy[self.sites]
 
-    def _frame(self, columns: dict[str, Any], shapes: Any) -> Any:
+    def frame(self, columns: dict[str, Any], shapes: Any) -> Any:
+        """A GeoDataFrame in the universe's system."""
         import geopandas as gpd
 
         return gpd.GeoDataFrame(columns, geometry=list(shapes), crs=crs_of(self.metric))
@@ -125,11 +126,11 @@ class Layers:
         return made
 
     def _sites(self) -> Any:
-        return self._frame(self.facts, self._points(self.site_xy))
+        return self.frame(self.facts, self._points(self.site_xy))
 
     def _territories(self) -> Any:
         """Unions of Voronoi cells, a little beyond the hull of all points."""
-        return self._frame(self.facts, self.areas(self.nearest[0], len(self.sites)))
+        return self.frame(self.facts, self.areas(self.nearest[0], len(self.sites)))
 
     def areas(self, label: NDArray[np.int64], k: int) -> list[Any]:
         """Multipolygons of k labels of the points, None of a label without points."""
@@ -165,18 +166,23 @@ class Layers:
         )
         shapes = drawn.shapes(ends, len(self.sites))
         ranked = {name: self.facts[name] for name in ("rank", "center")}
-        return self._frame(ranked, shapes)
+        return self.frame(ranked, shapes)
 
-    def bands(self, limits: Floats) -> tuple[NDArray[np.int64], Any, Any]:
-        """Number of the band of each point, by distance from its center, `len(limits)` beyond the
-        last; the areas of all; and their streets, cut where a limit is reached: None without edges.
+    def band_areas(self, limits: Sequence[float]) -> list[Any]:
+        """Areas of the bands between growing distances from the centers, the last endless."""
+        return self.areas(band_of(limits, self.nearest[1]), len(limits) + 1)
+
+    def band_streets(self, limits: Sequence[float]) -> list[Any]:
+        """The same of streets, cut where a limit is reached.
+
+        Raises
+        ------
+        InputError
+            There are no edges.
         """
-        distance = self.nearest[1]
-        label = np.searchsorted(limits * (1 + WITHIN), distance)
-        areas = self.areas(label, len(limits) + 1)
         if self.metric.graph is None:
-            return label, areas, None
-        drawn = self._drawn
+            raise InputError(f"{self.metric.name} has no edges, so no streets")
+        distance, drawn = self.nearest[1], self._drawn
         pieces = list[tuple[NDArray[np.int64], Floats, Floats]]()
         for i, (low, high) in enumerate(pairwise([-np.inf, *limits, np.inf])):
             band = np.full(len(drawn.share), i)
@@ -186,7 +192,7 @@ class Layers:
             near = [np.clip(_number(x, 0.0), 0, drawn.share) for x in at]
             far = [np.clip(_number(x, 1.0), drawn.share, 1) for x in back]
             pieces += [(band, near[0], near[1]), (band, far[0], far[1])]
-        return label, areas, drawn.shapes(pieces, len(limits) + 1)
+        return drawn.shapes(pieces, len(limits) + 1)
 
     @cached_property
     def _drawn(self) -> _Drawn:
@@ -249,7 +255,7 @@ class Layers:
             "center": [self.facts["center"][c] for c in center[known].tolist()],
             "demand": weight[known],
         }
-        return self._frame(columns, shapely.linestrings(ends) if len(ends) else [])
+        return self.frame(columns, shapely.linestrings(ends) if len(ends) else [])
 
     def _demand(self) -> Any:
         """A point a part, at the middle of its weight."""
@@ -263,7 +269,7 @@ class Layers:
         columns: dict[str, Any] = {"part": keys, "demand": mass}
         if self.parts is None:
             columns["vertex"] = [_plain(self.metric.ids[i]) for i in keys.tolist()]
-        return self._frame(columns, self._points(places / np.maximum(mass, 1e-300)[:, None]))
+        return self.frame(columns, self._points(places / np.maximum(mass, 1e-300)[:, None]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,6 +319,11 @@ class _Drawn:
 def _number(values: Floats, otherwise: float) -> Floats:
     """Of infinities over infinities, and 0 over 0, something else."""
     return np.where(np.isnan(values), otherwise, values)
+
+
+def band_of(limits: Sequence[float], distance: Floats) -> NDArray[np.int64]:
+    """Number of the band that each distance is in: as many as there are limits beyond the last."""
+    return np.searchsorted(np.array(limits) * (1 + WITHIN), distance).astype(np.int64)
 
 
 def arc_lengths(graph: Any, tails: NDArray[np.int64], heads: NDArray[np.int64]) -> Floats:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import tempfile
 import warnings
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from metricdp.arguments import file_path
-from metricdp.atomic import whole_file
+from metricdp.atomic import drafted, whole_file
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.report import drawing
 from metricdp.report.colors import PALETTE
@@ -135,13 +134,8 @@ def _write_table(target: Path, ending: str, plan: Any) -> None:
 
 
 def _write_geopackage(target: Path, plan: Any) -> None:
-    """Made beside the target and moved there once it is whole."""
     told, layers = plan.to_dict(), plan.layers()
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".metricdp.", suffix=".gpkg")
-    os.close(handle)
-    draft = Path(temporary)
-    try:
-        draft.unlink()
+    with drafted(target) as draft:
         facts = {
             "METRICDP_RECEIPT": json.dumps(told["receipt"]),
             "METRICDP_METHOD": str(plan.method),
@@ -164,11 +158,6 @@ def _write_geopackage(target: Path, plan: Any) -> None:
         known = layers.xy[np.isfinite(layers.xy).all(axis=1)]
         box = np.r_[known.min(axis=0), known.max(axis=0)]
         _add_project(draft, project_row(target.name, styles, box, crs_of(layers.metric)))
-        with whole_file(target) as file:
-            file.write(draft.read_bytes())
-    finally:
-        for left in draft.parent.glob(draft.name + "*"):
-            left.unlink(missing_ok=True)
 
 
 def _colors(layers: Any) -> list[str]:
