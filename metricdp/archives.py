@@ -29,25 +29,6 @@ def read_archive(
     What an array has is counted before it is read, from its own head, and its bytes while they are
     unpacked: neither what the archive says of its sizes, nor how far they unpack, is trusted. Only
     methods of packing are known that can be stopped in between.
-
-    Parameters
-    ----------
-    file : binary file
-        Open for reading.
-    most : callable
-        From the header to the arrays that may be there, and the most bytes that each has; its
-        InputError goes on.
-
-    Examples
-    --------
-    >>> import io, numpy as np
-    >>> from metricdp.archives import read_archive
-    >>> file = io.BytesIO()
-    >>> np.savez(file, header=np.array('{"format": "a"}'), weights=np.zeros(3))
-    >>> read_archive(file, lambda header: {"weights": 24})[1]["weights"].tolist()
-    [0.0, 0.0, 0.0]
-    >>> read_archive(file, lambda header: {"weights": 23}) is None
-    True
     """
     try:
         with zipfile.ZipFile(file) as archive:

@@ -37,13 +37,7 @@ def shown(value: object) -> str:
 
 
 def chosen(value: Any, options: Collection[str], name: str) -> str:
-    """Return `value` if it is one of `options`.
-
-    Raises
-    ------
-    InputError
-        Naming the options.
-    """
+    """Return `value` if it is one of `options`."""
     if not isinstance(value, str) or value not in options:
         raise InputError(f"{name} must be one of {', '.join(options)}; got {shown(value)}")
     return value
@@ -63,13 +57,7 @@ def integer(value: Any) -> int | None:
 
 
 def checked_seed(seed: Any) -> int:
-    """The seed of public coins as a plain integer.
-
-    Raises
-    ------
-    InputError
-        It is no integer, or negative: found out before anything is charged.
-    """
+    """The seed of public coins as a plain integer."""
     number = integer(seed)
     if number is None or number < 0:
         raise InputError(f"seed must be an integer of at least 0, got {shown(seed)}")
@@ -84,16 +72,6 @@ def coins(seed: Any, rng: Any = None) -> int:
     projects asks for: of a `numpy.random.Generator` one number is drawn, so that the next call has
     other coins; an integer is the same as ``seed=``. Both at once are refused. Public coins are
     those of trees, partitions, made-up demand and searches: noise takes neither.
-
-    Raises
-    ------
-    InputError
-        No such seed or generator, or both: found out before anything is charged.
-
-    Examples
-    --------
-    >>> coins(3), coins(0, rng=3), coins(0, np.random.default_rng(1))
-    (3, 3, 1016164991)
     """
     if rng is None:
         return checked_seed(seed)
@@ -114,13 +92,7 @@ def coins(seed: Any, rng: Any = None) -> int:
 
 
 def flag(value: Any, name: str) -> bool:
-    """Return a truth value, or 0 or 1, as a bool.
-
-    Raises
-    ------
-    InputError
-        Anything else: text such as "no" would count as true.
-    """
+    """Return a truth value, or 0 or 1, as a bool."""
     if not isinstance(value, bool | np.bool_) and integer(value) not in (0, 1):
         raise InputError(f"{name} must be True or False, got {shown(value)}")
     return bool(value)
@@ -136,13 +108,7 @@ def hashable(value: Any) -> bool:
 
 
 def positive(value: Any, name: str, *, or_zero: bool = False) -> float:
-    """Return a positive finite number (or zero, if it may be) as a float.
-
-    Raises
-    ------
-    InputError
-        It is none, or a truth value.
-    """
+    """Return a positive finite number (or zero, if it may be) as a float."""
     number = -1.0
     if isinstance(value, Real) and not isinstance(value, bool):
         try:
@@ -158,13 +124,7 @@ def positive(value: Any, name: str, *, or_zero: bool = False) -> float:
 
 
 def check_distinct(ids: Sequence[Any], rule: str) -> None:
-    """Refuse public ids that occur more than once, and name the first of them.
-
-    Raises
-    ------
-    InputError
-        "`rule`; … is repeated".
-    """
+    """Refuse public ids that occur more than once, and name the first of them."""
     if len(set(ids)) == len(ids):
         return
     seen = set()
@@ -190,14 +150,7 @@ def by_id(values: Any) -> tuple[list[Any], list[Any]] | None:
 
 
 def floats(values: Any, rule: str) -> NDArray[np.float64]:
-    """Return real numbers as an array of float64. Nothing of them is quoted: they may be private.
-
-    Raises
-    ------
-    InputError(rule)
-        Complex numbers, dates, objects, nested sequences of differing lengths, integers too large,
-        masked entries.
-    """
+    """Return real numbers as an array of float64. Nothing of them is quoted: they may be private."""
     array = None
     try:
         given = (
@@ -227,13 +180,7 @@ def sealed(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def listed(values: Any, name: str) -> list[Any]:
-    """The items of an iterable, of arrays as Python's own numbers.
-
-    Raises
-    ------
-    InputError
-        It cannot be iterated over, or never ends.
-    """
+    """The items of an iterable, of arrays as Python's own numbers."""
     try:
         return list(values.tolist() if isinstance(values, np.ndarray) else values)
     except Exception:  # no iterable, or an endless one
@@ -242,13 +189,7 @@ def listed(values: Any, name: str) -> list[Any]:
 
 
 def file_path(value: Any, name: str) -> Path:
-    """Return a path.
-
-    Raises
-    ------
-    InputError
-        Neither text nor path-like, or text that no file name can hold.
-    """
+    """Return a path."""
     try:
         path = Path(value)
         os.fsencode(path)

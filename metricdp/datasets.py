@@ -372,11 +372,6 @@ class _DamagedError(ValueError):
 def _unpacked(data: bytes, file: str, size: int) -> bytes:
     """Content of a plain or gzipped file, or of the member `file` of a zip archive: `size` bytes,
     one more if it is longer.
-
-    Raises
-    ------
-    _DamagedError
-        A damaged archive, or one without the member.
     """
     problem = ""
     try:

@@ -50,13 +50,9 @@ class held:
     A budget is charged before the data is read, so an interruption between the charge and the file
     that holds the release would pay for nothing. Held, it comes when the block is done.
 
-    Parameters
-    ----------
-    say : callable, optional
-        Told once, when an interruption is held.
-    deliver : bool
-        Raise KeyboardInterrupt when the block is done, if one was held; else `asked` tells. Within
-        another such block, that one is told in any case, and raises when it is done itself.
+    `say`: told once, when an interruption is held; `deliver`: raise KeyboardInterrupt when the
+    block is done, if one was held; else `asked` tells. Within another such block, that one is told
+    in any case, and raises when it is done itself.
     """
 
     def __init__(self, say: Callable[[], None] | None = None, *, deliver: bool = True) -> None:

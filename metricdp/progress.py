@@ -28,12 +28,7 @@ class Waiting:
     nothing. While numba compiles it says so. It counts the seconds, and nothing else: rows that are
     read may be private.
 
-    Parameters
-    ----------
-    stream : text file
-        A terminal; on anything else nothing is written.
-    wait : float
-        Seconds of silence.
+    `stream`: a terminal; on anything else nothing is written; `wait`: seconds of silence.
     """
 
     def __init__(self, stream: IO[str] | None, wait: float = WAIT) -> None:
@@ -162,17 +157,6 @@ def progress(
 ) -> tqdm:
     """Wrap `steps` (or open a bar of `total` updates) in a bar that appears after two seconds on an
     interactive stderr.
-
-    Parameters
-    ----------
-    steps : iterable, optional
-        What to iterate over; without it call ``.update(n)`` on the result.
-    total : int, optional
-        Number of steps when `steps` has no length.
-    label : str
-        What is being done, in the user's words.
-    unit : str
-        Name of one step.
     """
     bar = tqdm(
         steps,

@@ -188,11 +188,7 @@ class Box(Space):
 class Placing(ABC):
     """Coordinates to records of a space, each point by itself.
 
-    Attributes
-    ----------
-    place : callable
-        The last step, for points that are where the space has them.
-    dimension : int
+    `place`: the last step, for points that are where the space has them.
     """
 
     place: Any
@@ -258,12 +254,7 @@ class CellGrid(Partition, Protocol):
 class CellTree:
     """A public tree of cells of a box, of which the engines count one reading for all levels.
 
-    Attributes
-    ----------
-    space : Box
-    depth, root : int
-    axes : ndarray of int64, shape (depth,)
-        Which coordinate each level divides.
+    `axes` (depth,): which coordinate each level divides.
     """
 
     space: Any
@@ -283,13 +274,7 @@ class CellTree:
 class TreeCells:
     """Cells of such a tree, divided down to its leaves: a partition.
 
-    Attributes
-    ----------
-    tree : CellTree
-    parent, child, level : ndarray of int64, shape (n_cells,)
-    cut : ndarray of uint64, shape (n_cells,)
-    leaves : ndarray of int64
-        The cells that are parts.
+    `parent`, `child`, `level` (n_cells,); `cut` (n_cells,); `leaves`: the cells that are parts.
     """
 
     tree: Any
@@ -348,13 +333,7 @@ def sound_rows(
 
 
 def finite(space: Any, what: str, rule: str = "") -> Finite:
-    """The space, if it is a finite universe.
-
-    Raises
-    ------
-    InputError
-        It is not; `what` needs one, or the whole `rule` says so.
-    """
+    """The space, if it is a finite universe."""
     if not isinstance(space, Finite):
         got = type(space).__name__
         raise InputError(rule or f"{what} needs a finite universe (a Metric), got {got}")
@@ -370,13 +349,7 @@ def box(space: Any, what: str, rule: str = "") -> Box:
 
 
 def space_of(universe: Any) -> Space:
-    """The universe given.
-
-    Raises
-    ------
-    InputError
-        It is neither a metric nor a box.
-    """
+    """The universe given."""
     if not isinstance(universe, Space):
         raise InputError(
             f"universe must be a metric or an EuclideanSpace, got {type(universe).__name__}; "

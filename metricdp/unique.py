@@ -47,31 +47,7 @@ class Apart:
     is gone after it. So neither the caller's object nor this one ever holds a record, and no block
     of records can change how the next one is read.
 
-    Parameters
-    ----------
-    rule : object
-        With ``encode(records)``.
-    universe : object
-        Public, and the very same for all copies.
-
-    Raises
-    ------
-    InputError
-        It cannot be copied.
-
-    Examples
-    --------
-    >>> class Shifted:
-    ...     by = 1
-    ...
-    ...     def encode(self, records):
-    ...         self.by += 1
-    ...         return [r + self.by for r in records]
-    >>> rule = Shifted()
-    >>> apart = Apart(rule, None)
-    >>> rule.by = 7
-    >>> apart([0]), apart([0]), rule.by
-    ([2], [2], 7)
+    `rule`: with ``encode(records)``; `universe`: public, and the very same for all copies.
     """
 
     def __init__(self, rule: Any, universe: object) -> None:

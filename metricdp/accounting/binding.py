@@ -85,13 +85,7 @@ class Protection(NamedTuple):
 
 
 def dataset_name(value: object) -> str | None:
-    """A public name of the data that a ledger is about, on one line; None is no name.
-
-    Raises
-    ------
-    InputError
-        Not a text of 1 to 200 printable characters.
-    """
+    """A public name of the data that a ledger is about, on one line; None is no name."""
     if value is None:
         return None
     if (

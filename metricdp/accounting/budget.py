@@ -45,24 +45,14 @@ class Slice(NamedTuple):
     """Part of a ledger's budget in one of its periods: what is bought of it, and of that in turn,
     pays for nothing once the period, or the ledger's last day, is over, wherever it is held.
 
-    Attributes
-    ----------
-    ledger : Budget
-    period : str
-        Of the charge; all days are one where the ledger does not renew.
+    `period`: of the charge; all days are one where the ledger does not renew.
     """
 
     ledger: Budget
     period: str
 
     def check(self) -> None:
-        """Refuse what would be paid from it after its period.
-
-        Raises
-        ------
-        InputError
-            The period is over.
-        """
+        """Refuse what would be paid from it after its period."""
         self.ledger._refuse_after(self.period)
 
 

@@ -65,14 +65,8 @@ class Node(NamedTuple):
 class Block:
     """A run of days with a tree of its own.
 
-    Attributes
-    ----------
-    start : int
-        Its first day.
-    length : int or None
-        None: it has no end.
-    base, levels : int
-        A node of level l is base^l days long; 0 <= l < levels.
+    `start`: its first day; `length`: none: it has no end; `base`, `levels`: a node of level l is
+    base^l days long; 0 <= l < levels.
     """
 
     start: int
@@ -85,16 +79,9 @@ class Block:
 class Schedule:
     """The nodes of a stream.
 
-    Parameters
-    ----------
-    horizon : int or None
-        Number of days; None if it is unknown.
-    window : int or None
-        The present is the last so many days; None: all days so far.
-    half_life : float or None
-        The present is all days, each with half the weight of one so many days later.
-    gaussian : bool
-        Whether the noise is Gaussian.
+    `horizon`: number of days; None if it is unknown; `window`: the present is the last so many
+    days; None: all days so far; `half_life`: the present is all days, each with half the weight of
+    one so many days later; `gaussian`: whether the noise is Gaussian.
     """
 
     horizon: int | None = None

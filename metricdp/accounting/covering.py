@@ -79,25 +79,7 @@ def exponent(
     *,
     published: bool = False,
 ) -> Exponent:
-    """Largest eta known to be safe for a loop of so many rounds at this price: a public decision.
-
-    Parameters
-    ----------
-    budget : Cost
-        (epsilon, delta) of the whole loop. With delta 0 only basic composition applies.
-    rounds : int
-        Selections in all, at least 1.
-    neighboring : {"add-remove", "replace-one"}
-    max_contributions : int
-        Most records of one unit.
-    published : bool
-        Take the papers' epsilon / (2 ln(e/delta)), wherever that is safe, instead of the largest.
-
-    Raises
-    ------
-    InputError
-        The published exponent was asked for, and there is no delta.
-    """
+    """Largest eta known to be safe for a loop of so many rounds at this price: a public decision."""
     m = max_contributions
     epsilon = budget.epsilon
     delta = budget.delta

@@ -75,13 +75,7 @@ def stated_budget(path: str | Path | None) -> Line | None:
 
 
 def checked_anchor(text: object) -> tuple[int, str]:
-    """Number of lines and checksum that an anchor states.
-
-    Raises
-    ------
-    InputError
-        It is not of the form that `Ledger.anchor` has.
-    """
+    """Number of lines and checksum that an anchor states."""
     found = _ANCHOR.fullmatch(text.strip()) if isinstance(text, str) else None
     if found is None:
         raise InputError(

@@ -32,12 +32,8 @@ Renewal = Literal["yearly", "quarterly", "monthly"]
 class Policy(NamedTuple):
     """Renewal and expiry of a ledger; days are of UTC.
 
-    Attributes
-    ----------
-    renews : {"yearly", "quarterly", "monthly"} or None
-        The budget begins anew with every calendar year, quarter or month.
-    expires : str or None
-        The last day, YYYY-MM-DD, on which it can be charged.
+    `renews`: the budget begins anew with every calendar year, quarter or month; `expires`: the last
+    day, YYYY-MM-DD, on which it can be charged.
     """
 
     renews: Renewal | None = None
@@ -45,13 +41,7 @@ class Policy(NamedTuple):
 
     @classmethod
     def of(cls, renews: Any = None, expires: Any = None) -> Policy:
-        """Read two public arguments.
-
-        Raises
-        ------
-        InputError
-            No such period; no day.
-        """
+        """Read two public arguments."""
         if renews is not None and (not isinstance(renews, str) or renews not in get_args(Renewal)):
             choices = ", ".join(get_args(Renewal))
             raise InputError(f"renews must be one of {choices}, or None; got {shown(renews)[:80]}")

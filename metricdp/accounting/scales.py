@@ -13,11 +13,6 @@ from metricdp.errors import InputError
 def laplace_scale(sensitivity: int, epsilon: Fraction) -> float:
     """Smallest float64 at or above ``sensitivity / epsilon``, so that ``sensitivity / scale <=
     epsilon`` holds exactly.
-
-    Raises
-    ------
-    InputError
-        `epsilon` is not positive, or so small that noise would overflow 64-bit integers.
     """
     if epsilon * 2**56 <= sensitivity:
         raise InputError(
@@ -32,11 +27,6 @@ def laplace_scale(sensitivity: int, epsilon: Fraction) -> float:
 def gaussian_scale(squared_sensitivity: int, rho: Fraction) -> float:
     """A float64 at or just above ``sqrt(squared_sensitivity / (2 rho))``: ``sensitivity² / (2
     scale²) <= rho`` exactly.
-
-    Raises
-    ------
-    InputError
-        `rho` is not positive, or so small that noise would overflow 64-bit integers.
     """
     if rho * 2**112 <= squared_sensitivity:
         raise InputError(

@@ -36,14 +36,7 @@ _MOST = 400
 
 
 def clopper_pearson(hits: int, runs: int, alpha: float) -> tuple[float, float]:
-    """Bounds of a probability from independent runs, each wrong with probability at most alpha.
-
-    Examples
-    --------
-    >>> low, high = clopper_pearson(50, 100, 0.025)
-    >>> round(low, 3), round(high, 3)
-    (0.398, 0.602)
-    """
+    """Bounds of a probability from independent runs, each wrong with probability at most alpha."""
     from scipy.special import betaincinv
 
     low = float(betaincinv(hits, runs - hits + 1, alpha)) if hits else 0.0
@@ -65,23 +58,6 @@ def lower_bound(
 ) -> tuple[float, str]:
     """Largest lower bound on epsilon that two samples of outputs allow, and the kind of event that
     gives it.
-
-    Parameters
-    ----------
-    p, q : ndarray, shapes (n_runs, n_values)
-        Outputs on two neighbors.
-    delta : float
-        Of the claim.
-    alarm : float
-        Probability that the bound is too large.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> p, q = (rng.geometric(0.5, (4000, 1)) + shift for shift in (0, 1))
-    >>> epsilon, kind = lower_bound(p, q)  # the one output that q never gives
-    >>> epsilon > 3
-    True
     """
     half_p = len(p) // 2
     half_q = len(q) // 2

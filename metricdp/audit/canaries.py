@@ -35,11 +35,6 @@ _NUMBER, _KEPT = (re.compile(rf"(?<![\d.,]){n // 1000},?{n % 1000}(?!\d)") for n
 def sings(text: str, noisy: bool = False) -> bool:
     """Whether a canary is in a text. A `noisy` text holds counts that may equal the number of kept
     records by chance.
-
-    Examples
-    --------
-    >>> sings("48,611 records"), sings("0.148611"), sings("user CANARY-48611-7")
-    (True, False, True)
     """
     return (
         WORD in text

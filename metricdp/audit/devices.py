@@ -107,11 +107,6 @@ def _of_ball() -> tuple[Any, Sequence[Any]]:
 def law_of(make: Callable[[Callable[[int], int]], Any]) -> Law:
     """The exact law of ``make(below)`` by walking through all coins. Those of 2^53 faces and more
     (a nonce, a rounding) take their two ends in place of all: the claim holds given each of them.
-
-    Examples
-    --------
-    >>> law_of(lambda below: below(2) + below(2))
-    {2: Fraction(1, 4), 1: Fraction(1, 2), 0: Fraction(1, 4)}
     """
     found: Law = {}
     waiting: list[tuple[int, ...]] = [()]

@@ -53,12 +53,8 @@ _URANDOM = os.urandom
 class Chance:
     """Equally likely outcomes of the operating system's random bytes.
 
-    Attributes
-    ----------
-    outcomes : function of a Demand
-        All of them, each a tuple of integers.
-    bytes_of : function of (outcome, number of bytes)
-        What the operating system then gives.
+    `outcomes`: all of them, each a tuple of integers; `bytes_of`: what the operating system then
+    gives.
     """
 
     outcomes: Callable[[Demand], Sequence[tuple[int, ...]]]
@@ -69,38 +65,16 @@ class Chance:
 class Case:
     """One call, on one tiny world, under one relation.
 
-    Attributes
-    ----------
-    name : str
-    world : World
-    call : function of (demand, ledger)
-        Makes its charges to the ledger, and returns what is published.
-    demands : sequence of Demand
-    relation : str
-    m : int or None
-        Records of a user that are kept; None if records are protected.
-    budget : tuple of (epsilon, delta)
-        Of the ledger.
-    reach : float
-        Least share of the claim that the worst neighbors must reach: below, the check would be too
-        blind to trust.
-    journal : bool
-        Whether the ledger writes one, and what is in it is looked at.
-    rho : Fraction or None
-        What a pool claims, for the Rényi divergences.
-    refused : bool
-        Whether the call raises, on purpose.
-    steps : bool
-        Noise alone, of one kind, in adaptive steps: what every step of a run costs, given those
-        before it, must add up to no more than the claim. It is what composition needs, and sees
-        more of long runs than the ratios of a few scripts.
-    limit : int
-        Scripts at most.
-    hold : function of (universe, records, users or None, m or None), optional
-        How records are put in; by default as `PrivateDemand`.
-    chance : Chance, optional
-        The operating system's random bytes, scripted while records are put in and during the call;
-        by default those of contribution bounding.
+    `call`: makes its charges to the ledger, and returns what is published; `m`: records of a user
+    that are kept; None if records are protected; `budget`: of the ledger; `reach`: least share of
+    the claim that the worst neighbors must reach: below, the check would be too blind to trust;
+    `journal`: whether the ledger writes one, and what is in it is looked at; `rho`: what a pool
+    claims, for the Rényi divergences; `refused`: whether the call raises, on purpose; `steps`:
+    noise alone, of one kind, in adaptive steps: what every step of a run costs, given those before
+    it, must add up to no more than the claim. It is what composition needs, and sees more of long
+    runs than the ratios of a few scripts; `limit`: scripts at most; `hold`: how records are put in;
+    by default as `PrivateDemand`; `chance`: the operating system's random bytes, scripted while
+    records are put in and during the call; by default those of contribution bounding.
     """
 
     name: str

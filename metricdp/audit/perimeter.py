@@ -27,13 +27,7 @@ DEVICE = "on a user's device"
 
 
 def perimeter() -> dict[str, list[str]]:
-    """Files by their part in the guarantee, as paths from the package's folder.
-
-    Examples
-    --------
-    >>> "privacy/gate.py" in perimeter()["the gate"]
-    True
-    """
+    """Files by their part in the guarantee, as paths from the package's folder."""
     gate = _inside("privacy")
     books = [*_inside("accounting"), "protocols.py", "releases.py", "unique.py"]
     records = _inside("records")

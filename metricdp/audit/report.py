@@ -70,16 +70,7 @@ class Catch:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Text columns, aligned.
-
-    Examples
-    --------
-    >>> print(table(["name", "n"], [["noise", "1"], ["ε", "20"]]))
-    name   n
-    -----  --
-    noise  1
-    ε      20
-    """
+    """Text columns, aligned."""
     lines = [list(head), *map(list, rows)]
     widths = [max(map(_width, column)) for column in zip(*lines)]
     lines.insert(1, ["-" * w for w in widths])

@@ -27,14 +27,7 @@ RELATIONS: tuple[Neighboring, ...] = ("add-remove", "replace-one")
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """A public universe and the few places where demand may be.
-
-    Attributes
-    ----------
-    name : str
-    universe : Metric or EuclideanSpace
-    places : sequence of ids or points
-    """
+    """A public universe and the few places where demand may be."""
 
     name: str
     universe: Any

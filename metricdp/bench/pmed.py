@@ -174,43 +174,6 @@ def run(
 ) -> Report:
     """Solve the instances and compare.
 
-    Parameters
-    ----------
-    folder : path-like, optional
-        Where ``pmed1.txt``, … (perhaps gzipped) and ``pmedopt.txt`` are; without it
-        `metricdp.datasets` finds them. Without ``pmedopt.txt`` the optima are known of files that
-        are the library's own.
-    instances : str, optional
-        Numbers and ranges such as ``"1-5,40"``; all by default.
-    seed : int
-        Public coins of solvers, partitions and made-up demand.
-    time_limit : float, optional
-        Seconds of each search, as in `metricdp.k_median`.
-    epsilon : int, float, str, Decimal or Fraction, optional
-        Measure private methods with this budget a release; without it the non-private solver.
-    methods : sequence of str
-        Private methods, of `metricdp.METHODS`; by default the default one, and "uniform" as what it
-        must beat.
-    repeats : int
-        Releases a method and instance, with fresh noise and other public coins each.
-    records : int, optional
-        Size of a made-up demand at random vertices; by default one record at every vertex.
-    hot_spots : bool
-        `records` near eight random vertices instead of anywhere.
-
-    Returns
-    -------
-    Report
-        A row an instance (and method): cost, gap or ratio, seconds. Ctrl-C ends the run; instances
-        done by then are in it.
-
-    Raises
-    ------
-    InputError, GraphFileError, DownloadError, MissingExtraError
-        A bad argument; no such instance; a file that cannot be read.
-
-    Notes
-    -----
     **Privacy.** Made-up demand is public, so exact costs are told.
     """
     import metricdp as mdp
@@ -284,13 +247,7 @@ def _found(folder: str | Path | None, instances: str | None) -> Iterator[Instanc
 
 
 def _numbers(text: str) -> list[int]:
-    """Numbers of a list such as ``1-5,40``, each once, in order.
-
-    Examples
-    --------
-    >>> _numbers("40, 1-3,2")
-    [1, 2, 3, 40]
-    """
+    """Numbers of a list such as ``1-5,40``, each once, in order."""
     numbers: set[int] = set()
     for part in text.split(","):
         ends = re.fullmatch(r"\s*([0-9]{1,3})\s*(?:-\s*([0-9]{1,3})\s*)?", part)

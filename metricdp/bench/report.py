@@ -15,13 +15,8 @@ Step = TypeVar("Step")
 class Column:
     """One column of the table.
 
-    Attributes
-    ----------
-    key : str
-        Its key in the rows.
-    form : str
-        Format specification of its values, such as ``".3f"``; without one they are text, aligned
-        left.
+    `key`: its key in the rows; `form`: format specification of its values, such as ``".3f"``;
+    without one they are text, aligned left.
     """
 
     key: str
@@ -38,20 +33,10 @@ class Column:
 class Report:
     """The outcome of a suite.
 
-    Attributes
-    ----------
-    settings : dict
-        What was asked for, so that it can be asked again.
-    columns : sequence of Column
-        The part of the rows that the table shows.
-    rows : list of dict
-        One a measurement, JSON-ready.
-    summary : dict
-        JSON-ready.
-    lines : list of str
-        The summary in words, under the table.
-    unfinished : str
-        What was left out because Ctrl-C ended the run; empty if nothing was.
+    `settings`: what was asked for, so that it can be asked again; `columns`: the part of the rows
+    that the table shows; `rows`: one a measurement, JSON-ready; `summary`: JSON-ready; `lines`: the
+    summary in words, under the table; `unfinished`: what was left out because Ctrl-C ended the run;
+    empty if nothing was.
     """
 
     suite: str
@@ -104,13 +89,6 @@ def gathered(
 ) -> tuple[list[dict[str, Any]], str]:
     """Rows of one step after another; Ctrl-C ends the run and keeps those of the steps that are
     done.
-
-    Returns
-    -------
-    rows : list of dict
-    unfinished : str
-        Empty, or after how many steps the run was interrupted. (Before the end of the first it is:
-        there is nothing to keep.)
     """
     rows: list[dict[str, Any]] = []
     done = 0

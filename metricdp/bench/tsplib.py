@@ -161,30 +161,7 @@ def run(
     time_limit: float | None = None,
     seed: int = 0,
 ) -> Report:
-    """Solve the instances and compare.
-
-    Parameters
-    ----------
-    folder : path-like, optional
-        Where the ``.tsp`` files are; the folder METRICDP_DATA, or ``tsplib`` in it, by default,
-        and if that is not set `metricdp.datasets.fetch` gets them by name.
-    instances : str, optional
-        Names with commas between; by default all files of which values are known.
-    p : str, optional
-        Numbers of sites with commas between; by default those of which values are known.
-    effort, certificate, exact, time_limit, seed
-        As `metricdp.k_median`.
-
-    Returns
-    -------
-    Report
-        A row an instance and p. Ctrl-C ends the run; what is done by then is in it.
-
-    Raises
-    ------
-    InputError, GraphFileError, DownloadError, MissingExtraError
-        A bad argument; no such instance; a file that cannot be read, or not be fetched.
-    """
+    """Solve the instances and compare."""
     start = time.perf_counter()
     where = _folder(folder)
     known = _known(where)
@@ -279,13 +256,7 @@ def _points_of(where: Path | None, name: str) -> NDArray[np.float64]:
 
 
 def _numbers(text: str) -> list[int]:
-    """Numbers of sites.
-
-    Examples
-    --------
-    >>> _numbers("5, 100,5")
-    [5, 100]
-    """
+    """Numbers of sites."""
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isascii() and part.isdigit() and 0 < len(part) < 8 for part in parts):
         raise InputError(f"-p must be whole numbers with commas between, got {text[:40]!r}")
@@ -293,14 +264,7 @@ def _numbers(text: str) -> list[int]:
 
 
 def rounded_down(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Euclidean distances rounded down, shape (n, n).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rounded_down(np.array([[0.0, 0.0], [1.0, 1.0]])).tolist()
-    [[0.0, 1.0], [1.0, 0.0]]
-    """
+    """Euclidean distances rounded down, shape (n, n)."""
     import numpy as np
 
     x, y = points.T

@@ -66,21 +66,6 @@ exit status 2; privacy budget exhausted: 3."""
 def main(argv: Sequence[str] | None = None, parsers: Callable[[], Parser] | None = None) -> int:
     """Run one command and return its exit status.
 
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        Arguments without the program's name; by default those of the process.
-    parsers : function, optional
-        Makes the parser of another program whose commands end as these do.
-
-    Returns
-    -------
-    int
-        0 done; 2 bad input, and one line on stderr says what; 3 the ledger does not hold what the
-        call costs; 1 an unexpected error; 130 interrupted; 141 nobody reads stdout any more.
-
-    Notes
-    -----
     **Privacy.** Messages of metricdp's own exceptions hold nothing private. An unexpected exception
     may quote the data, so of it only the type is shown when a demand file takes part.
     ``METRICDP_DEBUG=1`` in the environment shows the whole traceback all the same.

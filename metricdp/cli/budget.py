@@ -142,23 +142,6 @@ def _take_over_bound(args: Namespace) -> None:
 def check_budget(args: Namespace, price: Any, *, question: str | None = None) -> bool:
     """Refuse a call of this price that its ledger would refuse, before the graph is read. Makes no
     file.
-
-    Parameters
-    ----------
-    question : str, optional
-        Of a call that comes before any that says who is protected, and is paid for once
-        (`Ledger.answer_once`).
-
-    Returns
-    -------
-    bool
-        Whether the ledger's journal exists.
-
-    Raises
-    ------
-    BudgetError, InputError, JournalError, OSError
-        It does not fit; the journal is of another budget, relation, data set or unit, rolled back,
-        damaged or unreadable.
     """
     from metricdp.accounting import Ledger, exact, stated_budget
 

@@ -44,17 +44,8 @@ _POINTS = 1 << 12
 class Agreement:
     """The public terms of one release by several holders.
 
-    Attributes
-    ----------
-    method : Method
-    epsilon, delta : Fraction
-        Of the whole release.
-    holders, colluding : int
-    unit : {"record", "user"}
-    max_contributions : int
-        Most records of a user at one holder.
-    seed : int
-        Of public coins.
+    `epsilon`, `delta`: of the whole release; `max_contributions`: most records of a user at one
+    holder; `seed`: of public coins.
     """
 
     method: Method
@@ -122,13 +113,7 @@ class Agreement:
 
     @classmethod
     def read(cls, told: dict[str, Any], universe: Any) -> Agreement:
-        """The agreement whose `to_dict` this is.
-
-        Raises
-        ------
-        InputError
-            It is of another version or universe, or none.
-        """
+        """The agreement whose `to_dict` this is."""
         if told.get("version") != installed_version():
             raise InputError(
                 f"all parties need the same version of metricdp: the invitation is of "
@@ -153,13 +138,7 @@ class Agreement:
 
 
 def _options(method: Method) -> dict[str, Any]:
-    """Fields of a method, which a message can hold.
-
-    Raises
-    ------
-    InputError
-        One of them is no plain value.
-    """
+    """Fields of a method, which a message can hold."""
     told = {field.name: getattr(method, field.name) for field in fields(method)}
     if any(not isinstance(value, bool | int | float | str | None) for value in told.values()):
         raise InputError(f"options of {method.name} that are no plain values cannot be sent")
@@ -169,14 +148,8 @@ def _options(method: Method) -> dict[str, Any]:
 class Step:
     """A round: what is asked, and what it costs; or the end, with the release.
 
-    Attributes
-    ----------
-    asked : Ask or None
-    query : CountQuery, HistogramQuery or None
-    outcome : Release or None
-        Of the method, once it asks no more.
-    fingerprint : str
-        What all parties compare; empty at the end.
+    `outcome`: of the method, once it asks no more; `fingerprint`: what all parties compare; empty
+    at the end.
     """
 
     def __init__(self, asked: Ask | None, outcome: Any) -> None:
@@ -186,13 +159,7 @@ class Step:
 
 
 def fingerprint(asked: Ask) -> str:
-    """SHA-256 of a question: of a histogram, by the part of every point.
-
-    Raises
-    ------
-    InputError
-        The question is none that several holders can answer together.
-    """
+    """SHA-256 of a question: of a histogram, by the part of every point."""
     query = asked.query
     if type(query) not in (CountQuery, HistogramQuery) or asked.image is not None:
         raise InputError(
@@ -209,13 +176,7 @@ def fingerprint(asked: Ask) -> str:
 
 
 class Course:
-    """A method under way: its questions, from the answers that it got.
-
-    Parameters
-    ----------
-    universe : Metric or EuclideanSpace
-    agreement : Agreement
-    """
+    """A method under way: its questions, from the answers that it got."""
 
     def __init__(self, universe: Any, agreement: Agreement) -> None:
         self.universe, self.agreement = universe, agreement
@@ -234,13 +195,7 @@ class Course:
         return course
 
     def at(self, past: Sequence[Past]) -> Step:
-        """Where the method is after the answers of some rounds.
-
-        Raises
-        ------
-        InputError
-            The answers do not fit its questions, or it asks what holders cannot answer together.
-        """
+        """Where the method is after the answers of some rounds."""
         known = self._past
         same = all(
             (one.values is two.values or np.array_equal(one.values, two.values))

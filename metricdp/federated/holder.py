@@ -246,24 +246,13 @@ class Holder(Unique):
 
 
 class HolderFile:
-    """The file of a holder: secret keys, and the last answer of each study.
-
-    Parameters
-    ----------
-    path : Path
-    """
+    """The file of a holder: secret keys, and the last answer of each study."""
 
     def __init__(self, path: Path) -> None:
         self.path = Path(os.path.realpath(path))
 
     def keys(self, name: str | None) -> Keys:
-        """Those of the file; new ones, if there is none.
-
-        Raises
-        ------
-        InputError
-            The file is damaged, or of somebody else.
-        """
+        """Those of the file; new ones, if there is none."""
         with taking_turns(self.path):
             if not self.path.exists():
                 keys = Keys(name or self.path.stem)
@@ -275,13 +264,7 @@ class HolderFile:
         return Keys(told["name"], *(bytes.fromhex(told[one]) for one in ("sign", "seal")))
 
     def read(self) -> dict[str, Any]:
-        """What it holds.
-
-        Raises
-        ------
-        InputError
-            It is none, or damaged.
-        """
+        """What it holds."""
         try:
             told = json.loads(self.path.read_bytes())
             if told["format"] == _FORMAT and {"name", "sign", "seal", "runs"} < set(told):

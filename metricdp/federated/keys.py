@@ -35,11 +35,7 @@ def _ciphers() -> tuple[Any, Any]:
 class Card(NamedTuple):
     """Who somebody is, public: a name, and what checks signatures and seals masks.
 
-    Attributes
-    ----------
-    name : str
-    sign, seal : bytes
-        Public keys of Ed25519 and X25519, 32 bytes each.
+    `sign`, `seal`: public keys of Ed25519 and X25519, 32 bytes each.
     """
 
     name: str
@@ -62,11 +58,7 @@ class Card(NamedTuple):
 class Keys:
     """Somebody's secret keys.
 
-    Parameters
-    ----------
-    name : str
-    sign, seal : bytes, optional
-        As `secrets` tells them; new ones by default.
+    `sign`, `seal`: as `secrets` tells them; new ones by default.
     """
 
     def __init__(self, name: str, sign: bytes | None = None, seal: bytes | None = None) -> None:
@@ -87,15 +79,7 @@ class Keys:
         return bytes(self._sign.sign(text))
 
     def mask(self, digest: bytes, others: Iterable[Card], n_values: int) -> NDArray[np.uint64]:
-        """This holder's mask: with those of all others, 0 modulo 2^64.
-
-        Parameters
-        ----------
-        digest : bytes
-            Hash of the invitation, which no two answers have in common.
-        others : iterable of Card
-        n_values : int
-        """
+        """This holder's mask: with those of all others, 0 modulo 2^64."""
         mask = np.zeros(n_values, np.uint64)
         for other in others:
             stream = self._stream(digest, other, n_values)
@@ -119,13 +103,7 @@ class Keys:
 
 
 def check_signature(card: Card, text: bytes, signature: bytes) -> None:
-    """Refuse what was not signed by whom it names.
-
-    Raises
-    ------
-    InputError
-        It was not.
-    """
+    """Refuse what was not signed by whom it names."""
     from cryptography.exceptions import InvalidSignature
 
     key = _ciphers()[0].Ed25519PublicKey.from_public_bytes(card.sign)

@@ -43,22 +43,10 @@ class Past(NamedTuple):
 class Invitation:
     """What holders are asked to answer, all that was agreed, and all that was answered: public.
 
-    Attributes
-    ----------
-    study : str
-        Random, of one release.
-    coordinator : Card
-    agreement : dict
-        `metricdp.federated.course.Agreement` as JSON.
-    holders : tuple of Card
-        All that took part in the beginning.
-    present : tuple of int
-        Numbers of those that are asked now.
-    past : tuple of Past
-    attempt : int
-        1, or which time this round is asked.
-    question : str
-        Fingerprint of what the method asks.
+    `study`: random, of one release; `agreement`: `metricdp.federated.course.Agreement` as JSON;
+    `holders`: all that took part in the beginning; `present`: numbers of those that are asked now;
+    `attempt`: 1, or which time this round is asked; `question`: fingerprint of what the method
+    asks.
     """
 
     study: str
@@ -111,13 +99,7 @@ class Invitation:
 
     @classmethod
     def opened(cls, message: Any) -> Invitation:
-        """Read and check an invitation.
-
-        Raises
-        ------
-        InputError
-            It is none, or was changed.
-        """
+        """Read and check an invitation."""
         told, numbers, text = _opened(message, "invitation")
         with _Checked("invitation"):
             values = np.frombuffer(numbers, "<i8").astype(np.int64)
@@ -153,12 +135,7 @@ class Invitation:
 class Answer(NamedTuple):
     """What a holder sends: its counts and noise under a mask.
 
-    Attributes
-    ----------
-    invitation : str
-        Hash of what it answers.
-    holder : int
-    values : ndarray of uint64
+    `invitation`: hash of what it answers.
     """
 
     invitation: str
@@ -173,13 +150,7 @@ class Answer(NamedTuple):
 
     @classmethod
     def opened(cls, message: Any, invitation: Invitation) -> Answer:
-        """Read and check an answer.
-
-        Raises
-        ------
-        InputError
-            It is none, of another round or attempt, or not by a holder that was asked.
-        """
+        """Read and check an answer."""
         told, numbers, text = _opened(message, "answer")
         with _Checked("answer"):
             found = cls(
@@ -201,13 +172,7 @@ def signed_card(keys: Keys) -> bytes:
 
 
 def opened_card(message: Any) -> Card:
-    """Read and check a card.
-
-    Raises
-    ------
-    InputError
-        It is none, or was changed.
-    """
+    """Read and check a card."""
     told, _, text = _opened(message, "card")
     with _Checked("card"):
         card = Card.from_dict(told)

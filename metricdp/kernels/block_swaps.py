@@ -29,12 +29,8 @@ _1, _2, _3, _4, _5, _6, _7 = np.arange(1, 8, dtype=np.uint64)
 class Labels(NamedTuple):
     """The two slots (places in `centers`) that serve each demand point cheapest.
 
-    Attributes
-    ----------
-    first, second : ndarray of int32, shape (n_demand,)
-        The slots. With one slot the second is the first.
-    c_first, c_second : ndarray of the block's type, shape (n_demand,)
-        What they cost.
+    `first`, `second` (n_demand,): the slots. With one slot the second is the first; `c_first`,
+    `c_second` (n_demand,): what they cost.
     """
 
     first: NDArray
@@ -345,32 +341,14 @@ def block_swaps(
     """Try rows in `order`, again and again, and take every improving swap at once; all state is
     kept up to date.
 
-    Parameters
-    ----------
-    weights : ndarray of float64, shape (n_demand,)
-        May be negative.
-    losses : ndarray of float64, shape (k,)
-        Filled here.
-    order : ndarray of int64
-        Rows; those that are open are passed over.
-    patience : int
-        Rows tried in vain, one after another, before the search ends: ``len(order)`` for a local
-        optimum; 0 for one pass.
-    tolerance : float
-        A swap must lower the cost by more than this fraction of it.
-    most : int
-        Most swaps.
+    `weights` (n_demand,): may be negative; `losses` (k,): filled here; `order`: rows; those that
+    are open are passed over; `patience`: rows tried in vain, one after another, before the search
+    ends: ``len(order)`` for a local optimum; 0 for one pass; `tolerance`: a swap must lower the
+    cost by more than this fraction of it; `most`: most swaps.
 
-    Returns
-    -------
-    swaps : int
-    cost : float
-    fall : float
-        By how much the change of any swap can have fallen: a row whose best swap raised the cost by
-        more still has none that lowers it.
+    Returns `swaps`: int; `cost`: float; `fall`: by how much the change of any swap can have fallen:
+    a row whose best swap raised the cost by more still has none that lowers it.
 
-    Notes
-    -----
     One row costs O(n_demand): the gain of opening it and closing each of the k centers is known
     from nearest and second-nearest costs (Resende & Werneck 2007; FastPAM1, Schubert & Rousseeuw
     2021).
@@ -455,21 +433,10 @@ def block_relink(
     """Walk from one set of centers to another, always by the cheapest swap that leads there, and
     keep the best stop on the way.
 
-    Parameters
-    ----------
-    start, target : ndarray of int64, shape (k,)
-        Rows; the same first `fixed` ones.
-    found : ndarray of int64, shape (k,)
-        Filled with the cheapest stop that no next stop undercuts, both ends excluded; where there
-        is none, with the middle of the way.
+    `start`, `target` (k,): rows; the same first `fixed` ones; `found` (k,): filled with the
+    cheapest stop that no next stop undercuts, both ends excluded; where there is none, with the
+    middle of the way.
 
-    Returns
-    -------
-    float
-        Its cost; infinite if the ends differ by less than two swaps, and then `found` is `start`.
-
-    Notes
-    -----
     O(d² n_demand / 2) for ends that differ by d rows (Resende & Werneck, J. Heuristics 2004,
     section 4).
     """

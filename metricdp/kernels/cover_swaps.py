@@ -13,15 +13,9 @@ def change_count(
     """Open (step 1) or close (step -1) a site: count again who is covered how often, and what each
     site would add.
 
-    Parameters
-    ----------
-    reach : tuple of (indptr, clients, back_indptr, sites)
-        Clients of every site, and sites of every client, in CSR form.
-    gains : ndarray of float64, shape (n_sites,)
-        What opening each site would add to the value.
-    worth : ndarray of float64, shape (n_levels + 1, n_clients)
-        What covering a client once more adds when it is covered so often; the last row is 0.
-    count : ndarray of int64, shape (n_clients,)
+    `reach`: clients of every site, and sites of every client, in CSR form; `gains` (n_sites,): what
+    opening each site would add to the value; `worth` (n_levels + 1, n_clients): what covering a
+    client once more adds when it is covered so often; the last row is 0; `count` (n_clients,).
     """
     indptr, clients, back, sites = reach
     last = len(worth) - 1
@@ -61,13 +55,8 @@ def cover_local_search(
     """Exchange chosen sites, one at a time, for the site that then adds most, while that raises the
     value; all arrays are kept up to date.
 
-    Parameters
-    ----------
-    chosen : ndarray of int64, shape (k,)
-        The first `n_fixed` stay.
-    open_ : ndarray of bool, shape (n_sites,)
-    passes : int
-        Most times that all of them are tried.
+    `chosen` (k,): the first `n_fixed` stay; `open_` (n_sites,); `passes`: most times that all of
+    them are tried.
     """
     k = len(chosen)
     for _ in range(passes):

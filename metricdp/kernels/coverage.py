@@ -14,14 +14,8 @@ from metricdp.kernels.heap import FAR, heap_drop, heap_push
 class Workspace(NamedTuple):
     """What `add_balls` writes to.
 
-    Attributes
-    ----------
-    distance : ndarray of int64, shape (n_points,)
-        FAR everywhere, and so left behind.
-    touched : ndarray of int64, shape (n_points,)
-        Holds the last source's ball in front, in order of distance.
-    keys, payload : ndarray of int64, shape (n_arcs + 1,)
-        A heap.
+    `distance` (n_points,): FAR everywhere, and so left behind; `touched` (n_points,): holds the
+    last source's ball in front, in order of distance; `keys`, `payload` (n_arcs + 1,): a heap.
     """
 
     distance: NDArray
@@ -52,20 +46,9 @@ def add_balls(
     """Add ``amounts[i]`` to ``total[v]`` for every vertex v within `radius` of ``sources[i]``: one
     bounded Dijkstra search a source.
 
-    Parameters
-    ----------
-    graph : tuple
-        ``(indptr, indices, lengths)``, CSR with int64 lengths.
-    amounts : ndarray of int64, same shape
-    radius : int
-        In units of the grid; the rim belongs to the ball.
-    total : ndarray of int64, shape (n_points,)
-        Updated in place.
-
-    Returns
-    -------
-    int
-        Size of the last source's ball.
+    `graph`: ``(indptr, indices, lengths)``, CSR with int64 lengths; `amounts`: ndarray of int64,
+    same shape; `radius`: in units of the grid; the rim belongs to the ball; `total` (n_points,):
+    updated in place.
     """
     indptr, indices, lengths = graph
     distance, touched, keys, payload = space

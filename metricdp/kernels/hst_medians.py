@@ -40,30 +40,14 @@ def tree_k_median(
     """The cheapest way to place k centers at leaves, each point served by a center with the lowest
     common ancestor.
 
-    Parameters
-    ----------
-    parent : ndarray of int32, shape (n_nodes,)
-        -1 for the root, node 0; parents come before children.
-    weight : ndarray of float64, shape (n_nodes,)
-        Demand below each node; may be negative.
-    away : ndarray of float64, shape (n_nodes,)
-        What a unit of demand below this node pays if no center is there; the root's does not
-        matter.
-    least, most : ndarray of int64, shape (n_nodes,)
-        Bounds of the centers below each node: open facilities, and places.
-    k : int
-        ``least[0] <= k <= most[0]``, at least 1.
-    cost_at, choice_at : ndarray of int64, shape (n_nodes + 1,)
-        From `table_sizes`.
+    `parent` (n_nodes,): -1 for the root, node 0; parents come before children; `weight` (n_nodes,):
+    demand below each node; may be negative; `away` (n_nodes,): what a unit of demand below this
+    node pays if no center is there; the root's does not matter; `least`, `most` (n_nodes,): bounds
+    of the centers below each node: open facilities, and places; `k`: ``least[0] <= k <= most[0]``,
+    at least 1; `cost_at`, `choice_at` (n_nodes + 1,): from `table_sizes`.
 
-    Returns
-    -------
-    cost : float
-    centers : ndarray of int64, shape (n_nodes,)
-        Centers below each node.
+    Returns `cost`: float; `centers` (n_nodes,): centers below each node.
 
-    Notes
-    -----
     With f_v(j) the least cost of v's demand when j >= 1 centers stand below v, a child c without a
     center pays ``weight[c] · away[c]`` whoever serves it; so f_v is the min-plus sum of its
     children's f_c, extended by that price at j = 0. Rows end at the number of places below:

@@ -13,23 +13,10 @@ from numpy.typing import NDArray
 def disjoint_subtrees(parent: NDArray, ranked: NDArray, free: NDArray, wanted: int) -> NDArray:
     """The first pairwise disjoint subtrees of a ranking (Fan, Li & Li, NeurIPS 2023, Algorithm 4).
 
-    Parameters
-    ----------
-    parent : ndarray of int32, shape (n_nodes,)
-        -1 for the root, node 0.
-    ranked : ndarray of int64
-        Nodes, best first, each once.
-    free : ndarray of bool, shape (n_nodes,)
-        Nodes that may be taken; with a node all its descendants that hold a free one. Changed:
-        ancestors of a taken node are free no more.
+    `parent` (n_nodes,): -1 for the root, node 0; `ranked`: nodes, best first, each once; `free`
+    (n_nodes,): nodes that may be taken; with a node all its descendants that hold a free one.
+    Changed: ancestors of a taken node are free no more.
 
-    Returns
-    -------
-    ndarray of int64, shape (at most wanted,)
-        In the order they were taken.
-
-    Notes
-    -----
     Nodes are taken in turn; a taken node drops the ancestor that was taken before, and no ancestor
     of it is ever taken (again). It ends with the `wanted`-th, as does taking the best missing ones
     together and dropping afterwards: a batch reaches that number with its last node or not at all.
@@ -79,28 +66,15 @@ def consistent_counts(
     """Least-squares estimates of counts that add up, from independent noisy counts of some nodes of
     a tree.
 
-    Parameters
-    ----------
-    parent : ndarray of int32, shape (n_nodes,)
-    value : ndarray of float64, shape (n_nodes,)
-        Noisy count of every node.
-    variance : ndarray of float64, shape (n_nodes,)
-        Of its noise; infinite where a node was not counted.
-    size : ndarray of float64, shape (n_nodes,)
-        Positive. A node of which nothing below was counted is divided among its children in
-        proportion.
+    `parent` (n_nodes,); `value` (n_nodes,): noisy count of every node; `variance` (n_nodes,): of
+    its noise; infinite where a node was not counted; `size` (n_nodes,): positive. A node of which
+    nothing below was counted is divided among its children in proportion.
 
-    Returns
-    -------
-    estimate : ndarray of float64, shape (n_nodes,)
-        Every inner node's is the sum of its children's; where leaves were counted, the best linear
-        unbiased estimate.
-    spread : ndarray of float64, shape (n_nodes,)
-        Variance of what a node and all below it say of its count, an upper bound of the estimate's;
-        infinite where nothing was counted.
+    Returns `estimate` (n_nodes,): every inner node's is the sum of its children's; where leaves
+    were counted, the best linear unbiased estimate; `spread` (n_nodes,): variance of what a node
+    and all below it say of its count, an upper bound of the estimate's; infinite where nothing was
+    counted.
 
-    Notes
-    -----
     Upwards, each node's own count and the sum of its children's estimates are averaged by inverse
     variance; downwards, what a node differs from that sum is divided among its children in
     proportion to their variances (Hay, Rastogi, Miklau & Suciu, VLDB 2010, for one variance a
@@ -147,24 +121,12 @@ def settled_counts(
 ) -> tuple[NDArray, NDArray]:
     """Estimates where they stand out from the noise, and even spreading below.
 
-    Parameters
-    ----------
-    parent : ndarray of int32, shape (n_nodes,)
-    estimate : ndarray of float64, shape (n_nodes,)
-    floor : ndarray of float64, shape (n_nodes,)
-        A node settles if its parent did and its estimate is above this; the root does always.
-    size : ndarray of float64, shape (n_nodes,)
-        Positive.
+    `parent` (n_nodes,); `estimate` (n_nodes,); `floor` (n_nodes,): a node settles if its parent did
+    and its estimate is above this; the root does always; `size` (n_nodes,): positive.
 
-    Returns
-    -------
-    counts : ndarray of float64, shape (n_nodes,)
-        A settled node's estimate; what it has more than its settled children is divided among the
-        other children in proportion to `size`.
-    settled : ndarray of bool, shape (n_nodes,)
+    Returns `counts` (n_nodes,): a settled node's estimate; what it has more than its settled
+    children is divided among the other children in proportion to `size`; `settled` (n_nodes,).
 
-    Notes
-    -----
     Where all children settle, they keep their estimates. O(n_nodes).
     """
     n = len(parent)

@@ -13,12 +13,9 @@ from numpy.typing import NDArray
 def impedance_cost(distance: float, impedance: Any) -> Any:
     """Cost of serving one unit of demand from a distance; compiled code calls it as well.
 
-    Parameters
-    ----------
-    impedance : int or tuple of float
-        1 or 2, the power of the distance; or ``(z, growth, limit, beyond, share, steep, after,
-        shift)`` as
-        in `metricdp.solvers.objectives.impedances.Impedance`, the limit with its slack.
+    `impedance`: 1 or 2, the power of the distance; or ``(z, growth, limit, beyond, share, steep,
+    after, shift)`` as in `metricdp.solvers.objectives.impedances.Impedance`, the limit with its
+    slack.
     """
     return (
         _power(distance, impedance) if isinstance(impedance, int) else _terms(distance, impedance)

@@ -26,14 +26,9 @@ class Workspace(NamedTuple):
     """What the searches of one thread write to; no size is too small to begin with, but see
     `graph_entries`.
 
-    Attributes
-    ----------
-    points, distances : ndarray of int32 and of the distances' dtype
-        Entries found, those of one source after those of another.
-    vertex, key, after : ndarray of int32, the distances' dtype and int32
-        Items in buckets: linked lists.
-    far_key, far_vertex : ndarray of the distances' dtype and int32
-        Heap of the items beyond the last bucket.
+    `points`, `distances`: entries found, those of one source after those of another; `vertex`,
+    `key`, `after`: items in buckets: linked lists; `far_key`, `far_vertex`: heap of the items
+    beyond the last bucket.
     """
 
     points: NDArray
@@ -48,15 +43,9 @@ class Workspace(NamedTuple):
 class Labeling(NamedTuple):
     """What a search that labels writes to.
 
-    Attributes
-    ----------
-    number : int
-        Of the first source in the random order.
-    radii : ndarray of the distances' dtype, shape (n_levels,)
-        Decreasing; the last is 0.
-    filled : ndarray of uint8, shape (n_points,)
-        At how many levels each vertex has a label.
-    labels : ndarray of int32, shape (n_points, n_levels), in Fortran order
+    `number`: of the first source in the random order; `radii` (n_levels,): decreasing; the last is
+    0; `filled` (n_points,): at how many levels each vertex has a label; `labels` (n_points,
+    n_levels).
     """
 
     number: int
@@ -99,38 +88,17 @@ def graph_entries(
     """Vertices strictly closer to a source than `known`, by one pruned search a source; or their
     labels, source after source.
 
-    Parameters
-    ----------
-    graph : tuple
-        ``(indptr, indices, lengths)`` in CSR form; lengths, `known` and `trial` are int32 or int64
-        alike.
-    shift : int
-        Buckets are ``2**shift`` wide: best near the median length, right for any.
-    sources : ndarray of int, shape (n_sources,)
-    begin : int
-        The first source to search from.
-    known : ndarray of int, shape (n_points,)
-        Distance to the nearest earlier source; at most half of what its dtype holds, which also
-        cuts off longer paths. Only vertices closer than that are entered: on a shortest path to
-        such a vertex all are.
-    trial : ndarray, as `known`
-        A copy of `known` of this thread; restored. To label, `known` itself.
-    ends : ndarray of int64, shape (n_sources,)
-        Filled: the entries of source i end at ``ends[i]`` of `space`, those of source `begin` start
-        at 0.
-    levels : Labeling
-        If there are any, entries are not listed: `known` is updated by each source for the next,
-        and vertices are labeled at the levels that they decide. This is for sources in their order,
-        one thread, and less work.
+    `graph`: ``(indptr, indices, lengths)`` in CSR form; lengths, `known` and `trial` are int32 or
+    int64 alike; `shift`: buckets are ``2**shift`` wide: best near the median length, right for any;
+    `sources` (n_sources,); `begin`: the first source to search from; `known` (n_points,): distance
+    to the nearest earlier source; at most half of what its dtype holds, which also cuts off longer
+    paths. Only vertices closer than that are entered: on a shortest path to such a vertex all are;
+    `trial`: a copy of `known` of this thread; restored. To label, `known` itself; `ends`
+    (n_sources,): filled: the entries of source i end at ``ends[i]`` of `space`, those of source
+    `begin` start at 0; `levels`: if there are any, entries are not listed: `known` is updated by
+    each source for the next, and vertices are labeled at the levels that they decide. This is for
+    sources in their order, one thread, and less work.
 
-    Returns
-    -------
-    int
-        Number of the source at which the room ended, else ``len(sources)``. If it is `begin`, only
-        more room helps.
-
-    Notes
-    -----
     A vertex may be entered twice, at a smaller distance the second time. The last is exact wherever
     it is smaller than the distance to every earlier source of the batch. Over all vertices in
     random order ln n entries a vertex are expected (Cohen 1997).
@@ -269,21 +237,11 @@ def keep_entries(
     point's list, because an earlier source of the batch is as near, changes nothing in the end; no
     list is kept.
 
-    Parameters
-    ----------
-    ends : ndarray of int64, shape (n_sources,)
-        Where the entries of each source end.
-    numbers : ndarray of int32, shape (n_sources,)
-        Of each source in the random order.
-    share, shares : int
-        Only points of this share of all are treated: shares, a power of two, may run at the same
-        time.
-    radii : ndarray of int64, shape (n_levels,)
-        Decreasing; the last is 0.
-    known, trials : ndarray of int, shapes (n_points,) and (n_copies, n_points)
-        Distance to the nearest source so far, and copies of it; updated.
-    labels : ndarray of int32, shape (n_points, n_levels)
-        Larger than any number where there is none yet.
+    `ends` (n_sources,): where the entries of each source end; `numbers` (n_sources,): of each
+    source in the random order; `share`, `shares`: only points of this share of all are treated:
+    shares, a power of two, may run at the same time; `radii` (n_levels,): decreasing; the last is
+    0; `known`, `trials`: distance to the nearest source so far, and copies of it; updated; `labels`
+    (n_points, n_levels): larger than any number where there is none yet.
     """
     start = np.int64(0)
     for i in range(len(numbers)):
@@ -322,14 +280,9 @@ def vector_entries(
     """As `graph_entries`, for points under the Euclidean or the L1 distance rounded up, pruned by
     boxes.
 
-    Parameters
-    ----------
-    points : ndarray of float64, shape (n_points, d)
-        Integers; all sums of a distance stay below 2**53.
-    low, high : ndarray of float64, shape (2 · n_blocks, d)
-        Corners of boxes, see `boxes`.
-    farthest : ndarray of float64, shape (2 · n_blocks,)
-        Largest `known` in each box.
+    `points` (n_points, d): integers; all sums of a distance stay below 2**53; `low`, `high` (2 ·
+    n_blocks, d): corners of boxes, see `boxes`; `farthest` (2 · n_blocks,): largest `known` in each
+    box.
     """
     n, d = points.shape
     n_blocks = len(farthest) // 2
@@ -390,16 +343,7 @@ def boxes(points: NDArray) -> tuple[NDArray, NDArray]:
     """Bounding boxes of blocks of consecutive points, of pairs of them and so on: an implicit
     binary tree.
 
-    Parameters
-    ----------
-    points : ndarray of float64, shape (n_points, d)
-        Near points should have near indices.
-
-    Returns
-    -------
-    low, high : ndarray of float64, shape (2 · n_blocks, d)
-        The number of blocks is a power of two; block b, of points b · BLOCK and following, is box
-        ``n_blocks + b``; box i holds boxes 2 i and 2 i + 1; box 0 is not used.
+    `points` (n_points, d): near points should have near indices.
     """
     n, d = points.shape
     n_blocks = 1

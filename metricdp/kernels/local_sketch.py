@@ -17,18 +17,9 @@ def add_hashes(table: NDArray, functions: NDArray, hashes: NDArray, log_buckets:
     is the mean over all c in GF(2)^l of (-1)^(c · (H v + s)): the sum over c of (-1)^(c · s) times
     the character H^T c at v, and these coefficients are added.
 
-    Parameters
-    ----------
-    table : ndarray of int64, shape (2^t,)
-        Added to.
-    functions : ndarray of uint64, shape (n,)
-        Row i of H is its bits i … i + t - 1.
-    hashes : ndarray of uint64, shape (n,)
-    log_buckets : int
-        l.
+    `table` (2^t,): added to; `functions` (n,): row i of H is its bits i … i + t - 1; `hashes` (n,);
+    `log_buckets`: l.
 
-    Notes
-    -----
     O(2^l) a message, in Gray code's order.
     """
     mask = np.uint64(len(table) - 1)
@@ -53,12 +44,8 @@ def walsh(table: NDArray) -> None:
     """Walsh–Hadamard transform in place along the first axis: row v becomes the sum over u of
     (-1)^(u · v) times row u.
 
-    Parameters
-    ----------
-    table : ndarray of int64, shape (2^t, d)
+    `table` (2^t, d).
 
-    Notes
-    -----
     O(t · 2^t · d), exact in integers.
     """
     half = 1
@@ -78,12 +65,7 @@ def add_rows(sums: NDArray, rows: NDArray, characters: NDArray) -> None:
     """Add every row, rounded to integers, to the row of its character: `add_vectors` for vectors
     that are there already.
 
-    Parameters
-    ----------
-    sums : ndarray of int64, shape (2^b, d)
-        Added to.
-    rows : ndarray of float64, shape (n, d)
-    characters : ndarray of int64, shape (n,)
+    `sums` (2^b, d): added to; `rows` (n, d); `characters` (n,).
     """
     for i in range(len(rows)):
         for x in range(rows.shape[1]):
@@ -97,12 +79,7 @@ def add_vectors(
     """Make the vectors that messages name (`metricdp.local.streams`), and add each to the row of
     its character.
 
-    Parameters
-    ----------
-    sums : ndarray of int64, shape (2^b, d)
-        Added to.
-    characters, nonces, indices : ndarray of uint64, shape (n,)
-    quantiles : ndarray of int16, shape (4096,)
+    `sums` (2^b, d): added to; `characters`, `nonces`, `indices` (n,); `quantiles` (4096,).
     """
     d = sums.shape[1]
     each = (d + 4) // 5

@@ -14,13 +14,8 @@ def manhattan_rows(points: NDArray[np.int16], start: int, stop: int, matrix: NDA
     """Fill rows `start` to `stop` of the upper triangle of a matrix of distances, and their mirror
     images.
 
-    Parameters
-    ----------
-    points : ndarray of int16, shape (n, d)
-        Differences must fit int16, and sums int32.
-    start, stop : int
-        Calls for other rows may run at the same time.
-    matrix : ndarray, shape (n, n)
+    `points` (n, d): differences must fit int16, and sums int32; `start`, `stop`: calls for other
+    rows may run at the same time; `matrix` (n, n).
     """
     n, d = points.shape
     for i in range(start, stop):

@@ -25,16 +25,10 @@ _TRANSFERS = 0.25
 class Near(NamedTuple):
     """Costs of serving demand points from candidates near them.
 
-    Attributes
-    ----------
-    start : ndarray of int64, shape (n + 1,)
-        Where each demand point's entries begin in `site` and `cost`; they go up in cost.
-    cost : ndarray of float32 or float64
-    site_start : ndarray of int64, shape (m + 1,)
-        The same entries by candidate: where each one's begin in `client` and `site_cost`.
-    weights : ndarray of float64, shape (n,)
-    far : ndarray of float64, shape (n,)
-        What a demand point costs that no open candidate is near.
+    `start` (n + 1,): where each demand point's entries begin in `site` and `cost`; they go up in
+    cost; `site_start` (m + 1,): the same entries by candidate: where each one's begin in `client`
+    and `site_cost`; `weights` (n,); `far` (n,): what a demand point costs that no open candidate is
+    near.
     """
 
     start: NDArray
@@ -50,17 +44,10 @@ class Near(NamedTuple):
 class Near2(NamedTuple):
     """Centers and the two nearest of every demand point.
 
-    Attributes
-    ----------
-    centers : ndarray of int32, shape (k,)
-    slot : ndarray of int32, shape (m,)
-        Place of a candidate in `centers`, or -1.
-    first, second : ndarray of int32, shape (n,)
-        Slots, or -1.
-    c_first, c_second : ndarray of float64, shape (n,)
-    losses : ndarray of float64, shape (2 * size,)
-        A tournament: what closing each slot adds to the cost is at ``size + slot``, the least of
-        entries 2 i and 2 i + 1 at i; the first slots, which stay, are infinite.
+    `centers` (k,); `slot` (m,): place of a candidate in `centers`, or -1; `first`, `second` (n,):
+    slots, or -1; `c_first`, `c_second` (n,); `losses` (2 * size,): a tournament: what closing each
+    slot adds to the cost is at ``size + slot``, the least of entries 2 i and 2 i + 1 at i; the
+    first slots, which stay, are infinite.
     """
 
     centers: NDArray
@@ -447,28 +434,12 @@ def kicked(
     that opens there; descend around them, and keep that if it costs no more, or little more while
     it is warm; again and again.
 
-    Parameters
-    ----------
-    near, state, work
-        `state` goes on from what was left.
-    fixed : int
-        The first so many slots stay.
-    coins : ndarray of uint64, shape (1,)
-        State of the public coins.
-    effort : ndarray of int64, shape (3,)
-        Entries of the lists that were looked at, and may be now and in all; the first is updated.
-    heat : float
-        Mean of what a step may lose at the very beginning; at the end nothing is lost.
-    cost : float
-        Of the state.
-    tolerance : float
-        A swap must lower the cost by more than this fraction of it.
-    best : ndarray of int32, shape (k,)
-        The best centers seen, and `best_cost`.
-
-    Returns
-    -------
-    cost, best_cost : float
+    `near`, `state`, `work`: `state` goes on from what was left; `fixed`: the first so many slots
+    stay; `coins` (1,): state of the public coins; `effort` (3,): entries of the lists that were
+    looked at, and may be now and in all; the first is updated; `heat`: mean of what a step may lose
+    at the very beginning; at the end nothing is lost; `cost`: of the state; `tolerance`: a swap
+    must lower the cost by more than this fraction of it; `best` (k,): the best centers seen, and
+    `best_cost`.
     """
     n = len(near.weights)
     ring = np.zeros(4, np.int64)

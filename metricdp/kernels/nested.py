@@ -13,25 +13,13 @@ from numpy.typing import NDArray
 def nested_clusters(labels: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray]:
     """Tree of the clusters of points that share the labels of levels 0 to i, for every i.
 
-    Parameters
-    ----------
-    labels : ndarray of int32, shape (n_points, n_levels)
-        Numbers below n_points; all points have one label at level 0.
+    `labels` (n_points, n_levels): numbers below n_points; all points have one label at level 0.
 
-    Returns
-    -------
-    order : ndarray of int32, shape (n_points,)
-        Points so arranged that every cluster is a run.
-    parent : ndarray of int32, shape (n_nodes,)
-        Parents come before children; -1 for the root, node 0.
-    level : ndarray of int8, shape (n_nodes,)
-        The first level at which this is a cluster; it splits, if it does, just before the level of
-        its children.
-    start, stop : ndarray of int32, shape (n_nodes,)
-        A node's run of `order`.
+    Returns `order` (n_points,): points so arranged that every cluster is a run; `parent`
+    (n_nodes,): parents come before children; -1 for the root, node 0; `level` (n_nodes,): the first
+    level at which this is a cluster; it splits, if it does, just before the level of its children;
+    `start`, `stop` (n_nodes,): a node's run of `order`.
 
-    Notes
-    -----
     Depth first, so that a cluster's labels stay in the cache: O(n · n_levels).
     """
     n, n_levels = labels.shape

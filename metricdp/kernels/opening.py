@@ -76,19 +76,9 @@ def open_and_close(
 ) -> float:
     """Open, close and exchange single sites while that lowers the cost; returns it.
 
-    Parameters
-    ----------
-    costs : ndarray of float64, shape (n_sites, n_clients)
-        Weighted costs of serving, finite.
-    prices : ndarray of float64, shape (n_sites,)
-        What opening costs.
-    is_open : ndarray of bool, shape (n_sites,)
-        At least one; changed in place.
-    may_close : ndarray of bool, shape (n_sites,)
-    order : ndarray of int64, shape (n_sites,)
-        In which closed sites are tried.
-    tolerance : float
-        Least improvement that counts.
+    `costs` (n_sites, n_clients): weighted costs of serving, finite; `prices` (n_sites,): what
+    opening costs; `is_open` (n_sites,): at least one; changed in place; `may_close` (n_sites,);
+    `order` (n_sites,): in which closed sites are tried; `tolerance`: least improvement that counts.
     """
     m, n = costs.shape
     near, d1, d2 = np.empty(n, np.int64), np.empty(n), np.empty(n)

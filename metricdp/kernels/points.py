@@ -20,19 +20,10 @@ def nearest_centers(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Nearest center of every point, the first among equals, and the squared distance to it.
 
-    Parameters
-    ----------
-    points : ndarray of float64, shape (n, d)
-    centers : ndarray of float64, shape (k, d)
-        At least one.
+    `points` (n, d); `centers` (k, d): at least one.
 
-    Returns
-    -------
-    label : ndarray of int64, shape (n,)
-    square : ndarray of float64, shape (n,)
+    Returns `label` (n,); `square` (n,).
 
-    Notes
-    -----
     O(n · k · d). The answer is that of sums of squared differences in double precision, coordinate
     after coordinate. Most centers are ruled out in single precision: with y and b a point and a
     center from the centers' mean, in units in which all ``|b| <= 1``, and the unit roundoff u =
@@ -183,19 +174,8 @@ def relative_sums(
     A record farther than `bound` steps from the center is moved onto that sphere; then all
     coordinates are rounded towards zero. A vector that is still too long, by rounding, counts as 0.
 
-    Parameters
-    ----------
-    records : ndarray of float64, shape (n, d)
-    parts : ndarray of int64, shape (n,)
-    centers : ndarray of float64, shape (n_parts, d)
-    steps : ndarray of float64, shape (n_parts,)
-        Positive; the extent of the records is below 2^60 steps.
-    bound : int
-        At most 2^20.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_parts, d)
+    `records` (n, d); `parts` (n,); `centers` (n_parts, d); `steps` (n_parts,): positive; the extent
+    of the records is below 2^60 steps; `bound`: at most 2^20.
     """
     n, d = records.shape
     sums = np.zeros((len(centers), d), np.int64)

@@ -15,14 +15,8 @@ def projected(
 ) -> NDArray[np.float64]:
     """``rows @ (x - middle)`` for every point x, shape (n, m).
 
-    Parameters
-    ----------
-    points : ndarray of float64, shape (n, d)
-    middle : ndarray of float64, shape (d,)
-    rows : ndarray of float64, shape (m, d)
+    `points` (n, d); `middle` (d,); `rows` (m, d).
 
-    Notes
-    -----
     O(n · m · d). A matrix product of a library sums in an order that may depend on how many points
     there are; here it is that of the coordinates, so a point's image has the same bits whoever else
     is there.
@@ -60,10 +54,7 @@ def place_coins(bits: NDArray[np.uint64], key: int) -> NDArray[np.float64]:
     """A public number in [0, 1) for every row of bits and a key, shape (n,): equal rows have equal
     ones, whoever else is there.
 
-    Parameters
-    ----------
-    bits : ndarray of uint64, shape (n, d)
-        Coordinates as their bits.
+    `bits` (n, d): coordinates as their bits.
     """
     found = np.empty(len(bits), np.float64)
     for i in range(len(bits)):

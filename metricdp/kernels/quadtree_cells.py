@@ -63,19 +63,9 @@ def root_key(limbs: NDArray) -> int:
 def path_keys(grid: NDArray, axes: NDArray, root: int) -> NDArray:
     """Keys of the cells of every point, from the root down.
 
-    Parameters
-    ----------
-    grid : ndarray of uint64, shape (n, d)
-        Points in steps of the box, below 2**BITS.
-    axes : ndarray of int64, shape (depth,)
-        The coordinate that each depth cuts across, each at most `MOST_CUTS` times.
+    `grid` (n, d): points in steps of the box, below 2**BITS; `axes` (depth,): the coordinate that
+    each depth cuts across, each at most `MOST_CUTS` times.
 
-    Returns
-    -------
-    ndarray of uint64, shape (n, depth + 1)
-
-    Notes
-    -----
     O(n · (d + depth)); a row depends on its own point alone.
     """
     n, d = grid.shape
@@ -105,18 +95,8 @@ def path_keys(grid: NDArray, axes: NDArray, root: int) -> NDArray:
 def path_bits(grid: NDArray, axes: NDArray, root: int, start: int) -> NDArray:
     """In which half of each cell on its way down every point lies, as one number.
 
-    Parameters
-    ----------
-    grid : ndarray of uint64, shape (n, d)
-    axes : ndarray of int64, shape (depth,)
-        At most 64 more than `start`.
-    start : int
-        Halves of the cells of this depth, and of deeper ones, count.
-
-    Returns
-    -------
-    ndarray of uint64, shape (n,)
-        The last depth's half is the lowest bit: 1 for the upper one. O(n · depth).
+    `grid` (n, d); `axes` (depth,): at most 64 more than `start`; `start`: halves of the cells of
+    this depth, and of deeper ones, count.
     """
     n, d = grid.shape
     found = np.zeros(n, np.uint64)
@@ -148,20 +128,11 @@ def split_cells(
 ) -> tuple[NDArray, NDArray, NDArray, NDArray]:
     """Cut each cell in two.
 
-    Parameters
-    ----------
-    keys : ndarray of uint64, shape (m,)
-    low, size : ndarray of uint64, shape (m, d)
-        Corner and sides, in steps.
-    axis : ndarray of int64, shape (m,)
-        The coordinate that each is cut across.
+    `keys` (m,); `low`, `size` (m, d): corner and sides, in steps; `axis` (m,): the coordinate that
+    each is cut across.
 
-    Returns
-    -------
-    cut : ndarray of uint64, shape (m,)
-        Points from here on are in the second half.
-    keys, low, size : ndarray of uint64, shapes (2m,), (2m, d), (2m, d)
-        Of the halves, the two of a cell side by side.
+    Returns `cut` (m,): points from here on are in the second half; `keys`, `low`, `size`: of the
+    halves, the two of a cell side by side.
     """
     m, d = low.shape
     cut = np.empty(m, np.uint64)
@@ -186,18 +157,8 @@ def split_cells(
 def cells_of(grid: NDArray, child: NDArray, cut: NDArray, axis: NDArray) -> NDArray:
     """The cell at which every point's way down the opened cells ends.
 
-    Parameters
-    ----------
-    grid : ndarray of uint64, shape (n, d)
-    child : ndarray of int64, shape (n_cells,)
-        First half of an opened cell, the other follows it; -1 where a cell is closed.
-    cut : ndarray of uint64, shape (n_cells,)
-    axis : ndarray of int64, shape (n_cells,)
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-        O(n · depth); each depends on its own point alone.
+    `grid` (n, d); `child` (n_cells,): first half of an opened cell, the other follows it; -1 where
+    a cell is closed; `cut` (n_cells,); `axis` (n_cells,).
     """
     found = np.empty(len(grid), np.int64)
     for i in range(len(grid)):
@@ -213,19 +174,10 @@ def cut_margins(grid: NDArray, axes: NDArray, root: int, unit: NDArray) -> tuple
     """How far points are from the cuts of the cells on their way down, and how large these cells
     are.
 
-    Parameters
-    ----------
-    grid : ndarray of uint64, shape (n, d)
-    axes : ndarray of int64, shape (depth,)
-    unit : ndarray of float64, shape (d,)
-        Lengths of a step.
+    `grid` (n, d); `axes` (depth,); `unit` (d,): lengths of a step.
 
-    Returns
-    -------
-    margin : ndarray of float64, shape (n, depth)
-        Distance to the cut of the cell at each depth; one step at least.
-    diagonal : ndarray of float64, shape (n, depth)
-        Of that cell.
+    Returns `margin` (n, depth): distance to the cut of the cell at each depth; one step at least;
+    `diagonal` (n, depth): of that cell.
     """
     n, d = grid.shape
     depth = len(axes)

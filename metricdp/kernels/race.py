@@ -60,26 +60,13 @@ def race(
     """Let candidates `start`, `start + 1`, … challenge the leader until the end or a comparison
     that is too close.
 
-    Parameters
-    ----------
-    scores : ndarray of int64, shape (n,)
-        ``abs(scores) <= 2**61``.
-    bits : ndarray of uint64, shape (n,)
-    eta : float
-        Within one unit in its last place of the exact factor.
-    gumbel : bool
-        The law: True for the exponential mechanism.
-    leader : int
-        Its position, or -1 for the leader of an earlier block, -2 if there is none.
-    score, t, error
-        The leader's score, and its `clock`.
+    `scores` (n,): ``abs(scores) <= 2**61``; `bits` (n,); `eta`: within one unit in its last place
+    of the exact factor; `gumbel`: the law: True for the exponential mechanism; `leader`: its
+    position, or -1 for the leader of an earlier block, -2 if there is none; `score`, `t`, `error`:
+    the leader's score, and its `clock`.
 
-    Returns
-    -------
-    position : int
-        Of the candidate that must be compared with the leader exactly; n if there is none.
-    leader, score, t, error
-        Of the new leader.
+    Returns `position`: of the candidate that must be compared with the leader exactly; n if there
+    is none; `leader`, `score`, `t`, `error`: of the new leader.
     """
     n = len(scores)
     for i in range(start, n):

@@ -16,19 +16,9 @@ from metricdp.kernels.shortest_paths import FAR
 def bounded_search(graph: tuple, source: int, radius: int, reached: NDArray, space: tuple) -> int:
     """All vertices within `radius` of a source (the rim belongs to it), by one bounded Dijkstra.
 
-    Parameters
-    ----------
-    graph : tuple
-        ``(indptr, indices, lengths)``, CSR with int64 lengths.
-    reached : ndarray of int64, shape (n_points,)
-        Filled from the left with distances, in the order of ``space[1]``.
-    space : tuple of (distance, touched, keys, payload)
-        As `metricdp.kernels.coverage.Workspace`; ``touched`` holds the vertices found.
-
-    Returns
-    -------
-    int
-        Their number.
+    `graph`: ``(indptr, indices, lengths)``, CSR with int64 lengths; `reached` (n_points,): filled
+    from the left with distances, in the order of ``space[1]``; `space`: as
+    `metricdp.kernels.coverage.Workspace`; ``touched`` holds the vertices found.
     """
     indptr, indices, lengths = graph
     distance, touched, keys, payload = space
@@ -62,14 +52,9 @@ def add_marks(
 ) -> None:
     """Combine the two words of `mark` into ``marks[site]`` for every listed site within `radius`.
 
-    Parameters
-    ----------
-    sites : ndarray of int32 or int64
-    distances : ndarray of float64, same shape
-    mark : ndarray of uint64, shape (2,)
-    marks : ndarray of uint64, shape (n_sites, 2)
-        Exclusive-or of the marks of the lists that hold a site: sites of equal marks are in the
-        same lists, but for a chance of 2**-128 a pair.
+    `sites`: ndarray of int32 or int64; `distances`: ndarray of float64, same shape; `mark` (2,);
+    `marks` (n_sites, 2): exclusive-or of the marks of the lists that hold a site: sites of equal
+    marks are in the same lists, but for a chance of 2**-128 a pair.
     """
     for i in range(len(sites)):
         if distances[i] <= radius:
@@ -101,25 +86,12 @@ def searched_lists(
 ) -> tuple:
     """What is listed within a radius of each source, nearest first.
 
-    Parameters
-    ----------
-    graph : tuple
-        As `bounded_search`.
-    sources, radii : ndarray of int64
-        Nothing is within a negative radius.
-    index : ndarray of int32, shape (n_points,)
-        Number of each vertex in the lists, or -1 where it is in none.
-    most : int
-        Longer lists in all are not finished.
-    space : tuple
-        As `bounded_search`.
+    `graph`: as `bounded_search`; `sources`, `radii`: nothing is within a negative radius; `index`
+    (n_points,): number of each vertex in the lists, or -1 where it is in none; `most`: longer lists
+    in all are not finished; `space`: as `bounded_search`.
 
-    Returns
-    -------
-    start : ndarray of int64, shape (n_sources + 1,)
-        The last is above `most` if they were not finished.
-    number : ndarray of int32
-    distance : ndarray of int64
+    Returns `start` (n_sources + 1,): the last is above `most` if they were not finished; `number`:
+    ndarray of int32; `distance`: ndarray of int64.
     """
     touched = space[1]
     reached = np.empty(len(index), np.int64)
@@ -159,15 +131,8 @@ def lower_by_table(
     """Lower the amount of each place ``places[i]``, for all i of `which`, to the entry of its
     distance in a table of how much lies at least so far away.
 
-    Parameters
-    ----------
-    which : ndarray of int64
-        Into `places` and `amounts`.
-    away : ndarray of float64
-        By place.
-    low, step : float
-        Entry c is for distances from ``low + c * step``; the first for all below, the last for all
-        above.
+    `which`: into `places` and `amounts`; `away`: by place; `low`, `step`: entry c is for distances
+    from ``low + c * step``; the first for all below, the last for all above.
     """
     last = len(table) - 1
     for i in which:

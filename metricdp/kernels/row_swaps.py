@@ -22,23 +22,13 @@ def row_changes(
 ) -> None:
     """For each candidate the slot it had best replace, and the change of cost.
 
-    Parameters
-    ----------
-    rows : ndarray of float64, shape (n_candidates, n_some)
-        Costs from candidates to demand points: at least all those that are cheaper to serve from a
-        candidate than from their second-nearest center.
-    weights, c_first, c_second : ndarray of float64, shape (n_some,)
-        Demand, and the costs of serving it from its nearest and second-nearest center (infinite
-        where there is none).
-    first : ndarray of int64, shape (n_some,)
-        Slot of the nearest center.
-    losses : ndarray of float64, shape (k,)
-        What closing a slot adds to the cost.
-    slots, changes : ndarray of int64 and float64, shape (n_candidates,)
-        Filled.
+    `rows` (n_candidates, n_some): costs from candidates to demand points: at least all those that
+    are cheaper to serve from a candidate than from their second-nearest center; `weights`,
+    `c_first`, `c_second` (n_some,): demand, and the costs of serving it from its nearest and
+    second-nearest center (infinite where there is none); `first` (n_some,): slot of the nearest
+    center; `losses` (k,): what closing a slot adds to the cost; `slots`, `changes` (n_candidates,):
+    filled.
 
-    Notes
-    -----
     O(n_candidates · (n_some + k)); the decomposition of Resende & Werneck (EJOR 2007).
     """
     k = len(losses)

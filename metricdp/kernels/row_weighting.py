@@ -14,12 +14,8 @@ def maximal_columns(starts: NDArray, rows: NDArray, n_rows: int, order: NDArray)
     """Whether each column is kept: those whose rows another one's contain are not, and one of equal
     ones is.
 
-    Parameters
-    ----------
-    starts, rows : ndarray of int64
-        Column c has the rows ``rows[starts[c]:starts[c + 1]]``, ascending, at least one.
-    order : ndarray of int64
-        Columns, those of more rows first.
+    `starts`, `rows`: column c has the rows ``rows[starts[c]:starts[c + 1]]``, ascending, at least
+    one; `order`: columns, those of more rows first.
     """
     n = len(starts) - 1
     kept = np.zeros(n, np.bool_)
@@ -68,22 +64,11 @@ def cover_rows(
     from those left open, the one that gains most; then all open rows become heavier. The column
     that came in last stays for a step, the one that left does not return at once.
 
-    Parameters
-    ----------
-    columns, rows : tuple of (starts, entries), int64
-        The matrix by columns and by rows; every row has a column.
-    chosen : ndarray of int64, shape (k,)
-        Distinct columns; overwritten.
+    `columns`, `rows`: the matrix by columns and by rows; every row has a column; `chosen` (k,):
+    distinct columns; overwritten.
 
-    Returns
-    -------
-    covered : bool
-        Whether `chosen` covers all rows.
-    used : int
-        Steps taken.
+    Returns `covered`: whether `chosen` covers all rows; `used`: steps taken.
 
-    Notes
-    -----
     A step is proportional to the rows of two columns and the columns of the rows that change.
 
     References: Gao, Weise & Li, An efficient local search heuristic with row weighting for the

@@ -18,21 +18,10 @@ def add_costs(
     """Add ``counts[i] * min(ceil(rows[i, c] / 2**shift), reach[i])**(1 or 2)`` to ``total[c]``,
     saturating at CAP.
 
-    Parameters
-    ----------
-    rows : ndarray of int64, shape (n_rows, n_candidates)
-        Not negative.
-    counts : ndarray of int64, shape (n_rows,)
-        Positive.
-    reach : ndarray of int64, shape (n_rows,)
-        0 to 2**62, below 2**31 if `squared`.
-    shift : int
-        Bits by which distances are made coarser.
-    total : ndarray of int64, shape (n_candidates,)
-        0 to CAP; updated in place.
+    `rows` (n_rows, n_candidates): not negative; `counts` (n_rows,): positive; `reach` (n_rows,): 0
+    to 2**62, below 2**31 if `squared`; `shift`: bits by which distances are made coarser; `total`
+    (n_candidates,): 0 to CAP; updated in place.
 
-    Notes
-    -----
     A saturating sum of terms that are not negative is min(CAP, sum) in any order.
     """
     for i in range(len(rows)):

@@ -268,13 +268,9 @@ def returns(
     """Distances from each source to its few targets, as far as they are found among the `most`
     vertices nearest to it; else `out` stays as it is.
 
-    Parameters
-    ----------
-    sources : ndarray of int64, shape (n_sources,)
-    first : ndarray of int64, shape (n_sources + 1,)
-        The targets of source i are entries ``first[i]`` to ``first[i + 1]``.
-    targets, out : ndarray of int64
-        Distinct targets of each source; `out` is filled.
+    `sources` (n_sources,); `first` (n_sources + 1,): the targets of source i are entries
+    ``first[i]`` to ``first[i + 1]``; `targets`, `out`: distinct targets of each source; `out` is
+    filled.
     """
     n = len(indptr) - 1
     keys = np.empty(len(indices) + 1, np.int64)
@@ -329,22 +325,10 @@ def balls(
     """From around every center some of the `most` vertices nearest to it in hops, the center itself
     not among them.
 
-    Parameters
-    ----------
-    centers : ndarray of int64, shape (k,)
-    most : int
-        Size of the balls; ties at the rim are cut in the order of arcs.
-    uniforms : ndarray of float64, shape (k, sample)
-        In [0, 1): up to this many vertices are drawn from each ball, without repeats.
-    stamp : ndarray of int32, shape (n_points,)
-        Work space, overwritten.
-    drawn : ndarray of int64, shape (k · sample,)
-        Filled from the left.
-
-    Returns
-    -------
-    int
-        Number of vertices drawn.
+    `centers` (k,); `most`: size of the balls; ties at the rim are cut in the order of arcs;
+    `uniforms` (k, sample): in [0, 1): up to this many vertices are drawn from each ball, without
+    repeats; `stamp` (n_points,): work space, overwritten; `drawn` (k · sample,): filled from the
+    left.
     """
     stamp[:] = -1
     ball = np.empty(most + 1, np.int64)

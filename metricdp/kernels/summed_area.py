@@ -14,14 +14,7 @@ from numpy.typing import NDArray
 def summed_area(counts: NDArray) -> NDArray:
     """Sums over all boxes of cells that begin at the origin.
 
-    Parameters
-    ----------
-    counts : ndarray, shape (g_1, …, g_d)
-
-    Returns
-    -------
-    ndarray, shape (g_1 + 1, …, g_d + 1)
-        Entry (i, j, …) is ``counts[:i, :j, …].sum()``.
+    `counts` (g_1, …, g_d).
     """
     table = np.zeros(tuple(n + 1 for n in counts.shape), counts.dtype)
     table[(slice(1, None),) * counts.ndim] = counts
@@ -34,19 +27,8 @@ def lattice_counts(table: NDArray, middles: Sequence[NDArray[np.int64]], radius:
     """Counts of the cells within `radius` steps along every axis (an L-infinity ball, cut at the
     border), around a lattice of cells.
 
-    Parameters
-    ----------
-    table : ndarray
-        Of `summed_area`.
-    middles : sequence of d ndarrays of int64
-        Of every axis the coordinates of the lattice.
+    `table`: of `summed_area`; `middles`: of every axis the coordinates of the lattice.
 
-    Returns
-    -------
-    ndarray, shape (len(middles[0]), …, len(middles[d - 1]))
-
-    Notes
-    -----
     One difference along every axis: O(len(middles[0]) · the other axes' cells), and less for every
     further one.
     """

@@ -54,21 +54,10 @@ def ball(graph: tuple, source: int, bound: int, space: tuple) -> int:
     """Find all vertices strictly nearer to `source` than `bound`; `release_ball` makes the work
     space fit for use again.
 
-    Parameters
-    ----------
-    graph : tuple
-        ``(indptr, indices, lengths)``, CSR with int64 lengths.
-    space : tuple
-        ``distance`` (n_points,) of FAR, ``place`` (n_points,) of 0, ``touched``, ``queue`` and
-        ``later`` (n_points,).
+    `graph`: ``(indptr, indices, lengths)``, CSR with int64 lengths; `space`: ``distance``
+    (n_points,) of FAR, ``place`` (n_points,) of 0, ``touched``, ``queue`` and ``later``
+    (n_points,).
 
-    Returns
-    -------
-    int
-        How many; their numbers are in ``touched``, their distances in ``distance``.
-
-    Notes
-    -----
     Only the distances are wanted, in no order, so there is no heap: vertices below a threshold are
     relaxed first in, first out, as often as their distance falls, those beyond wait until it is
     raised (Davidson et al., IPDPS 2014: near and far piles). Twice as fast on roads.
@@ -151,14 +140,8 @@ def claim_pages(
     """Give a row of `overlap` the pages in which these vertices lie: freed ones first, then new
     ones.
 
-    Parameters
-    ----------
-    row : ndarray of int32, shape (n_pages,)
-        The number of each page, -1 where there is none; updated.
-    free : ndarray of int32
-        The first `n_free` are the numbers of empty pages.
-    used : int
-        How many pages there are.
+    `row` (n_pages,): the number of each page, -1 where there is none; updated; `free`: the first
+    `n_free` are the numbers of empty pages; `used`: how many pages there are.
     """
     for j in range(len(vertices)):
         page = vertices[j] >> PAGE_BITS
@@ -188,23 +171,12 @@ def exchange(
     """Take back what one demand point added under its old two nearest centers, and add what it adds
     under the new ones.
 
-    Parameters
-    ----------
-    vertices : ndarray of int64, shape (n_near,)
-        At least all that are strictly nearer to the point than its second-nearest center, old and
-        new.
-    distance : ndarray of int64
-        Their distances from it: entry j of them if `packed`, else entry ``vertices[j]``.
-    weight : int
-        Number of records at the point.
-    scale : tuple of (shift, cap, power)
-    old, new : tuple of (slot, c1, c2)
-        The slot of the nearest center and the costs of the two nearest; slot -1: `overlap` holds,
-        or is to hold, nothing of it.
-    gain : ndarray of int64, shape (n_points,)
-    table : ndarray of int32, shape (k, n_pages)
-    pages : ndarray of int64, shape (n_used, 512)
-        Updated; the pages concerned are there.
+    `vertices` (n_near,): at least all that are strictly nearer to the point than its second-nearest
+    center, old and new; `distance`: their distances from it: entry j of them if `packed`, else
+    entry ``vertices[j]``; `weight`: number of records at the point; `scale`: tuple of (shift, cap,
+    power); `old`, `new`: the slot of the nearest center and the costs of the two nearest; slot -1:
+    `overlap` holds, or is to hold, nothing of it; `gain` (n_points,); `table` (k, n_pages); `pages`
+    (n_used, 512): updated; the pages concerned are there.
     """
     shift, cap, power = scale
     old_slot, old_near, old_far = old

@@ -130,23 +130,10 @@ def _move(
 def transport(costs: NDArray, loads: NDArray, room: NDArray, flow: NDArray) -> bool:
     """Cheapest service of all loads within the sites' room.
 
-    Parameters
-    ----------
-    costs : ndarray of float64, shape (n_sites, n_clients)
-        Cost of serving a unit of load; finite.
-    loads : ndarray of float64, shape (n_clients,)
-        Not negative.
-    room : ndarray of float64, shape (n_sites,)
-    flow : ndarray of float64, shape (n_sites, n_clients)
-        Filled with the load of each client that each site serves.
+    `costs` (n_sites, n_clients): cost of serving a unit of load; finite; `loads` (n_clients,): not
+    negative; `room` (n_sites,); `flow` (n_sites, n_clients): filled with the load of each client
+    that each site serves.
 
-    Returns
-    -------
-    bool
-        False if there is not room enough for all; flow is then as far as it went.
-
-    Notes
-    -----
     Each move is O(n_sites²) or more, and there are about as many as clients must move; memory
     O(n_sites · n_clients).
     """
@@ -219,14 +206,8 @@ def knapsacks(
     """What each site earns at most from clients who pay ``prices`` to be served, within its room:
     fractional knapsacks.
 
-    Parameters
-    ----------
-    costs : ndarray of float64, shape (n_sites, n_clients)
-        Of serving all of each client.
-    prices, loads : ndarray of float64, shape (n_clients,)
-    room : ndarray of float64, shape (n_sites,)
-    worth : ndarray of float64, shape (n_sites,)
-        Filled; not negative.
+    `costs` (n_sites, n_clients): of serving all of each client; `prices`, `loads` (n_clients,);
+    `room` (n_sites,); `worth` (n_sites,): filled; not negative.
     """
     served = np.zeros(costs.shape[1])
     for i in range(len(costs)):

@@ -24,23 +24,12 @@ def tree_medians(
 ) -> None:
     """Medians of the shortest-path trees that the centers' Voronoi cells hang on.
 
-    Parameters
-    ----------
-    back : ndarray of int64, shape (n_arcs,)
-        Length of each arc's reverse: `lengths` itself where distances are symmetric.
-    weights : ndarray of float64, shape (n_points,)
-        Non-negative.
-    power : {1, 2}
-        Least sums of distances or of their squares.
-    centers : ndarray of int64, shape (k,)
-    medians : ndarray of int64, shape (k,)
-        Filled: the vertex of center i's tree with the least cost along the tree; of equal ones the
-        first, from the root outward.
-    distance : ndarray of int64, shape (n_points,)
-        Filled: distance to the nearest center.
+    `back` (n_arcs,): length of each arc's reverse: `lengths` itself where distances are symmetric;
+    `weights` (n_points,): non-negative; `power`: least sums of distances or of their squares;
+    `centers` (k,); `medians` (k,): filled: the vertex of center i's tree with the least cost along
+    the tree; of equal ones the first, from the root outward; `distance` (n_points,): filled:
+    distance to the nearest center.
 
-    Notes
-    -----
     Path lengths in the tree are those of the graph from its root and no shorter elsewhere, so
     serving a cell from its tree's median costs at most what serving it from the center did: the
     cost never rises. One multi-source Dijkstra search and two passes over the vertices: with W and

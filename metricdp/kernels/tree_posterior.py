@@ -73,24 +73,11 @@ def upward(
 ) -> float:
     """Likelihood of all noisy counts at and below a node given its true count, for every node.
 
-    Parameters
-    ----------
-    children : ndarray of int64, shape (m - 1, 2)
-    low, step : ndarray of float64, shape (2m - 1,)
-        Node v's grid is ``low[v] + step[v] · arange(G)``.
-    fractions : ndarray of float64, shape (m - 1, S)
-        Possible shares of the left child.
-    chances : ndarray of float64, shape (m - 1, S)
-        Their prior probabilities; each row sums to one.
-    seen : ndarray of float64, shape (2m - 1, G)
-        Likelihood of the noisy counts of the node itself, of any scale; 1 where it was not counted.
-    inside : ndarray of float64, shape (2m - 1, G)
-        Filled: rows of the leaves as seen, those above scaled to a maximum of 1.
-
-    Returns
-    -------
-    float
-        Sum of the logarithms of the scale factors.
+    `children` (m - 1, 2); `low`, `step` (2m - 1,): node v's grid is ``low[v] + step[v] ·
+    arange(G)``; `fractions` (m - 1, S): possible shares of the left child; `chances` (m - 1, S):
+    their prior probabilities; each row sums to one; `seen` (2m - 1, G): likelihood of the noisy
+    counts of the node itself, of any scale; 1 where it was not counted; `inside` (2m - 1, G):
+    filled: rows of the leaves as seen, those above scaled to a maximum of 1.
     """
     m = len(children) + 1
     grid = inside.shape[1]
@@ -215,16 +202,9 @@ def sampled(
 ) -> None:
     """Draw the counts of all nodes, from the root down, given everything that was counted.
 
-    Parameters
-    ----------
-    children, low, step, fractions, chances, inside
-        As after `upward`.
-    total : ndarray of float64, shape (n_draws,)
-        Drawn counts of the root.
-    coins : ndarray of float64, shape (n_draws, m - 1)
-        Uniform in [0, 1): one a split.
-    drawn : ndarray of float64, shape (n_draws, 2m - 1)
-        Filled.
+    `children`, `low`, `step`, `fractions`, `chances`, `inside`: as after `upward`; `total`
+    (n_draws,): drawn counts of the root; `coins` (n_draws, m - 1): uniform in [0, 1): one a split;
+    `drawn` (n_draws, 2m - 1): filled.
     """
     m = len(children) + 1
     n_shares = fractions.shape[1]
@@ -260,19 +240,9 @@ def sampled(
 def consistent(children: NDArray, value: NDArray, precision: NDArray) -> tuple[NDArray, NDArray]:
     """Least-squares counts of all nodes of which children add up to their parents.
 
-    Parameters
-    ----------
-    children : ndarray of int64, shape (m - 1, 2)
-    value, precision : ndarray of float64, shape (2m - 1,)
-        A node's own observation and one over its variance: 0 where there is none. Every leaf has
-        one.
+    `children` (m - 1, 2); `value`, `precision` (2m - 1,): a node's own observation and one over its
+    variance: 0 where there is none. Every leaf has one.
 
-    Returns
-    -------
-    mean, variance : ndarray of float64, shape (2m - 1,)
-
-    Notes
-    -----
     One pass up, one down: O(m).
 
     References

@@ -35,24 +35,11 @@ NOBODY = np.int32(-1)
 class State(NamedTuple):
     """Centers, and what swaps keep up to date of them.
 
-    Attributes
-    ----------
-    centers : ndarray of int64, shape (k,)
-        The vertex of each slot; distinct.
-    slot_at : ndarray of int32, shape (n_points,)
-        The slot whose center a vertex is, or NOBODY.
-    labels, members : tuple
-        See the module's text.
-    losses : ndarray of float64, shape (k,)
-        See `removal_losses`.
-    cheap : ndarray of int64
-        See `cheapest_slots`; a few dozen.
-    dirty : ndarray of bool, shape (k,)
-        Set for every slot that won or lost demand as nearest or second-nearest center.
-    changed : ndarray of int64, shape (n_points,)
-        Work space.
-    marked : ndarray of bool, shape (n_points,)
-        Work space, all False between calls.
+    `centers` (k,): the vertex of each slot; distinct; `slot_at` (n_points,): the slot whose center
+    a vertex is, or NOBODY; `labels`, `members`: see the module's text; `losses` (k,): see
+    `removal_losses`; `cheap`: see `cheapest_slots`; a few dozen; `dirty` (k,): set for every slot
+    that won or lost demand as nearest or second-nearest center; `changed` (n_points,): work space;
+    `marked` (n_points,): work space, all False between calls.
     """
 
     centers: NDArray
@@ -69,18 +56,8 @@ class State(NamedTuple):
 class Workspace(NamedTuple):
     """What one thread that tries candidates writes to, and leaves as it was.
 
-    Attributes
-    ----------
-    distance : ndarray of int64, shape (n_points,)
-        FAR everywhere.
-    touched : ndarray of int64, shape (n_points,)
-    keys, payload : ndarray of int64, shape (n_arcs + 1,)
-        A heap.
-    change : ndarray of float64, shape (k,)
-        0 everywhere.
-    seen : ndarray of bool, shape (k,)
-        False everywhere.
-    slots : ndarray of int64, shape (k,)
+    `distance` (n_points,): FAR everywhere; `touched` (n_points,); `keys`, `payload` (n_arcs + 1,):
+    a heap; `change` (k,): 0 everywhere; `seen` (k,): false everywhere; `slots` (k,).
     """
 
     distance: NDArray
@@ -139,13 +116,8 @@ def state_of(graph: tuple, centers: NDArray, n_cheap: int, heap: tuple) -> State
 def two_nearest(graph: tuple, centers: NDArray, labels: tuple, heap: tuple) -> None:
     """Fill the labels with the two nearest centers of every vertex.
 
-    Parameters
-    ----------
-    centers : ndarray of int64, shape (k,)
-        The vertex of each slot.
+    `centers` (k,): the vertex of each slot.
 
-    Notes
-    -----
     A label among the two nearest of v is among the two nearest of every vertex on its shortest path
     to v, so a Dijkstra search in which a vertex accepts at most two different labels finds both:
     about three single searches.
@@ -231,20 +203,11 @@ def move_center(
     """Give a slot another vertex, and bring labels, lists and removal losses up to date; the
     cheapest slots are left as they were.
 
-    Parameters
-    ----------
-    slot, vertex : int
-        `vertex` is no center.
+    `slot`, `vertex`: `vertex` is no center.
 
-    Returns
-    -------
-    change : float
-        What the cost has risen by.
-    entered : int
-        Number of vertices whose labels have changed.
+    Returns `change`: what the cost has risen by; `entered`: number of vertices whose labels have
+    changed.
 
-    Notes
-    -----
     Only vertices that lose a label, or that the new center reaches within their second distance,
     are entered: about 4·n/k of them.
     """
@@ -478,20 +441,8 @@ def swap_changes(
 ) -> int:
     """For each candidate the slot it had best replace, and the exact change of cost.
 
-    Parameters
-    ----------
-    candidates : ndarray of int64
-        Vertices that are no centers.
-    slots, changes : ndarray of int64 and float64, shape (n_candidates,)
-        Filled.
+    `candidates`: vertices that are no centers; `slots`, `changes` (n_candidates,): filled.
 
-    Returns
-    -------
-    int
-        Number of vertices entered.
-
-    Notes
-    -----
     The change is known for all k slots at once: a candidate matters only to vertices closer to it
     than their second-nearest center, so one search pruned there, about 2·n/k vertices, finds it
     (the decomposition of Resende & Werneck, EJOR 2007, and FastPAM1, Schubert & Rousseeuw, Inf.
@@ -520,12 +471,7 @@ def take_swaps(
     """Try candidates one after the other, and take every swap that lowers the cost by more than
     `tolerance` times the cost.
 
-    Returns
-    -------
-    cost : float
-    swaps : int
-    entered : int
-        Number of labels changed.
+    Returns `cost`: float; `swaps`: int; `entered`: number of labels changed.
     """
     swaps = 0
     entered = 0

@@ -18,20 +18,8 @@ enough to tell ties of single precision apart, far too small for anything else.
 def ward_tree(squares: NDArray, sizes: NDArray) -> NDArray:
     """Merge m weighted points by Ward's criterion.
 
-    Parameters
-    ----------
-    squares : ndarray of float32, shape (m, m)
-        Squared distances; overwritten.
-    sizes : ndarray of float64, shape (m,)
-        Weight of each point; positive.
+    `squares` (m, m): squared distances; overwritten; `sizes` (m,): weight of each point; positive.
 
-    Returns
-    -------
-    ndarray of int64, shape (m - 1, 2)
-        Children of node m + i (leaves are 0..m-1), children before parents, the root last.
-
-    Notes
-    -----
     Nearest-neighbor chain (Murtagh 1983), O(m²); the merge cost of A and B is |A||B|/(|A|+|B|) ·
     d², kept by the Lance–Williams recurrence, which only assumes squared dissimilarities.
 

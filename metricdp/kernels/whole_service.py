@@ -119,23 +119,9 @@ def _swapped(
 def serve_whole(costs: NDArray, loads: NDArray, room: NDArray, site: NDArray) -> bool:
     """Make an assignment of clients to sites keep the sites' room, then make it cheaper.
 
-    Parameters
-    ----------
-    costs : ndarray of float64, shape (n_sites, n_clients)
-        Of serving each client; finite.
-    loads : ndarray of float64, shape (n_clients,)
-        Not negative.
-    room : ndarray of float64, shape (n_sites,)
-    site : ndarray of int64, shape (n_clients,)
-        Of every client; changed.
+    `costs` (n_sites, n_clients): of serving each client; finite; `loads` (n_clients,): not
+    negative; `room` (n_sites,); `site` (n_clients,): of every client; changed.
 
-    Returns
-    -------
-    bool
-        False if no room was found for all: there may still be some.
-
-    Notes
-    -----
     O(n_sites · n_clients) a move. Exchanges look at all pairs of clients of which one is not at its
     cheapest site, unless these are more than 200 million.
     """

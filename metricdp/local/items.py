@@ -36,12 +36,7 @@ UNKNOWN = "the item is not in the public universe of these parameters"
 class Items(ABC):
     """A public universe and the views of its items.
 
-    Attributes
-    ----------
-    domains : tuple of int
-        Number of values of each view.
-    dimension : int
-        Of the vector; 0 where there is none.
+    `domains`: number of values of each view; `dimension`: of the vector; 0 where there is none.
     """
 
     domains: tuple[int, ...]
@@ -49,13 +44,7 @@ class Items(ABC):
 
     @abstractmethod
     def values(self, item: Any) -> tuple[tuple[int, ...], Any]:
-        """The views of one item and its vector (None where there is none).
-
-        Raises
-        ------
-        InputError
-            The item is not in the universe. Messages never quote it: it is private.
-        """
+        """The views of one item and its vector (None where there is none)."""
 
 
 class LabeledItems(Items):
@@ -112,12 +101,9 @@ class PartitionItems(LabeledItems):
 class HierarchyItems(LabeledItems):
     """Ids of a finite universe; the views are the id's parts at levels of a tree, coarse to fine.
 
-    Parameters
-    ----------
-    plain : dict
-        Besides ids, labels and parts: `children`, the pair below node ``parts + i`` of a binary
-        tree whose leaves are the parts, children before parents; `levels`, for each level but the
-        finest its nodes, which together hold every part once.
+    `plain`: besides ids, labels and parts: `children`, the pair below node ``parts + i`` of a
+    binary tree whose leaves are the parts, children before parents; `levels`, for each level but
+    the finest its nodes, which together hold every part once.
     """
 
     def __init__(self, plain: dict[str, Any]) -> None:
@@ -173,10 +159,7 @@ def _id(plain: Any) -> Any:
 class BallItems(Items):
     """Points of R^d, moved into a public ball and scaled to the unit ball.
 
-    Parameters
-    ----------
-    plain : dict
-        `middle`, d numbers, and `radius` of the ball; `depth`, `seed` of the views.
+    `plain`: `middle`, d numbers, and `radius` of the ball; `depth`, `seed` of the views.
     """
 
     def __init__(self, plain: dict[str, Any]) -> None:

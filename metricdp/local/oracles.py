@@ -41,10 +41,7 @@ _MOST_CELLS = 1 << 25
 class Oracle(ABC):
     """Reads the reports of one randomizer.
 
-    Attributes
-    ----------
-    shape : tuple of int
-        Of its array in a sketch.
+    `shape`: of its array in a sketch.
     """
 
     shape: tuple[int, ...]
@@ -61,10 +58,7 @@ class Oracle(ABC):
 class FrequencyOracle(Oracle):
     """Unbiased counts from reports of a `FrequencyRandomizer`.
 
-    Attributes
-    ----------
-    held, other : float
-        Probability that an output supports the user's own value, and any other value.
+    `held`, `other`: probability that an output supports the user's own value, and any other value.
     """
 
     held: float

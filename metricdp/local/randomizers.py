@@ -73,12 +73,8 @@ def width(bound: int) -> int:
 class Randomizer(ABC):
     """One report of a message.
 
-    Attributes
-    ----------
-    kind : str
-        Its name in the public parameters.
-    unit : int
-        Weight B; smaller than `UNIT` only in tests, which go through all coins.
+    `kind`: its name in the public parameters; `unit`: weight B; smaller than `UNIT` only in tests,
+    which go through all coins.
     """
 
     kind: ClassVar[str]

@@ -125,14 +125,8 @@ class Account(NamedTuple):
 class Statement(NamedTuple):
     """What was spent so far: public.
 
-    Attributes
-    ----------
-    left : Fraction
-        Share of the budget that is still there.
-    receipts : tuple of Receipt
-        Of every answer.
-    receipt : Receipt
-        Of all together.
+    `left`: share of the budget that is still there; `receipts`: of every answer; `receipt`: of all
+    together.
     """
 
     left: Fraction

@@ -24,14 +24,9 @@ if TYPE_CHECKING:  # what type checkers know of `metricdp.methods`
 class Entry(NamedTuple):
     """A method.
 
-    Attributes
-    ----------
-    home : str
-        Its module below `metricdp.methods`: in ``finite`` if it answers in finite universes.
-    kind : str
-        Its class there; ``kind.name`` is the name by which it is listed.
-    summary : str
-        What it does, in a line.
+    `home`: its module below `metricdp.methods`: in ``finite`` if it answers in finite universes;
+    `kind`: its class there; ``kind.name`` is the name by which it is listed; `summary`: what it
+    does, in a line.
     """
 
     home: str

@@ -26,21 +26,7 @@ EVEN = 0.05
 class Expected:
     """Public weights of points, positive, of mean 1.
 
-    Attributes
-    ----------
-    weights : ndarray of float64, shape (n_points,)
-    source : str
-        What they were made of, for the receipt.
-
-    Examples
-    --------
-    >>> import networkx as nx, metricdp as mdp
-    >>> from metricdp.methods.expected import Expected
-    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-    >>> Expected.of(metric, {0: 3}).weights.round(2).tolist()
-    [3.85, 0.05, 0.05, 0.05]
-    >>> Expected.of(metric, "streets")
-    Expected(4 public weights, streets)
+    `weights` (n_points,); `source`: what they were made of, for the receipt.
     """
 
     weights: NDArray[np.float64]
@@ -53,11 +39,6 @@ class Expected:
     def of(metric: Any, given: Any) -> Expected:
         """Of a mapping from ids to weights, an array in the order of the ids, a release of the same
         universe, or "streets": half the length of the edges at each vertex.
-
-        Raises
-        ------
-        InputError
-            They are none of these, negative, or all 0; or the universe is a box.
         """
         finite(metric, "expected=")
         source = "weights"
@@ -78,13 +59,7 @@ class Expected:
 
 
 def street_lengths(metric: Any) -> NDArray[np.float64]:
-    """Half the length of the edges at each vertex of a graph, shape (n_points,).
-
-    Raises
-    ------
-    InputError
-        The metric is not a graph's.
-    """
+    """Half the length of the edges at each vertex of a graph, shape (n_points,)."""
     graph = getattr(metric, "graph", None)
     if graph is None:
         raise InputError("expected='streets' needs a graph (mdp.GraphMetric, mdp.read_graph)")

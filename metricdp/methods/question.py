@@ -32,22 +32,11 @@ can be asked for in a box.
 class Question:
     """k centers of a finite universe: all of it public.
 
-    Attributes
-    ----------
-    power : {1, 2}
-        Sum of distances or of squared distances.
-    candidates : ndarray of int64, or None
-        Positions where centers may stand; None: anywhere.
-    opened : ndarray of int64
-        Positions of facilities that are open already and count towards k.
-    seed : int
-        Public coins.
-    time_limit : float or None
-        Seconds for the search.
-    effort : {"quick", "thorough"} or float
-        How much time the search spends; a number is seconds.
-    provable : bool
-        Whether its answers can be certified, or found exactly.
+    `power`: sum of distances or of squared distances; `candidates`: positions where centers may
+    stand; None: anywhere; `opened`: positions of facilities that are open already and count towards
+    k; `seed`: public coins; `time_limit`: seconds for the search; `effort`: how much time the
+    search spends; a number is seconds; `provable`: whether its answers can be certified, or found
+    exactly.
     """
 
     metric: Metric
@@ -177,16 +166,8 @@ class PointsQuestion(Question):
 class BoxQuestion:
     """k centers anywhere in a box: all of it public.
 
-    Attributes
-    ----------
-    power : {1, 2}
-        Sum of distances or of squared distances.
-    seed : int
-        Public coins.
-    time_limit : float or None
-        Seconds for the search.
-    effort : {"quick", "thorough"} or float
-        Of searches among points of the box.
+    `power`: sum of distances or of squared distances; `seed`: public coins; `time_limit`: seconds
+    for the search; `effort`: of searches among points of the box.
     """
 
     space: EuclideanSpace

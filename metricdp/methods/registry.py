@@ -76,13 +76,7 @@ def answering(
 
 
 def expecting(recipe: Method, universe: Metric | EuclideanSpace, expected: Any) -> Method:
-    """The method with public weights of what is expected where, if any are given.
-
-    Raises
-    ------
-    InputError
-        They are no such weights, or not of use to it.
-    """
+    """The method with public weights of what is expected where, if any are given."""
     if expected is None:
         return recipe
     weights = Expected.of(universe, expected)

@@ -39,18 +39,10 @@ SUM_BITS = 12
 class Terms:
     """The public terms of a call: what it may spend, and what one protected unit may contribute.
 
-    Attributes
-    ----------
-    price : Cost
-        Of the whole call; shares are fractions of its rho where it is `pooled`, else of epsilon.
-    neighboring : {"add-remove", "replace-one"}
-    max_contributions : int
-        Most contributions of one unit, in `grains`.
-    grains : int
-        Fixed-point units that a weight of 1 is counted in.
-    unit : {"record", "user"}
-    caps : Capped or None
-        What bounds a user's records in every public part.
+    `price`: of the whole call; shares are fractions of its rho where it is `pooled`, else of
+    epsilon; `max_contributions`: most contributions of one unit, in `grains`; `grains`: fixed-point
+    units that a weight of 1 is counted in; `caps`: what bounds a user's records in every public
+    part.
     """
 
     price: Cost
@@ -144,12 +136,7 @@ class Terms:
 class Records(NamedTuple):
     """How many records there are, as far as is known.
 
-    Attributes
-    ----------
-    number : float
-        A noisy count, or the caller's guess.
-    release : Release or None
-        Of the count, if it was paid for.
+    `number`: a noisy count, or the caller's guess; `release`: of the count, if it was paid for.
     """
 
     number: float

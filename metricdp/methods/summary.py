@@ -32,16 +32,9 @@ REDRAWN = 24
 class Stability:
     """How firmly centers stand: found anew for demand drawn from the release, from where they are.
 
-    Attributes
-    ----------
-    stays : ndarray of float64, shape (k,)
-        How often a center stays at its very point.
-    moves : ndarray of float64, shape (k,)
-        Median distance from a center to the nearest of those found anew.
-    near : ndarray of float64, shape (k,)
-        How often one of those found anew stands within a distance of the center: how sure it is.
-    within : float
-        That distance.
+    `stays` (k,): how often a center stays at its very point; `moves` (k,): median distance from a
+    center to the nearest of those found anew; `near` (k,): how often one of those found anew stands
+    within a distance of the center: how sure it is; `within`: that distance.
     """
 
     stays: NDArray[np.float64]
@@ -55,18 +48,9 @@ class Stability:
 class Summary:
     """An answer's figures with their intervals: of the noisy release, never of the demand itself.
 
-    Attributes
-    ----------
-    mean : Interval
-        Distance of the demand to its nearest center, on average.
-    loads : Interval
-        Demand of every territory, arrays of shape (k,).
-    records : float
-        Estimated demand in all.
-    stability : Stability or None
-        Where it was asked for.
-    unit : str or None
-        Of distances, where it is known: ``"m"``.
+    `mean`: distance of the demand to its nearest center, on average; `loads`: demand of every
+    territory, arrays of shape (k,); `records`: estimated demand in all; `stability`: where it was
+    asked for; `unit`: of distances, where it is known: ``"m"``.
     """
 
     centers: list[Any]

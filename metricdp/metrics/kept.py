@@ -11,14 +11,6 @@ class Kept:
 
     Universes need not be hashable (a dataclass with ``eq`` is not), and equal ones are not the
     same one.
-
-    Examples
-    --------
-    >>> from metricdp.metrics import EuclideanMetric
-    >>> universe, kept = EuclideanMetric([[0.0]]), Kept()
-    >>> kept.of(universe)["answer"] = 42
-    >>> kept.of(universe)
-    {'answer': 42}
     """
 
     def __init__(self) -> None:

@@ -20,18 +20,10 @@ _ROW_ENTRIES = 40_000_000  # 160 MB as float32
 class Landmarks:
     """k-median++ sample of U with its Voronoi diagram.
 
-    Attributes
-    ----------
-    positions : ndarray of int64, shape (m,)
-    label : ndarray of int64, shape (n_points,)
-        Index of the nearest landmark.
-    distance : ndarray of float64, shape (n_points,)
-        Distance to it.
-    between : ndarray of float32, shape (m, m)
-        Distances between landmarks (on large graphs through the cells, see
-        `Metric.cell_distances`).
-    rows : ndarray of float32, shape (m, n_points), or None
-        Exact distances to all points, while they have at most 40 million entries.
+    `positions` (m,); `label` (n_points,): index of the nearest landmark; `distance` (n_points,):
+    distance to it; `between` (m, m): distances between landmarks (on large graphs through the
+    cells, see `Metric.cell_distances`); `rows` (m, n_points): exact distances to all points, while
+    they have at most 40 million entries.
     """
 
     positions: NDArray[np.int64]
@@ -47,16 +39,6 @@ _known = Kept()
 def landmarks(metric: Metric, m: int = LANDMARKS, seed: int = 0) -> Landmarks:
     """The universe's m landmarks for this seed, kept as long as the universe is.
 
-    Parameters
-    ----------
-    metric : Metric
-    m : int
-        At most the number of points.
-    seed : int
-        Public coins.
-
-    Notes
-    -----
     m searches of the whole universe up to 31,000 points (for m = 1,280), some 30 beyond on road
     networks; 160 MB of rows at most.
     """

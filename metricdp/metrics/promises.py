@@ -44,13 +44,7 @@ class Promising(Rows, Protocol):
 
 
 def check(metric: Promising) -> None:
-    """Look at a sample: 8 points spread over the universe, against 2,048, and one whole row.
-
-    Raises
-    ------
-    InputError
-        A promise is broken; the message names the first that is. All of it is public.
-    """
+    """Look at a sample: 8 points spread over the universe, against 2,048, and one whole row."""
     n = len(metric)
     _check_facts(metric, n)
     sources = np.unique(np.linspace(0, n - 1, min(n, _SOURCES)).astype(np.int64))

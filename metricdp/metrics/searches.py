@@ -65,21 +65,9 @@ class ServedPoints:
 class TwoNearest(NamedTuple):
     """The two nearest of some centers, for every point in the metric's inner order.
 
-    Attributes
-    ----------
-    first : ndarray of int32, shape (n_points,)
-        Index of the nearest center; of several, any.
-    near, far : ndarray of int64, shape (n_points,)
-        Distances to the nearest and the second-nearest center, in steps of the grid; FAR for the
-        latter if there is one center only.
-
-    Examples
-    --------
-    >>> import numpy as np, metricdp as mdp
-    >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]])
-    >>> found = line.two_nearest(np.array([0, 2]))
-    >>> found.first, found.far * line.unit
-    (array([0, 0, 1], dtype=int32), array([4., 3., 4.]))
+    `first` (n_points,): index of the nearest center; of several, any; `near`, `far` (n_points,):
+    distances to the nearest and the second-nearest center, in steps of the grid; FAR for the latter
+    if there is one center only.
     """
 
     first: NDArray[np.int32]
@@ -88,19 +76,7 @@ class TwoNearest(NamedTuple):
 
 
 class Searches(ABC):
-    """Searches from some points, again and again, for what could serve them.
-
-    Examples
-    --------
-    >>> import numpy as np, metricdp as mdp
-    >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]])
-    >>> found = {}
-    >>> def take(i, numbers, distances, packed):
-    ...     found[i] = sorted(numbers.tolist())
-    >>> line.searches(np.array([0, 2])).each(np.array([0, 1]), np.array([2, 2]) / line.unit, take)
-    >>> found
-    {0: [0, 1], 1: [2]}
-    """
+    """Searches from some points, again and again, for what could serve them."""
 
     @abstractmethod
     def each(self, which: NDArray[np.int64], bounds: NDArray[np.int64], take: Take) -> None:
@@ -110,17 +86,7 @@ class Searches(ABC):
 
 
 class Balls(ABC):
-    """Closed balls of one radius around some candidates.
-
-    Examples
-    --------
-    >>> import numpy as np, metricdp as mdp
-    >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]])
-    >>> balls, total = line.balls(steps=int(2 / line.unit)), np.zeros(3, np.int64)
-    >>> balls.add(total, np.array([0, 2]), np.array([5, 7]))
-    >>> balls.members(0), total
-    (array([0, 1]), array([5, 5, 7]))
-    """
+    """Closed balls of one radius around some candidates."""
 
     @abstractmethod
     def members(self, center: int) -> NDArray[np.int64]:

@@ -26,17 +26,7 @@ _LISTED = 1 << 25
 
 
 class SetSystem(Frozen, ABC):
-    """Public sets 0..n_sets-1 of public elements 0..n_elements-1.
-
-    Examples
-    --------
-    >>> import metricdp as mdp
-    >>> from metricdp.metrics.set_systems import Balls
-    >>> line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]])
-    >>> balls = Balls(line, radius=2)
-    >>> balls.n_sets, balls.n_elements
-    (3, 3)
-    """
+    """Public sets 0..n_sets-1 of public elements 0..n_elements-1."""
 
     n_elements: int
     n_sets: int
@@ -161,26 +151,11 @@ class Balls(SetSystem):
     """Closed balls of one radius: all points within it of a candidate, by distances rounded up to
     the universe's grid.
 
-    Parameters
-    ----------
-    metric : Metric
-    radius : float
-        In the universe's unit of length.
-    candidates : ndarray of int64, optional
-        Distinct positions of the centers; all points by default.
+    `radius`: in the universe's unit of length; `candidates`: distinct positions of the centers; all
+    points by default.
 
-    Notes
-    -----
     No ball is kept; each is searched for anew (`Metric.balls`): on a graph by one bounded search,
     elsewhere by rows of distances. Buffers last for the length of a call.
-
-    Examples
-    --------
-    >>> import metricdp as mdp
-    >>> from metricdp.metrics.set_systems import Balls
-    >>> balls = Balls(mdp.EuclideanMetric([[0.0], [1.0], [4.0]]), radius=3)
-    >>> [balls.members(i).tolist() for i in range(balls.n_sets)]
-    [[0, 1], [0, 1, 2], [1, 2]]
     """
 
     def __init__(

@@ -157,16 +157,8 @@ def shaped_points(points: ArrayLike, dimension: int | None = None) -> NDArray[np
 class Placing(protocols.Placing):
     """Coordinates to records of a universe, each point by itself. It travels to the workers.
 
-    Parameters
-    ----------
-    place : Snapper or a method of EuclideanSpace
-    dimension : int
-    degrees : bool
-        Whether `place` expects longitude and latitude.
-    move : Transformation, optional
-        From the coordinates' system to the universe's.
-    box : tuple of four floats, optional
-        Where the coordinates were said to lie, in their own system.
+    `degrees`: whether `place` expects longitude and latitude; `move`: from the coordinates' system
+    to the universe's; `box`: where the coordinates were said to lie, in their own system.
     """
 
     place: Any
@@ -176,13 +168,7 @@ class Placing(protocols.Placing):
     box: tuple[float, float, float, float] | None = None
 
     def __call__(self, points: ArrayLike) -> NDArray[Any]:
-        """Positions (-1 beyond the limit), shape (n,), or points of a box.
-
-        Raises
-        ------
-        InputError
-            A point is not finite, outside the stated box, or of no degrees; no value is told.
-        """
+        """Positions (-1 beyond the limit), shape (n,), or points of a box."""
         array = finite_points(points, self.dimension)
         if self.box is not None:
             low, high = np.array(self.box[:2]), np.array(self.box[2:])

@@ -13,20 +13,11 @@ from numpy.typing import NDArray
 class Network(Protocol):
     """Edges, along which searches go: distances are lengths of shortest paths.
 
-    Attributes
-    ----------
-    csr : tuple of (indptr, indices, lengths)
-        The arcs of number i in the metric's inner order are entries ``indptr[i]`` to ``indptr[i +
-        1]``, along which a center there serves; every arc has its reverse; lengths are int64, in
-        steps of the grid.
-    back : ndarray of int64, shape (n_arcs,)
-        Length of each arc's reverse: `lengths` itself where distances are symmetric.
-    order : ndarray of int64, shape (n_points,)
-        Position of each inner number.
-    rank : ndarray of int64, shape (n_points,)
-        Inner number of each position.
-    unit : float
-        Length of a step of the grid.
+    `csr`: the arcs of number i in the metric's inner order are entries ``indptr[i]`` to ``indptr[i
+    + 1]``, along which a center there serves; every arc has its reverse; lengths are int64, in
+    steps of the grid; `back` (n_arcs,): length of each arc's reverse: `lengths` itself where
+    distances are symmetric; `order` (n_points,): position of each inner number; `rank` (n_points,):
+    inner number of each position; `unit`: length of a step of the grid.
     """
 
     csr: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
@@ -48,11 +39,7 @@ class Network(Protocol):
 class Vectors(NamedTuple):
     """Points whose Minkowski distances are the metric's.
 
-    Attributes
-    ----------
-    points : ndarray of float64, shape (n_points, d)
-    power : {1, 2, inf}
-        City block, Euclidean or Chebyshev.
+    `points` (n_points, d); `power`: city block, Euclidean or Chebyshev.
     """
 
     points: NDArray[np.float64]
@@ -63,12 +50,7 @@ class Lattice(NamedTuple):
     """Points of integer coordinates whose Minkowski distances, rounded up, are the metric's grid
     distances.
 
-    Attributes
-    ----------
-    points : ndarray of float64, shape (n_points, d)
-        Integers.
-    power : {1, 2}
-        City block or Euclidean.
+    `points` (n_points, d): integers; `power`: city block or Euclidean.
     """
 
     points: NDArray[np.float64]

@@ -58,13 +58,7 @@ def _three_digits(value: float) -> str:
 
 
 def checked_distance(distance: Any, name: str) -> Any:
-    """A distance as it was given: a number, or text such as "10 min".
-
-    Raises
-    ------
-    InputError
-        It is neither.
-    """
+    """A distance as it was given: a number, or text such as "10 min"."""
     if isinstance(distance, str):
         _parsed(distance, name)
         return distance

@@ -27,23 +27,10 @@ BITS = 20
 class Service:
     """The nearest of some public centers, for every place of a universe.
 
-    Parameters
-    ----------
-    universe : Metric or EuclideanSpace
-    centers : iterable of ids, or array_like of shape (k, d) in a box
-        Public, or released before.
+    `centers` (k, d): public, or released before.
 
-    Attributes
-    ----------
-    k : int
-    farthest : float
-        No place of the universe is farther from its nearest center: a public fact. Exact in a
-        finite universe; in a box the least distance from a center to the corner farthest from it.
-
-    Raises
-    ------
-    InputError
-        No center, or an unknown one.
+    `farthest`: no place of the universe is farther from its nearest center: a public fact. Exact in
+    a finite universe; in a box the least distance from a center to the corner farthest from it.
     """
 
     def __init__(self, universe: Metric | EuclideanSpace, centers: Any) -> None:
@@ -76,17 +63,11 @@ class Territories:
 class Bands:
     """The partition of a universe by distance to the nearest center.
 
-    Parameters
-    ----------
-    service : Service
-    edges : sequence of float
-        Positive, rising: part i holds the places farther than ``edges[i - 1]``, up to ``edges[i]``
-        included; the last part, those beyond all edges.
+    `edges`: positive, rising: part i holds the places farther than ``edges[i - 1]``, up to
+    ``edges[i]`` included; the last part, those beyond all edges.
 
-    Attributes
-    ----------
-    bounds : ndarray of float64, shape (n_parts + 1,)
-        0, the edges, and `Service.farthest` (or the last edge, if that is more).
+    `bounds` (n_parts + 1,): 0, the edges, and `Service.farthest` (or the last edge, if that is
+    more).
     """
 
     def __init__(self, service: Service, edges: Sequence[float]) -> None:
@@ -114,11 +95,7 @@ class Distances:
     2**BITS: both together always B. So their sums tell the number of records and the sum of their
     distances at once, for the price of one count.
 
-    Parameters
-    ----------
-    service : Service
-    clip : float
-        Positive; distances beyond it count as this much.
+    `clip`: positive; distances beyond it count as this much.
     """
 
     n_values = 2
@@ -139,10 +116,7 @@ class Distances:
 class Differences:
     """How much farther a record is served by one set of centers than by another.
 
-    Attributes
-    ----------
-    reach : float
-        No difference is larger: 2**BITS stands for it.
+    `reach`: no difference is larger: 2**BITS stands for it.
     """
 
     n_values = 1

@@ -38,12 +38,7 @@ class PeeledQuery(SelectionQuery):
     *Composition*: one charge a selection. What is left is kept between the selections of one grant;
     a fresh query computes the same.
 
-    Parameters
-    ----------
-    peeled : Peeled
-        A grid of the demand's box, and the removals.
-    scores : BallScores, RadiusScores or PartScores
-        For the grid's shape.
+    `peeled`: a grid of the demand's box, and the removals; `scores`: for the grid's shape.
     """
 
     proof: ClassVar[int] = 9
@@ -103,15 +98,8 @@ class PeeledSums(Query):
     4m²·B². *Composition*: one budget covers all values together; sequential with other queries.
     What is left is kept between the queries of one grant; a fresh query computes the same.
 
-    Parameters
-    ----------
-    peeled : Peeled
-        A grid of the demand's box, and the removals.
-    cells : ndarray of int64, shape (n,)
-        Numbers of cells, each at most once.
-    offsets : ndarray of int64, shape (n, d)
-    bits : int
-        1 to 20.
+    `peeled`: a grid of the demand's box, and the removals; `cells` (n,): numbers of cells, each at
+    most once; `offsets` (n, d); `bits`: 1 to 20.
     """
 
     proof: ClassVar[int] = 9

@@ -89,15 +89,8 @@ class UserCaps(ABC):
 class Capped:
     """Caps of a demand: public.
 
-    Attributes
-    ----------
-    universe : Metric
-    areas : ndarray of int64, shape (n_points,), read-only
-        Part of each point.
-    parts, records : int
-        p and c.
-    tree : PartitionTree or None
-        The areas as a cut of the universe's hierarchy of seed 0, if they are one.
+    `areas` (n_points,): part of each point; `parts`, `records`: p and c; `tree`: the areas as a cut
+    of the universe's hierarchy of seed 0, if they are one.
     """
 
     universe: Finite
@@ -132,13 +125,6 @@ def squared_sensitivity(
     v >= 0. *Levels*: the sum over disjoint coordinates, each level by its own bound. Of everything
     else, and of parts that reach into several areas, nothing is gained: the query's own bound for m
     = pc records.
-
-    Parameters
-    ----------
-    query : Query
-    neighboring : {"add-remove", "replace-one"}
-    max_contributions : int
-    caps : Capped or None
     """
     if caps is not None and type(query) is LevelsQuery:
         each = (squared_sensitivity(q, neighboring, max_contributions, caps) for q in query.levels)

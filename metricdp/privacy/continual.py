@@ -56,18 +56,9 @@ Counts = NDArray[np.int64]
 class Counting:
     """What a counter counts, and what is promised of it: public.
 
-    Parameters
-    ----------
-    query : HistogramQuery
-        Of a public partition of a finite universe.
-    schedule : Schedule
-    cost : Cost
-        Of the whole stream: epsilon, or with a delta a cost of rho (`Cost.zcdp`).
-    neighboring : {"add-remove", "replace-one"}
-    unit : {"event", "user"}
-        Who is protected: each record, or each user on all days together.
-    max_contributions : int
-        Most records of a user on one day; 1 at event level.
+    `query`: of a public partition of a finite universe; `cost`: of the whole stream: epsilon, or
+    with a delta a cost of rho (`Cost.zcdp`); `unit`: who is protected: each record, or each user on
+    all days together; `max_contributions`: most records of a user on one day; 1 at event level.
     """
 
     query: HistogramQuery
@@ -98,13 +89,7 @@ class Counting:
         return Protection("user", self.max_contributions)
 
     def noise(self, block: Block) -> Noise:
-        """Of every node of a block.
-
-        Raises
-        ------
-        InputError
-            Epsilon is too small.
-        """
+        """Of every node of a block."""
         if block not in self._noises:
             m = self.max_contributions
             if self.cost.delta:
@@ -163,13 +148,7 @@ class Counter(Unique):
 
     `begin` makes the first, `observe` each next one.
 
-    Attributes
-    ----------
-    counting : Counting
-    days : int
-        That were counted.
-    pay : callable
-        Called before each day is read: it refuses, or has paid.
+    `days`: that were counted; `pay`: called before each day is read: it refuses, or has paid.
     """
 
     __slots__ = ("__weakref__", "counting", "days", "nodes", "pay")
@@ -194,13 +173,7 @@ class Counter(Unique):
 
 
 def begin(counting: Counting, grant: Grant) -> Counter:
-    """A counter before the first day, paid for as a whole from `grant`.
-
-    Raises
-    ------
-    InputError, BudgetError
-        The grant is of another relation or unit, or does not hold the cost: nothing was spent.
-    """
+    """A counter before the first day, paid for as a whole from `grant`."""
     if not isinstance(counting, Counting) or not isinstance(grant, Grant):
         raise InputError("a counter needs a Counting and a Grant")
     if grant.neighboring != counting.neighboring or grant.scope is not None:
@@ -219,19 +192,6 @@ def observe(counter: Counter, demand: PrivateDemand) -> tuple[Counter, dict[Node
     **Privacy.** See the module: paid when the counter was made, or by its `pay` now. Opens,
     ends and shapes follow the calendar, never the demand. `counter` must not be used again: a day
     counted from it twice would be told twice, with noise of which some is shared.
-
-    Returns
-    -------
-    counter : Counter
-        After the day.
-    released : dict of Node to ndarray of int64, shape (n_parts,)
-        Noisy counts of the nodes that ended.
-
-    Raises
-    ------
-    InputError
-        Another universe, unit or relation; the horizon is over, or the period of the ledger.
-        Nothing was read.
     """
     _check(counter, demand)
     counter.pay()

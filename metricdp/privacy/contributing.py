@@ -68,18 +68,6 @@ def contributors(users: Any, column: str | None = None, engine: str = "embedded"
     **Privacy.** *Unit*: one user with all their records, who is one record here, at a point that
     depends on those records alone (`metricdp.records.engines.sizes`): m = 1, for whichever number
     of records is kept of them elsewhere. Nothing leaves; what is asked of it is paid for.
-
-    Parameters
-    ----------
-    users : iterable, or table or path
-        Whose each record is; with `column`, a table or a file as `PrivateDemand.from_frame` reads.
-    column : str, optional
-    engine : {"embedded", "dask", "spark"}
-
-    Raises
-    ------
-    InputError
-        A user is missing; there is no such column.
     """
     rule = "user must give one entry per record, none of them missing"
     counted = Sizes(MOST)

@@ -92,16 +92,6 @@ def exact_counts(demand: PrivateDemand) -> NDArray[np.int64]:
 
     **Privacy.** None whatsoever, as `exact_cost`: for ``--non-private`` and for those who hold the
     data. It warns.
-
-    Parameters
-    ----------
-    demand : PrivateDemand
-        In a `Metric`.
-
-    Raises
-    ------
-    InputError
-        A demand in a box, or none.
     """
     if not isinstance(demand, PrivateDemand):
         raise InputError("exact_counts needs a PrivateDemand")

@@ -39,12 +39,6 @@ class Noise(ABC):
     int64, which is post-processing. Coordinates are independent, so drawing in blocks changes
     nothing.
 
-    Attributes
-    ----------
-    name : str
-    scale : float
-    cost : Cost
-
     References
     ----------
     .. [1] C. Canonne, G. Kamath, T. Steinke, "The discrete Gaussian for differential privacy",
@@ -91,12 +85,7 @@ class DiscreteLaplace(Noise):
     |v - w| / scale <= sensitivity / scale <= epsilon`` by the triangle inequality: epsilon-DP, with
     equality for y beyond both; delta = 0. *Composition*: sequential, or epsilon²/2-zCDP.
 
-    Parameters
-    ----------
-    sensitivity : int
-        In L1, at least 1.
-    epsilon : Fraction
-        Positive.
+    `sensitivity`: in L1, at least 1; `epsilon`: positive.
     """
 
     proof: ClassVar[int] = 1
@@ -129,12 +118,7 @@ class DiscreteGaussian(Noise):
     sums of exp(-(z - t)² / (2 scale²)) over the integers, largest at integer t): rho-zCDP, and
     (epsilon, delta)-DP as `Cost.zcdp` says. *Composition*: rho adds up.
 
-    Parameters
-    ----------
-    squared_sensitivity : int
-        Square of the L2 sensitivity, at least 1.
-    cost : Cost
-        With rho.
+    `squared_sensitivity`: square of the L2 sensitivity, at least 1; `cost`: with rho.
     """
 
     proof: ClassVar[int] = 2

@@ -462,11 +462,6 @@ def answered(query: Query, records: Any) -> NDArray[np.int64]:
     property of honest records: a partition that gives every record one part cannot make it fail.
     Should it fail, that is itself an answer, of one bit, which no noise covers; so it is an error
     to be mended, not a way to ask. Counts saturate, each by itself, which shrinks differences.
-
-    Raises
-    ------
-    AssertionError
-        Which the gate hides, as all that is raised on private records.
     """
     if isinstance(records, Paths) and type(query) in (HistogramQuery, CountQuery):
         known = records.counted(getattr(query, "partition", None))

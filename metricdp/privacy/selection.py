@@ -60,16 +60,6 @@ BLOCK = 1 << 18
 def choose(blocks: Iterable[NDArray[np.int64]], eta: Fraction, law: Law) -> int:
     """Position of the candidate selected among all scores of all blocks, in order.
 
-    Parameters
-    ----------
-    blocks : iterable of ndarray of int64
-        Scores from -2^61 to 2^61, larger is better; at least one in all.
-    eta : Fraction
-        Positive: epsilon divided by the range.
-    law : {"exponential mechanism", "permute-and-flip"}
-
-    Notes
-    -----
     One pass, O(`BLOCK`) memory besides the caller's blocks; about 20 ns a candidate.
     """
     leader = _Leader(law == "exponential mechanism", eta)

@@ -40,15 +40,9 @@ class TotalsQuery(Query):
     n_values moves by at most 1 / D of what its sum does, rounded up, all together by at most (L1 +
     n_values·(D - 1)) / D, rounded down.
 
-    Parameters
-    ----------
-    measured : Measured
-        Public: ``universe``, ``n_values`` and ``amounts(records)``.
-    bits : int
-        1 to 30.
-    shift : int
-        0 to 30: sums are told in steps of 2**shift. Of users with shares of `WHOLE` = 2^16 grains,
-        16 tells them in wholes, for which int64 has room up to 2^41 users in place of 2^25.
+    `measured`: public: ``universe``, ``n_values`` and ``amounts(records)``; `bits`: 1 to 30;
+    `shift`: 0 to 30: sums are told in steps of 2**shift. Of users with shares of `WHOLE` = 2^16
+    grains, 16 tells them in wholes, for which int64 has room up to 2^41 users in place of 2^25.
     """
 
     proof: ClassVar[int] = 4

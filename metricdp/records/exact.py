@@ -38,12 +38,8 @@ HALF = (1 << _BITS) - 1
 class Sums:
     """Exact sums, one a place: integers from -2^127 to 2^127 - 1.
 
-    Parameters
-    ----------
-    low : ndarray of int64, shape (n,)
-        The lower 64 bits.
-    high : ndarray of int64, shape (n,), optional
-        The upper 64 bits: by default the sign of `low`, as of every sum that is in int64.
+    `low` (n,): the lower 64 bits; `high` (n,): the upper 64 bits: by default the sign of `low`, as
+    of every sum that is in int64.
     """
 
     __slots__ = ("_high", "_low", "_most")
@@ -190,13 +186,6 @@ def combined(parts: Iterable[tuple[int, Any]]) -> Any:
 def by_digits(weights: NDArray[np.int64], answer: Any) -> Any:
     """The sum of an answer about rows, each as many times as it weighs: of each binary digit, that
     about the rows whose weight has it, 2^digit times.
-
-    Parameters
-    ----------
-    weights : ndarray of int64, shape (n,)
-        Not negative.
-    answer : callable
-        From which rows, shape (n,) of bool, to an array.
     """
     n_digits = int(weights.max(initial=0)).bit_length()
     having = (weights >> digit & 1 == 1 for digit in range(n_digits))
@@ -207,13 +196,6 @@ def by_digits(weights: NDArray[np.int64], answer: Any) -> Any:
 def digits(counts: NDArray[np.int64], largest: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
     """Counts as sums of ``digit << bits``, such that the sum of one digit, times `largest`, is
     below 2^63; `combined` puts together what comes of them.
-
-    Parameters
-    ----------
-    counts : ndarray of int64, shape (n,)
-        Not negative; n below 2^31.
-    largest : int
-        1 to 2^31 - 1.
     """
     if exact_sum(counts) * largest < 2**63:
         yield 0, counts
@@ -229,15 +211,7 @@ def exact_sum(counts: NDArray[np.int64]) -> int:
 
 
 def grouped_sum(place: NDArray[np.int64], counts: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """The sums of the counts of each of n places, saturating at `CAP`, shape (n,).
-
-    Parameters
-    ----------
-    place : ndarray of int64, shape (m,)
-        0 to n - 1.
-    counts : ndarray of int64, shape (m,)
-    n : int
-    """
+    """The sums of the counts of each of n places, saturating at `CAP`, shape (n,)."""
     halves = np.zeros((2, n), np.int64)
     np.add.at(halves[0], place, counts & HALF)
     np.add.at(halves[1], place, counts >> _BITS)

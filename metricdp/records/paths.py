@@ -36,15 +36,9 @@ class PathKeys:
     """Keys of records that lie in some cells of one level, the bases: the number of the base, then
     one bit for each of the next levels. It travels to the workers.
 
-    Attributes
-    ----------
-    tree : CellTree
-    child, cut, axis : ndarray, shape (n_cells,)
-        Opened cells down to the bases, as `cells_of` takes them.
-    rank : ndarray of int64, shape (n_cells,)
-        Number of each base; -1 for other cells.
-    start, stop : int
-        Level of the bases, and the last one that the key tells.
+    `child`, `cut`, `axis` (n_cells,): opened cells down to the bases, as `cells_of` takes them;
+    `rank` (n_cells,): number of each base; -1 for other cells; `start`, `stop`: level of the bases,
+    and the last one that the key tells.
     """
 
     tree: CellTree
@@ -99,11 +93,7 @@ class Segment:
 class Paths(Source):
     """Records of a box, read once for all cells of a quadtree and anew for anything else.
 
-    Parameters
-    ----------
-    source : Source
-    tree : CellTree
-        Of the box.
+    `tree`: of the box.
     """
 
     def __init__(self, source: Source, tree: CellTree) -> None:

@@ -144,13 +144,7 @@ def bands_of(
     release: Any,
     layers: Any,
 ) -> Bands:
-    """See `Bands`.
-
-    Raises
-    ------
-    InputError
-        Limits that are no distances, or do not grow.
-    """
+    """See `Bands`."""
     if isinstance(limits, str) or not isinstance(limits, Iterable):
         raise InputError(f"bands need distances, such as [500, 1000]; got {shown(limits)}")
     ends = [float(in_units_of(metric, limit, "limits")) for limit in limits]

@@ -119,14 +119,6 @@ def ink_on(color: str) -> str:
 def assign_colors(k: int, neighbors: NDArray[np.int64]) -> NDArray[np.int64]:
     """Give each of `k` territories a color of `PALETTE`.
 
-    Returns
-    -------
-    ndarray of int64, shape (k,)
-        Indices into `PALETTE`. Up to ``len(PALETTE)`` territories all differ; beyond that colors
-        repeat, between neighbors only when a territory has neighbors of every color.
-
-    Notes
-    -----
     Greedy, most neighbors first: the color farthest (`seen_apart`) from those of the neighbors,
     the least used among equally far ones. O(n_pairs + k · len(PALETTE)²) time.
     """

@@ -32,14 +32,9 @@ Points = NDArray[np.float64]
 class Plane:
     """Where the points are drawn.
 
-    Attributes
-    ----------
-    points : ndarray of float64, shape (n_points, 2)
-        Kilometers for longitude and latitude, else the metric's own units; NaN where a point has no
-        place. Centered near the origin.
-    unit : {"km", ""} or None
-        What the scale bar counts; "" is "coordinate units", None is no scale bar (a computed
-        layout).
+    `points` (n_points, 2): kilometers for longitude and latitude, else the metric's own units; NaN
+    where a point has no place. Centered near the origin; `unit`: what the scale bar counts; "" is
+    "coordinate units", None is no scale bar (a computed layout).
     """
 
     points: Points
@@ -51,8 +46,6 @@ class Plane:
 def project(metric: Any) -> Plane:
     """Place the points of a universe in the plane, computing a layout where it has no coordinates.
 
-    Notes
-    -----
     Longitude and latitude are drawn equirectangularly, true to scale at the middle latitude; a
     universe across the antimeridian is cut at its widest gap of longitudes instead.
     """
@@ -125,12 +118,8 @@ def territory_colors(
 class Ground:
     """A grid of square pixels over the drawing, and which point each belongs to.
 
-    Attributes
-    ----------
-    owner : ndarray of int64, shape (rows, columns)
-        The nearest point's index, -1 where nothing is near.
-    x, y, width, height : float
-        Left, top and size in the plane's units.
+    `owner` (rows, columns): the nearest point's index, -1 where nothing is near; `x`, `y`, `width`,
+    `height`: left, top and size in the plane's units.
     """
 
     owner: NDArray[np.int64]
@@ -237,11 +226,6 @@ def squeezed(values: Sequence[int] | NDArray[Any]) -> dict[str, Any]:
 
     Differences between neighbors, signs in the lowest bit, split into planes of bytes, deflated
     (RFC 1950), base64.
-
-    Parameters
-    ----------
-    values : array_like of int, shape (n,)
-        Differences must fit 31 bits.
     """
     array = np.asarray(values, dtype=np.int64)
     step = np.diff(array, prepend=0)

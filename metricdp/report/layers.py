@@ -47,18 +47,10 @@ def crs_of(universe: Any) -> str | None:
 class Layers:
     """The layers of some centers of points with places.
 
-    Parameters
-    ----------
-    metric : Metric
-        With coordinates.
-    sites : ndarray of int64, shape (k,)
-        Positions of the centers.
-    facts : dict of str to list
-        Columns of a table of the centers (`center_facts`).
-    weights : ndarray of float64, shape (n_points,), or None
-        Released, or public.
-    parts : ndarray of int64, shape (n_points,), or None
-        Part of each point, where the weights were released by parts; None: each point by itself.
+    `metric`: with coordinates; `sites` (k,): positions of the centers; `facts`: columns of a table
+    of the centers (`center_facts`); `weights` (n_points,): released, or public; `parts`
+    (n_points,): part of each point, where the weights were released by parts; None: each point by
+    itself.
     """
 
     metric: Metric
@@ -173,13 +165,7 @@ class Layers:
         return self.areas(band_of(limits, self.nearest[1]), len(limits) + 1)
 
     def band_streets(self, limits: Sequence[float]) -> list[Any]:
-        """The same of streets, cut where a limit is reached.
-
-        Raises
-        ------
-        InputError
-            There are no edges.
-        """
+        """The same of streets, cut where a limit is reached."""
         if self.metric.graph is None:
             raise InputError(f"{self.metric.name} has no edges, so no streets")
         distance, drawn = self.nearest[1], self._drawn
@@ -276,19 +262,12 @@ class Layers:
 class _Drawn:
     """Edges as lines.
 
-    Attributes
-    ----------
-    u, v : ndarray of int64, shape (n_edges,)
-        Their ends.
-    lines : tuple
-        Of `polylines`.
-    there, back : ndarray of float64, shape (n_edges,)
-        Lengths of the arcs from the first end to the other, and back; infinite where there is none.
-    share : ndarray of float64, shape (n_edges,)
-        How much of each edge, from its first end on, is served by way of that end: up to where both
-        ways are equally long. On the way to a center from a place at a share t of the edge they are
-        d(u) + t · |vu| and d(v) + (1 - t) · |uv|; from a center the arcs change places; there and
-        back each counts both.
+    `u`, `v` (n_edges,): their ends; `lines`: of `polylines`; `there`, `back` (n_edges,): lengths of
+    the arcs from the first end to the other, and back; infinite where there is none; `share`
+    (n_edges,): how much of each edge, from its first end on, is served by way of that end: up to
+    where both ways are equally long. On the way to a center from a place at a share t of the edge
+    they are d(u) + t · |vu| and d(v) + (1 - t) · |uv|; from a center the arcs change places; there
+    and back each counts both.
     """
 
     u: NDArray[np.int64]

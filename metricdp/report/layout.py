@@ -26,15 +26,6 @@ def pivot_distances(
 ) -> tuple[NDArray[np.int64], Points]:
     """Choose pivots farthest-first and return the distances from them to every point.
 
-    Returns
-    -------
-    pivots : ndarray of int64, shape (p,)
-        Positions.
-    distances : ndarray of float64, shape (p, n_points)
-        In the metric's units.
-
-    Notes
-    -----
     Complexity: `n_pivots` + 1 rows of the metric, O(n_pivots · n_points) memory.
 
     References

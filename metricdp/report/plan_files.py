@@ -40,13 +40,6 @@ _PLACED = (".gpkg", ".geojson", ".png")
 def plan_ending(path: str | os.PathLike[str], universe: Any) -> str:
     """The ending of a path, if a plan of this universe can be written there: asked before anything
     is charged.
-
-    Raises
-    ------
-    InputError
-        Another ending, or one that needs coordinates, or their system, where there are none.
-    MissingExtraError
-        The extra ``geo``, ``parquet`` or ``plots`` is not installed.
     """
     name = file_path(path, "path").name.lower()
     ending = next((e for e in ENDINGS if name.endswith(e)), None)

@@ -30,17 +30,7 @@ def checked_ending(
     what: str = "coreset",
     crs: str | None = None,
 ) -> str:
-    """The ending of a path, if points with these coordinates, or none, can be saved there.
-
-    Raises
-    ------
-    InputError
-        Another ending, or GeoJSON without coordinates in the plane, or of plane coordinates whose
-        system is not known: it is longitude and latitude always.
-    MissingExtraError
-        Parquet without pyarrow (extra: parquet), GeoJSON of a plane system without pyproj (extra:
-        geo).
-    """
+    """The ending of a path, if points with these coordinates, or none, can be saved there."""
     ending = chosen(
         file_path(path, "path").suffix.lower(), ENDINGS, f"the ending of a {what}'s file"
     )
@@ -71,21 +61,7 @@ def write_points(
     geometry: bool = False,
     crs: str | None = None,
 ) -> None:
-    """Write a table of points wholly or not at all; links are followed.
-
-    Parameters
-    ----------
-    columns : dict of str to list
-        Of CSV and Parquet.
-    places : ndarray of float64, shape (n_points, 2), or None
-        Coordinates: of GeoJSON moved to longitude and latitude, of GeoParquet as they are.
-    properties : dict of str to list
-        Of GeoJSON's features.
-    geometry : bool
-        Whether Parquet also gets the points themselves, as GeoParquet.
-    crs : str, optional
-        The system of the coordinates.
-    """
+    """Write a table of points wholly or not at all; links are followed."""
     if ending == ".csv":
         content = _csv(columns)
     elif ending == ".geojson":

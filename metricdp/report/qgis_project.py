@@ -30,19 +30,7 @@ _MARGIN = 0.04
 def project_row(
     file: str, styles: Sequence[tuple[str, str]], box: NDArray[np.float64], crs: str | None
 ) -> tuple[str, str, str]:
-    """Name, metadata and content of a row of ``qgis_projects``.
-
-    Parameters
-    ----------
-    file : str
-        Name of the GeoPackage.
-    styles : sequence of (str, str)
-        Layers from top to bottom, and their styles (`qml`).
-    box : ndarray of float64, shape (4,)
-        Left, bottom, right and top of what is there.
-    crs : str or None
-        System of the layers.
-    """
+    """Name, metadata and content of a row of ``qgis_projects``."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         entry = zipfile.ZipInfo("metricdp.qgs")  # without the time: the same plan, the same file

@@ -24,30 +24,13 @@ _KEPT = Kept()
 
 
 class PublicUniverse:
-    """A universe, told by kind, size and checksum.
-
-    Examples
-    --------
-    >>> import networkx as nx, metricdp as mdp
-    >>> from metricdp.running.attesting import PublicUniverse
-    >>> facts = PublicUniverse(mdp.GraphMetric(nx.path_graph(3), weight=None)).facts()
-    >>> facts["kind"], facts["points"]
-    ('GraphMetric', 3)
-    """
+    """A universe, told by kind, size and checksum."""
 
     def __init__(self, universe: Any) -> None:
         self._universe = universe
 
     def facts(self) -> dict[str, Any]:
-        """JSON-ready form; O(size), once a universe.
-
-        Examples
-        --------
-        >>> import networkx as nx, metricdp as mdp
-        >>> from metricdp.running.attesting import PublicUniverse
-        >>> sorted(PublicUniverse(mdp.GraphMetric(nx.path_graph(3), weight=None)).facts())
-        ['kind', 'name', 'points', 'sha256']
-        """
+        """JSON-ready form; O(size), once a universe."""
         room = _KEPT.of(self._universe)
         if "facts" not in room:
             room["facts"] = _facts(self._universe)
@@ -70,22 +53,7 @@ def provenance(
     options: Mapping[str, Any],
     recipe: Any = None,
 ) -> Provenance:
-    """The circumstances of a call of the central model.
-
-    Parameters
-    ----------
-    call, method : str
-    demand : PrivateDemand
-        Only what is public of it is asked.
-    grant : Grant
-        What was charged.
-    chooses, afterwards : str
-        As `metricdp.methods.method.Method`.
-    options : mapping
-        Public arguments by name, besides what was charged.
-    recipe : dataclass, optional
-        The method, whose fields are options too.
-    """
+    """The circumstances of a call of the central model."""
     asked = {"epsilon": grant.epsilon, "delta": grant.delta, **options}
     own = {} if recipe is None else recipe_options(recipe)
     facts = {

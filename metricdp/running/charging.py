@@ -35,13 +35,7 @@ Confirm = Callable[[Terms], None]
 
 
 def check_private(demand: Any) -> None:
-    """Refuse what is no `PrivateDemand`.
-
-    Raises
-    ------
-    InputError
-        It is none; a number was meant for k.
-    """
+    """Refuse what is no `PrivateDemand`."""
     if isinstance(demand, Integral):
         raise InputError(
             f"what comes after the universe is the private demand: write k={demand:d} for the "
@@ -57,18 +51,8 @@ def check_private(demand: Any) -> None:
 class Payer:
     """Private demand, and the ledger that pays for what is asked about it: both checked.
 
-    Parameters
-    ----------
-    universe : Metric or EuclideanSpace
-        The demand's, by identity.
-    demand : PrivateDemand
-    ledger : Ledger or Grant, optional
-        By default one of its own is made of what a call may spend.
-
-    Raises
-    ------
-    InputError
-        They do not fit each other. Nothing was read or charged.
+    `universe`: the demand's, by identity; `ledger`: by default one of its own is made of what a
+    call may spend.
     """
 
     def __init__(
@@ -103,22 +87,6 @@ class Payer:
     ) -> Grant:
         """A grant for the prices of one call or of several together, once nothing else can be
         refused.
-
-        Parameters
-        ----------
-        price, confirm : callable
-            The recipe's.
-        budgets : sequence of (epsilon, delta)
-            What each call may spend; together they are charged the sum of their prices.
-        purpose : str
-            A public note for the ledger's record.
-
-        Raises
-        ------
-        InputError
-            The ledger protects others; a recipe cannot answer at its price. Nothing was charged.
-        BudgetError
-            The ledger does not hold the sum. Nothing was charged.
         """
         if any(epsilon is None for epsilon, _ in budgets):
             raise InputError(
@@ -142,13 +110,7 @@ class Payer:
 
 
 def checked_universe(universe: Any) -> Metric | EuclideanSpace:
-    """The universe given.
-
-    Raises
-    ------
-    InputError
-        It is neither a metric nor a box.
-    """
+    """The universe given."""
     return cast(Metric | EuclideanSpace, space_of(universe))
 
 

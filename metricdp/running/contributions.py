@@ -179,13 +179,7 @@ def contributions(
 
 
 def question_of(epsilon: Any, quantile: Any) -> str:
-    """What tells one such question from another, by which a ledger knows it again.
-
-    Examples
-    --------
-    >>> question_of(0.05, "0.9") == question_of("1/20", 0.9)
-    True
-    """
+    """What tells one such question from another, by which a ledger knows it again."""
     share, price = exact(quantile, "quantile"), exact(epsilon, "epsilon")
     return f"contributions, quantile {share}, epsilon {price}"
 

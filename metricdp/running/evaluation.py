@@ -376,13 +376,7 @@ class _Design:
         clip: Any,
         grains: int = 1,
     ) -> _Design:
-        """Check the arguments and choose the edges.
-
-        Raises
-        ------
-        InputError
-            One of them breaks its rule.
-        """
+        """Check the arguments and choose the edges."""
         service = Service(universe, centers)
         limits = _limits(universe, within)
         places, density = _expected(universe, release)

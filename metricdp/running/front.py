@@ -295,13 +295,7 @@ def private_answer(
     budget: tuple[Any, Any],
     question: Question | BoxQuestion,
 ) -> tuple[Result, Grant]:
-    """Charge (epsilon, delta) for a checked question about private demand, and answer it.
-
-    Raises
-    ------
-    InputError, BudgetError
-        As `k_median`; nothing was charged.
-    """
+    """Charge (epsilon, delta) for a checked question about private demand, and answer it."""
     payer = Payer(question.universe, demand, ledger)
     if recipe.free:
         grant = payer.nothing()

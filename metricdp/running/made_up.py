@@ -41,14 +41,6 @@ class Shape(NamedTuple):
     Spots may be `unequal`, in size (log-normal, deviation 0.6) and in weight (uniform among all
     divisions): a few neighborhoods of a large city. A part `heavy` of the records may stand on the
     spots themselves: people whom many records name, hospitals, stations.
-
-    Examples
-    --------
-    >>> import metricdp as mdp
-    >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
-    >>> told = mdp.plan(metric, records=500, k=2, epsilons=[1, 4], repeats=1)
-    >>> [shape.name for shape in told.shapes]
-    ['even', 'wide spots', 'spots', 'neighborhoods', 'heavy points']
     """
 
     name: str

@@ -553,18 +553,7 @@ def _in_turn(rounds: int, n_shapes: int, first: int) -> list[tuple[int, int]]:
 
 
 def checked_epsilons(epsilons: Iterable[Any]) -> tuple[Fraction, ...]:
-    """Distinct positive budgets as exact rationals, ascending.
-
-    Raises
-    ------
-    InputError
-        None, too many (more than 12), repeated ones, or what no ledger takes.
-
-    Examples
-    --------
-    >>> checked_epsilons(["1", 0.1])
-    (Fraction(1, 10), Fraction(1, 1))
-    """
+    """Distinct positive budgets as exact rationals, ascending."""
     given = listed([epsilons] if isinstance(epsilons, str) else epsilons, "epsilons")
     if not 1 <= len(given) <= 12:
         raise InputError(f"epsilons must be 1 to 12 numbers, got {len(given)}")

@@ -79,13 +79,7 @@ def released(method: Method, demand: PrivateDemand, grant: Grant, question: Any)
 
 
 class Run:
-    """One demand, one grant, and the receipts of what was asked.
-
-    Parameters
-    ----------
-    demand : PrivateDemand
-    grant : Grant
-    """
+    """One demand, one grant, and the receipts of what was asked."""
 
     def __init__(self, demand: PrivateDemand, grant: Grant) -> None:
         self.demand = demand

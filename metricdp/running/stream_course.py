@@ -21,14 +21,8 @@ from metricdp.privacy.continual import Counting
 class Course(NamedTuple):
     """A stream as its ledgers know it.
 
-    Attributes
-    ----------
-    name : str
-        In all of them.
-    ledgers : tuple of Ledger
-        At most one of this process alone, and one on disk if the stream has a file.
-    cost : Cost
-    protects : Protection
+    `name`: in all of them; `ledgers`: at most one of this process alone, and one on disk if the
+    stream has a file.
     """
 
     name: str
@@ -37,24 +31,12 @@ class Course(NamedTuple):
     protects: Protection
 
     def pay(self) -> None:
-        """Before a day is read: charge the whole stream, once in each period in which it reads.
-
-        Raises
-        ------
-        BudgetError, InputError, JournalError
-            A ledger does not hold it, is over, or protects others.
-        """
+        """Before a day is read: charge the whole stream, once in each period in which it reads."""
         for ledger in self.ledgers:
             ledger.charge_once(self.name, self.cost, "stream", self.protects)
 
     def follow(self, day: int, mark: str) -> None:
-        """Before a day is told: note it, once.
-
-        Raises
-        ------
-        InputError
-            It is that of another copy.
-        """
+        """Before a day is told: note it, once."""
         for ledger in self.ledgers:
             ledger.follow(self.name, day, mark)
 
@@ -66,23 +48,6 @@ def ledgers_of(
 
     The one that was given, if it has a journal; else the one that the file names; else one of its
     own beside the file, of just what the stream costs.
-
-    Parameters
-    ----------
-    path : Path
-        The stream's file.
-    named : Path, optional
-        The journal that it names.
-    payer : Ledger, optional
-        What was given.
-    counting : Counting
-    new : bool
-        Whether there is no file yet.
-
-    Raises
-    ------
-    InputError, JournalError
-        The journal that the file names is another one, or is gone, or is of another relation.
     """
     if payer is not None and payer.journal is not None:
         if named is not None and named.exists() and not named.samefile(payer.journal):

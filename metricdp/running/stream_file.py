@@ -42,20 +42,8 @@ FORMATS = ("metricdp stream, 1", "metricdp stream, 2")
 class State(NamedTuple):
     """A stream after a day.
 
-    Attributes
-    ----------
-    name : str
-        By which ledgers know it.
-    mark : str
-        Random, of the last day.
-    counter : Counter
-    released : dict of Node to ndarray of int64
-    label : str or None
-        The last day's name.
-    labels : tuple of str
-        All days' names.
-    answers : dict of k to list of dict
-        Centers that were told, and on which day.
+    `name`: by which ledgers know it; `mark`: random, of the last day; `label`: the last day's name;
+    `labels`: all days' names; `answers`: centers that were told, and on which day.
     """
 
     name: str
@@ -75,15 +63,7 @@ class State(NamedTuple):
 class StreamFile:
     """The file of one stream.
 
-    Parameters
-    ----------
-    path : Path
-    universe : Metric
-
-    Attributes
-    ----------
-    ledger : str or None
-        The journal that is to be named in it, from its own folder.
+    `ledger`: the journal that is to be named in it, from its own folder.
     """
 
     def __init__(self, path: Path, universe: Metric) -> None:
@@ -131,13 +111,7 @@ class StreamFile:
         return None if name is None else self.path.parent / name
 
     def read(self, counting: Counting, settings: dict[str, Any]) -> State | None:
-        """The state on disk, if there is one.
-
-        Raises
-        ------
-        InputError
-            It is damaged, or of another stream.
-        """
+        """The state on disk, if there is one."""
         if not self.path.exists():
             return None
         header, arrays = opened(self.path)
@@ -169,13 +143,7 @@ class StreamFile:
 
 
 def public_facts(path: Path) -> dict[str, Any]:
-    """What a stream's file says that anyone may know, JSON-ready.
-
-    Raises
-    ------
-    InputError
-        As `opened`.
-    """
+    """What a stream's file says that anyone may know, JSON-ready."""
     header = opened(path)[0]
     centers = {
         k: [{name: answer[name] for name in ("day", "moved", "alarm")} for answer in answers]
@@ -186,13 +154,7 @@ def public_facts(path: Path) -> dict[str, Any]:
 
 
 def opened(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Header and arrays of a stream's file.
-
-    Raises
-    ------
-    InputError
-        It is none, or damaged.
-    """
+    """Header and arrays of a stream's file."""
     if not path.exists():
         raise InputError(f"{path}: no such stream: begin one with `metricdp stream init`")
     data = path.read_bytes()

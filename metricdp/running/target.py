@@ -111,19 +111,7 @@ def _rounded(epsilon: float) -> float | None:
 
 
 def checked_target(target: Any) -> float:
-    """A ratio of costs, as 1.03, or a percentage beyond the best, as "3%".
-
-    Raises
-    ------
-    InputError
-        It is neither, or not above 1.
-
-    Examples
-    --------
-    >>> from metricdp.running.target import checked_target
-    >>> checked_target("3%"), checked_target(1.05)
-    (1.03, 1.05)
-    """
+    """A ratio of costs, as 1.03, or a percentage beyond the best, as "3%"."""
     rule = f"target must be a ratio above 1, as 1.03, or a percentage, as '3%'; got {shown(target)}"
     text = str(target).strip()
     try:

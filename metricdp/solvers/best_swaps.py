@@ -37,13 +37,6 @@ def best_swaps(
     """Swap a center for another point, the best of all such swaps, while the cost falls to (1 -
     alpha/k) of itself or less.
 
-    Parameters
-    ----------
-    demand : ndarray of int64, shape (n_records,)
-        Positions, repeats allowed: public.
-
-    Notes
-    -----
     Cost: see `SwapCosts`. All k·n swaps are scored exactly in every step;
     `metricdp.solvers.kmedian.solve` is faster, and mostly better.
 

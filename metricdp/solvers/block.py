@@ -70,20 +70,6 @@ def block_search(
 ) -> tuple[NDArray[np.int64], float]:
     """Best of several local searches and, from four starts on, of what lies between their results.
 
-    Parameters
-    ----------
-    block : ndarray of float32, float64 or int64, shape (n_candidates, n_demand)
-        Cost of serving each demand point from each candidate, finite, in C order.
-    weights : ndarray of float64, shape (n_demand,)
-        Demand; may be negative.
-    starts : int or None
-        Number of k-median++ starts; None: 128 for a block of 900 × 900, fewer for larger ones, at
-        least 3.
-    first_start : ndarray of int64, shape (k,), optional
-        Rows to start from in place of the first k-median++; those of `opened` among them.
-
-    Notes
-    -----
     A local optimum of single swaps costs at most 5 times the optimum for non-negative weights (Arya
     et al., SICOMP 2004); within a percent in practice. O(n_candidates · n_demand) a pass, usually 3
     to 6 passes. Results are recombined by path-relinking in an elite pool, as in the hybrid

@@ -41,12 +41,8 @@ EQUAL = 2e-9
 class Certificate:
     """A proof of quality: no choice of as many centers costs less than `lower_bound`.
 
-    Attributes
-    ----------
-    cost : float
-        Cost of the centers it was made for.
-    lower_bound : float
-        At most the cost of the best centers.
+    `cost`: cost of the centers it was made for; `lower_bound`: at most the cost of the best
+    centers.
     """
 
     cost: float
@@ -90,13 +86,7 @@ def certificate(
     opened: NDArray[np.int64] | None = None,
     time_limit: float | None = None,
 ) -> Certificate:
-    """Bound what any choice of as many candidates costs; see `certify`.
-
-    Raises
-    ------
-    InputError
-        Negative weights, and more than 20 million pairs of candidate and demand point.
-    """
+    """Bound what any choice of as many candidates costs; see `certify`."""
     with Deadline(time_limit) as deadline:
         return judged(
             metric,
@@ -202,16 +192,6 @@ def certify(
 ) -> Certificate:
     """Bound what any k rows of a block cost from below.
 
-    Parameters
-    ----------
-    block : ndarray, shape (n_candidates, n_demand)
-        Non-negative costs (already raised to the power).
-    weights : ndarray of float64, shape (n_demand,)
-        Demand. What a point of negative weight contributes is bounded by the farthest that its
-        nearest center can be.
-
-    Notes
-    -----
     The Lagrangian bound is rounded down by more than all rounding errors of its evaluation can be;
     if all weighted costs are integers it is then rounded up to one. Costs that are not whole count
     as equal up to 1e-9 of their size. O(n_candidates · n_demand) a step, at most 1,500 steps, fewer

@@ -61,16 +61,9 @@ class Ascent:
     A demand point that no listed entry serves costs at least its `beyond`: no multiplier is larger,
     and the bound holds as if it could be served at that cost by nobody.
 
-    Attributes
-    ----------
-    entries : Entries
-        By those rows, and `rows` their numbers in the block.
-    must : ndarray of bool
-        Which of them are open in any such solution.
-    bound : float
-        Rigorous: every such solution costs at least this.
-    best : ndarray of float64
-        The multipliers of the highest value found.
+    `entries`: by those rows, and `rows` their numbers in the block; `must`: which of them are open
+    in any such solution; `bound`: rigorous: every such solution costs at least this; `best`: the
+    multipliers of the highest value found.
     """
 
     def __init__(

@@ -38,15 +38,6 @@ def solve_with(
 ) -> Solution:
     """`metricdp.solvers.kmedian.solve`, and what `effort` adds to it.
 
-    Parameters
-    ----------
-    effort : {"rough", "quick", "thorough"} or float
-        rough: for one run of many. quick: as `solve`. thorough: then by chains of kicks from
-        several starts, until that is in vain (`metricdp.solvers.neighborhoods`). Seconds:
-        thorough, for about so long.
-
-    Notes
-    -----
     Beyond `solve` work is done on lists of what is near each demand point, which no more than 40
     million pairs may be in. Where they are more, as for few centers of very many points, thorough
     is no better than quick.

@@ -13,14 +13,8 @@ from metricdp.kernels.dual_ascent import kept_entries
 class Entries(NamedTuple):
     """Costs of serving demand points, listed by row.
 
-    Attributes
-    ----------
-    start : ndarray of int64, shape (n_rows + 1,)
-        Where the entries of each row begin.
-    client : ndarray of int32
-        Demand points.
-    cost : ndarray of float64
-        Of serving them from the row, times their weight.
+    `start` (n_rows + 1,): where the entries of each row begin; `client`: demand points; `cost`: of
+    serving them from the row, times their weight.
     """
 
     start: NDArray[np.int64]

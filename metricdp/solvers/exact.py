@@ -53,8 +53,6 @@ def solve_exactly(
 ) -> tuple[NDArray[np.int64], Certificate]:
     """The best k centers with a proof, or the best found and an interval, by a time limit.
 
-    Notes
-    -----
     The bound of the ascent is rounded down by more than its rounding errors; that of the integer
     program by 1e-7 of its size, as it rests on HiGHS' floating-point tolerances. Costs that are no
     integers count as equal up to 1e-9 of their size.

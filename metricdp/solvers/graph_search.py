@@ -69,23 +69,14 @@ class GraphSearch:
     """Centers on a graph with the nearest and second-nearest center of every vertex, kept exact
     through swaps.
 
-    Parameters
-    ----------
-    impedance : {1, 2} or tuple of float
-        k-median or k-means cost, or another (`metricdp.kernels.impedances.impedance_cost`).
+    `impedance`: k-median or k-means cost, or another
+    (`metricdp.kernels.impedances.impedance_cost`).
 
-    Attributes
-    ----------
-    cost : float
-        Current cost: for a power, in units of length (or squared length) times weight.
-    tried, visited : int
-        Candidates evaluated so far, and vertices entered for that.
-    budget : float
-        `improve` and what builds on it end when so many vertices have been entered; no limit by
-        default. `descend` does not heed it.
+    `cost`: current cost: for a power, in units of length (or squared length) times weight; `tried`,
+    `visited`: candidates evaluated so far, and vertices entered for that; `budget`: `improve` and
+    what builds on it end when so many vertices have been entered; no limit by default. `descend`
+    does not heed it.
 
-    Notes
-    -----
     Trying a candidate enters about 2·n/k vertices, a swap repairs about 4·n/k; memory is O(n + m)
     whatever k. Nothing else depends on n: a search of few candidates is as fast on a large graph.
     """

@@ -35,23 +35,6 @@ def hst_init(
     Nodes are taken by score; one with a taken descendant is dropped and never taken again, until k
     pairwise disjoint subtrees stand. In each the heaviest child is followed down to a leaf.
 
-    Parameters
-    ----------
-    counts : ndarray of float64, shape (n_nodes,)
-        Demand below every node: ``tree.sums(weights)``, or noisy counts, which may be negative.
-    candidates, opened : ndarray of int64, optional
-        As `metricdp.solvers.kmedian.solve`. Subtrees without a candidate are not taken; the
-        subtrees of opened facilities stand from the beginning.
-    known : ndarray of bool, shape (n_nodes,), optional
-        Nodes whose counts tell something: all by default. The walk down ends before others, at a
-        median of the node's public points.
-    score : ndarray of float64, shape (n_nodes,), optional
-        By which nodes are taken, in place of those of `counts`.
-    rank : ndarray of int64, shape (n_points,), optional
-        Public, all different: a walk ends at the lowest of the node's points, in place of a median.
-
-    Notes
-    -----
     A chain of equal clusters, one node here, is a node at each of its levels in the paper. The one
     of largest score is taken first, and whichever replaces it stands for the same subtree. Points
     at distance 0 of each other share a leaf, which gives its other points only when the leaves do

@@ -105,33 +105,6 @@ def solve(
     """Find k centers of low cost ``sum over v of weights[v] · min over centers c of d(v,
     c)**power``.
 
-    Parameters
-    ----------
-    weights : ndarray of float64, shape (n_points,)
-        Demand at every position, in the order of ``metric.ids``. May be negative (signed noisy
-        counts); all zero counts as 1 everywhere.
-    candidates : ndarray of int64, optional
-        Positions where centers may stand; all sites by default.
-    opened : ndarray of int64, optional
-        Positions of facilities open already: they count towards k, stay centers and come first
-        among them. They need not be candidates.
-    starts : int or None
-        Number of k-median++ starts of a search on a block (the coarse one, if there is one) and of
-        full passes on graphs; None: as many as a second or two pay for, at full resolution too. A
-        number also limits the effort on graphs of more than 60,000 vertices, where the last descent
-        may then end early.
-    time_limit : float, optional
-        Seconds after which the best centers found so far are returned. With a limit, Ctrl-C (in the
-        main thread) ends the search as well.
-    first : ndarray of int64, shape (k,), optional
-        Centers to begin one search with, in place of the first k-median++ or coarse start: such as
-        those of a 2-HST (`metricdp.solvers.hst_init`, `metricdp.solvers.tree_dp`; no better by
-        measurement, ``benchmarks/hst_init.md``). The opened are among them.
-    share : float
-        Of the usual effort on graphs, above 0 and at most 1.
-
-    Notes
-    -----
     Swap local search from k-median++ (`metricdp.solvers.block`) on all candidates × demand points
     while that block has at most 20 M entries. Beyond, on graphs by pruned searches
     (`metricdp.solvers.graph_search`): over all candidates from several starts where that is cheap

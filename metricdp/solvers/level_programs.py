@@ -35,18 +35,9 @@ Found = tuple[NDArray[np.int64] | None, float]
 class Question(NamedTuple):
     """Which rows are the cheapest.
 
-    Attributes
-    ----------
-    beyond : ndarray of float64, shape (n_demand,)
-        Cost of serving a demand point otherwise; infinite if it cannot be.
-    must : ndarray of bool, shape (n_rows,)
-        Open in any case.
-    fewest, most : int
-        How many rows may be open.
-    target : float
-        Nothing dearer is of interest.
-    price : float
-        What every open row costs.
+    `beyond` (n_demand,): cost of serving a demand point otherwise; infinite if it cannot be; `must`
+    (n_rows,): open in any case; `fewest`, `most`: how many rows may be open; `target`: nothing
+    dearer is of interest; `price`: what every open row costs.
     """
 
     entries: Entries
@@ -113,18 +104,9 @@ def _cutoff(target: float, base: float, cost: NDArray[np.float64]) -> float:
 class _Levels(NamedTuple):
     """Different costs of every demand point, upwards, those of one after those of another.
 
-    Attributes
-    ----------
-    first : ndarray of bool
-        Whether a level is its demand point's first.
-    step : ndarray of float64
-        What being served beyond it costs more.
-    dead : ndarray of bool
-        Whether nothing is beyond it.
-    level, row : ndarray of int64, shape (n_entries,)
-        Which row serves at which level.
-    base : float
-        Sum of the first levels' costs.
+    `first`: whether a level is its demand point's first; `step`: what being served beyond it costs
+    more; `dead`: whether nothing is beyond it; `level`, `row` (n_entries,): which row serves at
+    which level; `base`: sum of the first levels' costs.
     """
 
     first: NDArray[np.bool_]

@@ -30,11 +30,7 @@ _ASKED = 1024
 class Lists(NamedTuple):
     """Candidates near demand points.
 
-    Attributes
-    ----------
-    start : ndarray of int64, shape (n_demand + 1,)
-        Where each demand point's begin; they go up in cost.
-    cost : ndarray of float32 or float64
+    `start` (n_demand + 1,): where each demand point's begin; they go up in cost.
     """
 
     start: NDArray[np.int64]
@@ -45,12 +41,8 @@ class Lists(NamedTuple):
 class Costs(Protocol):
     """Costs of serving demand points from candidates, as far as a search asks for them.
 
-    Attributes
-    ----------
-    shape : tuple of (n_candidates, n_demand)
-    weights : ndarray of float64, shape (n_demand,)
-    whole : bool
-        Whether all costs times weights are known to be whole numbers, once lists were made.
+    `weights` (n_demand,); `whole`: whether all costs times weights are known to be whole numbers,
+    once lists were made.
     """
 
     shape: tuple[int, int]
@@ -122,14 +114,8 @@ class BlockCosts:
 class MetricCosts:
     """Of a metric, nothing held.
 
-    Parameters
-    ----------
-    allowed, demand : ndarray of int64, shapes (n_candidates,) and (n_demand,)
-        Positions, ascending.
-    weights : ndarray of float64, shape (n_demand,)
-    power : {1, 2}
-    steps : bool
-        Count in steps of the metric's grid, on which all distances are, in place of its lengths.
+    `allowed`, `demand`: positions, ascending; `weights` (n_demand,); `steps`: count in steps of the
+    metric's grid, on which all distances are, in place of its lengths.
     """
 
     def __init__(

@@ -68,21 +68,6 @@ def thorough_search(
 ) -> tuple[NDArray[np.int64], float]:
     """Improve rows by chains of kicks from several starts, and by what lies between them.
 
-    Parameters
-    ----------
-    costs : Costs
-        Weights may be negative.
-    endless : bool
-        Go on until then; the deadline must come.
-
-    Returns
-    -------
-    rows : ndarray of int64, shape (k,)
-        `opened` first.
-    cost : float
-
-    Notes
-    -----
     Without `endless` the search ends by itself and does not depend on the machine's speed. Where
     even short lists of near candidates are too long (few centers of very many points), the answer
     is the best of several searches.
@@ -112,11 +97,6 @@ def near_search(
 ) -> Found | None:
     """Improve rows by a descent and a short chain of kicks on lists of what is near: seconds for
     100,000 demand points and thousands of centers.
-
-    Returns
-    -------
-    (cost, rows) or None
-        None where the lists would be too long, as for few centers.
     """
     search = _Search(costs, opened, deadline)
     before = search.found(first)

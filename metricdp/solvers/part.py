@@ -32,31 +32,13 @@ Settle = Callable[[Ascent], Found]
 class Part:
     """One part: its entries, and what is known of its least cost by the number of centers.
 
-    Parameters
-    ----------
-    m : int
-        Number of its rows.
-    entries : Entries
-        Numbered within the part.
-    beyond, multipliers : ndarray of float64, shape (n_demand,)
-        Of its demand points.
-    whole : bool
-        Whether all costs are whole numbers.
+    `m`: number of its rows; `entries`: numbered within the part; `beyond`, `multipliers`
+    (n_demand,): of its demand points; `whole`: whether all costs are whole numbers.
 
-    Attributes
-    ----------
-    lower : ndarray of float64, shape (m + 1,)
-        At most the least cost with so many of the rows, or than is of interest.
-    exact : ndarray of bool, shape (m + 1,)
-        Whether it is settled.
-    tries : ndarray of int64, shape (m + 1,)
-        How often it was asked.
-    asked : bool
-        Whether all numbers were asked at once.
-    found : dict of int to ndarray of int64
-        The part's own numbers of so many rows, the best seen.
-    known : ndarray of float64, shape (m + 1,)
-        What they cost; infinite where there are none.
+    `lower` (m + 1,): at most the least cost with so many of the rows, or than is of interest;
+    `exact` (m + 1,): whether it is settled; `tries` (m + 1,): how often it was asked; `asked`:
+    whether all numbers were asked at once; `found`: the part's own numbers of so many rows, the
+    best seen; `known` (m + 1,): what they cost; infinite where there are none.
     """
 
     def __init__(

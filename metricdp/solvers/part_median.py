@@ -41,8 +41,6 @@ def part_median(
     Centers may stand in the part itself, or in `allowed`. At most `searches` rows of distances; on
     graphs each is a search that ends when the part and the candidates are reached.
 
-    Notes
-    -----
     By the triangle inequality (Minkowski's, for squares) the costs of two positions satisfy
     ``f(c)**(1/p) - f(u)**(1/p) <= W**(1/p) · d(c, u)`` and, where distances are symmetric,
     ``f(u)**(1/p) >= W**(1/p) · d(c, u) - f(c)**(1/p)``. Every search bounds all other candidates

@@ -49,25 +49,7 @@ _WHOLE_PRICE = 0.05
 def cheapest_of_parts(
     ascent: Ascent, settle: Settle, at_hand: NDArray[np.int64] | None = None
 ) -> Found:
-    """The best rows within the target of a narrowed ascent, by the least costs of its parts.
-
-    Parameters
-    ----------
-    ascent : Ascent
-        Narrowed; its deadline ends the search.
-    settle : callable
-        Finds the best rows of a part.
-    at_hand : ndarray of int64, optional
-        Good rows, of the numbers in ``ascent.rows``: what they are in one part may go with
-        something better in another.
-
-    Returns
-    -------
-    rows : ndarray of int64 or None
-        In the ascent's own numbers; None if there are none. Where time is short, the best known.
-    bound : float
-        What any solution within the target costs at least; infinite if there is none.
-    """
+    """The best rows within the target of a narrowed ascent, by the least costs of its parts."""
     places = _places(ascent)
     k = ascent.k - int(np.count_nonzero(ascent.must))
     if places is None or k < 0:

@@ -17,15 +17,6 @@ def reverse_greedy(
     """Numbers of k of the points that serve all of them, by weight: the others are removed one at a
     time, the cheapest first.
 
-    Parameters
-    ----------
-    points : ndarray of float64, shape (m, d)
-        The centers to choose from, and the demand.
-    weights : ndarray of float64, shape (m,)
-        Demand at each, such as the noisy size of its cluster; negative ones count as 0.
-
-    Notes
-    -----
     An O(log m)-approximation in a metric (their Theorem 2.2), with constants to spare for squares.
     Every point knows its nearest and its second-nearest center, so what the removal of each center
     costs is one sum; after a removal only the points that knew the removed one look again: O(m²)

@@ -18,14 +18,8 @@ _SLACK = 1e-9  # keeps points that rounding would lose
 class RowSearch:
     """Centers with the nearest and second-nearest of every demand point, kept exact through swaps.
 
-    Attributes
-    ----------
-    centers : ndarray of int64, shape (k,)
-    tried : int
-        Candidates evaluated so far.
+    `centers` (k,); `tried`: candidates evaluated so far.
 
-    Notes
-    -----
     Candidates are tried where one center serves: a row of distances from that center tells, by the
     triangle inequality, which demand points they may be nearer to than the second-nearest center,
     about 7·n/k of them where the dimension is low. A batch of b candidates costs n + 7·b·n/k
@@ -162,18 +156,6 @@ class RowSearch:
     ) -> NDArray[np.int64]:
         """Around each center try up to `sample` random points among the nearest 1 / `share` of
         those it serves.
-
-        Parameters
-        ----------
-        share : int
-            At least `sample` points are chosen from in any case.
-        slots : ndarray of int64, optional
-            Around these centers only.
-
-        Returns
-        -------
-        ndarray of int64
-            Slots whose demand has changed.
         """
         label, distance = self.metric.nearest_to(self.centers)
         order = self._allowed[np.lexsort((distance[self._allowed], label[self._allowed]))]

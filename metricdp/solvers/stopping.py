@@ -12,13 +12,8 @@ from typing import Any
 class Deadline:
     """Asked by every search between steps: ``if deadline.over: return the best so far``.
 
-    Parameters
-    ----------
-    seconds : float, optional
-        Time limit, from now on; none by default.
+    `seconds`: time limit, from now on; none by default.
 
-    Notes
-    -----
     As a context manager with a time limit (``inf`` is one) it also takes Ctrl-C as the end of the
     time, if it is entered in the main thread: the search then returns the best it has. A second
     Ctrl-C interrupts as usual. Without a time limit nothing is caught. Of deadlines within each

@@ -29,14 +29,6 @@ def solve_on_tree(
     On the universe, for non-negative weights, its expected cost over the tree's coins is O(log n)
     times the optimum (k-median).
 
-    Parameters
-    ----------
-    weights : ndarray of float64, shape (n_points,)
-        May be negative (noisy counts): the optimum is then over the same choices and the same
-        nearest centers.
-
-    Notes
-    -----
     O(n · min(k, size of subtrees)) time and memory, see
     `metricdp.kernels.hst_medians.tree_k_median`.
 

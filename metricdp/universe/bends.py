@@ -20,11 +20,8 @@ Floats = NDArray[np.float64]
 class Bends:
     """Places between the ends of each of some lines, from tail to head.
 
-    Attributes
-    ----------
-    offsets : ndarray of int64, shape (n_lines + 1,)
-        Where each line's places begin; a straight line has none.
-    xy : ndarray of float64, shape (n_places, 2)
+    `offsets` (n_lines + 1,): where each line's places begin; a straight line has none; `xy`
+    (n_places, 2).
     """
 
     offsets: NDArray[np.int64]
@@ -50,14 +47,6 @@ class Bends:
 def bends_of(lines: Sequence[Any], starts: Floats, ends: Floats) -> Bends | None:
     """The bends of edges that are drawn by Shapely's lines, by text (WKT, as OSMnx writes GraphML),
     or not at all; None where all are straight.
-
-    Parameters
-    ----------
-    lines : sequence of length n_edges
-        What is no line in one piece is straight; a line that runs from the edge's head to its tail
-        is turned.
-    starts, ends : ndarray of float64, shape (n_edges, 2)
-        Places of the edges' tails and heads; NaN where there is none.
     """
     drawn = [_places(line) for line in lines]
     inner = [places[1:-1] for places in drawn]
@@ -105,25 +94,6 @@ def bends_of_pairs(
 ) -> Bends | None:
     """The bends of a graph's edges (`Graph.pairs`), from those of what it was built of; None where
     all are straight.
-
-    Parameters
-    ----------
-    bends : Bends
-        Of n_edges edges.
-    tails, heads : ndarray of int64, shape (n_edges,)
-        Positions in the graph; -1 of vertices that it has not.
-    rank : ndarray of float64, shape (n_edges,)
-        Of parallel edges, that with the least counts.
-    pairs : ndarray of int64, shape (n_pairs, 2)
-        Ascending.
-
-    Examples
-    --------
-    >>> bends = Bends(np.array([0, 2]), np.array([[3.0, 0.0], [1.0, 0.0]]))
-    >>> ends = np.array([1]), np.array([0])
-    >>> bends_of_pairs(bends, *ends, np.zeros(1), np.array([[0, 1]])).xy
-    array([[1., 0.],
-           [3., 0.]])
     """
     low, high = np.minimum(tails, heads), np.maximum(tails, heads)
     n = int(pairs.max(initial=0)) + 1

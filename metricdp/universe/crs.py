@@ -28,18 +28,7 @@ _FAR_OFF = 3.0
 
 
 def crs_text(declared: Any) -> str | None:
-    """The text of a system that a file, a graph or a user declares; None of none.
-
-    Raises
-    ------
-    InputError
-        pyproj knows no such system.
-
-    Examples
-    --------
-    >>> crs_text("epsg:4326"), crs_text(None)
-    ('EPSG:4326', None)
-    """
+    """The text of a system that a file, a graph or a user declares; None of none."""
     if declared is None or (isinstance(declared, str) and not declared.strip()):
         return None
     if isinstance(declared, str) and _DEGREES.fullmatch(declared.strip()):
@@ -115,13 +104,7 @@ def unit_name(crs: str | None) -> str | None:
 def transformation(
     source: str, target: str, area: NDArray[np.float64] | None = None
 ) -> Transformation | None:
-    """The most accurate operation from one system to another; None where they are the same.
-
-    Parameters
-    ----------
-    area : ndarray, shape (n, 2), optional
-        Public points in `target`, about which the operation should be accurate.
-    """
+    """The most accurate operation from one system to another; None where they are the same."""
     if source == target:
         return None
     start, end = _crs(source), _crs(target)
@@ -142,13 +125,7 @@ def transformation(
 
 
 def check_extent(points: NDArray[np.float64], crs: str, what: str) -> None:
-    """Refuse public points far outside the area that their declared system is made for.
-
-    Raises
-    ------
-    InputError
-        Naming the system; and that the axes are swapped, where that would explain it.
-    """
+    """Refuse public points far outside the area that their declared system is made for."""
     if find_spec("pyproj") is None or not len(points):
         return
     use = _crs(crs).area_of_use
@@ -167,11 +144,6 @@ def check_extent(points: NDArray[np.float64], crs: str, what: str) -> None:
 def check_meets(points: NDArray[np.float64], crs: str, other: str, name: str, what: str) -> None:
     """Refuse public points, in one system, that lie wholly outside the area that another is made
     for: what is declared to be in that system is somewhere else.
-
-    Raises
-    ------
-    InputError
-        Naming both.
     """
     if crs == other or find_spec("pyproj") is None or not len(points):
         return

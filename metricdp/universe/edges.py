@@ -26,13 +26,7 @@ UNIT = "unit"
 
 
 def only_length(path: object, known: Sequence[str]) -> str | None:
-    """The only one of some names of `LENGTH_NAMES`; None if there is none.
-
-    Examples
-    --------
-    >>> only_length("roads.csv", ["time"])
-    'time'
-    """
+    """The only one of some names of `LENGTH_NAMES`; None if there is none."""
     if len(known) > 1:
         raise GraphFileError(
             path,
@@ -45,21 +39,9 @@ def only_length(path: object, known: Sequence[str]) -> str | None:
 class EdgeData:
     """Edges before validation; see `build_graph` for the meaning of the fields.
 
-    Attributes
-    ----------
-    tails, heads : ndarray of int64, shape (n_edges,)
-        Positions into `ids`.
-    lengths : ndarray of float64, shape (n_edges,), or None
-        None means every edge has length 1.
-    parallel : {"shortest", "last"}
-    coordinates : ndarray of float64, shape (n_points, 2), or None
-    coordinate_system : {"lonlat", "xy"} or None
-    crs : str or None
-        As `Graph.crs`.
-    measured : str
-        As `Graph.measured`.
-    bends : Bends or None
-        Courses of the edges in the same system as the coordinates.
+    `tails`, `heads` (n_edges,): positions into `ids`; `lengths` (n_edges,): none means every edge
+    has length 1; `coordinates` (n_points, 2); `crs`: as `Graph.crs`; `measured`: as
+    `Graph.measured`; `bends`: courses of the edges in the same system as the coordinates.
     """
 
     tails: NDArray[np.int64]
@@ -119,11 +101,6 @@ class EdgeData:
     ) -> EdgeData:
         """Attach coordinates by id; vertices without any get NaN, ids that are no vertex are left
         out.
-
-        Parameters
-        ----------
-            Distinct.
-        points : ndarray of float64, shape (n_nodes, 2)
         """
         row = {i: r for r, i in enumerate(ids)}
         if len(row) != len(ids):
@@ -157,25 +134,7 @@ def check_coordinates(points: NDArray[np.float64] | None, system: CoordinateSyst
 def index_endpoints(
     tails: Any, heads: Any
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[Any]]:
-    """Number the endpoints of edges: (tails, heads, ids).
-
-    Parameters
-    ----------
-    tails, heads : ndarray of int64 or list of hashable, length n_edges
-        Ids. When only one of them is integer, integers become text, as both come from one file.
-
-    Returns
-    -------
-    tails, heads : ndarray of int64, shape (n_edges,)
-        Positions into ids.
-    ids : list
-        Integers ascending; anything else in order of appearance, row by row.
-
-    Examples
-    --------
-    >>> index_endpoints(np.array([7, 3]), np.array([3, 5]))
-    (array([2, 0]), array([0, 1]), [3, 5, 7])
-    """
+    """Number the endpoints of edges: (tails, heads, ids)."""
     if isinstance(tails, np.ndarray) and isinstance(heads, np.ndarray):
         ids, at = np.unique(np.concatenate([tails, heads]), return_inverse=True)
         at = at.astype(np.int64).ravel()
@@ -208,13 +167,7 @@ def number(value: object) -> float | None:
 
 
 def float_lengths(values: Sequence[Any], weight: object) -> NDArray[np.float64]:
-    """Turn edge attributes into lengths: numbers, or text of numbers as GraphML often holds.
-
-    Raises
-    ------
-    InputError
-        A boolean, complex or other value that is not a number.
-    """
+    """Turn edge attributes into lengths: numbers, or text of numbers as GraphML often holds."""
     if not values or set(map(type, values)) <= {float, int}:
         try:
             return np.array(values, dtype=np.float64)
@@ -233,13 +186,7 @@ def float_lengths(values: Sequence[Any], weight: object) -> NDArray[np.float64]:
 
 
 def node_points(first: Sequence[Any], second: Sequence[Any], names: str) -> NDArray[np.float64]:
-    """Coordinates from two node attributes; None becomes NaN.
-
-    Raises
-    ------
-    InputError
-        A value that is not a number.
-    """
+    """Coordinates from two node attributes; None becomes NaN."""
     pairs = [np.nan if v is None else number(v) for column in (first, second) for v in column]
     if None in pairs:
         raise InputError(f"node attributes {names} must hold numbers")

@@ -44,14 +44,9 @@ _DRIVERS = {".shp": "ESRI Shapefile", ".fgb": "FlatGeobuf"}
 class Header:
     """Public facts of a layer.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Of the columns, without that of geometries.
-    geometry : str or None
-        What the layer declares its geometries to be.
-    crs : str or None
-        Types of the columns: those of NumPy, of a GeoPackage those that it declares.
+    `names`: of the columns, without that of geometries; `geometry`: what the layer declares its
+    geometries to be; `crs`: types of the columns: those of NumPy, of a GeoPackage those that it
+    declares.
     """
 
     names: tuple[str, ...]
@@ -69,16 +64,7 @@ def need_geo() -> None:
 
 
 def file_kind(path: str | Path, start: bytes) -> str:
-    """The kind of a geographic file, as its usual ending, by its name and its first bytes.
-
-    Examples
-    --------
-    >>> file_kind("Roads.GPKG", b"SQLite format 3\\0"), file_kind("homes.geojson.gz", b'  {"type"')
-    ('.gpkg', '.geojson')
-    >>> file_kind("roads.gpkg", b"<OGRVRTDataSource>")
-    Traceback (most recent call last):
-    metricdp.errors.GraphFileError: roads.gpkg: is named .gpkg, and does not begin like such a file
-    """
+    """The kind of a geographic file, as its usual ending, by its name and its first bytes."""
     name = Path(path).name.lower()
     packed = name.endswith(".gz")
     bare = name.removesuffix(".gz")
@@ -138,13 +124,7 @@ def chosen_layer(path: str | Path, asked: str | None, known: list[str]) -> tuple
 
 
 def header(path: str | Path, layer: str) -> Header:
-    """What a layer's header says: its size and its extent are not asked for.
-
-    Raises
-    ------
-    GraphFileError
-        It cannot be read, or by another driver of GDAL than the one that its name means.
-    """
+    """What a layer's header says: its size and its extent are not asked for."""
     kind = _kind(path)
     if kind == ".gpkg":
         columns = geopackage.columns(path, layer)

@@ -97,13 +97,7 @@ def rows(
 
 
 def well_known(cell: Any) -> bytes | None:
-    """The well-known binary in a cell of geometries; None of what is none, or empty.
-
-    Examples
-    --------
-    >>> well_known(b"GP" + bytes([0, 1]) + bytes(4) + b"point"), well_known(b"point")
-    (b'point', None)
-    """
+    """The well-known binary in a cell of geometries; None of what is none, or empty."""
     if not isinstance(cell, bytes) or len(cell) < 8 or cell[:2] != b"GP":
         return None
     flags = cell[3]

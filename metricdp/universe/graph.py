@@ -34,14 +34,10 @@ _COMPARED, _COMPARED_VERTICES = 8, 2_000_000
 class Asymmetry(NamedTuple):
     """How far the two directions of a graph that was symmetrized differ.
 
-    Attributes
-    ----------
-    one_way, unequal : int
-        Arcs without a reverse; arcs whose reverse has another length.
-    median, largest : float
-        Of the ratios of the longer to the shorter distance between two vertices, over all pairs
-        with one of up to 8 vertices of the largest strongly connected component; largest is
-        infinite where only one of the two is 0.
+    `one_way`, `unequal`: arcs without a reverse; arcs whose reverse has another length; `median`,
+    `largest`: of the ratios of the longer to the shorter distance between two vertices, over all
+    pairs with one of up to 8 vertices of the largest strongly connected component; largest is
+    infinite where only one of the two is 0.
     """
 
     one_way: int

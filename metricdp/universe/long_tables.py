@@ -36,13 +36,8 @@ COSTS = ("cost", "travel_time", "duration", "time", "distance", "length", "weigh
 class LongTable(NamedTuple):
     """Origins, destinations and costs; or a matrix that a frame was.
 
-    Attributes
-    ----------
-    sites, clients : list of hashable
-        Each once.
-    rows, columns : ndarray of int64, shape (n_pairs,)
-        Places in these.
-    costs : ndarray of float64, shape (n_pairs,)
+    `sites`, `clients`: each once; `rows`, `columns` (n_pairs,): places in these; `costs`
+    (n_pairs,).
     """
 
     sites: list[Hashable]
@@ -112,11 +107,6 @@ class LongTable(NamedTuple):
 def _first_holds_ids(frame: Any) -> bool:
     """Whether a frame of pandas without an index of its own holds the sites in its first column, as
     a file does.
-
-    Raises
-    ------
-    InputError
-        It holds different whole numbers, which may be ids or costs.
     """
     plain = [type(labels).__name__ == "RangeIndex" for labels in (frame.index, frame.columns)]
     if plain != [True, False]:

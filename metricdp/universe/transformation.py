@@ -18,12 +18,7 @@ class Transformation:
     """One operation from a system to another, chosen from public facts: each point is moved by
     itself, whatever other points there are.
 
-    Attributes
-    ----------
-    source, target : str
-        Names of the systems.
-    operation : str
-        PROJ's own text of it.
+    `source`, `target`: names of the systems; `operation`: PROJ's own text of it.
     """
 
     source: str

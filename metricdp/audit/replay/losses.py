@@ -27,15 +27,9 @@ from metricdp.audit.replay.transcript import Draw, Step, Transcript
 class Loss:
     """Of one draw or of several together.
 
-    Attributes
-    ----------
-    seen : float
-        Log ratio of the probabilities of what came out.
-    most : float
-        The largest log ratio that these mechanisms allow for any output; that seen, where one bound
-        covers a whole loop.
-    rho : float
-        Rényi divergence over its order, at most, both ways.
+    `seen`: log ratio of the probabilities of what came out; `most`: the largest log ratio that
+    these mechanisms allow for any output; that seen, where one bound covers a whole loop; `rho`:
+    rényi divergence over its order, at most, both ways.
     """
 
     seen: float = 0.0

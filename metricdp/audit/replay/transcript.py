@@ -28,18 +28,9 @@ from metricdp.audit.replay.describing import describe
 class Draw:
     """One output of chance: its law, what it hid, what came out.
 
-    Attributes
-    ----------
-    kind : str
-        "laplace", "gaussian", "opening" (Laplace noise of which only the signs leave the gate), or
-        a law of selection.
-    scale : float or Fraction
-        Of noise; the exponent of a selection.
-    hidden : ndarray
-        Exact answers, or scores of all candidates.
-    output : ndarray or int
-    decided : ndarray of bool
-        Of an opening: cells whose sign counts.
+    `kind`: "laplace", "gaussian", "opening" (Laplace noise of which only the signs leave the gate),
+    or a law of selection; `scale`: of noise; the exponent of a selection; `hidden`: exact answers,
+    or scores of all candidates; `decided`: of an opening: cells whose sign counts.
     """
 
     kind: str

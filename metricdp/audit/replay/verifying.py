@@ -32,13 +32,7 @@ SLACK = 1e-9
 class Unit:
     """Who is protected, and how records are put in.
 
-    Attributes
-    ----------
-    name : str
-    sizes : sequence of int
-        Numbers of records that a unit may have.
-    hold : function of (universe, rows, names of their users)
-        Makes the demand.
+    `sizes`: numbers of records that a unit may have; `hold`: makes the demand.
     """
 
     name: str
@@ -50,26 +44,10 @@ class Unit:
 class Subject:
     """One call to be verified, on a universe, for a unit.
 
-    Attributes
-    ----------
-    name : str
-        Of the mechanism or method, for the table.
-    universe : object
-    places : sequence
-        Where records may be.
-    call : function of (demand, ledger)
-    unit : Unit
-    relations : tuple of str
-    budget : tuple of (epsilon, delta)
-        Of the ledger.
-    n_units : int
-        Of the medium demand.
-    neighbors : int
-        Of each demand, at most, drawn by public coins; of universes of two points, all.
-    beneath : function of (demand, ledger), optional
-        What draws of noise hide that come before it.
-    essential, short : bool, tuple of str
-        Whether it is in the short form, and for which relations.
+    `name`: of the mechanism or method, for the table; `places`: where records may be; `budget`: of
+    the ledger; `n_units`: of the medium demand; `neighbors`: of each demand, at most, drawn by
+    public coins; of universes of two points, all; `beneath`: what draws of noise hide that come
+    before it; `essential`, `short`: whether it is in the short form, and for which relations.
     """
 
     name: str
@@ -90,18 +68,10 @@ class Subject:
 class Verdict:
     """What all pairs of one row of the table show.
 
-    Attributes
-    ----------
-    pairs : int
-        Ordered pairs of neighbors, each with one transcript.
-    worst : float
-        Largest share of a claim that a transcript or one of its mechanisms used.
-    recomputed, drawn : int
-        Exact answers that were compared with naive ones, of so many that were hidden.
-    fault : str
-        The first difference that was found; empty if none was.
-    broken : bool
-        The call fails on all demands alike: nothing was verified.
+    `pairs`: ordered pairs of neighbors, each with one transcript; `worst`: largest share of a claim
+    that a transcript or one of its mechanisms used; `recomputed`, `drawn`: exact answers that were
+    compared with naive ones, of so many that were hidden; `fault`: the first difference that was
+    found; empty if none was; `broken`: the call fails on all demands alike: nothing was verified.
     """
 
     pairs: int = 0

@@ -62,16 +62,7 @@ def averages(
     radius: float,
     around: Any = None,
 ) -> Generator[Ask, Noisy, Averages]:
-    """Noisy means of all parts: noisy sums of the records' offsets over noisy counts.
-
-    Parameters
-    ----------
-    radius : float
-        Public: offsets farther than this are moved onto the ball.
-    around : ndarray of float64, shape (n_parts, d), optional
-        From where offsets are taken: the middle of the box by default. It is the mean of parts
-        whose count does not stand out.
-    """
+    """Noisy means of all parts: noisy sums of the records' offsets over noisy counts."""
     counted = yield Ask(query, count_share)
     sums = clipped_sums(query.partition, around, np.full(query.n_parts, radius))
     summed = yield Ask(sums, sum_share)

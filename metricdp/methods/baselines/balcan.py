@@ -62,13 +62,8 @@ class Projection:
     """A box seen along a few random orthogonal directions, stretched by √(d/p) so that distances
     stay alike on average.
 
-    Attributes
-    ----------
-    space : EuclideanSpace
-        The box.
-    image : EuclideanSpace
-        The cube of the projection, as wide as the box's diagonal; what the stretching throws out of
-        it is clipped.
+    `space`: the box; `image`: the cube of the projection, as wide as the box's diagonal; what the
+    stretching throws out of it is clipped.
     """
 
     def __init__(self, space: EuclideanSpace, dimensions: int, seed: int) -> None:

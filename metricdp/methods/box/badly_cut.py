@@ -29,8 +29,6 @@ def badly_cut(
     Cohen-Addad et al., KDD 2022, Appendix A. Cohen-Addad, Feldmann & Saulpic, Near-linear time
     approximation schemes for clustering in doubling metrics (J. ACM 2021).
 
-    Notes
-    -----
     A ball around f that reaches over the cut of a cell on f's way down, at distance t from f, is
     cut at that cell's level, and the least i for which 2^i does so is ⌈log2 t⌉. So one pass down
     the tree decides: O(k · depth · d).

@@ -42,12 +42,7 @@ class Differences:
     """By how much a record is farther from each of some sets of centers than from the first: in
     steps of the public bound, rounded and clipped.
 
-    Parameters
-    ----------
-    sets : sequence of ndarray of float64, shape (k_i, d)
-        Two at least: public, or released before.
-    power : {1, 2}
-        Of distances.
+    `sets` (k_i, d): two at least: public, or released before; `power`: of distances.
     """
 
     def __init__(self, space: EuclideanSpace, sets: Sequence[Array], power: int) -> None:

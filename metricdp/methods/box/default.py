@@ -153,8 +153,6 @@ def grid_release(
     """Spend a share on one release of demand in a box of few dimensions; see the module's text for
     the steps and the guarantee.
 
-    Notes
-    -----
     O(n·d) time for n records, and for G cells O(G·3d); noise takes 6 µs a cell.
     """
     kept = 1 - share
@@ -220,12 +218,7 @@ class RoundsMethod(Method):
 class Rounds(NamedTuple):
     """A release of rounds, and what a step after it needs.
 
-    Attributes
-    ----------
-    seen : Image
-        The records that the rounds read: all, or a sample.
-    shares : Shares
-        Of the budget.
+    `seen`: the records that the rounds read: all, or a sample; `shares`: of the budget.
     """
 
     release: Release
@@ -244,18 +237,6 @@ def rounds_release(
     """A design, a subspace, and in it two rounds of counts and means; see the module's text for the
     steps and the guarantee.
 
-    Parameters
-    ----------
-    k : int, optional
-        Centers that will be asked for, if that is known: more of them get more candidates, and the
-        shares of a last step are kept.
-    records_hint : float, optional
-        A public guess of the number of records, in place of the noisy one.
-    seed : int
-        Public coins of the directions and candidates.
-
-    Notes
-    -----
     For q directions and M candidates O(n · (M + d) · q) in all: some ten passes over the n records
     (or a sample), two for every direction.
     """

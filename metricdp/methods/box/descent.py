@@ -45,21 +45,11 @@ Array = NDArray[np.float64]
 class Step:
     """How the centers of some clusters are moved.
 
-    Attributes
-    ----------
-    radii : ndarray of float64, shape (k,)
-        Where offsets are clipped.
-    mass : ndarray of float64, shape (k,)
-        What a cluster's clipped sum is divided by; a center of no positive mass stays.
-    margin : float
-        Lengths of noise below which a move is not believed at all.
-    farthest : ndarray of float64, shape (k,), optional
-        How far a center may move.
-    together : bool
-        All centers move by a common vector first, whose noise is least, then each by what its own
-        sum leaves.
-    scaled : Scaled, optional
-        The demand asked is in these coordinates, and so are the radii and `farthest`.
+    `radii` (k,): where offsets are clipped; `mass` (k,): what a cluster's clipped sum is divided
+    by; a center of no positive mass stays; `margin`: lengths of noise below which a move is not
+    believed at all; `farthest` (k,): how far a center may move; `together`: all centers move by a
+    common vector first, whose noise is least, then each by what its own sum leaves; `scaled`: the
+    demand asked is in these coordinates, and so are the radii and `farthest`.
     """
 
     radii: Array

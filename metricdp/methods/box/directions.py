@@ -125,14 +125,6 @@ def chosen_design(dimension: int, records: float, noise: float, pooled: bool) ->
     N·c / sqrt(d·q) with Gaussian noise, N·c / (q·sqrt(d)) with that of Laplace, whose shares count
     in full and not by their roots. Below 0.3: `ALONE`, the private mean; else `SUBSPACE`. Where q =
     d: `ELLIPSOID`, or `BALL` if the ratio for d directions is below 2.
-
-    Parameters
-    ----------
-    noise : float
-        Standard deviation of a coordinate of the sum of unit vectors, in steps of their length, if
-        the whole budget were spent on it.
-    pooled : bool
-        Whether noise is Gaussian.
     """
     per_noise = max(records, 0.0) / noise
     q = int(min(np.clip(round(AXES_FACTOR * per_noise**0.5), FEWEST_AXES, MOST_AXES), dimension))

@@ -119,15 +119,9 @@ class Distances:
 class DistancesTogether:
     """Noisy counts of the shells of all clusters together.
 
-    Attributes
-    ----------
-    counts : ndarray of float64, shape (n_shells,)
-    noise : float
-        Standard deviation of one count's noise, more where its tails are long.
-    outer : ndarray of float64, shape (n_shells,)
-        Outer radii of the shells, falling.
-    least : float
-        The least radius at which a sum can be clipped.
+    `counts` (n_shells,); `noise`: standard deviation of one count's noise, more where its tails are
+    long; `outer` (n_shells,): outer radii of the shells, falling; `least`: the least radius at
+    which a sum can be clipped.
     """
 
     counts: Array

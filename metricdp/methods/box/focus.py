@@ -93,19 +93,6 @@ def focused_grid(
 ) -> Generator[Ask, Release, NestedGrid]:
     """A grid over a box, with finer grids in it where surveys show that they pay.
 
-    Parameters
-    ----------
-    share : Fraction
-        Pays for one survey.
-    n_records : float
-        Noisy or guessed.
-    n_cells : int
-        Of a grid for all records; a grid for some of them gets a proportional part.
-    most : int
-        Cells of a finer grid in its place, where records fill but a part of it.
-
-    Notes
-    -----
     At most `MOST_SURVEYS` surveys; a box that the records fill gets one.
     """
     whole = Area(space, n_cells)

@@ -66,24 +66,14 @@ Array = NDArray[np.float64]
 class Sizes:
     """What depends on whether the noise of sums is small beside the records' distances.
 
-    Attributes
-    ----------
-    fewest : int
-        Candidates, whatever k.
-    records_per_noise : float
-        Every candidate should have this many records per √q and standard deviation of its count's
-        noise.
-    reach : float
-        Every other candidate of the first round is drawn so many times as far away: clusters may
-        lie outside of the ellipsoid.
-    stands_out : float
-        A count stands out of its noise by so many standard deviations.
-    public, farthest : float
-        Quantiles of distances at which the sums of the first and the second round are clipped:
-        those of random points of the ellipsoid, and of the records. Where two clusters of one cell
-        are clipped near, they look like one.
-    clipped : dict
-        The same in the last step, for k-median and for k-means.
+    `fewest`: candidates, whatever k; `records_per_noise`: every candidate should have this many
+    records per √q and standard deviation of its count's noise; `reach`: every other candidate of
+    the first round is drawn so many times as far away: clusters may lie outside of the ellipsoid;
+    `stands_out`: a count stands out of its noise by so many standard deviations; `public`,
+    `farthest`: quantiles of distances at which the sums of the first and the second round are
+    clipped: those of random points of the ellipsoid, and of the records. Where two clusters of one
+    cell are clipped near, they look like one; `clipped`: the same in the last step, for k-median
+    and for k-means.
     """
 
     fewest: int

@@ -61,8 +61,6 @@ def reduced(
     Each ball is represented by the mean of what it takes away, and what is left in the end by its
     own mean, so that no weight is lost.
 
-    Notes
-    -----
     ``8k/3 · ln(1/left_over)`` points, about 14 k; each takes a pass over a grid of 65,536 cells for
     every radius.
     """

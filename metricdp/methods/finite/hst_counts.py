@@ -59,18 +59,11 @@ def checked_budget(budget: Any) -> Fraction:
 class TreeCounts:
     """Noisy counts of a tree's nodes.
 
-    Attributes
-    ----------
-    levels : tuple of int
-        The levels that were counted, one after another.
-    measured : ndarray of float64, shape (n_nodes,)
-        Each node's own noisy count; 0 where `variance` is infinite. That of a node of several
-        levels is the mean of theirs, weighted by precision.
-    variance : ndarray of float64, shape (n_nodes,)
-        Of its noise; infinite where nothing was counted.
-    each : tuple of ndarray of int64
-        Where asked for, every level's noisy counts by themselves, in the order of
-        ``tree.nodes_at(level)``; else empty.
+    `levels`: the levels that were counted, one after another; `measured` (n_nodes,): each node's
+    own noisy count; 0 where `variance` is infinite. That of a node of several levels is the mean of
+    theirs, weighted by precision; `variance` (n_nodes,): of its noise; infinite where nothing was
+    counted; `each`: where asked for, every level's noisy counts by themselves, in the order of
+    ``tree.nodes_at(level)``; else empty.
     """
 
     tree: HST
@@ -137,20 +130,6 @@ def count_levels(
 ) -> Generator[Any, Any, TreeCounts]:
     """Spend all that is left on the levels of a tree at which clusters split; see the module's text
     for the guarantee.
-
-    Parameters
-    ----------
-    tree : HST
-        Of the demand's universe.
-    factor : Fraction
-        What each level gets of the budget of the level above.
-    levels : int, optional
-        How many; by default as many as the number of records can fill, for which a share is paid
-        unless `records_hint` tells it.
-    records_hint : float, optional
-        A public guess of the number of records.
-    each : bool
-        Count all levels below the root, split or not, and keep every level's counts.
     """
     left = Fraction(1)
     if levels is None:

@@ -46,16 +46,9 @@ FAST_GROWTH = 3.0
 class Look(NamedTuple):
     """One look at where the demand is.
 
-    Attributes
-    ----------
-    share : Fraction
-        Of epsilon.
-    finer : float
-        By what factor it has more parts than one look would.
-    least : float
-        Records that must be expected in a part that it splits, in units of its own noise.
-    points : bool
-        Whether it goes down to the points of parts where what stands on one of them would show.
+    `share`: of epsilon; `finer`: by what factor it has more parts than one look would; `least`:
+    records that must be expected in a part that it splits, in units of its own noise; `points`:
+    whether it goes down to the points of parts where what stands on one of them would show.
     """
 
     share: Fraction

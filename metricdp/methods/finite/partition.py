@@ -174,18 +174,10 @@ def _scale(terms: Terms, share: Fraction) -> float:
 class Looked:
     """All that was released so far, and the estimate that follows from it: post-processing.
 
-    Parameters
-    ----------
-    totals : list of Noisy
-        Noisy numbers of records in all.
+    `totals`: noisy numbers of records in all.
 
-    Attributes
-    ----------
-    tree : PartitionTree
-        The parts of all looks together.
-    weights : ndarray of float64, shape (n_points,)
-    density : ndarray of float64, shape (n_points,), or None
-        For the next cut; None before the first look.
+    `tree`: the parts of all looks together; `weights` (n_points,); `density` (n_points,): for the
+    next cut; None before the first look.
     """
 
     tree: PartitionTree

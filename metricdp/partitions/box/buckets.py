@@ -19,12 +19,7 @@ class HashBuckets:
     """A box cut into slabs along a few random directions, the cells thrown into a fixed number of
     buckets: all by public coins.
 
-    Parameters
-    ----------
-    space : EuclideanSpace
-    radius : float
-        Of the balls that should mostly stay in one bucket.
-    seed : int
+    `radius`: of the balls that should mostly stay in one bucket.
     """
 
     def __init__(self, space: EuclideanSpace, radius: float, seed: int) -> None:

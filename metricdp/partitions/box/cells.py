@@ -68,13 +68,8 @@ class Halves:
 class PartsOfImages:
     """A box cut by where the images of its points lie: a partition of the images as one of the box.
 
-    Parameters
-    ----------
-    universe : EuclideanSpace
-        Whose points are encoded.
-    image : callable
-        From points, shape (n, d), to the points that `parts` encodes: each from its own alone.
-    parts : Partition
+    `universe`: whose points are encoded; `image`: from points, shape (n, d), to the points that
+    `parts` encodes: each from its own alone.
     """
 
     def __init__(
@@ -98,16 +93,9 @@ class Shells:
     Part ``j * n_shells + s`` is shell s of cluster j, 0 the outermost; if the clusters are taken
     together, part s is shell s of all of them.
 
-    Parameters
-    ----------
-    cells : Partition
-        Of a box into clusters.
-    centers : ndarray of float64, shape (n_clusters, d)
-    n_shells : int
-        The last is a ball.
-    ratio : float
-        Of a shell's outer radius to that of the one around it; the first one's is the diagonal.
-    together : bool
+    `cells`: of a box into clusters; `centers` (n_clusters, d); `n_shells`: the last is a ball;
+    `ratio`: of a shell's outer radius to that of the one around it; the first one's is the
+    diagonal.
     """
 
     def __init__(

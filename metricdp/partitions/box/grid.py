@@ -25,20 +25,9 @@ FINEST = 1e-9
 class Grid:
     """About `n_cells` cells, as near to cubes as that number allows.
 
-    Parameters
-    ----------
-    space : EuclideanSpace
-    n_cells : int or tuple of int
-        At most so many, at least 1; or how many along each axis.
+    `n_cells`: at most so many, at least 1; or how many along each axis.
 
-    Attributes
-    ----------
-    universe : EuclideanSpace
-    shape : tuple of int
-        Cells along each axis.
-    n_parts : int
-    side : ndarray of float64, shape (d,)
-        Of a cell.
+    `shape`: cells along each axis; `side` (d,): of a cell.
     """
 
     def __init__(self, space: EuclideanSpace, n_cells: int | tuple[int, ...]) -> None:
@@ -115,13 +104,7 @@ class NestedGrid(Grid):
     those of the blocks, one after another. A point's part follows from its cell's integer place,
     hence from that point alone, and every point has one.
 
-    Parameters
-    ----------
-    space : EuclideanSpace
-    n_cells : int or tuple of int
-        Of the outermost grid.
-    blocks : sequence of Block
-        Disjoint.
+    `n_cells`: of the outermost grid; `blocks`: disjoint.
     """
 
     def __init__(
@@ -203,11 +186,7 @@ def _shape(extent: NDArray[np.float64], n_cells: int) -> tuple[int, ...]:
 class ChosenGrids:
     """The own cells of some grids of a nested grid; all others together are one part, the last.
 
-    Parameters
-    ----------
-    nested : NestedGrid
-    chosen : list of EuclideanSpace
-        Boxes of the grids, by identity.
+    `chosen`: boxes of the grids, by identity.
     """
 
     def __init__(self, nested: NestedGrid, chosen: list[EuclideanSpace]) -> None:

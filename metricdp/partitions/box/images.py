@@ -23,10 +23,7 @@ Array = NDArray[np.float64]
 class Scaled:
     """Coordinates from a point of the box, divided by scales.
 
-    Attributes
-    ----------
-    space : EuclideanSpace
-        The box of the images.
+    `space`: the box of the images.
     """
 
     def __init__(self, universe: EuclideanSpace, point: Array, scales: Array) -> None:
@@ -53,19 +50,9 @@ class Projection:
     """Coordinates along random orthogonal directions, stretched so that squared lengths are kept on
     average.
 
-    Parameters
-    ----------
-    universe : EuclideanSpace
-        Of d dimensions.
-    dimensions : int
-        q <= d.
-    seed : int
-        Public coins.
+    `universe`: of d dimensions; `dimensions`: q <= d; `seed`: public coins.
 
-    Attributes
-    ----------
-    images : EuclideanSpace
-        The public box of R^q; the few images outside are moved to it.
+    `images`: the public box of R^q; the few images outside are moved to it.
     """
 
     def __init__(self, universe: EuclideanSpace, dimensions: int, seed: int) -> None:

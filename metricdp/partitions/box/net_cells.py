@@ -15,11 +15,7 @@ from metricdp.protocols import trusted
 class NetCells:
     """A partition of a box in R^d: a point belongs to the part of its nearest net point.
 
-    Parameters
-    ----------
-    space : EuclideanSpace
-    tree : Partition
-        Of a net, a finite universe of points of the box.
+    `tree`: of a net, a finite universe of points of the box.
     """
 
     def __init__(self, space: EuclideanSpace, tree: Any) -> None:

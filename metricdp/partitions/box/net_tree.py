@@ -27,16 +27,6 @@ def compute_threshold(frequencies: Floats, k: int, a: int, most: int) -> int:
     """How many of a level's nodes to open: the smallest multiple of ka at which the mass that
     remains stops halving.
 
-    Parameters
-    ----------
-    frequencies : ndarray of float64, shape (m,)
-        Not negative, in any order.
-    k, a : int
-        Centers; and the nodes that one center can be near to, by the paper a constant to the power
-        of the dimension.
-    most : int
-        Γ: multiples of ka that are tried.
-
     References
     ----------
     .. [1] A. Chang, B. Ghazi, R. Kumar, P. Manurangsi, "Locally private k-means in one round", ICML
@@ -61,18 +51,6 @@ def build_tree(
 ) -> list[Leaf]:
     """Leaves of the tree in which every level's most frequent nodes are open.
 
-    Parameters
-    ----------
-    oracle : callable
-        Frequencies, not negative, of nodes of a level, shape (n,). Levels are 1 … depth.
-    children : callable
-        Children, on level i + 1, of each node of level i; level 0 has one node, 0.
-    depth : int
-    k, a, most : int
-        As `compute_threshold`.
-
-    Notes
-    -----
     Nodes of frequency 0 hold nothing: they are neither opened nor leaves. A node whose children
     hold less than half of it, since they are lost in the noise one by one, stays a leaf, unlike
     printed. References: Algorithm 1 of the paper named at `compute_threshold`.
@@ -109,18 +87,6 @@ def lattice_children(
 ) -> list[Ints]:
     """Points of the next finer cubic lattice whose nearest point of the coarser one is given: its
     children, by coordinates.
-
-    Parameters
-    ----------
-    cells : ndarray of int64, shape (n, d)
-        Coordinates on the coarser lattice, whose points are (cell + shift) · spacing.
-    spacing, shift : pairs
-        Of the coarser and of the finer lattice.
-
-    Returns
-    -------
-    list of ndarray of int64, shape (n_children, d)
-        2^d of them where the spacing halves.
     """
     dimension = cells.shape[1]
     middle = (cells + shift[0]) * spacing[0] / spacing[1] - shift[1]

@@ -35,29 +35,11 @@ class ShiftedQuadtree(CellTree):
     is cut is a hash of its path from the root and of the seed, so whoever knows the box and the
     seed knows all cells, without any data.
 
-    Parameters
-    ----------
-    space : EuclideanSpace
-    depth : int, optional
-        Levels below the root: the public maximum. By default all there are, 30 for each coordinate.
-    seed : int
-        Public coins.
+    `depth`: levels below the root: the public maximum. By default all there are, 30 for each
+    coordinate; `seed`: public coins.
 
-    Attributes
-    ----------
-    space, depth, seed
-        As given.
-    axes : ndarray of int64, shape (depth,)
-        The coordinate that each depth cuts across.
+    `space`, `depth`, `seed`: as given; `axes` (depth,): the coordinate that each depth cuts across.
 
-    Raises
-    ------
-    InputError
-        `depth` is not between 1 and 30 times the dimension: points are told apart to the 2**-48
-        part of each side.
-
-    Notes
-    -----
     Points are rounded down to steps of 2**-48 of each side, by a subtraction, a division and a
     multiplication by a power of two, which IEEE 754 defines to the bit; all else is integer
     arithmetic. So every machine computes the same cells.
@@ -101,8 +83,6 @@ class ShiftedQuadtree(CellTree):
         for privacy, as a point's key depends on that point alone. `OpenedCells` compares
         coordinates, and never confuses cells.
 
-        Notes
-        -----
         O(n · (d + depth)) time, 8 · (depth + 1) bytes a point; a row depends on its own point
         alone, so points may come in any batches.
         """
@@ -131,21 +111,11 @@ class OpenedCells(TreeCells):
     """The top of a shifted quadtree: some cells are opened, the closed ones divide the box. A
     partition for `HistogramQuery`.
 
-    Attributes
-    ----------
-    tree : ShiftedQuadtree
-    parent : ndarray of int64, shape (n_cells,)
-        -1 for the root, cell 0; parents come before children.
-    child : ndarray of int64, shape (n_cells,)
-        The first half of an opened cell, the other one follows it; -1 for a closed cell.
-    cut : ndarray of uint64, shape (n_cells,)
-        Where an opened cell is cut, in steps.
-    keys : ndarray of uint64, shape (n_cells,)
-        As `ShiftedQuadtree.cells` has them.
-    low, size : ndarray of uint64, shape (n_cells, d)
-        Corners and sides, in steps.
-    level : ndarray of int64, shape (n_cells,)
-        Depth of each cell.
+    `parent` (n_cells,): -1 for the root, cell 0; parents come before children; `child` (n_cells,):
+    the first half of an opened cell, the other one follows it; -1 for a closed cell; `cut`
+    (n_cells,): where an opened cell is cut, in steps; `keys` (n_cells,): as `ShiftedQuadtree.cells`
+    has them; `low`, `size` (n_cells, d): corners and sides, in steps; `level` (n_cells,): depth of
+    each cell.
     """
 
     tree: ShiftedQuadtree
@@ -228,25 +198,6 @@ class OpenedCells(TreeCells):
         """Open, again and again, the closed cells of largest amount times diameter, what they have
         going to their halves by volume.
 
-        Parameters
-        ----------
-        amounts : ndarray of float64, shape (n_cells,)
-            Public, or released; only those of closed cells matter.
-        most : int
-            Closed cells to stop at.
-        least : float
-            Cells of no larger amount stay closed; by default none does for that reason.
-        deepest : int, optional
-            Cells of this depth stay closed; by default those of the tree's.
-
-        Returns
-        -------
-        cells : OpenedCells
-        amounts : ndarray of float64, shape (n_cells,)
-            For all cells, those before first, unchanged.
-
-        Notes
-        -----
         Cells of more than half of the largest urgency are opened together. Without demand the
         largest ones come first. O(m · d) for m new cells, times the logarithm of the range of
         urgencies.
@@ -321,12 +272,7 @@ class RemainingCells:
     """The closed cells of a tree, and one more part: the clusters of some centers, whatever cell
     their records are in.
 
-    Parameters
-    ----------
-    cells : OpenedCells
-    centers : ndarray of float64, shape (k, d)
-    aside : ndarray of bool, shape (k,)
-        Whose clusters are set aside.
+    `centers` (k, d); `aside` (k,): whose clusters are set aside.
     """
 
     def __init__(

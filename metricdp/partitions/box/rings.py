@@ -18,14 +18,7 @@ class Rings:
     """A box cut in two: the rings around a center that are kept, as far as public coins sample
     them, and all else.
 
-    Parameters
-    ----------
-    space : EuclideanSpace
-    shells : Shells
-        Around one center.
-    kept : ndarray of bool, shape (n_shells,)
-    sample : float
-    seed : int
+    `shells`: around one center; `kept` (n_shells,).
     """
 
     n_parts = 2

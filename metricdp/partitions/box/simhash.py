@@ -18,12 +18,7 @@ class SimHash:
     """Bits of a point x of a box: the signs of ⟨x - middle, u⟩ for random directions u (Charikar,
     STOC 2002).
 
-    Parameters
-    ----------
-    space : EuclideanSpace
-    n_bits : int
-    seed : int
-        Public coins.
+    `seed`: public coins.
     """
 
     def __init__(self, space: EuclideanSpace, n_bits: int, seed: int = 0) -> None:
@@ -36,8 +31,6 @@ class SimHash:
         """The first bits of every point, shape (n, n_bits): by its own coordinates alone, summed in
         order.
 
-        Notes
-        -----
         O(n · d · n_bits).
         """
         directions = self._directions[:, : self.n_bits if n_bits is None else n_bits]
@@ -55,14 +48,8 @@ class HashCells:
     """The prefix tree of a `SimHash`, some nodes opened: the closed ones divide the box. A
     partition for `HistogramQuery`.
 
-    Attributes
-    ----------
-    hashed : SimHash
-    child : ndarray of int64, shape (n_nodes,)
-        The child of bit 0 of an opened node, the other one follows it; -1 for a closed node. Node 0
-        is the root.
-    level : ndarray of int64, shape (n_nodes,)
-        Bits of each node's prefix.
+    `child` (n_nodes,): the child of bit 0 of an opened node, the other one follows it; -1 for a
+    closed node. Node 0 is the root; `level` (n_nodes,): bits of each node's prefix.
     """
 
     hashed: SimHash

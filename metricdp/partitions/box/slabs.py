@@ -37,13 +37,7 @@ def middles(grid: Grid, cells: Labels) -> Array:
 class Slabs:
     """Intervals of one width along each of some directions.
 
-    Parameters
-    ----------
-    along : ndarray of float64, shape (q, d)
-    width : float
-        Positive.
-    shift : ndarray of float64, shape (q,)
-        Where the intervals begin, in widths.
+    `along` (q, d); `width`: positive; `shift` (q,): where the intervals begin, in widths.
     """
 
     along: Array
@@ -62,8 +56,6 @@ class Slabs:
         """The box of each cell, shape (n_cells,), numbered from 0 without gaps, and the boxes'
         intervals, shape (n_boxes, q).
 
-        Notes
-        -----
         O(n_cells · d · q) time, some 65,536 cells at a time.
         """
         label = np.zeros(grid.n_parts, np.int64)

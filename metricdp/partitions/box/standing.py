@@ -29,24 +29,6 @@ def standing_groups(
     in the box; and so on up to blocks of 8^d. So a sparse tail, no cell of which stands out, is
     found at the scale at which it does, and a lone large count is not.
 
-    Parameters
-    ----------
-    grid : NestedGrid
-    values : array_like, shape (n_parts,)
-        Noisy counts.
-    least : (float, float)
-        What the sum of m cells must exceed, over √m: in grids with none inside, and in those with
-        others inside.
-
-    Returns
-    -------
-    group : ndarray of int64, shape (n_parts,)
-        Number of every cell's group, -1 for cells of none.
-    level : ndarray of int64, shape (n_groups,)
-        Each group is part of a block of 2^level cells along each axis.
-
-    Notes
-    -----
     O(n_parts · d · log n_parts).
     """
     group = np.full(grid.n_parts, -1, np.int64)

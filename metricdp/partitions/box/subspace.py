@@ -16,21 +16,11 @@ Array = NDArray[np.float64]
 class Subspace:
     """Coordinates of a box along a few orthogonal directions, or its own, and an ellipsoid there.
 
-    Parameters
-    ----------
-    universe : EuclideanSpace
-    point : ndarray of float64, shape (d,)
-        The origin, where there are axes; in any case the middle of the ellipsoid.
-    axes : ndarray of float64, shape (q, d), optional
-        Unit vectors, orthogonal to one another.
-    ellipsoid : ndarray of float64, shape (q, q)
-        Its semi-axes, one a row, in the subspace's coordinates.
+    `point` (d,): the origin, where there are axes; in any case the middle of the ellipsoid; `axes`
+    (q, d): unit vectors, orthogonal to one another; `ellipsoid` (q, q): its semi-axes, one a row,
+    in the subspace's coordinates.
 
-    Attributes
-    ----------
-    space : EuclideanSpace
-        What holds the images of the box.
-    middle : ndarray of float64, shape (q,)
+    `space`: what holds the images of the box; `middle` (q,).
     """
 
     def __init__(

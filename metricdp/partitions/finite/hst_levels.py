@@ -53,13 +53,7 @@ def kept_hst(metric: Metric, seed: int = 0) -> HST:
 
 
 def checked_tree(tree: Any) -> HST | None:
-    """The tree given, or None.
-
-    Raises
-    ------
-    InputError
-        It is something else.
-    """
+    """The tree given, or None."""
     if tree is not None and not isinstance(tree, HST):
         raise InputError(
             f"tree must be a 2-HST, mdp.build_hst(metric) or mdp.HST.load(path, metric); got "
@@ -69,13 +63,7 @@ def checked_tree(tree: Any) -> HST | None:
 
 
 def tree_for(tree: HST | None, metric: Metric, seed: int) -> HST:
-    """The tree given, if it is of this very universe; else the universe's own for this seed.
-
-    Raises
-    ------
-    InputError
-        The tree is of another universe.
-    """
+    """The tree given, if it is of this very universe; else the universe's own for this seed."""
     if tree is not None and tree.universe is not metric:
         raise InputError(
             "the tree is of another universe: build it of, or load it for, the very metric object "

@@ -11,12 +11,6 @@ from metricdp.partitions.finite.ward import Hierarchy
 class HSTHierarchy(Hierarchy):
     """The nodes of a 2-HST as a binary hierarchy, grown on demand.
 
-    Parameters
-    ----------
-    tree : HST
-
-    Notes
-    -----
     A node of several children is split in two again and again: its largest child, and the rest. A
     node costs its size times the radius of its level; a rest of children, its size times the radius
     of their parent. Points at distance 0 of each other are never parted.

@@ -14,12 +14,7 @@ from metricdp.metrics.base import Metric
 class Labels:
     """Parts that are told by the label of a record's own point.
 
-    Parameters
-    ----------
-    universe : Metric
-    labels : ndarray of int64, shape (n_points,)
-        Part of every point, 0 … n_parts - 1: public.
-    n_parts : int
+    `labels` (n_points,): part of every point, 0 … n_parts - 1: public.
     """
 
     universe: Metric

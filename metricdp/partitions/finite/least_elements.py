@@ -48,14 +48,9 @@ Entries = tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]
 class Levels(NamedTuple):
     """Labels of all levels.
 
-    Attributes
-    ----------
-    order : ndarray of int64, shape (n_points,)
-        Position of each row; near rows are near points.
-    labels : ndarray of int32, shape (n_points, n_levels)
-        Number in the permutation of the first point within the level's radius.
-    radii : ndarray of int64, shape (n_levels,)
-        In units of the metric's grid, rounded down; the last is 0.
+    `order` (n_points,): position of each row; near rows are near points; `labels` (n_points,
+    n_levels): number in the permutation of the first point within the level's radius; `radii`
+    (n_levels,): in units of the metric's grid, rounded down; the last is 0.
     """
 
     order: NDArray[np.int64]
@@ -66,17 +61,6 @@ class Levels(NamedTuple):
 def level_labels(metric: Metric, permutation: NDArray[np.int64], beta: float) -> Levels:
     """For every level and point the first point of a permutation within the level's radius.
 
-    Parameters
-    ----------
-    metric : Metric
-    permutation : ndarray of int64, shape (n_points,)
-        Of positions.
-    beta : float
-        In [1, 2). The radius of level i is ``beta · Δ / 2**(i + 1)``, Δ twice the largest distance
-        from the permutation's first point.
-
-    Notes
-    -----
     All comparisons are of integers on the metric's grid. Sources are searched from in batches,
     those of a batch at the same time; the result does not depend on how many threads there are. On
     graphs ln n entries a vertex, each one step of a Dijkstra search.

@@ -33,22 +33,12 @@ _COARSE = 16
 class PartitionTree:
     """A partition of a universe into parts, with the binary tree above them.
 
-    Attributes
-    ----------
-    universe : Metric
-    labels : ndarray of int32, shape (n_points,)
-        Part of each position.
-    children : ndarray of int64, shape (n_parts - 1, 2)
-        Children of node n_parts + i; nodes 0..n_parts-1 are the parts; children before parents,
-        root last.
-    sizes : ndarray of float64, shape (2 · n_parts - 1,)
-        Number of points of each node.
-    nodes : ndarray of int64, shape (2 · n_parts - 1,), or None
-        Each node's own number in the hierarchy that it was cut from, if any.
-    weights : ndarray of float64, shape (n_points,), or None
-        What is expected at each point, where that is not one a point: `sizes` are sums of it.
-    numbers : ndarray of float64, shape (2 · n_parts - 1,), or None
-        Number of points of each node, where `sizes` are not.
+    `labels` (n_points,): part of each position; `children` (n_parts - 1, 2): children of node
+    n_parts + i; nodes 0..n_parts-1 are the parts; children before parents, root last; `sizes` (2 ·
+    n_parts - 1,): number of points of each node; `nodes` (2 · n_parts - 1,): each node's own number
+    in the hierarchy that it was cut from, if any; `weights` (n_points,): what is expected at each
+    point, where that is not one a point: `sizes` are sums of it; `numbers` (2 · n_parts - 1,):
+    number of points of each node, where `sizes` are not.
     """
 
     universe: Metric
@@ -89,17 +79,9 @@ class Hierarchy:
     """Ward hierarchy of a universe (of its symmetric metric, where costs depend on the direction),
     grown on demand.
 
-    Parameters
-    ----------
-    universe : Metric
-    seed : int
-        Public coins: which landmarks are drawn.
-    expected : ndarray of float64, shape (n_points,), optional
-        Public positive weights of points: sizes of parts are sums of them, and costs of them and
-        one a point, half and half.
+    `seed`: public coins: which landmarks are drawn; `expected` (n_points,): public positive weights
+    of points: sizes of parts are sums of them, and costs of them and one a point, half and half.
 
-    Notes
-    -----
     1,280 landmarks (`metricdp.metrics.landmarks`); Ward's criterion on them, weighted by the sizes
     of their cells. A landmark's cell is refined when a cut asks for it: Ward's criterion on its
     points, or on 32 of them and their cells, with distances inside the cell. So a cut may go down

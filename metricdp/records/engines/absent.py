@@ -21,14 +21,7 @@ def has_marks(path: str) -> bool:
 
 
 def absent(path: str, kind: str = "text") -> str:
-    """The reason why no engine could read a path.
-
-    Parameters
-    ----------
-    path : str
-    kind : str
-        What it was taken for: "text" or "Parquet".
-    """
+    """The reason why no engine could read a path."""
     scheme, mark, _ = path.partition("://")
     if mark and scheme not in STORAGES:
         return f"unknown kind of storage {scheme!r} (known: {', '.join(STORAGES)})"

@@ -18,10 +18,7 @@ class ArrayFile(LocalFrame):
     """Points in a file, mapped to memory block by block, so that what was read can leave memory
     again.
 
-    Parameters
-    ----------
-    native : numpy.memmap
-        Shape (n, d), in the order of C.
+    `native`: shape (n, d), in the order of C.
     """
 
     @property
@@ -65,13 +62,7 @@ class Arrays(Engine):
 
 
 def array_in(path: str) -> ArrayFile:
-    """A frame of an ``.npy`` file, left on disk.
-
-    Raises
-    ------
-    InputError
-        The file is none, or its array has not the shape (n, d).
-    """
+    """A frame of an ``.npy`` file, left on disk."""
     array = None
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)

@@ -46,11 +46,6 @@ from metricdp.records.engines.by_user import Dialect, UserRule
 def sample(users: Sequence[Hashable], n_records: int, m: int) -> NDArray[np.int64]:
     """Indices of at most m records of each user: each record draws a 64-bit key, and a user's m
     smallest stay.
-
-    Raises
-    ------
-    InputError
-        Not one user for each record.
     """
     if len(users) != n_records or any(u is None or u != u for u in users):
         raise InputError("one user per record")
@@ -65,11 +60,7 @@ def sample(users: Sequence[Hashable], n_records: int, m: int) -> NDArray[np.int6
 class Bounding(UserRule):
     """At most m records of each user.
 
-    Parameters
-    ----------
-    m : int
-    key : str
-        Secret, of hexadecimal digits.
+    `key`: secret, of hexadecimal digits.
     """
 
     m: int

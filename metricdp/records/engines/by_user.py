@@ -21,19 +21,11 @@ from metricdp.records.ingestion.encoders import Encoder, Reading
 class Dialect(NamedTuple):
     """What engines that speak SQL say in words of their own.
 
-    Attributes
-    ----------
-    quote : str
-        Of identifiers.
-    divided : str
-        Of whole numbers, rounding down: an expression with ``{0}`` and ``{1}``.
-    rows : str
-        All columns of a row as text: an expression with ``{0}``, their list, and ``{1}``, the same
-        with a name for each.
-    wide : str
-        Of a whole number, room for its product with 2^16: an expression with ``{0}``.
-    hashed : str
-        SHA-256 of a text, in hexadecimal digits: an expression with ``{0}``.
+    `quote`: of identifiers; `divided`: of whole numbers, rounding down: an expression with ``{0}``
+    and ``{1}``; `rows`: all columns of a row as text: an expression with ``{0}``, their list, and
+    ``{1}``, the same with a name for each; `wide`: of a whole number, room for its product with
+    2^16: an expression with ``{0}``; `hashed`: SHA-256 of a text, in hexadecimal digits: an
+    expression with ``{0}``.
     """
 
     quote: str
@@ -58,25 +50,11 @@ class UserRule(ABC):
 
     @abstractmethod
     def held(self, users: Sequence[Hashable], records: NDArray[Any]) -> NDArray[Any] | Source:
-        """Of records in hand, one user for each.
-
-        Raises
-        ------
-        InputError
-            Not one user for each record.
-        """
+        """Of records in hand, one user for each."""
 
     @abstractmethod
     def statement(self, table: str, names: Sequence[str], sql: Dialect) -> str:
-        """The SQL query that keeps it of rows of a table.
-
-        Parameters
-        ----------
-        table : str
-        names : sequence of str
-            Columns, that of users last (`Reading.names`): numbers without negative zeros, and text.
-        sql : Dialect
-        """
+        """The SQL query that keeps it of rows of a table."""
 
     @abstractmethod
     def rows(self, block: Any, names: Sequence[str]) -> Any:

@@ -34,14 +34,8 @@ from metricdp.records.ingestion.encoders import Encoder, Reading
 class Capping(UserRule):
     """At most `records` of each user in a part, in at most `parts` of them.
 
-    Parameters
-    ----------
-    areas : ndarray of int64, shape (n_points,)
-        Part of each point, public.
-    parts, records : int
-        p and c.
-    key : str
-        Secret, of hexadecimal digits.
+    `areas` (n_points,): part of each point, public; `parts`, `records`: p and c; `key`: secret, of
+    hexadecimal digits.
     """
 
     areas: NDArray[np.int64]
@@ -104,23 +98,6 @@ def capped(
 ) -> NDArray[np.int64]:
     """Indices of records that are kept, in order.
 
-    Parameters
-    ----------
-    users : sequence
-        One for each record: texts, or whatever has one.
-    at, areas : ndarray of int64, shape (n,)
-        Point and part of each.
-    caps : (int, int)
-        Parts of a user, and records of a user in a part, at most.
-    key : str
-
-    Raises
-    ------
-    InputError
-        Not one user for each record.
-
-    Notes
-    -----
     O(n log n) time; only the records of users who have too many are hashed.
     """
     n = len(at)

@@ -30,12 +30,7 @@ FAN_IN = 8
 class DaskFrame(Frame):
     """A data frame of Dask, computed by the default client.
 
-    Parameters
-    ----------
-    native : dask.dataframe.DataFrame
-    path : str, optional
-    fine : set of str
-        Columns of Parquet files of which pandas has a part only.
+    `fine`: columns of Parquet files of which pandas has a part only.
     """
 
     def __init__(self, native: Any, path: str | None = None, fine: set[str] | None = None) -> None:
@@ -73,12 +68,7 @@ class DaskFrame(Frame):
 class DaskLines(Frame):
     """Text files, as blocks of lines that workers read.
 
-    Parameters
-    ----------
-    native : list of list of delayed bytes
-        Of each file.
-    path : str
-    form : Layout
+    `native`: of each file.
     """
 
     lines = True
@@ -224,15 +214,7 @@ class Dask(Engine):
         return DaskFrame(table)
 
     def file(self, path: str, asked: Sequence[Any]) -> Frame:
-        """A frame of text files or of Parquet files.
-
-        Raises
-        ------
-        InputError
-            There is none that can be read.
-        MissingExtraError
-            Dask is not installed.
-        """
+        """A frame of text files or of Parquet files."""
         try:
             import dask.dataframe as dd
         except ImportError:

@@ -95,18 +95,9 @@ class ParquetFiles(LocalFrame):
     cells of all would be cast to the types of the first, which makes one user of ``7`` there and of
     ``"007"`` and ``"7.0"`` elsewhere. Files that declare the same are read together.
 
-    Parameters
-    ----------
-    native : list of list of str
-        Paths, by what they declare.
-    path : str
-        What the caller named.
-    wide : set of str
-        Columns of decimals of more digits than DuckDB has.
-    twice : set of str
-        Columns of files that lie in a folder named after the same column.
-    spans : set of str
-        Columns of durations.
+    `native`: paths, by what they declare; `path`: what the caller named; `wide`: columns of
+    decimals of more digits than DuckDB has; `twice`: columns of files that lie in a folder named
+    after the same column; `spans`: columns of durations.
     """
 
     def __init__(
@@ -140,13 +131,7 @@ class ParquetFiles(LocalFrame):
         refuse_unread(self.path, names, self._spans)
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
-        """Record batches of Arrow, of one kind of file after another.
-
-        Raises
-        ------
-        InputError
-            Some text is not UTF-8, or a file is damaged.
-        """
+        """Record batches of Arrow, of one kind of file after another."""
         bad = False
         try:
             for group in self.native:
@@ -159,13 +144,7 @@ class ParquetFiles(LocalFrame):
 
 
 def parquet(path: str) -> ParquetFiles:
-    """A frame of Parquet files: one, a folder, a glob.
-
-    Raises
-    ------
-    InputError
-        There is none that can be read.
-    """
+    """A frame of Parquet files: one, a folder, a glob."""
     files = parquet_files(path)
     where = _quoted(path) if files is None else f"[{', '.join(map(_quoted, files))}]"
     error = duckdb_module().Error

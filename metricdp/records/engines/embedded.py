@@ -31,13 +31,7 @@ HEAD = 1 << 20
 class TextFiles(LocalFrame):
     """Lines of text files, read where they are.
 
-    Parameters
-    ----------
-    native : list of str
-        Paths.
-    path : str
-        What the caller named.
-    form : Layout
+    `native`: paths; `path`: what the caller named.
     """
 
     lines = True
@@ -115,13 +109,7 @@ def _found(path: str) -> list[str]:
 
 
 def text(path: str, asked: Sequence[Any]) -> TextFiles:
-    """A frame of text files.
-
-    Raises
-    ------
-    InputError
-        There is none, or its first lines are no text.
-    """
+    """A frame of text files."""
     problem = absent(path)
     start = b""
     files: list[str] = []
@@ -148,21 +136,6 @@ def text(path: str, asked: Sequence[Any]) -> TextFiles:
 def same_heads(files: Sequence[str], path: str, form: Layout, asked: Sequence[Any]) -> None:
     """Refuse files that do not name the columns as the first one does: their rows would be read by
     its names.
-
-    Parameters
-    ----------
-    files : sequence of str
-        The others.
-    path : str
-        What the caller named.
-    form : Layout
-        Of the first.
-    asked : sequence of str
-
-    Raises
-    ------
-    InputError
-        One has other names, another order, another delimiter, or none.
     """
     if form.names is None:
         return

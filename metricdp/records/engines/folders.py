@@ -27,15 +27,6 @@ _LOGS = ("_delta_log", "_spark_metadata")
 def parquet_files(path: str) -> list[str] | None:
     """The Parquet files that a folder or a glob names, in order; of a file itself alone. None if
     they lie elsewhere, and the engine must look.
-
-    Parameters
-    ----------
-    path : str
-
-    Raises
-    ------
-    InputError
-        A log in the folder says which of its files count.
     """
     if "://" in path:
         return None
@@ -51,14 +42,7 @@ DURATIONS = ("duration",)
 
 
 def unread(headers: Iterable[bytes], kinds: tuple[str, ...] = DURATIONS) -> set[str]:
-    """Columns of Parquet files that are of certain types by the headers that Arrow wrote.
-
-    Parameters
-    ----------
-    headers : iterable of bytes
-    kinds : tuple of str
-        How the types' names begin.
-    """
+    """Columns of Parquet files that are of certain types by the headers that Arrow wrote."""
     import pyarrow as pa
 
     found: set[str] = set()

@@ -38,12 +38,7 @@ from metricdp.records.trouble import Change
 class Frame(ABC):
     """A table of private rows on an engine.
 
-    Parameters
-    ----------
-    native : Any
-        The engine's own object.
-    path : str, optional
-        The file it is read from.
+    `native`: the engine's own object; `path`: the file it is read from.
     """
 
     lines: bool = False
@@ -118,13 +113,7 @@ class Frame(ABC):
         return Weighted(source) if weighted else source
 
     def sums(self, encode: Encoder, answer: Answer) -> tuple[Total, Seal]:
-        """The sum of `answer` over blocks of encoded rows, and the seal of this reading.
-
-        Raises
-        ------
-        InputError, ReadingError, ResourceError
-            A row breaks a rule; or as `metricdp.records.trouble` says.
-        """
+        """The sum of `answer` over blocks of encoded rows, and the seal of this reading."""
         work = Work(encode, answer)
         total = checked(added(work.start(), self.add(work)))
         return total[:-2], Seal(*total[-2:].tolist())
@@ -163,12 +152,7 @@ class Seal:
 class Encoded(Source):
     """Rows of a frame, encoded whenever they are read.
 
-    Parameters
-    ----------
-    frame : Frame
-    encode : Encoder
-    seal : Seal
-        Of the first reading, which every other must have.
+    `seal`: of the first reading, which every other must have.
     """
 
     def __init__(self, frame: Frame, encode: Encoder, seal: Seal) -> None:
@@ -205,15 +189,8 @@ def _nothing(block: NDArray[Any]) -> NDArray[np.int64]:
 class Wanted:
     """Which columns records are made of, and where coordinates are; all public.
 
-    Parameters
-    ----------
-    node, x, y : str, optional
-        The column of ids; those of coordinates.
-    columns : sequence of str, optional
-        Of coordinates, in place of x and y.
-    user : str, optional
-    where : dict
-        Options of `metricdp.metrics.placing.placing`.
+    `node`, `x`, `y`: the column of ids; those of coordinates; `columns`: of coordinates, in place
+    of x and y; `where`: options of `metricdp.metrics.placing.placing`.
     """
 
     node: str | None = None
@@ -242,14 +219,7 @@ NODE = "vertex"
 
 
 def asked(frame: Frame, universe: Space, wanted: Wanted) -> Encoder:
-    """How a record is made of columns that are all there.
-
-    Raises
-    ------
-    InputError
-        A column is missing, coordinates are named in part, or the universe has none, or another
-        number of them, or is in a system that theirs cannot be brought to.
-    """
+    """How a record is made of columns that are all there."""
     space_of(universe)
     names = wanted.axes
     positional = isinstance(frame.columns, range)

@@ -65,15 +65,7 @@ def _is_geoparquet(path: str) -> bool:
 
 
 def geographic_file(path: str, layer: str | None = None) -> Frame:
-    """A frame of a geographic file; small ones are read at once.
-
-    Raises
-    ------
-    InputError
-        There is no such file or layer, or several layers and none is named.
-    MissingExtraError
-        pyogrio, shapely or pyproj is not installed.
-    """
+    """A frame of a geographic file; small ones are read at once."""
     if not Path(path).is_file():
         raise GraphFileError(path, "no such file")
     kind = file_kind(path, _start(path))

@@ -34,12 +34,7 @@ class Block(LocalFrame):
 
 
 class AtOnce(Frame):
-    """A table of this machine that is read once, when the demand is made.
-
-    Parameters
-    ----------
-    frame : LocalFrame
-    """
+    """A table of this machine that is read once, when the demand is made."""
 
     def __init__(self, frame: LocalFrame) -> None:
         super().__init__(None, frame.path)

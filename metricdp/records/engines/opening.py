@@ -45,28 +45,7 @@ it is asked to count.
 def opened(
     source: Any, engine: str = "embedded", asked: Sequence[Any] = (), layer: str | None = None
 ) -> Frame:
-    """A frame of a path, a glob, an array in a file, or a table of some library.
-
-    Parameters
-    ----------
-    source : path or table
-        CSV, TSV, Parquet (one file, a folder, or a glob), ``.npy``; pandas, Polars (also lazy),
-        PyArrow table or dataset, DuckDB relation, Ibis table, Dask or PySpark data frame,
-        `numpy.memmap`.
-    engine : {"embedded", "dask", "spark"}
-        Who reads a path. Tables are counted where they are.
-    asked : sequence of str
-        The columns that will be read.
-    layer : str, optional
-        Of a geographic file.
-
-    Raises
-    ------
-    InputError
-        None of these.
-    MissingExtraError
-        The engine is not installed.
-    """
+    """A frame of a path, a glob, an array in a file, or a table of some library."""
     chosen(engine, READERS, "engine")
     if isinstance(source, str | os.PathLike):
         path = os.fspath(source)

@@ -16,12 +16,8 @@ class Engine(ABC):
     A subclass needs a frame (`metricdp.records.engines.frames.Frame`) and nothing else.
     `metricdp.testing.engines` holds the tests that it must pass.
 
-    Attributes
-    ----------
-    libraries : tuple of str
-        Top modules whose tables it counts.
-    reads : str or None
-        The name under which a caller asks for it to read paths, if it can.
+    `libraries`: top modules whose tables it counts; `reads`: the name under which a caller asks for
+    it to read paths, if it can.
     """
 
     libraries: tuple[str, ...] = ()
@@ -36,20 +32,7 @@ class Engine(ABC):
         """A frame of a table that it takes."""
 
     def file(self, path: str, asked: Sequence[Any]) -> Frame:
-        """A frame of a path: a file, a folder or a glob, of text or Parquet.
-
-        Parameters
-        ----------
-        path : str
-        asked : sequence of str
-            The columns that will be read: whether a text file has names is told by them
-            (`metricdp.records.ingestion.lines.by_place`).
-
-        Raises
-        ------
-        InputError
-            There is no such file, or none that can be read.
-        """
+        """A frame of a path: a file, a folder or a glob, of text or Parquet."""
         raise NotImplementedError
 
 

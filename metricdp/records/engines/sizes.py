@@ -64,10 +64,7 @@ class Doubled:
 class Sizes(UserRule):
     """One record a user: least j of 2^j records at least as many as theirs.
 
-    Parameters
-    ----------
-    most : int
-        Largest j.
+    `most`: largest j.
     """
 
     most: int

@@ -39,11 +39,6 @@ class Source(ABC):
         `key` gives the keys of a block of records, as unsigned integers of 64 bits; it may leave
         out records. Here blocks are gathered in this process; sources that answer elsewhere say
         how themselves.
-
-        Raises
-        ------
-        InputError
-            What was gathered is not all there is.
         """
         gathered = Gathered(key)
         (n_records,) = self.sums(gathered).tolist()
@@ -112,12 +107,7 @@ def grouped_parts(parts: Sequence[NDArray[np.int64]]) -> Groups:
 class Tally(Source):
     """Records of a finite universe as counts of its points.
 
-    Parameters
-    ----------
-    points : ndarray of int64, shape (n,)
-        Positions, perhaps with repeats.
-    counts : ndarray of int64, shape (n,)
-        Records at each.
+    `points` (n,): positions, perhaps with repeats; `counts` (n,): records at each.
     """
 
     def __init__(self, points: NDArray[np.int64], counts: NDArray[np.int64]) -> None:

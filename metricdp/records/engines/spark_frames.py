@@ -39,14 +39,8 @@ SPARK = Dialect(
 class SparkFrame(Frame):
     """A data frame of Spark, computed by its session.
 
-    Parameters
-    ----------
-    native : pyspark.sql.DataFrame
-    path : str, optional
-    form : Layout, optional
-        Of its one column of lines, if it is a text file.
-    spans : set of str
-        Columns of Parquet files on this machine that hold durations.
+    `form`: of its one column of lines, if it is a text file; `spans`: columns of Parquet files on
+    this machine that hold durations.
     """
 
     def __init__(
@@ -265,15 +259,7 @@ class Spark(Engine):
         return SparkFrame(table)
 
     def file(self, path: str, asked: Sequence[Any]) -> Frame:
-        """A frame of text files or of Parquet files.
-
-        Raises
-        ------
-        InputError
-            There is none that can be read.
-        MissingExtraError
-            PySpark is not installed.
-        """
+        """A frame of text files or of Parquet files."""
         try:
             from pyspark.sql import SparkSession
         except ImportError:

@@ -87,12 +87,7 @@ def _sweep() -> None:
 
 
 def duckdb_module() -> Any:
-    """DuckDB, if it and PyArrow are there.
-
-    Raises
-    ------
-    MissingExtraError
-    """
+    """DuckDB, if it and PyArrow are there."""
     try:
         import duckdb
         import pyarrow  # noqa: F401 - in which DuckDB hands out blocks

@@ -61,19 +61,7 @@ def floors(before: Any, count: Any, of: Any) -> Any:
 
 
 def grains(users: Sequence[Hashable], records: NDArray[Any]) -> NDArray[np.int64]:
-    """Grains of each record, shape (n,).
-
-    Parameters
-    ----------
-    users : sequence
-        One for each record.
-    records : ndarray, shape (n,) of positions, or (n, d)
-
-    Raises
-    ------
-    InputError
-        Not one user for each record.
-    """
+    """Grains of each record, shape (n,)."""
     n = len(records)
     if len(users) != n or any(u is None or u != u for u in users):
         raise InputError("one user per record")
@@ -151,10 +139,7 @@ class WithGrains:
     """From rows of a record's numbers and its grains to records beside their grains, shape
     (n, d + 1); it travels to the workers.
 
-    Parameters
-    ----------
-    place : callable
-        From numbers to records.
+    `place`: from numbers to records.
     """
 
     place: Answer
@@ -232,10 +217,7 @@ def stepped(rows: NDArray[Any], steps: tuple[Answer, ...]) -> NDArray[Any]:
 class Weighted(Source):
     """Records of a box, each with its grains.
 
-    Parameters
-    ----------
-    rows : ndarray of float64, shape (n, d + 1), or Source of such
-        Points, then grains.
+    `rows` (n, d + 1): points, then grains.
     """
 
     def __init__(self, rows: NDArray[Any] | Source, steps: tuple[Answer, ...] = ()) -> None:

@@ -25,11 +25,6 @@ Groups = NDArray[np.int64] | Trouble
 class Work:
     """Encode a block, answer about it, and seal it. What an exception would say about a record
     stays unsaid: engines log the exceptions of their workers.
-
-    Parameters
-    ----------
-    encode : Encoder
-    answer : callable
     """
 
     encode: Encoder
@@ -68,11 +63,7 @@ class Work:
 class GroupWork:
     """Encode a block, count its records by key, and seal it.
 
-    Parameters
-    ----------
-    encode : Encoder
-    key : callable
-        From records to their keys.
+    `key`: from records to their keys.
     """
 
     encode: Encoder

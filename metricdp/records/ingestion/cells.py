@@ -114,13 +114,7 @@ def canonical(numeral: str) -> str | None:
 
 
 def number_of(cell: Any) -> float:
-    """The number that a cell is, or that its text spells in ASCII digits.
-
-    Raises
-    ------
-    InputError
-        It is none, or not finite; truth values and dates are none.
-    """
+    """The number that a cell is, or that its text spells in ASCII digits."""
     if isinstance(cell, np.generic) and not isinstance(cell, np.datetime64 | np.timedelta64):
         cell = cell.item()
     if isinstance(cell, str | bytes):

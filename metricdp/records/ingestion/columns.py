@@ -45,13 +45,7 @@ def simplified(cells: Any) -> Column:
 
 
 def listed(values: Any) -> list[Any]:
-    """A list of Python objects from any sequence, array or column of a data frame.
-
-    Raises
-    ------
-    InputError
-        It cannot be gone through.
-    """
+    """A list of Python objects from any sequence, array or column of a data frame."""
     try:
         for method in ("tolist", "to_list", "to_pylist"):
             if hasattr(values, method):
@@ -176,11 +170,6 @@ def texts_of_numbers(cells: NDArray[Any]) -> list[str | None]:
 def numbers(cells: Column) -> NDArray[np.float64]:
     """`number_of` of each cell; NaN and infinities of an array are left to `Encoder.place`, which
     refuses them.
-
-    Raises
-    ------
-    InputError
-        One is no number.
     """
     if isinstance(cells, np.ndarray):
         return cells.astype(np.float64, copy=False)
@@ -203,10 +192,6 @@ def spelled(cells: Sequence[Any]) -> NDArray[np.float64]:
 def points(values: Any, dimension: int | None) -> NDArray[np.float64]:
     """Finite points of shape (n, d) from an array, a data frame or nested lists; an empty list is
     none, of `dimension` coordinates, 2 unless given.
-
-    Raises
-    ------
-    InputError
     """
     array = values if isinstance(values, np.ndarray) else None
     if array is None and hasattr(values, "__array__"):

@@ -30,17 +30,10 @@ class Encoder:
     """Columns of a block to records: ids matched to points, or numbers, moved to where the universe
     has them. It travels to the workers.
 
-    Parameters
-    ----------
-    columns : tuple of str
-        Columns of coordinates, or the one of ids.
-    place : callable
-        A `Matcher` for ids; else from finite points, shape (n, d), to records:
-        `EuclideanSpace.clip` or `Metric.snapper`.
-    steps : tuple of callables
-        What is done to a block of records then, in turn.
-    read : bool
-        The columns hold records that were read already (`Reading.rows`), beside their users.
+    `columns`: columns of coordinates, or the one of ids; `place`: a `Matcher` for ids; else from
+    finite points, shape (n, d), to records: `EuclideanSpace.clip` or `Metric.snapper`; `steps`:
+    what is done to a block of records then, in turn; `read`: the columns hold records that were
+    read already (`Reading.rows`), beside their users.
     """
 
     columns: tuple[str, ...]
@@ -51,11 +44,6 @@ class Encoder:
     def __call__(self, block: Any) -> NDArray[Any]:
         """Records of a data frame, an Arrow table or record batch, lines of text, or an array of
         shape (n, d).
-
-        Raises
-        ------
-        InputError
-            A cell is no id, no finite number, or missing.
         """
         return self.stepped(self.first(opened(block, self.names)))
 
@@ -126,14 +114,8 @@ def checked_users(block: Any) -> None:
 class Reading:
     """Rows of a block as records with their users, before users are bounded: what engines sort.
 
-    Parameters
-    ----------
-    encode : Encoder
-        Without steps.
-    user : str
-        The column of users.
-    areas : ndarray of int64, shape (n_points,), optional
-        Of a finite universe: a public number of each point, which stands beside it in `rows`.
+    `encode`: without steps; `user`: the column of users; `areas` (n_points,): of a finite universe:
+    a public number of each point, which stands beside it in `rows`.
     """
 
     encode: Encoder
@@ -141,13 +123,7 @@ class Reading:
     areas: NDArray[np.int64] | None = None
 
     def __call__(self, block: Any) -> tuple[NDArray[Any], list[str]]:
-        """Records, shape (n,) or (n, d), and each one's user.
-
-        Raises
-        ------
-        InputError
-            A cell breaks a rule.
-        """
+        """Records, shape (n,) or (n, d), and each one's user."""
         table = opened(block, self.columns)
         users = cells_of.texts(cells_of.column(table, self.user))
         if any(user is None for user in users):

@@ -47,12 +47,8 @@ _LINE_END = re.compile(rb"\r\n|\n|\r")
 class Layout:
     """The public facts by which the lines of a file are read.
 
-    Parameters
-    ----------
-    names : tuple of str, optional
-        Of the columns; None for a file without names.
-    delimiter : str, optional
-        One character; None for blanks.
+    `names`: of the columns; None for a file without names; `delimiter`: one character; None for
+    blanks.
     """
 
     names: tuple[str, ...] | None
@@ -72,14 +68,7 @@ def by_place(asked: Sequence[str]) -> bool:
 
 
 def layout(lines: Iterable[str], path: str, asked: Sequence[str]) -> Layout:
-    """The layout of a file that starts with some lines.
-
-    Raises
-    ------
-    InputError
-        There is no line of names, or two columns have the same name; nothing of it is quoted, for
-        it may be a record.
-    """
+    """The layout of a file that starts with some lines."""
     bare = path.lower().removesuffix(".gz")
     if by_place(asked):
         return Layout(
@@ -147,11 +136,7 @@ def body(data: bytes) -> bytes | None:
 class Lines:
     """Some lines of a file: private, read where they are needed.
 
-    Parameters
-    ----------
-    data : bytes
-        Whole lines.
-    layout : Layout
+    `data`: whole lines.
     """
 
     data: bytes

@@ -30,13 +30,7 @@ class Matcher(ABC):
     """The ids of a universe, to be found by cells: public, and sent to workers."""
 
     def __call__(self, cells: Column) -> NDArray[np.int64]:
-        """Positions of a column of cells.
-
-        Raises
-        ------
-        InputError
-            A cell is no id.
-        """
+        """Positions of a column of cells."""
         if is_text(cells):
             return self._of_text(cells)
         if isinstance(cells, np.ndarray):
@@ -64,10 +58,7 @@ class Matcher(ABC):
 class Integers(Matcher):
     """Ids that are integers of 64 bits.
 
-    Parameters
-    ----------
-    ids : sequence of int
-        Distinct.
+    `ids`: distinct.
     """
 
     def __init__(self, ids: Sequence[Any]) -> None:
@@ -129,10 +120,7 @@ class Integers(Matcher):
 class Ids(Matcher):
     """Ids of any kind.
 
-    Parameters
-    ----------
-    ids : sequence of hashable
-        Distinct.
+    `ids`: distinct.
     """
 
     def __init__(self, ids: Sequence[Hashable]) -> None:

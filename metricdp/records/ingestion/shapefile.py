@@ -48,13 +48,8 @@ class Field:
 class Shapefile:
     """What the headers of a Shapefile say.
 
-    Attributes
-    ----------
-    path : Path
-        Of the shapes.
-    fields : tuple of Field
-    encoding : str or None
-        Of its text; None if it is not one in which each text has bytes of its own.
+    `path`: of the shapes; `encoding`: of its text; None if it is not one in which each text has
+    bytes of its own.
     """
 
     path: Path
@@ -118,13 +113,7 @@ def day(raw: bytes) -> date | None:
 
 
 def shapefile(path: str | Path) -> Shapefile:
-    """What the headers of a Shapefile's files say.
-
-    Raises
-    ------
-    GraphFileError
-        One of its three files is missing, or damaged.
-    """
+    """What the headers of a Shapefile's files say."""
     shapes = Path(path)
     found = None
     with suppress(OSError, ValueError, IndexError):

@@ -20,11 +20,6 @@ _TEXT_ONLY = (str, bytes, float, timedelta, np.timedelta64, date, time, Decimal)
 def names_of(users: Any) -> list[Hashable]:
     """One name for each user: the text of a cell (`cells.text_of`), so that 5 and ``"5"`` are one
     user, or a tuple or another object as it is.
-
-    Raises
-    ------
-    InputError
-        A cell is missing, or cannot be told from others.
     """
     cells = simplified(users)
     named: list[Any] = []

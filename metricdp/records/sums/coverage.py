@@ -32,16 +32,6 @@ def add_sums(
 ) -> None:
     """Add ``amounts[i]`` to ``total[s]`` for every set s that holds ``elements[i]``.
 
-    Parameters
-    ----------
-    sets : ListedSets or Balls
-    total : ndarray of int64, shape (n_sets,)
-        Updated in place.
-    elements, amounts : ndarray of int64, shape (n,)
-        Such that no sum over elements passes `CAP`: see `bounded`.
-
-    Complexity
-    ----------
     Listed sets: the number of sets of each element. Balls: one bounded search, or row of distances,
     an element.
     """

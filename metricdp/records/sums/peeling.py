@@ -51,16 +51,6 @@ _STEPS = 256
 def peel(counts: NDArray[Any], grid: CellGrid, cell: int, number: float) -> None:
     """Take away, in place, the `number` records (or that much weight) that are nearest a cell, all
     if there are fewer.
-
-    Parameters
-    ----------
-    counts : ndarray, shape (n_parts,)
-        Not negative.
-    grid : CellGrid
-    cell : int
-        From whose middle distances are taken.
-    number : int or float
-        Not negative.
     """
     held = np.flatnonzero(counts)
     steps = np.rint(grid.side / grid.side.max() * _STEPS).astype(np.int64)
@@ -92,12 +82,8 @@ def taken(there: NDArray[Any], before: NDArray[Any], number: float) -> NDArray[A
 class Peeled:
     """What removals leave of the records on a grid.
 
-    Attributes
-    ----------
-    grid : CellGrid
-    removed : tuple of (int, int)
-        Cells and how many of the records nearest each were taken away, in turn: public, or released
-        before.
+    `removed`: cells and how many of the records nearest each were taken away, in turn: public, or
+    released before.
     """
 
     grid: CellGrid
@@ -134,12 +120,7 @@ def lattice(shape: Sequence[int], radius: int) -> list[NDArray[np.int64]]:
 class Boxes:
     """Records in boxes of cells, exact, and saturating at 2^61.
 
-    Parameters
-    ----------
-    counts : ndarray of int64, shape (n_cells,)
-        Not negative.
-    shape : tuple of int
-        Of the grid.
+    `counts` (n_cells,): not negative; `shape`: of the grid.
     """
 
     def __init__(self, counts: NDArray[np.int64], shape: Sequence[int]) -> None:
@@ -176,16 +157,8 @@ class BallScores:
     """Number of records in the ball around each candidate of a lattice: the center of a good ball,
     its radius given.
 
-    Attributes
-    ----------
-    shape : tuple of int
-        Of the grid.
-    radius : int
-        In cells, public or released before.
-    change : int
-        By how much one record more moves a score, at most.
-    monotone : bool
-        Whether it moves all scores one way.
+    `shape`: of the grid; `radius`: in cells, public or released before; `change`: by how much one
+    record more moves a score, at most; `monotone`: whether it moves all scores one way.
     """
 
     shape: tuple[int, ...]
@@ -217,17 +190,8 @@ class RadiusScores:
     quality Q; with slack 0 and the largest count M over public centers in place of L, one record
     moves scores half as much.
 
-    Attributes
-    ----------
-    shape : tuple of int
-    radii : tuple of int
-        In cells, rising.
-    target : int
-        t, at least 1.
-    slack : int
-    average : bool
-    views : tuple of Levels, Intervals or Only
-        Applied to the scores in turn: none moves its output's entries more than its input's.
+    `radii`: in cells, rising; `target`: t, at least 1; `views`: applied to the scores in turn: none
+    moves its output's entries more than its input's.
     """
 
     shape: tuple[int, ...]
@@ -274,19 +238,9 @@ class PartScores:
     """Number of records left in each part of some public partitions of the cells, all candidates
     together: the parts of the first, then those of the second, and so on.
 
-    Attributes
-    ----------
-    shape : tuple of int
-        Of the grid.
-    labels : tuple of ndarray of int64, shape (n_cells,)
-        Part of each cell, 0 to ``n_parts[i] - 1``, or -1: in none. Public, or released before.
-    n_parts : tuple of int
-    what : str
-        What a part is, for the receipt.
-    change : int
-        By how much one record more moves a score, at most.
-    monotone : bool
-        Whether it moves all scores one way.
+    `shape`: of the grid; `labels` (n_cells,): part of each cell, 0 to ``n_parts[i] - 1``, or -1: in
+    none. Public, or released before; `what`: what a part is, for the receipt; `change`: by how much
+    one record more moves a score, at most; `monotone`: whether it moves all scores one way.
     """
 
     shape: tuple[int, ...]
@@ -320,13 +274,6 @@ class PartScores:
 def sums_of(counts: NDArray[np.int64], amounts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Each column of amounts, each row as many times as its count says, added up; saturating at
     2^61 on both sides.
-
-    Parameters
-    ----------
-    counts : ndarray of int64, shape (n,)
-        Not negative.
-    amounts : ndarray of int64, shape (n, n_values)
-        Below 2^31 in absolute value.
     """
     held = np.flatnonzero(counts)
     counts, amounts = counts[held], amounts[held]

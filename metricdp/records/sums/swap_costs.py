@@ -61,14 +61,9 @@ class Served(NamedTuple):
     """Centers (positions, one a slot) and, for every point in the metric's inner order, its two
     nearest: public where the centers are.
 
-    Attributes
-    ----------
-    centers : ndarray of int64, shape (k,)
-    first : ndarray of int32, shape (n_points,)
-        Slot of the nearest center; of several, any.
-    near, far : ndarray of int64, shape (n_points,)
-        Distances to the nearest and the second-nearest center, FAR for the latter if there is one
-        center only.
+    `centers` (k,); `first` (n_points,): slot of the nearest center; of several, any; `near`, `far`
+    (n_points,): distances to the nearest and the second-nearest center, FAR for the latter if there
+    is one center only.
     """
 
     centers: NDArray[np.int64]
@@ -88,22 +83,10 @@ class Served(NamedTuple):
 class SwapCosts:
     """The exact cost of demand for centers with any one of them swapped for any other point.
 
-    Parameters
-    ----------
-    metric : Metric
-    points : ndarray of int64, shape (n_demand,)
-        Distinct positions of demand.
-    counts : ndarray of int64, shape (n_demand,)
-        Records at each.
-    scale : Scale
+    `points` (n_demand,): distinct positions of demand; `counts` (n_demand,): records at each.
 
-    Attributes
-    ----------
-    total : int
-        Cost of the centers as they are, in the scale's units.
+    `total`: cost of the centers as they are, in the scale's units.
 
-    Notes
-    -----
     Everything here is made of the demand: where that is private, no such object may leave the
     vault. Sums are int64, so the records' number times the largest cost of one must be below 2^63:
     `CappedSwapCosts` sees to it.
@@ -261,10 +244,7 @@ class CappedSwapCosts:
     of them, costs that are not negative, is added up saturating. Below 2^33 records there is one
     digit.
 
-    Parameters
-    ----------
-    metric, points, counts, scale
-        As of `SwapCosts`.
+    `metric`, `points`, `counts`, `scale`: as of `SwapCosts`.
     """
 
     def __init__(

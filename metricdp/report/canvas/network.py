@@ -54,25 +54,12 @@ def frame(unit: str | None, noun: str, box: list[float]) -> dict[str, Any]:
 class Network:
     """A finite universe in the plane.
 
-    Parameters
-    ----------
-    metric : Metric
-        Where it has no coordinates a layout is computed from its distances.
+    `metric`: where it has no coordinates a layout is computed from its distances.
 
-    Attributes
-    ----------
-    unit : {"km", ""} or None
-        As of `drawing.Plane`.
-    everywhere : ndarray of float64, shape (n_points, 2)
-        All places in the metric's order, NaN where there is none.
-    order : ndarray of int64, shape (n,)
-        The points that have a place, as drawn: along a Z-order.
-    points : ndarray of float64, shape (n, 2)
-        Their places.
-    edges : ndarray of int64, shape (m, 2)
-        Ends as numbers in `order`.
-    bends : Bends or None
-        Courses of the edges from the first to the second end.
+    `unit`: as of `drawing.Plane`; `everywhere` (n_points, 2): all places in the metric's order, NaN
+    where there is none; `order` (n,): the points that have a place, as drawn: along a Z-order;
+    `points` (n, 2): their places; `edges` (m, 2): ends as numbers in `order`; `bends`: courses of
+    the edges from the first to the second end.
     """
 
     def __init__(self, metric: Any) -> None:

@@ -19,10 +19,7 @@ from metricdp.report.evidence.people import blank
 class Point(NamedTuple):
     """A point of the checklist.
 
-    Attributes
-    ----------
-    answered : bool
-        False: for a person to answer; `answer` then says what.
+    `answered`: false: for a person to answer; `answer` then says what.
     """
 
     topic: str

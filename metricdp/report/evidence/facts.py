@@ -44,16 +44,9 @@ _DEVICES = "integer coins of each user's device, two exact weights"
 class Facts:
     """What a receipt says, in words.
 
-    Attributes
-    ----------
-    receipt, made : mapping
-        The receipt's JSON form, and the circumstances on it.
-    audit : mapping or None
-        JSON of ``python -m metricdp.audit --json``.
-    missing : list of str
-        What software should have known and the receipt does not say.
-    evaluation : mapping or None
-        JSON of a private evaluation of what is published.
+    `receipt`, `made`: the receipt's JSON form, and the circumstances on it; `audit`: JSON of
+    ``python -m metricdp.audit --json``; `missing`: what software should have known and the receipt
+    does not say; `evaluation`: JSON of a private evaluation of what is published.
     """
 
     receipt: Mapping[str, Any]

@@ -15,12 +15,7 @@ from typing import Any, NamedTuple
 
 
 class Field(NamedTuple):
-    """A field: what it may hold, and whether a record needs it.
-
-    Attributes
-    ----------
-    holds : type, tuple of allowed texts, mapping of fields, or a list of one of these
-    """
+    """A field: what it may hold, and whether a record needs it."""
 
     holds: Any
     needed: bool = False

@@ -52,11 +52,7 @@ class Level:
     """One privacy level: its name, what it may spend, what was released under it, and what
     simulation predicts.
 
-    Attributes
-    ----------
-    result : Result
-        Centers, receipt and release.
-    forecast : Forecast or None
+    `result`: centers, receipt and release.
     """
 
     name: str

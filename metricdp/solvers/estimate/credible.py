@@ -73,19 +73,10 @@ _ENTRIES = 4_000_000
 class Credible:
     """What a release tells of sums and means of its demand, each with an interval.
 
-    Parameters
-    ----------
-    estimate : Estimate
-        Of the release: its looks and what was learned from them.
-    grains : int
-        Counts are in units of one over this.
-    shift : Shift
-        `ROADS` or `HUBS`, by public facts of the universe.
-    seed : int
-        Public coins of the draws: they touch no record.
+    `estimate`: of the release: its looks and what was learned from them; `grains`: counts are in
+    units of one over this; `shift`: `ROADS` or `HUBS`, by public facts of the universe; `seed`:
+    public coins of the draws: they touch no record.
 
-    Notes
-    -----
     Some 100 draws of the posterior and of the noise: O(n_parts) each, once; then O(n_points) a
     question.
     """
@@ -126,17 +117,7 @@ class Credible:
         return self._draws[:n]
 
     def mean(self, values: Floats, level: float = LEVEL, *, rising: bool = False) -> Interval:
-        """Mean of a function of the points over the demand.
-
-        Parameters
-        ----------
-        values : ndarray of float64, shape (n_points,)
-            Such as the distance to the nearest center.
-        level : float
-            Chance that the interval is meant to hold the truth with.
-        rising : bool
-            Whether the function is higher nearer to the centers.
-        """
+        """Mean of a function of the points over the demand."""
         mean, deviation, variance = self._inside(values)
         expected = self.expected / max(self.expected.sum(), 1e-9)
         estimate, noise = self._combined(mean)
@@ -148,13 +129,7 @@ class Credible:
         return _interval(estimate + nearer, float(spread), bounds, level)
 
     def sums(self, labels: NDArray[np.int64], k: int, level: float = LEVEL) -> Interval:
-        """Demand of every territory, arrays of shape (k,).
-
-        Parameters
-        ----------
-        labels : ndarray of int64, shape (n_points,)
-            Territory of every point, 0 … k - 1.
-        """
+        """Demand of every territory, arrays of shape (k,)."""
         return self.shared(np.arange(len(labels)), labels, np.ones(len(labels)), k, level)
 
     def shared(
@@ -165,15 +140,7 @@ class Credible:
         k: int,
         level: float = LEVEL,
     ) -> Interval:
-        """Demand of territories that may share points, arrays of shape (k,).
-
-        Parameters
-        ----------
-        points, territories : ndarray of int64, shape (n_pairs,)
-            Positions, and 0 … k - 1; each pair of them once at most.
-        shares : ndarray of float64, shape (n_pairs,)
-            Of the point's demand.
-        """
+        """Demand of territories that may share points, arrays of shape (k,)."""
         tree = self.tree
         pairs = tree.labels[points].astype(np.int64) * k + territories
         pair, at = np.unique(pairs, return_inverse=True)

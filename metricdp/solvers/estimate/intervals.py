@@ -67,21 +67,13 @@ class Interval:
 class Noisy:
     """Released values, each with independent noise of a known law.
 
-    Parameters
-    ----------
-    values : ndarray of int64 or float64, shape (n_values,)
-    scales : ndarray of float64, shape (n_values,)
-        Of each value's noise; 0 for exact ones.
-    laws : sequence of str
-        "discrete Laplace", "discrete Gaussian" or "exact", one a value.
-    units : ndarray of float64, shape (n_values,), optional
-        What a step of each value stands for; values and noise are told in it. 1 by default.
-    known : (ndarray of float64, shape (n_known, n_values), shape (n_known,)), optional
-        Linear statistics whose exact value is public: two releases count the same records, or the
-        number of records is no secret. They take noise away from everything that is asked.
-    off : ndarray of float64, shape (n_values,), optional
-        How far, besides noise, each value may be from what it tells: of one that was rounded, or
-        (infinity) that may have saturated. 0 by default.
+    `values` (n_values,); `scales` (n_values,): of each value's noise; 0 for exact ones; `laws`:
+    "discrete Laplace", "discrete Gaussian" or "exact", one a value; `units` (n_values,): what a
+    step of each value stands for; values and noise are told in it. 1 by default; `known` (n_known,
+    n_values): linear statistics whose exact value is public: two releases count the same records,
+    or the number of records is no secret. They take noise away from everything that is asked; `off`
+    (n_values,): how far, besides noise, each value may be from what it tells: of one that was
+    rounded, or (infinity) that may have saturated. 0 by default.
     """
 
     def __init__(
@@ -157,17 +149,7 @@ class Noisy:
         return Interval(float(estimate), float(ends[0]), float(ends[1]), level)
 
     def quantile(self, q: float, bins: slice, edges: Floats, level: float = LEVEL) -> Interval:
-        """Interval of the q-quantile of what was counted in bins with these ends.
-
-        Parameters
-        ----------
-        q : float
-            Between 0 and 1.
-        bins : slice
-            Of the values: the bins' counts.
-        edges : ndarray of float64, shape (n_bins + 1,)
-            Rising.
-        """
+        """Interval of the q-quantile of what was counted in bins with these ends."""
         n = len(edges) - 1
         up_to = np.zeros((n, len(self.values)))
         up_to[:, bins] = np.tri(n) - q

@@ -59,17 +59,10 @@ Frequencies = dict[int, NDArray[np.float64]]
 class Counts:
     """Noisy counts of some nodes of a tree.
 
-    Attributes
-    ----------
-    nodes : ndarray of int64, shape (n_counted,)
-        Distinct.
-    values : ndarray of int64 or float64, shape (n_counted,)
-        True counts plus independent noise.
-    scale : float or ndarray of float64, shape (n_counted,)
-        Of discrete Laplace noise, positive.
-    gaussian : bool
-        Whether the noise is nearly Gaussian, as that of local reports, in place of Laplace; of
-        standard deviation `scale` · sqrt(2) either way.
+    `nodes` (n_counted,): distinct; `values` (n_counted,): true counts plus independent noise;
+    `scale` (n_counted,): of discrete Laplace noise, positive; `gaussian`: whether the noise is
+    nearly Gaussian, as that of local reports, in place of Laplace; of standard deviation `scale` ·
+    sqrt(2) either way.
     """
 
     nodes: NDArray[np.int64]
@@ -91,14 +84,9 @@ class Counts:
 class Estimate:
     """What the noisy counts tell: the posterior of the true ones.
 
-    Attributes
-    ----------
-    mean : ndarray of float64, shape (n_parts,)
-        Expected true count of every part, not negative.
-    frequencies : dict
-        Learned frequencies of the kinds of split.
-    tree, looks, any_share
-        What it was computed from: see `joint_posterior`.
+    `mean` (n_parts,): expected true count of every part, not negative; `frequencies`: learned
+    frequencies of the kinds of split; `tree`, `looks`, `any_share`: what it was computed from: see
+    `joint_posterior`.
     """
 
     mean: NDArray[np.float64]
@@ -129,13 +117,6 @@ class Estimate:
     def draw(self, n_draws: int, seed: int = 0) -> NDArray[np.float64]:
         """True counts of every part, drawn from their joint posterior, shape (n_draws, n_parts).
 
-        Parameters
-        ----------
-        seed : int
-            Public coins: nothing here touches a record.
-
-        Notes
-        -----
         One pass up, then exact draws from the root down: O(n_parts) time a draw.
         """
         m = self.tree.n_parts
@@ -157,26 +138,7 @@ def posterior_mean(
     *,
     gaussian: bool = False,
 ) -> NDArray[np.float64]:
-    """Expected true count of every part, given all noisy ones: `joint_posterior` of one look.
-
-    Parameters
-    ----------
-    noisy : ndarray of int64 or float64, shape (n_parts,)
-        True counts plus independent discrete Laplace noise.
-    scale : float
-        Scale of that noise.
-    total : float, optional
-        Another noisy observation of the sum of all true counts.
-    total_scale : float
-        Scale of its Laplace noise.
-    gaussian : bool
-        As `Counts.gaussian`, of the parts' noise.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_parts,)
-        Not negative.
-    """
+    """Expected true count of every part, given all noisy ones: `joint_posterior` of one look."""
     looks = [Counts(np.arange(tree.n_parts), noisy, scale, gaussian)]
     if total is not None and tree.n_parts > 1:
         looks.append(Counts(np.array([2 * tree.n_parts - 2]), np.array([total]), total_scale))
@@ -192,18 +154,6 @@ def joint_posterior(
 ) -> Estimate:
     """Expected true count of every part, given all that any look counted.
 
-    Parameters
-    ----------
-    looks : sequence of Counts
-        Every part is counted by one of them at least.
-    any_share : bool
-        Whether a share may be anything (a uniform law) as a fourth kind of split. With one look at
-        few parts, that mistakes noise for demand.
-    known : Frequencies, optional
-        Learned from earlier looks at the same demand: where learning starts.
-
-    Notes
-    -----
     Sum-product message passing on the tree, up and down, with one uniform grid of values a node,
     around its least-squares estimate; expectation maximization for the frequencies of the kinds of
     split. O(n_parts) time: some 10^5 operations a part and round, up to 20 rounds. The idea of

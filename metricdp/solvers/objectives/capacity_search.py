@@ -35,22 +35,12 @@ Rows = NDArray[np.int64]
 class CapacitySearch:
     """k rows of least cost of serving everybody within their room.
 
-    Parameters
-    ----------
-    costs : ndarray of float64, shape (n_sites, n_clients)
-        Of serving all of each client.
-    loads : ndarray of float64, shape (n_clients,)
-    room : ndarray of float64, shape (n_sites,)
-    spare : ndarray of float64, shape (n_clients,), or None
-        What leaving each client unserved costs, where that is allowed.
-    whole : bool
-        Whether every client is served by one site: then the flow of given rows comes from moves and
-        exchanges, and bounds are those of clients that may be shared.
+    `costs` (n_sites, n_clients): of serving all of each client; `loads` (n_clients,); `room`
+    (n_sites,); `spare` (n_clients,): what leaving each client unserved costs, where that is
+    allowed; `whole`: whether every client is served by one site: then the flow of given rows comes
+    from moves and exchanges, and bounds are those of clients that may be shared.
 
-    Attributes
-    ----------
-    best : ndarray of int64, shape (k,)
-        Shorter where no rows were found that serve everybody.
+    `best` (k,): shorter where no rows were found that serve everybody.
     """
 
     def __init__(

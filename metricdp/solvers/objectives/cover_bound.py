@@ -37,17 +37,6 @@ def cover_bound(
     """Of the coverage of any k sites: everybody takes the levels that are worth more than the
     price, and the k places that collect most are opened.
 
-    Parameters
-    ----------
-    points : ndarray of int64
-        Positions of demand points, all different; each stands for the demand nearest to it.
-    worth : ndarray of float64, shape (n_levels, n_demand)
-        What covering a demand point once, and once more, adds.
-    price : ndarray of float64, shape (n_demand,)
-        Of covering it, as a share of all that; any prices give a bound.
-
-    Notes
-    -----
     A search around every point, and the memory of those whose neighbors are under way.
     """
     whole = worth.sum(axis=0)
@@ -80,10 +69,7 @@ class _Seen(NamedTuple):
 class _Looking:
     """Bounds of what places collect of each point's demand, point by point.
 
-    Attributes
-    ----------
-    paid : ndarray of float64, shape (n_demand,)
-        Prices; 0 for the few who are too far from their point to be looked for.
+    `paid` (n_demand,): prices; 0 for the few who are too far from their point to be looked for.
     """
 
     def __init__(self, instance: Instance, points: Positions, limit: float, paid: Floats) -> None:

@@ -24,11 +24,7 @@ _EQUAL = 1e-9  # above rounding of sums, below any real gain
 class Cover:
     """Coverage where all pairs within the limit are listed.
 
-    Parameters
-    ----------
-    reach : csr_array of shape (n_sites, n_clients)
-    worth : ndarray of float64, shape (n_levels, n_clients)
-        Not growing from level to level.
+    `reach` (n_sites, n_clients); `worth` (n_levels, n_clients): not growing from level to level.
     """
 
     def __init__(self, instance: Instance, reach: csr_array, worth: Floats, k: int) -> None:

@@ -130,12 +130,8 @@ class FacilityLocation(Objective):
 class Opening:
     """Opening costs on a block of weighted costs.
 
-    Attributes
-    ----------
-    best : ndarray of int64
-        Rows of the sites found.
-    upper, lower : float
-        Their cost, and what any choice costs at least.
+    `best`: rows of the sites found; `upper`, `lower`: their cost, and what any choice costs at
+    least.
     """
 
     def __init__(

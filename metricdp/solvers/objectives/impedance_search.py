@@ -30,8 +30,6 @@ _SHARES = (2, 16)
 def searched_by_impedance(instance: Instance, sites: Positions, impedance: Impedance) -> Positions:
     """Positions of sites that exchanges make of these, the mandatory ones first.
 
-    Notes
-    -----
     Every exchange is judged exactly, as in `GraphSearch`: an impedance never falls with the
     distance, so a site matters only where it is nearer than the second nearest.
     """

@@ -23,18 +23,9 @@ class Impedance:
     shift))`` where there is a shift too; `steep` more for each unit of distance beyond `after`; the
     constant `beyond` past a limit.
 
-    Attributes
-    ----------
-    growth : float
-        In units of one over distance; 0 for a power.
-    limit : float
-        Infinite if there is none.
-    beyond : float
-        At least the cost at the limit.
-    share, steep, after : float
-        Not negative.
-    shift : float
-        0 for none.
+    `growth`: in units of one over distance; 0 for a power; `limit`: infinite if there is none;
+    `beyond`: at least the cost at the limit; `share`, `steep`, `after`: not negative; `shift`: 0
+    for none.
     """
 
     z: float = 1.0

@@ -26,23 +26,12 @@ Floats = NDArray[np.float64]
 class Instance:
     """Public demand, and the places among which sites are chosen.
 
-    Attributes
-    ----------
-    metric : Metric
-        ``distances(site, v)`` is the cost of serving v from the site.
-    weights : ndarray of float64, shape (n_points,)
-        Demand at every position, none negative; what distances and coverage count.
-    allowed : ndarray of int64
-        Positions where sites may stand, ascending, those of `opened` among them.
-    opened : ndarray of int64
-        Positions of mandatory sites, ascending.
-    loads : ndarray of float64, shape (n_points,), or None
-        What a point uses of a site's capacity, if that is not its weight: vehicles rather than
-        people.
-    seed : int
-        Public coins.
-    kept : dict
-        What an objective found out once and needs again.
+    `metric`: ``distances(site, v)`` is the cost of serving v from the site; `weights` (n_points,):
+    demand at every position, none negative; what distances and coverage count; `allowed`: positions
+    where sites may stand, ascending, those of `opened` among them; `opened`: positions of mandatory
+    sites, ascending; `loads` (n_points,): what a point uses of a site's capacity, if that is not
+    its weight: vehicles rather than people; `seed`: public coins; `kept`: what an objective found
+    out once and needs again.
     """
 
     metric: Metric
@@ -119,14 +108,9 @@ def costs_between(metric: Metric, sites: Positions, clients: Positions) -> Float
 class Assignment:
     """Who is served by which site, where that is not simply the nearest.
 
-    Attributes
-    ----------
-    clients : ndarray of int64, shape (n_pairs,)
-        Indices into the demand points; one that several sites share occurs several times.
-    sites : ndarray of int64, shape (n_pairs,)
-        Indices into the sites chosen.
-    shares : ndarray of float64, shape (n_pairs,)
-        Of the client's demand; they sum to 1.
+    `clients` (n_pairs,): indices into the demand points; one that several sites share occurs
+    several times; `sites` (n_pairs,): indices into the sites chosen; `shares` (n_pairs,): of the
+    client's demand; they sum to 1.
     """
 
     clients: Positions
@@ -138,17 +122,9 @@ class Assignment:
 class Chosen:
     """Sites that an objective has chosen.
 
-    Attributes
-    ----------
-    sites : ndarray of int64, shape (k,)
-        Positions, the mandatory ones first.
-    value : float
-        Of the objective.
-    bound : float or None
-        No choice is better than this: at most the least possible value, or at least the largest
-        one. None where nothing is proven.
-    assignment : Assignment or None
-        None: everybody is served by the nearest site.
+    `sites` (k,): positions, the mandatory ones first; `value`: of the objective; `bound`: no choice
+    is better than this: at most the least possible value, or at least the largest one. None where
+    nothing is proven; `assignment`: none: everybody is served by the nearest site.
     """
 
     sites: Positions

@@ -13,13 +13,8 @@ from metricdp.solvers.objectives.instance import Instance, Positions, costs_betw
 class Nearness:
     """Distance of every point from the nearest of some sites that join one by one.
 
-    Attributes
-    ----------
-    distance : ndarray of float64, shape (n_points,)
-    searched : float
-        Searches of the whole universe so far.
-    seconds : float
-        Processor time that the longest took.
+    `distance` (n_points,); `searched`: searches of the whole universe so far; `seconds`: processor
+    time that the longest took.
     """
 
     def __init__(self, instance: Instance) -> None:

@@ -81,13 +81,7 @@ def steps_of(limit: Any, metric: Metric) -> float:
 
 
 def per_site(values: Any, instance: Instance, name: str) -> Floats:
-    """One number for each allowed site.
-
-    Parameters
-    ----------
-    values : number, mapping from id to number, or array_like of shape (n_points,)
-        In the order of ``metric.ids``.
-    """
+    """One number for each allowed site."""
     metric = instance.metric
     rule = (
         f"{name} must be one number for all sites, {len(metric.sites):,} numbers in the order of "

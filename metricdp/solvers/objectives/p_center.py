@@ -102,12 +102,8 @@ class PCenter(Objective):
 class Search:
     """Bisection between a radius that is reached and one that cannot be.
 
-    Attributes
-    ----------
-    best : ndarray of int64
-        Positions of sites that reach everybody within `upper`.
-    open : float
-        The largest radius of which it could not be told whether it can be reached in time.
+    `best`: positions of sites that reach everybody within `upper`; `open`: the largest radius of
+    which it could not be told whether it can be reached in time.
     """
 
     def __init__(self, instance: Instance, clients: Positions, k: int) -> None:

@@ -25,16 +25,8 @@ class Rule(NamedTuple):
 class Answer(NamedTuple):
     """What a program ended with.
 
-    Attributes
-    ----------
-    x : ndarray or None
-        The best point found; None if there is none, or none was found in time.
-    value : float
-        Of it.
-    bound : float
-        Of all.
-    proven : bool
-        Whether that is settled: x is best, or there is none.
+    `x`: the best point found; None if there is none, or none was found in time; `value`: of it;
+    `bound`: of all; `proven`: whether that is settled: x is best, or there is none.
     """
 
     x: Floats | None
@@ -75,17 +67,7 @@ def solved(
 def fewest_columns(
     covers: csr_array, deadline: Deadline, *, at_most: int | None = None, most: float = 60.0
 ) -> tuple[NDArray[np.int64] | None, float, bool]:
-    """Fewest columns of a 0-1 matrix that cover all its rows.
-
-    Returns
-    -------
-    columns : ndarray of int64 or None
-        None if there is no such choice, or none was found in time.
-    bound : float
-        No fewer are enough.
-    proven : bool
-        Whether it is settled.
-    """
+    """Fewest columns of a 0-1 matrix that cover all its rows."""
     from scipy.optimize import linprog
 
     n_rows, n_columns = covers.shape
@@ -163,19 +145,6 @@ def most_covered(
 ) -> Answer:
     """k columns of a 0-1 matrix that cover the largest sum of `first` (rows covered once) and
     `second` (twice).
-
-    Parameters
-    ----------
-    covers : csr_array of shape (n_rows, n_columns)
-    first, second : ndarray of float64, shape (n_rows,)
-        ``first >= second >= 0``.
-    fixed : ndarray of int64
-        Columns that must be chosen.
-
-    Returns
-    -------
-    Answer
-        Over columns; value and bound as a maximum.
     """
     n_rows, n_columns = covers.shape
     twice = bool((second > 0).any())

@@ -24,15 +24,9 @@ class Lists:
     """For some demand points the sites from which they can be served within a radius, which may
     become smaller.
 
-    Parameters
-    ----------
-    clients : ndarray of int64
-        Positions of all demand points that may be listed.
+    `clients`: positions of all demand points that may be listed.
 
-    Attributes
-    ----------
-    searched : float
-        Distances found so far, in searches of the whole universe.
+    `searched`: distances found so far, in searches of the whole universe.
     """
 
     def __init__(self, instance: Instance, clients: Positions) -> None:

@@ -32,14 +32,7 @@ _ROUNDS, _NEAR = 3, 8
 def sampled_cover(
     instance: Instance, k: int, limit: float, worth: Floats
 ) -> tuple[Positions, float]:
-    """k sites of much coverage, and an upper bound of what any k cover.
-
-    Parameters
-    ----------
-    worth : ndarray of float64, shape (n_levels, n_demand)
-        What covering a demand point once, and once more, adds: each level the same share of every
-        point's, not growing from level to level.
-    """
+    """k sites of much coverage, and an upper bound of what any k cover."""
     rng = np.random.default_rng(instance.seed)
     drawn = _drawn(instance, max(_MOST), rng)
     share = _searched_by_one(instance, drawn, limit)

@@ -29,19 +29,7 @@ bounds the time, and was not tuned.
 
 
 class Together(RowMetric):
-    """The points of several universes with the same sites, one universe after the other.
-
-    Parameters
-    ----------
-    metrics : sequence of Metric
-
-    Examples
-    --------
-    >>> import networkx as nx, metricdp as mdp
-    >>> both = Together([mdp.GraphMetric(nx.path_graph(3), weight=None)] * 2)
-    >>> len(both), both.distances([0]).tolist()
-    (6, [[0.0, 1.0, 2.0, 0.0, 1.0, 2.0]])
-    """
+    """The points of several universes with the same sites, one universe after the other."""
 
     directed = True  # rows are those of sites
     held = True  # as far as `Scenarios` asks
@@ -98,17 +86,9 @@ class Together(RowMetric):
 class Scenarios(Objective):
     """An objective over several demands; made by `metricdp.solve` of a list.
 
-    Parameters
-    ----------
-    of : Objective
-        `KMedian`, `KMeans`, `KZ` or `MaxCoverage`: sums over demand.
-    instances : sequence of Instance
-        With the same sites.
-    shares : ndarray of float64, shape (n_scenarios,), or None
-        How much each counts, summing to 1; None: the worst alone.
+    `of`: `KMedian`, `KMeans`, `KZ` or `MaxCoverage`: sums over demand; `instances`: with the same
+    sites; `shares` (n_scenarios,): how much each counts, summing to 1; None: the worst alone.
 
-    Notes
-    -----
     The objective is a sum over demand, so a weighted mean over scenarios is the same objective of
     all demands together, and its bound is one of the mean. For the worst: any weighted mean is at
     most (for coverage at least) the worst, so the best bound of those that were tried bounds it
@@ -262,12 +242,7 @@ def counted(metric: Metric, weights: Sequence[Floats], shares: Floats) -> Floats
 
 
 def check_additive(objective: Objective) -> None:
-    """Only sums over demand can be had for several demands at once.
-
-    Raises
-    ------
-    InputError
-    """
+    """Only sums over demand can be had for several demands at once."""
     if type(objective) is not MaxCoverage and not isinstance(objective, KZ):
         raise InputError(
             f"several scenarios are for KMedian, KMeans, KZ and MaxCoverage; got "
@@ -276,12 +251,7 @@ def check_additive(objective: Objective) -> None:
 
 
 def checked_shares(scenarios: Any, n: int) -> Floats | None:
-    """How much each of n scenarios counts; None for the worst alone.
-
-    Raises
-    ------
-    InputError
-    """
+    """How much each of n scenarios counts; None for the worst alone."""
     if isinstance(scenarios, str) and scenarios in ("mean", "worst"):
         return np.full(n, 1.0 / n) if scenarios == "mean" else None
     rule = f'scenarios must be "mean", "worst" or {n:,} weights; got {shown(scenarios)}'

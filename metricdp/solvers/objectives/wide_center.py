@@ -53,17 +53,10 @@ _NONE = np.empty(0, np.int64)
 class WideSearch:
     """k sites of least largest distance, and a lower bound.
 
-    Parameters
-    ----------
-    clients : ndarray of int64
-        Positions of the demand that counts.
+    `clients`: positions of the demand that counts.
 
-    Attributes
-    ----------
-    best : ndarray of int64, shape (k,)
-        Positions of sites.
-    upper, lower : float
-        Largest distance from them; no sites have one below `lower`.
+    `best` (k,): positions of sites; `upper`, `lower`: largest distance from them; no sites have one
+    below `lower`.
     """
 
     def __init__(self, instance: Instance, clients: Positions, k: int) -> None:

@@ -78,30 +78,7 @@ def read_edgelist(
     source: str | None = None,
     target: str | None = None,
 ) -> EdgeData:
-    """Parse an edge list.
-
-    Parameters
-    ----------
-    weight : str or None
-        Column with lengths. None takes the only one of `LENGTH_NAMES` (several are refused), or
-        without a header the third column if it is numeric, or length 1 where no other column is
-        numeric; ``"unit"`` makes every edge 1 long.
-    source, target : str or None
-        Columns with endpoints; None takes the first pair of `ENDPOINT_NAMES`, or without a header
-        the first two columns. Columns of a file without a header are named "1", "2", ….
-
-    Returns
-    -------
-    EdgeData
-        Each row is an edge in both directions, except where a column ``direction`` (0 both, 1
-        forward, -1 backward) or ``oneway`` (true or false) says otherwise. Ids are integers if all
-        are, else text.
-
-    Raises
-    ------
-    GraphFileError, InputError
-        Unknown columns, lengths that are not numbers, directions other than these, a damaged table.
-    """
+    """Parse an edge list."""
     if data[:14].lower() == b"%%matrixmarket":
         return _read_matrix_market(path, data, weight)
     table = read_table(path, min_fields=2, data=data)

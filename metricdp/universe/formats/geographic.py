@@ -250,13 +250,7 @@ def _points(file: File) -> tuple[list[Any], NDArray[np.float64], Any] | None:
 
 
 def places_of(frame: Any, file: File) -> NDArray[np.float64]:
-    """Places of a public layer of points, shape (n, 2).
-
-    Raises
-    ------
-    GraphFileError
-        Some of its geometries are no points.
-    """
+    """Places of a public layer of points, shape (n, 2)."""
     import shapely
 
     shapes = np.asarray(frame.geometry.array, dtype=object)

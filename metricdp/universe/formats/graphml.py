@@ -20,14 +20,6 @@ def read_graphml(path: str | Path, data: bytes, weight: str | None = None) -> Ed
     """Parse GraphML through networkx; node ids are integers when all of them are, as in OSMnx, else
     text.
 
-    Parameters
-    ----------
-    weight : str or None
-        Edge attribute with lengths; None takes the only one of `LENGTH_NAMES` that exists, or
-        length 1 where edges have no number at all; ``"unit"`` makes every edge 1 long.
-
-    Notes
-    -----
     Coordinates as `graph_from` finds them: OSMnx's x and y are degrees when ``crs`` is EPSG:4326.
     """
     import networkx as nx

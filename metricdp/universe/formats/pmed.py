@@ -25,11 +25,6 @@ from metricdp.universe.text import check_promise, read_text, whole_numbers
 def looks_like_pmed(text: str) -> bool:
     """Whether text starts with ``n m p``, three whole numbers, followed by exactly m lines of three
     numbers.
-
-    Examples
-    --------
-    >>> looks_like_pmed("3 2 1\\n1 2 5\\n2 3 4\\n"), looks_like_pmed("1 2 30\\n2 3 46\\n")
-    (True, False)
     """
     lines = [line for line in text.split("\n") if line.strip()]
     header = whole_numbers(lines[0].split()) if lines else []

@@ -34,14 +34,6 @@ STANDARD = (
 def read_tntp(path: str | Path, text: str, weight: str | None = None) -> EdgeData:
     """Parse a network file; ids are the node numbers that occur in links.
 
-    Parameters
-    ----------
-    weight : str or None
-        Column with lengths, such as ``free_flow_time``; None takes ``length``; ``"unit"`` makes
-        every link 1 long.
-
-    Notes
-    -----
     Zones are vertices like any other: the rule that paths must not pass through them (``FIRST THRU
     NODE``) is not a metric and not applied.
     """
