@@ -150,7 +150,7 @@ def by_id(values: Any) -> tuple[list[Any], list[Any]] | None:
 
 
 def floats(values: Any, rule: str) -> NDArray[np.float64]:
-    """Return real numbers as an array of float64. Nothing of them is quoted: they may be private."""
+    """Real numbers as an array of float64. They may be private, so none is quoted."""
     array = None
     try:
         given = (

@@ -73,7 +73,7 @@ _LONGEST = 200  # of 255 bytes that file systems allow a name
 
 @contextmanager
 def taking_turns(target: Path) -> Iterator[None]:
-    """Hold the lock beside a file, with what killed writers left swept away: processes take turns."""
+    """Hold the lock beside a file, after sweeping away what killed writers left."""
     if fcntl is None:  # pragma: no cover - Windows
         raise InputError("this needs file locks (fcntl), which this platform lacks")
     beside = target.with_name(target.name + ".lock")

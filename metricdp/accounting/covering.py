@@ -79,7 +79,7 @@ def exponent(
     *,
     published: bool = False,
 ) -> Exponent:
-    """Largest eta known to be safe for a loop of so many rounds at this price: a public decision."""
+    """Largest eta known to be safe for a loop of so many rounds at this price."""
     m = max_contributions
     epsilon = budget.epsilon
     delta = budget.delta
