@@ -660,8 +660,7 @@ def _noisy(
         if noise and isinstance(query, OpeningQuery):
             return query.opened(records, noise)
         if isinstance(query, PeeledSums):
-            memory = {} if grant is None else _vault._memory(demand, grant)
-            answer = query.resumed(records, memory)
+            answer = query.resumed(records, _vault._memory(demand, grant))
         else:
             answer = answered(query, records)
     return noise(answer) if noise else answer

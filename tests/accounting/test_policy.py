@@ -3,7 +3,7 @@ was spent in all is told.
 """
 
 import json
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
 
@@ -39,6 +39,34 @@ def test_periods_sort_by_time_and_are_counted(one, other, renews):
         met.add(policy.period(day.isoformat()))
         day = min(day + timedelta(days=27), late) if day < late else day + timedelta(days=1)
     assert policy.most_periods(early.isoformat()) == len(met)
+
+
+@pytest.mark.parametrize(
+    ("policy", "period", "most", "words"),
+    [
+        (Policy(), "", 1, ""),
+        (Policy(None, "2031-02-28"), "", 1, "expires after 2031-02-28"),
+        (Policy("yearly"), "2030", None, "renews yearly: the budget is that of each year by"),
+        (Policy("yearly", "2029-12-31"), "2030", 0, "; expires after 2029-12-31"),
+        (Policy("yearly", "2031-01-01"), "2030", 2, "for T of them is protected by T times as"),
+        (Policy("quarterly", "2031-01-01"), "2030-Q2", 4, "quarterly: the budget is that of each"),
+        (Policy("monthly", "2031-02-28"), "2030-06", 9, "as much; expires after 2031-02-28"),
+    ],
+)
+def test_what_a_policy_says_of_a_day(policy, period, most, words):
+    day = "2030-06-30"
+    assert (policy.period(day), policy.period(""), policy.most_periods(day)) == (period, "", most)
+    assert words in str(policy) and ("renews" in str(policy)) == (policy.renews is not None)
+    assert Policy.stated(policy.facts()) == policy
+    assert [policy.expired(day) for day in ("2029-12-31", "2031-02-28", "2031-03-01")] == [
+        policy.expires is not None and day > policy.expires
+        for day in ("2029-12-31", "2031-02-28", "2031-03-01")
+    ]
+
+
+def test_days_are_read_from_calendars_too():
+    for day in (date(2030, 12, 31), datetime(2030, 12, 31, 23, 59), "2030-12-31"):
+        assert Policy.of("yearly", day) == Policy("yearly", "2030-12-31")
 
 
 @pytest.mark.parametrize("renews", ["weekly", "", 1, True, ["yearly"]])

@@ -18,7 +18,7 @@ from scipy.stats import chisquare
 from metricdp.errors import BudgetError, InputError
 from metricdp.kernels import race as race_module
 from metricdp.kernels.race import clock, races
-from metricdp.kernels.scores import add_costs
+from metricdp.kernels.scores import CAP, add_costs
 from metricdp.metrics import EuclideanMetric
 from metricdp.privacy import (
     Cost,
@@ -290,6 +290,39 @@ def test_scores_are_the_costs(seed, power, with_centers, cap):
     assert covered.tolist() == [
         sum(grid[v, c] * universe.unit <= 0.3 for v in records) for c in range(12)
     ]
+
+
+def test_sensitivities_and_bounds_of_scores_in_numbers():
+    """Of a line of nine points a step apart."""
+    universe, alone = line(9), EuclideanMetric(np.zeros((1, 2)))
+    for query, change, lowest, highest, words in (
+        (CostQuery(universe), 8, -40, 0, "point that lowers the cost of 0 centers most"),
+        (CostQuery(universe, [2], power=2), 64, -320, 0, "the squared cost of 1 centers"),
+        (CostQuery(universe, cap=1.5), 2, -10, 0, "lowers the cost of 0 centers"),
+        (CostQuery(universe, cap=0.1), 1, -5, 0, "lowers the cost of 0 centers"),
+        (CostQuery(alone), 1, -5, 0, "lowers the cost of 0 centers"),
+        (CoverageQuery(universe, 0.5), 1, 0, 5, "point with most records within 0.5"),
+    ):
+        assert words in str(query)
+        for relation, times in (("add-remove", 1), ("replace-one", 2)):
+            assert query.sensitivity(relation, 3) == 3 * change
+            assert query.range(relation, 3) == 3 * change * times
+        assert query.bounds(5) == (lowest, highest) and query.bounds(0) == (0, 0)
+        assert query.bounds(None) == (-CAP, CAP)
+        assert query.bounds(CAP + 1) == ((-CAP, 0) if lowest else (0, CAP))
+        assert query.decode(7) == 7
+        with pytest.raises(InputError, match="different universes"):
+            query.check(line(9))
+        query.check(query.universe)
+
+
+def test_radii_beyond_every_distance_cover_all():
+    universe = line(9)
+    for radius in (8, 1e300):
+        (covered,) = CoverageQuery(universe, radius).blocks(np.array([0, 8, 8]))
+        assert covered.tolist() == [3] * 9
+    (covered,) = CoverageQuery(universe, 7.99).blocks(np.array([0, 8, 8]))
+    assert covered.tolist() == [1] + [3] * 7 + [2]
 
 
 def test_sums_saturate_instead_of_overflowing():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -49,6 +50,16 @@ def test_a_sum_of_discrete_gaussians_is_as_near_to_one_as_is_proven(scale, share
         assert excess(scale, shares) < 20 * worst
 
 
+@pytest.mark.parametrize("scale", [0.4, 0.45, 0.7, 1.0, 2.0])
+def test_the_excess_is_what_its_series_adds_up_to(scale):
+    q = 2 * sum(math.exp(-((math.pi * scale * j) ** 2)) for j in range(1, 9))
+    exact = math.log1p(q) - math.log1p(-q)
+    for shares in (2, 5):
+        assert exact * (shares - 1) <= excess(scale, shares) < exact * (shares - 1) * 1.001
+    assert excess(scale, 1) == 0
+    assert math.isinf(excess(0.3, 2)) and math.isfinite(excess(0.38, 2))
+
+
 def renyi(p, shift, order):
     a, b = p[shift:], p[:-shift]
     likely = (a > 1e-300) & (b > 1e-300)
@@ -92,7 +103,7 @@ def p_value(draws, scale):
 
 @pytest.mark.parametrize(("holders", "colluding"), [(2, 1), (50, 1), (8, 5)])
 def test_the_sum_through_the_gate_has_the_law_that_is_claimed(holders, colluding):
-    """False alarm rate 1e-8 each; other scales are refused."""
+    """False alarm rate 1e-8 each; of other scales, less than 1e-6 that one is taken for right."""
     universe = line(500)
     query = HistogramQuery(finest(universe))
     cost, honest = Cost.zcdp(1, DELTA), holders - colluding
@@ -115,12 +126,12 @@ def test_the_sum_through_the_gate_has_the_law_that_is_claimed(holders, colluding
     claimed = units / np.sqrt(2 * float(cost.rho))
     left = sum(sent[colluding:])
     assert p_value(left, claimed) > ALARM
-    assert p_value(left, claimed * 1.3) < ALARM
+    assert p_value(left, claimed * 1.6) < ALARM
     assert p_value(left, claimed / holders**0.5) < ALARM
     assert p_value(sum(sent), noise.deviation * units) > ALARM
     released = noise.total(sum(sent).view(np.uint64))
     assert p_value(released, noise.deviation) > ALARM
-    assert p_value(released, noise.deviation / 1.3) < ALARM
+    assert p_value(released, noise.deviation / 1.6) < ALARM
 
 
 def test_what_leaves_the_gate_is_under_the_mask_alone():
@@ -143,6 +154,8 @@ def test_what_leaves_the_gate_is_under_the_mask_alone():
         {"mask": np.zeros(2, np.uint64)},
         {"mask": np.zeros(1, np.int64)},
         {"honest": 0},
+        {"honest": None},
+        {"holders": None},
         {"honest": 3},
         {"holders": 1},
         {"holders": 5000},
@@ -157,6 +170,33 @@ def test_what_is_refused_costs_nothing(wrong):
     with pytest.raises(InputError):
         contribute(PrivateDemand(line(3), [0]), grant=grant, **asked)
     assert grant.spent_rho == 0
+
+
+def test_what_is_sent_is_counts_in_units_noise_and_mask(monkeypatch):
+    """Counts of 4 holders at 3 bits saturate at 2^61 / 32."""
+    noise = GaussianShares(1, 1, Cost.zcdp(1, DELTA), 4, 4)
+    noise.bits, most = 3, 2**61 // (4 * 8)
+    monkeypatch.setattr(GaussianShares, "__call__", lambda self, counts: counts - 5)
+    sent = noise.masked(np.array([7, most, most + 1, -most - 1]), np.full(4, 2**64 - 2, np.uint64))
+    units = [8 * 7, 8 * most, 8 * most, -8 * most]
+    assert sent.tolist() == [(unit - 5 - 2) % 2**64 for unit in units]
+
+
+def test_the_receipt_of_shares_is_that_of_the_sum():
+    cost = Cost.zcdp(1, DELTA)
+    noise = GaussianShares(2, 3, cost, 20, 19)
+    told = noise.mechanism(CountQuery(), 2)
+    assert (told.name, told.query) == ("discrete Gaussian in shares", "number of records")
+    assert (told.sensitivity, told.scale) == (2, noise.deviation)
+    assert (told.epsilon, told.delta, told.rho) == (cost.epsilon, cost.delta, cost.rho)
+    assert told.proofs == (2, CountQuery.proof, GaussianShares.proof)
+    assert noise.deviation == pytest.approx(noise.scale * 20**0.5 / 2**noise.bits)
+
+
+@pytest.mark.parametrize(("sensitivity", "square"), [(0, 1), (1, 0), (0, 0)])
+def test_what_no_unit_moves_needs_no_shares(sensitivity, square):
+    with pytest.raises(InputError, match="a query that a unit moves"):
+        GaussianShares(sensitivity, square, Cost.zcdp(1, DELTA), 4, 4)
 
 
 def test_counts_saturate_before_they_wrap():
@@ -179,6 +219,11 @@ def test_no_bits_are_enough_for_an_absurd_rho(monkeypatch):
     monkeypatch.setattr(module, "MOST_BITS", 0)
     with pytest.raises(InputError, match="too much"):
         GaussianShares(1, 1, Cost.zcdp(500, DELTA), 4, 4)
+    needs_one = (1, 1, Cost.zcdp(1, DELTA), 20, 19)
+    with pytest.raises(InputError, match="too much"):
+        GaussianShares(*needs_one)
+    monkeypatch.setattr(module, "MOST_BITS", 1)
+    assert GaussianShares(*needs_one).bits == 1
 
 
 WHOLE = Cost.zcdp(1, DELTA)
