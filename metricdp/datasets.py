@@ -1,11 +1,9 @@
 """Public universes by name: OR-Library p-median, TSPLIB points, DIMACS road networks, SNAP social
 networks.
 
-A set is taken from the folder that ``METRICDP_DATA`` names, if it is there, else from a cache, else
-from its publisher. Wherever it comes from, its content must have the checksum that is recorded in
-``datasets.toml`` of this package.
+A set comes from the folder ``METRICDP_DATA``, a cache, or its publisher. Its checksum must be that
+of ``datasets.toml``.
 
->>> import metricdp as mdp
 >>> mdp.datasets.describe("pmed1").optimum
 5819
 >>> len(mdp.datasets.names())

@@ -1,8 +1,5 @@
-"""Exceptions of metricdp.
-
-Every exception carries what a program needs as attributes; its message says what was wrong and what
-to do about it in one line. Messages may quote public values (a graph's path, a column name, a
-budget) and never private ones (a record, a count of records).
+"""Exceptions of metricdp. Messages say what was wrong and what to do. They may quote public values,
+never private ones.
 """
 
 from __future__ import annotations

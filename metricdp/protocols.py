@@ -1,12 +1,10 @@
-"""What the trusted core (`privacy`, `records`, `accounting`) needs of the public things that it is
-given: spaces, partitions, set systems. The core imports these, never their implementations.
+"""What the trusted core (`privacy`, `records`, `accounting`) needs of spaces, partitions and set
+systems. The core imports these protocols, never their implementations.
 
-**Privacy.** Nothing here holds a record. A guarantee rests on two promises of an implementation:
-a record is read by a function of that record and public facts alone (`Box.clip`,
-`Placing.__call__`, `Partition.encode`), and what bounds a sensitivity is public (`diameter_bound`).
-The core checks what it can (ranges, shapes, one part a record) and copies what it does not know
-before it is asked (`metricdp.unique.Apart`); classes that need no copy are registered one by one,
-where they are defined, with `trusted`.
+**Privacy.** An implementation must read a record by a function of that record and public facts
+alone (`Box.clip`, `Placing.__call__`, `Partition.encode`), and state public bounds
+(`diameter_bound`). The core checks ranges, shapes and one part a record, and asks copies of what it
+does not know (`metricdp.unique.Apart`). `trusted` registers classes that need no copy.
 """
 
 from __future__ import annotations

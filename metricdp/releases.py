@@ -1,8 +1,5 @@
-"""What crosses the gate: noisy values, the public query they answer, and the receipt that says what
-they cost.
-
-Everything here is public. Nothing in this module was computed from private data other than the
-noisy values themselves.
+"""What crosses the gate: noisy values, the public query that they answer, and the receipt.
+Everything here is public.
 """
 
 from __future__ import annotations

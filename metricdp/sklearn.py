@@ -1,9 +1,9 @@
-"""Private clustering in scikit-learn's shape: ``metricdp.sklearn.PrivateKMeans`` and
-``PrivateKMedian``; and ``KMedoids``, for public data. Needs the extra ``sklearn``.
+"""Estimators for scikit-learn: ``PrivateKMeans``, ``PrivateKMedian``, and ``KMedoids`` for public
+data. Needs the extra ``sklearn``.
 
-What is safe to publish of a fitted estimator is all that it holds: released centers, their receipt,
-and public parameters. What its methods return about a table is not: `predict`, `fit_predict`,
-`transform` and `score` are exact functions of the table they are given.
+A fitted estimator holds released centers, their receipt and public parameters, and may be
+published. What `predict`, `fit_predict`, `transform` and `score` return about a table is exact, and
+may not.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""What a guarantee costs, and who keeps count: exact arithmetic on public numbers. Nothing here can
-reach private data.
-
-`binding` says what a ledger is about, `policy` for how long, `cost` prices mechanisms and their
-composition, `budget` is what is spent, `ledger` keeps count of it, `journal` keeps that on disk.
+"""Prices of mechanisms and the ledgers that count them: exact arithmetic on public numbers. Nothing
+here can reach private data.
 """
 
 from metricdp.accounting.binding import Protection

@@ -1,38 +1,23 @@
 """Counting day after day: which sums of days are released, and what that costs. Public arithmetic.
 
-Days 0, 1, 2, … come in *blocks*; each block has a tree of *nodes*: runs of base^l days, aligned to
-the block's first day, for levels l = 0, …, levels - 1. A node's counts are the sum of its days'
-counts, with noise of its own, released once, on its last day. Any run of days is a few nodes of few
-blocks (`Schedule.cover`), so the noise of a total of t days grows with the number of nodes that
-cover it and not with t.
+Days come in *blocks*. Each block has a tree of *nodes*, runs of base^l days for levels l = 0, 1, …,
+and a node's noisy count is released once, on its last day. Any run of days is the sum of few nodes
+(`Schedule.cover`).
 
-- *Known horizon T*: one block of T days, whose base and levels make the mean noise over all T days
-  least. Pure epsilon: a node's noise is ``levels`` times that of one count, so trees are flat and
-  wide; with a delta it grows with the square root of it.
-- *Unknown horizon*: blocks of 16, 64, 256, … days, each with the best tree of its own; a record is
-  in one block.
+- *Known horizon*: one block, whose base and levels make the mean noise least.
+- *Unknown horizon*: blocks of 16, 64, 256, … days. A record is in one block.
 - *Window of w days*: one block without end, whose nodes are no longer than the window.
 - *Half-life*: days alone (one level), weighted.
 
-**Privacy.** *Event level*: a unit's records are those of one day, which is in exactly one block and
-there in exactly ``levels`` nodes, one a level. So all counts that are ever released, over all days,
-move by at most levels · s in L1 and levels · q in squared L2, for a histogram of sensitivity s and
-squared sensitivity q (`metricdp.privacy.queries`). With noise for that in every block, the whole
-stream, however long, costs one epsilon. Under replace-one, where a record may also move to another
-day and block, s = 2m and q = 2m² are shared by the two blocks: m of noise for 2m in each, half the
-cost in each. Which days' records come may depend on what was released before: noise is drawn
-independently of them, and every node is released once. *User level*: a user may be there every day,
-with up to m records a day, for T days: at most T·m in each level in L1, and as a node of n days
-holds at most n·m of a user, T·m·n·m in squared L2. So noise is T times that of event level; without
-a horizon there is no such promise. *Composition*: sequential with everything else on the ledger.
+**Privacy.** Proof P11 (``docs/proofs/11-days.md``) has the sensitivity of all counts together, for
+records and for users. *Composition*: sequential with everything else on the ledger.
 
 References
 ----------
-C. Dwork, M. Naor, T. Pitassi, G. Rothblum, "Differential privacy under continual observation",
-STOC 2010. T.-H. H. Chan, E. Shi, D. Song, "Private and continual release of statistics", ICALP
-2010 (the binary mechanism, and blocks of growing length for unknown horizons). W. Qardaji, W. Yang,
-N. Li, "Understanding hierarchical methods for differentially private histograms", VLDB 2013 (wide
-trees under pure epsilon).
+C. Dwork, M. Naor, T. Pitassi, G. Rothblum, "Differential privacy under continual observation", STOC
+2010. T.-H. H. Chan, E. Shi, D. Song, "Private and continual release of statistics", ICALP 2010. W.
+Qardaji, W. Yang, N. Li, "Understanding hierarchical methods for differentially private histograms",
+VLDB 2013.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What mechanisms cost, alone and composed: pure epsilon, (epsilon, delta), and zero-concentrated
-privacy (zCDP).
+"""Prices of mechanisms and of their composition: epsilon, (epsilon, delta), and zCDP.
 
-All numbers are exact rationals. Where a bound needs a logarithm it is computed to 50 digits and
-rounded against the user, so that no cost is ever stated too low.
+All numbers are exact rationals. Logarithms have 50 digits and are rounded so that no stated cost is
+too low.
 """
 
 from __future__ import annotations

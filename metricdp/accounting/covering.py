@@ -1,40 +1,11 @@
-"""The price of covering private records by sets selected one after another, each record leaving
-once it is covered.
+"""The price of covering private records by sets that are selected one after another.
 
 A *loop* selects public sets S_1, S_2, … by exponential mechanisms, P(S_i = S) ∝ exp(eta · |S ∩
-R_i|), where R_i holds the records that no earlier set covers; sets, radii and the number of rounds
-may be chosen in view of what was selected before. Let m be the most records of a unit, x = m·eta.
+R_i|), where R_i holds the records that no earlier set covers. `exponent` takes the largest safe
+eta.
 
-**Theorem.** For add-remove neighbors D ⊂ D' = D + unit, whatever the number of rounds, and for all
-events S and s > -x, ``P_D(S) <= exp(s)·P_D'(S) + (1 - exp(-x))·exp(-(s + x) / (exp(x) - 1))`` and
-``P_D'(S) <= exp(x)·P_D(S)``.
-
-*Proof.* Second part: by monotone scores one round's ratio P_D'/P_D is at most exp(eta·c), c the
-unit's records that the round covers; these c add up to at most m. First part: let F_u(s), u = 0..m,
-be the largest P_D(S) - exp(s)·P_D'(S) over all loops on a unit with u records left, and φ_u = (1 -
-1/r_u)·exp(-w/(r_u - 1)), r_u = exp(eta·u), w = s + eta·u, φ_0 = 0. Claim: F_u(s) <= φ_u(w) if w >
-0, and F_u(s) = 1 - exp(s) if w <= 0 (in either case φ or 1 - exp(s) is at least (1 - exp(s))^+,
-what ending the loop gives: φ_u is the largest value of exp(-y)·(1 - exp(s - (r_u - 1)y)) over y >=
-0, taken at y = w/(r_u - 1)). A round covers c records with probability p_c under D, and
-p_c·exp(eta·c)/Z under D', Z = Σ p_c·r_c; given c, the set has one law under both, which is public
-chance. So F_u(s) = sup Σ p_c·F_(u-c)(s + eta·c - ln Z). All these terms share one v = w - ln Z. If
-v <= 0 the sum is Σ p_c·(1 - exp(s + eta·c)/Z) = 1 - exp(s). If v > 0, by induction on the number of
-rounds it is at most Σ p_c·φ_(u-c)(v), and it must be shown that this is at most φ_u(w) =
-φ_u(v)·Z^(-1/(r_u - 1)). Let y_c = (r_c - 1)/(r_u - 1), so Z = 1 + (r_u - 1)·Σ p_c·y_c and
-Z^(-1/(r_u - 1)) >= exp(-Σ p_c·y_c) >= Σ p_c·(1
-- y_c). And φ_(u-c)(v) <= φ_u(v)·(1 - y_c), as the exponential grows with r and (1 - 1/r_(u-c))/(1 -
-  1/r_u) = (r_u - r_c)/(r_u - 1) = 1 -
-y_c. ∎
-
-The bound is the hockey stick of waiting times of rates 1 and exp(x), which rounds of ever smaller
-chance approach: no larger eta is safe for all loops. Under *replace-one* D and D' share a common
-part E with one unit less: P_D <= exp(x)·P_E, and P_E <= exp(s - x)·P_D' + the bound at s - x.
-Together delta = (exp(x) - 1)·exp(-s / (exp(x) - 1)).
-
-Gupta et al. [1]_ take eta = epsilon / (2 ln(e/delta)), from exp(eta) - 1 <= 2·eta, which fails
-beyond 1.25; up to there it is some three times smaller than the exact one. For few rounds, adding
-up ranges (basic composition) or zCDP (`metricdp.accounting.cost`) allows more: `exponent` takes the
-largest.
+**Privacy.** Proof P10 (``docs/proofs/10-covering.md``): a theorem for any number of rounds, which
+is tight; for few rounds, basic composition or zCDP allows more.
 
 References
 ----------

@@ -1,19 +1,11 @@
-"""A ledger over years: when its budget begins anew, and after which day it pays for nothing.
+"""A ledger over years: when its budget renews, and after which day it expires. Both are public
+facts, stated when the ledger is made.
 
-Both are public facts of a ledger, stated when it is made and never changed.
-
-**Privacy.** A budget that renews promises its epsilon *of each period by itself*: all that is drawn
-from grants, pools and streams of one ledger within a period, whenever they were made, is together
-at most the budget (and has that guarantee, by composition). For what is charged is a slice of the
-budget of its period (`metricdp.accounting.budget.Slice`), void when that ends, and what reads on
-and on, a stream, is charged whole to each period in which it reads. A clock that goes back begins
-no period again, and reopens no ledger that has expired: the last day that the ledger has seen
-counts, in this process or in its journal. Of a record that
-is in the demand during T periods, all releases together promise T times as much (sequential
-composition): nothing is forgotten when a year ends. So renewal is right as it is where each period
-has data of its own (the visits of that year), and is a choice to be defended where the same people
-stay; with an expiry the number of periods, and so the bound on everything, is known beforehand
-(`Policy.most_periods`).
+**Privacy.** A budget that renews promises its epsilon for *each period by itself*. A record that
+stays for T periods has T times that (sequential composition), and an expiry bounds T
+(`Policy.most_periods`). What a call was charged is void after its period; a stream is charged to
+each period in which it reads. The clock never goes back: the last day that the ledger or its
+journal has seen counts.
 """
 
 from __future__ import annotations

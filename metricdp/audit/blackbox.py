@@ -1,19 +1,15 @@
-"""Lower bounds on epsilon from outputs alone: the real mechanism runs many times on two neighbors,
-and nobody looks inside.
+"""Lower bounds on epsilon from outputs alone: the real mechanism runs many times on two neighbors.
 
-The first half of the runs chooses an event, the second half bounds its two probabilities
-(Clopper–Pearson), so the choice costs no confidence. If P(event) >= p and Q(event) <= q, then
-epsilon >= ln((p - delta) / q). Four kinds of events are tried, in both directions: thresholds on
-every coordinate and on the sum, sets of large likelihood ratio, single outputs, and remainders of
-single coordinates (low bits: what sloppy noise leaves there). A right mechanism is refuted with
-probability at most `ALARM`.
+Half of the runs choose an event, the other half bounds its two probabilities by Clopper–Pearson
+[1]_. If P(event) >= p and Q(event) <= q, then epsilon >= ln((p - delta) / q). Events are
+thresholds, sets of large likelihood ratio, single outputs, and low bits [2]_. A right mechanism is
+refuted with probability at most `ALARM`.
 
 References
 ----------
 .. [1] C. Clopper, E. Pearson, "The use of confidence or fiducial limits", Biometrika 1934.
 .. [2] Z. Ding et al., "Detecting violations of differential privacy", CCS 2018; M. Nasr et al.,
-   "Tight auditing of differentially private
-   machine learning", USENIX Security 2023.
+   "Tight auditing of differentially private machine learning", USENIX Security 2023.
 """
 
 from __future__ import annotations

@@ -1,9 +1,5 @@
-"""Canaries: users' names, ids and a number of records that nobody would write by chance, which must
-not turn up anywhere outside.
-
-Looked at: results in all their forms, everything reachable from an unpickled result, the map page,
-the ledger and its journal, stdout and stderr (a terminal, with progress bars), logs, warnings, and
-refusals with all exceptions that they lead to.
+"""Canaries: rare names, ids and numbers of records, which must not turn up in results, pickles,
+pages, journals, streams, logs, warnings or exceptions.
 """
 
 from __future__ import annotations

@@ -1,12 +1,7 @@
-"""What the audit does *not* run, of all lines that see records: computed, line by line.
+"""Which lines that see records the audit does *not* run, computed line by line.
 
-Looked at are the functions of `privacy` and `records`, every `encode`, what runs on a user's
-device, and the kernels that these import. Cases run once, on nobody and on their largest demand:
-the audit itself runs more, so no line is called run that it does not run. Compiled kernels hide
-their lines, so all runs without compilation (``NUMBA_DISABLE_JIT=1``); the command line sees to it.
-
-Statements that raise are no gaps: what leaves there is a fixed message, and canaries look at them.
-Whatever else is not run stands in `REASONS`, with the reason; `gaps` lists what does not.
+Cases run once, without compilation (``NUMBA_DISABLE_JIT=1``). Statements that raise are no gaps, as
+their messages are fixed. `REASONS` explains what else is not run, and `gaps` lists what it leaves.
 """
 
 from __future__ import annotations

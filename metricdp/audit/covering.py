@@ -1,13 +1,8 @@
-"""The covering loop, held to its price over as many rounds as make it tight: its exact law, from
-the scores that the real code shows.
+"""The covering loop against its price, over as many rounds as make the bound tight.
 
-Sets are disjoint and every round is a stage of its own, so that a set may be selected again. The
-demand is one unit or none, at the first set (or, under replace-one, its exchange for a unit at the
-second). What tells neighbors apart in a sequence of selections is only which of these sets has been
-selected before: the scores in each such state are read off scripted runs of the real gate, with the
-factor that the gate used, and the law of the log ratio of probabilities follows round by round. It
-is compared with the claim as a hockey-stick divergence. More rounds than any enumeration could
-follow are needed: over few, no loop comes near its bound, and bugs would hide.
+Sets are disjoint and may be selected again. The demand is one unit or none at the first set.
+Scripted runs of the real gate show the scores and the factor; the distribution of the log ratio
+follows from them round by round.
 """
 
 from __future__ import annotations

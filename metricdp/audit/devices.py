@@ -1,9 +1,8 @@
-"""The local model and the shuffler: exact laws of whole messages, real messages and decoded centers
-as black boxes, and the shuffled messages of a few users against the bound that receipts state.
+"""The local model and the shuffler: exact distributions of messages, real messages as black boxes,
+and the shuffled messages of a few users against the bound of their receipts.
 
-Exact laws walk through all coins of the real encoder. Its weights are in units of 2^-32, too many
-coins to walk through; so the same code runs with units of a quarter, which moves the favored weight
-further below exp(epsilon) and nothing else.
+The exact distributions use weights in units of a quarter, not 2^-32, so that all coins can be
+enumerated.
 """
 
 from __future__ import annotations

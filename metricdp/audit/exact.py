@@ -1,12 +1,10 @@
-"""Exact laws of the real code on all neighbors of a tiny universe, and noninterference: the same
-tape shows the same, whoever is there.
+"""Exact output distributions of the real code on all neighbors of a tiny universe, and
+noninterference.
 
-Every neighbor is run on every script of the tape. Then (1) the largest log ratio of the
-probabilities must not exceed the epsilon that the ledger was charged; with delta, the exact
-hockey-stick divergence at that epsilon must not exceed that delta, and the Rényi divergences must
-keep to the rho of a pool; of long runs, the exact costs of all steps must add up to no more. (2)
-Whatever is seen must agree to the byte. Together that is the definition of privacy, for everything
-that is seen: what is seen is a function of the tape, and the tape's law is private.
+Every neighbor runs on every script of recorded randomness. (1) The largest log ratio of
+probabilities must not exceed the charged epsilon; with delta, hockey-stick and Rényi divergences
+must keep to the charge. (2) Equal randomness must show equal bytes. Together these are the
+definition of privacy.
 """
 
 from __future__ import annotations

@@ -1,12 +1,7 @@
-"""PrivTree's decisions, held to their one epsilon over as many depths as make it tight: the exact
-law of what is opened.
+"""PrivTree's decisions against their one epsilon, over as many depths as make the bound tight.
 
-Records lie at one place of a box, or at two on different sides of the first cut. The real gate runs
-on a script that opens the cells on the way down to them and no others; the values that meet noise
-on that way are read off, with the scale of the noise that the gate took. The outcome "opened down
-to depth t, closed there" then has the probability that the tails of discrete Laplace noise give,
-and the outcomes of neighbors are compared. No enumeration of noisy values would do: they are not
-released, and tell neighbors apart at every depth.
+The real gate runs on a script that splits the cells on one way down. The values that meet noise
+there are read off, and the tails of discrete Laplace noise give the probabilities of each depth.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""Which files the guarantee rests on: whatever handles records or keeps count of the price, all of
-ours that these import, and the classes registered as trusted (`metricdp.protocols.trusted`), which
-say where a record belongs or look around it.
-
-The list is computed from the sources, so a new file cannot be forgotten.
+"""Which files the guarantee rests on: computed from imports and from classes registered with
+`metricdp.protocols.trusted`, so that no new file is forgotten.
 """
 
 from __future__ import annotations

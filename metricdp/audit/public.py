@@ -1,9 +1,5 @@
-"""What calls leave behind on public objects: everything that a call was given and that the caller
-still holds (queries, partitions, set systems, trees, the metric), and all caches of the package.
-
-Two neighbors, one after the other, with equal coins: what is left behind must be equal to the byte.
-Search buffers that kept the neighborhoods of records in a set system were such a trace, and were
-pickled with it.
+"""What calls leave behind on arguments, metrics and caches that the caller still holds: it must be
+equal to the byte for neighbors.
 """
 
 from __future__ import annotations

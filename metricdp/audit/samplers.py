@@ -1,10 +1,7 @@
-"""The samplers' laws, two-sided: chi-square must accept the right law, and reject laws that are 30
-% off.
+"""Chi-square tests of the samplers: they accept the right distribution, and reject ones 30 % off.
 
-The wrong laws are so far off that a right sampler fails to reject them with probability below 1e-9.
-
-Draws come out of the real gate or the real `choose`, laws from `laws`. Each check may raise a false
-alarm with probability `ALARM`; that the wrong laws are rejected shows that it could have failed.
+A check raises a false alarm with probability at most `ALARM`; a wrong distribution passes with
+probability below 1e-9.
 """
 
 from __future__ import annotations

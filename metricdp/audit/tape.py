@@ -1,11 +1,8 @@
-"""A tape in place of chance: every draw of the real code gives what a script says, and its exact
-probability is added up.
+"""Recorded randomness: every draw of the real code gives what a script says, and its exact
+probability is kept.
 
-The tape sits where randomness enters, as low as possible: OpenDP's measurements, and the selection
-that the gate calls. All that is ours above them (scales, sensitivities, blocks, receipts,
-post-processing) runs as it is. What a draw may give is chosen from its length alone, so a script
-says the same on all demands. A script is a sequence of choices; `scripts` walks through all of
-them, also where later draws depend on earlier ones.
+It replaces OpenDP's measurements and the gate's selection; all else runs as it is. `scripts`
+enumerates all scripts, also where later draws depend on earlier ones.
 """
 
 from __future__ import annotations

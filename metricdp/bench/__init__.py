@@ -1,10 +1,7 @@
-"""Suites that measure metricdp on published instances: one module each, ``metricdp bench SUITE``.
+"""Suites that measure metricdp on published instances: ``metricdp bench SUITE``.
 
-A suite is a module with a function ``register(suites)``, listed in `SUITES`. It adds a parser to
-``suites``, sets ``measure=`` (a function of the parsed arguments that returns a
-`metricdp.bench.report.Report`) and returns the parser. The options common to all suites and the
-printing are the command line's. Reproductions of papers are such modules too, in the repository's
-folder ``benchmarks``.
+A suite is a module of `SUITES` with a function ``register(suites)``, which adds a parser and sets
+``measure=``, a function that returns a `metricdp.bench.report.Report`.
 """
 
 SUITES = (

@@ -1,9 +1,5 @@
-"""OR-Library's 40 uncapacitated p-median instances, against their proven optima.
-
-References
-----------
-J. E. Beasley, "A note on solving large p-median problems", European Journal of Operational Research
-21 (1985) 270-273.
+"""OR-Library's 40 uncapacitated p-median instances, against their proven optima (Beasley, European
+Journal of Operational Research 21, 1985).
 """
 
 from __future__ import annotations

@@ -1,14 +1,6 @@
-"""TSPLIB's point sets as p-median problems, against the best values known.
-
-All points are clients and sites, weight 1; a cost is the Euclidean distance rounded down, which
-need not be a metric.
-
-References
-----------
-C. Duran-Mateluna, Z. Alès, S. Elloumi, "An efficient Benders decomposition for the p-median
-problem", European Journal of Operational Research 308 (2023) 84-96, tables 2 and 3.
-G. Reinelt, "TSPLIB - a traveling salesman problem library", ORSA Journal on Computing 3 (1991)
-376-384.
+"""TSPLIB's point sets (Reinelt, ORSA Journal on Computing 3, 1991) as p-median problems with
+distances rounded down, against the best known values (Duran-Mateluna, Alès & Elloumi, European
+Journal of Operational Research 308, 2023, tables 2 and 3).
 """
 
 from __future__ import annotations

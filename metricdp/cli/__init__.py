@@ -1,8 +1,8 @@
-"""The command line: ``metricdp COMMAND …``, also ``python -m metricdp``.
+"""The command line: ``metricdp COMMAND …``, also ``python -m metricdp``. JSON goes to stdout, all
+else to stderr.
 
-JSON goes to stdout, everything else to stderr; help is in ``docs/command-line.md`` and behind
-``--help``. Each command is one module with a function ``register(subparsers)``, listed in
-`COMMANDS`. Modules here import nothing heavy at the top, so that ``--help`` answers at once.
+Each command is a module of `COMMANDS` with a function ``register(subparsers)``. Modules here import
+nothing heavy at the top, so that ``--help`` is fast.
 """
 
 from __future__ import annotations

@@ -1,9 +1,5 @@
-"""What was agreed, and what the method asks next: worked out by everybody from public values.
-
-The method's generator is driven with the noisy answers so far, at every holder as at the
-coordinator, and stops at the question of this round. So no question is ever sent.
-
-**Privacy.** Arithmetic on public and released values. Nothing here holds a demand.
+"""What the holders agreed on, and what the method asks next: everybody computes it from public
+values, by driving the method's generator with the noisy answers so far. So no question is sent.
 """
 
 from __future__ import annotations

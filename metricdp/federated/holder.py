@@ -1,8 +1,7 @@
-"""One who holds records, and answers invitations about them.
+"""One holder of records, who answers invitations about them.
 
-**Privacy.** A round is answered once. Before a record is read, the ledger has paid for it and noted
-it; the answer is on disk before it is told, and the same invitation gets the same bytes again. So
-neither a crash, nor a copy of the key's file, nor a second process answers a round twice.
+**Privacy.** A round is answered once: the ledger pays before a record is read, the answer is on
+disk before it is sent, and the same invitation gets the same bytes again.
 """
 
 from __future__ import annotations

@@ -1,13 +1,6 @@
-"""Keys of those who take part, signatures, and masks that cancel.
-
-A mask is one-time: the keystream of ChaCha20 under a key that HKDF derives from what two holders
-share by X25519, and from the hash of the whole invitation, which differs in every round and every
-attempt. One of the two adds it and the other takes it away ([1]_, section 4.0.1).
-
-References
-----------
-.. [1] K. Bonawitz et al., "Practical secure aggregation for privacy-preserving machine learning",
-   CCS 2017.
+"""Keys of holders, signatures, and one-time masks that cancel: ChaCha20 under a key that HKDF
+derives from an X25519 secret and the hash of the invitation (Bonawitz et al., CCS 2017, section
+4.0.1).
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
-"""What goes to and fro: a line of JSON, numbers of 64 bits, and a signature.
+"""Messages: a line of JSON, numbers of 64 bits, and a signature of 64 bytes.
 
-::
-
-    metricdp federated, 1 ⏎ {"bytes": …, "kind": …, …} ⏎ numbers (little-endian) signature (64)
-
-``bytes`` is how many bytes of numbers there are. An answer has 8 for each part that is counted, and
-some 300 more; an invitation 8 for each part of all rounds so far, and some 250 for each holder.
+An answer has 8 bytes for each part that is counted, an invitation 8 for each part of all rounds so
+far and some 250 for each holder.
 """
 
 from __future__ import annotations

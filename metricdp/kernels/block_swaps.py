@@ -1,10 +1,7 @@
-"""Eager swap local search on a block of costs, candidates × demand points, row by row.
+"""Eager swap local search on a block of costs (n_candidates, n_demand), row by row.
 
-The state of a search on a block (n_candidates, n_demand) of float32, float64 or int64:
-
-- `centers` (k,), int64: row numbers; the first `fixed` of them are never closed.
-- `labels`: which of them serve each demand point, see `Labels`.
-- `losses` (k,), float64: what closing each slot adds to the cost, see `block_losses`.
+`centers` (k,) are row numbers, of which the first `fixed` are never closed; `labels` say which of
+them serve each demand point (`Labels`); `losses` (k,) what closing each slot adds to the cost.
 """
 
 from __future__ import annotations

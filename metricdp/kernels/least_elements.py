@@ -1,9 +1,8 @@
-"""Least-element lists: for each point the points that are nearer to it than all before them in a
+"""Least-element lists: for each point, the points that are nearer to it than all before them in a
 random order.
 
-Sources come in batches. The searches of a batch see the distances `known` as they were before it,
-so that they may run at the same time; what they find is a superset of the lists' entries, of which
-`keep_entries` makes labels.
+The sources of a batch see the distances as they were before it. Their entries are a superset of the
+lists, of which `keep_entries` makes labels.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""Swap local search on lists of near candidates, with kicks: what changes is a neighborhood, and
-only that is looked at again.
-
-A problem is `Near`: for every demand point the candidates near it, cheapest first, and the same by
-candidate. A demand point none of whose near candidates is open costs its `far`.
+"""Swap local search on lists of near candidates, with random exchanges that change one neighborhood
+(`Near`). A demand point without an open near candidate costs its `far`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""Cells of a shifted quadtree in integers: where a cell is cut follows from the hash of its path,
-so every machine agrees on it.
-
-Keys are 64-bit hashes made by multiplications, shifts and exclusive ors of unsigned integers alone,
-so they are the same bits everywhere.
+"""Cells of a shifted quadtree in integers: the hash of a cell's path says where it is cut, and
+gives the same bits on every machine.
 """
 
 from __future__ import annotations

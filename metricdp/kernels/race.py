@@ -1,15 +1,12 @@
-"""A race of exponential clocks: who wins among candidates with integer scores, decided by floating
-point only where it is certain.
+"""A race of exponential clocks among candidates with integer scores: the largest wins.
 
-Candidate i holds a uniform V_i in (0, 1), known so far by its first 64 bits b_i (``b_i <= V_i *
-2**64 < b_i + 1``), and runs at
+Candidate i holds a uniform V_i in (0, 1), of which 64 bits are known, and runs at
 
     T(V_i) + eta * s_i,   T(V) = -ln V              (permute-and-flip)
-                     or   T(V) = -ln(-ln(1 - V))   (exponential mechanism),
+                     or   T(V) = -ln(-ln(1 - V))   (exponential mechanism).
 
-the largest wins. Both T fall as V grows, and T(V) <= -ln V. A comparison closer than the proven
-error of its floating-point evaluation is left to the caller, who settles it exactly with more bits
-of the same V.
+A comparison closer than the proven error of its floating-point evaluation is left to the caller,
+who settles it exactly with more bits of the same V.
 """
 
 from __future__ import annotations

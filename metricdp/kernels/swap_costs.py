@@ -1,22 +1,17 @@
-"""Exact integer costs of all swaps of one center for one point, as sums over demand points: what
-one demand point adds, and takes back.
+"""Exact integer costs of all swaps of one center for one point, as sums over demand points.
 
-With c1 <= c2 the costs of serving a demand point p of weight w from its nearest and second-nearest
-center, and c(y) from y, the cost of centers F without x and with y is
+Let c1 <= c2 be the costs of serving demand point p of weight w from its two nearest centers, and
+c(y) from y. The cost of centers F without x and with y is
 
-    sum over p of w · (min(c(y), c2) if x is nearest to p, else min(c(y), c1))
-        =  removal[x] + gain[y] + overlap[x, y],
+    removal[x] + gain[y] + overlap[x, y],
 
-    removal[x] = sum of w · c1, and of w · (c2 - c1) where x is nearest;     gain[y] = sum of w ·
-    (min(c(y), c1) - c1); overlap[x, y] = sum, where x is nearest, of w · ((min(c(y), c2) - c2) -
-    (min(c(y), c1) - c1))
+    removal[x]    = sum of w · c1, and of w · (c2 - c1) where x is nearest
+    gain[y]       = sum of w · (min(c(y), c1) - c1)
+    overlap[x, y] = sum, where x is nearest, of w · (min(c(y), c2) - c2 - min(c(y), c1) + c1)
 
-(the decomposition of Resende & Werneck, EJOR 2007, and FastPAM1, Schubert & Rousseeuw, Inf. Syst.
-2021). Where c(y) >= c2 both sums are left alone, so a search from p ends at its second-nearest
-center. `overlap` is kept in pages: row x has one only where something of its cluster reaches.
-
-All numbers are int64. A point adds integers and later takes the very same back, so nothing depends
-on the order of points.
+(Resende & Werneck, EJOR 2007; FastPAM1, Schubert & Rousseeuw, Inf. Syst. 2021). A search from p
+ends at its second-nearest center. `overlap` is kept in pages: row x has one only where something of
+its cluster reaches. All numbers are int64, so the order of points does not matter.
 """
 
 from __future__ import annotations

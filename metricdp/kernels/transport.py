@@ -1,10 +1,7 @@
 """The transportation problem with few sites: who is served where, when sites are full.
 
-Everybody starts at the cheapest site. As long as one is too full, load moves along the cheapest
-chain of sites to one that has room: out of the first some client moves to the second, whence
-another moves to the third, and so on. A chain is a shortest path in the residual graph of sites,
-so what has been moved is optimal for the loads reached (successive shortest paths; Ahuja, Magnanti
-& Orlin, Network Flows, 1993, chapter 9).
+Everybody starts at the cheapest site. While one is too full, load moves along the cheapest chain of
+sites to one with room (successive shortest paths; Ahuja, Magnanti & Orlin, 1993, chapter 9).
 """
 
 from __future__ import annotations

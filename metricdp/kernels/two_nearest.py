@@ -1,20 +1,17 @@
-"""Nearest and second-nearest centers of every vertex of a graph, built once and repaired locally;
-exact swap gains by pruned searches.
+"""Nearest and second-nearest centers of every vertex, built once and repaired locally; exact swap
+gains by pruned searches.
 
 Slots number the centers 0..k-1: a swap gives one slot another vertex. Arrays travel in groups:
 
-- ``graph``: ``(indptr, indices, lengths, back)``, CSR with int64 lengths, every arc with its
-  reverse, whose length `back` holds (`lengths` itself where distances are symmetric); centers serve
-  along arcs;
-- ``labels``: ``(first, second, d_first, d_second)``, int32 slots and int64 distances, NOBODY and
-  FAR where there is none;
+- ``graph``: ``(indptr, indices, lengths, back)``, CSR with int64 lengths; ``back`` has each arc's
+  reverse length.
+- ``labels``: ``(first, second, d_first, d_second)``, int32 slots and int64 distances; NOBODY and
+  FAR where there is none.
 - ``members``: ``(heads, after, before)``, int32 linked lists of the vertices whose first (row 0) or
-  second (row 1) label a slot is;
-- ``demand``: ``(weights, unit, impedance)``, the last as in
-  `metricdp.kernels.impedances.impedance_cost`;
-- ``heap``: ``(keys, payload)``, int64 work space of at least ``4·n_arcs + k`` entries;
-- ``state``: centers and all that swaps keep up to date of them, see `State`;
-- ``space``: what trying a candidate writes to, see `Workspace`.
+  second (row 1) label a slot is.
+- ``demand``: ``(weights, unit, impedance)``, see `metricdp.kernels.impedances.impedance_cost`.
+- ``heap``: ``(keys, payload)``, int64 work space of at least ``4·n_arcs + k`` entries.
+- ``state``, ``space``: see `State` and `Workspace`.
 """
 
 from __future__ import annotations

@@ -3,10 +3,9 @@ paper's Algorithm 4).
 
 1. Estimate the frequencies of nodes from the reports. What is within its noise counts as 0.
 2. Build the tree of the nodes that matter (`metricdp.partitions.box.net_tree.build_tree`).
-3. Give every leaf a point: its net point; with SimHash, or in a random subspace, its mean vector.
-4. Solve k-means (or k-median) of these weighted points, without noise.
-5. A center is the mean of its leaves' vectors in the original space, shrunk by as much as it is
-   noisy (James & Stein), and moved into the ball.
+3. Represent every leaf by its net point or, with SimHash or in a subspace, by its mean vector.
+4. Solve k-means or k-median of these weighted points, without noise.
+5. Return the mean of each center's leaves, shrunk by its noise (James & Stein), in the ball.
 """
 
 from __future__ import annotations

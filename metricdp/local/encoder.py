@@ -1,8 +1,7 @@
 """What runs on a user's device: from an item and fresh coins to one message.
 
-A message is: version (1 byte), the first two bytes of the parameters' fingerprint, the role (1
-byte), the reports of that role, and zeros up to the size that the parameters state. All coins are
-the operating system's (`secrets`); nothing is kept between messages.
+A message has a version (1 byte), two bytes of the parameters' fingerprint, the role (1 byte), the
+reports of that role, and zeros up to the stated size. Coins come from `secrets`.
 """
 
 from __future__ import annotations

@@ -1,16 +1,9 @@
-"""From a user's item to what reports are about: its *views*, integers each within a public domain,
-and in R^d the vector itself.
+"""From a user's item to its *views*, integers in public domains that reports are about.
 
-========  ==============================  ========================================================
-kind      universe                        views
-========  ==============================  ========================================================
-partition any finite one                  the item's part of one public partition
-hierarchy any finite one                  the item's part at each of several levels of a public tree
-simhash   a ball of R^d                   for each level i the signs of the point's products with
-                                          i public random directions
-net       a ball of R^d                   for each level i the net point of the chain of nearest
-                                          ones from the finest net up
-========  ==============================  ========================================================
+- partition: the item's part of one public partition.
+- hierarchy: its part at each of several levels of a public tree.
+- simhash, in a ball: for each level i the signs of its products with i public directions.
+- net, in a ball: for each level the net point of the chain of nearest ones from the finest up.
 
 Views and vectors are deterministic functions of the item and of public facts.
 """

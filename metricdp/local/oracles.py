@@ -1,9 +1,7 @@
-"""The server's side of every randomizer: what messages add to a sketch, what estimates come out of
-it, and how good they are.
+"""The server's side of every randomizer: sketches, estimates and their accuracy.
 
-A sketch is a few arrays of integers to which every valid message adds its own: sketches of parts of
-the messages add up to that of all, in any order and grouping, exactly. Their size depends on the
-public parameters alone.
+A sketch is a few arrays of integers. Sketches of parts of the messages add up exactly, in any order
+and grouping.
 """
 
 from __future__ import annotations

@@ -1,14 +1,10 @@
-"""Local randomizers: exact laws on finite sets of messages, drawn with integer coins.
+"""Local randomizers: exact distributions on finite sets of messages, drawn with integer coins.
 
-Every law here has two weights only. Given the public coins that a message itself holds (a hash
-function, a set of candidate vectors), an output is either *favored* by the user's value, and has
-weight A, or not, and has weight B = 2^32; the number of favored outputs is the same for all values,
-so all weights have the same sum. A is the largest integer found with A / B <= exp(epsilon), by
-exact rationals.
+Given a message's public coins, outputs that the user's value *favors* have weight A, all others B =
+2^32; the number of favored outputs is the same for all values. A / B <= exp(epsilon) in exact
+rationals.
 
-**Privacy.** Therefore P(message | value) / P(message | other value) <= A / B <= exp(epsilon) for
-every message and every two values, without rounding anywhere: epsilon-DP in the local model.
-`Randomizer.weight` states the law; the tests compare it with all paths of `draw`.
+**Privacy.** epsilon-DP in the local model (proof P16, ``docs/proofs/16-local.md``).
 
 References
 ----------

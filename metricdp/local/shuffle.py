@@ -1,33 +1,9 @@
-"""The shuffle model: what n local messages are worth once a trusted shuffler has mixed them, by a
-numerical bound that is never too low.
+"""The shuffle model: an upper bound on the (epsilon, delta) of n local messages that a trusted
+shuffler has mixed.
 
-The bound is that of clones [1]_ [2]_, derived here for randomizers of two weights. Let user 1's
-value be x or x', and say that the randomizer R satisfies, for probability laws Q, Q', S and every
-value y of another user, with W = exp(epsilon_0) and some p::
-
-    R(x)  = W p Q + p Q' + (1 - (W + 1) p) S
-    R(x') = p Q + W p Q' + (1 - (W + 1) p) S
-    R(y) >= p Q + p Q'
-
-*Proof of the reduction.* Draw a symbol for every user: 0, 1 or none with the weights of Q, Q' and
-the rest. Tell the adversary whether user 1 has a symbol (chance m = (W + 1) p, whatever its value;
-if it has none, x and x' give the same law) and the values of all others. The shuffled messages are
-then a random function of (number of 0s, number of 1s): all but user 1 with p each, C ~ Bin(n - 1,
-2p) symbols, half of them 0s; user 1 a 0 with chance W / (W + 1) under x, 1 / (W + 1) under x'. So
-delta(epsilon) <= m · delta of that pair of laws. For C = c the likelihood ratio grows with the
-number a of 0s: (W a + c + 1 - a) / (a + W (c + 1 - a)), so the best event is a >= a*(c), and its
-weight two binomial tails.
-
-*Weights p.* Any epsilon_0-DP randomizer: m = 1, 2p = exp(-epsilon_0), S of weight 0 [1]_: Q and Q'
-are what remains of R(x), R(x') after 1 / (W + 1) of each other, Q + Q' = R(x) + R(x'), and R(y) >=
-exp(-epsilon_0) (R(x) + R(x')) / 2. Two weights A, B = A / W: every R(y) is at least B / total on
-every output, R(x) and R(x') differ only on the outputs that just one of them favors, so Q and Q'
-are uniform on these, and p = B · (number favored by x and not by x') / total: 1 / (W + k - 1) for
-k-ary randomized response, (1 - 1/g) / (W + g - 1) for local hashing into g buckets. User 1 then has
-no symbol in up to half of the cases. Both bounds hold; the smaller counts.
-
-*Rounding.* W is rounded up, tails of C that are left out are added to delta, and so is a bound of
-the error of floating point.
+The bound is that of clones [1]_ [2]_, for randomizers of two weights; proof P16
+(``docs/proofs/16-local.md``) derives it. W = exp(epsilon_0) is rounded up. Tails that are left out
+and a bound of the floating-point error are added to delta.
 
 References
 ----------

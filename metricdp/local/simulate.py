@@ -1,8 +1,5 @@
-"""Messages of a simulated population, all at once: for experiments and tests. Its coins may be
-seeded: never use it on real users.
-
-The same laws as `metricdp.local.encoder`, with NumPy's generator in place of the operating system's
-coins.
+"""Messages of a simulated population, for experiments and tests. Its coins may be seeded: never use
+it on real users.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Public pseudo-random vectors from a number that both sides know: the same on every machine.
+"""Public pseudo-random vectors from a nonce, the same on every machine.
 
-Word i of the stream of a nonce is splitmix64's finalizer of nonce + (i + 1) · 0x9E3779B97F4A7C15
-mod 2^64. Five coordinates are cut from a word, 12 bits each, and each is one of 4,096 equally
-likely values, the normal law's quantiles in steps of 1/1024. Nothing about privacy depends on how
-random these are; estimates do.
+Word i is splitmix64's finalizer of nonce + (i + 1) · 0x9E3779B97F4A7C15 mod 2^64. It gives five
+coordinates of 12 bits, each one of 4,096 quantiles of the normal distribution. Privacy does not
+depend on them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""Methods: recipes of public structure, gate, release and solver, one file each.
-
-Their classes stand here, with options of their own: ``from metricdp.methods import DPHST``. They
-are loaded on first use, so that a recipe imports nothing but the pieces it is made of.
-`metricdp.methods.catalogue` lists them.
+"""Methods: public structure, questions to the gate, and a solver; one file each.
+`metricdp.methods.catalogue` lists them. Classes are loaded on first use.
 """
 
 from __future__ import annotations

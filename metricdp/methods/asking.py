@@ -1,17 +1,8 @@
 """What a method may ask: public values, which a runner puts to the gate.
 
-A method is a generator. It yields one of these requests, gets the answer, and goes on; its last
-word is a release or a `Result`. It holds no demand, no ledger and no grant:
-
->>> from fractions import Fraction
->>> from metricdp.methods.asking import Ask
->>> from metricdp.privacy.queries import CountQuery
->>> def number_of_records(terms, question):
-...     noisy = yield Ask(CountQuery(), Fraction(1))
-...     return int(noisy.values[0])
-
-**Privacy.** Nothing here reads a record, or could. What a request may be about, and what its answer
-costs, the gate decides.
+A method is a generator. It yields these requests, gets the answers, and ends with a release or a
+`Result`. It holds no demand, ledger or budget slice. The gate decides what a request may be about
+and what it costs.
 """
 
 from __future__ import annotations

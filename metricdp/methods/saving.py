@@ -1,11 +1,5 @@
-"""Releases on disk: what was paid for once answers questions in other sessions too.
-
-A file holds released numbers and public facts alone: the receipt, the weights, and which universe
-they are of (a checksum, so that they are never read as another's). It is NumPy's npz with a JSON
-header, without pickled objects, so reading one runs no code.
-
-**Privacy.** Post-processing: a release may be written, copied and published like any other number
-that was paid for.
+"""Releases on disk: NumPy's npz with a JSON header and no pickled objects. A file holds released
+numbers, the receipt, and a checksum of the universe, and may be published (post-processing).
 """
 
 from __future__ import annotations

@@ -1,9 +1,5 @@
-"""What a method knows of its budget: the public terms of a call, and what shares of it buy.
-
-A method shares its budget by fixed fractions of the whole. Where it counts rho (zCDP) these are
-fractions of rho, and noise is discrete Gaussian; else of epsilon, and noise is discrete Laplace.
-
-**Privacy.** Arithmetic on public numbers. Nothing here reads a record.
+"""What a method knows of its budget: the public terms of a call, and what shares of it buy. Shares
+are fractions of rho with discrete Gaussian noise, or of epsilon with discrete Laplace noise.
 """
 
 from __future__ import annotations

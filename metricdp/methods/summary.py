@@ -1,9 +1,7 @@
-"""What a release says of an answer, and of its own error: free, as post-processing.
+"""What a release says of an answer and of its own error, free as post-processing.
 
-Everything here is computed from released numbers and public facts, by public coins; no record is
-read. The intervals are those of `metricdp.solvers.estimate.credible`: of a model, good where
-``docs/free-intervals.md`` says so. `metricdp.evaluate` pays for intervals that hold for every
-demand.
+Intervals are those of `metricdp.solvers.estimate.credible`, which hold under a model
+(``docs/free-intervals.md``). `metricdp.evaluate` pays for intervals that hold for every demand.
 """
 
 from __future__ import annotations

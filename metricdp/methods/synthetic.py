@@ -1,16 +1,11 @@
-"""Synthetic points drawn from a private release: places that look like the demand, on the street
-network or in the box, and belong to nobody.
+"""Synthetic points drawn from a private release, on the street network or in the box. They replace
+jittered points (geomasking), which have no guarantee.
 
-They replace jittered points (geomasking), which have no guarantee: whoever knows where a person
-lives finds them again by the one record near it.
-
-1. A public order of the universe's points, in which neighbors in the order are near in space:
-   parts of its public hierarchy, as they lie in the tree.
-2. n places at equal steps of the released weight along that order, all shifted by one coin, so that
-   every point is drawn n · weight / total times, rounded up or down, and so are all that lie
-   together: less noise than n independent draws (systematic sampling).
-3. In a box, each place is moved to a uniform point of its cell, where the release is of cells.
-4. Shuffled.
+1. Order the universe's points as they lie in its public hierarchy, so that neighbors are near.
+2. Take n places at equal steps of the released weight along that order, shifted by one coin
+   (systematic sampling).
+3. In a box, move each place to a uniform point of its cell.
+4. Shuffle.
 
 **Privacy.** Post-processing of a release: free, any number of times, with public coins.
 """

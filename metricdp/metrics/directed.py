@@ -1,11 +1,10 @@
 """Travel along one-way roads: costs from the demand to its center, from the center to its demand,
 or there and back.
 
-The universe's row of a center is the cost of serving every point from it, in the stated direction
-(`metricdp.metrics.base.Metric`). Inside, every arc gets its reverse: where the graph has none, one
-as long as a way around, which leaves all distances as they are. So searches can go along arcs and
-against them, and the longer direction of every arc makes an undirected graph whose distances bound
-those of both directions: the universe's `symmetric`.
+The universe's row of a center is the cost of serving every point from it. Inside, every arc gets a
+reverse, where needed as long as a way around, so that distances stay as they are and searches can
+go both ways. The longer direction of every arc makes an undirected graph that bounds both
+(`symmetric`).
 """
 
 from __future__ import annotations

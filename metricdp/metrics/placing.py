@@ -1,15 +1,9 @@
-"""From coordinates, in whatever system, to where a universe has them.
+"""From coordinates in a stated system to positions of a universe.
 
-All that is decided here is decided from public facts, before a record is read: which system the
-coordinates are declared in, whether that is the universe's, how to get from one to the other, how
-far from every point a record may be, and in which box the coordinates were said to lie. What is
-left is one function of each point alone.
-
-**Privacy.** `Placing` maps each point by itself: one fixed operation of PROJ, chosen from the two
-systems and the universe's own extent, then the nearest point of the universe. A point outside the
-stated box, or of no degrees where degrees are meant, breaks a rule, as an unknown id does. One
-farther than the limit has position -1 and is left out (`present`): what it adds to every sum is 0
-instead of 1, and what others add stays as it is.
+**Privacy.** Systems, transformation, limit and box are decided from public facts before a record is
+read. `Placing` then maps each point by itself: one fixed operation of PROJ, then the nearest point.
+A point outside the stated box breaks a rule; one beyond the limit has position -1 and adds 0 to
+every sum.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""What private sums rest on: rows of distances that are integers, symmetric, not negative, 0 from a
-point to itself, and within the metric's own bound.
+"""What private sums rest on: rows of distances that are integers, symmetric, not negative, and
+within the metric's bound.
 
-They are kept in two ways. `check` looks at a public sample before any demand is held, and says in
-one line what is wrong. `sound_rows` is what sums over records read: it mends each entry by itself,
-by a public rule, so that no answer of a metric can make one record count for more than was paid
-for. It refuses nothing, since the points that it is asked about are private.
+`check` tests a public sample before any demand is held. `sound_rows` mends each entry by a public
+rule, so that no wrong metric lets a record count for more than was paid for; it refuses nothing, as
+points may be private.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""Searches around points, on behalf of whoever adds up what they find: by rows of distances, which
-every metric has, and by bounded searches along edges.
-
-What a search leaves in its work space tells of the points it was asked about. So the work space
-belongs to the asker: a metric makes these objects and keeps none.
+"""Searches around points, by rows of distances or along edges. Their work space shows which points
+were searched, so it belongs to the asker, and a metric keeps none.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""Who is served by whom, and from how far: public functions of a place, given public centers.
-
-A universe and centers say for every place which center is nearest and at what distance. From that
-come public maps of a record by itself: its *territory* (the nearest center), its *band* (the
-distance, between public edges), and *amounts* (the distance as integers that are added up).
+"""Who is served by whom, and from how far, given public centers: a record's *territory* (nearest
+center), *band* (distance between public edges), and *amounts* (distances as integers to add up).
 `metricdp.running.evaluation` asks for their counts and sums.
 """
 

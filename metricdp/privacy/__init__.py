@@ -1,10 +1,9 @@
 """The gate: the only package that reads private data. To audit it, read queries, noise, scores,
 selection, coverage, gate, demand.
 
-`Ledger.charge` (`metricdp.accounting`) pays for a call; `measure`, `select` and `cover` check what
-is public, draw their piece from the grant, open the vault, and let out noisy integers, or positions
-of candidates, with a receipt. `contribute` lets out one holder's counts and its share of noise,
-under a mask.
+A ledger pays for a call. `measure`, `select` and `cover` check public facts, draw their price from
+the budget slice, open the vault, and release noisy integers or selected candidates with a receipt.
+`contribute` releases one holder's counts and share of noise under a mask.
 """
 
 from metricdp.accounting import (

@@ -1,8 +1,5 @@
-"""Where private records live: here, and nowhere else.
-
-A holder (`PrivateDemand`) has no attribute that leads to its records: they sit in the table below,
-keyed by the holder, and leave memory with it. Only ``demand``, ``gate``, ``continual`` and
-``evaluation`` import this module (import contract, in CI).
+"""Where private records live: a table keyed by their holder (`PrivateDemand`), which has no
+attribute that leads to them. An import contract says which modules may import this one.
 """
 
 from __future__ import annotations

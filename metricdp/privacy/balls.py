@@ -1,9 +1,6 @@
-"""Balls of many records, found round after round: the records nearest the balls found before are
-taken away first.
-
-What is private in a round is the counts of the cells that are left, a function of the demand and of
-released cells and numbers; `metricdp.records.sums.peeling` computes it, its scores, and proves what
-one record more does to both.
+"""Balls of many records, found round after round: the records nearest to earlier balls are taken
+away first. `metricdp.records.sums.peeling` has the sums, proof P9 (``docs/proofs/09-peeling.md``)
+their sensitivities.
 """
 
 from __future__ import annotations

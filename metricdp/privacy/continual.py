@@ -1,26 +1,16 @@
 """Counts of a public partition, day after day: the one place that holds sums of days under way.
 
-A `Counter` holds, for every node that is open (`metricdp.accounting.continual`), the node's noise
-plus the counts of its days so far. Noise is drawn when a node opens, once, and what is added to it
-is exact; when its last day is over, the sum is released as it is. So
+A `Counter` holds, for every open node (`metricdp.accounting.continual`), noise drawn when the node
+opened plus the exact counts of its days so far. After the node's last day the sum is released as it
+is. Nodes open and close by the calendar.
 
-- what is released of a node is its exact counts plus one fresh draw of noise: the law of a
-  histogram that is measured once;
-- nothing exact is ever kept: **who reads the counter once, on one day, learns no more than
-  epsilon** of records up to then, as every open node has the noise that it will be released with
-  (B. Dwork et al., "Pan-private streaming algorithms", ICS 2010, for one look). Two readings tell
-  the exact counts between them, and one reading those of later days in nodes that were open, once
-  they are released: the counter is private, stays in the vault, and its file is its owner's;
-- days may be empty: all nodes open and close by the calendar alone.
-
-**Privacy.** *Unit and sensitivity*: `metricdp.accounting.continual`. *Guarantee*: all counts ever
-released, of all days, are epsilon-DP by discrete Laplace noise of scale levels · s / epsilon in
-every node, or with a delta (epsilon, delta)-DP by discrete Gaussian noise; also where each day's
-demand is chosen in view of what was released before. *Composition*: the whole is drawn from one
-grant when the counter is made, before any demand is read; a day costs nothing more within the
-period of its ledger, and none is read after it unless the whole is charged to the next one too
-(``Counter.pay``). Sums saturate at 2^61, which is post-processing of noise plus counts, as counts
-are not negative.
+**Privacy.** *Guarantee* (proof P11): all counts ever released are epsilon-DP by discrete Laplace
+noise of scale levels · s / epsilon in every node, or (epsilon, delta)-DP by discrete Gaussian
+noise, also where each day's demand depends on earlier releases. Who reads the counter once, on one
+day, learns no more than epsilon (B. Dwork et al., "Pan-private streaming algorithms", ICS 2010);
+two readings show exact counts, so its file is private. *Composition*: the whole is drawn from one
+budget slice before a demand is read, and each later period of the ledger is charged too
+(``Counter.pay``).
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""Covering by sets selected one after another: what is private in the loop, and the one rule its
-price rests on.
+"""Covering by sets selected one after another.
 
-The price (`metricdp.accounting.covering`) is that of a loop in which a record counts until a
-selected set holds it, and never again: whichever round, radius or set system it was. What is left
-to cover is the demand outside the union of all selected sets, and that union is public. So the
-loop's state is a public mask; private are only the scores, sums of the demand over sets, and they
-are repaired when elements leave.
+**Privacy.** Proof P10 (``docs/proofs/10-covering.md``) prices a loop in which a record counts until
+a selected set holds it. The union of selected sets is public. Private are only the scores, sums of
+the demand that is left over sets.
 """
 
 from __future__ import annotations

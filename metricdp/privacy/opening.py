@@ -1,10 +1,5 @@
-"""Which cells of a public hierarchy hold enough to be opened: all decisions from the root down for
-one epsilon, however deep (PrivTree).
-
-References
-----------
-.. [1] J. Zhang, X. Xiao, X. Xie, "PrivTree: a differentially private algorithm for hierarchical
-   decompositions", SIGMOD 2016.
+"""PrivTree: which cells of a public hierarchy are split, all decisions from the root down for one
+epsilon (Zhang, Xiao & Xie, SIGMOD 2016).
 """
 
 from __future__ import annotations

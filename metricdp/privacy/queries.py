@@ -1,12 +1,10 @@
-"""The questions that may be asked about private demand: each states its exact answer and its
-sensitivity side by side.
+"""Questions about private demand: each states its exact answer and its sensitivity side by side.
 
-A *unit* is one record, or one user with 1 to m = `max_contributions` records (m = 1 for records).
-Demands are neighbors under "add-remove" when one is the other plus one unit; under "replace-one"
-when one unit's records are exchanged for another's (again 1 to m), so that the number of units is
-public. The sensitivity of a query q is the largest L1 distance ``sum(|q(D) - q(D')|)`` over all
-neighbors D, D', its squared sensitivity the largest ``sum((q(D) - q(D'))²)``: integers, as are all
-answers, so no rounding enters any proof.
+A *unit* is one record, or one user with 1 to m = `max_contributions` records. Demands are neighbors
+under "add-remove" when one is the other plus one unit, under "replace-one" when one unit's records
+are exchanged for another's. The sensitivity of q is the largest L1 distance ``sum(|q(D) - q(D')|)``
+over neighbors D, D', its squared sensitivity the largest ``sum((q(D) - q(D'))²)``. All are
+integers, so no rounding enters a proof.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Questions answered by the position of one candidate: each states its integer scores and their
-sensitivity side by side.
+"""Questions answered by the position of one candidate: integer scores and their sensitivity side by
+side.
 
-Neighbors and units are those of `metricdp.privacy.queries`. The sensitivity of scores s is the
-largest ``max over candidates c of |s_c(D) - s_c(D')|`` over all neighbors, their *range* the
-largest ``max_c - min_c`` of the change s(D') - s(D): what `selection` needs. All scores are
-integers on the universe's public grid.
+The sensitivity of scores s is the largest ``max over c of |s_c(D) - s_c(D')|`` over neighbors
+(`metricdp.privacy.queries`), their *range* the largest ``max_c - min_c`` of the change: what
+`selection` needs.
 """
 
 from __future__ import annotations

@@ -1,42 +1,23 @@
 """Exact private selection: one of many candidates by integer scores, streamed, with entropy of the
 operating system.
 
-Two laws, one race (``kernels/race.py``). With X_i independent, the candidate of largest ``eta * s_i
-+ X_i`` has
+The candidate of largest ``eta * s_i + X_i`` has the distribution of the **exponential mechanism**
+if the X_i are Gumbel ([1]_, proposition 5), and of **permute-and-flip** if they are exponential
+([2]_, theorem 5). 64 bits of each X_i are drawn at first. Floating point decides only comparisons
+that its proven error cannot turn; others are settled with as many further bits as it takes
+(``kernels/race.py``).
 
-- the law of the **exponential mechanism**, P(i) ∝ exp(eta · s_i), if X_i is Gumbel ([1]_,
-  proposition 5);
-- the law of **permute-and-flip**, of higher expected score, if X_i is exponential ([2]_, theorem
-  5).
-
-**Privacy.** *Neighboring, sensitivity*: the query's *range* r: between neighbors the score of i
-moves by c_i, with ``max c - min c <= r``. With eta = epsilon / r:
-
-- Exponential mechanism: P(i)/P'(i) = exp(-eta c_i) · Σ_j exp(eta (s_j + c_j)) / Σ_j exp(eta s_j),
-  and the quotient of sums lies between exp(eta min c) and exp(eta max c). So the privacy loss lies
-  in [eta(min c - c_i), eta(max c - c_i)]: epsilon-DP, and over all i within an interval of length
-  epsilon (bounded range), hence epsilon²/8-zCDP (`Cost.selection`).
-- Permute-and-flip: hold all X_j but X_i. i wins if X_i >= M, and among the neighbor's scores if X_i
-  >= M', where M' <= M + r. P(X >= M + eta r) >= exp(-eta r) · P(X >= M) for exponential X:
-  epsilon-DP. The privacy loss has no shorter range.
-
-A score that only moves one way, by at most D (monotone; add-remove), has r = D; else r = 2D. That
-is the factor 2 between the two exponents in the literature. *Composition*: one charge for each
-selection; zCDP for many exponential mechanisms.
-
-**Exactness.** V_i is an infinite uniform bit string of which 64 bits are drawn at first. Floating
-point decides only comparisons that its proven error cannot turn; the others are settled by
-intervals of 50 and more digits, with as many further bits as it takes. The result is that of
-infinite precision, for scores from -2^61 to 2^61 and any rational eta.
+**Privacy.** Proof P8 (``docs/proofs/08-selection.md``). With eta = epsilon / r for a query of
+*range* r, both are epsilon-DP, and the exponential mechanism is epsilon²/8-zCDP by its bounded
+range (`Cost.selection`). Monotone scores that move by at most D have r = D, others r = 2D.
+*Composition*: one charge for each selection.
 
 References
 ----------
 .. [1] J. Yellott, "The relationship between Luce's choice axiom, Thurstone's theory of comparative
-   judgment, and the
-   double exponential distribution", J. Math. Psych. 1977.
+   judgment, and the double exponential distribution", J. Math. Psych. 1977.
 .. [2] Z. Ding et al., "The permute-and-flip mechanism is identical to report-noisy-max with
-   exponential noise", 2021;
-   R. McKenna, D. Sheldon, "Permute-and-flip", NeurIPS 2020.
+   exponential noise", 2021; R. McKenna, D. Sheldon, "Permute-and-flip", NeurIPS 2020.
 """
 
 from __future__ import annotations

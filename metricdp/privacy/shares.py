@@ -1,16 +1,12 @@
 """Noise of several holders, who each add a share: only the sum of their counts is noisy enough.
 
-1. Each of n holders draws independent discrete Gaussian noise, exactly, and adds it to its own
-   counts. Up to c of them may tell theirs to whoever looks. The noise of the m = n - c others is
-   what protects, so each share has the variance of all the noise divided by m.
-2. A sum of discrete Gaussians is not one, but nearly. How nearly is priced (`excess`; another bound
-   is in [1]_). Where shares would be so small that this costs much, counts and noise are in units
-   of 1 / 2^bits of a record, a power of two that makes the price a billionth.
-3. A holder's sum leaves the gate under a mask (`gate.contribute`), modulo 2^64. Masks of all
-   holders together are 0, and so the sum of what they send is that of counts and noise.
+With n holders, of whom c may collude, each adds discrete Gaussian noise of the total variance
+divided by n - c. `excess` prices how far a sum of discrete Gaussians is from one [1]_; small shares
+are drawn in units of 1 / 2^bits of a record. `gate.contribute` masks each sum modulo 2^64, and all
+masks add up to 0.
 
-**Privacy.** Proof P17: the sum of all holders' noisy counts is rho-zCDP, also for who knows c of
-the shares.
+**Privacy.** Proof P17 (``docs/proofs/17-shares.md``): the sum of all holders' noisy counts is
+rho-zCDP, also for who knows c of the shares.
 
 References
 ----------

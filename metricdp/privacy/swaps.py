@@ -1,10 +1,9 @@
 """Private local search: which center to swap for which point, and which of several sets of centers
 is the best.
 
-Neighbors, units and the meaning of *sensitivity* and *range*: `metricdp.privacy.scores`. Costs are
-integers of up to 30 bits a record on the universe's public grid
-(`metricdp.records.sums.swap_costs.Scale`); sums are exact, and saturate at 2^61, however many
-records there are.
+Costs are integers of up to 30 bits a record on the public grid
+(`metricdp.records.sums.swap_costs.Scale`); sums are exact and saturate at 2^61. Proof P7
+(``docs/proofs/07-swaps.md``).
 """
 
 from __future__ import annotations

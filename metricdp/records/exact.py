@@ -1,18 +1,14 @@
 """Exact sums of private integers: one type, of 128 bits, which cannot wrap.
 
-A sensitivity is proved of sums of integers; a sum that wraps moves by everything when one record
-joins. So whatever adds up over records is made here:
+A sum that wraps moves by everything when one record joins. So whatever adds up over records is
+here:
 
-- A *block* has at most `ROWS` rows, and a row adds at most 2^30 to a number of a query's answer
-  (queries of more bits are refused when they are made), so an answer about a block is in int64.
-- What blocks, binary digits of counts, or halves of them come to is added as `Sums`: engines count
-  their rows in 63 bits, and a row adds less than 2^63, so a sum stays below 2^126.
-- `Sums.capped`, once, at the end: what leaves is int64 and saturates at `CAP` on both sides. That
-  moves neighbors no farther apart. Nothing saturates on its way, where parts of both signs would
-  come to another number in another order.
+- A *block* has at most `ROWS` rows, and a row adds at most 2^30, so a block's answer is in int64.
+- `Sums` adds up blocks, digits of counts, or parts of them, and stays below 2^126.
+- `Sums.capped`, once, at the end, saturates at `CAP` on both sides. That moves neighbors no farther
+  apart; saturating earlier could.
 
-A test (`tests/records/test_exact.py`) reads the sources of `records` and `privacy`: no other line
-adds up over records, but for those of its list, which says why each is safe.
+A test reads the sources of `records` and `privacy`: only lines of its list add up elsewhere.
 """
 
 from __future__ import annotations

@@ -1,18 +1,12 @@
 """Counts of all cells of a quadtree from one reading of the records (Cohen-Addad et al., KDD 2022,
 Algorithm 4).
 
-A record's way down the tree is a row of bits, one a level: in which half of each cell it lies. One
-reading counts the records by this key, of up to 64 levels; a cell's count is then that of a range
-of keys, whatever its level. So the rounds of a method that opens the tree level by level read the
-records once, and once more for each 64 levels that some cells are opened deeper.
+A record's path is a key of one bit a level, up to 64 levels. A cell's count is that of a range of
+keys, so all rounds of a method read the records once, and once more for each 64 levels below.
+Counts are equal to those of reading level by level.
 
-The counts are those that reading level by level gives, bit for bit: sums of integers, of the same
-function of each record. What is kept is as private as the records, and stays with them.
-
-Notes
------
-One reading: O(n · (d + 64)) where the records lie, then a sort. Kept: at most 16 bytes a record,
-less where cells hold several. A question: O(cells · log n).
+One reading takes O(n · (d + 64)) and a sort, at most 16 bytes a record; a question O(cells · log
+n). What is kept is as private as the records.
 """
 
 from __future__ import annotations

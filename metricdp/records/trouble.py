@@ -1,16 +1,9 @@
-"""What can go wrong while private records are in hand, told apart and told without them.
+"""What can go wrong while private records are in hand, without showing them.
 
-A traceback leads to the local variables of every frame below, and an exception's text may quote a
-record. So no exception that was raised there goes on, not even chained: `attempt` swallows it and
-keeps its *kind* alone.
-
-- ``INTERRUPTED``, ``ENDED``: Ctrl-C, or `SystemExit` from a signal's handler. They go on as what
-  they are, made anew.
-- ``RESOURCES``: no memory, no disk space, no open file left: nothing is wrong with any record.
-- ``CHANGED``: a table that is read more than once was not the same each time.
-- ``FAULT``: anything else: a mistake in an engine, in a caller's own class or here, or a worker
-  that died.
-- ``BAD``: a record breaks a rule. Our own rules alone say so, by `InputError`.
+A traceback leads to local variables, and an exception's text may quote a record. So `attempt`
+swallows exceptions and keeps their *kind* alone: ``INTERRUPTED`` and ``ENDED`` (Ctrl-C,
+`SystemExit`), ``RESOURCES`` (memory, disk, open files), ``CHANGED`` (a table differed between
+readings), ``BAD`` (`InputError`: a record breaks a rule), ``FAULT`` (anything else).
 """
 
 from __future__ import annotations

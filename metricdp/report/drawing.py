@@ -1,8 +1,5 @@
-"""What pages draw, as public arrays: positions, edges, territories, shading, and how arrays are
-packed for scripts.
-
-Nothing here knows of a demand: weights are those of a release (post-processing) or the caller's own
-public ones.
+"""What pages draw, as public arrays: positions, edges, territories, shading, and their packing for
+scripts. Nothing here holds a demand.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """A clustering as geographic layers: sites, territories as areas and as streets, lines from parts
-to their sites, and the noisy demand of parts.
+to sites, and noisy demand.
 
-Everything is post-processing: public places, the released centers, and weights that were released
-or are public. Territories are those of the metric: of the nearest center by shortest path, not as
-the crow flies. Their areas are made of the Voronoi cells of the universe's own points in the plane.
-
-Layers are in the universe's own system. One without coordinates has no layers.
+All is post-processing. Territories are those of the metric, by shortest path; their areas are
+unions of Voronoi cells of the universe's points. Layers are in the universe's own system.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""A clustering in the file that its name's ending asks for: JSON, CSV, GeoJSON, GeoParquet, or one
+"""A clustering in the file that its name's ending asks for: JSON, CSV, GeoJSON, GeoParquet, or a
 styled GeoPackage that QGIS opens as a map.
-
-What is written is what was returned, and layers made of it (`metricdp.report.layers`): public
-facts and post-processing of releases.
 """
 
 from __future__ import annotations

@@ -1,12 +1,5 @@
-"""The QGIS project of a GeoPackage: its layers in their order, sites on top, each with its style.
-
-QGIS finds it in the table ``qgis_projects`` of the file (in its browser, or by Project, Open From,
-GeoPackage), and looks for the layers in the file of that name beside it: in the file itself.
-
-References
-----------
-QGIS, ``src/providers/ogr/qgsgeopackageprojectstorage.cpp``: the table, and that contents are
-hexadecimal.
+"""The QGIS project of a GeoPackage: its layers in their order, each with its style, in the table
+``qgis_projects`` (QGIS, ``src/providers/ogr/qgsgeopackageprojectstorage.cpp``).
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
-"""Price, check, charge: what every call that spends a budget does before a record is read.
+"""What every call that spends a budget does before a record is read: check, price, charge.
 
-1. `Payer`: demand and ledger fit each other and the universe, or the call is refused.
-2. The recipe names its *price* for what the call may spend: public arithmetic.
-3. The recipe *confirms*, from public facts, that it can answer at that price.
-4. The ledger is *charged*, once for the whole call. The grant it returns is all that can be spent.
-
-The front door, `explore` and the private centers all go this way, so a refusal reads the same
-everywhere.
+1. `Payer`: demand and ledger fit each other and the universe.
+2. The method names its *price*: public arithmetic.
+3. The method *confirms*, from public facts, that it can answer at that price.
+4. The ledger is *charged* once, and returns the budget slice that the call may spend.
 
 **Privacy.** Nothing here reads a record. A call that is refused leaves the ledger as it was.
 """

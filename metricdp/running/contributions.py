@@ -1,16 +1,12 @@
 """How many records of each user to keep: a quantile of how many they have, for a slice of the
 budget.
 
-1. Count users by their number of records: more than 2^(j-1), up to 2^j, for j = 0 to 20.
-2. Take the least 2^j for which so many users, by the noisy counts, have no more.
+1. Count users by their number of records, in 21 parts: up to 1, 2, 4, …
+2. Take the least 2^j at which, by the noisy counts, enough users have no more.
 
-**Privacy.** Step 1 is one histogram of users, each in one part: sensitivity 1, or 2 under
-replace-one, so it is epsilon-DP for each user with all their records, however many they are.
-Step 2 sees noisy counts alone. *Composition*: sequential with everything else about these users:
-what the ledger pays for later keeps at most m records of each, a sample that depends on that user's
-records and coins alone, so it is about the same neighbors, and the epsilons add up. The ledger is
-held to that m from then on, and keeps the noisy counts: the same question again reads nothing, and
-is told the same (`Ledger.answer_once`).
+**Privacy.** Step 1 is one histogram of users: sensitivity 1, or 2 under replace-one. *Composition*:
+sequential with everything else about these users. The ledger is held to the limit m from then on
+and keeps the noisy counts: the same question again reads nothing (`Ledger.answer_once`).
 """
 
 from __future__ import annotations

@@ -1,18 +1,16 @@
-"""How well do given centers serve private demand? An answer under privacy, with intervals.
+"""How well given centers serve private demand: an answer under privacy, with intervals.
 
-1. Public: the centers say for every place who serves it and from how far
-   (`metricdp.partitions.service`); distances count up to a public clip.
-2. Four releases, each with a share of the budget: the sums of what is near and far of every
-   record's distance, for the mean; the counts of the bands between the distances asked about
-   (`within`); the counts of narrow bands, for median and 90th percentile; the counts of the
-   centers' territories. With `against`, the sum of the differences of two sets of centers.
-3. Intervals from the known law of the noise (`metricdp.solvers.estimate.intervals`): they hold for
+1. The centers say for every place who serves it and from how far, up to a public clip
+   (`metricdp.partitions.service`).
+2. Four releases, each with a share of the budget: sums of distances for the mean; counts of the
+   bands asked about (`within`); counts of narrow bands, for median and 90th percentile; counts of
+   territories. `against` adds the sum of differences of two sets of centers.
+3. Intervals from the distribution of the noise (`metricdp.solvers.estimate.intervals`) hold for
    every demand.
 
-**Privacy.** Bands, their edges and steps come from public facts, or from a release made before;
-records are read by the queries of step 2 alone, each charged in full by sequential composition:
-epsilon-DP, or (epsilon, delta)-DP with a delta, for the ledger's relation and the demand's unit.
-Under replace-one with records as units their number is public. Intervals are post-processing.
+**Privacy.** Records are read by the queries of step 2 alone, by sequential composition, in epsilon
+or with a delta. Bands and clips come from public facts or earlier releases. Intervals are
+post-processing.
 """
 
 from __future__ import annotations

@@ -1,15 +1,12 @@
-"""What each epsilon would cost in accuracy: the real mechanism, run on made-up demand. No private
-data takes part.
+"""What each epsilon would cost in accuracy: the real mechanism on made-up demand. No private data
+take part.
 
-Before a ledger is charged one wants to know which epsilon is enough. That depends on the universe,
-on k, on how many records there are and on how they lie. The first two are public, the third is
-guessed by whoever asks, and for the fourth demands are made up: spread evenly, and around hot spots
-of several widths. On each the real mechanism runs, noise and solver and all, with a ledger that is
-thrown away, and its centers are compared with those that the same solver finds without noise.
+Accuracy depends on the universe, k, the number of records and how they lie. The first two are
+public, the third is the caller's guess, and demand is made up: spread evenly, and around hot spots
+of several widths. The mechanism's centers are compared with the same solver's without noise.
 
-**Privacy.** Nothing private is an argument of anything here: all records are drawn from public
-coins on the public universe. A plan costs nothing and may be published. It keeps that property only
-while `records` is a public guess, not a count of the data.
+**Privacy.** Nothing private is an argument. A plan costs nothing and may be published, while
+`records` is a public guess and not a count of the data.
 """
 
 from __future__ import annotations

@@ -1,21 +1,13 @@
 """One private center of demand in a box, its 1-median or 1-mean, and private Lloyd or Weiszfeld
 steps from given centers.
 
-**Privacy.** All three are the steps of `metricdp.methods.box.private_lloyd`, no more: epsilon-DP,
-or (epsilon, delta)-DP where a delta is given, for the ledger's neighboring relation and the
-demand's unit. The ``"rings"`` of `private_median` cut the box once more by a released histogram;
-the proof stands there.
+**Privacy.** All three are steps of `metricdp.methods.box.private_lloyd`, for the ledger's relation
+and the demand's unit. The ``"rings"`` of `private_median` first cut the box by a released
+histogram.
 
-Not offered: objective perturbation (Iyengar et al., IEEE S&P 2019), the paper's way. Its proof
-compares the densities of the noise vectors that lead to one and the same minimizer, so it needs
-that noise to be continuous and the map from noise to minimizer to be a bijection with a bounded
-Jacobian. With noise on a lattice, two neighbors' minimizers lie on two different sets of measure
-zero, and one output tells the neighbors apart for certain; rounding the gradients to the lattice
-gives every output a noise vector again, but a step function has no inverse: some outputs get many
-noise vectors, some none, and no bound on their ratio holds. A final lattice noise (the second noise
-of approximate minima perturbation) helps only if it is calibrated to the whole distance between
-minimizers, which is output perturbation: and then the first noise buys nothing. It is measured in
-``benchmarks/private_median.py``, in floating point, on public data.
+Objective perturbation (Iyengar et al., IEEE S&P 2019) is not offered: its proof needs continuous
+noise, and lattice noise gives the minimizers of neighbors disjoint supports.
+``benchmarks/private_median.py`` measures it in floating point, on public data.
 """
 
 from __future__ import annotations

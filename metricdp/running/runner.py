@@ -1,12 +1,11 @@
 """The one place where private demand and public methods meet.
 
-A method asks (`metricdp.methods.asking`); a runner puts each request to the gate, which takes its
-price from the call's grant before it reads a record, hands back the noisy answer, and keeps the
-receipts. The grant was charged to one ledger, once, for the whole call.
+A method asks (`metricdp.methods.asking`). The runner puts each request to the gate, which takes its
+price from the call's budget slice before it reads a record, hands back the noisy answer, and keeps
+the receipts.
 
-**Privacy.** A method gets noisy answers and public terms, nothing else: what it yields and returns
-is a function of these. So the guarantee of a call is that of its requests, composed as the grant
-says: adaptive composition, in epsilon or in rho.
+**Privacy.** A method sees noisy answers and public terms alone, so the guarantee of a call is that
+of its requests: adaptive composition, in epsilon or in rho.
 """
 
 from __future__ import annotations

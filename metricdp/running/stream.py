@@ -1,20 +1,16 @@
 """Days that follow days: one budget, a release of the present every day.
 
-1. A public partition, cut from the universe's hierarchy once, by public facts alone.
-2. Every day its histogram is added to the sums under way, whose noise was drawn when they began;
-   sums that end with the day are released (`metricdp.privacy.continual`).
-3. The present, that is all days so far, a window, or days of fading weight, is the sum of few of
-   the released ones (`metricdp.accounting.continual`). Estimate the true counts of it (posterior
-   mean, as the default method does), and spread each over its part's points.
-4. Solve on those weights, for any k, as often as asked; with `recourse`, move few centers a day.
+1. Cut a public partition from the universe's hierarchy once.
+2. Every day, add its histogram to the sums under way (`metricdp.privacy.continual`), and release
+   those that end with the day.
+3. The present (all days, a window, or fading weights) is the sum of few released ones. Estimate its
+   true counts and spread them over points.
+4. Solve on those weights for any k; with `recourse`, move few centers a day.
 
-**Privacy.** Step 2 is the only read: the whole stream is epsilon-DP, or (epsilon, delta)-DP, for
-*each record on whatever day* (``unit="event"``) or for *each user on all days together*
-(``unit="user"``, with noise as many times larger as there are days). It is charged once, when the
-stream is begun; where the ledger renews, once in each period in which a day is read, as what is
-promised of that period holds for its days too. After the ledger's last day none is read. Steps 1, 3
-and 4 see public facts and released sums. *Composition*: sequential with everything else on the
-ledger.
+**Privacy.** Step 2 is the only read: the whole stream is epsilon-DP or (epsilon, delta)-DP for
+*each record on whatever day* (``unit="event"``) or *each user on all days together*
+(``unit="user"``). It is charged when the stream begins, and once in each further period of the
+ledger in which a day is read. *Composition*: sequential with everything else on the ledger.
 """
 
 from __future__ import annotations

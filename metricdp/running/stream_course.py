@@ -1,9 +1,9 @@
-"""What a stream's ledgers know of it: what was charged, in which period, and which day was told.
+"""What a ledger knows of a stream: what was charged, in which period, and which day was released
+last.
 
-A stream's file can be copied, and each copy could go on by itself, telling the same days with noise
-of its own. So the ledger holds every stream to one course: each counted day has a random mark, and
-is told once the ledger has noted it. A copy that lags behind, or that counted a day which another
-copy told, is refused; one that is a day ahead was cut short before it told anything, and goes on.
+A stream's file can be copied, and copies would release the same days with different noise. So each
+counted day has a random mark, and is released once the ledger has noted it. A copy that lags behind
+or has another mark is refused.
 """
 
 from __future__ import annotations

@@ -1,17 +1,10 @@
-"""A stream between days: one file, written whole or not at all, behind a lock.
+"""A stream between days: one private file (0600), written whole or not at all, behind a lock.
 
-It holds the sums under way (noise plus counts: private, `metricdp.privacy.continual`), the released
-sums that the present still needs, and public facts. The file is its owner's alone (0600).
-
-- *A crash at any moment* leaves the file of the day before, and nothing told; or that of the day,
-  and the day's name in it: the same day again counts nothing, and tells the same. A file that was
-  being written when the process was killed is removed by the next one.
-- *Two processes* take turns: each reads the file under the lock before it counts.
-- *A full disk* leaves the file as it was, and the day is refused.
-- *Payment* happens once a period: the file is made first, under a name; the ledger's entry bears
-  that name; a crash in between finds it there.
-- *A copy*, or an older state of the file, is refused by the ledger, whose journal the file names:
-  it knows which day was told last, and its mark (`metricdp.running.stream_course`).
+- *A crash* leaves the file of the day before, or that of the day; the same day again then counts
+  nothing and releases the same.
+- *Two processes* take turns under the lock. *A full disk* leaves the file as it was.
+- *Payment*: the file is made first under a name, which the ledger's entry bears.
+- *A copy*, or an older file, is refused by the ledger (`metricdp.running.stream_course`).
 """
 
 from __future__ import annotations

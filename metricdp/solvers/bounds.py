@@ -1,17 +1,13 @@
-"""How far centers can be from the best: lower bounds of the k-median cost on a block, by Lagrangian
-dual ascent, branch and bound.
+"""Lower bounds of the k-median cost on a block, by Lagrangian dual ascent, branch and bound.
 
-With costs ``c[i, j] >= 0`` of serving demand point j from row i and any multipliers ``l[j] >= 0``,
-every choice of k rows costs at least ::
+With costs ``c[i, j] >= 0`` of serving demand point j from row i, and any multipliers ``l[j] >= 0``,
+every choice of k rows costs at least (Cornuéjols, Fisher & Nemhauser, Management Science 1977) ::
 
     L(l) = sum of l  +  sum of the k smallest r[i],   r[i] = sum over j of min(c[i, j] - l[j], 0)
 
-because serving j from i costs ``l[j] + (c[i, j] - l[j])`` and a row can serve nobody at a loss
-(Cornuéjols, Fisher & Nemhauser, Management Science 1977). Subgradient steps raise L. Rows whose
-opening, or closing, would push the bound above the cost of the centers at hand cannot be part of
-anything better and are fixed (Beasley, EJOR 1985). If a gap stays, a row is opened in one branch
-and closed in the other, each time in the branch of the lowest bound, until none can hold anything
-better or a limit is reached; the lowest bound is then the answer.
+Subgradient steps raise L. Rows whose opening or closing would push the bound above the cost at hand
+are fixed (Beasley, EJOR 1985). If a gap stays, branches with a row open or closed are explored,
+lowest bound first.
 """
 
 from __future__ import annotations

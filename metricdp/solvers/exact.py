@@ -1,11 +1,9 @@
-"""The best centers, and a proof: dual ascent, fixing, then integer programs of the rest.
+"""The best centers with a proof: dual ascent, fixing, then integer programs of the rest.
 
-`metricdp.solvers.bounds` gives multipliers ``l`` and a bound L of what anything better than the
-centers at hand costs. A row whose opening, or closing, would raise L above their cost is fixed
-(Beasley, EJOR 1985), and so is a pair: serving j from i raises L by ``c[i, j] - l[j]`` where that
-is positive. What is left is usually a small part of the pairs, which may fall into parts that are
-settled by themselves (`metricdp.solvers.parts`): an integer program (HiGHS) settles a part, or
-narrows its interval in the time there is; branches do where a part is too large for one.
+`metricdp.solvers.bounds` gives multipliers ``l`` and a bound L. A row whose opening or closing
+would raise L above the cost at hand is fixed (Beasley, EJOR 1985), and so is a pair for which
+``c[i, j] - l[j]`` would. What is left falls into parts (`metricdp.solvers.parts`), settled by HiGHS
+or by branches.
 """
 
 from __future__ import annotations

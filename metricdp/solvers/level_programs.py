@@ -1,9 +1,5 @@
-"""Integer programs (HiGHS) of which rows to open: of each demand point the different costs go up in
-levels.
-
-A variable a level tells whether the demand point is served beyond it, which costs the step to the
-next level (Elloumi, Annals of Operations Research 2010): of the programs with this relaxation the
-one of fewest nonzeros.
+"""Integer programs (HiGHS) of which rows to open: a variable a cost level tells whether the demand
+point is served beyond it (Elloumi, Annals of Operations Research 2010).
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
-"""A search that uses its time: kicks where they cost little, from several starts, and what lies
-between.
+"""Iterated local search on lists of near candidates (Martin, Otto & Felten, Complex Systems 1991).
 
-Single swaps leave a solution from which only exchanges of three or four centers at once lead on.
-Such an exchange changes a neighborhood, and on lists of near candidates a search around it takes
-microseconds (`metricdp.kernels.near_swaps`): centers are exchanged at random in one place, a
-descent follows there, and the step is taken back unless it costs no more, or little more while the
-search is warm. This is iterated local search with annealed acceptance (Martin, Otto & Felten,
-Complex Systems 1991), confined as in large-scale travelling-salesman codes. Several such chains are
-then searched together, with the centers of all of them as the only candidates.
+Centers of one neighborhood are exchanged at random, a descent follows there
+(`metricdp.kernels.near_swaps`), and the step is kept if it costs no more, or little more early on.
+Several chains are then searched together, with their centers as the only candidates.
 """
 
 from __future__ import annotations

@@ -1,20 +1,14 @@
-"""Proofs by parts: what is left of a problem often falls into parts that share nothing but the
-number of centers.
+"""Proofs by parts: what is left of a problem often falls into parts that share only the number of
+centers.
 
-When the pairs that no better solution has are dropped (`metricdp.solvers.dual_ascent.Ascent`,
-``narrow``), candidates and demand points that are joined by no pair are independent: with
-``F[c, q]`` the least cost of part c with q centers, whatever is better than the centers at hand
-costs at least the minimum of the sum of ``F[c, q[c]]`` over all ways to share out the k centers.
-That is found with bounds in place of F, and only the values that the cheapest way uses are made
-exact, one after another, until nothing better than the centers at hand is left or the cheapest way
-is made of exact values: then it is the best solution. Where costs are whole numbers, every value
-is rounded up by itself, which closes gaps that the whole has. Parts that are alike, such as the
-same pattern in several places, are settled once.
+Candidates and demand points joined by no pair (`metricdp.solvers.dual_ascent.Ascent`, ``narrow``)
+are independent. With ``F[c, q]`` the least cost of part c with q centers, a better solution costs
+at least the minimum of the sum of ``F[c, q[c]]`` over all ways to share out k. Bounds replace F,
+and only values that the cheapest way uses are made exact. Whole costs are rounded up part by part,
+and equal parts are settled once.
 
-One program bounds F[c, q] for all q at once, where every open row costs a price t: if no choice of
-rows costs less than V with it, ``F[c, q] >= V - t * q``. Such a bound is the lower convex hull of
-F; the multipliers' is that of the relaxation only. What a single q lacks above the hull is left to
-a program, or branches, of its own.
+One program with a price t for every open row bounds all q: without a choice below V, ``F[c, q] >= V
+- t * q``. What a single q lacks above this convex hull is left to a program or branches of its own.
 """
 
 from __future__ import annotations

@@ -1,9 +1,5 @@
-"""Tables that are the same but for the order of their rows and columns: parts of a problem that are
-alike need one proof.
-
-Rows are told apart by what is in them, columns likewise, rows again by which columns it is in, and
-so on (color refinement); where rows stay alike by that, as in symmetric tables, one of them is
-singled out and its counterparts are tried. Whatever is found was compared entry by entry.
+"""Tables that are equal but for the order of rows and columns, so that equal parts need one proof.
+Color refinement tells rows and columns apart; what it finds is compared entry by entry.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
-"""What a geographic file is, and what its header says: layers, columns, the coordinate reference
-system.
+"""What a geographic file is, and what its header says: layers, columns, coordinate system.
 
-A file is what its first bytes *and* its ending say together (`file_kind`), public or private. GDAL
-by itself opens by content, whatever the name: a text named ``.gpkg`` could tell it to read any
-other file of this machine. Here it opens Shapefiles and FlatGeobuf alone, and must say that it did
-so by the one driver for them.
-
-Nothing here reads a row, so it may be asked about private files too.
+A file is what its first bytes *and* its ending say together (`file_kind`). GDAL opens by content,
+so a text named ``.gpkg`` could make it read other files; here it opens Shapefiles and FlatGeobuf
+alone. Nothing here reads a row.
 """
 
 from __future__ import annotations

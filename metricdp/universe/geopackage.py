@@ -1,9 +1,5 @@
-"""GeoPackage, read by Python's own SQLite: what a cell holds, and nothing else.
-
-GDAL makes a number of the type of its column of every cell, cuts a text at its first NUL, and reads
-``FLOAT`` as 32 bits, so that two users would become one; and its SQLite opens other files through
-virtual tables. Here a cell is what SQLite stored, a layer is an ordinary table, and virtual tables
-of other files do not exist. Public and private files are read alike.
+"""GeoPackage, read by Python's own SQLite: a cell is what SQLite stored, and a layer is an ordinary
+table, never a virtual one. GDAL would convert cells, so that two users could become one.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Tables from CSV, TSV, blank-separated and Parquet files: the one reader of edge lists, node lists
-and demand files.
+"""The one reader of tables of edges, nodes and demand: CSV, TSV, blank-separated and Parquet files.
 
-Demand files are private. With ``private=True`` no error message, and no exception chained to one,
-holds a cell, a line number or a number of rows: only the path, the column names that the caller
-asked for, and the rule that was broken.
+Demand files are private. With ``private=True`` no message and no chained exception holds a cell, a
+line number or a number of rows: only the path, the columns asked for, and the rule that was broken.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""Planted bugs: mistakes that a private library could make, put into the running package for a
-while.
-
-The tables beside this file, one a subject, hold them: what is wrong, the checks that must catch it,
-and at which places which fragment of source is replaced by which (`mutating`).
+"""Mutants: mistakes that a private library could make. Each table beside this file says what is
+wrong, which checks must catch it, and what source is replaced (`mutating`).
 """
 
 from __future__ import annotations

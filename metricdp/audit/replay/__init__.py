@@ -1,16 +1,11 @@
 """The replay verifier: real calls on a demand, repeated on every neighbor with the same outputs.
 
-A first run on D draws real noise and is written down: every question in public terms, its price,
-what was hidden and what came out (`transcript`). The very call then runs on a neighbor D', handed
-the same outputs. It must ask the same questions at the same prices in the same order and return the
-same bytes, so that everything that is seen is a function of the outputs; and the exact loss of the
-transcript, from laws written down here and in `metricdp.audit.laws` (`losses`), must not exceed
-what each mechanism and the ledger were charged. Exact answers are compared with naive ones
-(`answers`). Nothing here imports a query, a noise or a price of the package: a test says so.
+A first run draws real noise and is written down (`transcript`). The call then runs on a neighbor,
+which is handed the same outputs. It must ask the same questions at the same prices and return the
+same bytes, and the exact loss of the transcript (`losses`) must not exceed what was charged.
+Nothing here imports a query, a noise or a price of the package.
 
-It differs from the exact laws on a tape in that outputs are those that honest demand brings forth.
-There noise is far beyond all answers, so that a method sees empty or overfull universes; here it
-goes the ways that it goes for users, and what it does there must not follow the data.
+Unlike `metricdp.audit.exact`, it follows methods on the paths that they take on real demand.
 """
 
 from __future__ import annotations

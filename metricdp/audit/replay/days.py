@@ -1,11 +1,8 @@
-"""Streams: the noise of a sum over days is drawn before its records come, and hides their counts
-all the same.
+"""Streams: noise of a sum over days is drawn before its records come.
 
-So a first pass gives every draw another multiple of a large number in place of noise: what the
-stream then tells shows, modulo that number, which exact sum each draw will hide. The transcript has
-these sums as the hidden answers of the draws, and their noisy values as the outputs, which a replay
-makes by handing the stream what is left for its own sums. That a released number is its draw and
-its sum together, and no draw hides two sums, follows from replays that return the same bytes.
+A first pass gives each draw another multiple of a large number in place of noise. What the stream
+reports, modulo that number, shows which exact sum each draw will hide. The replay on a neighbor
+must return the same bytes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""Public things told apart by what they say: queries, partitions and whatever they hold, as text.
-
-Two questions are the same if every record gets the same answer. So what has ``encode`` is described
-by the parts of all points of a finite universe, or of probes all over a box, and everything else by
-its parts, down to numbers. Metrics and caches are left out: they are the caller's, and the same.
+"""Public objects compared by what they say: queries and partitions as text, by the parts of all
+points of a finite universe or of probes all over a box.
 """
 
 from __future__ import annotations

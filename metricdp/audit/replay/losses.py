@@ -1,11 +1,7 @@
-"""The exact loss of a transcript between two neighbors, from the laws of `metricdp.audit.laws`, and
-how much of what was paid it uses.
+"""The exact loss of a transcript between two neighbors, and how much of the price it uses.
 
-For outputs y_1, y_2, … of mechanisms whose questions are the same on both sides, the loss is the
-sum of ``log(P[y_t | D, y_1 … y_(t-1)] / P[y_t | D', y_1 … y_(t-1)])``. Where a delta is paid the
-needed rho is added up instead: the largest Rényi divergence of each mechanism's two laws over its
-order, which for discrete Gaussian noise around integers v and w is ``|v - w|² / (2 scale²)``. What
-rho costs in epsilon and delta is computed here from its definition.
+For outputs y_1, y_2, … the loss is the sum of ``log(P[y_t | D, y_<t] / P[y_t | D', y_<t])``. With a
+delta, rho is added up: ``|v - w|² / (2 scale²)`` for discrete Gaussian noise around v and w.
 """
 
 from __future__ import annotations

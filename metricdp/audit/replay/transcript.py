@@ -1,11 +1,7 @@
 """A transcript: what one call asked about private demand, at which prices, and what draws gave.
 
-The hooks sit where the package meets chance and money, and nowhere in a method: the gate's one
-check of a question (`gate._check`), what leaves a budget (`Budget.charge`, `Ledger.charge_once`,
-`Grant.draw`), OpenDP's constructors of noise, and the selection that the gate calls. A first run
-draws real noise and writes down what it gave. A replay on a neighbor is handed the same outputs in
-the same order; it notes its own exact answers, so that the law of each output is known on both
-sides.
+The hooks sit at the gate's check of a question, at budgets, at OpenDP's constructors of noise and
+at the selection, and nowhere in a method.
 """
 
 from __future__ import annotations

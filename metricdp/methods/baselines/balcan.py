@@ -1,25 +1,19 @@
 """Private candidates by projection and grids, private local search on them, private means (Balcan
 et al., ICML 2017).
 
-1. Project the box onto a few random directions, public coins.
-2. *Candidates*: a few times, with another shift each, divide the projected box again and again,
-   each side in two, where the noisy count of a cell stands out. The middles of all cells that were
-   divided, and a few public points, are the candidates.
-3. *Local search*: move every record to the nearest candidate; from public k-means++ centers, swap
-   one center for one candidate, drawn by the cost after the swap, a number of times; then draw one
-   of the sets of centers visited (Gupta et al., SODA 2010).
-4. *Recovery*: the noisy means, in the box, of the records nearest to each of these centers in the
-   projection.
+1. Project the box onto a few random directions, by public coins.
+2. *Candidates*: a few times, split shifted cells of the projected box where their noisy count is
+   large. The middles of all split cells, and a few public points, are the candidates.
+3. *Local search*: move every record to the nearest candidate, and swap centers for candidates a
+   number of times, drawn by cost; then draw one of the sets visited (Gupta et al., SODA 2010).
+4. *Recovery*: the noisy means, in the box, of each center's records.
 
-**Privacy.** Step 1 is public. Each level of each grid is one histogram of cells that earlier counts
-opened; step 3 is `metricdp.methods.finite.local_search` on the same records elsewhere
-(`metricdp.privacy.moved`: a map of each record by itself); step 4 is one histogram and one query of
-sums of parts that the released centers determine. A third of the budget each, see
-`metricdp.methods.baselines.averages`. Differences from the paper: a public depth and number of
-grids in place of log n and 27k·log(n/δ); shifted-quadtree cells (middle-third cuts) in place of a
-shifted grid; few swaps in place of 100k·log n, each of which then has more budget; the search sees
-records where their nearest candidate is, which changes each distance by the projected record's
-distance from it.
+**Privacy.** Each level of each grid is one histogram of cells that earlier counts split. Step 3 is
+`metricdp.methods.finite.local_search` after a stable transformation. Step 4 is one histogram and
+one query of sums. Each has a third of the budget (`metricdp.methods.baselines.averages`).
+
+Differences from the paper: a public depth and number of grids; shifted-quadtree cells; few swaps,
+each with more budget; the search sees records at their nearest candidate.
 """
 
 from __future__ import annotations

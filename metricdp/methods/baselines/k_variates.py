@@ -1,19 +1,13 @@
-"""k-variates++ in a private instance (Nock et al., ICML 2016): k-means++ seeding that draws centers
-from densities, not from points.
+"""k-variates++ in a private instance (Nock et al., ICML 2016): k-means++ seeding on noisy means.
 
-1. Split the box into 512 public nodes by nine bits of a `SimHash` (Cohen-Addad et al., KDD 2022,
-   use 500).
-2. Release the count and the sum of the records of each node: their quotient, noise and all, is the
-   node's draw.
-3. Seed: k times, choose a node with probability proportional to its noisy count times the (squared)
-   distance of its draw from the centers so far; its draw is the next center.
+1. Split the box into 512 public nodes by nine bits of a `SimHash`.
+2. Release the count and the sum of each node's records. Their quotient is the node's draw.
+3. k times, choose a node with probability proportional to its noisy count times the (squared)
+   distance of its draw from the centers so far. Its draw is the next center.
 
-**Privacy.** Step 2 is the only read: one histogram and one query of sums over public parts, whose
-shares add up to 1, see `metricdp.methods.baselines.averages`. The seeding is post-processing. (The
-paper's own private variant adds noise to a point that k-means++ has chosen on the records; its
-proof needs two constants of the data, how far points lie apart and how the cost may change, which
-are neither public nor paid for. Here the noise is calibrated to public bounds, and the choice of
-nodes is made on noisy numbers.)
+**Privacy.** Step 2 is the only read: a histogram and a query of sums over public parts, with shares
+that add up to 1 (`metricdp.methods.baselines.averages`). The paper's own variant needs two
+constants of the data, which are neither public nor paid for; here noise follows public bounds.
 """
 
 from __future__ import annotations

@@ -1,22 +1,11 @@
-"""Private Lloyd's method: a few steps from random centers, each a noisy count and a noisy sum of
-every center's records.
-
-1. k centers, uniformly random in the box.
-2. T times: release the number and the sum of the records of each center's Voronoi cell; the center
-   moves to their quotient.
+"""Private Lloyd's method: from random centers, a few steps by noisy counts and noisy sums.
 
 For k-median the sum is of the records' *offsets from the center*, shortened to a radius that halves
-from step to step: the center moves by their mean, which is a step of gradient descent on Huber's
-loss, whose minimum tends to the median as the radius falls.
+from step to step: gradient descent on Huber's loss.
 
-**Privacy.** The reads are the 2T histograms and sums, each about cells of centers that were
-released by the step before it (or are public coins), so each is a query of fixed sensitivity; their
-shares of the budget add up to 1. See `metricdp.methods.baselines.averages`.
-
-Where published codes differ, and why this one spends what it says: the number of steps is fixed and
-public, where some stop by the data; sums of all d coordinates are one query of sensitivity m·B·√d
-(L1) or m·B (L2), where some pay for one coordinate only; a cell without records gets noise like any
-other, where some skip it.
+**Privacy.** The reads are 2T histograms and sums about cells of centers that were released before,
+with shares that add up to 1 (`metricdp.methods.baselines.averages`). Unlike some published codes,
+the number of steps is public, all coordinates are one query, and empty cells get noise.
 """
 
 from __future__ import annotations

@@ -1,18 +1,15 @@
 """A private coreset by locality-sensitive hashing (Chang & Kamath 2021), and k-means on it.
 
-1. Build the prefix tree of a `SimHash` level by level, to a public depth: release the histogram of
-   the closed nodes; open those whose noisy count is large.
-2. Release the count and the sum of the records of every closed node. Their averages, weighted by
-   the counts, are a coreset, without the nodes of small count.
+1. Build the prefix tree of a `SimHash` to a public depth: release the histogram of each level's
+   closed nodes, and split those whose noisy count is large.
+2. Release the count and the sum of every closed node. Their averages, weighted by the counts, are a
+   coreset.
 3. Cluster the coreset.
 
-**Privacy.** Every record is in one closed node, by its own coordinates and public coins, so a level
-is one histogram; which nodes are open is decided on noisy counts of the levels before. A level has
-a fixed share of the budget, and step 2 what the levels left: together all of it. See
-`metricdp.methods.baselines.averages`. Differences from the code that google published: integer
-noise; *every* closed node is counted again in each level; the last counts are paid for, beside the
-sums, with what is left; the hashes cut through the middle of the public box, theirs through the
-origin.
+**Privacy.** Every record is in one closed node, so a level is one histogram, and splits follow from
+earlier counts. Levels have fixed shares, step 2 what they leave
+(`metricdp.methods.baselines.averages`). Differences from Google's code: integer noise; every closed
+node is counted in each level; hashes cut through the middle of the public box.
 """
 
 from __future__ import annotations

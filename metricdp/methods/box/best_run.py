@@ -1,16 +1,10 @@
-"""The best of several runs, chosen by a private comparison of what their centers cost.
+"""The best of several runs, chosen by a private comparison of what their centers cost (Cohen-Addad
+et al., KDD 2022, footnote 9). The number of runs is public.
 
-Footnote 9 of Cohen-Addad et al. (KDD 2022): in place of one run that succeeds with high
-probability, make several that succeed with a constant one, and keep the best. The paper makes log
-log n of them, and `n` is private; here their number is public. It says nothing of what the choice
-costs, and the costs of centers are sums over private records.
-
-**Privacy.** The runs are releases, paid one by one. Given their centers, which are public then, one
-`TotalsQuery` with one share tells by how much those of each run but the first cost more than those
-of the first: of a record an integer for each, bounded by B / (runs - 1), so by B = 2**BITS in
-all. The least of the noisy differences, and 0 for the first, is post-processing. *Composition*:
-sequential, runs and comparison; the shares are exact rationals that add up. That the losing runs'
-centers are not shown makes nothing cheaper: their noise is paid in full.
+**Privacy.** The runs are releases, paid one by one. One `TotalsQuery` then asks how much more the
+centers of each further run cost than the first's: of a record an integer for each run, at most
+2**BITS in all. Taking the least is post-processing. *Composition*: sequential; the shares are exact
+rationals.
 """
 
 from __future__ import annotations

@@ -1,38 +1,26 @@
-"""Private coresets of demand in a box: weighted points that may be published, for any number of
-questions about centers.
+"""Private coresets of demand in a box: weighted points for any number of questions about centers.
 
-**The default** releases one noisy histogram (or, beyond three dimensions, noisy counts and means
-around candidates) with the whole budget, by the default method's own steps 1 to 3
-(`metricdp.methods.box.default`), and answers from it. Its coreset holds all that was counted:
-cells that do not stand out of the noise one by one are told by large blocks (`whole`).
-`Release.coreset` with a number of centers makes it as small as the paper's by the paper's
-rounds, run on what is released: free.
+**The default** is the default method's release (`metricdp.methods.box.default`) with the whole
+budget. Cells that do not stand above the noise one by one are represented by large blocks
+(`whole`).
 
-**Published** (Feldman, Xiang, Zhu & Rus, IPSN 2017, Algorithm 1, PRIVATE-K-MEAN). The number of
-records, then in each round two selections:
+**Published** (Feldman, Xiang, Zhu & Rus, IPSN 2017, Algorithm 1, PRIVATE-K-MEAN): the number of
+records, then in each round
 
-1. GOOD-RADIUS: among radii of cells, ``min(t - M(the radius before), M(radius) - t)`` with t = w +
-   Delta, M the count of the best ball; or RecConcave on the paper's quality
+1. GOOD-RADIUS: a selection of a radius by ``min(t - M(the radius before), M(radius) - t)``, where M
+   is the count of the best ball and t = w + Delta; or RecConcave
    (`metricdp.methods.box.rec_concave`).
-2. GOOD-CENTER: the ball with most records; or, with ``center="projection"``, the algorithm of
-   Nissim, Stemmer & Vadhan (`metricdp.methods.box.good_center`).
-3. The w = 3n/(8k) records nearest its center are taken away; the center stands in the coreset with
-   weight w.
+2. GOOD-CENTER: a selection of the ball with most records; or, with ``center="projection"``,
+   `metricdp.methods.box.good_center`.
+3. The w = 3n/(8k) records nearest its center are taken away; the center has weight w.
 
-**Privacy.** *Neighboring*, unit: the grant's and the demand's. In step 3 private records leave, and
-which ones depends on private data: that is safe since the numbers w follow from k and n alone, and
-neighbors stay neighbors when exactly w records go (`metricdp.records.sums.peeling` has the proof
-that the paper leaves out; removing all records within a radius measured on the data would not be
-safe). *Replace-one*, records: n is public, released exactly at no cost; the paper's algorithm as it
-is. *Add-remove*, or users of several records: n is private, so w and the number of rounds follow
-from a noisy n; the paper's own would tell n. *Composition*: with a delta the grant counts rho, and
-every selection costs epsilon²/8 by its bounded range; without, epsilons add up. Everything else is
-post-processing.
+**Privacy.** Proof P9 (``docs/proofs/09-peeling.md``): neighbors stay neighbors when exactly w
+records go, and w follows from k and n alone. *Replace-one*: n is public. *Add-remove*, or users of
+several records: w and the number of rounds follow from a noisy n. *Composition*: with a delta every
+selection costs epsilon²/8 of rho by its bounded range; else epsilons add up.
 
-Where it departs from the paper: GOOD-CENTER there projects, draws boxes and averages (Nissim,
-Stemmer & Vadhan 2016); with a public grid of few dimensions the exponential mechanism over its
-cells does it, and better (`benchmarks/coreset.md`): the other is an option. M in place of L halves
-the noise of radii. Delta is half of what the selection of a center may lose, at most w.
+Differences from the paper: an exponential mechanism over a public grid's cells in place of
+projection and averages; M in place of L, which halves the noise of radii.
 """
 
 from __future__ import annotations

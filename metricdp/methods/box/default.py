@@ -1,43 +1,31 @@
 """The default method in a box, from the records to the centers.
 
-*Up to three dimensions* (`grid_release`): fine grids where the records are, and one step.
+*Up to three dimensions* (`grid_release`):
 
-1. Pay 1 % for the number of records, unless it is public (replace-one) or guessed (`records_hint`),
-   and 4 % for every survey of where the records are (`metricdp.methods.box.focus`): one in a box
-   that they fill.
-2. Cut the box into G near-cubes, G from the noise scale and that number, and into finer ones where
-   the surveys say so; release the histogram of the cells with the rest.
-3. The cells that stand out are a coreset for any number of questions
-   (`metricdp.methods.box.grid_release`): cluster it.
+1. Pay 1 % for the number of records, unless it is public or guessed (`records_hint`), and 4 % for
+   each pilot histogram of where they are (`metricdp.methods.box.focus`).
+2. Cut the box into near-cubes, finer where the pilots found records, and release their histogram.
+3. Cluster the cells above the noise threshold: they are a coreset for any number of questions.
 4. A call for k centers keeps 15 % for one more step on the records
    (`metricdp.methods.box.descent`), clipped at radii of the coreset.
 
-*Beyond* (`rounds_release`): counts and means around candidates, and one step.
+*Beyond* (`rounds_release`):
 
-1. Pay 1 % for the number of records, unless it is public or guessed. It makes the *design*: the
-   shares of all reads, and whether the rounds take place in the whole box or along few directions
-   (`metricdp.methods.box.directions`, also for steps 2 and 3).
+1. Pay 1 % for the number of records. It decides the *design*: the shares of all reads, and how many
+   directions are looked for (`metricdp.methods.box.directions`).
 2. Release the mean, and the radius that holds the records around it.
-3. Release the directions along which the records spread: a subspace, with an ellipsoid in it.
-4. Two rounds of counts and means in the cells of candidates, drawn in the ellipsoid and then where
-   the first round found records (`metricdp.methods.box.rounds`), make a coreset: cluster it.
-5. A call for k centers keeps a part for one step on the records, in all dimensions: shells around
-   the centers tell where to clip, then the sums move them. In the whole box each center moves by
-   its own sum; along few directions all move together first, where noise is least, and then each by
-   what its sum leaves.
+3. Release the directions along which records spread: a subspace with an ellipsoid in it.
+4. Two rounds of counts and means around candidates (`metricdp.methods.box.rounds`) make a coreset.
+5. A call for k centers keeps a part for one step on the records, in all dimensions.
 
-Where there are many more records than they need (`ENOUGH`), steps 2 to 4 and the shells of step 5
-read a random sample of them: then a further record costs the time of the count and of one step's
-sums. Where directions could not be told from noise, steps 3 to 5 are left out, and the mean gets
-the budget.
+With more than `ENOUGH` records, steps 2 to 4 read a random sample. Where directions cannot be told
+from noise, steps 3 to 5 are left out.
 
 **Privacy.** All reads are `CountQuery`, `HistogramQuery`, `SumsQuery` and `LevelsQuery` of records
-or their images, paid from one grant in shares (`metricdp.methods.shares`): of epsilon, with
-discrete Laplace noise, so epsilon-DP by sequential composition; or, beyond three dimensions and
-where there is a delta, of a pool's rho, with discrete Gaussian noise, so (epsilon, delta)-DP by
-zCDP composition. What surveys leave is the histogram's, however many there are. Grids, design,
-subspace, candidates, radii and centers are functions of public facts and of what was released
-before. All else is post-processing.
+or their images, in shares of one budget: of epsilon, with discrete Laplace noise (sequential
+composition), or, beyond three dimensions with a delta, of rho, with discrete Gaussian noise (zCDP).
+Grids, designs, candidates and radii follow from public facts and earlier releases; all else is
+post-processing.
 """
 
 from __future__ import annotations

@@ -1,23 +1,17 @@
-"""One private step of centers in a box: the sum of every cluster's records, seen from its center
-and clipped, moves the center.
+"""One private step of centers in a box: each cluster's sum of clipped offsets moves its center.
 
-A record x of a cluster with center c and radius r counts as the vector ``(x - c) / max(|x - c|,
-r)``, in units of r: at most 1 long, however far it lies. The sum of these vectors, times r, over a
-*mass* moves the center.
+A record x of a cluster with center c and radius r counts as ``(x - c) / max(|x - c|, r)``, at most
+1 long. The sum of these vectors, times r, over a *weight* moves the center.
 
-- *Means.* The mass is the cluster's number of records: the center moves to their mean, far ones
-  moved onto the ball of radius r.
-- *Medians.* The sum is minus the gradient of the sum of distances, smoothed below r; the mass is
-  its curvature, in units of 1/r: one of Weiszfeld's steps, or of Newton's.
+- *Means.* The weight is the number of records: the center moves to the mean of the clipped records.
+- *Medians.* The weight is the curvature of the smoothed sum of distances: one step of Weiszfeld's
+  or of Newton's method.
 
-A move that its noise could have made does not happen: a vector of length s is shortened by the
-factor ``max(0, 1 - (margin · noise / s)²)`` (James and Stein's, with a margin), noise the length
-that noise has.
+A sum of length s is shortened by ``max(0, 1 - (margin · noise / s)²)`` (James and Stein), so that a
+move that noise could have made does not happen.
 
-**Privacy.** A step is one `SumsQuery`: every record adds one vector of length at most 2^12 to the
-sum of its own cluster. Clusters, centers, radii and masses are functions of public facts and of
-what was released before, and a record's cluster depends on that record alone. All else is
-post-processing.
+**Privacy.** A step is one `SumsQuery`: a record adds one vector of length at most 2^12 to its own
+cluster's sum. Clusters, radii and weights follow from public facts and earlier releases.
 """
 
 from __future__ import annotations

@@ -1,26 +1,18 @@
-"""Where records are in a box of many dimensions, and along which directions: what is
-released before candidates are drawn.
+"""Where records are in a box of many dimensions, and along which directions they spread.
 
-1. The *design*, from public facts: d, the noise, and a guess or a noisy number of records. It names
-   the shares of all reads, and how many directions q are looked for (`chosen_design`).
-2. The private mean: shells around the middle of the box show the ball that holds the records; their
-   sum from there, clipped at it. Shells around the mean, in turn, show whether the box was so loose
-   that it pays to do so once more from there.
-3. Directions. For orthogonal public u in turn, the sum of sign(<u, x - mean>)·(x - mean), clipped:
-   about n·sqrt(2/pi)·C·u / sqrt(<u, C·u>) for records of covariance C. Where q = d, u are the axes
-   and one round tells C; else q random directions, and a second round along those that the first
-   found, gives the principal ones.
-4. The *subspace*: the box itself where q = d, else the coordinates along q directions from the
-   mean; and an ellipsoid in it, which holds most of the records.
+1. The *design*, from d, the noise and a guessed or noisy number of records: shares of all reads,
+   and the number q of directions (`chosen_design`).
+2. The private mean. Histograms of shells show the ball that holds the records; their sum is clipped
+   at it.
+3. Directions. For orthogonal public u, the clipped sum of sign(<u, x - mean>)·(x - mean) is about
+   n·sqrt(2/pi)·C·u / sqrt(<u, C·u>) for covariance C. With q < d a second round starts from the
+   directions that the first found.
+4. The *subspace* along q directions, and an ellipsoid that holds most of the records.
 
-*Scaled sums.* Full sums are taken in coordinates divided by scales s, and multiplied by them
-afterwards: the noise of coordinate j is then s_j times that of a sum of vectors of length ``|x /
-s|``. The sum of all noise is least for s_j² in proportion to the standard deviation of coordinate
-j, which is at most sqrt((mean - lower)·(upper - mean)), a function of the released mean.
+Sums are taken in coordinates divided by scales, which make the sum of all noise least.
 
-**Privacy.** All reads are `HistogramQuery`, `SumsQuery` and `LevelsQuery` of records, or of their
-images under maps that are functions of public facts and of earlier releases
-(`metricdp.privacy.mapped`), paid from one budget in shares (`metricdp.methods.box.default`).
+**Privacy.** All reads are `HistogramQuery`, `SumsQuery` and `LevelsQuery` of records or of their
+images under public maps (`metricdp.privacy.mapped`), in shares of one budget.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
-"""How far records lie from the centers of their clusters, read off noisy counts of shells.
+"""How far records lie from the centers of their clusters: radii for clipping, read off noisy counts
+of shells (`metricdp.partitions.box.cells.Shells`).
 
-A histogram tells how many records of every cluster lie in each of a few shells around its center
-(`metricdp.partitions.box.cells.Shells`). From it come the radii at which the records' offsets are
-clipped, and what their sums are divided by.
-
-**Privacy.** One `HistogramQuery` of shells that follow from public facts and from what was released
-before; all else here is post-processing.
+**Privacy.** One `HistogramQuery` of shells that follow from public facts and earlier releases.
 """
 
 from __future__ import annotations

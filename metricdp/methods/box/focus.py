@@ -1,18 +1,15 @@
-"""Where in a box the records are, surveyed for a small part of the budget, so that the rest of it
-is spent there: which grid the default counts.
+"""Pilot histograms: where in a box the records are, for a small part of the budget.
 
-1. A survey of a coarse grid. Cells that stand out of its noise hang together in components; a block
-   of cells around one gets a finer grid of its own if the component's share of the records deserves
-   many more cells than it has. Where no block does, but records fill only a part of the cells, as
-   clusters along a curve do, the whole grid is finer.
-2. Surveys of these blocks, one after another as long as they pay: histograms along each axis tell
-   the smaller block that holds what stands out of their noise.
+1. Count a coarse grid. Cells above the noise threshold form components. A block around a component
+   gets a finer grid if it holds enough of the records; if no block does but many cells are empty,
+   the whole grid is finer.
+2. Count along each axis of these blocks, one after another as long as it pays, to find smaller
+   blocks.
 
-Nothing is cut off: records outside of a block stay in the cells of the grid around it. A box that
-its records fill gets one survey.
+Records outside of all blocks stay in the cells of the coarse grid.
 
-**Privacy.** Every survey is one `HistogramQuery` or `LevelsQuery`, paid by the caller, of
-partitions that follow from public facts and earlier surveys.
+**Privacy.** Each pilot is one `HistogramQuery` or `LevelsQuery`, paid by the caller, of partitions
+that follow from public facts and earlier pilots.
 """
 
 from __future__ import annotations

@@ -1,34 +1,21 @@
-"""GOOD-CENTER with its projection: a center of many records, the radius of their ball given
-(Nissim, Stemmer & Vadhan 2016, after which PRIVATE-K-MEAN finds its balls).
+"""GOOD-CENTER: a center of many records, given the radius of their ball (Nissim, Stemmer & Vadhan,
+PODS 2016, Algorithm 2).
 
-1. Public coins draw q random orthogonal directions of the box, and cut them into intervals of a
-   width in proportion to the radius, shifted at random: boxes in R^q. Several such shifts, and one
-   selection among all their boxes, by how many of the records left have their image inside.
-2. If q < d: in another random basis of R^d, for each of its d axes a selection among intervals, by
-   how many records of the box lie in each. The one selected, with its neighbors on both sides,
-   bounds the records along that axis. With q = d the box of step 1 is one of R^d already.
-3. The noisy average of the records in there, clipped at a ball around that region.
+1. Project onto q public random directions, cut into randomly shifted intervals. Select one box
+   among all shifts by the number of records in it.
+2. If q < d: in a random basis of R^d, select an interval on each axis. With its two neighbors it
+   bounds the records.
+3. The noisy average of the records in that region, clipped at a ball around it.
 
-Half of the budget pays for the box, a quarter for the axes, a quarter for the average, as printed;
-without axes the average has their quarter.
+Half of the budget pays for the box, a quarter for the axes, a quarter for the average.
 
-**Privacy.** Directions, widths and shifts are public coins, what was selected before is released.
-So each step is a question of the gate about the records left, `PeeledQuery` or `PeeledSums`, with
-the proofs in `metricdp.privacy.balls`; they compose adaptively. The region and the ball at which
-records are clipped follow from released intervals alone; the average divides by the noisy number.
+**Privacy.** Each step is a `PeeledQuery` or `PeeledSums` about the records left
+(`metricdp.privacy.balls`); directions and regions follow from public coins and earlier releases.
+Adaptive composition.
 
-Where it departs from the paper. (a) There the boxes are infinitely many, so the heaviest is taken
-from a *stable histogram*, which needs a delta, and fresh shifts are tried until AboveThreshold says
-that one has a heavy box. Here records are points of a public grid, as in PRIVATE-K-MEAN, so the
-boxes that hold a point of it are a finite, public list, and one exponential mechanism over those
-of all shifts does both: pure epsilon-DP, better while there are fewer boxes than 1/delta. (b) The
-printed constants (46 ln n dimensions, intervals of 300 and 900 radii) are for a proof; the ones
-below are for data (`benchmarks/coreset.md`). (c) The average's number of records and sum have noise
-in one release; there the number is lowered by a bound of its noise first.
-
-References
-----------
-K. Nissim, U. Stemmer, S. Vadhan, "Locating a small cluster privately", PODS 2016, Algorithm 2.
+Differences from the paper: boxes are a finite public list, so one exponential mechanism replaces
+the stable histogram and AboveThreshold; constants are for data and not for a proof
+(`benchmarks/coreset.md`); the average divides by a lower bound of the number of records.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
-"""What is read off the noisy counts of a grid's cells: a coreset for any number of questions, and
-where the last step of `metricdp.methods.box.default` clips.
+"""From the noisy counts of a grid's cells to a coreset, and to the radii at which
+`metricdp.methods.box.default` clips.
 
-Cells count if the 3^d box of noisy counts around them stands out of its noise, alone or merged with
-others (`metricdp.partitions.box.standing`): the *standing* cells. A lone cell far away that is
-large by chance would buy a center; a box of them hardly is. Their counts, negative ones as 0, are
-the coreset. Centers are found on it, then improved on the signed counts, whose noise cancels where
-clipped counts add up.
-
-**Privacy.** All of it is post-processing of one histogram.
+A cell counts if the 3^d box of noisy counts around it is above the noise threshold, alone or merged
+with others (`metricdp.partitions.box.standing`). Centers are found on these cells, then improved on
+the signed counts. All of it is post-processing of one histogram.
 """
 
 from __future__ import annotations

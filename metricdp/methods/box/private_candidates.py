@@ -1,15 +1,11 @@
 """Private candidate centers in a box, by locality-sensitive hashing (after Kaplan & Stemmer,
 NeurIPS 2018).
 
-Near points are likely to fall into one bucket of a hash, far ones into several; so, at the radius
-of a cluster, some bucket holds most of it and little else, and the bucket's mean is a good center.
-For each of a few radii: a public random hash, noisy counts of its buckets, noisy sums of their
-records; the means of the buckets that stand out of the noise are candidates.
+For each of a few radii: a public random hash, noisy counts of its buckets, and noisy sums of their
+records. The means of the buckets above the noise threshold are candidates.
 
-**Privacy.** Every record is in one bucket of each hash, by its own place and public coins. Counts
-(`LevelsQuery`) and sums (`SumsQuery`) are the only reads, and are paid from one budget: a pool of
-rho with Gaussian noise where there is a delta, else shares of epsilon with Laplace noise. Which
-buckets stand out is decided on noisy counts.
+**Privacy.** Every record is in one bucket of each hash. Counts (`LevelsQuery`) and sums
+(`SumsQuery`) are the only reads, paid from one budget, of rho or of epsilon.
 """
 
 from __future__ import annotations

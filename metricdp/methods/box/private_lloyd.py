@@ -1,34 +1,19 @@
-"""Private steps of Lloyd's or Weiszfeld's from given centers: sums of records relative to the
-current center, clipped at a released radius.
+"""Private steps of Lloyd's or Weiszfeld's method from given centers.
 
-A step reads the demand twice. A histogram tells how many records of every cluster lie in each of a
-few shells around its center: from it come the radius at which to clip, and what to divide by. Then
-the sum of every cluster's records, seen from its center in units of the radius and clipped to
-length 1, moves the center.
+A step reads the demand twice. A histogram of shells around each center gives the radius at which to
+clip and the divisor. Then each cluster's sum of clipped offsets moves its center
+(`metricdp.methods.box.descent`).
 
-- *Means.* The radius is the smallest beyond which so few records lie that clipping them moves the
-  sum by about as much as noise does (Huang, Liang & Yi, NeurIPS 2021): noise of length v calls for
-  the (n - v)-th distance. The sum is divided by the cluster's count.
-- *Medians.* The sum of unit vectors ``(x - c) / max(|x - c|, r)`` is minus the gradient of the sum
-  of distances, smoothed below r, a low quantile of the distances: a record moves it by 1 at most,
-  *however far it lies*. It is divided by the curvature ``sum over |x - c| < r of 1/r + (1 - 1/d) ·
-  sum over others of 1/|x - c|``, read off the shells: a Newton step for a cluster that looks alike
-  from all sides. From far away such a step goes as far as the records are; near them noise is
-  scaled by *their* spread. So a few steps find the cluster and then err in proportion to its
-  effective diameter, not to the box: what Haghifam, Steinke & Ullman's warm-up (radius first, then
-  localization) and private gradient descent do, with two linear passes a step in place of all pairs
-  of records.
+- *Means.* The radius clips about as much as noise adds: with noise of length v, the (n - v)-th
+  distance (Huang, Liang & Yi).
+- *Medians.* Unit vectors ``(x - c) / max(|x - c|, r)`` have a sum that is minus the gradient of the
+  smoothed cost, and a record moves it by at most 1. It is divided by the curvature, read off the
+  shells. Noise follows the cluster's effective diameter and not the box, as in Haghifam, Steinke &
+  Ullman.
 
-The sum moves the center as `metricdp.methods.box.descent` says, if it is 1.5 times as long as its
-noise.
-
-**Privacy.** Both reads are histogram-like: a record is in one shell of one cluster
-(`HistogramQuery`: L1 sensitivity m, or 2m under replace-one), and adds one vector of length at most
-2^12 to one cluster's sum (`SumsQuery`). Clusters, centers and radii are functions of public facts
-and of what was released before, and a record's cluster depends on that record alone. So the steps
-compose sequentially: shares of epsilon with discrete Laplace noise, or, where there is a delta,
-shares of a pool's rho with discrete Gaussian noise (zCDP). All noise is integer. All else is
-post-processing.
+**Privacy.** A record is in one shell of one cluster (`HistogramQuery`) and adds one vector of
+length at most 2^12 to one sum (`SumsQuery`). All else follows from public facts and earlier
+releases. Shares of epsilon with discrete Laplace noise, or of rho with discrete Gaussian noise.
 
 References
 ----------

@@ -1,26 +1,18 @@
 """Clustering in a few random dimensions, centers in the original space (Cohen-Addad et al., KDD
 2022, after Johnson & Lindenstrauss).
 
-1. Public coins draw q = O(log k) random orthogonal directions. A record's image is its coordinates
-   along them, in a public box of R^q.
-2. Another method clusters the images, for half of the budget.
+1. Public coins draw q = O(log k) random orthogonal directions.
+2. Another method clusters the images of the records, for half of the budget.
 3. One private step finds the middle of all records.
-4. A record belongs to the cluster of the center nearest to its *image*. Each cluster's center in
-   the original space is its private 1-median or 1-mean: a few steps of
-   `metricdp.methods.box.private_lloyd`, all clusters in one query, each from the point nearest to
-   the middle of all records among those with its image. The last step takes the clusters of the
-   centers found, in the original space.
+4. A record belongs to the center nearest to its *image*. A few steps of
+   `metricdp.methods.box.private_lloyd` find each cluster's center in the original space.
 
-By Makarychev, Makarychev & Razenshteyn (STOC 2019) O(log(k/a)/a²) dimensions keep the cost of
-*every* partition into k clusters within a factor 1 ± a, so a good partition of the images is one of
-the records.
+O(log(k/a)/a²) dimensions keep the cost of every partition within 1 ± a (Makarychev, Makarychev &
+Razenshteyn, STOC 2019).
 
-**Privacy.** The directions and the box of images are public. An image depends on its record alone,
-so neighbors stay neighbors (`metricdp.privacy.mapped`), and the inner method has the guarantee it
-has of any demand. Its centers are released, so the clusters they induce are public; the steps'
-guarantee is theirs. Both are paid from one budget: sequential composition, in epsilon or in a
-pool's rho. The projection adds the coordinates up one by one, in order, for each record by itself:
-its bits do not depend on who else is there.
+**Privacy.** An image depends on its record and public directions alone, so neighbors stay neighbors
+(`metricdp.privacy.mapped`). The inner method and the steps have their own guarantees; both are paid
+from one budget (sequential composition).
 """
 
 from __future__ import annotations

@@ -1,30 +1,20 @@
-"""Noisy counts of the cells of a public shifted quadtree, opened where the demand is (Cohen-Addad
-et al., KDD 2022, Algorithms 1-3).
+"""Noisy counts of the cells of a public shifted quadtree, split where the demand is (Cohen-Addad et
+al., KDD 2022, Algorithms 1-3).
 
-1. Pay a share for the number of records (the root's count), unless it is public
-   (replace-one) or guessed (`records_hint`).
-2. In each of a few rounds, open cells whose released counts stand out of the noise, down to a
-   public maximum depth; release the histogram of all cells that are closed then, with the round's
-   share of epsilon. In many dimensions a few rounds do not go deep enough: there PrivTree opens all
-   cells for half of epsilon, in place of 1 and 2, and one histogram of the closed ones gets the
-   rest.
-3. Estimate the true counts from all rounds together, spread each over its cell.
-4. Solve on those weights, for any k, as often as asked.
-5. If a part was kept for it, private steps of Lloyd's or Weiszfeld's on the records
+1. Pay a share for the number of records, unless it is public or guessed (`records_hint`).
+2. In each of a few rounds, split cells whose counts are above the noise threshold, and release the
+   histogram of all closed cells. In many dimensions PrivTree splits all cells for half of epsilon,
+   in place of 1 and 2.
+3. Estimate the true counts from all rounds together, and spread each over its cell.
+4. Solve on those weights, for any k.
+5. If a part was kept for it, take private steps on the records
    (`metricdp.methods.box.private_lloyd`).
 
-**Privacy.** Steps 1, 2 and 5 are the only reads. The tree is made of the box and of public coins.
-Which cells are open in a round is a function of values released in earlier rounds, so each
-histogram's partition is public when it is asked for; every record is in one closed cell, by its own
-coordinates, so the histogram has sensitivity m, or 2m under replace-one
-(`metricdp.privacy.HistogramQuery`). The shares of the rounds are exact rationals that add up to
-what is left after step 1, for as many rounds as there are: sequential composition gives epsilon-DP.
-(The paper's scale d·log2(n)/epsilon is for d·log2(n) levels; middle-third cuts leave up to 2/3 of a
-side, so its tree can be 1.7 times as deep, and `n` is private. Here noise is that of the rounds
-that are really made.) Records are read once for all rounds, and once more for each 64 levels below
-(`metricdp.records.paths`, the paper's Algorithm 4). PrivTree's decisions cost one share together
-(`metricdp.privacy.OpeningQuery`), and the histogram of the cells it leaves closed another. All else
-is post-processing.
+**Privacy.** Steps 1, 2 and 5 are the only reads. The tree is public, splits follow from earlier
+releases, and every record is in one closed cell: a round is one `HistogramQuery`. Shares are exact
+rationals that add up (sequential composition). PrivTree's decisions are one `OpeningQuery`. Records
+are read once for all rounds (`metricdp.records.paths`, Algorithm 4). Unlike the paper, noise is
+that of the rounds that are made, and n is private.
 """
 
 from __future__ import annotations

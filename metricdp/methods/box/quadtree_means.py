@@ -1,22 +1,16 @@
 """k-means on shifted quadtrees (Cohen-Addad et al., KDD 2022, Appendix A, Algorithms 6 and 7), then
-reverse greedy to exactly k centers.
+reverse greedy to k centers.
 
-A tree keeps most squared distances and gets a few badly wrong: those around centers that lie close
-to a cut of a large cell. So, given centers L that were released before: draw another tree; set
-aside the clusters of the centers of L that it cuts badly; open, count and solve the rest with
-squared diameters for k centers S; go on with S and the badly cut ones. Then the noisy sizes of all
-clusters tell reverse greedy which k centers stay.
+A tree gets few squared distances badly wrong: those around centers close to a cut of a large cell.
+So each pass draws another tree, sets the clusters of badly cut centers aside, solves the rest for k
+centers, and keeps both. Noisy cluster sizes then tell reverse greedy which k centers stay.
 
-The paper begins with L = {0}; if the first tree cuts that badly, all records are set aside. Here
-the first tree sets nothing aside, and its centers are the first L (Lemma 6 takes any). It makes log
-n passes, and `n` is private; here their number is a public option, and so is that of the runs of
-each pass of which the best goes on (its footnote 9: `metricdp.methods.box.best_run`).
+The paper begins with L = {0}; here the first tree sets nothing aside, and its centers are the first
+L (Lemma 6 takes any). The number of passes, and of runs of each (`metricdp.methods.box.best_run`),
+is public.
 
-**Privacy.** The tree is public, L was released before, and so are the badly cut centers. A record
-is set aside by its own place: it lies in one part of "the closed cells, and the clusters set
-aside", so each round is a histogram as ever; so is that of cluster sizes. Shares of the passes and
-of the sizes are exact rationals that add up to what there is for them: sequential composition.
-Several runs of a pass share what the pass has with the choice among them.
+**Privacy.** A record lies in one part of "the closed cells, and the clusters set aside", so each
+round is one histogram; so are cluster sizes. Shares are exact rationals (sequential composition).
 """
 
 from __future__ import annotations

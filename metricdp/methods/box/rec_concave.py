@@ -1,24 +1,16 @@
-"""RecConcave (Beimel, Nissim & Stemmer, "Private learning and sanitization: pure vs. approximate
-differential privacy", Algorithm 3).
-
-It looks for a solution of high quality among T, where the quality rises to a top and falls after
-it, and asks for the *promise* that the top is high.
+"""RecConcave: a solution of high quality, where quality rises to a top and falls after it (Beimel,
+Nissim & Stemmer, "Private learning and sanitization: pure vs. approximate differential privacy",
+Algorithm 3).
 
 1. Up to 32 solutions: the exponential mechanism.
 2. Else, by itself, for the length 2^j of an interval of good solutions.
-3. In two partitions of the solutions into intervals of eight times that length, one shifted by
-   half, an interval with a good solution.
+3. In two shifted partitions into intervals of eight times that length, one interval each.
 4. The exponential mechanism on the two.
 
-**Privacy.** Every step is one selection of the gate (`PeeledQuery`): the scores of all of them are
-minima and maxima of qualities, so none moves by more than the qualities do. What is chosen in one
-step is released, and the next one's question made of it: adaptive composition.
-
-Two remarks. In step 3 the paper releases the best interval itself whenever it beats the second by a
-noisy margin, which is (epsilon, delta)-DP; here the gate's selection chooses, which is epsilon-DP,
-and better as long as there are fewer intervals than 1/delta. And the paper's promise, ``8^log*(T) ·
-144 log*(T) / epsilon · ln(12 log*(T) / (beta delta))``, is what its proof needs for any T: beyond
-what most data sets hold (`published_promise`).
+**Privacy.** Every step is one selection of the gate (`PeeledQuery`); scores are minima and maxima
+of qualities, so none moves by more. Adaptive composition. Step 3 uses the gate's selection,
+epsilon-DP, in place of a noisy margin. The paper's promise is beyond most data sets
+(`published_promise`).
 """
 
 from __future__ import annotations

@@ -1,20 +1,16 @@
-"""Two rounds of noisy counts and means in the Voronoi cells of candidates: where the records are in
-a box of many dimensions.
+"""Two rounds of noisy counts and means in the Voronoi cells of candidates, for boxes of many
+dimensions.
 
-1. Public random candidates in the ellipsoid of a released subspace
-   (`metricdp.methods.box.directions`). Of every candidate's cell the count, and the sum of its
-   records, from the candidate and clipped, are released: the means of the cells that stand out of
-   the noise tell where the records are.
-2. The second round's candidates are drawn there: those means, and around each of them random ones,
-   the more the larger its count. Shells around them are released, whose quantile clips the second
-   round's sums, then counts and sums as before.
+1. Candidates are random in the ellipsoid of a released subspace
+   (`metricdp.methods.box.directions`). Release each cell's count and clipped sum.
+2. The next candidates are the means of the cells above the noise threshold, and random points
+   around them. Release shells, whose quantile clips the sums, then counts and sums.
 
-The means and counts of the cells that stand out in the second round are a coreset for any number of
-questions.
+The means and counts of the second round are a coreset.
 
-**Privacy.** A round is one `HistogramQuery` and one `SumsQuery` of the records, or of their images
-in the subspace, between them one `HistogramQuery` of shells, each paid with a share of one budget.
-Candidates and radii are functions of public coins and of what was released before.
+**Privacy.** A round is one `HistogramQuery` and one `SumsQuery`, between them one `HistogramQuery`
+of shells, in shares of one budget. Candidates and radii follow from public coins and earlier
+releases.
 """
 
 from __future__ import annotations

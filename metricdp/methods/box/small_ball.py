@@ -1,15 +1,8 @@
-"""Rounds of small balls on a grid: what PRIVATE-K-MEAN does with private records through the gate,
-and anyone with a released histogram.
+"""Rounds of small balls on a grid: PRIVATE-K-MEAN through the gate, or on a released histogram.
 
-In each round, GOOD-RADIUS asks for the radius at which the best ball holds t of the records that
-are left, GOOD-CENTER for such a ball. Then w of them, those nearest its center, are taken away: the
-center stands for them with weight w. Here balls are L-infinity balls of cells, as in the paper's
-Section 4.3, in any number of dimensions.
-
-Both are selections among the grid's radii and balls. The GOOD-CENTER of Nissim, Stemmer & Vadhan
-(2016), by a random projection, shifted boxes and a noisy average, is
-`metricdp.methods.box.good_center`. Privacy levels by region, as in the paper's Sections 1 and 6,
-are `metricdp.methods.finite.regional`, for finite universes.
+In each round GOOD-RADIUS asks for a radius at which the best ball holds t of the records left, and
+GOOD-CENTER for such a ball. The w records nearest its center are taken away, and the center has
+weight w. Balls are L-infinity balls of cells (the paper's Section 4.3).
 """
 
 from __future__ import annotations

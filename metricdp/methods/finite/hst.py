@@ -1,8 +1,5 @@
-"""DP-HST: noisy counts of a public tree, level by level, and centers from them, after Fan, Li & Li
-(NeurIPS 2023) or, as published, by their Algorithm 6 itself.
-
-The guarantee and its proof are in `metricdp.methods.finite.hst_counts`; here only post-processing
-is added.
+"""DP-HST: centers from noisy counts of a public tree, after Fan, Li & Li (NeurIPS 2023) or, as
+published, by their Algorithm 6. The guarantee is that of `metricdp.methods.finite.hst_counts`.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
-"""Noisy counts of the nodes of a public 2-HST, level by level: the release that DP-HST (paper: Fan,
-Li & Li, NeurIPS 2023) rests on.
+"""Noisy counts of the nodes of a public 2-HST, level by level (Fan, Li & Li, NeurIPS 2023).
 
-**Privacy.** The tree sees the universe alone. The clusters of one level are disjoint, so a record
-is counted once in each level, and one level is a histogram: sensitivity m, or 2m under replace-one
-(`metricdp.privacy.HistogramQuery`). Level i gets the share s_i of the budget, and the shares, exact
-rationals, add up to 1: by sequential composition all levels together cost epsilon. (The paper gives
-level i ``epsilon / 2**(L - i)``, which adds up to almost 2 epsilon, not less than epsilon.) The
-number of levels is public, or depends on the noisy number of records alone, paid before. All else
-is post-processing.
+**Privacy.** A record is counted once in each level, so a level is one `HistogramQuery`. The levels'
+shares are exact rationals that add up to 1 (sequential composition); the paper's ``epsilon / 2**(L
+- i)`` add up to almost 2 epsilon. The number of levels is public or follows from the noisy number
+of records.
 """
 
 from __future__ import annotations

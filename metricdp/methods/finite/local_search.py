@@ -1,25 +1,19 @@
 """Private local search: swaps of centers drawn by private scores (Fan, Li & Li, NeurIPS 2023,
 Algorithm 7; Gupta et al., SODA 2010).
 
-1. Centers F to begin with: private ones (of DP-HST or any other method) from a share of the budget,
-   or public ones, which cost nothing.
+1. Begin with private centers from a share of the budget, or with public ones.
 2. T times: draw a swap of x in F for y outside F with a probability that grows as cost(F - x + y,
-   D) falls, and make it.
+   D) falls.
 3. If `final`: draw one of the T + 1 sets visited by its cost. Else the last one is the answer.
 
-**Privacy.** *Neighboring*, unit: the grant's and the demand's. Step 1 is a release of its own.
-Steps 2 and 3 are selections of the gate (`SwapQuery`, `CentersQuery`, with their sensitivities),
-each about centers that only earlier releases and public coins chose: adaptive composition.
-*Composition*: pure epsilon adds up, the steps' shares sum to the grant, and permute-and-flip
-selects; with a delta, where that lets a step have more, the grant counts rho (zCDP), and the
-exponential mechanism selects: epsilon²/8 a step by its bounded range. Nothing else is computed from
-the demand.
+**Privacy.** Steps 2 and 3 are selections (`SwapQuery`, `CentersQuery`) about centers that earlier
+releases and public coins chose: adaptive composition. Pure epsilon adds up and permute-and-flip
+selects; with a delta, where that allows more, the exponential mechanism selects at epsilon²/8 of
+rho a step.
 
-Three differences from the paper let each step know more for the same budget. Under add-remove the
-scores are monotone: the exponent is epsilon·cost/R, where the paper has half of that. R is the
-largest cost of one record over all points of the universe and all swaps of the present centers, a
-public number, where the paper has the diameter. And permute-and-flip is never worse than the
-exponential mechanism (McKenna & Sheldon, NeurIPS 2020).
+Unlike the paper: under add-remove the scores are monotone, so the exponent is epsilon·cost/R and
+not half of it; R is the largest cost of one record over all swaps of the present centers, a public
+number, and not the diameter.
 """
 
 from __future__ import annotations

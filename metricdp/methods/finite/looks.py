@@ -1,21 +1,14 @@
-"""How often the default method looks at where the demand is, and how closely: by public facts and a
-noisy count.
+"""How many rounds of adaptive refinement the default method makes, and how fine they are: decided
+from public facts and a noisy count.
 
-Every look is one histogram of the parts of one cut of the public hierarchy. The first cut follows
-the universe; each later one is finer where the looks before it found demand.
+- Few records per unit of noise: one round on coarse parts.
+- Enough records: three rounds. A coarse one finds the regions, a second the places in them, a last
+  one single points. A part with few expected records is not split, unless they would be visible on
+  one point.
+- Where balls grow faster than in the plane (social networks): the last round, with the largest
+  share, splits every part.
 
-- Few records per unit of noise: one look. It spends all on coarse parts; looking twice would see
-  noise twice.
-- Records enough: three looks. A coarse one finds the regions, one four times as fine the places in
-  them, and a last one, down to single points, what stands on a few of them. A later cut splits no
-  part in which fewer records than some units of its noise are expected: where demand is spread, the
-  last look is a second, coarse opinion, and little is lost. But a part in which so many are
-  expected that they would show if they stood on one of its points is split into its points.
-- Where balls grow faster than those of the plane (social networks): a part's radius hardly falls
-  with its size, so that only much finer parts tell more. There the last look, with the largest
-  share, splits every part, as soon as there are records enough for that too.
-
-The constants were measured: ``benchmarks/adaptive.md`` says on which instances.
+``benchmarks/adaptive.md`` says where the constants were measured.
 """
 
 from __future__ import annotations

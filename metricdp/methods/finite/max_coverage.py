@@ -1,27 +1,19 @@
 """Maximum coverage: sets that cover most of the private demand, and k-median from them (Jones,
 Nguyen & Nguyen, AAAI 2021).
 
-The default recipe, for a universe with a metric:
-
-1. Pay a share of epsilon for the number of records, unless it is public (replace-one) or guessed
+1. Pay a share of epsilon for the number of records, unless it is public or guessed
    (`records_hint`).
-2. *Cover*, with a tenth of epsilon and all of delta: public balls of a few radii, small ones first,
-   selected in turn by how many records each covers that none before it did.
-3. *Count*, with another tenth, the records that each selected ball covered first, and the rest:
-   disjoint public parts.
-4. *Refine*: cut the public hierarchy of the universe into M parts, finer where step 3 found more
-   records a point.
-5. Release the histogram of the parts with the rest of epsilon, estimate as the default method does,
-   and solve, for any k, as often as asked.
+2. *Cover*, with a tenth of epsilon and all of delta: select public balls in turn by how many
+   uncovered records each holds.
+3. *Count*, with another tenth, the records that each ball covered first.
+4. *Refine*: cut the public hierarchy into M parts, finer where step 3 found more records a point.
+5. Release the histogram of the parts with the rest of epsilon, estimate, and solve for any k.
 
-**Privacy.** Steps 1, 2, 3 and 5 are the only reads. Step 2 is a loop as in
-`metricdp.accounting.covering`, (epsilon/10, delta)-DP as a whole; the others are counts with
-Laplace noise. They add up by sequential composition; each is chosen in view of released values and
-public facts only. With ``published=True`` the recipe is the paper's Algorithm 2: half of epsilon
-for the loop, half for the histogram of the Voronoi cells of all selected centers, which are public
-once selected. In a box it is the paper's Section 5: half of epsilon and of delta find candidate
-centers (`metricdp.methods.box.private_candidates`), a release of its own, and Algorithm 2 has the
-other halves, with the candidates as its universe.
+**Privacy.** Steps 1, 2, 3 and 5 are the only reads. Step 2 is a loop of
+`metricdp.accounting.covering`, (epsilon/10, delta)-DP (proof P10); the others are counts with
+Laplace noise: sequential composition. With ``published=True``: the paper's Algorithm 2, half of
+epsilon for the loop and half for the histogram of Voronoi cells; in a box its Section 5, whose
+candidates (`metricdp.methods.box.private_candidates`) cost half of epsilon and delta.
 """
 
 from __future__ import annotations

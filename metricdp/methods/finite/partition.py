@@ -1,26 +1,19 @@
-"""The default method in a finite universe: looks at where the demand is, from coarse to fine, one
-estimate from all of them, any number of questions.
+"""The default method in a finite universe: rounds of adaptive refinement, and one estimate from all
+of them.
 
-1. Pay 5 % of epsilon for the number of records, unless it is public (replace-one) or guessed
-   (`records_hint`).
-2. Decide on one look or three and their shares of the rest (`metricdp.methods.finite.looks`), from
-   the noise, that number and how fast balls of the universe grow.
-3. For each look, cut the public hierarchy of the universe into parts, the first time by the
-   universe alone, then finer where the estimate so far is dense, and release the histogram.
-4. Estimate the true counts after every look from all that was released: posterior mean on the
-   smallest tree that holds all cuts. Spread each count over its part's public points.
-   Where weights are `expected`, they stand for points in the hierarchy and in the estimate, as far
-   as the noisy counts agree with them.
+1. Pay 5 % of epsilon for the number of records, unless it is public or guessed (`records_hint`).
+2. Decide on one round or three, and on their shares (`metricdp.methods.finite.looks`).
+3. In each round, cut the public hierarchy of the universe into parts, finer where the estimate so
+   far is dense, and release their histogram.
+4. Estimate the true counts from all rounds: the posterior mean on the smallest tree that holds all
+   cuts. Spread each count over its part's points. `expected` weights stand in for points as far as
+   the noisy counts agree.
 5. Solve on those weights, for any k, as often as asked.
 
-**Privacy.** Steps 1 and 3 are the only reads: epsilon-DP together by sequential composition
-(`privacy.queries`, `privacy.noise`), as the looks' shares add up to what step 1 left. Where users
-have `Caps` and there is a delta, the same shares are of rho, noise is discrete Gaussian, and every
-cut is refined by the caps' areas, so that its sensitivity is theirs (`privacy.caps`): (epsilon,
-delta)-DP, as a pool of rho. How many
-looks there are, their shares and their cuts are functions of public facts and of what was released
-before, so every histogram is chosen adaptively from released values only; 4 and 5 are
-post-processing. Nothing else is computed from the demand.
+**Privacy.** Steps 1 and 3 are the only reads: epsilon-DP by sequential composition, as each
+histogram is chosen from public facts and earlier releases. Where users have `Caps` and there is a
+delta, the shares are of rho, noise is discrete Gaussian, and cuts are refined by the caps' areas
+(`privacy.caps`).
 """
 
 from __future__ import annotations

@@ -1,28 +1,21 @@
 """Regions of a public universe with privacy levels of their own (Feldman, Xiang, Zhu & Rus, IPSN
-2017, Sections 1 and 6: a region "subjected to strong privacy considerations").
+2017, Sections 1 and 6).
 
-Every point of the universe has a public region, and every region a share. The demand is split by
-region; each region's records get a release of the default method with the region's epsilon; the
-weights of each are kept in its own region and joined.
+Every point has a public region, and every region a share. Each region's records get a release of
+the default method with the region's epsilon; the weights are joined.
 
-**Privacy.** *Neighboring*, unit: the grant's and the demand's. Regions are public and disjoint, and
-a record is in the region of its own point: parallel composition (`metricdp.privacy.split`). A unit
-of up to m records touches at most m regions, so all releases together cost the sum of the m largest
-of the regions' epsilons, twice that under *replace-one*; regions' epsilons are such that this is
-what the call was charged, exactly. What is promised besides, region by region, for records (m = 1)
-and with epsilon_r the epsilon of region r:
+**Privacy.** Regions are public and disjoint: parallel composition (`metricdp.privacy.split`, proof
+P13). A unit of up to m records touches at most m regions, so the call is charged the sum of the m
+largest epsilons, twice that under *replace-one*. Region by region, for records (m = 1):
 
-- *Add-remove*: one record more or less in r moves the release of r alone: epsilon_r. A record that
-  *moves* from r to s leaves one and joins the other: epsilon_r + epsilon_s.
-- *Replace-one*: an exchange inside r is a record that leaves and one that joins: 2·epsilon_r; an
-  exchange of one in r for one in s, which is also what a move is: epsilon_r + epsilon_s. The charge
-  of 2·max(epsilon_r) covers both.
+- *Add-remove*: a record more or less in r costs epsilon_r; one that moves from r to s, epsilon_r +
+  epsilon_s.
+- *Replace-one*: an exchange inside r costs 2·epsilon_r; one in r for one in s, epsilon_r +
+  epsilon_s.
 
-So a strong region hides what happens inside it. It hides that a record is there rather than
-elsewhere only as well as the *weaker* region of the two does, and one's own epsilon on top: give
-all places that should not be told apart the same share. Weights outside a region are left out of
-its release by public facts; joining them is post-processing. No region's number of records is told
-but by noise, and a region without records gets a release like any other.
+So a strong region hides what happens inside it, but that a record is there rather than elsewhere
+only as well as the *weaker* of the two regions does. Give places that should not be told apart the
+same share.
 """
 
 from __future__ import annotations

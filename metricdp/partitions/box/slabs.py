@@ -1,8 +1,5 @@
-"""Boxes of equal intervals along orthogonal directions, randomly turned and shifted: which cells of
-a grid share one.
-
-All of it is public. A cell stands for its middle, so which box it is in follows from its number and
-public coins.
+"""Boxes of equal intervals along random orthogonal directions, randomly shifted: which cells of a
+grid share one. All of it is public.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""A public hierarchy of the universe, and partitions cut from it.
-
-The hierarchy is a Ward tree over well-spread landmarks, continued inside a landmark's cell only
-where a cut needs it. It sees U alone: it costs no privacy, is a function of (universe, seed), and
-serves any number of cuts.
+"""A public hierarchy of the universe, and partitions cut from it: a Ward tree over well-spread
+landmarks, continued inside a landmark's cell only where a cut needs it. It is a function of
+(universe, seed) alone.
 """
 
 from __future__ import annotations

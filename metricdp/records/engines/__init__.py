@@ -1,24 +1,16 @@
-"""Where big demand is counted: out of core on this machine (text, DuckDB, Polars, arrays of NumPy),
-on Dask and on Spark.
+"""Engines that count large demand: text, DuckDB, Polars, NumPy arrays, Dask and Spark.
 
-All that the gate asks of many records is a sum of integers, each of which depends on one record. So
-a demand of any size is a `Source`, which answers ``total(answer)``: `answer` maps a block of
-records to a vector, blocks are mapped where they lie, and vectors add up. Records of a finite
-universe are counted at its points, once.
+Everything that the gate asks of many records is a sum of integers, each of which depends on one
+record. A `Source` answers ``total(answer)``: `answer` maps blocks of records to vectors where they
+lie, and the vectors add up.
 
-- *Bit by bit*: integers add up the same in any order, and all engines run the same code on each
-  cell (`metricdp.records.ingestion`), so the counts are the same on every engine.
-- *Retries*: a vector is a function of its block, and an engine takes one result of each block,
-  however many attempts it starts; noise is added once, by the gate, to the sum.
-- *What moves*: the query's public part to the workers, keys and counts back.
-- *What is said*: records that break a rule make a worker return "bad", never an exception, which
-  its engine would log; faults, lack of memory and interruptions are told apart from them
-  (`metricdp.records.trouble`).
-- *Reading twice*: each reading is sealed by its number of rows and a digest of its records; a table
-  that has changed since the first one is refused.
+- All engines run the same code on each cell, so counts are equal on every engine.
+- A block's vector is a function of the block, and counts once however often it is retried.
+- Only the query's public part goes to workers; only keys and counts come back.
+- Records that break a rule make a worker return "bad", never an exception that an engine would log.
+- A table that changes between readings is refused, by its number of rows and a digest.
 
-An engine is one file and one line in `registry`. Private data passes through here to be counted;
-only `metricdp.privacy` asks, and it alone lets noisy numbers out.
+An engine is one file and one line in `registry`.
 """
 
 from metricdp.records.engines.frames import Frame, asked

@@ -1,30 +1,18 @@
-"""At most m records of each user: drawn once in memory; on an engine the same ones in every
-reading, whoever reads in whatever order.
+"""At most m records of each user, drawn at random; on an engine the same ones in every reading.
 
-In memory every record draws a key of its own (`sample`). On an engine rows come in any order, and
-are read again whenever it retries or recomputes; so a coin cannot be drawn when a row is met.
-Instead a row's rank is a function of the row and of one key, drawn once from the operating system
-when the demand is made:
+In memory every record draws a key (`sample`). On an engine a row's rank must be a function of the
+row, and of one key that is drawn from the operating system when the demand is made:
 
-1. Rows of one user with equal columns are numbered j = 1, 2, … in any order. They are equal, so
-   whichever gets which number, the multiset of triples (user, columns, j) is that of the data
-   alone.
-2. Rank a user's triples by SHA-256(key, user, columns, j), equal ones by the triple itself; keep
-   the m first.
+1. Number equal rows of one user j = 1, 2, … in any order.
+2. Rank a user's triples (user, columns, j) by SHA-256(key, user, columns, j), ties by the triple
+   itself; keep the m first.
 
-**What is kept is a function of the multiset of rows and of the key**: order, blocks, retries and
-speculative copies change nothing, and all queries see the same sample. Rows are records that were
-read already (`metricdp.records.ingestion`), beside the text of their user; negative zeros were
-turned into zeros, for equal must mean equal.
+So what is kept is a function of the multiset of rows and of the key.
 
-**Privacy.** The key fixed, what is kept of a user depends on that user's rows alone, and is at most
-m of them. So neighbors keep multisets that differ in one user's 1 to m records: what every
-sensitivity is stated for. This holds for each key, even a known one, and however good the hash is;
-averaging over keys keeps it (joint convexity).
-
-**Law.** Triples differ, so with a random function in place of SHA-256 under a fresh secret key
-their hashes are independent and uniform, and the m first are a uniform sample without replacement
-of that user's records, independent of other users'.
+**Privacy.** With the key fixed, what is kept of a user depends on that user's rows alone, and is at
+most m of them. So neighbors keep multisets that differ in one user's 1 to m records, for each key
+and hash; averaging over keys keeps it (joint convexity). With a random function as hash, the sample
+is uniform without replacement.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""What is kept of each user's rows: one rule, which every engine applies in its own way.
-
-A rule sees all rows of a user together, and what it makes of them is a function of those rows alone
-and of one secret key: `metricdp.records.engines.bounding` keeps m of them, `capping` some of a few
-parts, `weighting` all, with shares.
+"""What is kept of each user's rows: a function of those rows and of one secret key, which every
+engine applies in its own way. `bounding` keeps m rows, `capping` some of a few parts, `weighting`
+all, with shares.
 """
 
 from __future__ import annotations

@@ -1,18 +1,11 @@
 """At most c records of each user in a part of a public partition, and records in at most p parts.
 
-A user's records are taken in a random order; one is kept if its part is among the first p that were
-met, and holds fewer than c of that user's so far. So a part is met sooner the more records it has.
+A user's records come in random order. One is kept if its part is among the first p met and holds
+fewer than c of that user's so far. The order is SHA-256 of ``key|point|j|user``, where equal rows
+are numbered j = 1, 2, …, with one key drawn when the demand is made.
 
-The order is a function of rows and of one key, drawn from the operating system when the demand is
-made, so that rows may come in any order, and be read again:
-
-1. Rows of one user at one point are numbered j = 1, 2, … in any order: they are equal.
-2. A row's rank is SHA-256 of ``key|point|j|user``, then the point, then j.
-
-**Privacy.** The key fixed, what is kept of a user depends on that user's rows alone: 1 to c records
-in each of 1 to p parts. This holds for each key and however good the hash is; averaging over keys
-keeps it (joint convexity). In memory and on every engine the same rows are kept under the same key
-(`capped`, `Capping.statement`).
+**Privacy.** With the key fixed, what is kept of a user depends on that user's rows alone: 1 to c
+records in each of 1 to p parts. This holds for each key and hash. All engines keep the same rows.
 """
 
 from __future__ import annotations

@@ -1,10 +1,5 @@
-"""Which files of a folder hold records: the same for every engine.
-
-Spark and Dask write folders of Parquet files, with others beside that are no data: ``_SUCCESS``,
-``.part-….crc``, ``_metadata``, and, where a job was cut short or some task ran twice,
-``_temporary`` with records that were written once more. So names that begin with ``_`` or ``.`` are
-skipped, in folders and in globs, as Spark does. Folders named ``column=value`` are gone into, any
-other is not.
+"""Which files of a folder hold records, the same for every engine: names that begin with ``_`` or
+``.`` are skipped, as Spark does, and folders named ``column=value`` are read.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
-"""Geographic files of private rows: GeoPackage as SQLite stored it, Shapefiles byte by byte,
-FlatGeobuf through GDAL (pyogrio), GeoParquet through Arrow, GeoJSON as JSON.
+"""Geographic files of private rows: GeoPackage by SQLite, Shapefiles byte by byte, FlatGeobuf
+through GDAL, GeoParquet through Arrow, GeoJSON as JSON.
 
-What a reader learns from a file as a whole are public facts of its name and its header: what kind
-it is (`metricdp.universe.geo.file_kind`), its layers, the names and declared types of its columns,
-its coordinate reference system. Types are never inferred, so that no record changes what another
-means: each cell is what its own bytes say. Extents that headers state are not read: they were
-measured on the records.
-
-What GDAL warns of may quote a cell, so its log is closed while private rows are read.
+What is read of a file as a whole are public facts of its name and header: kind, layers, columns
+with declared types, coordinate system. Types are never inferred, and extents never read. GDAL's log
+is closed while rows are read, as it may quote a cell.
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
-"""How many records each user has, as one record a user: for counts of users by their number of
-records.
+"""One record a user, for counts of users by their number of records.
 
-**Privacy.** What is made of a user, the power of two at or above the number of that user's rows, is
-a function of those rows alone: a user is one record, wherever the rest of the table is. A block
-that cannot be read leaves one row that says so, as everywhere (`metricdp.records.ingestion`).
+**Privacy.** The power of two at or above a user's number of rows is a function of those rows alone.
 """
 
 from __future__ import annotations

@@ -1,23 +1,16 @@
 """One unit of weight a user, spread over all their records in integers.
 
-A *whole* is `WHOLE` = 2^16 grains. A user's records, r in all, in the order of their places, get
+The unit is `WHOLE` = 2^16 fixed-point weight units. Of a user's r records, in the order of their
+places,
 
     share of the first i records together = floor(WHOLE · i / r),
 
-so that each has WHOLE / r grains up to one, equal places of one user have what they come to
-together, and **all of them have exactly one whole**: the sum telescopes to floor(WHOLE · r / r).
-Users with more records than grains have records without any. The order is that of the records'
-numbers (positions, coordinates), a function of that user's records alone; nothing is drawn.
+so a record has WHOLE / r units up to one, and **all of them have exactly WHOLE**. Nothing is drawn.
 
-**Privacy.** What a user adds is a function of that user's records alone: grains at some places,
-none negative, WHOLE in all. So for every query a user is a unit of at most m = WHOLE contributions
-of one grain each: all sensitivities hold with that m, in grains, which is what one record (m = 1)
-has in wholes. Rounding each share up, or to the nearest, would let a user of many records exceed
-one whole: the audit keeps that as a planted bug. Under replace-one, both users have exactly one.
-
-In memory and on every engine the same integers come out: users are grouped, records sorted and
-summed, and the shares are differences of the same floors (`Shares.statement`, `shared_rows`,
-`grains`).
+**Privacy.** A user adds WHOLE units in all, none negative, as a function of that user's records
+alone. So a user is at most m = WHOLE contributions of one unit each for every query. Rounding each
+share by itself could exceed that: the audit keeps it as a mutant. All engines make the same
+integers.
 """
 
 from __future__ import annotations

@@ -1,9 +1,5 @@
-"""What one private geometry means: a place, two numbers.
-
-A point is its x and y, and a collection of exactly one point is that point. Anything else (no
-geometry, an empty one, a line, several points) has no place: NaN, which every rule refuses. Each
-geometry is read by itself; the system of a layer, and whether it has one, is a public fact of its
-header.
+"""What one private geometry means: a point is its x and y, and so is a collection of exactly one
+point. Anything else is NaN, which every rule refuses.
 """
 
 from __future__ import annotations

@@ -1,26 +1,17 @@
-"""CSV, TSV and blank-separated files of private rows: **one line is one record**, read by itself.
+r"""CSV, TSV and blank-separated files of private rows: **one line is one record**, read by itself.
 
-**The grammar**, the same for every engine and every part of a file:
+- A file is UTF-8 text, packed by gzip if and only if its name ends in ``.gz``.
+- A line ends at ``\n``, ``\r\n`` or ``\r``, also inside quotes, so that an open quote swallows no
+  later record.
+- The *head* is the first line that is neither blank nor a comment (``#``, ``%``), with what stands
+  before it. It names the columns.
+- Blank lines are no records. Every other line is one.
+- Cells stand between delimiters, or in quotes as in CSV. A record with a wrong number of cells, a
+  misplaced quote, bytes that are not UTF-8 or NUL is a row of missing cells, which the rules
+  refuse.
 
-- A file is text in UTF-8, packed by gzip if its name ends in ``.gz`` and only then.
-- A line ends at ``\\n``, ``\\r\\n`` or ``\\r``, wherever these stand: a quoted cell cannot hold
-  one, for a quote that one record leaves open would swallow the records after it. A byte order
-  mark at the beginning of a line does not count.
-- The *head* of a file is its first line that is neither blank nor a comment (``#``, ``%``) and
-  what stands before it: it names the columns. No line after it is part of it, whatever it says.
-- An empty line, or one of spaces, is no record. Every other line is.
-- A record's cells are what stands between delimiters; in a line with quotes as CSV has it, where a
-  quoted cell may hold delimiters, and two quotes for one. A record of another number of cells than
-  the head, with a quote out of place, of bytes that are no UTF-8, or with NUL, is a row of missing
-  cells, which the rules refuse.
-
-So a line is read by a function of the line and of the file's `Layout`, which is made of public
-facts: the head, and the name of the file. `Lines.columns` is that function; what is quicker for
-whole blocks gives the same.
-
-A file without names is one whose columns are asked for by place, ``"1"``, ``"2"``, …: then it has
-no head, every line that is not blank is a record, and the delimiter is the one that the file's name
-promises.
+A line is read by a function of the line and of the file's public `Layout`: `Lines.columns`. A file
+whose columns are asked for by place, ``"1"``, ``"2"``, …, has no head.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""From cells to points of a finite universe: each cell by itself.
+"""From cells to points of a finite universe, each cell by itself.
 
-A cell is matched to the id that it equals, as it is. Else by its text (`cells.text_of`): to the id
-with that text; where ids of two kinds have it, ``1`` and ``"1"``, to the one of the cell's kind.
-Else, if the text is a numeral, to the *number* among the ids that has its value, so that ``"1.0"``
-and ``"1e0"`` find 1; ids that are text are found by their text alone, and ``"007"`` is not 7. Every
-other cell is refused.
+A cell matches the id that it equals; else the id with its text, of the cell's kind if two have it;
+else, if the text is a numeral, the *number* among the ids with its value, so that ``"1.0"`` finds 1
+but ``"007"`` is not 7. Every other cell is refused.
 """
 
 from __future__ import annotations

@@ -1,9 +1,5 @@
-"""Shapefiles of points, read byte by byte.
-
-A table of a Shapefile (dBASE) holds characters in fields of a fixed width. GDAL makes a double of a
-field of numbers, 12 of ``12x``, 0 of ``x``, and leaves out bytes that are no text, so that two
-users would become one. Here a field is read by itself and strictly: what is no number, no date or
-no text is missing.
+"""Shapefiles of points, read byte by byte. Each dBASE field is read strictly and by itself: GDAL
+would make 12 of ``12x``, so that two users would become one.
 """
 
 from __future__ import annotations

@@ -1,26 +1,13 @@
-"""What rounds of small balls compute from the counts of a grid's cells: scores of radii and of
-balls, and removals.
+"""What rounds of small balls compute from the counts of a grid's cells: scores and removals
+(Feldman, Xiang, Zhu & Rus, IPSN 2017). Proof P9 (``docs/proofs/09-peeling.md``) says what that
+means for privacy.
 
-The rounds are those of Feldman, Xiang, Zhu & Rus, "Coresets for differentially private k-means
-clustering" (IPSN 2017): each looks for a ball of many records and takes the records nearest its
-center away. All of it is deterministic; `metricdp.privacy.balls` says what it means for privacy, by
-two facts about one record more.
+**Removal.** T(P) is P without its w records nearest to public c, in the order of their cells by
+(distance from c, number). Exactly w records go, whatever cells they are in.
 
-**Removal moves one record by at most one.** Let T(P) be P without its w records nearest c, for
-public c and w; the order of records is that of their cells by (distance from c, number), so records
-of one order are equal. T keeps the |P| - w last of P. With a record x more it keeps one more:
-those, and the later one of x and the w-th of P. So T(P + x) is T(P) or T(P) and one record (if |P|
-< w: nothing, both times). Hence a unit of up to m records that joins, leaves or is exchanged makes
-a difference of at most m records that join, leave, or both, after any number of removals. This
-needs that exactly w records go: if all records of a cell went with its first one, or all within the
-*radius* of the w-th, one record more could bring back a whole cell.
-
-**Scores.** A record more raises the count of a ball by 0 or 1. It raises the largest count M(r)
-over public centers by 0 or 1, and t·L(r), the sum of the t largest of ``min(count of the ball
-around x, t)`` over *records* x, by 0 to 2t: each of t terms by at most 1, and its own term, at most
-t, may take the place of another. So L(r), rounded down, moves by 0, 1 or 2. In each of some public
-partitions of the cells, or of some of them, a record is in one part or in none: it raises that
-part's count by one.
+**Scores.** A record more raises the count of a ball by 0 or 1, the largest count M(r) by 0 or 1,
+and t·L(r), the sum of the t largest of ``min(count of the ball around x, t)`` over *records* x, by
+0 to 2t. So L(r), rounded down, moves by at most 2.
 
 **Sums.** A record in a cell adds that cell's public integers, if it has any.
 """

@@ -1,8 +1,5 @@
-"""A finite universe as the canvas draws it: its points and edges in an order that compresses, and
-for every answer the territories, the weights and the centers.
-
-Nothing here knows of a demand: weights are those of a release (post-processing) or the caller's own
-public ones.
+"""A finite universe as the canvas draws it: points and edges in an order that compresses, and for
+every answer territories, weights and centers. Nothing here holds a demand.
 """
 
 from __future__ import annotations

@@ -1,10 +1,5 @@
-"""The points that NIST SP 800-226, "Guidelines for Evaluating Differential Privacy Guarantees"
-(March 2025), has an evaluator look at: each answered from the receipt, or marked as a person's.
-
-The questions are in our words, in the order of the publication's topics: the guarantee and its
-parameters, unit and definition of neighbors, algorithms and their utility, trust models and the
-hazards of an implementation, and what lies below all of it, the security and the collection of the
-data.
+"""The topics of NIST SP 800-226, "Guidelines for Evaluating Differential Privacy Guarantees" (March
+2025): each is answered from the receipt, or marked as a person's. The questions are in our words.
 """
 
 from __future__ import annotations

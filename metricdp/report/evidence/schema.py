@@ -1,9 +1,6 @@
-"""The rules that a record of the public registry of differential privacy deployments keeps to:
-which fields there are, which it needs, and what they may hold.
-
-The registry's data are at github.com/opendp/deployments-registry-data; these rules are written from
-its schema as it stood in September 2026, when ``dp_variant``, ``deployment_model`` and
-``administrative`` had their present names. Its own check is the last word.
+"""The rules for a record of the public registry of deployments, written from the schema of
+github.com/opendp/deployments-registry-data (September 2026). The registry's own check is the last
+word.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
-"""The explore page: privacy levels to choose from by looking, on one self-contained HTML page.
+"""The explore page: privacy levels compared on one self-contained HTML page.
 
-A slider moves over named levels. Each shows what was released under its epsilon: the coreset, the
-centers, their territories, and what public simulation predicts of their accuracy. The same page
-shows a plan, from made-up demand alone.
+Each level shows its coreset, centers, territories and predicted accuracy. The same page shows a
+plan, from made-up demand alone.
 
-**Privacy.** Every level is a release of its own. Whoever sees the page sees them all, and whoever
-picks one has looked at the others, so they are charged together: one charge of the sum of all
-epsilons, before any data is read. All else is post-processing of releases, public simulation, or
-(only where the caller gives it, and under a banner) the caller's own centers without privacy.
+**Privacy.** Every level is a release of its own, and whoever sees the page sees them all: one
+charge of the sum of all epsilons, before data are read. All else is post-processing, public
+simulation, or the caller's own centers without privacy, under a banner.
 
 References
 ----------

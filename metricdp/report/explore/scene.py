@@ -1,8 +1,5 @@
-"""What the explore page draws: the universe once, in an order that compresses, and for every level
-what was released.
-
-Nothing here knows of a demand: levels hold releases, the simulation is public, and centers without
-privacy are the caller's own.
+"""What the explore page draws: the universe once, and what was released for every level. Nothing
+here holds a demand.
 """
 
 from __future__ import annotations

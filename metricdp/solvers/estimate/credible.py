@@ -1,33 +1,24 @@
-"""Intervals from a release alone: free, since nothing but what was released goes into them.
+"""Intervals from a release alone, free as post-processing.
 
-What is asked is linear in the demand: a mean of a public function of the points (their distance to
-the nearest center), or a sum of demand (over a territory). Three things are not known, and each has
-a term of its own.
+The question is linear in the demand: a mean of a public function of the points, or a sum over a
+territory. Three unknowns have a term each.
 
-- *Noise in the counts of parts.* Two estimates know them. Least squares over all looks (Hay et al.
-  [1]_) is unbiased and its error has a public law, but it pays for empty parts far off. The
-  posterior knows that they are empty, and is narrow, but it is off by up to several of its own
-  standard deviations, mostly upward, where demand is smoother or sparser than its prior says. They
-  are weighted by the inverse of widened variances: `_CURSE` for the first, since centers were
-  chosen for the very noise (the winner's curse), `_TRUST` for the second.
-- *Where demand stands inside its part.* It is taken as even plus a shift: per unit of the part's
-  mean absolute deviation of the function, the shift is normal with a mean and standard deviation
-  of `ROADS` or `HUBS`, one shift for all parts, since it is one demand and one set of centers. On
-  roads it goes either way: nearer to the centers where density peaks there, farther where a
-  part's clump is not where its middle is. Where balls grow fast, as in social networks, members
-  stand on few points of their parts, and centers on the same. For sums over territories each part
-  that a border divides has a shift of its own, `_BORDER` of the standard deviation of a single
-  lump.
+- *Noise in the counts of parts.* Least squares over all rounds (Hay et al. [1]_) is unbiased but
+  pays for empty parts; the posterior is narrow but biased where demand is smoother or sparser than
+  its prior. They are weighted by inverse variances, widened by `_CURSE` (centers were chosen for
+  this noise) and `_TRUST`.
+- *Where demand stands inside its part*: evenly plus a normal shift per unit of the part's mean
+  absolute deviation, of `ROADS` or `HUBS`. For sums over territories each divided part has a shift
+  of `_BORDER`.
 - *That demand is a finite number of people*: the sampling error of points drawn in their parts.
 
-The constants were chosen on some instances and their coverage was measured on others
-(``benchmarks/free_intervals.md``, which says where it fails). These intervals are a model's: for
-one that holds for every demand, pay for `metricdp.evaluate`.
+``benchmarks/free_intervals.md`` says where the constants come from and where coverage fails.
+`metricdp.evaluate` pays for intervals that hold for every demand.
 
 References
 ----------
 .. [1] M. Hay, V. Rastogi, G. Miklau, D. Suciu, "Boosting the accuracy of differentially private
-  histograms through consistency", VLDB 2010.
+   histograms through consistency", VLDB 2010.
 """
 
 from __future__ import annotations

@@ -1,25 +1,19 @@
-"""Intervals from the known law of the noise: they hold for every demand, whatever it is.
+"""Intervals from the distribution of the noise: they hold for every demand.
 
-Every statistic here is a question about unknown exact answers x (counts and sums), of which y = x +
-z was released; the law of the noise z is public. Nothing else is assumed: no model of the demand,
-no large numbers. The z are independent, symmetric, discrete Laplace or Gaussian.
+Of exact answers x, y = x + z was released; z is independent, symmetric, discrete Laplace or
+Gaussian.
 
-- A *linear* statistic c·x has the estimate c·y, and c·y - c·x = c·z has a known law.
-- A *ratio* a·x / b·x (a mean, a share) is handled as by Fieller [1]_: for the true value t the
-  statistic (a - t b)·y has the law of (a - t b)·z, so the set of all t that this law does not
-  refute at level alpha covers the truth with probability 1 - alpha.
-- A *quantile* lies beyond an edge exactly if the share up to that edge is less than q, a linear
-  statistic; edges are refuted in turn, from one end, until one is not, so one test at level
-  alpha / 2 is at stake on each side, however many edges there are.
+- A *linear* statistic c·x has the estimate c·y, with error c·z.
+- A *ratio* a·x / b·x is handled as by Fieller [1]_: all t for which (a - t b)·y is not refuted.
+- A *quantile* lies beyond an edge exactly if the share up to that edge is less than q. Edges are
+  refuted in turn from one end, so one test at level alpha / 2 is at stake on each side.
 
-Quantiles of c·z come from 2**16 draws of z by public coins. The order statistic that is taken
-stands five standard errors of such a count beyond the level, so that its own chance (3e-7) only
-widens.
+Quantiles of c·z come from 2**16 public draws of z, five standard errors beyond the level.
 
 References
 ----------
 .. [1] E. C. Fieller, "Some problems in interval estimation", J. Royal Statistical Society B 16,
-  1954.
+   1954.
 """
 
 from __future__ import annotations

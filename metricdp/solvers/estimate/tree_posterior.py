@@ -1,14 +1,10 @@
 """Posterior mean of a demand histogram from its noisy releases, under a hierarchical prior on the
-partition's tree.
+partition's tree. Post-processing.
 
-Post-processing: sees noisy values and public structure only. Any nodes of the tree may have been
-counted, by one look or by several of them with noise of their own: all evidence is used together.
-The prior says how a node's demand divides between its two children: all of it on one side (empty
-regions), in proportion to the children's sizes (demand follows the universe), at a random share
-around that, or, where several looks can tell, at any share (demand that follows no universe, heavy
-points). How often each happens is learned from the noisy counts themselves. For fixed centers the
-cost is linear in the weights, so the posterior mean is the estimate under which a solver minimizes
-the expected cost.
+Any nodes may have been counted, by one round or several. The prior says how a node's demand divides
+between its children: all on one side, in proportion to their sizes, at a random share around that,
+or at any share. How often each happens is learned from the noisy counts. For fixed centers the cost
+is linear in the weights, so the posterior mean minimizes the expected cost.
 """
 
 from __future__ import annotations

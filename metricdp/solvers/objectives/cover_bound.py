@@ -1,10 +1,8 @@
-"""How much k sites can cover at most, in universes where who is within the limit of whom cannot be
-listed: Lagrange's relaxation, with what every place collects bounded by drawn points.
+"""How much k sites can cover at most where reach cannot be listed: Lagrange's relaxation, with what
+every place collects bounded by drawn points.
 
-Whoever covers u is no farther from a point p than the limit and the distance between u and p. So a
-place d away from p covers nobody who is nearer to p than d - limit. Of the demand around a point,
-that holds for the point itself and for all its neighbors: for those that u lies before, as seen
-from the place, it is nearly exact.
+Whoever covers u is no farther from a point p than the limit plus the distance of u and p. So a
+place d away from p covers nobody nearer to p than d - limit.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """p-center: the least distance within which k sites reach everybody.
 
-Few demand points decide it. For some of them, and a radius, an integer program finds k sites that
-reach them, or proves that there are none (then no k sites reach everybody: the radius is a lower
-bound). Where there are, those left out join, the farthest of each site first, until nobody is left
-out; the radius is halved in between (Chen & Chen, Comput. Oper. Res. 2009; Contardo, Iori & Kramer,
-Comput. Oper. Res. 2019). So distances from a few hundred demand points are enough for a million
-sites, and no matrix is held. Universes of more sites than that settles: `wide_center`.
+For a radius and a few demand points, an integer program finds k sites that reach them, or proves
+that there are none. Those left out join until nobody is, and the radius is halved in between (Chen
+& Chen, Comput. Oper. Res. 2009; Contardo, Iori & Kramer, Comput. Oper. Res. 2019). Larger
+universes: `wide_center`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""Coverage in universes where who is within the limit of whom cannot be listed.
-
-Some demand points, drawn by weight, stand for the demand nearest to them, and some places for all:
-sites are chosen for these, and then moved to better places nearby at full resolution. The bound has
-the prices of that choice, and looks around more points (`metricdp.solvers.objectives.cover_bound`).
+"""Coverage where reach cannot be listed: sites are chosen for demand points drawn by weight, then
+moved to better places nearby. `metricdp.solvers.objectives.cover_bound` bounds what is possible.
 """
 
 from __future__ import annotations

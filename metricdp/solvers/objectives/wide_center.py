@@ -1,13 +1,10 @@
-"""p-center in universes too large to be settled: sites by a search on a few demand points, and a
-lower bound by prices of a few.
+"""p-center in large universes: a search on a few demand points, and a lower bound by their prices.
 
-Demand points far from each other are listed, with the sites near each. For a radius, exchanges
-guided by weights (`metricdp.kernels.row_weighting`) look for k of some thousand sites that reach
-all that are listed; these move to where the farthest of their listed demand is nearest, among all
-sites, and the demand that they leave out joins. The lower bound is a linear program's: prices of
-demand points such that no site has more than 1 within a radius, and more than k in all, prove that
-k sites do not reach everybody within it. They are found on some sites, and checked on all. Integer
-programs on the demand points that have a price raise it further, if HiGHS settles them in time.
+Exchanges guided by weights (`metricdp.kernels.row_weighting`) look for k sites that reach the
+listed demand points; sites move to where their farthest demand is nearest, and demand left out
+joins. The bound is a linear program's: prices such that no site collects more than 1 within a
+radius, and more than k in all, prove that k sites do not reach everybody. HiGHS raises it in the
+time there is.
 """
 
 from __future__ import annotations

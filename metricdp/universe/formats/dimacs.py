@@ -1,10 +1,5 @@
-"""9th DIMACS challenge: directed graphs ``.gr`` (``a tail head length``), coordinates ``.co`` (``v
-id x y``), 1-based.
-
-References
-----------
-9th DIMACS Implementation Challenge: Shortest Paths, file formats,
-http://www.diag.uniroma1.it/challenge9/format.shtml
+"""9th DIMACS challenge (http://www.diag.uniroma1.it/challenge9/format.shtml): directed graphs
+``.gr`` (``a tail head length``), coordinates ``.co`` (``v id x y``), 1-based.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Lines as edges: GeoPackage (OSMnx's too), GeoJSON, GeoParquet, Shapefile, FlatGeobuf.
 
-A layer with columns for endpoints (u and v, from and to, …) is a table of edges whose vertices have
-ids; their places are those of a layer of points with ids beside it (OSMnx writes ``nodes``), else
-the ends of the lines. Without such columns vertices are where lines end: the same place, the same
-vertex, numbered from 0 in the order of the file. A length is the column that holds it, else the
-line's own, in meters where the layer declares a coordinate reference system.
+A layer with columns for endpoints (u and v, from and to, …) is a table of edges; places come from a
+layer of points with ids beside it (OSMnx: ``nodes``), else from the ends of lines. Without such
+columns vertices are the ends of lines. A length is the column that holds it, else the line's own,
+in meters where the layer has a coordinate system.
 """
 
 from __future__ import annotations

@@ -1,10 +1,5 @@
-"""METIS ``.graph`` files: ``n m [fmt [ncon]]``, then the neighbors of each vertex, 1-based, each
-edge at both ends.
-
-References
-----------
-G. Karypis, "METIS: A Software Package for Partitioning Unstructured Graphs", manual 5.1.0 (2013),
-Section 4.1.1.
+"""METIS ``.graph`` files (manual 5.1.0, Section 4.1.1): ``n m [fmt [ncon]]``, then the neighbors of
+each vertex, 1-based, each edge at both ends.
 """
 
 from __future__ import annotations

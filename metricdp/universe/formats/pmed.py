@@ -1,13 +1,5 @@
-"""OR-Library's uncapacitated p-median files: ``n m p``, then m lines ``i j cost``, 1-based and
-undirected.
-
-Of a repeated edge the last cost counts, as the library's description of the allocation cost matrix
-says.
-
-References
-----------
-J. E. Beasley, "A note on solving large p-median problems", European Journal of Operational Research
-21 (1985) 270-273.
+"""OR-Library's uncapacitated p-median files (Beasley, 1985): ``n m p``, then m lines ``i j cost``,
+1-based and undirected. Of a repeated edge the last cost counts.
 """
 
 from __future__ import annotations

@@ -1,9 +1,5 @@
-"""Networks of the Transportation Networks for Research collection: ``_net.tntp`` files, directed.
-
-References
-----------
-Transportation Networks for Research Core Team, "Transportation Networks for Research",
-https://github.com/bstabler/TransportationNetworks
+"""Transportation Networks for Research (https://github.com/bstabler/TransportationNetworks):
+``_net.tntp`` files, directed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,5 @@
-"""TSPLIB's point sets: a header of ``KEY : value``, then ``NODE_COORD_SECTION`` with a node a line.
-
-References
-----------
-G. Reinelt, "TSPLIB - a traveling salesman problem library", ORSA Journal on Computing 3 (1991)
-376-384.
+"""TSPLIB's point sets (Reinelt, ORSA Journal on Computing 3, 1991): a header of ``KEY : value``,
+then ``NODE_COORD_SECTION`` with a node a line.
 """
 
 from __future__ import annotations
