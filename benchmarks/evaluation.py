@@ -1,12 +1,13 @@
 """Private evaluation: how often its 95 % intervals cover, and how wide they are.
 
-    python -m benchmarks evaluation [--runs 1000] [--only NAME] [--relation NAME]
+    python -m benchmarks evaluation [--runs 1000] [--only NAME] [--relation NAME] [--by-area]
 
 Six instances, both relations, records and users; every run draws fresh noise through the gate. The
 demands, centers and distances asked about are fixed by public seeds. Each line tells, per figure,
 how many of the runs' intervals held the truth. Fewer than `fewest` do so by chance once in 10^6
 runs of the whole table. Intervals are taken from 2^13 public draws of the noise in place of 2^16,
-for speed: they are a little wider, as those draws are fewer.
+for speed: they are a little wider, as those draws are fewer. With `--by-area` finite instances are
+asked by six areas (the points nearest to each of six public ones), against the first center alone.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from metricdp.solvers.estimate import intervals
 from metricdp.universe import sample_path
 
 RELATIONS = ("add-remove", "replace-one")
+BY_AREA = ("records", "mean", "relative")
 FIGURES = ("records", "mean", "median", "p90", "clipped", "share", "loads")
 
 
@@ -77,6 +79,48 @@ def truth(universe, records, centers, limits, clip):
     }
 
 
+def areas_of(universe):
+    """Six public areas: the number of the nearest of six points."""
+    six = [universe.ids[i] for i in np.linspace(0, len(universe) - 1, 6).astype(int)]
+    return [f"area {i}" for i in np.asarray(universe.nearest(six)[0]).tolist()]
+
+
+def by_area(universe, records, centers, by):
+    """The same of each area, in the order of their names."""
+    at = universe.positions(records)
+    label = np.array(by)[at]
+    away, theirs = (np.asarray(universe.nearest(c)[1])[at] for c in (centers, centers[:1]))
+    here = [label == name for name in sorted(set(by))]
+    with np.errstate(invalid="ignore"):
+        return {
+            "records": np.array([which.sum() for which in here]),
+            "mean": np.array([away[which].sum() / which.sum() for which in here]),
+            "relative": np.array([away[which].sum() / theirs[which].sum() for which in here]),
+        }
+
+
+def main_by_area(runs, epsilon, only) -> None:
+    print("| instance | " + " | ".join(BY_AREA) + " | mean ± | relative ± |")
+    print("| --- " * (len(BY_AREA) + 3) + "|")
+    for name, universe, records, _users, centers, _limits in instances(np.random.default_rng(11)):
+        if only not in name or isinstance(universe, mdp.EuclideanSpace):
+            continue
+        by = areas_of(universe)
+        exact = by_area(universe, records, centers, by)
+        held, width = {}, []
+        for _ in range(runs):
+            demand = mdp.PrivateDemand(universe, records)
+            asked = {"epsilon": epsilon, "by": by, "against": centers[:1]}
+            told = mdp.evaluate(universe, demand, centers, **asked).areas
+            for figure in BY_AREA:
+                found = worst(getattr(told, figure), exact[figure]) | np.isnan(exact[figure])
+                held[figure] = held.get(figure, 0) + found
+            width.append([told.mean.half_width / exact["mean"], told.relative.half_width])
+        cells = " | ".join(str(int(np.min(held[f]))) for f in BY_AREA)
+        mean, relative = np.nanmedian(np.median(width, axis=0), axis=1)
+        print(f"| {name} | {cells} | {100 * mean:.1f} % | {relative:.3f} |", flush=True)
+
+
 def worst(interval, exact):
     """Whether each entry is held."""
     slack = 1e-9 * (1 + np.abs(exact))
@@ -89,11 +133,15 @@ def main() -> None:
     parser.add_argument("--epsilon", default="0.1")
     parser.add_argument("--only", default="")
     parser.add_argument("--relation", choices=("add-remove", "replace-one"))
+    parser.add_argument("--by-area", action="store_true")
     options = parser.parse_args()
     intervals._DRAWS = 1 << 13
     runs, coins = options.runs, np.random.default_rng(11)
     fewest = int(binom.ppf(1e-6 / 500, runs, 0.95))
     print(f"{runs} runs, epsilon {options.epsilon}; fewest allowed: {fewest}\n")
+    if options.by_area:
+        main_by_area(runs, options.epsilon, options.only)
+        return
     print("| instance | relation | " + " | ".join(FIGURES) + " | mean ± | share ± |")
     print("| --- " * (len(FIGURES) + 4) + "|")
     for name, universe, records, users, centers, limits in instances(coins):

@@ -28,7 +28,7 @@ _PRIVATE = (
     *("delta", "neighboring", "ledger", "user", "max_contributions", "weighting", "caps"),
     "engine",
 )
-_QUESTIONS = ("within", "against", "clip", "map")
+_QUESTIONS = ("within", "against", "by", "clip", "map")
 
 
 def register(subparsers: parsing.Subparsers) -> None:
@@ -57,6 +57,13 @@ def register(subparsers: parsing.Subparsers) -> None:
     group.add_argument("--within", metavar="D,D,...", type=_distances, help=limits)
     rivals = "other centers, such a file: do the first ones serve better?"
     group.add_argument("--against", metavar="FILE", help=rivals)
+    areas = (
+        "public areas: polygons, or a table with the columns vertex and area; how well is each "
+        "served, and which one worst?"
+    )
+    group.add_argument("--by", metavar="FILE", help=areas)
+    named = "column of --by that names the areas (default: %(default)s)"
+    group.add_argument("--by-column", metavar="C", default="area", help=named)
     bound = "in the mean, distances beyond it count as this much (default: one few should exceed)"
     group.add_argument("--clip", metavar="D", type=parsing.distance, help=bound)
     parsing.add_measured_in(group)
@@ -81,6 +88,7 @@ def run(args: Namespace) -> int:
     metric = inputs.read_metric(args)
     centers = sites.read_centers(args.centers, metric, args.centers_layer)
     others = None if args.against is None else sites.read_centers(args.against, metric)
+    args.by = None if args.by is None else sites.read_areas(args.by, args.by_column, metric)
     demand = inputs.read_demand(args, metric)
     report = None
     if args.epsilon is None:
@@ -111,6 +119,7 @@ def _check_options(args: Namespace) -> None:
         raise UsageError("with --epsilon distances are judged: leave --objective out")
     if args.map is not None:
         given = {"GRAPH": args.graph, "--demand": args.demand, "--centers": args.centers}
+        given["--by"] = args.by
         streams.check_targets({"--map": args.map, "--ledger": args.ledger}, given)
 
 
@@ -128,6 +137,7 @@ def _privately(args: Namespace, metric: Any, demand: Any, centers: Any, others: 
             ledger=ledger,
             within=args.within or (),
             against=others,
+            by=args.by,
             clip=args.clip,
         )
     if not args.quiet:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from metricdp.arguments import check_distinct
 from metricdp.cli.streams import read_json
 from metricdp.errors import InputError
 
@@ -71,6 +72,30 @@ def _of_places(path: str, metric: GraphMetric, layer: str | None) -> list[Any]:
         return _nearest(file, frame, metric)
     cells = frame[column].tolist()
     return _checked(path, [str(c) for c in cells] if _texts(metric) else cells, metric)
+
+
+def read_areas(path: str, column: str, metric: GraphMetric) -> Any:
+    """Public areas, as `metricdp.partitions.areas.Areas.of` takes them: polygons, whose index is
+    the column that names them, or a mapping from vertex to name.
+    """
+    from metricdp.records.engines.geographic import is_geographic
+    from metricdp.universe.tables import read_table
+
+    if is_geographic(path):
+        from metricdp.universe.formats.format import File
+        from metricdp.universe.formats.geographic import layer
+        from metricdp.universe.text import read_bytes
+
+        frame = layer(File(Path(path), read_bytes(path)), None)
+        if column not in frame.columns:
+            raise InputError(f"{path}: has no column {column!r} of names (--by-column)")
+        return frame.set_index(column).geometry
+    table = read_table(path)
+    if not {"vertex", column} <= set(table.names):
+        raise InputError(f"{path}: needs the columns 'vertex' and '{column}' (--by-column)")
+    ids = list(table.strings("vertex") if _texts(metric) else table.ids("vertex"))
+    check_distinct(ids, f"{path}: a vertex has one area")
+    return dict(zip(ids, (name or None for name in table.strings(column))))
 
 
 def _nearest(file: Any, frame: Any, metric: GraphMetric) -> list[Any]:

@@ -104,7 +104,7 @@ class Distances:
 
     def amounts(self, records: NDArray[Any]) -> NDArray[np.int64]:
         """Shape (n, 2): what is near, and what is far."""
-        far = _whole(self._service.served(records)[1] / self.clip)
+        far = whole(self._service.served(records)[1] / self.clip)
         far = np.minimum(far, 2**BITS)
         return np.stack([2**BITS - far, far], axis=1)
 
@@ -126,9 +126,9 @@ class Differences:
     def amounts(self, records: NDArray[Any]) -> NDArray[np.int64]:
         """Shape (n, 1): distance to the first centers less that to the others, rounded down."""
         mine, theirs = (service.served(records)[1] for service in self._services)
-        return _whole((mine - theirs) / (self.reach or 1.0))[:, None]
+        return whole((mine - theirs) / (self.reach or 1.0))[:, None]
 
 
-def _whole(share: NDArray[np.float64]) -> NDArray[np.int64]:
+def whole(share: NDArray[np.float64]) -> NDArray[np.int64]:
     """Shares of 2**BITS as integers, rounded down, -2**BITS to 2**BITS."""
     return np.floor(np.clip(share, -1.0, 1.0) * 2.0**BITS).astype(np.int64)

@@ -132,6 +132,8 @@ def figures_of(told: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     for i, limit in enumerate(told.get("within", [])):
         ends = {end: told["share"][end][i] for end in ("estimate", "low", "high")}
         rows.append((f"Share within {show_number(limit)}", ends))
+    for area in told.get("by_area", {}).get("areas", []):
+        rows.append((f"Mean distance in {area['area']}", area["mean"]))
     return rows
 
 
@@ -163,6 +165,8 @@ def intervals_html(evaluation: Any) -> str:
     paid = f"<p>Paid for with ε = {escape(show_number(price))}.</p>" if price else ""
     if told.get("basis") == "release":
         paid = "<p>Estimated from the release alone, free of charge: intervals of a model.</p>"
+    if "by_area" in told:
+        paid = f"<p>Worst served: {escape(told['by_area']['worst'])}.</p>{paid}"
     return (
         f'<section class="intervals"><h2>How well the centers serve</h2>'
         f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{paid}</section>"

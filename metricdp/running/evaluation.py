@@ -4,7 +4,8 @@
    (`metricdp.partitions.service`).
 2. Four releases, each with a share of the budget: sums of distances for the mean; counts of the
    bands asked about (`within`); counts of narrow bands, for median and 90th percentile; counts of
-   territories. `against` adds the sum of differences of two sets of centers.
+   territories. `against` adds the sum of differences of two sets of centers, `by` the sums of
+   near and far in each area: a record adds to one area alone.
 3. Intervals from the distribution of the noise (`metricdp.solvers.estimate.intervals`) hold for
    every demand.
 
@@ -33,11 +34,13 @@ from metricdp.methods.shares import Terms, price_in_shares
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.units import in_units_of, in_words, unit_shown
+from metricdp.partitions.areas import AreaDistances, Areas
 from metricdp.partitions.service import BITS, Bands, Differences, Distances, Service, Territories
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, Query
 from metricdp.privacy.totals import TotalsQuery
 from metricdp.releases import Receipt
 from metricdp.running.attesting import attest, provenance
+from metricdp.running.by_area import ByArea
 from metricdp.running.charging import Payer, checked_universe
 from metricdp.running.runner import Run
 from metricdp.solvers.estimate.intervals import Interval, Noisy, Verdict, verdict
@@ -51,8 +54,9 @@ SHARES = {
     "narrow": Fraction(12, 100),
     "loads": Fraction(10, 100),
 }
-"""Of the budget, without `against`; with it all give up a quarter."""
-AGAINST = Fraction(1, 4)
+"""Of the budget, where nothing else is asked."""
+ASIDE = {"against": Fraction(1, 4), "areas": Fraction(1, 4), "other areas": Fraction(1, 4)}
+"""Of what is asked besides (`against`, `by`, and both together): all others give it up."""
 NARROW = np.array([*range(1, 10), 9.4, 9.7, 9.9]) / 10
 """Narrow bands, for quantiles: their edges are these quantiles of the expected demand."""
 CLIP_QUANTILE = 0.99
@@ -133,6 +137,7 @@ class Evaluation:
     loads : Interval of arrays, shape (k,)
         Records nearest to each center, in the order given.
     against : Comparison or None
+    areas : ByArea or None
     receipt : Receipt or None
         What it cost; None for a plan.
     unit : str or None
@@ -161,6 +166,7 @@ class Evaluation:
     against: Comparison | None
     receipt: Receipt | None
     unit: str | None = None
+    areas: ByArea | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form.
@@ -180,6 +186,8 @@ class Evaluation:
         figures["level"] = self.mean.level
         if self.against is not None:
             figures["against"] = self.against.to_dict()
+        if self.areas is not None:
+            figures["by_area"] = self.areas.to_dict()
         if self.receipt is not None:
             figures["receipt"] = self.receipt.to_dict()
         return figures
@@ -205,6 +213,14 @@ class Evaluation:
             difference = _ends(self.against.difference)
             lines.append(_line("less than the others'", difference, self._distance_said))
             lines.append(f"serves better than the others: {self.against.verdict}")
+        if self.areas is not None:
+            relative = self.areas.relative
+            for i, name in enumerate(self.areas.names):
+                mean = _at(self.areas.mean, i)
+                lines.append(_line(f"mean in {name}", mean, self._distance_said))
+                if relative is not None:
+                    lines.append(_line(f"cost / others' in {name}", _at(relative, i), _ratio_said))
+            lines.append(f"worst served: {self.areas.worst}")
         return "\n".join(lines)
 
     def _distance_said(self, distance: float) -> str:
@@ -221,6 +237,7 @@ def evaluate(
     ledger: Budget | None = None,
     within: float | str | Sequence[float | str] = (),
     against: Any = None,
+    by: Any = None,
     release: Any = None,
     clip: float | None = None,
 ) -> Evaluation:
@@ -244,6 +261,10 @@ def evaluate(
         the records is served within each of them?
     against : iterable of ids, or array_like, optional
         Other centers: do these serve better?
+    by : mapping, sequence, GeoDataFrame or GeoSeries, optional
+        Public areas, such as districts: a label for each point, by id or in the order of
+        ``metric.ids``, or polygons, named by their index. How well is each of them served
+        (`Evaluation.areas`)? With `against`, also the cost of each relative to the others'.
     release : release of `metricdp.release`, optional
         Made before: edges of bands and `clip` follow its weights in place of an even spread over
         the universe.
@@ -287,7 +308,7 @@ def evaluate(
     """
     payer = Payer(checked_universe(universe), demand, ledger)
     grains = demand.grains if isinstance(demand, PrivateDemand) else 1
-    design = _Design.of(universe, centers, within, against, release, clip, grains)
+    design = _Design.of(universe, centers, within, against, by, release, clip, grains)
 
     grant = payer.charge(price_in_shares, design.confirm, [(epsilon, delta)], "evaluate")
     asked = {
@@ -295,6 +316,7 @@ def evaluate(
         "within": ", ".join(f"{limit:g}" for limit in design.within),
         "clip": design.clip,
         "against": "none" if against is None else "other centers",
+        "by": "none" if design.areas is None else f"{len(design.areas.names)} public areas",
         "release": "none" if release is None else "an earlier one",
     }
     made = provenance(
@@ -318,6 +340,7 @@ def plan_evaluation(
     delta: Amount = 0,
     within: float | str | Sequence[float | str] = (),
     against: Any = None,
+    by: Any = None,
     release: Any = None,
     clip: float | None = None,
 ) -> Evaluation:
@@ -325,7 +348,7 @@ def plan_evaluation(
 
     Parameters
     ----------
-    universe, centers, epsilon, delta, within, against, release, clip
+    universe, centers, epsilon, delta, within, against, by, release, clip
         As for `evaluate` (add-remove neighbors, records as units).
     records : float
         A public guess of their number.
@@ -344,7 +367,7 @@ def plan_evaluation(
     >>> bool(wide > mdp.plan_evaluation(metric, [0, 10], records=1000, epsilon=1).mean.half_width)
     True
     """
-    design = _Design.of(checked_universe(universe), centers, within, against, release, clip)
+    design = _Design.of(checked_universe(universe), centers, within, against, by, release, clip)
     price = price_in_shares(Terms.offered(epsilon, delta))
     return _planned(design, positive(records, "records"), price)
 
@@ -361,6 +384,7 @@ class _Design:
     differences: Differences | None
     places: Any
     density: Floats
+    areas: Areas | None
     queries: dict[str, Query]
 
     @classmethod
@@ -370,6 +394,7 @@ class _Design:
         centers: Any,
         within: Any,
         against: Any,
+        by: Any,
         release: Any,
         clip: Any,
         grains: int = 1,
@@ -396,18 +421,24 @@ class _Design:
             "loads": HistogramQuery(Territories(service)),
         }
         differences = None
+        areas = None if by is None else Areas.of(universe, by)
+        if areas is not None:
+            queries["areas"] = TotalsQuery(AreaDistances(service, areas), BITS, shift)
         if against is not None:
-            differences = Differences(service, Service(universe, against))
+            others = Service(universe, against)
+            differences = Differences(service, others)
             queries["against"] = TotalsQuery(differences, BITS, shift)
-        return cls(service, limits, most, bands, narrow, differences, places, density, queries)
+            if areas is not None:
+                queries["other areas"] = TotalsQuery(AreaDistances(others, areas), BITS, shift)
+        public = (places, density, areas)
+        return cls(service, limits, most, bands, narrow, differences, *public, queries)
 
     @property
     def shares(self) -> dict[str, Fraction]:
         """Share of the budget of every query; they add up to 1."""
-        if self.differences is None:
-            return SHARES
-        rest = {name: share * (1 - AGAINST) for name, share in SHARES.items()}
-        return {**rest, "against": AGAINST}
+        aside = {name: share for name, share in ASIDE.items() if name in self.queries}
+        rest = 1 - sum(aside.values())
+        return {name: share * rest for name, share in SHARES.items()} | aside
 
     def confirm(self, terms: Terms) -> None:
         """Refuse a price whose shares are too small for the noise, before it is charged."""
@@ -465,9 +496,10 @@ class _Design:
         for name, query in self.queries.items():
             if isinstance(query, TotalsQuery):
                 units[self.places_of[name]] = 2.0**-BITS
-        counting = [self.vector(name, 1.0) for name in self.queries if name != "against"]
+        counting = [self.vector(name, 1.0) for name in self.queries if name not in ASIDE]
         if total is None:
-            known = np.array([counting[0] - other for other in counting[1:]]), np.zeros(3)
+            equal = np.array([counting[0] - other for other in counting[1:]])
+            known = equal, np.zeros(len(equal))
         else:
             known = np.array(counting), np.full(len(counting), total)
         return Noisy(values, scales, laws, units, known, off)
@@ -497,6 +529,7 @@ class _Design:
             share=Interval(ends[:, 0], ends[:, 1], ends[:, 2]),
             loads=answers.counts(self.places_of["loads"]),
             against=self._comparison(answers, everyone),
+            areas=self._by_area(answers),
             receipt=receipt,
             unit=unit_shown(self.service.universe),
         )
@@ -523,6 +556,17 @@ class _Design:
             return Interval(exact, exact, exact)
         those = self.vector("bands", inside.astype(np.float64))
         return answers.ratio(those, self.vector("bands", 1.0), (0.0, 1.0))
+
+    def _by_area(self, answers: Noisy) -> ByArea | None:
+        if self.areas is None:
+            return None
+        asked = [
+            (self.places_of[name], query.measured)
+            for name in ("areas", "other areas")
+            if isinstance(query := self.queries.get(name), TotalsQuery)
+        ]
+        others = asked[1] if len(asked) > 1 else None
+        return ByArea.read(self.areas.names, answers.apart(), asked[0], others, 2.0**-BITS)
 
     def _comparison(self, answers: Noisy, everyone: Floats) -> Comparison | None:
         if self.differences is None:
@@ -616,6 +660,10 @@ def _at(interval: Interval, i: int) -> tuple[float, float, float]:
 
 def _percent_said(share: float) -> str:
     return f"{100 * share:.3g} %"
+
+
+def _ratio_said(ratio: float) -> str:
+    return f"{ratio:.3g}"
 
 
 def _number_said(number: float) -> str:

@@ -105,3 +105,24 @@ def test_centers_come_from_any_file_of_a_plan(tmp_path, monkeypatch, capsys):
     assert none.status == 2 and "has no layers" in none.err
     world.homes(2).to_file(tmp_path / "sites.geojson")  # points without ids
     assert json.loads(run(capsys, *exact, "sites.geojson").out)["k"] == 2
+
+
+def test_areas_come_from_a_table_or_from_polygons(town, capsys):
+    sides = [f"{i},{'west' if i < 15 else 'east'}" for i in range(30)]  # 30 has none
+    (town / "sides.csv").write_text("vertex,side\n" + "\n".join(sides) + "\n")
+    asked = (*BASE, "--epsilon", "20", "--by", "sides.csv", "--by-column", "side")
+    ran = run(capsys, *asked, "--map", "page.html")
+    told = json.loads(ran.out)["by_area"]
+    assert ran.status == 0 and [area["area"] for area in told["areas"]] == [
+        *("east", "west", "elsewhere")
+    ]
+    assert told["areas"][1]["mean"]["estimate"] == pytest.approx(200, rel=0.05)
+    assert f"worst served: {told['worst']}" in ran.err
+    assert "Mean distance in west" in (town / "page.html").read_text()
+    ran = run(capsys, *BASE, "--epsilon", "1", "--by", "sides.csv")
+    assert ran.status == 2 and "--by-column" in ran.err and ran.out == ""
+    ran = run(capsys, *BASE, "--by", "sides.csv")
+    assert ran.status == 2 and "--by goes with --epsilon" in ran.err
+    (town / "twice.csv").write_text("vertex,area\n1,a\n1,b\n")
+    ran = run(capsys, *BASE, "--epsilon", "1", "--by", "twice.csv")
+    assert ran.status == 2 and "a vertex has one area" in ran.err

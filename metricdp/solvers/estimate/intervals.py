@@ -19,7 +19,8 @@ References
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -28,6 +29,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 LEVEL = 0.95  # custom
+_CLOSE = 1e-5  # share of an interval's half by which its end may be too wide, against time
 _DRAWS = 1 << 16  # width of the ends against time and memory
 
 
@@ -91,6 +93,14 @@ class Noisy:
             weighted = self._known[0] * np.array(variance)
             self._remove = np.linalg.pinv(weighted @ self._known[0].T) @ weighted
 
+    def apart(self) -> Noisy:
+        """The same without what is known of all together: for statistics of few values each, which
+        it would make statistics of all.
+        """
+        same = copy(self)
+        same._known = None
+        return same
+
     def linear(self, coefficients: Floats, level: float = LEVEL) -> tuple[float, float]:
         """Estimate of a linear statistic, and how far the truth may be on either side."""
         value, draws, off = self._statistic(coefficients)
@@ -122,24 +132,17 @@ class Noisy:
         def reached(t: float) -> float:
             return _beyond(up - t * down, 1 - level) + (over + abs(t) * under if t else over)
 
-        def refuted(t: float) -> bool:
-            return abs(top - t * bottom) > reached(t)
+        def excess(t: float) -> float:
+            """Positive if t is refuted."""
+            return abs(top - t * bottom) - reached(t)
 
         estimate = (low + high) / 2 if bottom <= 0 else min(max(top / bottom, low), high)
-        if bottom > 0 and all(refuted(t) for t in (estimate, low, high)):
+        if bottom > 0 and all(excess(t) > 0 for t in (estimate, low, high)):
             reach = reached(estimate) / bottom
             near = max(estimate - reach, low), min(estimate + reach, high)
             return Interval(float(estimate), float(near[0]), float(near[1]), level)
-        ends = []
-        for end in (low, high):
-            inside = estimate
-            outside = end
-            if not refuted(end) or refuted(estimate):
-                inside = end
-            for _ in range(30):
-                middle = (inside + outside) / 2
-                inside, outside = (inside, middle) if refuted(middle) else (middle, outside)
-            ends.append(outside)
+        least = excess(estimate)
+        ends = [_crossing(excess, (estimate, least), (end, excess(end))) for end in within]
         return Interval(float(estimate), float(ends[0]), float(ends[1]), level)
 
     def quantile(self, q: float, bins: slice, edges: Floats, level: float = LEVEL) -> Interval:
@@ -192,6 +195,27 @@ class Noisy:
             drawn = _draws(law, float(scale), coins) * self._units[i]
             self._drawn[i] = drawn.astype(np.float32)
         return self._drawn[i]
+
+
+def _crossing(
+    excess: Callable[[float], float], inside: tuple[float, float], outside: tuple[float, float]
+) -> float:
+    """Where what is refuted begins, told from outside: between a value that is not refuted and one
+    that is, or the latter if both are the same. By chords and halves in turn: the excess is nearly
+    linear.
+    """
+    estimate, end = inside[0], outside[0]
+    if outside[1] <= 0 or inside[1] > 0:
+        return end
+    for step in range(60):
+        width = outside[0] - inside[0]
+        if abs(width) <= _CLOSE * abs(outside[0] - estimate):
+            break
+        chord = inside[1] / (inside[1] - outside[1]) if step % 2 == 0 else 0.5
+        t = inside[0] + width * chord
+        found = t, excess(t)
+        inside, outside = (inside, found) if found[1] > 0 else (found, outside)
+    return outside[0]
 
 
 def _beyond(draws: Floats, alpha: float) -> float:

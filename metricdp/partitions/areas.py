@@ -1,0 +1,207 @@
+"""Areas of a universe, such as districts: a public label of every place.
+
+What is said of each area by itself comes from sums by label (`AreaDistances`): a record adds to its
+own area alone, so that all areas together cost what one costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.arguments import by_id, check_distinct, listed, shown
+from metricdp.errors import InputError
+from metricdp.metrics.base import Metric
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.partitions.service import BITS, Service, whole
+from metricdp.protocols import trusted
+from metricdp.universe.crs import crs_text
+from metricdp.universe.geo import need_geo
+
+ELSEWHERE = "elsewhere"
+"""Name of what lies in no area."""
+MOST = 3 * 10**7
+"""Points times areas, of a finite universe: 0.5 GB of amounts."""
+_RULE = (
+    "by= takes a label for each point (a mapping from id to label, or a list in the order of "
+    "metric.ids), or polygons: a GeoDataFrame or GeoSeries, whose index names them, or a mapping "
+    "from name to polygon"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Areas:
+    """A public label of every place of a universe.
+
+    Attributes
+    ----------
+    universe : Metric or EuclideanSpace
+    names : tuple of str
+        Distinct; the last may be `ELSEWHERE`.
+    label : callable
+        From records to the numbers of their areas, shape (n,).
+
+    Examples
+    --------
+    >>> import numpy as np, networkx as nx, metricdp as mdp
+    >>> from metricdp.partitions.areas import Areas
+    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
+    >>> areas = Areas.of(metric, {0: "west", 1: "west", 3: "east"})
+    >>> areas.names, areas.label(np.arange(4))
+    (('east', 'west', 'elsewhere'), array([1, 1, 2, 0]))
+    """
+
+    universe: Metric | EuclideanSpace
+    names: tuple[str, ...]
+    label: Callable[[NDArray[Any]], NDArray[np.int64]]
+
+    @classmethod
+    def of(cls, universe: Metric | EuclideanSpace, by: Any) -> Areas:
+        """Of labels of points, or of polygons: in the system that they declare, or the universe's.
+
+        A point on the border of two polygons, or in both, belongs to the one that is named first.
+
+        Raises
+        ------
+        InputError
+            They are neither; there is no area; the universe has no coordinates for polygons; a
+            finite universe has more than `MOST` points times areas.
+        MissingExtraError
+            Polygons without the extra ``geo``.
+        """
+        polygons = _polygons(by, universe)
+        if polygons is not None:
+            return cls._drawn(universe, *polygons)
+        if not isinstance(universe, Metric):
+            raise InputError("in a box by= takes polygons: a label for each point needs points")
+        told = by_id(by)
+        ids, labels = (list(universe.ids), listed(by, "by")) if told is None else told
+        check_distinct(ids, "by= must name every id once")
+        if len(labels) != len(ids) or not all(isinstance(one, Hashable) for one in labels):
+            raise InputError(_RULE)
+        at = universe.positions(ids)
+        given = [(i, one) for i, one in zip(at.tolist(), labels) if _is_label(one)]
+        names = sorted({str(one) for _, one in given})
+        number = {name: i for i, name in enumerate(names)}
+        table = np.full(len(universe), len(names))
+        table[[i for i, _ in given]] = [number[str(one)] for _, one in given]
+        return cls._finite(universe, names, table)
+
+    @classmethod
+    def _drawn(
+        cls, universe: Metric | EuclideanSpace, names: Sequence[str], shapes: Sequence[Any]
+    ) -> Areas:
+        inside = _Inside(tuple(shapes))
+        if not isinstance(universe, Metric):
+            return cls(universe, (*names, ELSEWHERE), inside)
+        if universe.coordinates is None:
+            raise InputError(f"{universe.name} has no coordinates that polygons could hold")
+        return cls._finite(universe, names, inside(universe.coordinates))
+
+    @classmethod
+    def _finite(cls, universe: Metric, names: Sequence[str], table: NDArray[np.int64]) -> Areas:
+        """Of points that have a label each: areas without a point are left out."""
+        used, table = np.unique(table, return_inverse=True)
+        kept = tuple((*names, ELSEWHERE)[i] for i in used.tolist())
+        if kept == (ELSEWHERE,):
+            raise InputError("by= has no area with a point in it")
+        if len(kept) * len(universe) > MOST:
+            raise InputError(
+                f"{len(kept):,} areas of {len(universe):,} points are too many: {MOST:,} at most, "
+                f"multiplied; group them"
+            )
+        return cls(universe, kept, table.astype(np.int64).__getitem__)
+
+
+@trusted
+class AreaDistances:
+    """A record's distance as two amounts of its area: how much of 2**BITS is near, how much far.
+
+    As `metricdp.partitions.service.Distances`, with 0 for all other areas, and for each area the
+    farthest that a place of it is from its center in place of the clip: nothing is cut off.
+
+    Parameters
+    ----------
+    service : Service
+    areas : Areas
+        Of the same universe.
+
+    Attributes
+    ----------
+    reach : ndarray of float64, shape (n_areas,)
+        The farthest of each area, public; in a box of all.
+    """
+
+    def __init__(self, service: Service, areas: Areas) -> None:
+        self.universe = service.universe
+        self.n_values = 2 * len(areas.names)
+        self.reach = np.full(len(areas.names), service.farthest)
+        self._service, self._areas = service, areas
+        if isinstance(self.universe, Metric):
+            every = np.arange(len(self.universe))
+            self.reach[:] = 0.0
+            np.maximum.at(self.reach, areas.label(every), service.served(every)[1])
+        self.reach[self.reach == 0] = 1.0
+
+    def amounts(self, records: NDArray[Any]) -> NDArray[np.int64]:
+        """Shape (n, 2 · n_areas): near and far of the first area, of the second, …"""
+        label = self._areas.label(records)
+        far = np.minimum(whole(self._service.served(records)[1] / self.reach[label]), 2**BITS)
+        found = np.zeros((len(label), self.n_values), np.int64)
+        row = np.arange(len(label))
+        found[row, 2 * label] = 2**BITS - far
+        found[row, 2 * label + 1] = far
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Inside:
+    """Number of the first of some polygons that holds a point; their number, if none does."""
+
+    shapes: tuple[Any, ...]
+
+    def __call__(self, points: NDArray[np.float64]) -> NDArray[np.int64]:
+        import shapely
+
+        label = np.full(len(points), len(self.shapes))
+        known = np.flatnonzero(np.isfinite(points).all(axis=1))
+        tree = shapely.STRtree(self.shapes)
+        which, polygon = tree.query(shapely.points(points[known]), predicate="intersects")
+        np.minimum.at(label, known[which], polygon)
+        return label
+
+
+def _polygons(by: Any, universe: Any) -> tuple[list[str], list[Any]] | None:
+    """Names and polygons, in the universe's system; None if these are labels."""
+    frame = getattr(by, "geometry", by) if hasattr(by, "columns") else by
+    if hasattr(frame, "geom_type"):
+        need_geo()
+        own = crs_text(getattr(universe, "crs", None))
+        if frame.crs is not None and own is not None:
+            frame = frame.to_crs(own)
+        names, shapes = list(frame.index), list(frame)
+    else:
+        told = by_id(by)
+        if told is None or not any(hasattr(one, "geom_type") for one in told[1]):
+            return None
+        need_geo()
+        names, shapes = told
+    if len(getattr(universe, "lower", (0, 0))) != 2:
+        raise InputError("polygons need a universe of two coordinates")
+    for name, shape in zip(names, shapes):
+        if getattr(shape, "geom_type", None) not in ("Polygon", "MultiPolygon"):
+            raise InputError(f"by= holds no polygon for {shown(name)}")
+    labels = [str(name) for name in names]
+    check_distinct(labels, "by= must name every area once")
+    if not labels or ELSEWHERE in labels:
+        raise InputError(f"by= needs at least one polygon, and none named {ELSEWHERE!r}")
+    return labels, shapes
+
+
+def _is_label(one: Any) -> bool:
+    """Not missing: None and NaN are."""
+    return one is not None and one == one

@@ -1,0 +1,126 @@
+"""How well each of some public areas is served: who bears the noise, and who the distance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from metricdp.partitions.areas import AreaDistances
+from metricdp.solvers.estimate.intervals import Interval, Noisy
+
+MOST = 1e6
+"""A ratio beyond it is told as without a bound."""
+
+
+@dataclass(frozen=True)
+class ByArea:
+    """Figures of each area, with 95 % intervals, each by itself.
+
+    Attributes
+    ----------
+    names : tuple of str, length n
+    records : Interval of arrays, shape (n,)
+    mean : Interval of arrays, shape (n,)
+        Mean distance of the area's records to their nearest center: of all, none is cut off.
+    relative : Interval of arrays, shape (n,), or None
+        The area's cost divided by its cost with the centers of `against`. Where no bound can be
+        told, the estimate is NaN and the interval's end infinite.
+
+    Examples
+    --------
+    >>> import networkx as nx, metricdp as mdp
+    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
+    >>> by = ["west"] * 5 + ["east"] * 4
+    >>> report = mdp.evaluate(metric, demand, [1], epsilon=4, by=by)
+    >>> report.areas.names, report.areas.worst, report.areas.mean.estimate.round().tolist()
+    (('east', 'west'), 'east', [6.0, 0.0])
+    """
+
+    names: tuple[str, ...]
+    records: Interval
+    mean: Interval
+    relative: Interval | None
+
+    @classmethod
+    def read(
+        cls,
+        names: tuple[str, ...],
+        answers: Noisy,
+        places: tuple[slice, AreaDistances],
+        others: tuple[slice, AreaDistances] | None,
+        rounding: float,
+    ) -> ByArea:
+        """Of the noisy amounts of each area, and of other centers' where they were asked.
+
+        Parameters
+        ----------
+        names : tuple of str
+        answers : Noisy
+        places, others : (slice, AreaDistances)
+            Where the amounts stand among the answers, and of what they are.
+        rounding : float
+            Share of an area's reach by which the distance of a record may be rounded down.
+        """
+        counts, means, ratios = [], [], []
+        for i in range(len(names)):
+            everyone, far = _vectors(answers, *places, i)
+            number, off = answers.linear(everyone)
+            counts.append((max(number, 0.0), max(number - off, 0.0), max(number + off, 0.0)))
+            most = float(places[1].reach[i])
+            mean = answers.ratio(far, everyone, (0.0, most))
+            means.append((mean.estimate, mean.low, min(mean.high + rounding * most, most)))
+            if others is not None:
+                ratio = answers.ratio(far, _vectors(answers, *others, i)[1], (0.0, MOST))
+                known = ratio.high < MOST
+                ends = (ratio.estimate, ratio.low, ratio.high)
+                ratios.append(ends if known else (np.nan, ratio.low, np.inf))
+        relative = None if others is None else Interval(*np.array(ratios).T)
+        return cls(names, Interval(*np.array(counts).T), Interval(*np.array(means).T), relative)
+
+    @property
+    def worst(self) -> str:
+        """The area whose records have the farthest to go by the estimates, or with `against`, that
+        loses most; areas whose number of records cannot be told from none are left out, if others
+        are there.
+        """
+        figure = self.mean if self.relative is None else self.relative
+        sure = self.records.low > 0
+        known = np.where(np.isnan(figure.estimate), -np.inf, figure.estimate)
+        return self.names[int(np.argmax(np.where(sure | ~sure.any(), known, -np.inf)))]
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """A row an area: its name, and each figure with the ends of its interval."""
+        told: dict[str, list[Any]] = {"area": list(self.names)}
+        for name in ("records", "mean", "relative"):
+            figure = getattr(self, name)
+            if figure is not None:
+                ends = (figure.estimate, figure.low, figure.high)
+                keys = (name, f"{name}_low", f"{name}_high")
+                told |= {key: end.tolist() for key, end in zip(keys, ends)}
+        return told
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form: `worst`, and an entry for each area; null for what cannot be told."""
+        columns = self.to_columns()
+        entries = []
+        for i, name in enumerate(self.names):
+            entry: dict[str, Any] = {"area": name}
+            for figure in ("records", "mean", "relative"):
+                if figure in columns:
+                    ends = (columns[f"{figure}{end}"][i] for end in ("", "_low", "_high"))
+                    told = (value if isfinite(value) else None for value in ends)
+                    entry[figure] = dict(zip(("estimate", "low", "high"), told))
+            entries.append(entry)
+        return {"worst": self.worst, "areas": entries}
+
+
+def _vectors(answers: Noisy, where: slice, amounts: AreaDistances, i: int) -> tuple[Any, Any]:
+    """Coefficients of an area's number of records, and of the sum of their distances."""
+    everyone, far = np.zeros((2, len(answers.values)))
+    everyone[where.start + 2 * i : where.start + 2 * i + 2] = 1.0
+    far[where.start + 2 * i + 1] = amounts.reach[i]
+    return everyone, far
