@@ -24,11 +24,8 @@ _KINDS = "biufU"
 def read_archive(
     file: IO[bytes], most: Callable[[dict[str, Any]], Mapping[str, int]]
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
-    """The JSON object ``header`` and the named arrays of an npz file, or None of what is none.
-
-    What an array has is counted before it is read, from its own head, and its bytes while they are
-    unpacked: neither what the archive says of its sizes, nor how far they unpack, is trusted. Only
-    methods of packing are known that can be stopped in between.
+    """The JSON object ``header`` and the named arrays of an npz file, or None. Sizes are counted
+    while unpacking, so that no stated size is trusted.
     """
     try:
         with zipfile.ZipFile(file) as archive:

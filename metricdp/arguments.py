@@ -1,6 +1,4 @@
-"""Public arguments at the door: what a caller may pass by mistake is refused by a rule, before
-anything is read or charged.
-"""
+"""Checks of public arguments, before anything is read or charged."""
 
 from __future__ import annotations
 
@@ -27,9 +25,7 @@ Weights = ArrayLike | Mapping[Any, float]
 
 
 def shown(value: object) -> str:
-    """A public value as messages quote it: its repr, or its type where that fails (integers of
-    5,000 digits).
-    """
+    """A public value as messages quote it: its repr, or its type where that fails."""
     try:
         return repr(value)
     except Exception:  # a message must never fail
@@ -44,9 +40,7 @@ def chosen(value: Any, options: Collection[str], name: str) -> str:
 
 
 def integer(value: Any) -> int | None:
-    """The integer that `value` is, of Python or NumPy; None for anything else, truth values and
-    time spans included.
-    """
+    """The integer that `value` is, of Python or NumPy; None for anything else."""
     if (
         isinstance(value, bool)
         or not isinstance(value, int | np.integer)
@@ -65,13 +59,9 @@ def checked_seed(seed: Any) -> int:
 
 
 def coins(seed: Any, rng: Any = None) -> int:
-    """The seed of public coins, from a function's ``seed=`` or ``rng=``: one rule for all of them.
-
-    ``seed=`` takes an integer of at least 0, and equal seeds give equal answers. ``rng=`` takes
-    what `numpy.random.default_rng` takes, under the name that SPEC 7 of the Scientific Python
-    projects asks for: of a `numpy.random.Generator` one number is drawn, so that the next call has
-    other coins; an integer is the same as ``seed=``. Both at once are refused. Public coins are
-    those of trees, partitions, made-up demand and searches: noise takes neither.
+    """The seed of public coins, from ``seed=`` (an integer of at least 0) or ``rng=`` (as
+    `numpy.random.default_rng`; of a `Generator` one number is drawn, after SPEC 7), not both. Noise
+    takes neither.
     """
     if rng is None:
         return checked_seed(seed)

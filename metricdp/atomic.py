@@ -21,9 +21,7 @@ except ImportError:  # pragma: no cover - Windows
 
 @contextmanager
 def whole_file(target: Path) -> Iterator[BinaryIO]:
-    """Open a temporary file beside `target` that takes its place, with a new file's permissions,
-    once the block ends without an error.
-    """
+    """A temporary file that takes the place of `target` when the block ends without an error."""
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".metricdp.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -44,9 +42,7 @@ def whole_file(target: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def drafted(target: Path) -> Iterator[Path]:
-    """A path beside `target`, with its ending, for libraries that write files by name: what is
-    there takes the target's place once the block ends without an error, else it is gone.
-    """
+    """As `whole_file`, but a path, for libraries that write files by name."""
     handle, name = tempfile.mkstemp(
         dir=target.parent, prefix=".metricdp.", suffix=target.suffix.lower()
     )
@@ -85,9 +81,7 @@ def taking_turns(target: Path) -> Iterator[None]:
 
 
 def sweep(target: Path) -> None:
-    """Remove what killed writers of a `durable_file` left beside it; only while no other process
-    can be writing it.
-    """
+    """Remove what killed writers of a `durable_file` left beside it."""
     pattern = re.compile(rf"\.{re.escape(target.name[:_LONGEST])}\.[a-z0-9_]{{8}}\.part")
     for path in target.parent.iterdir():
         if pattern.fullmatch(path.name):
@@ -96,9 +90,7 @@ def sweep(target: Path) -> None:
 
 @contextmanager
 def durable_file(target: Path) -> Iterator[BinaryIO]:
-    """As `whole_file`, for its owner's eyes only, and on disk for good, its name included, once the
-    block has ended. What a killed process leaves is found by `sweep`.
-    """
+    """As `whole_file`, readable by its owner alone, and synced to disk with its name."""
     start = f".{target.name[:_LONGEST]}."
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=start, suffix=".part")
     try:

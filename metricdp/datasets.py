@@ -43,9 +43,7 @@ def __dir__() -> list[str]:
 
 
 FOLDER_VARIABLE = "METRICDP_DATA"
-"""Environment variable that names a folder of data sets; a file may lie at its top or in the
-subfolder of its collection.
-"""
+"""Environment variable of a folder of data sets, or of subfolders by collection."""
 TIMEOUT = 30.0
 """Seconds to wait for a server's next bytes."""
 _ZIP = b"PK\x03\x04"
@@ -308,9 +306,7 @@ def _offline(info: DatasetInfo) -> Path | None:
 
 
 def _cache_folder(cache: str | Path | None) -> Path | None:
-    """The folder given, else the user's cache folder; None if only pooch could tell and is not
-    installed.
-    """
+    """The folder given, else the user's cache folder; None if pooch is not installed."""
     if cache is not None:
         return Path(cache)
     try:
@@ -368,9 +364,7 @@ class _DamagedError(ValueError):
 
 
 def _unpacked(data: bytes, file: str, size: int) -> bytes:
-    """Content of a plain or gzipped file, or of the member `file` of a zip archive: `size` bytes,
-    one more if it is longer.
-    """
+    """Content of a file, plain, gzipped or in a zip archive; one byte more if it is too long."""
     problem = ""
     try:
         if data.startswith(_ZIP):

@@ -1,6 +1,4 @@
-"""Exceptions of metricdp. Messages say what was wrong and what to do. They may quote public values,
-never private ones.
-"""
+"""Exceptions. Messages say what was wrong and what to do, and never quote private values."""
 
 from __future__ import annotations
 

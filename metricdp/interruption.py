@@ -18,9 +18,7 @@ _HEARD: list[bool] = []
 
 
 def heard() -> bool:
-    """Whether a program that called `listen` was interrupted: libraries in C make other errors of
-    it, an ImportError for one.
-    """
+    """Whether a program that called `listen` was interrupted: C libraries raise other errors."""
     return bool(_HEARD)
 
 
@@ -47,12 +45,9 @@ def over() -> None:
 class held:
     """Hold interruptions while a block runs, in the main thread; a second one ends it at once.
 
-    A budget is charged before the data is read, so an interruption between the charge and the file
-    that holds the release would pay for nothing. Held, it comes when the block is done.
-
-    `say`: told once, when an interruption is held; `deliver`: raise KeyboardInterrupt when the
-    block is done, if one was held; else `asked` tells. Within another such block, that one is told
-    in any case, and raises when it is done itself.
+    Between a charge and the file that holds the release, an interruption would waste the charge.
+    `say` is called once when one is held. With `deliver`, KeyboardInterrupt follows the block; else
+    `asked` tells. An inner block reports to the outer one.
     """
 
     def __init__(self, say: Callable[[], None] | None = None, *, deliver: bool = True) -> None:
@@ -77,9 +72,7 @@ class held:
         return self
 
     def optional(self, work: Callable[[], Made]) -> Made | None:
-        """What `work` makes, or None where an interruption was held before, or ends it: for what
-        the block may go without. The block itself goes on.
-        """
+        """What `work` makes, or None after an interruption: for what the block may go without."""
         try:
             try:
                 self._inside = True

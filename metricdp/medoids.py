@@ -47,9 +47,7 @@ KNOWN: dict[str, Callable[[Floats], Metric]] = {
 
 
 class _Asked(RowMetric):
-    """Points whose distances are scikit-learn's, by a name or a function of two points: rows as the
-    search asks for them.
-    """
+    """Points with scikit-learn's distances: rows as the search asks for them."""
 
     def __init__(self, points: Floats, metric: Any) -> None:
         self.points, self._metric = points, metric

@@ -1,6 +1,4 @@
-"""Progress: bars, and a line that says what is being done where no bar can tell; on stderr, only on
-a terminal, only for work longer than two seconds, and never fed by private data.
-"""
+"""Progress bars on an interactive stderr, after two seconds, from public data alone."""
 
 from __future__ import annotations
 
@@ -22,13 +20,8 @@ WAIT = 1.8
 
 
 class Waiting:
-    """A line on a terminal that says what is being done, whenever nothing was said for two seconds.
-
-    It stands where the cursor is, is taken away before anything else is written, and leaves
-    nothing. While numba compiles it says so. It counts the seconds, and nothing else: rows that are
-    read may be private.
-
-    `stream`: a terminal; on anything else nothing is written; `wait`: seconds of silence.
+    """A line on a terminal that says what is being done after `wait` silent seconds, and leaves
+    nothing. It counts seconds alone, as rows may be private.
     """
 
     def __init__(self, stream: IO[str] | None, wait: float = WAIT) -> None:
@@ -155,9 +148,7 @@ def silent() -> Iterator[None]:
 def progress(
     steps: Iterable[Any] | None = None, *, total: int | None = None, label: str, unit: str = "step"
 ) -> tqdm:
-    """Wrap `steps` (or open a bar of `total` updates) in a bar that appears after two seconds on an
-    interactive stderr.
-    """
+    """Wrap `steps` (or count to `total`) in a bar that appears after two seconds."""
     bar = tqdm(
         steps,
         total=total,

@@ -70,9 +70,7 @@ class Space(ABC):
         raise NotImplementedError
 
     def placer(self, max_snap: Any = None) -> tuple[Any, int]:
-        """What maps coordinates of the space's own system to records, each by itself, and how many
-        coordinates it takes; with `max_snap`, -1 for what is farther from every point.
-        """
+        """What maps coordinates to records, each by itself; -1 beyond `max_snap`."""
         raise NotImplementedError
 
     def served_by(self, centers: Any) -> tuple[Served, float]:
@@ -295,9 +293,7 @@ class SetSystem(Protocol):
     def add(
         self, total: NDArray[np.int64], elements: NDArray[np.int64], amounts: NDArray[np.int64]
     ) -> None:
-        """Add ``amounts[i]`` to ``total[s]`` for every set s that holds ``elements[i]``. Amounts
-        may be private: buffers live for one call.
-        """
+        """Add ``amounts[i]`` to ``total[s]`` for every set s that holds ``elements[i]``."""
 
 
 _MOST = 2**61
@@ -360,10 +356,9 @@ _TRUSTED: set[type] = set()
 
 
 def trusted(kind: T) -> T:
-    """Register a class that keeps its promise by its own proof: a partition or map that encodes
-    each record by itself and keeps nothing, or a set system whose `add` adds up its members.
-    Partitions that are not registered are asked through copies, sets not at all. A subclass is not
-    meant.
+    """Register a class that reads each record by itself and keeps nothing, or a set system whose
+    `add` adds up its members. Unregistered partitions are asked through copies, sets not at all.
+    Subclasses are not registered.
     """
     _TRUSTED.add(kind)
     return kind

@@ -1,6 +1,4 @@
-"""What crosses the gate: noisy values, the public query that they answer, and the receipt.
-Everything here is public.
-"""
+"""What crosses the gate: noisy values, the query they answer, and the receipt."""
 
 from __future__ import annotations
 
@@ -193,9 +191,7 @@ class Receipt:
         unit: Unit,
         grains: int = 1,
     ) -> Receipt:
-        """Receipt of mechanisms run in turn on one demand: epsilons and deltas add up (sequential
-        composition).
-        """
+        """Receipt of mechanisms in turn on one demand: epsilons and deltas add up."""
         run = tuple(mechanisms)
         epsilon = sum((m.epsilon for m in run), Fraction(0))
         delta = sum((m.delta for m in run), Fraction(0))

@@ -61,9 +61,7 @@ _SPOKEN = (
     ),
     (r"argument must be", "Every entry's argument must be a string or a real number"),
 )
-"""scikit-learn's refusals that say what was wrong, and what is said in their place: theirs may
-quote entries, or the number of rows.
-"""
+"""Safe words for scikit-learn's refusals, which may quote entries or row numbers."""
 
 
 class _PrivateCenters(
@@ -146,9 +144,7 @@ class _PrivateCenters(
         return self
 
     def _warn_of_few(self) -> None:
-        """Say that the noisy count is too small for so many centers, or that centers coincide: of
-        released numbers alone.
-        """
+        """Warn that the noisy count is too small for k, or that centers coincide."""
         weights = getattr(self.release_, "weights", None)
         known = np.inf if weights is None else float(np.sum(weights))
         said = too_few(known, self.n_clusters, "n_clusters")
@@ -169,9 +165,7 @@ class _PrivateCenters(
         return self.n_clusters if universe is None else len(universe)
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """Nearest center of every row, shape (n,): for who may see that row, as it is an exact
-        function of it.
-        """
+        """Nearest center of every row (n,): exact, for who may see that row."""
         check_is_fitted(self, "cluster_centers_")
         rows = self._rows(X, reset=False)
         return (
@@ -185,9 +179,7 @@ class _PrivateCenters(
         return self.fit(X, y, **options).predict(X)
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Distance of every row to every center, shape (n, n_clusters): an exact function of that
-        row, like `predict`.
-        """
+        """Distance of every row to every center (n, n_clusters): exact, like `predict`."""
         check_is_fitted(self, "cluster_centers_")
         rows = self._rows(X, reset=False)
         return (
@@ -218,9 +210,7 @@ class _PrivateCenters(
         return -float((((rows - nearest) ** 2).sum(axis=1) ** (self._power / 2)).sum())
 
     def _rows(self, X: Any, *, reset: bool) -> NDArray[np.float64]:
-        """X as checked by scikit-learn; of its refusals, what quotes no entry and no number of
-        rows.
-        """
+        """X as checked by scikit-learn, whose refusals must quote no entry."""
         kind: type[Exception] = InputError
         message = (
             "X must hold real numbers, one row a record; its entries are not quoted, as they may "
@@ -331,9 +321,7 @@ def _is_search(frame: Any) -> bool:
 
 
 def _warn_of_search(epsilon: Any) -> None:
-    """Say once of a search over parameters what all its fits spend together: it is a frame below,
-    or, where other processes fit, the one that fits the best again.
-    """
+    """Say once of a parameter search what all its fits spend together."""
     from sklearn.model_selection import ParameterGrid, check_cv
 
     from metricdp.accounting import exact

@@ -16,9 +16,7 @@ def _pool(process: int, threads: int) -> ThreadPoolExecutor:
 
 
 def in_threads(work: Callable[[Any], object], items: Iterable[Any]) -> None:
-    """Run `work` on every item, on all processors when there is more than one item. Order of
-    completion is free.
-    """
+    """Run `work` on every item, on all processors, in any order."""
     items = list(items)
     if len(items) <= 1:
         for item in items:

@@ -1,6 +1,4 @@
-"""Objects that stay as they are: of which a copy would be a leak (private demand, budgets), and
-whose guarantee was stated for what they were made from (queries, set systems).
-"""
+"""Objects that cannot change or be copied: private demand, budgets, queries, set systems."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Prices of mechanisms and the ledgers that count them: exact arithmetic on public numbers. Nothing
-here can reach private data.
-"""
+"""Prices of mechanisms, and ledgers: exact arithmetic on public numbers, never on private data."""
 
 from metricdp.accounting.binding import Protection
 from metricdp.accounting.budget import Budget, Grant, Pool

@@ -1,6 +1,4 @@
-"""What a ledger's promises are about: who is protected, and which data set. One ledger, one of
-each.
-"""
+"""What a ledger is about: one unit of protection and one data set."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Budgets as exact rationals: what a ledger and the grants bought from it have in common, and
-grants.
-"""
+"""Budgets as exact rationals, and the slices of them that calls spend."""
 
 from __future__ import annotations
 
@@ -21,15 +19,11 @@ from metricdp.unique import Unique
 
 MIN_EPSILON = Fraction(1, 10**9)
 MAX_EPSILON = Fraction(1000)
-"""Outside these a budget is a slip of the keyboard: noise of 10^9 records, or a bound exp(1000)
-that protects none.
-"""
+"""Budgets outside of these bounds are typing errors."""
 
 
 def checked_budget(epsilon: object, delta: object, least: Fraction = MIN_EPSILON) -> Cost:
-    """What is charged for a budget: one that counts epsilon may be spent on any mechanism, so it
-    has the rho of pure epsilon, whatever rho its asker had in mind.
-    """
+    """Of what is charged: a budget that counts epsilon has the rho of pure epsilon."""
     cost = Cost.of(epsilon, delta)
     cost = cost if cost.pooled else Cost.of(cost.epsilon, cost.delta)
     free = not cost.epsilon and not (cost.pooled and cost.rho)  # delta may be all that a rho costs
@@ -77,9 +71,7 @@ class Budget(Unique):
 
     _why = "a copy would spend the same budget twice"
     _least = Fraction(0)
-    """Of epsilon, that a charge may have: what a grant's shares come to was decided when the ledger
-    was charged.
-    """
+    """Of the epsilon of a charge: a slice's shares were decided when the ledger was charged."""
 
     def __init__(
         self,
@@ -185,9 +177,7 @@ class Budget(Unique):
                 self._protects = protects
 
     def check(self, protects: Protection) -> None:
-        """Refuse, as `charge` and `bind` would, a unit or a bound that is not this budget's, and
-        what comes after its period or its ledger's last day; change nothing.
-        """
+        """Refuse, as `charge` and `bind` would, another unit or bound, or a day after the end."""
         with self._current():
             self._agree(protects)
             self._refuse_over()
@@ -286,9 +276,7 @@ class Grant(Budget):
             self._take(piece)
 
     def receipt(self, receipts: Iterable[Receipt]) -> Receipt:
-        """All mechanisms paid from this grant in one statement: their costs add up (basic
-        composition).
-        """
+        """All mechanisms paid from this slice: their costs add up (basic composition)."""
         return Receipt.combined(receipts)
 
 
@@ -343,9 +331,7 @@ class Pool(Grant):
     )
 
     def receipt(self, receipts: Iterable[Receipt]) -> Receipt:
-        """All mechanisms paid from this pool under the pool's own price, which is less than the sum
-        of theirs.
-        """
+        """All mechanisms paid from this slice under its own price, less than the sum of theirs."""
         return Receipt.combined(receipts).paid(self._epsilon, self._delta, ZCDP)
 
     def _require(self, cost: Cost) -> None:

@@ -48,10 +48,8 @@ class Node(NamedTuple):
 
 @dataclass(frozen=True)
 class Block:
-    """A run of days with a tree of its own.
-
-    `start`: its first day; `length`: none: it has no end; `base`, `levels`: a node of level l is
-    base^l days long; 0 <= l < levels.
+    """A run of days with a tree of its own: from day `start`, `length` days (None: no end). A node
+    of level l < `levels` is `base`^l days long.
     """
 
     start: int
@@ -62,11 +60,8 @@ class Block:
 
 @dataclass(frozen=True)
 class Schedule:
-    """The nodes of a stream.
-
-    `horizon`: number of days; None if it is unknown; `window`: the present is the last so many
-    days; None: all days so far; `half_life`: the present is all days, each with half the weight of
-    one so many days later; `gaussian`: whether the noise is Gaussian.
+    """The nodes of a stream: for a known `horizon` of days, a `window` of the last days, or weights
+    that halve every `half_life` days; with Gaussian noise if `gaussian`.
     """
 
     horizon: int | None = None

@@ -129,9 +129,7 @@ class Cost:
 
     @classmethod
     def of(cls, epsilon: object, delta: object = 0) -> Cost:
-        """A cost as it is, or (epsilon, delta) read by `exact`: a budget spent by basic
-        composition.
-        """
+        """A cost as it is, or (epsilon, delta) spent by basic composition."""
         if isinstance(epsilon, cls):
             return epsilon
         pair = exact(epsilon), exact(delta, "delta")
@@ -154,9 +152,7 @@ class Cost:
 
     @classmethod
     def zcdp(cls, epsilon: object, delta: object) -> Cost:
-        """The largest rho that is (epsilon, delta)-DP: a discrete Gaussian, or a `Pool` of any
-        mechanisms.
-        """
+        """The largest rho that is (epsilon, delta)-DP."""
         pair = exact(epsilon), exact(delta, "delta")
         return cls(*pair, rho=zcdp_rho(*pair), bound=ZCDP)
 
@@ -264,9 +260,7 @@ def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def _best_order(cost: object) -> Fraction:
-    """The order in (1, 2^40) of least cost, found on a logarithmic scale; any order at all is
-    valid.
-    """
+    """The order in (1, 2^40) of least cost, on a logarithmic scale; any order is valid."""
     from scipy.optimize import minimize_scalar
 
     found = minimize_scalar(lambda x: cost(1 + math.exp(x)), bounds=(-12, 27), method="bounded")  # type: ignore[operator]
@@ -284,9 +278,7 @@ def _log_inverse(delta: Fraction) -> float:
 
 
 def _overhead(order: Fraction, delta: Fraction) -> Fraction:
-    """``(ln(1/delta) + (a-1)·ln(1-1/a) - ln a) / (a-1)``, rounded up: `Decimal.ln` is correctly
-    rounded.
-    """
+    """``(ln(1/delta) + (a-1)·ln(1-1/a) - ln a) / (a-1)``, rounded up."""
     with localcontext() as context:
         context.prec = 60
 

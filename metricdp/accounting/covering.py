@@ -73,9 +73,7 @@ def exponent(
 
 @lru_cache(maxsize=256)
 def _largest(epsilon: Fraction, delta: Fraction, neighboring: Neighboring) -> Fraction:
-    """Largest multiple x of 1/_GRID, up to epsilon, at which the theorem's delta is at most the one
-    given: by bisection.
-    """
+    """Largest multiple x of 1/_GRID, up to epsilon, at which the theorem allows this delta."""
     if epsilon < LEAST:
         raise InputError(f"epsilon is too small for a cover, got {float(epsilon):g}")
     if _safe(epsilon, epsilon, delta, neighboring):
@@ -92,11 +90,8 @@ def _largest(epsilon: Fraction, delta: Fraction, neighboring: Neighboring) -> Fr
 
 
 def _safe(x: Fraction, epsilon: Fraction, delta: Fraction, neighboring: Neighboring) -> bool:
-    """Whether the theorem's delta at x is at most the one given: 60 digits, and a margin beyond all
-    their rounding.
-
-    The logarithm of the bound grows with x: 1 - exp(-x) and exp(x) - 1 do, and (s + x)/(exp(x) - 1)
-    falls.
+    """Whether the theorem's delta at x is at most the one given, to 60 digits with a margin. The
+    logarithm of the bound grows with x.
     """
     with localcontext() as context:
         context.prec = 60

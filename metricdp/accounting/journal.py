@@ -1,6 +1,4 @@
-"""An append-only file of charges that survives crashes, full disks and many writers, and never
-counts too little.
-"""
+"""An append-only file of charges that survives crashes, full disks and concurrent writers."""
 
 from __future__ import annotations
 
@@ -215,9 +213,7 @@ class Journal:
         return file.fileno()
 
     def append(self, line: Line) -> None:
-        """Write one charge and wait until it is on disk, else leave the file as it was. Only inside
-        `locked`.
-        """
+        """Write one charge to disk, or leave the file as it was. Only inside `locked`."""
         text = self._encode(line)
         self._write(text)
         self._accept(line, text)

@@ -23,9 +23,7 @@ from metricdp.releases import Neighboring, Unit
 
 
 def today() -> str:
-    """The day, in UTC: all that a ledger says about when, as times would tell how long private
-    computations took.
-    """
+    """The day in UTC. No times: they would tell how long private computations took."""
     return datetime.now(UTC).date().isoformat()
 
 
@@ -308,9 +306,7 @@ class Ledger(Budget):
             return self._journal.anchor
 
     def state(self) -> dict[str, Any]:
-        """What is spent and left now, of which budget and policy, and what the last charge was
-        for: public, and JSON-ready.
-        """
+        """What is spent and left, and what the last charge was for: public, and JSON-ready."""
         entries = self.entries
         last = entries[-1] if entries else None
         return {
@@ -625,9 +621,7 @@ class Ledger(Budget):
         return name | ({} if known is None else known.facts())
 
     def _catch_up(self) -> None:
-        """Count the lines that are new. A line is counted by the one assignment at its end; what
-        comes before may be done twice.
-        """
+        """Count the new lines. Each is counted by one assignment at its end."""
         for line in self._journal.after(self._tally.read):
             number = self._tally.read
             self._hold_to(line)

@@ -7,9 +7,7 @@ from fractions import Fraction
 
 
 def log_bounds(x: Fraction) -> tuple[Fraction, Fraction]:
-    """Lower and upper bound of ln x: `Decimal.ln` is correctly rounded, and its argument here
-    exact.
-    """
+    """Lower and upper bound of ln x, by the correctly rounded `Decimal.ln`."""
     with localcontext() as context:
         context.prec = 60 + x.denominator.bit_length() // 3
         up = Decimal(x.numerator).ln()

@@ -1,6 +1,4 @@
-"""How much noise an epsilon, or a rho, asks for: scales as floating-point numbers that are never
-too small.
-"""
+"""Noise scales for an epsilon or a rho, as floats that are never too small."""
 
 from __future__ import annotations
 
@@ -11,9 +9,7 @@ from metricdp.errors import InputError
 
 
 def laplace_scale(sensitivity: int, epsilon: Fraction) -> float:
-    """Smallest float64 at or above ``sensitivity / epsilon``, so that ``sensitivity / scale <=
-    epsilon`` holds exactly.
-    """
+    """Smallest float64 at or above ``sensitivity / epsilon``."""
     if epsilon * 2**56 <= sensitivity:
         raise InputError(
             f"epsilon must be positive, and large enough for noise of 64 bits; got "
@@ -25,9 +21,7 @@ def laplace_scale(sensitivity: int, epsilon: Fraction) -> float:
 
 
 def gaussian_scale(squared_sensitivity: int, rho: Fraction) -> float:
-    """A float64 at or just above ``sqrt(squared_sensitivity / (2 rho))``: ``sensitivity² / (2
-    scale²) <= rho`` exactly.
-    """
+    """A float64 at or just above ``sqrt(squared_sensitivity / (2 rho))``."""
     if rho * 2**112 <= squared_sensitivity:
         raise InputError(
             f"rho must be positive, and large enough for noise of 64 bits; got {float(rho)!r}"

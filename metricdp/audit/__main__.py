@@ -1,6 +1,4 @@
-"""``python -m metricdp.audit``: one table of what was claimed and what was found; exit status 0 if
-all is well, 1 if not.
-"""
+"""``python -m metricdp.audit``: a table of claims and findings; exit status 0 if all is well."""
 
 from __future__ import annotations
 

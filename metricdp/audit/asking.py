@@ -1,6 +1,4 @@
-"""Every method on one universe, under the exact law of all that it reads. On others, and with other
-options, methods are replayed.
-"""
+"""Every method on one universe, under the exact distribution of all that it reads."""
 
 from __future__ import annotations
 

@@ -41,9 +41,7 @@ def clopper_pearson(hits: int, runs: int, alpha: float) -> tuple[float, float]:
 
 
 def bound(event: Event, p: NDArray[Any], q: NDArray[Any], delta: float, alpha: float) -> float:
-    """Lower bound on epsilon by one event fixed beforehand, wrong with probability at most
-    2·alpha.
-    """
+    """Lower bound on epsilon by one fixed event, wrong with probability at most 2·alpha."""
     low = clopper_pearson(int(event(p).sum()), len(p), alpha)[0]
     high = clopper_pearson(int(event(q).sum()), len(q), alpha)[1]
     return math.log((low - delta) / high) if low > delta else -math.inf
@@ -52,9 +50,7 @@ def bound(event: Event, p: NDArray[Any], q: NDArray[Any], delta: float, alpha: f
 def lower_bound(
     p: NDArray[Any], q: NDArray[Any], delta: float = 0.0, alarm: float = ALARM
 ) -> tuple[float, str]:
-    """Largest lower bound on epsilon that two samples of outputs allow, and the kind of event that
-    gives it.
-    """
+    """Largest lower bound on epsilon from two samples of outputs, and its kind of event."""
     half_p = len(p) // 2
     half_q = len(q) // 2
     kinds = {
@@ -129,9 +125,7 @@ def atoms(p: NDArray[Any], q: NDArray[Any]) -> Iterator[Event]:
 
 
 def low_bits(p: NDArray[Any], q: NDArray[Any]) -> Iterator[Event]:
-    """Remainders of every coordinate by 2, 3 and 4: of the integer itself, or of the bits that hold
-    a float.
-    """
+    """Remainders of every coordinate by 2, 3 and 4: of integers, or of a float's bits."""
     for column in range(p.shape[1]):
         for base in (2, 3, 4):
             for rest in range(base):

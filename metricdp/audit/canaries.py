@@ -29,9 +29,7 @@ _NUMBER, _KEPT = (re.compile(rf"(?<![\d.,]){n // 1000},?{n % 1000}(?!\d)") for n
 
 
 def sings(text: str, noisy: bool = False) -> bool:
-    """Whether a canary is in a text. A `noisy` text holds counts that may equal the number of kept
-    records by chance.
-    """
+    """Whether a canary is in a text. Counts in a `noisy` text may equal the number by chance."""
     return (
         WORD in text
         or _NUMBER.search(text) is not None
@@ -41,9 +39,7 @@ def sings(text: str, noisy: bool = False) -> bool:
 
 @cache
 def scene() -> tuple[Any, np.ndarray, Any]:
-    """A public grid of 36 points, the positions of all records, and the demand: users with canary
-    names, a canary number of records.
-    """
+    """A public grid of 36 points, the positions of all records, and a demand of canaries."""
     import networkx as nx
 
     import metricdp as mdp
@@ -138,9 +134,7 @@ def _results() -> tuple[str, Seen]:
 
 
 def _hidden(root: Any, secrets: list[np.ndarray]) -> bool:
-    """Whether anything reachable from an object is the number of records, or an array of exact
-    counts or records.
-    """
+    """Whether an object leads to the number of records, exact counts, or records."""
     seen = set()
     todo = [root]
     while todo:
@@ -365,7 +359,5 @@ def _refusals() -> tuple[str, Seen]:
 
 
 def _without_source(text: str) -> str:
-    """A traceback without the lines of source that it quotes: those of this file write the canaries
-    themselves.
-    """
+    """A traceback without quoted source: lines of this file hold the canaries themselves."""
     return re.sub(r'(?m)^  File ".*\n(?:    .*\n)*', "", text)

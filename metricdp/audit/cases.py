@@ -1,6 +1,4 @@
-"""What is held to its exact law: every query of the gate, alone and composed, every door, and
-every method on one universe.
-"""
+"""What is tested against its exact distribution: every query, entry point and method."""
 
 from __future__ import annotations
 
@@ -20,9 +18,7 @@ from metricdp.audit.snapping import snap_cases
 
 
 def cases() -> Iterator[tuple[Case, bool]]:
-    """All cases, and whether each is in the short form too, where those are left out whose
-    mechanism another case shows.
-    """
+    """All cases, and whether each is in the short form too."""
     own = (counting_cases, selecting_cases, asking_cases)
     more = (search_cases, round_cases, evaluation_cases, door_cases)
     for make in (*own, *more, snap_cases, capping_cases, price_cases):

@@ -111,9 +111,7 @@ def _held(loop: Loop, quick: bool) -> Finding:
 def _chances(
     loop: Loop, places: Sequence[int], state: State
 ) -> tuple[NDArray[np.float64], tuple[Fraction, Fraction]]:
-    """Log probabilities of the sets in a round that begins in a state, and what the ledger was
-    charged.
-    """
+    """Log probabilities of the sets in a round, and what the ledger was charged."""
     from metricdp.accounting import Cost, Ledger
     from metricdp.audit.worlds import finest
     from metricdp.metrics.ground import GroundSet
@@ -153,9 +151,7 @@ def _hockey_stick(
     q: dict[State, NDArray[np.float64]],
     epsilon: float,
 ) -> float:
-    """``sum of max(0, P - exp(epsilon) Q)`` over all sequences, those of one state and one log
-    ratio taken together.
-    """
+    """``sum of max(0, P - exp(epsilon) Q)`` over all sequences, grouped by log ratio."""
     law: dict[tuple[State, float], float] = {((False, False), 0.0): 1.0}
     for _ in range(loop.rounds):
         after: dict[tuple[State, float], float] = defaultdict(float)

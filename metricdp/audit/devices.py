@@ -104,9 +104,7 @@ def _of_ball() -> tuple[Any, Sequence[Any]]:
 
 
 def law_of(make: Callable[[Callable[[int], int]], Any]) -> Law:
-    """The exact law of ``make(below)`` by walking through all coins. Those of 2^53 faces and more
-    (a nonce, a rounding) take their two ends in place of all: the claim holds given each of them.
-    """
+    """The exact distribution of ``make(below)`` over all coins; of 2^53 faces, over both ends."""
     found: Law = {}
     waiting: list[tuple[int, ...]] = [()]
     while waiting:
@@ -199,9 +197,7 @@ def _decoded(name: str, quick: bool) -> Finding:
 
 
 def _shuffled(name: str, users: int, quick: bool) -> Finding:
-    """The exact delta of the multiset of messages, for all items of the others, against the bound,
-    at several epsilons.
-    """
+    """The exact delta of the multiset of messages against the bound, at several epsilons."""
     from metricdp.local.randomizers import KRR
     from metricdp.local.shuffle import shuffled_delta
 

@@ -1,6 +1,4 @@
-"""How records go on inside the gate, held to exact laws: as counts in place of records, thinned,
-and on maps. The doors by which they come in are replayed.
-"""
+"""How records go on inside the gate: as counts, Poisson subsamples, and under maps."""
 
 from __future__ import annotations
 

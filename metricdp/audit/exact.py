@@ -63,16 +63,11 @@ class Chance:
 class Case:
     """One call, on one tiny world, under one relation.
 
-    `call`: makes its charges to the ledger, and returns what is published; `m`: records of a user
-    that are kept; None if records are protected; `budget`: of the ledger; `reach`: least share of
-    the claim that the worst neighbors must reach: below, the check would be too blind to trust;
-    `journal`: whether the ledger writes one, and what is in it is looked at; `rho`: what a pool
-    claims, for the Rényi divergences; `refused`: whether the call raises, on purpose; `steps`:
-    noise alone, of one kind, in adaptive steps: what every step of a run costs, given those before
-    it, must add up to no more than the claim. It is what composition needs, and sees more of long
-    runs than the ratios of a few scripts; `limit`: scripts at most; `hold`: how records are put in;
-    by default as `PrivateDemand`; `chance`: the operating system's random bytes, scripted while
-    records are put in and during the call; by default those of contribution bounding.
+    `call` makes its charges and returns what is published. `m`: records kept of a user, None if
+    records are protected. `reach`: least share of the claim that the worst neighbors must reach.
+    `rho`: claim of a zCDP accountant. `refused`: the call raises on purpose. `steps`: adaptive
+    draws of noise of one kind, whose costs must add up to the claim. `limit`: most scripts. `hold`:
+    makes the demand. `chance`: scripted random bytes.
     """
 
     name: str
@@ -109,9 +104,7 @@ class Run:
 def run(
     case: Case, private: Any, order: tuple[int, ...], script: Sequence[int], behind: bool = False
 ) -> Run:
-    """Run a case's call on one demand, with the operating system's random bytes by `order` and
-    noise by `script`; look at what is left `behind` too.
-    """
+    """Run a case on one demand, with fixed random bytes and noise, and look at its traces."""
     from metricdp.accounting import Ledger
     from metricdp.accounting import ledger as ledgers
 
@@ -205,9 +198,7 @@ def examine(case: Case) -> Finding:
 
 
 def _judged(case: Case, e: Evidence) -> tuple[str, str, float, bool]:
-    """Claim and finding in words, the finding as a multiple of the claim, and whether it is too
-    small for the check to be trusted.
-    """
+    """Claim and finding in words, their quotient, and whether it is too small to be trusted."""
     if not e.delta:
         excess = e.worst / e.epsilon if e.epsilon else (math.inf if e.worst > SLACK else 0.0)
         return (
@@ -316,11 +307,8 @@ def _difference(runs: Sequence[Sequence[Run]], pairs: Sequence[tuple[int, int]])
 
 
 def _composed(one: Tape, other: Tape) -> float:
-    """What adaptive draws of noise cost in all, each given what was released so far: rho of
-    Gaussian ones, epsilon of those of Laplace.
-
-    For answers v apart these are exactly ``|v|² / (2 scale²)`` (the limit of Rényi divergences at
-    low orders) and ``|v|₁ / scale``.
+    """What adaptive draws of noise cost in all: rho of Gaussian ones, ``|v|² / (2 scale²)`` for
+    answers v apart, or epsilon of Laplace ones, ``|v|₁ / scale``.
     """
     total = 0.0
     for a, b in zip(one.draws, other.draws):
@@ -345,9 +333,7 @@ def _compare(
 
 
 def _on_grid(tapes: Sequence[Sequence[Tape]]) -> list[list[float]]:
-    """Log probabilities of all outputs of one non-adaptive draw of noise near its answers: one
-    column an output, one entry a demand.
-    """
+    """Log probabilities of all outputs of one draw of noise: a column an output, a row a demand."""
     draws = [[tape.draws[0] for tape in some] for some in tapes]
     kind = draws[0][0].kind
     reach = math.ceil(max(14 * draw.scale for some in draws for draw in some)) + MARGIN

@@ -29,9 +29,7 @@ def fresh_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
 
 
 def _unrepeatable(name: str, draw: Callable[[], Any], quick: bool) -> Finding:
-    """Draw twice after seeding every generator that can be seeded: equal draws by chance have
-    probability below 10^-20.
-    """
+    """Draw twice after seeding every generator: equal draws have probability below 10^-20."""
     draws = []
     state = random.getstate(), np.random.get_state()  # noqa: NPY002
     try:
@@ -89,9 +87,7 @@ def _kept() -> Any:
 
 
 def _paid_first(name: str, quick: bool) -> Finding:
-    """Watch the vault and the grants: every opening must follow a payment of its own, and refused
-    calls must open nothing.
-    """
+    """Every opening of the vault must follow its own payment; refused calls open nothing."""
     from metricdp.accounting import Grant
     from metricdp.errors import MetricDPError
     from metricdp.privacy import _vault

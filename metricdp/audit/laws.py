@@ -17,9 +17,7 @@ Logs = NDArray[np.float64]
 
 
 def log_laplace(z: ArrayLike, scale: float) -> Logs:
-    """Log of ``P(Z = z) = tanh(1 / (2 scale)) · exp(-abs(z) / scale)``, the discrete Laplace
-    law.
-    """
+    """Log of ``P(Z = z) = tanh(1 / (2 scale)) · exp(-abs(z) / scale)`` (discrete Laplace)."""
     q = math.exp(-1 / scale)
     return math.log1p(-q) - math.log1p(q) - np.abs(np.asarray(z, dtype=np.float64)) / scale
 
@@ -47,12 +45,9 @@ def log_exponential_mechanism(scores: ArrayLike, eta: Fraction) -> Logs:
 
 
 def log_permute_and_flip(scores: ArrayLike, eta: Fraction) -> Logs:
-    """Log of the law of permute-and-flip: candidates in random order, i is taken with chance ``p_i
-    = exp(eta · (score_i - max))``.
-
-    With independent uniform times of arrival, i is taken if all that came before it failed:
-    ``P(i) = p_i · integral over t in [0, 1] of prod_(j != i) (1 - t p_j)``, a polynomial that
-    Gauss–Legendre integrates exactly.
+    """Log of the distribution of permute-and-flip: ``P(i) = p_i · integral over t in [0, 1] of
+    prod_(j != i) (1 - t p_j)``, ``p_i = exp(eta · (score_i - max))``, by Gauss–Legendre, which is
+    exact here.
     """
     x = _exponents(scores, eta)
     nodes, weights = np.polynomial.legendre.leggauss(len(x) // 2 + 1)
@@ -70,9 +65,7 @@ LAWS = {
 
 
 def log_ratio(p: Logs, q: Logs) -> float:
-    """Largest ``log(P / Q)`` over the outcomes that P can have: infinite where Q cannot have one of
-    them.
-    """
+    """Largest ``log(P / Q)`` over the outcomes of P; infinite where Q has none of one."""
     possible = p > -np.inf
     if not possible.any():
         return -math.inf
@@ -81,9 +74,7 @@ def log_ratio(p: Logs, q: Logs) -> float:
 
 
 def hockey_stick(p: Logs, q: Logs, epsilon: float) -> float:
-    """Smallest delta with ``P(S) <= exp(epsilon) Q(S) + delta`` for all S: the sum of ``max(0, P -
-    exp(epsilon) Q)``.
-    """
+    """Smallest delta with ``P(S) <= exp(epsilon) Q(S) + delta`` for all S."""
     return float(np.maximum(0.0, np.exp(p) - np.exp(q + epsilon)).sum())
 
 

@@ -1,6 +1,4 @@
-"""How private cells are read: what one user more changes, through every loader; what an interrupted
-call hands out; and what is left on disk.
-"""
+"""How private cells are read through every loader, and what an interrupted call leaves."""
 
 from __future__ import annotations
 

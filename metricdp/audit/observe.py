@@ -1,6 +1,4 @@
-"""Everything that someone outside can see of a call: what it returns in all its forms, and whatever
-it says on the way.
-"""
+"""Everything that someone outside can see of a call."""
 
 from __future__ import annotations
 
@@ -51,9 +49,7 @@ class _EagerBar(tqdm):
 
 @contextmanager
 def watched() -> Iterator[Seen]:
-    """Collect stdout, stderr (a terminal, so that progress bars show), log records and warnings of
-    this block.
-    """
+    """Collect stdout, stderr (as a terminal), log records and warnings of this block."""
     seen: Seen = {}
     out = io.StringIO()
     err = _Terminal()
@@ -80,9 +76,7 @@ def watched() -> Iterator[Seen]:
 
 
 def forms(value: Any) -> Seen:
-    """A returned object in every form in which it may be passed on: text, pickle, JSON, its own
-    arrays.
-    """
+    """A returned object in every form: text, pickle, JSON, its own arrays."""
     seen: Seen = {"repr": repr(value), "str": str(value)}
     try:
         seen["pickle"] = pickle.dumps(value)
@@ -103,9 +97,7 @@ def forms(value: Any) -> Seen:
 
 
 def told(error: BaseException) -> str:
-    """Everything an exception shows: its own text and that of all exceptions it leads to, hidden or
-    not.
-    """
+    """Everything an exception shows: its text and that of all exceptions it leads to."""
     parts = []
     seen = set()
     todo = [error]

@@ -22,9 +22,7 @@ CHECK = "exact law of openings"
 REACH = 0.6
 DEPTH = 24
 MOST = 60
-"""Least share of epsilon that the worst neighbors must reach; depth of the tree; most units at a
-place, above what any bias takes off.
-"""
+"""Least share of epsilon that the worst neighbors must reach; depth; most units at a place."""
 PLACES = (0.01, 0.99)
 
 
@@ -58,9 +56,7 @@ def opening_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
 
 
 class _Scripted:
-    """Noise that opens the cells on the way to a place and no others, and keeps what it was to hide
-    there.
-    """
+    """Noise that splits only the cells on the way to a place, and keeps what it was to hide."""
 
     def __init__(self, real: Any, cells: Any, place: float) -> None:
         self.scale = real.scale
@@ -82,9 +78,7 @@ class _Scripted:
 
 
 def _values(opening: Opening, n: int, place: float) -> tuple[list[int], float, float]:
-    """What meets the noise on the way down to n records, the noise's scale, and the epsilon that
-    was charged.
-    """
+    """What meets the noise on the way down to n records, its scale, and the charged epsilon."""
     from metricdp.accounting import Ledger
     from metricdp.metrics import EuclideanSpace
     from metricdp.partitions.box.quadtree import ShiftedQuadtree
@@ -110,9 +104,7 @@ def _values(opening: Opening, n: int, place: float) -> tuple[list[int], float, f
 
 
 def _outcomes(values: list[int], scale: float, first: int) -> NDArray[np.float64]:
-    """Log probability of each depth at which the way down may end, decisions before `first` left
-    out, shape (DEPTH + 1 - first,).
-    """
+    """Log probability of each depth at which the way down may end, from decision `first` on."""
     x = np.array(values[first:], np.float64)
     log_q = -1.0 / scale
     low = np.minimum(x, 1 - x)  # P(noise >= 1 - x) = q^(1-x)/(1+q) for x <= 0, and its mirror image

@@ -1,6 +1,4 @@
-"""Which files the guarantee rests on: computed from imports and from classes registered with
-`metricdp.protocols.trusted`, so that no new file is forgotten.
-"""
+"""Which files the guarantee rests on, computed from imports and trusted classes."""
 
 from __future__ import annotations
 
@@ -51,9 +49,7 @@ def lines_of(file: str) -> int:
 
 
 def reached(files: Iterable[str], without: tuple[str, ...] = ()) -> list[str]:
-    """The files, and all of the package's own that they import, at the top or within functions,
-    save those of some folders.
-    """
+    """The files, and all of the package's own that they import, save those of some folders."""
     found = dict[str, None]()
     todo = list(files)
     while todo:

@@ -1,6 +1,4 @@
-"""Prices are asked of what will be answered: a refused call costs nothing, and a query cannot be
-changed once its price is known.
-"""
+"""A refused call costs nothing, and a query cannot change once its price is known."""
 
 from __future__ import annotations
 
@@ -25,9 +23,7 @@ EPSILON = Fraction(7, 10)
 
 
 def price_cases() -> Iterator[tuple[Case, bool]]:
-    """A query that the caller's own partition tries to make finer while it is answered: its noise
-    has been decided by then.
-    """
+    """A query whose own partition tries to become finer while it is answered."""
     from metricdp.privacy import HistogramQuery, SumsQuery, measure
 
     def ask(demand: Any, ledger: Any) -> Any:
@@ -52,9 +48,7 @@ def price_cases() -> Iterator[tuple[Case, bool]]:
 
 @dataclass(eq=False)
 class Keeping:
-    """A partition of the caller's own that keeps what it is asked, and reads the next records by
-    it.
-    """
+    """A caller's partition that keeps what it is asked, and reads the next records by it."""
 
     universe: Any
     n_parts: int = 3

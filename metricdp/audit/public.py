@@ -1,6 +1,4 @@
-"""What calls leave behind on arguments, metrics and caches that the caller still holds: it must be
-equal to the byte for neighbors.
-"""
+"""What calls leave on arguments, metrics and caches must be equal to the byte for neighbors."""
 
 from __future__ import annotations
 
@@ -89,9 +87,7 @@ def _parts(value: Any) -> list[Any]:
 
 
 def caches(universe: Any) -> Iterator[Any]:
-    """Containers at the top of the package's modules, which any call could leave something in; of
-    those with a room for each object, the universe's.
-    """
+    """Containers of the package's modules in which a call could leave something."""
     from metricdp.metrics.kept import Kept
 
     for named, names in _globals(_size()):
@@ -119,9 +115,7 @@ def _size() -> int:
 
 @lru_cache(maxsize=1)
 def _globals(size: int) -> list[tuple[dict[str, Any], list[str]]]:
-    """Names in the package's modules, without those of what holds nothing: modules, functions and
-    types. What the names stand for is looked up in every call.
-    """
+    """Names in the package's modules that may hold values, looked up in every call."""
     return [
         (named, sorted(name for name, value in named.items() if _variable(name, value)))
         for named in _modules(len(sys.modules))

@@ -1,6 +1,4 @@
-"""Rounds of small balls, held to their exact laws: radii and balls after removals, and RecConcave's
-steps. Whole coresets are replayed.
-"""
+"""Rounds of small balls: exact distributions of radii, balls and RecConcave's steps."""
 
 from __future__ import annotations
 

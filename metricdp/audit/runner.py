@@ -21,9 +21,7 @@ REFUTED = 1 + 1e-9
 _WORTH_A_PROCESS = 20
 """Checks for each process at least: one takes some seconds to begin."""
 SCRIPTS = 40
-"""Of a case that need not reach any share of its claim, in the short form: where there are more,
-so many are drawn, and the full form follows all of them.
-"""
+"""Most small cases of the short form that need not reach a share of their claim."""
 
 
 @dataclass(frozen=True)
@@ -108,12 +106,8 @@ def needs(error: ImportError) -> str:
 
 
 def catch(bug: planted.Bug, known: Sequence[Check], quick: bool) -> Catch:
-    """Plant one bug and run the checks that should catch it, with few samples: a bug must show at
-    once. In the short form until one does.
-
-    A check counts only if its finding refutes a claim: one that breaks down, or finds too little,
-    has caught nothing. A bug whose place in the code is gone, or that names a check that is gone,
-    is not caught. A bug that no check has caught is skipped if one of them was.
+    """Plant one mutant and run the checks that should catch it, with few samples and in the short
+    form until one does. A check that breaks down, or finds too little, has caught nothing.
     """
     start = time.perf_counter()
     by_name = {check.name: check for check in known}

@@ -25,15 +25,11 @@ CHECK = "sampler's law"
 FACTORS = (0.7, 1.3)
 _CELLS = 40
 _LEAST = 10.0
-"""Cells for integers, and the least number of draws that a cell expects: rarer outcomes are counted
-together.
-"""
+"""Cells for integers, and the least expected draws of a cell: rarer outcomes are merged."""
 
 
 def p_value(counts: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
-    """Chi-square p-value of counts of independent draws, outcomes too rare for the approximation
-    counted together.
-    """
+    """Chi-square p-value of counts of independent draws, rare outcomes merged."""
     from scipy.stats import chi2
 
     expected = probabilities * counts.sum()
@@ -66,9 +62,7 @@ def agreement(one: NDArray[np.int64], other: NDArray[np.int64]) -> float:
 def cells(
     log_pmf: Callable[[NDArray[Any], float], NDArray[np.float64]], scale: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Integers that noise of a scale may give, and the cell of each: about equally likely, negative
-    and positive apart.
-    """
+    """Integers that noise may give, and a cell for each, about equally likely."""
     z = np.arange(-math.ceil(45 * scale) - 5, math.ceil(45 * scale) + 6)
     below = np.cumsum(np.exp(log_pmf(z, scale))) - np.exp(log_pmf(z, scale)) / 2
     return z, np.minimum((below * _CELLS).astype(np.int64), _CELLS - 1)
@@ -106,9 +100,7 @@ def judged(name: str, claim: str, p_values: list[float], n_draws: int) -> Findin
 
 
 def noise(kind: str, epsilon: Fraction, name: str, quick: bool) -> Finding:
-    """Noise as it comes out of the gate, on a record at every point, against the scale on the
-    receipt.
-    """
+    """Noise as it comes out of the gate, against the scale on the receipt."""
     from metricdp.accounting import Cost, Ledger
     from metricdp.metrics import EuclideanMetric
     from metricdp.privacy import HistogramQuery, PrivateDemand, measure
@@ -136,9 +128,7 @@ CONTESTS = {
 
 
 def chosen(scores: NDArray[np.int64], eta: Fraction, law: str, n: int) -> NDArray[np.int64]:
-    """How often each candidate is chosen in n selections by the real `choose`, candidates in two
-    blocks.
-    """
+    """How often each candidate wins n selections by the real `choose`, in two blocks."""
     from metricdp.privacy.selection import choose
 
     half = len(scores) // 2
@@ -179,9 +169,7 @@ def against_opendp(law: str, name: str, quick: bool) -> Finding:
 
 
 def contributions(name: str, quick: bool) -> Finding:
-    """What is kept of users with four records each, two kept: all six pairs equally likely; the
-    wrong law favors one by 30 %.
-    """
+    """What is kept of users with four records, two kept: all six pairs equally likely."""
     from metricdp.metrics import EuclideanMetric
     from metricdp.privacy import PrivateDemand, _vault
 

@@ -54,9 +54,7 @@ def _records(kind: type, size: int) -> Any:
 
 
 def _sums(quick: bool) -> Finding:
-    """One record more moves number and sum by no more than the query says, and neither wraps; of
-    few records, the query answers as the sum does.
-    """
+    """One record more moves number and sum by no more than the query says, and neither wraps."""
     from metricdp.kernels.scores import CAP
     from metricdp.metrics import EuclideanSpace
     from metricdp.partitions.box.grid import Grid

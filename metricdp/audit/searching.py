@@ -1,6 +1,4 @@
-"""Swaps of centers and choices among sets of centers, held to their exact laws: one by one, after
-each other, and as a whole search.
-"""
+"""Swaps and choices among sets of centers: one by one, in turn, and as a whole search."""
 
 from __future__ import annotations
 
@@ -14,15 +12,11 @@ from metricdp.audit.worlds import RELATIONS, demands, worlds
 
 LARGE = Fraction(5)
 SMALL = Fraction(1, 100)
-"""So large that few records come close to the worst demand of all; and so small that a selection is
-a coin.
-"""
+"""Large, so that few records are nearly the worst demand; small, so that selection is a coin."""
 
 
 def search_cases() -> Iterator[tuple[Case, bool]]:
-    """On a path of four vertices, where one record can be the worst of all: at one end, with a swap
-    to it and one to the other end.
-    """
+    """A path of four vertices where one record can be the worst of all: at one end."""
     yield from _single()
     yield from _searches()
 

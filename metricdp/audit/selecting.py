@@ -75,9 +75,7 @@ def _selections() -> Iterator[tuple[Case, bool]]:
 
 
 def _pools() -> Iterator[tuple[Case, bool]]:
-    """Selections from a pool: the exact law of all answers together, each chosen in view of those
-    before.
-    """
+    """Selections by one zCDP accountant: all answers together, each chosen by those before."""
     from metricdp.accounting import Cost, selection_epsilon
     from metricdp.errors import BudgetError
     from metricdp.privacy import CoverageQuery, select
@@ -159,9 +157,7 @@ def _pools() -> Iterator[tuple[Case, bool]]:
 
 
 def _covers() -> Iterator[tuple[Case, bool]]:
-    """Covering loops of few rounds, whose whole law can be followed; `metricdp.audit.covering` has
-    the long ones.
-    """
+    """Covering loops of few rounds; `metricdp.audit.covering` has the long ones."""
     from metricdp.accounting import Cost
     from metricdp.metrics.set_systems import Balls, ListedSets
     from metricdp.privacy import CoverQuery, cover

@@ -23,16 +23,12 @@ from metricdp.audit import laws
 from metricdp.audit.patch import patched
 
 FAR = 60
-"""Answers on tiny worlds are smaller than this: a value beyond it on one side gives the worst ratio
-exactly.
-"""
+"""Answers on tiny worlds are smaller: a value beyond it gives the worst ratio exactly."""
 
 
 @dataclass(frozen=True)
 class Draw:
-    """One draw: its law (kind, scale), the exact answer that it hides, how many scripts there were,
-    which was taken, its probability.
-    """
+    """One draw: kind and scale, hidden answer, number of scripts, which one, its probability."""
 
     kind: str
     scale: float
@@ -50,9 +46,7 @@ class Coins(tuple[int, ...]):
 
 @dataclass
 class Tape:
-    """A script (choices beyond its end are 0, or drawn by public coins) and, after the run, the
-    draws that it answered.
-    """
+    """A script (0 or public coins beyond its end) and, after the run, the draws it answered."""
 
     script: Sequence[int] = ()
     draws: list[Draw] = field(default_factory=list)
@@ -87,9 +81,7 @@ class Tape:
         return [int(v) for v in possible[choice]]
 
     def selection(self, blocks: Iterable[NDArray[np.int64]], eta: Fraction, law: str) -> int:
-        """Answer a selection: the candidate of that number, or, if there are fewer, the last with
-        probability 0.
-        """
+        """Answer a selection: the candidate of that number, or the last with probability 0."""
         scores = np.concatenate([np.asarray(block) for block in blocks])
         choice = self.choose(len(scores))
         log_p = float(laws.LAWS[law](scores, eta)[choice]) if choice < len(scores) else -math.inf
@@ -99,11 +91,8 @@ class Tape:
 
 @lru_cache(maxsize=64)
 def patterns(n: int) -> NDArray[np.int64]:
-    """Outputs for n coordinates, shape (n_patterns, n): every mix of far low and far high (n <= 3),
-    and one of ordinary size.
-
-    For more coordinates: all low, all high, and, for each binary digit, high where the coordinate's
-    number has it, and low there. So any two coordinates get all four combinations of low and high.
+    """Outputs for n coordinates (n_patterns, n): every mix of far low and far high (n <= 3), and
+    one of ordinary size. For more, any two coordinates get all four combinations.
     """
     at = np.arange(n)
     if n <= 3:
@@ -116,9 +105,7 @@ def patterns(n: int) -> NDArray[np.int64]:
 
 
 class _Scripted:
-    """An OpenDP measurement whose draws come from the tape; what it says of its own privacy stays
-    OpenDP's.
-    """
+    """An OpenDP measurement with recorded draws; what it says of its privacy stays OpenDP's."""
 
     def __init__(self, tape: Tape, kind: str, scale: float, real: Any) -> None:
         self._tape, self._kind, self._scale, self.map = tape, kind, scale, real.map
@@ -157,11 +144,8 @@ def _maker(tape: Tape, kind: str, measurements: ModuleType) -> Callable[..., _Sc
 
 
 def scripts(run: Callable[[Sequence[int]], Tape], limit: int = 10**6) -> Iterator[tuple[int, ...]]:
-    """All scripts in order, or, if there are more than `limit`, as many different ones drawn by
-    public coins.
-
-    Each run tells how many choices every draw had, and the last draw that has another choice is
-    moved on.
+    """All scripts in order, or `limit` different ones by public coins. The last draw that has
+    another choice is advanced.
     """
     found: list[tuple[int, ...]] = []
     script: list[int] = []

@@ -17,9 +17,7 @@ from metricdp.audit.patch import patched
 from metricdp.releases import Neighboring
 
 Demand = tuple[tuple[int, ...], ...]
-"""Users in order, each with the numbers of the points where their records are; users of one record
-stand for records.
-"""
+"""Users in order, each with the points of their records."""
 EPSILON = Fraction(7, 10)
 """Of counts and of methods."""
 RELATIONS: tuple[Neighboring, ...] = ("add-remove", "replace-one")
@@ -66,9 +64,7 @@ def finest(universe: Any) -> Labels:
 
 @contextmanager
 def small_nets() -> Iterator[None]:
-    """Let boxes be covered by few points in this block: nets are public, and their size is not what
-    is audited.
-    """
+    """Let few points cover boxes in this block: nets are public, and their size is not audited."""
     from metricdp.methods import question
     from metricdp.methods.box import default, focus, quadtree_release, rounds
 
@@ -152,10 +148,7 @@ def neighboring_pairs(
 
 def coins(demand: Demand, m: int) -> list[tuple[int, ...]]:
     """Equally likely coins of contribution bounding: for each choice of m records a user, ranks by
-    which just these are kept.
-
-    All orders of a user's records are equally likely, and users are ranked apart, so each choice
-    stands for equally many orders.
+    which these are kept.
     """
     first = itertools.accumulate([0, *map(len, demand)])
     users = [range(start, start + len(user)) for start, user in zip(first, demand)]
@@ -172,9 +165,7 @@ def coins(demand: Demand, m: int) -> list[tuple[int, ...]]:
 
 
 def small_demands(world: World, m: int | None) -> list[Demand]:
-    """Demands that tell the sensitivities apart: three records, or two users of whom one has more
-    records than are kept.
-    """
+    """Demands that tell the sensitivities apart: three records, or two users of unequal size."""
     if m is None:
         return demands(len(world.places), 3)
     if len(world.places) == 2:
@@ -183,9 +174,7 @@ def small_demands(world: World, m: int | None) -> list[Demand]:
 
 
 def emptiness(demand: Any, epsilon: Fraction, grant: Any) -> int:
-    """Randomized response to "is anyone here?": epsilon-DP, and one record more turns its whole
-    epsilon, however many a user may have.
-    """
+    """Randomized response to "is anyone here?": one record more turns its whole epsilon."""
     from metricdp.privacy import _vault, gate
 
     grant.draw(epsilon)

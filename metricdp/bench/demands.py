@@ -24,10 +24,8 @@ def uniform(metric: Metric, records: int, seed: int) -> NDArray[np.int64]:
 
 
 def hot_spots(metric: Metric, records: int, seed: int) -> NDArray[np.int64]:
-    """So many records around eight random points (fewer if the universe has fewer): counts, shape
+    """So many records around eight random points, with density exp(-10 d / largest d): counts
     (n_points,).
-
-    A point at distance d from the nearest of them has density exp(-10 d / the largest such d).
     """
     rng = np.random.default_rng(seed)
     away = metric.nearest_to(rng.choice(len(metric), min(SPOTS, len(metric)), replace=False))[1]

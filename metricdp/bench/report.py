@@ -31,12 +31,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Report:
-    """The outcome of a suite.
-
-    `settings`: what was asked for, so that it can be asked again; `columns`: the part of the rows
-    that the table shows; `rows`: one a measurement, JSON-ready; `summary`: JSON-ready; `lines`: the
-    summary in words, under the table; `unfinished`: what was left out because Ctrl-C ended the run;
-    empty if nothing was.
+    """The outcome of a suite: its `settings`, JSON-ready `rows` and `summary`, the `columns` that
+    the table shows, `lines` of text under it, and what Ctrl-C left `unfinished`.
     """
 
     suite: str
@@ -87,9 +83,7 @@ def gathered(
     label: str,
     unit: str,
 ) -> tuple[list[dict[str, Any]], str]:
-    """Rows of one step after another; Ctrl-C ends the run and keeps those of the steps that are
-    done.
-    """
+    """Rows of one step after another; Ctrl-C keeps those of finished steps."""
     rows: list[dict[str, Any]] = []
     done = 0
     try:

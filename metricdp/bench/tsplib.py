@@ -58,9 +58,7 @@ BEST = {
         500: 134798,
     },
 }
-"""Optima of Duran-Mateluna et al. by instance and p; fl1400 with 500 is the best known, within
-0.09 %.
-"""
+"""Optima of Duran-Mateluna et al. by instance and p; fl1400 with 500 is the best known."""
 TABLE = "pmedian_best_known.csv"
 """A file in the folder that states more values: columns instance, p and opt_or_best_known."""
 _FOLDERS = ("", "tsplib", "plan/tsplib")

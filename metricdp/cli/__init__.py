@@ -66,9 +66,8 @@ exit status 2; privacy budget exhausted: 3."""
 def main(argv: Sequence[str] | None = None, parsers: Callable[[], Parser] | None = None) -> int:
     """Run one command and return its exit status.
 
-    **Privacy.** Messages of metricdp's own exceptions hold nothing private. An unexpected exception
-    may quote the data, so of it only the type is shown when a demand file takes part.
-    ``METRICDP_DEBUG=1`` in the environment shows the whole traceback all the same.
+    **Privacy.** An unexpected exception may quote data, so with a demand file only its type is
+    shown, unless ``METRICDP_DEBUG=1``.
     """
     args = Namespace(demand="unknown yet: tell nothing")
     try:
@@ -122,9 +121,7 @@ def program() -> int:
 
 
 def complete(parser: Parser) -> None:
-    """Answer a shell that asks for completions, if the extra ``completion`` is there (argcomplete):
-    ``eval "$(register-python-argcomplete metricdp)"``.
-    """
+    """Answer a shell that asks for completions, if the extra ``completion`` is there."""
     if "_ARGCOMPLETE" not in os.environ:
         return
     with suppress(ImportError):
@@ -164,9 +161,7 @@ def _fail(error: BaseException, message: str, status: int) -> int:
 
 
 def _os_error(error: OSError) -> str:
-    """Path and reason as the operating system gives them; any other text in the exception may quote
-    data.
-    """
+    """Path and reason as the operating system gives them; other texts may quote data."""
     reason = error.strerror or type(error).__name__
     named = isinstance(error.filename, str | bytes | os.PathLike)
     return f"{os.fsdecode(error.filename)}: {reason}" if named else reason
@@ -174,9 +169,7 @@ def _os_error(error: OSError) -> str:
 
 @contextmanager
 def _own_warnings_only() -> Iterator[None]:
-    """Show metricdp's own warnings as one line each; those of libraries may quote data and are not
-    for users.
-    """
+    """Show metricdp's own warnings as one line each; those of libraries may quote data."""
 
     def show(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
         if category.__module__.startswith("metricdp"):

@@ -1,6 +1,4 @@
-"""The ledger of a command: checked first, opened last, so that a refused call leaves no trace on
-it.
-"""
+"""The ledger of a command: checked first, opened last."""
 
 from __future__ import annotations
 
@@ -140,9 +138,7 @@ def _take_over_bound(args: Namespace) -> None:
 
 
 def check_budget(args: Namespace, price: Any, *, question: str | None = None) -> bool:
-    """Refuse a call of this price that its ledger would refuse, before the graph is read. Makes no
-    file.
-    """
+    """Refuse a call that its ledger would refuse, before the graph is read. Makes no file."""
     from metricdp.accounting import Ledger, exact, stated_budget
 
     header = stated_budget(args.ledger)
@@ -187,9 +183,7 @@ def open_ledger(args: Namespace) -> Ledger:
 
 
 def told() -> None:
-    """Say that an interruption waits: by the system itself, for a signal may come while Python
-    writes to stderr.
-    """
+    """Say that an interruption waits, by the system itself: Python may be writing to stderr."""
     with suppress(OSError):
         os.write(2, b"metricdp: interrupted: what was paid for is saved first (again: lose it)\n")
 

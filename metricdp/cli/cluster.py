@@ -1,6 +1,4 @@
-"""``metricdp cluster``: k centers of a public graph, for private demand, for none, or on purpose
-without protection.
-"""
+"""``metricdp cluster``: k centers of a public graph, for private demand, none, or public demand."""
 
 from __future__ import annotations
 

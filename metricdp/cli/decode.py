@@ -127,9 +127,7 @@ def _table(result: Any, counted: dict[str, Any]) -> str:
 
 
 def _demo(args: Namespace) -> int:
-    """Simulated users: drawn with repeats from the sample's synthetic demand, encoded all at once
-    by the device's law.
-    """
+    """Simulated users, drawn with repeats from the sample's synthetic demand and encoded."""
     import numpy as np
 
     from metricdp.cli.demo import DEMAND, GRAPH, NODES

@@ -1,6 +1,4 @@
-"""``metricdp encode``: public parameters of a collection in the local model, and the messages of
-its users.
-"""
+"""``metricdp encode``: public parameters for the local model, and users' messages."""
 
 from __future__ import annotations
 

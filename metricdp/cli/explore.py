@@ -1,6 +1,4 @@
-"""``metricdp explore``: several privacy levels on one page, charged together, to choose from by
-looking.
-"""
+"""``metricdp explore``: several privacy levels on one page, charged together."""
 
 from __future__ import annotations
 

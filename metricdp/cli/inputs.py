@@ -1,6 +1,4 @@
-"""Reading what a command was given: the public graph, the private demand, or on purpose the demand
-as weights.
-"""
+"""Reading a command's input: the public graph, and the demand."""
 
 from __future__ import annotations
 
@@ -153,10 +151,8 @@ def read_demand(args: Namespace, metric: GraphMetric) -> PrivateDemand:
 
 
 def read_as_weights(args: Namespace, metric: GraphMetric) -> NDArray[Any]:
-    """Count the demand's records at every vertex, without any protection: for ``--non-private``
-    and `metricdp evaluate` alone.
-
-    Messages hold no cell all the same: they may end in a log.
+    """Count the demand's records without protection, for ``--non-private`` and `metricdp evaluate`.
+    Messages hold no cell.
     """
     import numpy as np
 

@@ -1,6 +1,4 @@
-"""``metricdp ledger``: make a ledger before the first call, and see what its journal says and
-whether it can be believed.
-"""
+"""``metricdp ledger``: make a ledger, and check what its journal says."""
 
 from __future__ import annotations
 

@@ -86,9 +86,7 @@ def add_options(group: Any) -> None:
 
 
 def planned(args: Namespace) -> bool:
-    """Whether `metricdp.solve` is to answer: all but plain questions, and those of public weights,
-    unless they ask for what `metricdp.k_median` alone has.
-    """
+    """Whether `metricdp.solve` is to answer, and not `metricdp.k_median`."""
     plain = args.objective in PLAIN and args.limit is None and args.forbidden is None
     proved = args.exact or args.certificate or args.effort is not None
     return not plain or (args.weights is not None and not proved)
@@ -138,9 +136,7 @@ def objective_of(args: Namespace, metric: Any) -> Any:
 
 
 def asked(args: Namespace, metric: Any) -> dict[str, Any]:
-    """What is asked of `metricdp.solve` besides the objective, checked: a refused call charges
-    nothing.
-    """
+    """What is asked of `metricdp.solve` besides the objective, checked before a charge."""
     import numpy as np
 
     from metricdp.methods.solving import instance_of

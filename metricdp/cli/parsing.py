@@ -46,9 +46,7 @@ _USUAL = {
 
 
 class _Formatter(argparse.HelpFormatter):
-    """Wrap help at words, at the terminal's width and at most at `HELP_WIDTH`; indented lines of a
-    text are examples to copy, and stay as they are.
-    """
+    """Wrap help at the terminal's width, at most `HELP_WIDTH`; indented examples stay."""
 
     def __init__(self, prog: str) -> None:
         columns = min(shutil.get_terminal_size().columns, HELP_WIDTH)
@@ -81,9 +79,7 @@ def _is_prose(line: str) -> bool:
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse with exact option names, whose errors are exceptions instead of a usage text and an
-    exit.
-    """
+    """argparse with exact option names, whose errors are exceptions."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(allow_abbrev=False, formatter_class=_Formatter, **options)
@@ -120,9 +116,7 @@ class Parser(argparse.ArgumentParser):
         return [name for name in self._option_string_actions if name not in ("--help", "-h")]
 
     def _meant(self, unknown: list[str]) -> str:
-        """The options of this command that are likest to those it does not know: by another usual
-        name, by how they begin or end, else by their letters.
-        """
+        """The options that are likest to an unknown one, by synonym, beginning, end or letters."""
         known = [name for name in self._known if name.startswith("--")]
         meant: dict[str, None] = {}
         for given in unknown:
@@ -269,9 +263,7 @@ def effort(text: str) -> str | float:
 
 
 def budget(text: str) -> str:
-    """Check an epsilon by the ledger's own rules and keep it as it is written, so that 0.1 and 1/3
-    are exact.
-    """
+    """Check an epsilon by the ledger's rules and keep it as written, so that 1/3 is exact."""
     return _kept(text, epsilon=text)
 
 

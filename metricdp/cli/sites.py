@@ -41,9 +41,7 @@ def _of_json(path: str) -> list[Any]:
 
 
 def read_vertices(path: str, metric: GraphMetric, layer: str | None = None) -> list[Any]:
-    """Read public vertex ids from a table or a geographic file: its column ``center`` or
-    ``vertex``, or a table's only one; else the vertices nearest to a geographic file's points.
-    """
+    """Public vertex ids from a table, or the vertices nearest to a geographic file's points."""
     from metricdp.records.engines.geographic import is_geographic
 
     if is_geographic(path):

@@ -1,6 +1,4 @@
-"""stdout for results, stderr for notes, files written wholly or not at all and checked before
-anything is paid.
-"""
+"""stdout for results, stderr for notes, files written wholly and checked before a charge."""
 
 from __future__ import annotations
 
@@ -25,9 +23,7 @@ STDOUT = "<stdout>"
 
 
 def say(text: str, *, raw: bool = False) -> None:
-    """Write one line to stderr, on a terminal broken at words. A stderr that is closed or full
-    never costs a result that was paid for.
-    """
+    """Write one line to stderr. A stderr that is closed or full never costs a paid result."""
     if sys.stderr is None:
         return
     clear()
@@ -118,9 +114,7 @@ def check_stdout(files: Iterable[str | None]) -> None:
 
 
 def check_targets(targets: dict[str, str | None], inputs: dict[str, str | None]) -> None:
-    """Refuse, before anything is paid for, files that could not be written or that would replace an
-    input.
-    """
+    """Refuse files that cannot be written or would replace an input, before anything is paid."""
     taken = {os.path.realpath(path): option for option, path in inputs.items() if path is not None}
     for option, path in targets.items():
         if path is None:
@@ -139,9 +133,7 @@ _SECRETS = (b'{"format": "metricdp holder,', b'{"format": "metricdp coordinator,
 
 
 def _is_kept(path: Path) -> bool:
-    """Whether a file is the journal of a ledger, the state of a stream, or a key or a study of
-    several holders: nothing can make these again.
-    """
+    """Whether a file is a journal, a stream's state, a key or a study: nothing can remake these."""
     with path.open("rb") as file:
         start = file.read(64)
     if start.startswith(_SECRETS):

@@ -1,6 +1,4 @@
-"""``metricdp synthesize``: points that look like the demand and belong to nobody, from a release
-that was paid for.
-"""
+"""``metricdp synthesize``: points that look like the demand, from a paid release."""
 
 from __future__ import annotations
 

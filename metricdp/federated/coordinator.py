@@ -256,9 +256,7 @@ class Coordinator:
         return Provenance(facts, PublicUniverse(self._universe))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write what `open` goes on from: whole or not at all, for its owner alone, as it holds the
-        key that signs invitations.
-        """
+        """Write what `open` goes on from, whole or not at all, for its owner alone."""
         sign, seal = (secret.hex() for secret in self._keys.secrets)
         told = {"format": _FORMAT, "sign": sign, "seal": seal}
         with durable_file(Path(os.path.realpath(file_path(path, "path")))) as file:

@@ -1,6 +1,4 @@
-"""What the holders agreed on, and what the method asks next: everybody computes it from public
-values, by driving the method's generator with the noisy answers so far. So no question is sent.
-"""
+"""What was agreed and what the method asks next, computed by everybody from public values."""
 
 from __future__ import annotations
 
@@ -38,11 +36,7 @@ _POINTS = 1 << 12
 
 @dataclass(frozen=True)
 class Agreement:
-    """The public terms of one release by several holders.
-
-    `epsilon`, `delta`: of the whole release; `max_contributions`: most records of a user at one
-    holder; `seed`: of public coins.
-    """
+    """The public terms of one release by several holders; `max_contributions` is for one holder."""
 
     method: Method
     epsilon: Fraction
@@ -142,10 +136,8 @@ def _options(method: Method) -> dict[str, Any]:
 
 
 class Step:
-    """A round: what is asked, and what it costs; or the end, with the release.
-
-    `outcome`: of the method, once it asks no more; `fingerprint`: what all parties compare; empty
-    at the end.
+    """A round: what is asked and what it costs, or the `outcome`. Parties compare its
+    `fingerprint`.
     """
 
     def __init__(self, asked: Ask | None, outcome: Any) -> None:
@@ -180,9 +172,7 @@ class Course:
 
     @classmethod
     def of(cls, universe: Metric | EuclideanSpace, agreement: Agreement) -> Course:
-        """The one that was used last for this universe, if it is of the same agreement: holders of
-        one process work it out once.
-        """
+        """The course last used for this universe and agreement: one process computes it once."""
         room, key = _KEPT.of(universe), json.dumps(agreement.to_dict(universe), sort_keys=True)
         if room.get("key") != key:
             agreement.method.confirm(agreement.terms, agreement.question(universe))

@@ -37,12 +37,9 @@ class Past(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Invitation:
-    """What holders are asked to answer, all that was agreed, and all that was answered: public.
-
-    `study`: random, of one release; `agreement`: `metricdp.federated.course.Agreement` as JSON;
-    `holders`: all that took part in the beginning; `present`: numbers of those that are asked now;
-    `attempt`: 1, or which time this round is asked; `question`: fingerprint of what the method
-    asks.
+    """What holders are asked to answer: the random `study`, the `agreement`, all `holders`, the
+    numbers of those `present`, the `attempt`, all earlier answers, and the `question`'s
+    fingerprint.
     """
 
     study: str

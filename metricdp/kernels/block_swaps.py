@@ -24,10 +24,8 @@ _1, _2, _3, _4, _5, _6, _7 = np.arange(1, 8, dtype=np.uint64)
 
 
 class Labels(NamedTuple):
-    """The two slots (places in `centers`) that serve each demand point cheapest.
-
-    `first`, `second` (n_demand,): the slots. With one slot the second is the first; `c_first`,
-    `c_second` (n_demand,): what they cost.
+    """The two slots that serve each demand point cheapest, `first` and `second` (n_demand,), and
+    their costs. With one slot the second is the first.
     """
 
     first: NDArray
@@ -37,9 +35,8 @@ class Labels(NamedTuple):
 
 
 class _Workspace(NamedTuple):
-    """What trying a row writes to: the change of cost of each slot; a byte a demand point, not 0
-    where the row is cheaper than the second slot; the words of eight such bytes that are not 0; the
-    demand points found.
+    """What trying a row writes to: changes of cost, a byte a demand point (cheaper than its second
+    slot?), such words of eight bytes, and the demand points found.
     """
 
     change: NDArray
@@ -117,9 +114,7 @@ def label_columns(
     centers: NDArray,
     labels: Labels,
 ) -> None:
-    """Fill the two cheapest slots of every demand point and their costs; of equal ones the earlier
-    slot is first.
-    """
+    """Fill the two cheapest slots of every demand point and their costs; ties to the earlier."""
     first, second, c_first, c_second = labels
     n = block.shape[1]
     start = block[centers[0]]
@@ -173,9 +168,7 @@ def block_losses(
     labels: Labels,
     losses: NDArray,
 ) -> float:
-    """Fill what closing each slot (k,) adds to the cost, infinite for those that must stay; return
-    the cost.
-    """
+    """Fill the cost of closing each slot (k,), infinite if it must stay; return the cost."""
     first, _, c_first, c_second = labels
     cost = 0.0
     losses[:] = 0.0
@@ -201,10 +194,7 @@ def _change(
     space: _Workspace,
 ) -> float:
     """Fill ``space.change`` (k,): entry s plus the value returned is the change of cost if the row
-    opens and slot s closes.
-
-    Only demand points that the row serves cheaper than their second slot count; they are found
-    eight at a time, without branches.
+    opens and slot s closes. Demand points are tested eight at a time.
     """
     first, _, c_first, c_second = labels
     change, nearer, words, hits = space
@@ -262,11 +252,9 @@ def _swap(
 ) -> float:
     """Put the row into the slot and bring the two cheapest slots of every demand point up to date.
 
-    Returns by how much the change of any swap can have fallen. A demand point adds ``min(d, A) -
-    c_first``, times its weight, to the change of opening a row at cost d for slot s, where A is
-    c_second for the slot that serves it and c_first for others; the largest fall over d is
-    ``c_first' - c_first + max(A - A', 0)``, where primes mark what is new. `fall` (k,) is work
-    space.
+    Returns by how much the change of any swap can have fallen: a demand point adds at most
+    ``c_first' - c_first + max(A - A', 0)``, times its weight, where A is what limits the saving.
+    `fall` (k,) is work space.
     """
     first, second, c_first, c_second = labels
     centers[slot] = row
@@ -335,20 +323,15 @@ def block_swaps(
     tolerance: float,
     most: int,
 ) -> tuple[int, float, float]:
-    """Try rows in `order`, again and again, and take every improving swap at once; all state is
-    kept up to date.
+    """Try rows in `order` again and again, and take every improving swap at once; all state is
+    updated.
 
-    `weights` (n_demand,): may be negative; `losses` (k,): filled here; `order`: rows; those that
-    are open are passed over; `patience`: rows tried in vain, one after another, before the search
-    ends: ``len(order)`` for a local optimum; 0 for one pass; `tolerance`: a swap must lower the
-    cost by more than this fraction of it; `most`: most swaps.
+    `weights` may be negative. `patience`: rows tried in vain before the search ends, 0 for one
+    pass. `tolerance`: least relative improvement. Returns the number of swaps, the cost, and by how
+    much the change of any swap can have fallen.
 
-    Returns `swaps`: int; `cost`: float; `fall`: by how much the change of any swap can have fallen:
-    a row whose best swap raised the cost by more still has none that lowers it.
-
-    One row costs O(n_demand): the gain of opening it and closing each of the k centers is known
-    from nearest and second-nearest costs (Resende & Werneck 2007; FastPAM1, Schubert & Rousseeuw
-    2021).
+    A row costs O(n_demand), for all k slots together (Resende & Werneck 2007; FastPAM1, Schubert &
+    Rousseeuw 2021).
     """
     m, n = block.shape
     space = _workspace(n, len(losses))
@@ -400,9 +383,7 @@ def block_local_search(
     tolerance: float,
     most: int,
 ) -> float:
-    """Eager swaps from `centers` until no row of `order` improves the cost, or `most` swaps;
-    `centers` is updated. Returns the cost.
-    """
+    """Eager swaps, updating `centers`, until no row of `order` improves; returns the cost."""
     labels = _labels_of(block)
     label_columns(block, centers, labels)
     losses = np.empty(len(centers), np.float64)
@@ -427,15 +408,9 @@ def _labels_of(block: NDArray) -> Labels:
 def block_relink(
     block: NDArray, weights: NDArray, fixed: int, start: NDArray, target: NDArray, found: NDArray
 ) -> float:
-    """Walk from one set of centers to another, always by the cheapest swap that leads there, and
-    keep the best stop on the way.
-
-    `start`, `target` (k,): rows; the same first `fixed` ones; `found` (k,): filled with the
-    cheapest stop that no next stop undercuts, both ends excluded; where there is none, with the
-    middle of the way.
-
-    O(d² n_demand / 2) for ends that differ by d rows (Resende & Werneck, J. Heuristics 2004,
-    section 4).
+    """Walk from `start` to `target` (k,), always by the cheapest swap that leads there. `found`
+    gets the cheapest stop that no next one undercuts, else the middle one. O(d² n_demand / 2) for d
+    different rows (Resende & Werneck, J. Heuristics 2004, section 4).
     """
     m = len(block)
     k = len(start)

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 def clipped(
     points: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], bool]:
-    """The nearest point of the box to each point, shape (n, d), and whether all coordinates are
-    finite; if not, the points mean nothing.
-    """
+    """The nearest point of the box to each point (n, d), and whether all are finite."""
     n, d = points.shape
     inside = np.empty((n, d), np.float64)
     finite = True
@@ -32,9 +30,7 @@ def grid_cells(
     side: NDArray[np.float64],
     shape: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Number of the grid's cell of each point, the last axis counting fastest, shape (n,); points
-    outside belong to the nearest place.
-    """
+    """Number of each point's grid cell (n,), last axis fastest; outside: the nearest place."""
     n, d = points.shape
     cells = np.empty(n, np.int64)
     for i in range(n):

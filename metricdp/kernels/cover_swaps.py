@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 def change_count(
     reach: tuple, gains: NDArray, worth: NDArray, count: NDArray, site: int, step: int
 ) -> None:
-    """Open (step 1) or close (step -1) a site: count again who is covered how often, and what each
-    site would add.
+    """Open (step 1) or close (step -1) a site: update who is covered how often, and what each site
+    would add.
 
-    `reach`: clients of every site, and sites of every client, in CSR form; `gains` (n_sites,): what
-    opening each site would add to the value; `worth` (n_levels + 1, n_clients): what covering a
-    client once more adds when it is covered so often; the last row is 0; `count` (n_clients,).
+    `reach`: clients of every site and sites of every client (CSR). `worth` (n_levels + 1,
+    n_clients): what covering a client once more adds at each count.
     """
     indptr, clients, back, sites = reach
     last = len(worth) - 1
@@ -52,11 +51,8 @@ def cover_local_search(
     n_fixed: int,
     passes: int,
 ) -> None:
-    """Exchange chosen sites, one at a time, for the site that then adds most, while that raises the
-    value; all arrays are kept up to date.
-
-    `chosen` (k,): the first `n_fixed` stay; `open_` (n_sites,); `passes`: most times that all of
-    them are tried.
+    """Exchange chosen sites after the first `n_fixed`, one at a time, for the site that then adds
+    most, in at most so many `passes`; all arrays are updated.
     """
     k = len(chosen)
     for _ in range(passes):

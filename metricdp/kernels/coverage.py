@@ -12,10 +12,8 @@ from metricdp.kernels.heap import FAR, heap_drop, heap_push
 
 
 class Workspace(NamedTuple):
-    """What `add_balls` writes to.
-
-    `distance` (n_points,): FAR everywhere, and so left behind; `touched` (n_points,): holds the
-    last source's ball in front, in order of distance; `keys`, `payload` (n_arcs + 1,): a heap.
+    """What `add_balls` writes to: `distance` stays FAR, `touched` holds the last source's ball in
+    order of distance, `keys` and `payload` are a heap.
     """
 
     distance: NDArray
@@ -43,12 +41,8 @@ def add_balls(
     total: NDArray,
     space: Workspace,
 ) -> int:
-    """Add ``amounts[i]`` to ``total[v]`` for every vertex v within `radius` of ``sources[i]``: one
-    bounded Dijkstra search a source.
-
-    `graph`: ``(indptr, indices, lengths)``, CSR with int64 lengths; `amounts`: ndarray of int64,
-    same shape; `radius`: in units of the grid; the rim belongs to the ball; `total` (n_points,):
-    updated in place.
+    """Add ``amounts[i]`` to ``total[v]`` for every vertex within `radius` of ``sources[i]``, the
+    rim included: one bounded Dijkstra search a source. `graph` is (indptr, indices, lengths).
     """
     indptr, indices, lengths = graph
     distance, touched, keys, payload = space
@@ -89,9 +83,7 @@ def add_rows(
 
 @njit(cache=True, nogil=True)
 def transposed(indptr: NDArray, members: NDArray, n_elements: int) -> tuple[NDArray, NDArray]:
-    """The rows in which every element occurs, in CSR form: int64 row starts and int32 rows, in
-    order.
-    """
+    """The rows in which every element occurs, in CSR form: int64 starts and int32 rows."""
     starts = np.zeros(n_elements + 1, np.int64)
     for e in members:
         starts[e + 1] += 1

@@ -19,11 +19,8 @@ def reduced_costs(
     first: int,
     out: NDArray,
 ) -> None:
-    """Fill `out`: the sum of ``min(cost - multipliers[client], 0)`` over the entries of each row
-    from `first` on. O(entries).
-
-    Sums are taken in an order of the compiler's choice: each is within ``entries of the row ·
-    2**-52 · |out|`` of the exact value.
+    """Fill `out`: the sum of ``min(cost - multipliers[client], 0)`` over each row's entries, within
+    ``entries · 2**-52 · |out|`` of the exact value. O(entries).
     """
     for i in range(len(out)):
         total = 0.0
@@ -35,9 +32,7 @@ def reduced_costs(
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "nnan"})
 def reduced_costs_of_block(costs: NDArray, multipliers: NDArray, out: NDArray) -> None:
-    """Fill `out` (m,) as `reduced_costs` does, for a block `costs` (m, n), float64, in which every
-    row has all entries. O(m n).
-    """
+    """Fill `out` (m,) as `reduced_costs` does, for a full block `costs` (m, n). O(m n)."""
     for i in range(len(costs)):
         row = costs[i]
         total = 0.0
@@ -56,9 +51,7 @@ def served(
     rows: NDArray,
     count: NDArray,
 ) -> None:
-    """Fill `count` (n,), float64: how many of `rows` serve each demand point at less than its
-    multiplier.
-    """
+    """Fill `count` (n,): how many `rows` serve each demand point below its multiplier."""
     count[:] = 0.0
     for i in rows:
         for e in range(start[i], start[i + 1]):
@@ -86,9 +79,7 @@ def kept_entries(
     new_client: NDArray,
     new_cost: NDArray,
 ) -> None:
-    """Fill the entries of some rows, in place of 0, 1, ..., whose cost is at most the demand
-    point's multiplier and the row's `room` more; `new_start` (n_rows + 1,) as well.
-    """
+    """Fill the entries of some rows whose cost is at most the multiplier and `room` more."""
     at = 0
     new_start[0] = 0
     for r in range(len(rows)):

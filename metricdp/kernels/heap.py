@@ -7,9 +7,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 FAR = np.int64(2**62)
-"""Distance of what has not been reached: larger than any path, small enough that adding a length
-does not overflow.
-"""
+"""Distance of what was not reached: beyond any path, and safe from overflow."""
 
 
 @njit(cache=True, nogil=True)

@@ -1,6 +1,4 @@
-"""Exact k-median on a tree whose leaves are all at one distance below each node: a dynamic program
-over subtrees.
-"""
+"""Exact k-median on a tree with leaves at one distance below each node: a dynamic program."""
 
 from __future__ import annotations
 
@@ -11,9 +9,7 @@ from numpy.typing import NDArray
 
 @njit(cache=True, nogil=True)
 def table_sizes(parent: NDArray, most: NDArray, k: int) -> tuple[NDArray, NDArray]:
-    """Where each node's row of costs, and of choices, begins: two arrays of shape (n_nodes + 1,),
-    the last entry the length of all rows.
-    """
+    """Where each node's row of costs, and of choices, begins: two arrays (n_nodes + 1,)."""
     n = len(parent)
     costs = np.zeros(n + 1, np.int64)
     choices = np.zeros(n + 1, np.int64)
@@ -37,22 +33,15 @@ def tree_k_median(
     cost_at: NDArray,
     choice_at: NDArray,
 ) -> tuple[float, NDArray]:
-    """The cheapest way to place k centers at leaves, each point served by a center with the lowest
-    common ancestor.
+    """The cheapest way to place k centers at leaves; a point is served through its lowest ancestor
+    with a center.
 
-    `parent` (n_nodes,): -1 for the root, node 0; parents come before children; `weight` (n_nodes,):
-    demand below each node; may be negative; `away` (n_nodes,): what a unit of demand below this
-    node pays if no center is there; the root's does not matter; `least`, `most` (n_nodes,): bounds
-    of the centers below each node: open facilities, and places; `k`: ``least[0] <= k <= most[0]``,
-    at least 1; `cost_at`, `choice_at` (n_nodes + 1,): from `table_sizes`.
+    Parents come before children. `weight`: demand below each node, perhaps negative. `away`: cost
+    of a unit below a node without center. `least`, `most`: bounds of the centers below each node.
+    Returns the cost, and the number of centers below each node.
 
-    Returns `cost`: float; `centers` (n_nodes,): centers below each node.
-
-    With f_v(j) the least cost of v's demand when j >= 1 centers stand below v, a child c without a
-    center pays ``weight[c] · away[c]`` whoever serves it; so f_v is the min-plus sum of its
-    children's f_c, extended by that price at j = 0. Rows end at the number of places below:
-    O(n_nodes · k) time and memory, less where k is large and subtrees are small. (Tamir 1996 for
-    general trees: O(k n²).)
+    f_v(j), the least cost of v's demand with j centers below v, is the min-plus sum of its
+    children's, extended by ``weight[c] · away[c]`` at j = 0. O(n_nodes · k) time and memory.
     """
     n = len(parent)
     cost = np.full(cost_at[n], np.inf)

@@ -1,6 +1,4 @@
-"""Passes over a tree of flat arrays: sums, consistent counts, disjoint subtrees. Parents come
-before their children.
-"""
+"""Passes over a tree of flat arrays, parents before children."""
 
 from __future__ import annotations
 
@@ -11,16 +9,11 @@ from numpy.typing import NDArray
 
 @njit(cache=True, nogil=True)
 def disjoint_subtrees(parent: NDArray, ranked: NDArray, free: NDArray, wanted: int) -> NDArray:
-    """The first pairwise disjoint subtrees of a ranking (Fan, Li & Li, NeurIPS 2023, Algorithm 4).
+    """The first `wanted` pairwise disjoint subtrees of a ranking (Fan, Li & Li, NeurIPS 2023,
+    Algorithm 4), among nodes that are `free`.
 
-    `parent` (n_nodes,): -1 for the root, node 0; `ranked`: nodes, best first, each once; `free`
-    (n_nodes,): nodes that may be taken; with a node all its descendants that hold a free one.
-    Changed: ancestors of a taken node are free no more.
-
-    Nodes are taken in turn; a taken node drops the ancestor that was taken before, and no ancestor
-    of it is ever taken (again). It ends with the `wanted`-th, as does taking the best missing ones
-    together and dropping afterwards: a batch reaches that number with its last node or not at all.
-    O(n_nodes): each node is passed upwards once.
+    Nodes are taken in turn. A taken node drops an ancestor taken before, and its ancestors are free
+    no more. O(n_nodes).
     """
     n = len(parent)
     kept = np.zeros(n, np.bool_)
@@ -48,9 +41,7 @@ def disjoint_subtrees(parent: NDArray, ranked: NDArray, free: NDArray, wanted: i
 
 @njit(cache=True, nogil=True)
 def heaviest_children(parent: NDArray, counts: NDArray, allowed: NDArray) -> NDArray:
-    """The allowed child of largest count of every node, of equal ones the first; -1 where there is
-    none. O(n_nodes).
-    """
+    """The allowed child of largest count of every node; -1 where there is none. O(n_nodes)."""
     best = np.full(len(parent), -1, np.int64)
     for v in range(1, len(parent)):
         p = parent[v]
@@ -66,19 +57,12 @@ def consistent_counts(
     """Least-squares estimates of counts that add up, from independent noisy counts of some nodes of
     a tree.
 
-    `parent` (n_nodes,); `value` (n_nodes,): noisy count of every node; `variance` (n_nodes,): of
-    its noise; infinite where a node was not counted; `size` (n_nodes,): positive. A node of which
-    nothing below was counted is divided among its children in proportion.
+    `variance` is infinite where a node was not counted; below such nodes counts are divided by
+    `size`. Returns estimates, and upper bounds of their variances.
 
-    Returns `estimate` (n_nodes,): every inner node's is the sum of its children's; where leaves
-    were counted, the best linear unbiased estimate; `spread` (n_nodes,): variance of what a node
-    and all below it say of its count, an upper bound of the estimate's; infinite where nothing was
-    counted.
-
-    Upwards, each node's own count and the sum of its children's estimates are averaged by inverse
-    variance; downwards, what a node differs from that sum is divided among its children in
-    proportion to their variances (Hay, Rastogi, Miklau & Suciu, VLDB 2010, for one variance a
-    level). O(n_nodes).
+    Upwards, a node's own count and its children's sum are averaged by inverse variance; downwards,
+    differences are divided in proportion to variances (Hay, Rastogi, Miklau & Suciu, VLDB 2010).
+    O(n_nodes).
     """
     n = len(parent)
     estimate = value.copy()
@@ -119,15 +103,11 @@ def consistent_counts(
 def settled_counts(
     parent: NDArray, estimate: NDArray, floor: NDArray, size: NDArray
 ) -> tuple[NDArray, NDArray]:
-    """Estimates where they stand out from the noise, and even spreading below.
+    """Estimates above the noise, and even spreading below: a node settles if its parent did and its
+    estimate is above `floor`.
 
-    `parent` (n_nodes,); `estimate` (n_nodes,); `floor` (n_nodes,): a node settles if its parent did
-    and its estimate is above this; the root does always; `size` (n_nodes,): positive.
-
-    Returns `counts` (n_nodes,): a settled node's estimate; what it has more than its settled
-    children is divided among the other children in proportion to `size`; `settled` (n_nodes,).
-
-    Where all children settle, they keep their estimates. O(n_nodes).
+    Returns counts, where the rest of a settled node is divided among its other children by `size`,
+    and which nodes settled. O(n_nodes).
     """
     n = len(parent)
     counts = estimate.copy()

@@ -11,11 +11,8 @@ from numpy.typing import NDArray
 
 
 def impedance_cost(distance: float, impedance: Any) -> Any:
-    """Cost of serving one unit of demand from a distance; compiled code calls it as well.
-
-    `impedance`: 1 or 2, the power of the distance; or ``(z, growth, limit, beyond, share, steep,
-    after, shift)`` as in `metricdp.solvers.objectives.impedances.Impedance`, the limit with its
-    slack.
+    """Cost of serving a unit of demand from a distance. `impedance` is the power 1 or 2, or the
+    tuple of an `Impedance` (`metricdp.solvers.objectives.impedances`).
     """
     return (
         _power(distance, impedance) if isinstance(impedance, int) else _terms(distance, impedance)

@@ -22,12 +22,8 @@ _EXACT = {"reassoc", "contract"}  # sums of integers below 2**53 are the same in
 
 
 class Workspace(NamedTuple):
-    """What the searches of one thread write to; no size is too small to begin with, but see
-    `graph_entries`.
-
-    `points`, `distances`: entries found, those of one source after those of another; `vertex`,
-    `key`, `after`: items in buckets: linked lists; `far_key`, `far_vertex`: heap of the items
-    beyond the last bucket.
+    """What the searches of one thread write to: entries found (`points`, `distances`), linked lists
+    of buckets, and a heap of what is beyond the last bucket. No size is too small to begin with.
     """
 
     points: NDArray
@@ -40,11 +36,8 @@ class Workspace(NamedTuple):
 
 
 class Labeling(NamedTuple):
-    """What a search that labels writes to.
-
-    `number`: of the first source in the random order; `radii` (n_levels,): decreasing; the last is
-    0; `filled` (n_points,): at how many levels each vertex has a label; `labels` (n_points,
-    n_levels).
+    """What a search that labels writes to: `radii` decrease to 0, `filled` is at how many levels
+    each vertex has a label in `labels` (n_points, n_levels).
     """
 
     number: int
@@ -61,9 +54,7 @@ def no_levels(dtype: DTypeLike) -> Labeling:
 
 
 def workspace(room: int, dtype: DTypeLike) -> Workspace:
-    """Arrays of `room` places for distances of this dtype; pages that are never touched take no
-    memory.
-    """
+    """Arrays of `room` places for distances of this dtype; untouched pages take no memory."""
     return Workspace(
         *(
             np.empty(room, kind)
@@ -85,26 +76,15 @@ def graph_entries(
     levels: Labeling,
 ) -> int:
     """Vertices strictly closer to a source than `known`, by one pruned search a source; or their
-    labels, source after source.
+    labels.
 
-    `graph`: ``(indptr, indices, lengths)`` in CSR form; lengths, `known` and `trial` are int32 or
-    int64 alike; `shift`: buckets are ``2**shift`` wide: best near the median length, right for any;
-    `sources` (n_sources,); `begin`: the first source to search from; `known` (n_points,): distance
-    to the nearest earlier source; at most half of what its dtype holds, which also cuts off longer
-    paths. Only vertices closer than that are entered: on a shortest path to such a vertex all are;
-    `trial`: a copy of `known` of this thread; restored. To label, `known` itself; `ends`
-    (n_sources,): filled: the entries of source i end at ``ends[i]`` of `space`, those of source
-    `begin` start at 0; `levels`: if there are any, entries are not listed: `known` is updated by
-    each source for the next, and vertices are labeled at the levels that they decide. This is for
-    sources in their order, one thread, and less work.
+    Buckets are ``2**shift`` wide, best near the median length. `known` holds distances to the
+    nearest earlier source, `trial` this thread's copy. The entries of source i end at ``ends[i]``.
+    With `levels`, `known` is updated by each source in order, and vertices are labeled directly.
 
-    A vertex may be entered twice, at a smaller distance the second time. The last is exact wherever
-    it is smaller than the distance to every earlier source of the batch. Over all vertices in
-    random order ln n entries a vertex are expected (Cohen 1997).
-
-    The queue is a ring of buckets (Dial 1969; Meyer & Sanders 2003: inside a bucket, order is free
-    and labels are corrected), and a heap for what lies beyond the ring: on road networks half the
-    time of a heap alone.
+    A vertex may be entered twice; the last distance is exact. ln n entries a vertex are expected in
+    random order (Cohen 1997). The queue is a ring of buckets (Dial 1969; Meyer & Sanders 2003) with
+    a heap beyond it.
     """
     points = space.points
     distances = space.distances
@@ -230,17 +210,9 @@ def keep_entries(
 ) -> None:
     """Take the entries of a batch, in any order, and label the levels that they decide.
 
-    A point's label at a level is the least number of a source within the level's radius. So labels
-    do not fall from one level to the next finer one, and an entry changes a run of levels: from the
-    finest whose radius reaches, up to the first that has a smaller label. What is no entry of the
-    point's list, because an earlier source of the batch is as near, changes nothing in the end; no
-    list is kept.
-
-    `ends` (n_sources,): where the entries of each source end; `numbers` (n_sources,): of each
-    source in the random order; `share`, `shares`: only points of this share of all are treated:
-    shares, a power of two, may run at the same time; `radii` (n_levels,): decreasing; the last is
-    0; `known`, `trials`: distance to the nearest source so far, and copies of it; updated; `labels`
-    (n_points, n_levels): larger than any number where there is none yet.
+    A point's label at a level is the least number of a source within the level's radius. So an
+    entry changes a run of levels, up to the first with a smaller label. `shares` calls, one for
+    each `share` of the points, may run at the same time.
     """
     start = np.int64(0)
     for i in range(len(numbers)):
@@ -276,12 +248,8 @@ def vector_entries(
     space: Workspace,
     ends: NDArray,
 ) -> int:
-    """As `graph_entries`, for points under the Euclidean or the L1 distance rounded up, pruned by
-    boxes.
-
-    `points` (n_points, d): integers; all sums of a distance stay below 2**53; `low`, `high` (2 ·
-    n_blocks, d): corners of boxes, see `boxes`; `farthest` (2 · n_blocks,): largest `known` in each
-    box.
+    """As `graph_entries`, for integer points under the Euclidean or L1 distance rounded up, pruned
+    by `boxes`, whose `farthest` is the largest `known` inside.
     """
     n, d = points.shape
     n_blocks = len(farthest) // 2

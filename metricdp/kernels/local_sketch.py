@@ -1,6 +1,4 @@
-"""Sketches of randomized messages: what every message adds, and the Walsh–Hadamard transform that
-reads counts out of them.
-"""
+"""Sketches of randomized messages, and the Walsh–Hadamard transform that reads them."""
 
 from __future__ import annotations
 
@@ -11,16 +9,11 @@ from numpy.typing import NDArray
 
 @njit(cache=True, nogil=True)
 def add_hashes(table: NDArray, functions: NDArray, hashes: NDArray, log_buckets: int) -> None:
-    """Add the characters of messages of local hashing to a table.
+    """Add the characters of messages of local hashing to `table` (2^t,).
 
-    A message (H, s) supports the values v with H v = s, H a Hankel matrix over GF(2). Its indicator
-    is the mean over all c in GF(2)^l of (-1)^(c · (H v + s)): the sum over c of (-1)^(c · s) times
-    the character H^T c at v, and these coefficients are added.
-
-    `table` (2^t,): added to; `functions` (n,): row i of H is its bits i … i + t - 1; `hashes` (n,);
-    `log_buckets`: l.
-
-    O(2^l) a message, in Gray code's order.
+    A message (H, s) supports values v with H v = s, H a Hankel matrix over GF(2). Its indicator is
+    the mean over c in GF(2)^l of (-1)^(c · s) times the character H^T c at v. O(2^l) a message, in
+    Gray code's order.
     """
     mask = np.uint64(len(table) - 1)
     one = np.uint64(1)
@@ -41,12 +34,8 @@ def add_hashes(table: NDArray, functions: NDArray, hashes: NDArray, log_buckets:
 
 @njit(cache=True, nogil=True)
 def walsh(table: NDArray) -> None:
-    """Walsh–Hadamard transform in place along the first axis: row v becomes the sum over u of
-    (-1)^(u · v) times row u.
-
-    `table` (2^t, d).
-
-    O(t · 2^t · d), exact in integers.
+    """Walsh–Hadamard transform of `table` (2^t, d) in place, exact in integers: row v becomes the
+    sum over u of (-1)^(u · v) times row u. O(t · 2^t · d).
     """
     half = 1
     while half < len(table):
@@ -62,11 +51,7 @@ def walsh(table: NDArray) -> None:
 
 @njit(cache=True, nogil=True)
 def add_rows(sums: NDArray, rows: NDArray, characters: NDArray) -> None:
-    """Add every row, rounded to integers, to the row of its character: `add_vectors` for vectors
-    that are there already.
-
-    `sums` (2^b, d): added to; `rows` (n, d); `characters` (n,).
-    """
+    """Add every row (n, d), rounded to integers, to the row of `sums` (2^b, d) of its character."""
     for i in range(len(rows)):
         for x in range(rows.shape[1]):
             sums[characters[i], x] += np.int64(np.rint(rows[i, x]))
@@ -77,9 +62,7 @@ def add_vectors(
     sums: NDArray, characters: NDArray, nonces: NDArray, indices: NDArray, quantiles: NDArray
 ) -> None:
     """Make the vectors that messages name (`metricdp.local.streams`), and add each to the row of
-    its character.
-
-    `sums` (2^b, d): added to; `characters`, `nonces`, `indices` (n,); `quantiles` (4096,).
+    `sums` (2^b, d) of its character.
     """
     d = sums.shape[1]
     each = (d + 4) // 5

@@ -11,11 +11,8 @@ from numpy.typing import NDArray
 
 @njit(cache=True, nogil=True)
 def manhattan_rows(points: NDArray[np.int16], start: int, stop: int, matrix: NDArray[Any]) -> None:
-    """Fill rows `start` to `stop` of the upper triangle of a matrix of distances, and their mirror
-    images.
-
-    `points` (n, d): differences must fit int16, and sums int32; `start`, `stop`: calls for other
-    rows may run at the same time; `matrix` (n, n).
+    """Fill rows `start` to `stop` of the upper triangle of a distance matrix, and their mirror
+    images. Differences must fit int16, and sums int32.
     """
     n, d = points.shape
     for i in range(start, stop):

@@ -20,12 +20,9 @@ _TRANSFERS = 0.25
 
 
 class Near(NamedTuple):
-    """Costs of serving demand points from candidates near them.
-
-    `start` (n + 1,): where each demand point's entries begin in `site` and `cost`; they go up in
-    cost; `site_start` (m + 1,): the same entries by candidate: where each one's begin in `client`
-    and `site_cost`; `weights` (n,); `far` (n,): what a demand point costs that no open candidate is
-    near.
+    """Costs of serving demand points from candidates near them: `start`, `site`, `cost` by demand
+    point, cost ascending; `site_start`, `client`, `site_cost` by candidate; `far` is the cost
+    without an open near candidate.
     """
 
     start: NDArray
@@ -39,12 +36,8 @@ class Near(NamedTuple):
 
 
 class Near2(NamedTuple):
-    """Centers and the two nearest of every demand point.
-
-    `centers` (k,); `slot` (m,): place of a candidate in `centers`, or -1; `first`, `second` (n,):
-    slots, or -1; `c_first`, `c_second` (n,); `losses` (2 * size,): a tournament: what closing each
-    slot adds to the cost is at ``size + slot``, the least of entries 2 i and 2 i + 1 at i; the
-    first slots, which stay, are infinite.
+    """Centers and the two nearest of every demand point (-1: none). `losses` (2 * size,) is a
+    tournament tree of what closing each slot adds; required slots are infinite.
     """
 
     centers: NDArray
@@ -134,9 +127,7 @@ def _listed(block: NDArray, reach: NDArray, start: NDArray, site: NDArray, cost:
 def near_of_block(
     block: NDArray[Any], reach: NDArray[np.float64], most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]] | None:
-    """Start, site and cost, as in `Near`, of the candidates that cost less than `reach` (n,) on a
-    block (m, n); None if these are more than `most` entries.
-    """
+    """Start, site and cost of candidates below `reach` (n,) on a block; None beyond `most`."""
     start = np.r_[0, np.cumsum(_counted(block, reach))]
     if start[-1] > most:
         return None
@@ -319,9 +310,7 @@ def _await(near: Near, work: _Work, ring: NDArray, j: int, within: float) -> Non
 def _swap(
     near: Near, state: Near2, work: _Work, ring: NDArray, slot: int, row: int, marks: bool
 ) -> float:
-    """Put a candidate into a slot; returns the change of cost. With `marks` the candidates near
-    what has changed are to be tried.
-    """
+    """Put a candidate into a slot; returns the change of cost, marks what is to be tried."""
     left = state.centers[slot]
     state.slot[left] = NOBODY
     state.slot[row] = slot
@@ -373,9 +362,7 @@ def _descend(
     tolerance: float,
     most: int,
 ) -> tuple:
-    """Try the candidates that wait, and take each improving swap at once, until none waits; swaps
-    are logged while the log has room.
-    """
+    """Try waiting candidates, and take improving swaps at once, until none waits."""
     m = len(work.queue)
     change = 0.0
     while ring[2] > 0:
@@ -399,9 +386,7 @@ def _descend(
 def descended(
     near: Near, state: Near2, work: _Work, order: NDArray, cost: float, tolerance: float
 ) -> float:
-    """Try all candidates in an order, and what their swaps touch, until none improves; returns the
-    cost.
-    """
+    """Try all candidates in an order, and what their swaps touch; returns the cost."""
     m = len(work.queue)
     ring = np.zeros(4, np.int64)
     log = np.empty((0, 2), np.int32)
@@ -427,16 +412,12 @@ def kicked(
     best: NDArray,
     best_cost: float,
 ) -> tuple:
-    """Exchange a few centers near a random demand point at random, or close one elsewhere for one
-    that opens there; descend around them, and keep that if it costs no more, or little more while
-    it is warm; again and again.
+    """Exchange a few centers near a random demand point, or close one elsewhere for one there;
+    descend around them; keep that if it costs no more, or little more while warm; repeat.
 
-    `near`, `state`, `work`: `state` goes on from what was left; `fixed`: the first so many slots
-    stay; `coins` (1,): state of the public coins; `effort` (3,): entries of the lists that were
-    looked at, and may be now and in all; the first is updated; `heat`: mean of what a step may lose
-    at the very beginning; at the end nothing is lost; `cost`: of the state; `tolerance`: a swap
-    must lower the cost by more than this fraction of it; `best` (k,): the best centers seen, and
-    `best_cost`.
+    The first `fixed` slots stay. `effort` (3,): list entries used, and limits for now and in all.
+    `heat`: mean loss that a step may make at the beginning. `best` and `best_cost` get the best
+    seen.
     """
     n = len(near.weights)
     ring = np.zeros(4, np.int64)

@@ -1,6 +1,4 @@
-"""From the labels of all levels to the tree of nested clusters, chains of one-child nodes
-compressed.
-"""
+"""From the labels of all levels to the tree of nested clusters, one-child chains compressed."""
 
 from __future__ import annotations
 
@@ -11,16 +9,11 @@ from numpy.typing import NDArray
 
 @njit(cache=True, nogil=True)
 def nested_clusters(labels: NDArray) -> tuple[NDArray, NDArray, NDArray, NDArray, NDArray]:
-    """Tree of the clusters of points that share the labels of levels 0 to i, for every i.
+    """Tree of the clusters of points with equal labels of levels 0 to i, for every i; all points
+    have one label at level 0.
 
-    `labels` (n_points, n_levels): numbers below n_points; all points have one label at level 0.
-
-    Returns `order` (n_points,): points so arranged that every cluster is a run; `parent`
-    (n_nodes,): parents come before children; -1 for the root, node 0; `level` (n_nodes,): the first
-    level at which this is a cluster; it splits, if it does, just before the level of its children;
-    `start`, `stop` (n_nodes,): a node's run of `order`.
-
-    Depth first, so that a cluster's labels stay in the cache: O(n · n_levels).
+    Returns an order in which every cluster is a run, and each node's parent, first level, start and
+    stop. Parents come first. O(n · n_levels).
     """
     n, n_levels = labels.shape
     order = np.arange(n, dtype=np.int32)

@@ -74,11 +74,8 @@ def open_and_close(
     order: NDArray,
     tolerance: float,
 ) -> float:
-    """Open, close and exchange single sites while that lowers the cost; returns it.
-
-    `costs` (n_sites, n_clients): weighted costs of serving, finite; `prices` (n_sites,): what
-    opening costs; `is_open` (n_sites,): at least one; changed in place; `may_close` (n_sites,);
-    `order` (n_sites,): in which closed sites are tried; `tolerance`: least improvement that counts.
+    """Open, close and exchange single sites while that lowers the cost, which is returned. `prices`
+    are of opening, `order` is in which closed sites are tried.
     """
     m, n = costs.shape
     near, d1, d2 = np.empty(n, np.int64), np.empty(n), np.empty(n)

@@ -1,6 +1,4 @@
-"""Points near a few centers in R^d: every record's answer depends on that record and the centers
-alone, in any company.
-"""
+"""Points near a few centers in R^d: each answer depends on one record and the centers."""
 
 from __future__ import annotations
 
@@ -18,19 +16,14 @@ FAR = 1e30
 def nearest_centers(
     points: NDArray[np.float64], centers: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Nearest center of every point, the first among equals, and the squared distance to it.
+    """Nearest center of every point, the first among equals, and the squared distance to it. O(n ·
+    k · d).
 
-    `points` (n, d); `centers` (k, d): at least one.
-
-    Returns `label` (n,); `square` (n,).
-
-    O(n · k · d). The answer is that of sums of squared differences in double precision, coordinate
-    after coordinate. Most centers are ruled out in single precision: with y and b a point and a
-    center from the centers' mean, in units in which all ``|b| <= 1``, and the unit roundoff u =
-    2^-24, ``|b|²/2 - y·b`` is wrong by less than ``E = (2d + 16)·u·(1 + |y|)``, however it is
-    summed, and the sums in double precision by less than ``(d + 4)·2^-52·(1 + |y|)²``. Where the
-    two least values are farther apart than twice both errors together, the least one is the nearest
-    center; else the point is compared to all centers in double precision.
+    The answer is that of double precision. With y and b a point and a center from the centers'
+    mean, ``|b| <= 1``, and u = 2^-24, ``|b|²/2 - y·b`` in single precision errs by less than ``(2d
+    + 16)·u·(1 + |y|)``, sums in double precision by less than ``(d + 4)·2^-52·(1 + |y|)²``. Where
+    the two least values differ by twice both errors, the least is nearest; else all are compared in
+    double precision.
     """
     n, d = points.shape
     k = len(centers)
@@ -87,9 +80,7 @@ def nearest_centers(
 
 @njit(cache=True, nogil=True)
 def _frame(centers: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-    """Mean of the centers, and one over the largest distance to it (infinity or 0 where that cannot
-    be told).
-    """
+    """Mean of the centers, and one over the largest distance to it (infinity or 0 at limits)."""
     k, d = centers.shape
     middle = np.zeros(d, np.float64)
     far = 0.0
@@ -168,14 +159,11 @@ def relative_sums(
     steps: NDArray[np.float64],
     bound: int,
 ) -> NDArray[np.int64]:
-    """Sum of the records of each part, from the part's center and in its steps, each a vector of
-    integers of length at most `bound`.
+    """Sum of the records of each part, from the part's center and in its steps, each an integer
+    vector of length at most `bound` <= 2^20.
 
-    A record farther than `bound` steps from the center is moved onto that sphere; then all
-    coordinates are rounded towards zero. A vector that is still too long, by rounding, counts as 0.
-
-    `records` (n, d); `parts` (n,); `centers` (n_parts, d); `steps` (n_parts,): positive; the extent
-    of the records is below 2^60 steps; `bound`: at most 2^20.
+    A record farther away is moved onto that sphere; coordinates are rounded towards zero. A vector
+    that is still too long counts as 0.
     """
     n, d = records.shape
     sums = np.zeros((len(centers), d), np.int64)

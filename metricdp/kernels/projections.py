@@ -1,6 +1,4 @@
-"""Linear maps of points and distances to given centers: every record by itself, coordinates in
-order, alike in any company.
-"""
+"""Linear maps of points, and distances to centers: each record by itself, in fixed order."""
 
 from __future__ import annotations
 
@@ -13,13 +11,8 @@ from numpy.typing import NDArray
 def projected(
     points: NDArray[np.float64], middle: NDArray[np.float64], rows: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """``rows @ (x - middle)`` for every point x, shape (n, m).
-
-    `points` (n, d); `middle` (d,); `rows` (m, d).
-
-    O(n · m · d). A matrix product of a library sums in an order that may depend on how many points
-    there are; here it is that of the coordinates, so a point's image has the same bits whoever else
-    is there.
+    """``rows @ (x - middle)`` for every point x (n, m), summed in the order of coordinates, so that
+    an image has the same bits whoever else is there. O(n · m · d).
     """
     n, d = points.shape
     m = len(rows)
@@ -51,10 +44,8 @@ def squares_from(
 
 @njit(cache=True, nogil=True)
 def place_coins(bits: NDArray[np.uint64], key: int) -> NDArray[np.float64]:
-    """A public number in [0, 1) for every row of bits and a key, shape (n,): equal rows have equal
-    ones, whoever else is there.
-
-    `bits` (n, d): coordinates as their bits.
+    """A public number in [0, 1) for every row of bits (n, d) and a key: equal rows have equal
+    ones.
     """
     found = np.empty(len(bits), np.float64)
     for i in range(len(bits)):

@@ -1,6 +1,4 @@
-"""Cells of a shifted quadtree in integers: the hash of a cell's path says where it is cut, and
-gives the same bits on every machine.
-"""
+"""Cells of a shifted quadtree in integers: the hash of a cell's path says where it is cut."""
 
 from __future__ import annotations
 
@@ -11,16 +9,12 @@ from numpy.typing import NDArray
 BITS = 48
 """A box has 2**BITS steps along each coordinate."""
 MOST_CUTS = 30
-"""Cuts across one coordinate after which a side of 2**BITS steps still has one: each leaves at
-least a third.
-"""
+"""Cuts across one coordinate after which a side of 2**BITS steps still has one."""
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _mixed(x: int) -> int:
-    """A bijection of 64-bit integers that scatters them (splitmix64: Steele, Lea & Flood, OOPSLA
-    2014).
-    """
+    """A bijection of 64-bit integers (splitmix64: Steele, Lea & Flood, OOPSLA 2014)."""
     x = uint64(x)
     x = (x ^ (x >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> uint64(27))) * uint64(0x94D049BB133111EB)
@@ -35,9 +29,7 @@ def _child_key(key: int, upper: int) -> int:
 
 @njit(cache=True, nogil=True, inline="always")
 def _cut(key: int, low: int, size: int) -> int:
-    """Where a cell of that key is cut: both halves of its side keep at least a third of it. 2 <=
-    size <= 2**48.
-    """
+    """Where a cell is cut: each half keeps a third of its side. 2 <= size <= 2**48."""
     third = (uint64(size) + uint64(2)) // uint64(3)
     places = uint64(size) - uint64(2) * third + uint64(1)
     coin = _mixed(uint64(key) ^ uint64(0xD1B54A32D192ED03)) >> uint64(32)
@@ -58,12 +50,8 @@ def root_key(limbs: NDArray) -> int:
 
 @njit(cache=True, nogil=True)
 def path_keys(grid: NDArray, axes: NDArray, root: int) -> NDArray:
-    """Keys of the cells of every point, from the root down.
-
-    `grid` (n, d): points in steps of the box, below 2**BITS; `axes` (depth,): the coordinate that
-    each depth cuts across, each at most `MOST_CUTS` times.
-
-    O(n · (d + depth)); a row depends on its own point alone.
+    """Keys of the cells of every point, from the root down. Depth i cuts across coordinate
+    ``axes[i]``. O(n · (d + depth)); a row depends on its own point alone.
     """
     n, d = grid.shape
     depth = len(axes)
@@ -90,10 +78,8 @@ def path_keys(grid: NDArray, axes: NDArray, root: int) -> NDArray:
 
 @njit(cache=True, nogil=True)
 def path_bits(grid: NDArray, axes: NDArray, root: int, start: int) -> NDArray:
-    """In which half of each cell on its way down every point lies, as one number.
-
-    `grid` (n, d); `axes` (depth,): at most 64 more than `start`; `start`: halves of the cells of
-    this depth, and of deeper ones, count.
+    """In which half of each cell from depth `start` on every point lies, as one number of at most
+    64 bits.
     """
     n, d = grid.shape
     found = np.zeros(n, np.uint64)
@@ -123,13 +109,8 @@ def path_bits(grid: NDArray, axes: NDArray, root: int, start: int) -> NDArray:
 def split_cells(
     keys: NDArray, low: NDArray, size: NDArray, axis: NDArray
 ) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-    """Cut each cell in two.
-
-    `keys` (m,); `low`, `size` (m, d): corner and sides, in steps; `axis` (m,): the coordinate that
-    each is cut across.
-
-    Returns `cut` (m,): points from here on are in the second half; `keys`, `low`, `size`: of the
-    halves, the two of a cell side by side.
+    """Cut each cell in two, across its `axis`. Returns where, and keys, lower corners and sizes of
+    the halves, the two of a cell side by side.
     """
     m, d = low.shape
     cut = np.empty(m, np.uint64)
@@ -152,10 +133,8 @@ def split_cells(
 
 @njit(cache=True, nogil=True)
 def cells_of(grid: NDArray, child: NDArray, cut: NDArray, axis: NDArray) -> NDArray:
-    """The cell at which every point's way down the opened cells ends.
-
-    `grid` (n, d); `child` (n_cells,): first half of an opened cell, the other follows it; -1 where
-    a cell is closed; `cut` (n_cells,); `axis` (n_cells,).
+    """The closed cell of every point. `child` is a split cell's first half, the other follows it;
+    -1 for closed cells.
     """
     found = np.empty(len(grid), np.int64)
     for i in range(len(grid)):
@@ -168,13 +147,8 @@ def cells_of(grid: NDArray, child: NDArray, cut: NDArray, axis: NDArray) -> NDAr
 
 @njit(cache=True, nogil=True)
 def cut_margins(grid: NDArray, axes: NDArray, root: int, unit: NDArray) -> tuple[NDArray, NDArray]:
-    """How far points are from the cuts of the cells on their way down, and how large these cells
-    are.
-
-    `grid` (n, d); `axes` (depth,); `unit` (d,): lengths of a step.
-
-    Returns `margin` (n, depth): distance to the cut of the cell at each depth; one step at least;
-    `diagonal` (n, depth): of that cell.
+    """Distance of points from the cut of the cell at each depth, at least a step, and the cell's
+    diagonal: both (n, depth).
     """
     n, d = grid.shape
     depth = len(axes)

@@ -19,18 +19,13 @@ from numpy.typing import NDArray
 
 LOG_2_64 = 64 * math.log(2.0)
 _ROUNDING = 2.0**-40
-"""Relative error granted to logarithms, products and sums of doubles: thousands of times what they
-have.
-"""
+"""Relative error granted to logarithms, products and sums: thousands of times what they have."""
 
 
 @njit(cache=True, nogil=True, inline="always")
 def clock(bits: int, gumbel: bool) -> tuple[float, float]:
-    """T of the middle of the interval that 64 bits leave (not 0), and a bound of its error.
-
-    On the interval V moves by 2**-65 about its middle, -ln V by at most 1/b, ln(1 - V) by at most
-    1/(2**64 - b), and ln(-ln(1 - V)) by at most 2/b + 2/(2**64 - b), as -ln(1 - V) >= V and >= ln 2
-    beyond 1/2.
+    """T of the middle of the interval that 64 bits leave, and a bound of its error. There V moves
+    by 2**-65, -ln V by at most 1/b, and ln(-ln(1 - V)) by at most 2/b + 2/(2**64 - b).
     """
     b = np.float64(bits)
     rest = np.float64(~bits) + 1.0  # 2**64 - b
@@ -54,16 +49,12 @@ def race(
     t: float,
     error: float,
 ) -> tuple:
-    """Let candidates `start`, `start + 1`, … challenge the leader until the end or a comparison
-    that is too close.
+    """Let candidates from `start` on challenge the leader until the end or a comparison that is too
+    close.
 
-    `scores` (n,): ``abs(scores) <= 2**61``; `bits` (n,); `eta`: within one unit in its last place
-    of the exact factor; `gumbel`: the law: True for the exponential mechanism; `leader`: its
-    position, or -1 for the leader of an earlier block, -2 if there is none; `score`, `t`, `error`:
-    the leader's score, and its `clock`.
-
-    Returns `position`: of the candidate that must be compared with the leader exactly; n if there
-    is none; `leader`, `score`, `t`, `error`: of the new leader.
+    `eta` is within one unit in its last place. `leader` is -1 for one of an earlier block, -2 for
+    none. Returns the position to be compared exactly (n if none), and the new leader with its score
+    and `clock`.
     """
     n = len(scores)
     for i in range(start, n):
@@ -97,9 +88,7 @@ def race(
 
 @njit(cache=True, nogil=True)
 def races(scores: NDArray, bits: NDArray, eta: float, gumbel: bool, winners: NDArray) -> None:
-    """One race a row of `bits` (n_races, n) among the same candidates; `winners` gets the position,
-    or -1 where one was too close.
-    """
+    """One race a row of `bits` (n_races, n); `winners` gets positions, -1 where too close."""
     for r in range(len(bits)):
         at, leader, _, _, _ = race(scores, bits[r], 0, eta, gumbel, -2, 0, 0.0, 0.0)
         winners[r] = leader if at == len(scores) else -1

@@ -1,6 +1,4 @@
-"""Which vertices of a graph are near which: lists of bounded searches, marks of what lists have in
-common, and how much is at least so far away.
-"""
+"""Which vertices are near which: bounded searches, common marks, and lower bounds."""
 
 from __future__ import annotations
 
@@ -14,11 +12,8 @@ from metricdp.kernels.shortest_paths import FAR
 
 @njit(cache=True, nogil=True)
 def bounded_search(graph: tuple, source: int, radius: int, reached: NDArray, space: tuple) -> int:
-    """All vertices within `radius` of a source (the rim belongs to it), by one bounded Dijkstra.
-
-    `graph`: ``(indptr, indices, lengths)``, CSR with int64 lengths; `reached` (n_points,): filled
-    from the left with distances, in the order of ``space[1]``; `space`: as
-    `metricdp.kernels.coverage.Workspace`; ``touched`` holds the vertices found.
+    """All vertices within `radius` of a source, the rim included, by one bounded Dijkstra:
+    ``space[1]`` gets the vertices, `reached` their distances.
     """
     indptr, indices, lengths = graph
     distance, touched, keys, payload = space
@@ -50,11 +45,8 @@ def bounded_search(graph: tuple, source: int, radius: int, reached: NDArray, spa
 def add_marks(
     sites: NDArray, distances: NDArray, radius: float, mark: NDArray, marks: NDArray
 ) -> None:
-    """Combine the two words of `mark` into ``marks[site]`` for every listed site within `radius`.
-
-    `sites`: ndarray of int32 or int64; `distances`: ndarray of float64, same shape; `mark` (2,);
-    `marks` (n_sites, 2): exclusive-or of the marks of the lists that hold a site: sites of equal
-    marks are in the same lists, but for a chance of 2**-128 a pair.
+    """Exclusive-or the two words of `mark` into ``marks[site]`` for every listed site within
+    `radius`: sites of equal marks are in the same lists, but for a chance of 2**-128 a pair.
     """
     for i in range(len(sites)):
         if distances[i] <= radius:
@@ -84,14 +76,8 @@ def add_farthest(sites: NDArray, distances: NDArray, count: NDArray, worst: NDAr
 def searched_lists(
     graph: tuple, sources: NDArray, radii: NDArray, index: NDArray, most: int, space: tuple
 ) -> tuple:
-    """What is listed within a radius of each source, nearest first.
-
-    `graph`: as `bounded_search`; `sources`, `radii`: nothing is within a negative radius; `index`
-    (n_points,): number of each vertex in the lists, or -1 where it is in none; `most`: longer lists
-    in all are not finished; `space`: as `bounded_search`.
-
-    Returns `start` (n_sources + 1,): the last is above `most` if they were not finished; `number`:
-    ndarray of int32; `distance`: ndarray of int64.
+    """What is listed (`index` is not -1) within a radius of each source, nearest first. Lists of
+    more than `most` entries in all are not finished.
     """
     touched = space[1]
     reached = np.empty(len(index), np.int64)
@@ -128,11 +114,8 @@ def lower_by_table(
     table: NDArray,
     amounts: NDArray,
 ) -> None:
-    """Lower the amount of each place ``places[i]``, for all i of `which`, to the entry of its
-    distance in a table of how much lies at least so far away.
-
-    `which`: into `places` and `amounts`; `away`: by place; `low`, `step`: entry c is for distances
-    from ``low + c * step``; the first for all below, the last for all above.
+    """Lower the amount of each place ``places[i]``, i in `which`, to the entry of its distance in a
+    table of how much lies at least so far away.
     """
     last = len(table) - 1
     for i in which:

@@ -1,6 +1,4 @@
-"""Exact changes of cost from rows of distances: candidates × the demand points that they may
-concern.
-"""
+"""Exact changes of cost from rows of distances: candidates × demand points."""
 
 from __future__ import annotations
 
@@ -20,16 +18,11 @@ def row_changes(
     slots: NDArray,
     changes: NDArray,
 ) -> None:
-    """For each candidate the slot it had best replace, and the change of cost.
+    """For each candidate the slot it best replaces, and the change of cost: fills `slots` and
+    `changes`.
 
-    `rows` (n_candidates, n_some): costs from candidates to demand points: at least all those that
-    are cheaper to serve from a candidate than from their second-nearest center; `weights`,
-    `c_first`, `c_second` (n_some,): demand, and the costs of serving it from its nearest and
-    second-nearest center (infinite where there is none); `first` (n_some,): slot of the nearest
-    center; `losses` (k,): what closing a slot adds to the cost; `slots`, `changes` (n_candidates,):
-    filled.
-
-    O(n_candidates · (n_some + k)); the decomposition of Resende & Werneck (EJOR 2007).
+    `rows` hold costs to all demand points that a candidate may serve cheaper than their
+    second-nearest center. O(n_candidates · (n_some + k)), after Resende & Werneck (EJOR 2007).
     """
     k = len(losses)
     change = np.empty(k, np.float64)
@@ -57,9 +50,7 @@ def row_losses(
     c_second: NDArray,
     losses: NDArray,
 ) -> float:
-    """Fill the costs of the two nearest centers and the removal losses from distances (infinite: no
-    second center); returns the cost.
-    """
+    """Fill the two nearest costs and removal losses from distances; returns the cost."""
     losses[:] = 0.0
     cost = 0.0
     for j in range(len(weights)):

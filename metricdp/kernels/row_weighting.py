@@ -1,6 +1,4 @@
-"""Covering rows by few columns of a 0-1 matrix: exchanges guided by weights of rows, and columns
-that others make needless.
-"""
+"""Covering rows by few columns of a 0-1 matrix: exchanges guided by weights of rows."""
 
 from __future__ import annotations
 
@@ -11,11 +9,8 @@ from numpy.typing import NDArray
 
 @njit(cache=True, nogil=True)
 def maximal_columns(starts: NDArray, rows: NDArray, n_rows: int, order: NDArray) -> NDArray:
-    """Whether each column is kept: those whose rows another one's contain are not, and one of equal
-    ones is.
-
-    `starts`, `rows`: column c has the rows ``rows[starts[c]:starts[c + 1]]``, ascending, at least
-    one; `order`: columns, those of more rows first.
+    """Whether each column (ascending rows from ``starts[c]``) is maximal: rows not contained in
+    another's, one of equal ones. `order` has columns of more rows first.
     """
     n = len(starts) - 1
     kept = np.zeros(n, np.bool_)
@@ -58,21 +53,12 @@ def maximal_columns(starts: NDArray, rows: NDArray, n_rows: int, order: NDArray)
 def cover_rows(
     columns: tuple, rows: tuple, chosen: NDArray, steps: int, seed: int
 ) -> tuple[bool, int]:
-    """Exchange chosen columns until they cover all rows.
+    """Exchange the `chosen` columns until they cover all rows; returns whether they do, and the
+    steps.
 
-    Each step takes out the column whose loss weighs least and puts in one that covers a row drawn
-    from those left open, the one that gains most; then all open rows become heavier. The column
-    that came in last stays for a step, the one that left does not return at once.
-
-    `columns`, `rows`: the matrix by columns and by rows; every row has a column; `chosen` (k,):
-    distinct columns; overwritten.
-
-    Returns `covered`: whether `chosen` covers all rows; `used`: steps taken.
-
-    A step is proportional to the rows of two columns and the columns of the rows that change.
-
-    References: Gao, Weise & Li, An efficient local search heuristic with row weighting for the
-    unicost set covering problem (European Journal of Operational Research 246, 2015).
+    Each step takes out the column whose loss weighs least, and puts in the best one for a random
+    open row; open rows become heavier. The newest column stays for a step, the one that left does
+    not return at once (Gao, Weise & Li, EJOR 246, 2015).
     """
     np.random.seed(seed % 2**32)  # noqa: NPY002  the compiled generator, one a thread
     starts, entries = columns

@@ -1,6 +1,4 @@
-"""Exact integer scores of candidates: sums over demand points of clipped distances, and of
-indicators.
-"""
+"""Exact integer scores of candidates: sums of clipped distances, and of indicators."""
 
 from __future__ import annotations
 
@@ -16,13 +14,7 @@ def add_costs(
     rows: NDArray, counts: NDArray, reach: NDArray, shift: int, squared: bool, total: NDArray
 ) -> None:
     """Add ``counts[i] * min(ceil(rows[i, c] / 2**shift), reach[i])**(1 or 2)`` to ``total[c]``,
-    saturating at CAP.
-
-    `rows` (n_rows, n_candidates): not negative; `counts` (n_rows,): positive; `reach` (n_rows,): 0
-    to 2**62, below 2**31 if `squared`; `shift`: bits by which distances are made coarser; `total`
-    (n_candidates,): 0 to CAP; updated in place.
-
-    A saturating sum of terms that are not negative is min(CAP, sum) in any order.
+    saturating at CAP. Terms are not negative, so the order does not matter.
     """
     for i in range(len(rows)):
         for c in range(rows.shape[1]):

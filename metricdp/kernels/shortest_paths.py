@@ -20,12 +20,8 @@ def distance_rows(
     every_target: bool,
     out: NDArray,
 ) -> None:
-    """Exact distances from each source to each target: ``out[i, j] = d(sources[i], targets[j])``.
-
-    With `every_target` the targets are all vertices in order and `targets` is not read. Otherwise a
-    search ends when its last target is settled, and only what it touched is reset: cost
-    proportional to the ball that holds the targets. `out` has shape ``(len(sources), n_targets)``,
-    any numeric dtype.
+    """Exact distances ``out[i, j] = d(sources[i], targets[j])``, to all vertices with
+    `every_target`. Otherwise a search ends at its last target, and costs as much as that ball.
     """
     n = len(indptr) - 1
     keys = np.empty(len(indices) + 1, np.int64)
@@ -79,13 +75,9 @@ def add_sources(
     keys: NDArray,
     payload: NDArray,
 ) -> int:
-    """Insert sources into a Voronoi diagram: vertices strictly closer to a new source get its
-    distance and label.
-
-    `distance` (int64, FAR where nothing is yet) and `label` are updated in place; source i is
-    labeled ``first_label + i``. Only improved vertices are entered, so inserting sources one after
-    the other costs little each. `keys`, `payload` are work space of at least ``n_arcs +
-    len(sources)`` entries. Returns the number of vertices entered.
+    """Insert sources into a Voronoi diagram, labeled ``first_label + i``: vertices strictly closer
+    to one get its distance and label. Returns the number of vertices entered. `keys`, `payload`
+    need ``n_arcs + len(sources)`` entries.
     """
     size = 0
     for i in range(len(sources)):
@@ -123,19 +115,12 @@ def sample_by_distance(
     label: NDArray,
     centers: NDArray,
 ) -> None:
-    """k-median++ (power 1) or k-means++ (power 2) seeding on a graph by incremental pruned
+    """k-median++ (power 1) or k-means++ (power 2) seeding by incremental pruned searches (Arthur &
+    Vassilvitskii, SODA 2007); fills `centers` (k,) and their Voronoi diagram.
+
+    When all weight is at distance 0, the next center is another vertex. Draws come from cumulative
+    sums that are renewed as k grows by a quarter, with exact rejection. O(n log k) plus the
     searches.
-
-    The first center is drawn proportionally to `weights`, each next one proportionally to weights ·
-    distance**power. When all mass is at distance 0 the next center is a vertex not yet chosen, at
-    positive distance if there is one. Fills `centers` (k,), and `distance`, `label` (n,) with the
-    Voronoi diagram.
-
-    Draws come from cumulative sums that are renewed only when the number of centers has grown by a
-    quarter, and are accepted with probability (present mass) / (mass then): exact rejection
-    sampling, since distances only fall. O(n log k) plus the searches.
-
-    References: Arthur & Vassilvitskii, k-means++ (SODA 2007).
     """
     n = len(indptr) - 1
     np.random.seed(seed % 2**32)  # noqa: NPY002  the compiled generator, one a thread
@@ -229,10 +214,8 @@ def ways_home(
     label: NDArray,
     distance: NDArray,
 ) -> None:
-    """Fill `distance` with that from every vertex back to its center, ``centers[label[v]]``, inside
-    its cell; FAR where there is no such way.
-
-    `back` holds the lengths of the arcs' reverses.
+    """Fill `distance` from every vertex back to its center inside its cell; FAR where there is no
+    way.
     """
     distance[:] = FAR
     keys = np.empty(len(indices) + len(centers), np.int64)
@@ -265,12 +248,8 @@ def returns(
     most: int,
     out: NDArray,
 ) -> None:
-    """Distances from each source to its few targets, as far as they are found among the `most`
-    vertices nearest to it; else `out` stays as it is.
-
-    `sources` (n_sources,); `first` (n_sources + 1,): the targets of source i are entries
-    ``first[i]`` to ``first[i + 1]``; `targets`, `out`: distinct targets of each source; `out` is
-    filled.
+    """Distances from each source to its targets ``first[i]`` to ``first[i + 1]``, if found among
+    the `most` nearest vertices; else `out` stays.
     """
     n = len(indptr) - 1
     keys = np.empty(len(indices) + 1, np.int64)
@@ -322,13 +301,8 @@ def balls(
     stamp: NDArray,
     drawn: NDArray,
 ) -> int:
-    """From around every center some of the `most` vertices nearest to it in hops, the center itself
-    not among them.
-
-    `centers` (k,); `most`: size of the balls; ties at the rim are cut in the order of arcs;
-    `uniforms` (k, sample): in [0, 1): up to this many vertices are drawn from each ball, without
-    repeats; `stamp` (n_points,): work space, overwritten; `drawn` (k · sample,): filled from the
-    left.
+    """For each center up to `sample` of the `most` vertices nearest in hops, drawn by `uniforms`
+    (k, sample) without repeats into `drawn`; `stamp` is work space.
     """
     stamp[:] = -1
     ball = np.empty(most + 1, np.int64)

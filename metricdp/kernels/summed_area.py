@@ -1,6 +1,4 @@
-"""Counts of many boxes of grid cells from one table of sums (Crow, "Summed-area tables", SIGGRAPH
-1984), in any number of dimensions.
-"""
+"""Counts of many boxes of grid cells from summed-area tables (Crow, SIGGRAPH 1984)."""
 
 from __future__ import annotations
 
@@ -24,13 +22,8 @@ def summed_area(counts: NDArray) -> NDArray:
 
 
 def lattice_counts(table: NDArray, middles: Sequence[NDArray[np.int64]], radius: int) -> NDArray:
-    """Counts of the cells within `radius` steps along every axis (an L-infinity ball, cut at the
-    border), around a lattice of cells.
-
-    `table`: of `summed_area`; `middles`: of every axis the coordinates of the lattice.
-
-    One difference along every axis: O(len(middles[0]) · the other axes' cells), and less for every
-    further one.
+    """Counts of the cells within `radius` steps along every axis of each cell of a lattice, given
+    by its coordinates on every axis (`middles`).
     """
     for axis, at in enumerate(middles):
         high = np.minimum(at + radius + 1, table.shape[axis] - 1)
@@ -40,9 +33,7 @@ def lattice_counts(table: NDArray, middles: Sequence[NDArray[np.int64]], radius:
 
 
 def cell_counts(table: NDArray, cells: Sequence[NDArray[np.int64]], radius: int) -> NDArray:
-    """The same around single cells, given by their coordinates along each axis: shape (n_cells,),
-    2^d entries of the table for each.
-    """
+    """The same around single cells (n_cells,), by their coordinates along each axis."""
     ends = [
         (np.maximum(at - radius, 0), np.minimum(at + radius + 1, n - 1))
         for at, n in zip(cells, table.shape)

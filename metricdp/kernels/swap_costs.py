@@ -46,16 +46,11 @@ def coarse_costs(distances: NDArray, shift: int, cap: int, power: int, out: NDAr
 
 @njit(cache=True, nogil=True)
 def ball(graph: tuple, source: int, bound: int, space: tuple) -> int:
-    """Find all vertices strictly nearer to `source` than `bound`; `release_ball` makes the work
-    space fit for use again.
+    """Find all vertices strictly nearer to `source` than `bound`; `release_ball` cleans the work
+    space.
 
-    `graph`: ``(indptr, indices, lengths)``, CSR with int64 lengths; `space`: ``distance``
-    (n_points,) of FAR, ``place`` (n_points,) of 0, ``touched``, ``queue`` and ``later``
-    (n_points,).
-
-    Only the distances are wanted, in no order, so there is no heap: vertices below a threshold are
-    relaxed first in, first out, as often as their distance falls, those beyond wait until it is
-    raised (Davidson et al., IPDPS 2014: near and far piles). Twice as fast on roads.
+    No order is needed, so there is no heap: vertices below a threshold are relaxed first in, first
+    out, others wait until it is raised (Davidson et al., IPDPS 2014). Twice as fast on roads.
     """
     indptr, indices, lengths = graph
     distance, place, touched, queue, later = space
@@ -132,11 +127,8 @@ def release_ball(space: tuple, count: int) -> None:
 def claim_pages(
     row: NDArray, vertices: NDArray, free: NDArray, n_free: int, used: int
 ) -> tuple[int, int]:
-    """Give a row of `overlap` the pages in which these vertices lie: freed ones first, then new
-    ones.
-
-    `row` (n_pages,): the number of each page, -1 where there is none; updated; `free`: the first
-    `n_free` are the numbers of empty pages; `used`: how many pages there are.
+    """Give a row of `overlap` the pages in which these vertices lie (-1: none yet), freed ones
+    first.
     """
     for j in range(len(vertices)):
         page = vertices[j] >> PAGE_BITS
@@ -163,15 +155,11 @@ def exchange(
     table: NDArray,
     pages: NDArray,
 ) -> None:
-    """Take back what one demand point added under its old two nearest centers, and add what it adds
-    under the new ones.
+    """Take back what one demand point added under its `old` two nearest centers, and add what it
+    adds under the `new` ones (slot -1: nothing).
 
-    `vertices` (n_near,): at least all that are strictly nearer to the point than its second-nearest
-    center, old and new; `distance`: their distances from it: entry j of them if `packed`, else
-    entry ``vertices[j]``; `weight`: number of records at the point; `scale`: tuple of (shift, cap,
-    power); `old`, `new`: the slot of the nearest center and the costs of the two nearest; slot -1:
-    `overlap` holds, or is to hold, nothing of it; `gain` (n_points,); `table` (k, n_pages); `pages`
-    (n_used, 512): updated; the pages concerned are there.
+    `vertices`: at least all nearer to the point than its second-nearest center, old and new;
+    `distance` is by entry if `packed`, else by vertex.
     """
     shift, cap, power = scale
     old_slot, old_near, old_far = old
@@ -193,9 +181,7 @@ def exchange(
 def removal_costs(
     slots: NDArray, near: NDArray, far: NDArray, weights: NDArray, removal: NDArray
 ) -> int:
-    """Fill ``removal[x]`` with the cost of the centers without slot x, and return the cost of them
-    all.
-    """
+    """Fill ``removal[x]`` with the cost without slot x, and return the cost of all."""
     removal[:] = 0
     total = 0
     for i in range(len(slots)):
@@ -220,9 +206,7 @@ def swap_costs(
 
 @njit(cache=True, nogil=True)
 def add_row(row: NDArray, slot: int, first: NDArray, near: NDArray, far: NDArray) -> None:
-    """Let one more center, at distances `row` from all points, be among the two nearest of each:
-    `first` slot, distances `near`, `far`.
-    """
+    """Let one more center be among the two nearest of each point, at distances `row`."""
     for v in range(len(row)):
         d = row[v]
         if d < near[v]:

@@ -125,14 +125,8 @@ def _move(
 
 @njit(cache=True, nogil=True)
 def transport(costs: NDArray, loads: NDArray, room: NDArray, flow: NDArray) -> bool:
-    """Cheapest service of all loads within the sites' room.
-
-    `costs` (n_sites, n_clients): cost of serving a unit of load; finite; `loads` (n_clients,): not
-    negative; `room` (n_sites,); `flow` (n_sites, n_clients): filled with the load of each client
-    that each site serves.
-
-    Each move is O(n_sites²) or more, and there are about as many as clients must move; memory
-    O(n_sites · n_clients).
+    """Cheapest service of all loads within the sites' room: fills `flow` (n_sites, n_clients). Each
+    move is O(n_sites²) or more, about one for each client that must move.
     """
     k, n = costs.shape
     used = np.zeros(k)
@@ -200,11 +194,8 @@ def transport(costs: NDArray, loads: NDArray, room: NDArray, flow: NDArray) -> b
 def knapsacks(
     costs: NDArray, prices: NDArray, loads: NDArray, room: NDArray, worth: NDArray
 ) -> None:
-    """What each site earns at most from clients who pay ``prices`` to be served, within its room:
-    fractional knapsacks.
-
-    `costs` (n_sites, n_clients): of serving all of each client; `prices`, `loads` (n_clients,);
-    `room` (n_sites,); `worth` (n_sites,): filled; not negative.
+    """What each site earns at most from clients who pay ``prices``, within its room: fractional
+    knapsacks.
     """
     served = np.zeros(costs.shape[1])
     for i in range(len(costs)):

@@ -22,21 +22,13 @@ def tree_medians(
     medians: NDArray,
     distance: NDArray,
 ) -> None:
-    """Medians of the shortest-path trees that the centers' Voronoi cells hang on.
+    """Medians of the shortest-path trees of the centers' Voronoi cells, the first from the root
+    among equals; fills `medians` and `distance`.
 
-    `back` (n_arcs,): length of each arc's reverse: `lengths` itself where distances are symmetric;
-    `weights` (n_points,): non-negative; `power`: least sums of distances or of their squares;
-    `centers` (k,); `medians` (k,): filled: the vertex of center i's tree with the least cost along
-    the tree; of equal ones the first, from the root outward; `distance` (n_points,): filled:
-    distance to the nearest center.
-
-    Path lengths in the tree are those of the graph from its root and no shorter elsewhere, so
-    serving a cell from its tree's median costs at most what serving it from the center did: the
-    cost never rises. One multi-source Dijkstra search and two passes over the vertices: with W and
-    S the weight and the weighted path lengths below a vertex, as seen from it, a step from parent p
-    to child c over length l, whose reverse is b long, changes the cost by ``b (W_tree - W_c) - l
-    W_c``, that of squares by ``b² (W_tree - W_c) + l² W_c + 2 b (S_tree(p) - B) - 2 l B`` with
-    ``B = S_c + l W_c``.
+    Serving a cell from its tree's median costs at most as much as before. With W and S the weight
+    and weighted path lengths below a vertex, a step from parent p to child c over length l (reverse
+    b) changes the cost by ``b (W_tree - W_c) - l W_c``; for squares by ``b² (W_tree - W_c) + l² W_c
+    + 2 b (S_tree(p) - B) - 2 l B``, ``B = S_c + l W_c``.
     """
     n = len(indptr) - 1
     keys = np.empty(len(indices) + len(centers) + 1, np.int64)

@@ -1,6 +1,4 @@
-"""Exact sum-product message passing for counts on a binary tree, on one uniform grid of values a
-node.
-"""
+"""Exact sum-product message passing for counts on a binary tree, on grids of values."""
 
 from __future__ import annotations
 
@@ -27,17 +25,13 @@ def _read(message: NDArray, low: float, step: float, x: float) -> float:
 
 @njit(cache=True, nogil=True, inline="always")
 def _line(low: NDArray, step: NDArray, node: int, child: int, share: float) -> tuple[float, float]:
-    """Start and pace of where on the child's grid that share of the node's g-th value lies: at
-    start + pace · g.
-    """
+    """Start and pace: a share of the node's g-th value lies at start + pace · g."""
     return (share * low[node] - low[child]) / step[child], share * step[node] / step[child]
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _within(first: int, last: int, start: float, pace: float, top: int) -> tuple[int, int]:
-    """Those g of first, …, last for which start + pace · g lies in [0, top]: an interval of
-    integers, empty if its end is below its beginning.
-    """
+    """Those g of first, …, last for which start + pace · g lies in [0, top]."""
     if pace <= 0.0:
         if start < -1e-9 or start > top + 1e-9:
             return first, first - 1
@@ -71,13 +65,11 @@ def upward(
     seen: NDArray,
     inside: NDArray,
 ) -> float:
-    """Likelihood of all noisy counts at and below a node given its true count, for every node.
+    """Likelihood of all noisy counts at and below a node given its true count: fills `inside` (2m -
+    1, G).
 
-    `children` (m - 1, 2); `low`, `step` (2m - 1,): node v's grid is ``low[v] + step[v] ·
-    arange(G)``; `fractions` (m - 1, S): possible shares of the left child; `chances` (m - 1, S):
-    their prior probabilities; each row sums to one; `seen` (2m - 1, G): likelihood of the noisy
-    counts of the node itself, of any scale; 1 where it was not counted; `inside` (2m - 1, G):
-    filled: rows of the leaves as seen, those above scaled to a maximum of 1.
+    Node v's grid is ``low[v] + step[v] · arange(G)``. `fractions` and `chances` (m - 1, S): shares
+    of the left child and their prior. `seen`: likelihood of the node's own counts.
     """
     m = len(children) + 1
     grid = inside.shape[1]
@@ -129,12 +121,8 @@ def downward(
     outside: NDArray,
     posterior: NDArray,
 ) -> None:
-    """Messages from the root down, and the posterior of every split's share.
-
-    `outside` has shape (2m - 1, G), and tells all that was counted neither at a node nor below it:
-    the root's row is given (the prior of the total), the rest are filled, each scaled to sum 1.
-    `posterior`, shape (m - 1, S), gets the probabilities of the shares given everything; other
-    parameters as in `upward`.
+    """Messages from the root down (`outside`), and the posterior of every split's share
+    (`posterior`). The root's row of `outside` is given: the prior of the total.
     """
     m = len(children) + 1
     grid = inside.shape[1]
@@ -200,11 +188,8 @@ def sampled(
     coins: NDArray,
     drawn: NDArray,
 ) -> None:
-    """Draw the counts of all nodes, from the root down, given everything that was counted.
-
-    `children`, `low`, `step`, `fractions`, `chances`, `inside`: as after `upward`; `total`
-    (n_draws,): drawn counts of the root; `coins` (n_draws, m - 1): uniform in [0, 1): one a split;
-    `drawn` (n_draws, 2m - 1): filled.
+    """Draw the counts of all nodes from the root down, given everything that was counted: fills
+    `drawn` (n_draws, 2m - 1). `total` and `coins` are public draws.
     """
     m = len(children) + 1
     n_shares = fractions.shape[1]
@@ -238,16 +223,9 @@ def sampled(
 
 @njit(cache=True, nogil=True)
 def consistent(children: NDArray, value: NDArray, precision: NDArray) -> tuple[NDArray, NDArray]:
-    """Least-squares counts of all nodes of which children add up to their parents.
-
-    `children` (m - 1, 2); `value`, `precision` (2m - 1,): a node's own observation and one over its
-    variance: 0 where there is none. Every leaf has one.
-
-    One pass up, one down: O(m).
-
-    References
-    ----------
-    Hay, Rastogi, Miklau & Suciu (VLDB 2010), Section 4, for any variances.
+    """Least-squares counts of all nodes of which children add up to their parents, in O(m) (Hay,
+    Rastogi, Miklau & Suciu, VLDB 2010, Section 4, for any variances). `precision` is 0 where
+    nothing was counted.
     """
     m = len(children) + 1
     mean = value.copy()

@@ -30,13 +30,9 @@ NOBODY = np.int32(-1)
 
 
 class State(NamedTuple):
-    """Centers, and what swaps keep up to date of them.
-
-    `centers` (k,): the vertex of each slot; distinct; `slot_at` (n_points,): the slot whose center
-    a vertex is, or NOBODY; `labels`, `members`: see the module's text; `losses` (k,): see
-    `removal_losses`; `cheap`: see `cheapest_slots`; a few dozen; `dirty` (k,): set for every slot
-    that won or lost demand as nearest or second-nearest center; `changed` (n_points,): work space;
-    `marked` (n_points,): work space, all False between calls.
+    """Centers, and what swaps keep up to date of them: the slot at each vertex or NOBODY, labels
+    and members (see the module), removal losses, cheapest slots, and `dirty` slots that won or lost
+    demand. `changed` and `marked` are work space.
     """
 
     centers: NDArray
@@ -51,10 +47,8 @@ class State(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """What one thread that tries candidates writes to, and leaves as it was.
-
-    `distance` (n_points,): FAR everywhere; `touched` (n_points,); `keys`, `payload` (n_arcs + 1,):
-    a heap; `change` (k,): 0 everywhere; `seen` (k,): false everywhere; `slots` (k,).
+    """What one thread that tries candidates writes to, and leaves as it was: `distance` FAR,
+    `change` 0, `seen` False.
     """
 
     distance: NDArray
@@ -113,11 +107,8 @@ def state_of(graph: tuple, centers: NDArray, n_cheap: int, heap: tuple) -> State
 def two_nearest(graph: tuple, centers: NDArray, labels: tuple, heap: tuple) -> None:
     """Fill the labels with the two nearest centers of every vertex.
 
-    `centers` (k,): the vertex of each slot.
-
-    A label among the two nearest of v is among the two nearest of every vertex on its shortest path
-    to v, so a Dijkstra search in which a vertex accepts at most two different labels finds both:
-    about three single searches.
+    A label among the two nearest of v is so for every vertex on its shortest path to v. So a
+    Dijkstra search that accepts two labels a vertex finds both: about three single searches.
     """
     first, second, d_first, d_second = labels
     keys, payload = heap
@@ -197,16 +188,8 @@ def _detach(members: tuple, which: int, slot: int, v: int) -> None:
 def move_center(
     graph: tuple, demand: tuple, heap: tuple, state: State, slot: int, vertex: int
 ) -> tuple[float, int]:
-    """Give a slot another vertex, and bring labels, lists and removal losses up to date; the
-    cheapest slots are left as they were.
-
-    `slot`, `vertex`: `vertex` is no center.
-
-    Returns `change`: what the cost has risen by; `entered`: number of vertices whose labels have
-    changed.
-
-    Only vertices that lose a label, or that the new center reaches within their second distance,
-    are entered: about 4·n/k of them.
+    """Give a slot another vertex, which is no center, and update labels, lists and removal losses.
+    Returns the rise of cost, and how many vertices' labels changed: about 4·n/k are entered.
     """
     centers, slot_at, labels, members, losses, _, dirty, changed, marked = state
     first, second, d_first, d_second = labels
@@ -322,9 +305,7 @@ def _account(
 
 @njit(cache=True, nogil=True)
 def removal_losses(labels: tuple, demand: tuple, fixed: NDArray, losses: NDArray) -> float:
-    """Fill ``losses[i]`` with the cost added by closing slot i, infinite where `fixed`, and return
-    the current cost. O(n).
-    """
+    """Fill ``losses[i]``, infinite where `fixed`, and return the current cost. O(n)."""
     first, _, d_first, d_second = labels
     weights, unit, impedance = demand
     losses[:] = 0.0
@@ -358,9 +339,7 @@ def cheapest_slots(losses: NDArray, cheap: NDArray) -> None:
 def _best_swap(
     graph: tuple, demand: tuple, state: State, space: Workspace, source: int
 ) -> tuple[int, float, int]:
-    """The slot that `source` had best replace, the change of cost, and the number of vertices
-    entered.
-    """
+    """The slot that `source` best replaces, the change of cost, vertices entered."""
     indptr, indices, lengths, _ = graph
     first, _, d_first, d_second = state.labels
     weights, unit, impedance = demand
@@ -436,14 +415,12 @@ def swap_changes(
     slots: NDArray,
     changes: NDArray,
 ) -> int:
-    """For each candidate the slot it had best replace, and the exact change of cost.
+    """For each candidate the slot it best replaces, and the exact change of cost; returns the
+    number of vertices entered.
 
-    `candidates`: vertices that are no centers; `slots`, `changes` (n_candidates,): filled.
-
-    The change is known for all k slots at once: a candidate matters only to vertices closer to it
-    than their second-nearest center, so one search pruned there, about 2·n/k vertices, finds it
-    (the decomposition of Resende & Werneck, EJOR 2007, and FastPAM1, Schubert & Rousseeuw, Inf.
-    Syst. 2021). Of the slots whose demand it does not reach, only the cheapest to close matters.
+    A candidate matters only to vertices closer to it than their second-nearest center, about 2·n/k.
+    One pruned search gives the change for all k slots (Resende & Werneck, EJOR 2007; FastPAM1,
+    Schubert & Rousseeuw, Inf. Syst. 2021).
     """
     entered = 0
     for index in range(len(candidates)):
@@ -465,10 +442,8 @@ def take_swaps(
     cost: float,
     tolerance: float,
 ) -> tuple[float, int, int]:
-    """Try candidates one after the other, and take every swap that lowers the cost by more than
-    `tolerance` times the cost.
-
-    Returns `cost`: float; `swaps`: int; `entered`: number of labels changed.
+    """Try candidates in turn, and take swaps that lower the cost by more than `tolerance` of it.
+    Returns cost, swaps, and labels changed.
     """
     swaps = 0
     entered = 0

@@ -1,6 +1,4 @@
-"""Ward's agglomerative clustering with weighted points, and the cost of every node of a merge
-tree.
-"""
+"""Ward's clustering of weighted points, and the cost of every node of the merge tree."""
 
 from __future__ import annotations
 
@@ -16,17 +14,12 @@ enough to tell ties of single precision apart, far too small for anything else.
 
 @njit(cache=True, nogil=True)
 def ward_tree(squares: NDArray, sizes: NDArray) -> NDArray:
-    """Merge m weighted points by Ward's criterion.
+    """Merge m weighted points by Ward's criterion; `squares` (m, m), squared distances, is
+    overwritten.
 
-    `squares` (m, m): squared distances; overwritten; `sizes` (m,): weight of each point; positive.
-
-    Nearest-neighbor chain (Murtagh 1983), O(m²); the merge cost of A and B is |A||B|/(|A|+|B|) ·
-    d², kept by the Lance–Williams recurrence, which only assumes squared dissimilarities.
-
-    Of merges that cost the same the smaller union comes first. Where all points are equally far
-    from one another, as the leaves of a star are, every merge costs the same whatever its size:
-    without that rule one cluster would take them one by one, and cuts of the tree would be single
-    points and one giant.
+    Nearest-neighbor chain (Murtagh 1983), O(m²), with the Lance–Williams recurrence. Among equal
+    costs the smaller union comes first: else, where all points are equally far, one cluster would
+    take them one by one.
     """
     m = len(sizes)
     weight = sizes.copy()
@@ -85,10 +78,8 @@ def ward_tree(squares: NDArray, sizes: NDArray) -> NDArray:
 def node_costs(
     children: NDArray, distances: NDArray, sizes: NDArray, within: NDArray
 ) -> tuple[NDArray, NDArray]:
-    """Size of every node, and the cost of serving it from its best leaf.
-
-    ``cost = min over leaves c of the node of sum over its leaves j of sizes[j] · distances[c, j] +
-    within[j]``; shapes (2m - 1,). O(m²) for balanced trees, O(m³) at worst.
+    """Size of every node, and the cost of serving it from its best leaf: ``sum over its leaves j of
+    sizes[j] · distances[c, j] + within[j]``. O(m²) for balanced trees, O(m³) at worst.
     """
     m = len(sizes)
     size = np.zeros(2 * m - 1, np.float64)

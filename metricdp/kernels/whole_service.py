@@ -1,6 +1,4 @@
-"""Every client is served by one site, within the sites' room: a generalized assignment, made from a
-start by moves and exchanges of clients.
-"""
+"""Generalized assignment: every client is served by one site, within the sites' room."""
 
 from __future__ import annotations
 
@@ -16,9 +14,7 @@ _PAIRS = 200_000_000
 def _emptied(
     costs: NDArray, loads: NDArray, room: NDArray, site: NDArray, used: NDArray, s: int
 ) -> bool:
-    """Lessen what is too much at site s, most cheaply for each unit: by a client that moves to
-    where there is room, or else by an exchange for a smaller one.
-    """
+    """Lessen the excess at site s most cheaply: move a client, or exchange it for a smaller one."""
     excess = used[s] - room[s]
     least, mover, goal = np.inf, -1, -1
     for j in range(len(site)):
@@ -85,9 +81,7 @@ def _moved(
 def _swapped(
     costs: NDArray, loads: NDArray, room: NDArray, site: NDArray, used: NDArray, least: float
 ) -> bool:
-    """A client that is not at its cheapest site takes the place of another, which goes where there
-    is room then: the best such pair of moves for each client.
-    """
+    """Move a client to its cheapest site and another away: the best such pair for each client."""
     better = False
     for j in range(len(site)):
         s = site[j]
@@ -117,13 +111,8 @@ def _swapped(
 
 @njit(cache=True, nogil=True)
 def serve_whole(costs: NDArray, loads: NDArray, room: NDArray, site: NDArray) -> bool:
-    """Make an assignment of clients to sites keep the sites' room, then make it cheaper.
-
-    `costs` (n_sites, n_clients): of serving each client; finite; `loads` (n_clients,): not
-    negative; `room` (n_sites,); `site` (n_clients,): of every client; changed.
-
-    O(n_sites · n_clients) a move. Exchanges look at all pairs of clients of which one is not at its
-    cheapest site, unless these are more than 200 million.
+    """Make an assignment of clients to sites keep the sites' room, then make it cheaper; `site` is
+    changed. O(n_sites · n_clients) a move; exchanges of at most 200 million pairs.
     """
     room = room * (1 + 1e-9)
     used = np.zeros(len(room))
@@ -150,9 +139,7 @@ def serve_whole(costs: NDArray, loads: NDArray, room: NDArray, site: NDArray) ->
 
 @njit(cache=True, nogil=True)
 def largest_first(costs: NDArray, loads: NDArray, room: NDArray, site: NDArray) -> None:
-    """Fill `site`: clients of the largest load first, each at the cheapest site that has room, or
-    else where most is left.
-    """
+    """Fill `site`, largest loads first: the cheapest site with room, or that with most left."""
     left = room * (1 + 1e-9)
     for j in np.argsort(-loads):
         best = int(np.argmax(left))

@@ -41,9 +41,7 @@ Floats = NDArray[np.float64]
 
 
 class Measured(NamedTuple):
-    """An estimate for every node of a level, for all users, and the variance of each (of a vector:
-    its expected squared error).
-    """
+    """An estimate for every node of a level, and the variance of each."""
 
     values: Floats
     variance: float
@@ -129,11 +127,8 @@ def _drawn(vector: Floats, variance: float, prior: Floats) -> Floats:
 
 
 def _pooled(weights: Floats, sums: Floats, variances: Floats) -> tuple[Floats, float]:
-    """Mean of the vectors of some leaves together, and its expected squared error.
-
-    A plain sum of noisy sums has the noise of them all, that of the lightest leaf as much as the
-    heaviest's. So each leaf's mean is drawn to that of all by what is noise in it (random effects:
-    the leaves' means vary around a common one by as much as they do beyond their noise).
+    """Mean of the vectors of some leaves together, and its expected squared error. Each leaf's mean
+    is first shrunk to that of all by its noise (random effects).
     """
     total = weights.sum()
     means = sums / weights[:, None]
@@ -155,9 +150,7 @@ Leaves = tuple[Floats, Floats, Floats, Floats]
 
 
 class _SimHash(_Tree):
-    """Prefixes of signs. Where only leaves were reported, a node's frequency is the sum of what
-    stands out below it.
-    """
+    """Prefixes of signs: a node's frequency may be the sum of its leaves above the noise."""
 
     def leaves(self, k: int) -> Leaves:
         """Leaves of the tree with their means, each from the sums of its complete subtree's leaves
@@ -217,9 +210,7 @@ class _Nets(_Tree):
     """Nested nets: places are net points of the subspace, moved into the ball."""
 
     def frequencies(self, view: int) -> Floats:
-        """Of all nodes that a point of the ball can have: by Lemma 14 no farther from it than the
-        level's radius, doubled.
-        """
+        """Nodes that a point of the ball can have: no farther than twice the level's radius."""
         places = self.items.places(np.arange(self.items.domains[view]), view)
         possible = np.linalg.norm(places, axis=1) <= 1 + 2.0**-view
         return np.where(possible, super().frequencies(view), 0.0)

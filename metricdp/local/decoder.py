@@ -1,6 +1,4 @@
-"""The server: messages in, in one pass and in memory that does not grow with their number,
-estimates out.
-"""
+"""The server: messages in, in one pass and constant memory, estimates out."""
 
 from __future__ import annotations
 
@@ -118,9 +116,7 @@ class Decoder:
 def _columns(
     role: Role, block: NDArray[np.uint8]
 ) -> tuple[list[list[NDArray[Any]]], NDArray[np.bool_]]:
-    """For every report of a role its numbers, an array each (bytes where they are too large), and
-    which messages are valid.
-    """
+    """For every report of a role an array of its numbers, and which messages are valid."""
     at = HEADER
     found = []
     good = (block[:, HEADER + role.n_bytes :] == 0).all(axis=1)
@@ -138,9 +134,7 @@ def _columns(
 def numbers_of(
     randomizer: Randomizer, packed: NDArray[np.uint8]
 ) -> tuple[list[NDArray[Any]], NDArray[np.bool_]]:
-    """The numbers of n packed outputs, an array each (bytes, shape (n, ·), where they are too
-    large), and which are within the limits.
-    """
+    """The numbers of n packed outputs, an array each, and which are within the limits."""
     at = 0
     inside = np.ones(len(packed), bool)
     found: list[NDArray[Any]] = []
@@ -162,9 +156,7 @@ def numbers_of(
 
 
 def _blocks(messages: Any, size: int) -> Iterator[tuple[NDArray[np.uint8], int]]:
-    """Messages of the right size as arrays of shape (n, size), each with the number of others
-    met.
-    """
+    """Messages of the right size as arrays (n, size), each with the number of others met."""
     if isinstance(messages, np.ndarray) and messages.dtype == np.uint8 and messages.ndim == 2:
         right = messages.shape[1] == size
         yield (

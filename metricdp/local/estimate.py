@@ -137,9 +137,7 @@ class LocalEstimate:
 
     @cached_property
     def counts(self) -> NDArray[np.float64]:
-        """Finite universes: unbiased estimate of the number of users in every part, shape
-        (n_parts,); may be negative.
-        """
+        """Finite universes: unbiased number of users in every part (n_parts,), perhaps negative."""
         return self._level(len(self.parameters.roles) - 1)[0]
 
     @property
@@ -149,9 +147,7 @@ class LocalEstimate:
 
     @property
     def share(self) -> float:
-        """Finite universes: how far any single message, whatever it holds, can have moved any
-        count.
-        """
+        """Finite universes: how far any one message can have moved any count."""
         times = self.n_messages / max(self.sketch.users[-1], 1)
         return self._finite().share * max(times, 1.0)
 
@@ -280,9 +276,7 @@ def _known_tree(
 
 
 def _mechanism(report: Any) -> Mechanism:
-    """A report as the receipt states it; its scale is the standard deviation that one user adds to
-    a count, or to a vector in all.
-    """
+    """A report as the receipt states it; its scale is what one user adds in standard deviation."""
     oracle = oracle_of(report.randomizer)
     what = "vector" if report.randomizer.kind == "top-vectors" else "part"
     query = f"{what} of one item, view {report.view}"

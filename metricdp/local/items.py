@@ -92,11 +92,8 @@ class PartitionItems(LabeledItems):
 
 
 class HierarchyItems(LabeledItems):
-    """Ids of a finite universe; the views are the id's parts at levels of a tree, coarse to fine.
-
-    `plain`: besides ids, labels and parts: `children`, the pair below node ``parts + i`` of a
-    binary tree whose leaves are the parts, children before parents; `levels`, for each level but
-    the finest its nodes, which together hold every part once.
+    """Ids of a finite universe; the views are the id's parts at levels of a tree. `plain` holds
+    ids, labels, parts, `children` (children before parents), and the nodes of coarser `levels`.
     """
 
     def __init__(self, plain: dict[str, Any]) -> None:
@@ -183,9 +180,7 @@ class BallItems(Items):
         return tuple(int(view[0]) for view in self.views(unit)), unit[0]
 
     def unit(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Points in the unit ball, shape (n, d): those outside are moved onto the sphere, along the
-        way to the middle.
-        """
+        """Points in the unit ball (n, d): those outside are moved onto the sphere."""
         import numpy as np
 
         with np.errstate(over="ignore"):
@@ -223,13 +218,11 @@ class SimHashItems(BallItems):
 
 
 class NetItems(BallItems):
-    """Nets of covering radius 2^-i in the unit ball of a random subspace of few dimensions: cubic
-    lattices, each with its own public shift.
+    """Shifted cubic lattices of covering radius 2^-i in the unit ball of a random subspace.
 
-    A point's node of the finest level T is the net point nearest to it; that of level i the one
-    nearest to its node of level i + 1 (Section 3.1). With at most `subspace` dimensions the space
-    itself is taken, else a random projection, scaled and, beyond the ball, put to 0 (Algorithm 3,
-    lines 2–6).
+    A point's node of the finest level is its nearest net point, that of level i the one nearest to
+    its node of level i + 1 (Section 3.1). Projections beyond the ball become 0 (Algorithm 3, lines
+    2–6).
     """
 
     shrink = 1.5

@@ -76,9 +76,7 @@ class FrequencyOracle(Oracle):
 
     @property
     def share(self) -> float:
-        """How far one message, whatever it holds, can move any count: an honest user's place is
-        worth 1.
-        """
+        """How far one message can move any count: an honest user's place is worth 1."""
         return max(self.other, 1 - self.other) / (self.held - self.other)
 
     def counts(self, array: Ints, n: int) -> Floats:
@@ -154,9 +152,7 @@ class SubsetOracle(FrequencyOracle):
 
 
 class VectorOracle(Oracle):
-    """Unbiased bucket sums from reports of `TopVectors`. The array holds, for each character, the
-    sum of the vectors named.
-    """
+    """Unbiased bucket sums from reports of `TopVectors`, given the sums of vectors named."""
 
     def __init__(self, randomizer: TopVectors) -> None:
         self.randomizer = randomizer
@@ -175,9 +171,7 @@ class VectorOracle(Oracle):
         return self._along(top_mean(r.candidates, r.top), 0.0)
 
     def _along(self, top: float, all_of_them: float) -> float:
-        """Mean over the named candidate of what has mean `top` over the favored and `all_of_them`
-        over all.
-        """
+        """Mean over the named candidate: `top` over the favored, `all_of_them` over all."""
         r = self.randomizer
         total = r.top * r.favored + (r.candidates - r.top) * r.unit
         return (r.top * (r.favored - r.unit) * top + r.candidates * r.unit * all_of_them) / total
@@ -192,9 +186,7 @@ class VectorOracle(Oracle):
 
     @property
     def share(self) -> float:
-        """How long the vector can be that one message, whatever it holds, adds to any bucket's
-        sum.
-        """
+        """The greatest length that one message adds to any bucket's sum."""
         return (
             float(streams.quantiles().max())
             / streams.STEPS
@@ -207,9 +199,7 @@ class VectorOracle(Oracle):
         add_vectors(array, *columns, streams.quantiles())
 
     def sums(self, array: Ints) -> Floats:
-        """Unbiased estimate of the sum of the users' vectors in every bucket, shape (2^bucket_bits,
-        d).
-        """
+        """Unbiased estimate of the sum of users' vectors in every bucket (2^bucket_bits, d)."""
         table = array.copy()
         walsh(table)
         return table / (streams.STEPS * self.scale)
@@ -217,11 +207,8 @@ class VectorOracle(Oracle):
 
 @lru_cache(maxsize=64)
 def top_mean(candidates: int, top: int, power: int = 1) -> float:
-    """Expected mean of the `top` largest of so many independent standard normal numbers, or of
-    their squares.
-
-    The integral of z^power · P(a number is among the top, given that it is z) · density of z, times
-    candidates / top.
+    """Expected mean of the `top` largest of so many standard normal numbers, or of their squares,
+    by integration of the order statistics.
     """
     from scipy.special import bdtr, ndtr
 
@@ -255,9 +242,7 @@ def oracle_of(randomizer: Randomizer) -> Any:
 def best_frequency_randomizer(
     epsilon: Fraction, domain: int, most_bytes: int = MOST_BYTES
 ) -> FrequencyRandomizer:
-    """The frequency randomizer of least variance for a value that few users have, among those of at
-    most `most_bytes` bytes.
-    """
+    """The frequency randomizer of least variance for rare values, of `most_bytes` at most."""
     bits = max(1, (domain - 1).bit_length())
     candidates: list[FrequencyRandomizer] = [KRR(epsilon, domain)]
     candidates += [
@@ -273,9 +258,7 @@ def best_frequency_randomizer(
 
 @lru_cache(maxsize=256)
 def best_vector_randomizer(epsilon: Fraction, dimension: int, bucket_bits: int) -> TopVectors:
-    """The vector randomizer of least variance: candidates from epsilon, so many that the best cap
-    still holds a few.
-    """
+    """The vector randomizer of least variance, with enough candidates for the best cap."""
     candidates = 256
     while candidates < 4096 and candidates < 2 * np.exp(float(epsilon)):
         candidates *= 2

@@ -27,9 +27,7 @@ _MOST_DIMENSION = 4096  # bounds a device's memory with them
 
 @dataclass(frozen=True)
 class Report:
-    """One randomized report: by which randomizer, about which view of the item
-    (`metricdp.local.items`).
-    """
+    """One randomized report: its randomizer, and the view of the item that it is about."""
 
     randomizer: Randomizer
     view: int
@@ -85,9 +83,7 @@ _OPTIONS: dict[str, dict[str, tuple[int, int]]] = {
 
 @dataclass(frozen=True)
 class Role:
-    """What a user may be asked: its share of the users, and the reports of its message, whose
-    epsilons add up.
-    """
+    """What a user may be asked: a share of the users, and the reports of its message."""
 
     share: int
     reports: tuple[Report, ...]

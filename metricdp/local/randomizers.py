@@ -85,9 +85,7 @@ class Randomizer(ABC):
     @property
     @abstractmethod
     def limits(self) -> tuple[int, ...]:
-        """The integers of an output lie from 0 to these, excluded; they are sent big-endian in as
-        few bytes as hold them.
-        """
+        """The integers of an output lie below these; they are sent big-endian in fewest bytes."""
 
     @abstractmethod
     def draw(self, value: Any, below: Below) -> tuple[int, ...]:
@@ -159,12 +157,8 @@ class LocalHashing(FrequencyRandomizer):
     """Local hashing [2]_ with a random linear function of bits: the value's hash is favored among
     2^log_buckets.
 
-    The message holds the function, a Hankel matrix over GF(2): row i of it is the bits i … i +
-    value_bits - 1 of the integer `function`. For two values that differ, the hash of their
-    difference is uniform (the last bit that differs meets a bit of `function` of its own in every
-    row), so the counts' estimator is unbiased exactly; and since hashes are linear, all counts come
-    out of one Walsh–Hadamard transform (`metricdp.local.oracles`) instead of a hash for every
-    message and value.
+    The message holds the function, a Hankel matrix over GF(2). The hash of the difference of two
+    values is uniform, so counts are unbiased, and one Walsh–Hadamard transform gives all of them.
     """
 
     kind = "local-hashing"
@@ -209,9 +203,7 @@ class LocalHashing(FrequencyRandomizer):
 
 @dataclass(frozen=True)
 class SubsetSelection(FrequencyRandomizer):
-    """Subset selection [3]_: of all subsets of `size` values, those that hold the value are
-    favored.
-    """
+    """Subset selection [3]_: of all subsets of `size` values, those with the value are favored."""
 
     kind = "subset"
     epsilon: Fraction
@@ -225,9 +217,7 @@ class SubsetSelection(FrequencyRandomizer):
         return (1 << self.domain,)
 
     def draw(self, value: int, below: Below) -> tuple[int, ...]:
-        """Whether the value is in, then a uniform subset of the others (Floyd's algorithm, all its
-        coins as digits of one).
-        """
+        """Whether the value is in, then a uniform subset of the others (Floyd's algorithm)."""
         held = (
             below(self.favored * self.size + self.unit * (self.domain - self.size))
             < self.favored * self.size
@@ -259,18 +249,14 @@ class SubsetSelection(FrequencyRandomizer):
 @dataclass(frozen=True)
 class TopVectors(Randomizer):
     """A vector of the unit ball in a bucket: of `candidates` random vectors, the `top` that point
-    most along it are favored.
+    most along it are favored, the discrete form of PrivUnit [4]_.
 
-    The discrete form of PrivUnit [4]_: a cap of the sphere in place of which a fixed number of
-    random vectors is favored, so that the law is exact. The message holds the nonce that the
-    vectors are made from (`metricdp.local.streams`), a random character of the buckets, with whose
-    sign at the user's bucket the vector is multiplied, and the index of one candidate. A vector
-    shorter than 1 is rounded at random to one of the two unit vectors along it, so that its mean
-    stays.
+    The message holds the nonce of the vectors (`metricdp.local.streams`), a random character of the
+    buckets, and a candidate's index. A vector shorter than 1 is rounded at random to a unit vector,
+    so that its mean stays.
 
-    **Privacy.** Given nonce, character and that rounding, exactly `top` of the indices have weight
-    A, the others B: A / B bounds the ratio for any two vectors and buckets, however the scores were
-    rounded. Averaging over the rounding keeps it.
+    **Privacy.** Given nonce, character and rounding, exactly `top` indices have weight A, the
+    others B. Averaging keeps the bound A / B.
     """
 
     kind = "top-vectors"
@@ -287,9 +273,7 @@ class TopVectors(Randomizer):
         return 1 << self.bucket_bits, 1 << 64, self.candidates
 
     def draw(self, value: tuple[int, Any], below: Below) -> tuple[int, ...]:
-        """An index among the favored, or with the small weight among the others; `value` is
-        (bucket, vector).
-        """
+        """An index among the favored, or among the others; `value` is (bucket, vector)."""
         bucket, vector = value
         character = below(self.limits[0])
         nonce = below(self.limits[1])

@@ -1,6 +1,4 @@
-"""Public parameters from a public universe: which partition or tree, which randomizers, how many
-users do what.
-"""
+"""Public parameters from a public universe: partition, randomizers, shares of users."""
 
 from __future__ import annotations
 
@@ -216,9 +214,7 @@ _SETUPS: dict[Kind, Callable[..., PublicParameters]] = {
 
 
 def level_sizes(users: int, epsilon: Fraction) -> list[int]:
-    """Parts of a hierarchy's levels, coarse to fine: as many as the default of the central model
-    has for that noise, a quarter of them, and four times as many.
-    """
+    """Parts of a hierarchy's levels: as many as the central default has, a quarter, four times."""
     variance = oracle_of(best_frequency_randomizer(epsilon, 256)).variance
     one = LEVEL_PARTS * (2 * users / variance) ** LEVEL_POWER
     return [min(max(round(times * one), 16), MOST_PARTS) for _, times in LEVELS]
@@ -248,9 +244,7 @@ def _levels(
 
 
 def number_of_parts(users: int, epsilon: Fraction, k: int, n_points: int) -> int:
-    """M = 1.5 · (users / variance of a count for one user)^(1/3), at least 4k: the balance of noise
-    and of what a part hides.
-    """
+    """M = 1.5 · (users / variance of a count for one user)^(1/3), at least 4k."""
     variance = oracle_of(best_frequency_randomizer(epsilon, 256)).variance
     return min(
         n_points,
@@ -339,9 +333,7 @@ def _net_size(k: int, d: int, depth: int | None) -> tuple[int, int]:
 def _ball_roles(
     items: dict[str, Any], epsilon: Fraction, histogram: str, split: str
 ) -> tuple[Role, ...]:
-    """Counts: one report, a level a user, or all levels; sums: at the leaves for SimHash, at a
-    level drawn at random for projected nets.
-    """
+    """Counts of one level a user or of all; sums at the leaves, or at a level drawn at random."""
     found = items_of(items)
     levels = range(found.depth)
     direct = (

@@ -1,6 +1,4 @@
-"""Messages of a simulated population, for experiments and tests. Its coins may be seeded: never use
-it on real users.
-"""
+"""Simulated messages for experiments. Coins may be seeded: never use it on real users."""
 
 from __future__ import annotations
 
@@ -85,12 +83,8 @@ def simulated_messages(
 def simulated_sketch(
     parameters: Any, points: NDArray[np.float64], seed: int | None = None, *, rng: Any = None
 ) -> Sketch:
-    """The sketch of one message for every point, drawn by its law, without messages: for vector
-    reports of large populations.
-
-    The named vector of a user with unit vector u is that of a random rank, of law given by
-    `TopVectors`: along u an order statistic of so many standard normal numbers, across it normal.
-    (The device's candidates have normal coordinates in 4,096 steps.)
+    """The sketch of one message for every point, by its distribution, without messages: for vector
+    reports. Along the user's vector the named one is an order statistic, across it normal.
     """
     known = PublicParameters.of(parameters)
     universe = items_of(known.items)
@@ -122,9 +116,7 @@ def named_vectors(
     vectors: NDArray[np.float64],
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The vectors that n messages name, in standard deviations, shape (n, d), and their characters,
-    shape (n,).
-    """
+    """The vectors that n messages name (n, d), in standard deviations, and their characters."""
     from scipy.special import ndtri
 
     n = len(buckets)
@@ -216,9 +208,7 @@ def _subsets(
 def _named(
     randomizer: TopVectors, buckets: NDArray[np.int64], vectors: Any, rng: np.random.Generator
 ) -> list[NDArray[Any]]:
-    """Character, nonce and index of every user: all candidates are made and ranked, as on the
-    device.
-    """
+    """Character, nonce and index of every user, made as on the device."""
     n = len(buckets)
     k = randomizer.candidates
     nonces = rng.integers(0, 1 << 64, n, dtype=np.uint64)
@@ -233,9 +223,7 @@ def _named(
 def _ranks(
     randomizer: TopVectors, buckets: NDArray[np.int64], vectors: Any, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Character, rank of the candidate named, and the sign that the vector is ranked by, of every
-    user.
-    """
+    """Character, rank of the candidate, and the sign that ranks the vector, of every user."""
     n = len(buckets)
     s = randomizer.top
     k = randomizer.candidates

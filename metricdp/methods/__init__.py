@@ -1,6 +1,4 @@
-"""Methods: public structure, questions to the gate, and a solver; one file each.
-`metricdp.methods.catalogue` lists them. Classes are loaded on first use.
-"""
+"""Methods, one file each; `metricdp.methods.catalogue` lists them. Loaded on first use."""
 
 from __future__ import annotations
 

@@ -81,9 +81,7 @@ class Select(NamedTuple):
 
 
 class Cover(NamedTuple):
-    """A cover, paid with a share of epsilon and all delta that is left; answered by the numbers of
-    the sets selected in every stage.
-    """
+    """A cover, paid with epsilon and the rest of delta; answered by the sets selected."""
 
     query: CoverQuery
     share: Fraction
@@ -99,9 +97,7 @@ class Within(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Work on every part of a public partition, each with an epsilon of its own: parallel
-    composition; answered by the last words.
-    """
+    """Work on every part of a public partition with its own epsilon: parallel composition."""
 
     partition: Partition
     epsilons: Sequence[Fraction]
@@ -114,9 +110,7 @@ class Account(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """What was spent so far: public.
-
-    `left`: share of the budget that is still there; `receipts`: of every answer; `receipt`: of all
+    """What was spent so far: the share `left`, all `receipts`, and the `receipt` of all
     together.
     """
 

@@ -12,9 +12,7 @@ from metricdp.privacy.caps import UserCaps
 from metricdp.protocols import Finite, Partition
 
 AREAS = 64
-"""Parts of the public hierarchy that caps are about, unless a partition is given: as many as the
-coarsest histograms that users of many records call for.
-"""
+"""Parts that caps are about by default: those of the coarsest histograms in use."""
 
 
 @dataclass(frozen=True)

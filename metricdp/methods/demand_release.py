@@ -1,6 +1,4 @@
-"""A private release of where the demand is: weights on a public universe, good for any number of
-questions.
-"""
+"""A private release of where demand is: weights on a public universe, for any question."""
 
 from __future__ import annotations
 
@@ -134,9 +132,7 @@ class Coreset(_Pair):
 def coreset_format(
     path: str | PathLike[str], coordinates: NDArray[np.float64] | None, crs: str | None
 ) -> str:
-    """The ending of a path, if a coreset of points with these coordinates, or none, can be saved
-    there; errors as `Coreset.save`.
-    """
+    """The ending of a path, if such a coreset can be saved there; errors as `Coreset.save`."""
     return checked_ending(path, coordinates, crs=crs)
 
 
@@ -481,9 +477,7 @@ class Release:
         return [self.universe.ids[i] for i in at.tolist()]
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the release to a file (``.release`` by custom), wholly or not at all: it then
-        answers questions in other sessions, free (`load`, ``metricdp cluster --from-release``).
-        """
+        """Write the release to a file (``.release`` by custom), for free answers later (`load`)."""
         saving.save(self, path)
 
     @staticmethod

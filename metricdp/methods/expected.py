@@ -37,9 +37,7 @@ class Expected:
 
     @staticmethod
     def of(metric: Any, given: Any) -> Expected:
-        """Of a mapping from ids to weights, an array in the order of the ids, a release of the same
-        universe, or "streets": half the length of the edges at each vertex.
-        """
+        """Weights from a mapping, an array, a release, or "streets" (half of a vertex's edges)."""
         finite(metric, "expected=")
         source = "weights"
         if isinstance(given, str):

@@ -94,9 +94,7 @@ class Method(ABC):
         return self
 
     def price(self, epsilon: Any, delta: Any, terms: Terms | None = None) -> Cost:
-        """What is charged for a call that may spend (epsilon, delta), not more: epsilon alone
-        unless a delta is of use.
-        """
+        """What is charged for a call that may spend (epsilon, delta): epsilon alone by default."""
         offer = Cost.of(epsilon, delta)
         return self.priced(Terms(offer, "add-remove") if terms is None else terms.at(offer))
 
@@ -117,9 +115,7 @@ class Method(ABC):
         return "epsilon"
 
     def least(self, terms: Terms, question: Any) -> Iterable[Ask]:
-        """The smallest shares that `work` will ask for, whatever the answers: what the noise must
-        have room for. They are confirmed before anything is charged.
-        """
+        """The smallest shares that `work` will ask for; they are confirmed before a charge."""
         return [Ask(counts_of(question.universe), COUNT_SHARE)]
 
     def confirm(self, terms: Terms, question: Any) -> None:

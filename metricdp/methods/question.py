@@ -1,6 +1,4 @@
-"""What is asked for, in a finite universe and in a box: the public arguments that every clustering
-call shares, checked before anything is charged.
-"""
+"""The public arguments of a clustering call, checked before anything is charged."""
 
 from __future__ import annotations
 
@@ -23,20 +21,13 @@ from metricdp.solvers.effort import QUICK, THOROUGH, Effort, solve_with
 from metricdp.solvers.exact import solve_exactly
 
 NET_POINTS = 4096
-"""Public points that stand for a box where a finite universe is needed; also the most centers that
-can be asked for in a box.
-"""
+"""Public points that stand for a box; also the most centers in a box."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """k centers of a finite universe: all of it public.
-
-    `power`: sum of distances or of squared distances; `candidates`: positions where centers may
-    stand; None: anywhere; `opened`: positions of facilities that are open already and count towards
-    k; `seed`: public coins; `time_limit`: seconds for the search; `effort`: how much time the
-    search spends; a number is seconds; `provable`: whether its answers can be certified, or found
-    exactly.
+    """k centers of a finite universe: public arguments. `candidates`, `opened` are positions;
+    `effort` is a name or seconds; `provable` answers can be certified.
     """
 
     metric: Metric
@@ -96,9 +87,7 @@ class Question:
         return cls(metric, int(k), power, allowed, fixed, checked_seed(seed), limit, how)
 
     def answer(self, weights: NDArray[np.float64], starts: int | None = None) -> NDArray[np.int64]:
-        """Positions of centers for demand `weights`, shape (k,), the opened ones first; `starts` as
-        in `metricdp.solvers.kmedian.solve`.
-        """
+        """Positions of centers (k,) for demand `weights`, the opened ones first."""
         return solve_with(
             self.effort,
             self.metric,
@@ -113,9 +102,7 @@ class Question:
         ).centers
 
     def exactly(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], Certificate]:
-        """The best centers of public `weights` with a proof, or the best found in the time with an
-        honest interval.
-        """
+        """The best centers of public `weights` with a proof, or with an honest interval."""
         return solve_exactly(
             self.metric,
             weights,

@@ -42,9 +42,7 @@ def method_of(method: Any) -> Method:
 def default_of(
     universe: Metric | EuclideanSpace, records_hint: float | None = None
 ) -> Partition | GridMethod | RoundsMethod:
-    """The default method of a universe: noisy counts of public parts in a finite one, of a grid's
-    cells in a box of few dimensions, of candidates' cells in one of many.
-    """
+    """The default method of a universe, of a box of few dimensions, or of one of many."""
     found: Partition | GridMethod | RoundsMethod = _DEFAULTS[universe.kind](universe)(
         records_hint=records_hint
     )

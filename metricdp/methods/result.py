@@ -24,9 +24,7 @@ def site_positions(universe: Metric, ids: Any) -> NDArray[np.int64]:
 def checked_candidates(
     universe: Metric, k: int, candidates: Any, opened: NDArray[np.int64] | None = None
 ) -> NDArray[np.int64] | None:
-    """Positions where centers may stand (None: anywhere), after checking them and k; `opened` ones
-    may be others.
-    """
+    """Positions where centers may stand (None: anywhere), after checking them and k."""
     allowed = None if candidates is None else site_positions(universe, candidates)
     most = (
         len(universe.sites)

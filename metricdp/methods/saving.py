@@ -1,6 +1,4 @@
-"""Releases on disk: NumPy's npz with a JSON header and no pickled objects. A file holds released
-numbers, the receipt, and a checksum of the universe, and may be published (post-processing).
-"""
+"""Releases on disk: npz with a JSON header, no pickled objects; they may be published."""
 
 from __future__ import annotations
 

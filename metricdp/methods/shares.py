@@ -1,6 +1,4 @@
-"""What a method knows of its budget: the public terms of a call, and what shares of it buy. Shares
-are fractions of rho with discrete Gaussian noise, or of epsilon with discrete Laplace noise.
-"""
+"""What a method knows of its budget: public terms, and what shares of it buy."""
 
 from __future__ import annotations
 
@@ -24,21 +22,15 @@ from metricdp.protocols import Partition
 from metricdp.releases import Neighboring, Receipt, Release, Unit
 
 COUNT_SHARE = Fraction(1, 20)
-"""Of the budget, for the number of records: it only chooses how fine a release is, and a method
-whose noise is much larger can afford no more. Saved by ``records_hint=``.
-"""
+"""Share for the number of records, which only sets how fine a release is."""
 SUM_BITS = 12
 """Of the integers in which records' offsets are summed: a clipped offset is 2^12 long."""
 
 
 @dataclass(frozen=True)
 class Terms:
-    """The public terms of a call: what it may spend, and what one protected unit may contribute.
-
-    `price`: of the whole call; shares are fractions of its rho where it is `pooled`, else of
-    epsilon; `max_contributions`: most contributions of one unit, in `grains`; `grains`: fixed-point
-    units that a weight of 1 is counted in; `caps`: what bounds a user's records in every public
-    part.
+    """The public terms of a call: its `price`, of whose rho (if `pooled`) or epsilon shares are
+    fractions, and what a unit contributes: `max_contributions` in `grains`, within `caps`.
     """
 
     price: Cost
@@ -102,9 +94,7 @@ class Terms:
         return HistogramQuery.sensitivity_of(self.neighboring, m) / float(price) * math.sqrt(2.0)
 
     def scale_of_counts(self, share: Fraction) -> float:
-        """Scale of the Laplace noise that a histogram paid with a share will have, or of Laplace
-        noise as large as its Gaussian noise.
-        """
+        """Scale of a histogram's Laplace noise, or of Laplace noise as large as its Gaussian."""
         price = self.part(share)
         if isinstance(price, Cost):
             return self.deviation_of_counts(share) / math.sqrt(2.0)
@@ -112,9 +102,7 @@ class Terms:
         return HistogramQuery.sensitivity_of(self.neighboring, m) / float(price)
 
     def deviation_of_sums(self, space: EuclideanSpace, share: Fraction) -> float:
-        """Standard deviation that the noise of a coordinate of a sum paid with a share will have,
-        in lengths of a clipped offset of a box's records.
-        """
+        """Standard deviation of a sum's noise in one coordinate, in lengths of clipped offsets."""
         sums = clipped_sums(WholeBox(space))
         price = self.part(share)
         if isinstance(price, Cost):
@@ -174,9 +162,7 @@ def counts_of(universe: Any) -> HistogramQuery:
 def clipped_sums(
     cells: Partition, centers: Any = None, radii: Any = None, *, folded: bool = False
 ) -> SumsQuery:
-    """Sums of the offsets of every cell's records from its center, clipped at its radius, which is
-    no less than integers of `SUM_BITS` bits can tell; parameters as `SumsQuery`.
-    """
+    """Sums of the offsets of every cell's records from its center, clipped at its radius."""
     if radii is not None:
         radii = np.maximum(radii, least_radius(cells.universe))
     return SumsQuery(HistogramQuery(cells), SUM_BITS, centers, radii, folded)

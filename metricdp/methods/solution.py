@@ -180,9 +180,7 @@ class Solution:
 
     @property
     def bound(self) -> float | None:
-        """No choice of sites has a better value: at most the least possible one, or at least the
-        largest. None where nothing is proven.
-        """
+        """A bound: no choice of sites has a better value. None where nothing is proven."""
         if self.certificate is not None:
             return self.certificate.lower_bound
         bound = None if self._answered is None else self._answered.bound
@@ -195,9 +193,7 @@ class Solution:
 
     @property
     def gap(self) -> float | None:
-        """The value is within this fraction of the best: 0 if proven optimal, None if nothing is
-        proven.
-        """
+        """The value is within this fraction of the best: 0 if proven, None if unknown."""
         if self.certificate is not None:
             return self.certificate.gap
         if self.bound is None or self.value is None:
@@ -524,9 +520,7 @@ class Solution:
 
     @property
     def coordinates(self) -> NDArray[np.float64] | None:
-        """Places of the centers, shape (k, d), in the system of the universe; None where it has no
-        coordinates.
-        """
+        """Places of the centers (k, d), in the universe's system; None without coordinates."""
         if self._in_a_box:
             return np.asarray(self.centers, np.float64)
         where = getattr(self.universe, "coordinates", None)
@@ -642,9 +636,7 @@ class Solution:
         return views.graph(self._instance.metric, self.centers, self._nearest, self.weights)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw network, territories, noisy demand and centers with matplotlib; the axes are
-        returned.
-        """
+        """Draw network, territories, noisy demand and centers by matplotlib; returns the axes."""
         places = self.coordinates
         ax = views.axes(places, ax)
         demand = self._instance.weights if self.noisy and self.weights is not None else None

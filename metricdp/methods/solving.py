@@ -232,9 +232,7 @@ def answered_in_box(
     release: Any = None,
     **asked: Any,
 ) -> Solution:
-    """Sites in a box for weighted points of it: they stand at these points, or at those of a
-    public net.
-    """
+    """Sites in a box for weighted points of it, at these points or at a public net's."""
     finite = [name for name in _PLACES if asked.pop(name, None) is not None]
     if finite:
         raise InputError(f"{finite[0]} needs a finite universe; sites in a box are free points")

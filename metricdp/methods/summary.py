@@ -131,8 +131,8 @@ def summarized(
 
 
 def stable(told: Credible, metric: Metric, positions: NDArray[np.int64], within: Any) -> Stability:
-    """Search from these centers again, on demand drawn from the posterior. A center stands where it
-    is if one is found within a distance of it: by default half of the demand's mean distance.
+    """Search again on demand drawn from the posterior: how often each center stays, that is, one is
+    found within a distance of it, by default half of the demand's mean distance.
     """
     if metric.sites is not metric.ids:
         raise InputError(

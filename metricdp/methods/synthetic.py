@@ -121,9 +121,7 @@ def checked_number(n: Any) -> int:
 def drawn(
     universe: Metric, weights: Array, n: int, coins: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Positions of n points by weight, near ones of equal steps along `nearby`; evenly over the
-    universe if nothing has weight. Shape (n,).
-    """
+    """Positions (n,) by weight, at equal steps along `nearby`; evenly without any weight."""
     held = np.maximum(weights, 0.0) if (weights > 0).any() else np.ones(len(universe))
     order = nearby(universe)
     order = order[held[order] > 0]

@@ -1,6 +1,4 @@
-"""Public metrics: shortest paths in a graph, Euclidean, L1, a matrix, and a box in R^d; and bases
-for metrics of one's own. Each is loaded on first use.
-"""
+"""Public metrics, and bases for metrics of one's own. Each is loaded on first use."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The Metric protocol: what every finite public universe offers, in positions and in the user's own
-ids.
-"""
+"""The Metric protocol: what every finite universe offers, in positions and in ids."""
 
 from __future__ import annotations
 
@@ -36,9 +34,7 @@ MAX_GRID_DISTANCE = 2**40
 """Quantised diameters stay below this, so that a sum over four million records stays below 2**62.
 """
 EXTENTS = (1e-15, 1e18)
-"""Range of the largest distance of a universe, or all are 0: single precision, in which solvers
-hold blocks, can square these.
-"""
+"""Range of the largest distance, or all are 0: single precision can square these."""
 
 
 class Metric(Finite):
@@ -119,9 +115,7 @@ class Metric(Finite):
 
     @property
     def measured(self) -> str:
-        """What distances are measured in, in words: `measured_in`, or what a reader told of the
-        lengths, or that they are the universe's own.
-        """
+        """What distances are measured in, in words."""
         told = "" if self.graph is None else self.graph.measured
         return self.measured_in or told or "the universe's own units"
 
@@ -197,17 +191,13 @@ class Metric(Finite):
     def distances(
         self, sources: Iterable[Hashable], targets: Iterable[Hashable] | None = None
     ) -> NDArray[np.float64]:
-        """Distances between ids, shape (n_sources, n_targets): costs of serving targets from
-        sources; all points in order of `ids` when `targets` is None.
-        """
+        """Costs of serving `targets` (by default all) from sources, (n_sources, n_targets)."""
         return self.distance_rows(
             self.site_positions(sources), None if targets is None else self.positions(targets)
         )
 
     def nearest(self, centers: Iterable[Hashable]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """For every point the index of its nearest center (in the order given) and the distance to
-        it, shapes (n_points,).
-        """
+        """For every point the index of its nearest center and the distance to it, (n_points,)."""
         return self.nearest_to(self.site_positions(centers))
 
     @abstractmethod
@@ -220,9 +210,7 @@ class Metric(Finite):
     def grid_rows(
         self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
     ) -> NDArray[np.int64]:
-        """The same distances quantised by ceiling to the public grid: integers, and still a metric
-        (vectors are snapped to it first).
-        """
+        """The distances quantised by ceiling to the public grid: integers, and still a metric."""
 
     @abstractmethod
     def nearest_to(
@@ -238,9 +226,7 @@ class Metric(Finite):
     def seed_centers(
         self, k: int, weights: NDArray[np.float64], rng: np.random.Generator, power: int = 1
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """k-median++ (power 1) or k-means++ (power 2): (positions (k,), label of every point,
-        distance of every point).
-        """
+        """k-median++ or k-means++: (positions (k,), label and distance of every point)."""
 
     def distance_block(
         self, sources: NDArray[np.int64], targets: NDArray[np.int64]
@@ -313,27 +299,19 @@ class Metric(Finite):
         return two_nearest_by_rows(self, centers)
 
     def grid_nearest(self, centers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Distance of every point, in the inner order, to its nearest center, in steps of the
-        grid.
-        """
+        """Distance of every point, in the inner order, to its nearest center, in grid steps."""
         return self.two_nearest(centers).near
 
     def searches(self, points: NDArray[np.int64]) -> Searches:
-        """Searches from some positions for those that could serve them. They hold what they found:
-        whoever asks about private points keeps them to himself.
-        """
+        """Searches from some positions. They hold what they found: the asker keeps them private."""
         return RowSearches(self, points)
 
     def balls(self, steps: int, candidates: NDArray[np.int64] | None = None) -> Balls:
-        """Closed balls of a radius, in steps of the grid, around candidates (positions; all points
-        by default).
-        """
+        """Closed balls of a radius, in grid steps, around candidates (positions)."""
         return RowBalls(self, steps, candidates)
 
     def twins(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Number of a group for each position, the same for points at distance 0 of each other.
-        Asked only where `grid_error` says that the grid may not tell them apart.
-        """
+        """Number of a group for each position, equal for points at distance 0."""
         together = self.distance_rows(positions, positions) == 0
         return together.argmax(axis=1)
 
@@ -485,9 +463,7 @@ def checked_ids(ids: Sequence[Hashable] | None, n: int, name: str = "ids") -> Se
 
 
 def checked_extent(extent: float) -> float:
-    """The largest distance of a universe (or a bound of it), after checking that it is 0 or lies in
-    EXTENTS.
-    """
+    """The largest distance of a universe (or a bound), checked to be 0 or in EXTENTS."""
     if extent != 0 and not EXTENTS[0] <= extent <= EXTENTS[1]:
         raise InputError(
             f"distances up to {extent:g} are too {'small' if extent < 1 else 'large'}: the "
@@ -498,8 +474,6 @@ def checked_extent(extent: float) -> float:
 
 
 def public_grid(diameter: float, n_points: int) -> float:
-    """A power of two at which a diameter quantises below MAX_GRID_DISTANCE, and n · diameter below
-    2**62.
-    """
+    """A power of two at which a diameter quantises below MAX_GRID_DISTANCE."""
     cells = min(MAX_GRID_DISTANCE, 2**62 // max(n_points, 1))
     return 2.0 ** int(np.ceil(np.log2(diameter / cells))) if diameter > 0 else 1.0

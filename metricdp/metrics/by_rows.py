@@ -61,9 +61,7 @@ class RowMetric(Metric):
     def grid_rows(
         self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
     ) -> NDArray[np.int64]:
-        """Distances rounded up to the grid, exactly where its step is a power of two: a metric if
-        the distances are one, since ceil(a + b) <= ceil(a) + ceil(b).
-        """
+        """Distances rounded up to the grid: a metric, since ceil(a + b) <= ceil(a) + ceil(b)."""
         return np.ceil(self.distance_rows(sources, targets) / self.unit).astype(np.int64)
 
     def diameter_bound(self) -> float:

@@ -154,9 +154,7 @@ class CostTable(RowMetric):
     def seed_centers(
         self, k: int, weights: NDArray[np.float64], rng: np.random.Generator, power: int = 1
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """k-median++ of clients, each replaced by the site that serves it at the least cost and is
-        not taken: O(n_sites + n_clients) a center.
-        """
+        """k-median++ of clients, each replaced by its cheapest free site: O(n) a center."""
         mass, free = np.maximum(weights, 0.0), np.ones(len(self._sites), bool)
         best = np.full(len(self), np.inf)
         chosen = np.empty(k, np.int64)

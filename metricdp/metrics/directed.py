@@ -59,9 +59,7 @@ def directed_metric(
 
 
 class TwoWay(NamedTuple):
-    """A CSR graph in which every arc has its reverse: lengths of the arc and of the reverse, in
-    steps of the grid of this unit.
-    """
+    """A CSR graph with every arc's reverse: lengths of both, in grid steps of this unit."""
 
     unit: float
     indptr: NDArray[np.int64]
@@ -294,9 +292,7 @@ def _ways_around(
     sources: NDArray[np.int64],
     targets: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Lengths of ways from each source to its target: the shortest if it is found near the source,
-    else one through the first vertex.
-    """
+    """Lengths from each source to its target: the shortest if near, else through vertex 0."""
     order = np.argsort(sources, kind="stable")
     each, counts = np.unique(sources, return_counts=True)
     first = np.r_[0, np.cumsum(counts)]

@@ -92,9 +92,7 @@ class GraphMetric(Metric):
     on_grid = True
 
     def __new__(cls, *given: Any, directed: bool = False, **options: Any) -> Any:
-        """Of a directed graph a `metricdp.metrics.directed.DirectedGraphMetric`, or for round trips
-        a metric by rows.
-        """
+        """Of a directed graph a `DirectedGraphMetric`, or for round trips a metric by rows."""
         if flag(directed, "directed"):
             from metricdp.metrics.directed import directed_metric  # it derives from this class
 
@@ -130,9 +128,7 @@ class GraphMetric(Metric):
         lengths: NDArray[np.int64],
         back: NDArray[np.int64],
     ) -> None:
-        """Fill all other attributes, given the grid, arcs that all have their reverses, their
-        lengths and those of the reverses.
-        """
+        """Fill all other attributes from the grid, arcs, and their lengths both ways."""
         self.unit = unit
         self.ids = self.graph.ids
         self.name = self.graph.name
@@ -159,9 +155,7 @@ class GraphMetric(Metric):
     def distance_rows(
         self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
     ) -> NDArray[np.float64]:
-        """Distances between positions, shape (n_sources, n_targets). One Dijkstra search a source,
-        ended at its last target.
-        """
+        """Distances between positions (n_sources, n_targets). One Dijkstra search a source."""
         return self._rows(sources, targets, np.dtype(np.float64)) * self.unit
 
     def grid_rows(
@@ -246,9 +240,7 @@ class GraphMetric(Metric):
         """Nothing to look at: shortest paths along edges of integer lengths keep all promises."""
 
     def voronoi(self, sources: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Voronoi diagram in the internal order: (label, grid distance) of every vertex, for
-        internal sources.
-        """
+        """Voronoi diagram in the internal order: (label, grid distance) of every vertex."""
         if len(sources) == 0:
             raise InputError("at least one center is needed")
         distance = np.full(len(self), paths.FAR)
@@ -268,9 +260,7 @@ class GraphMetric(Metric):
     def seed_centers(
         self, k: int, weights: NDArray[np.float64], rng: np.random.Generator, power: int = 1
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """k-median++ by incremental pruned searches: 4, 6 and 14 Dijkstras for k = 20, 100 and
-        1,000 on road networks.
-        """
+        """k-median++ by pruned searches: 4, 6, 14 Dijkstras for k = 20, 100, 1,000 on roads."""
         distance = np.empty(len(self), np.int64)
         label = np.empty(len(self), np.int64)
         centers = np.empty(k, np.int64)
@@ -360,9 +350,7 @@ class GraphMetric(Metric):
         csr: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]],
         sources: NDArray[np.int64],
     ) -> NDArray[np.float32]:
-        """All distances from `sources` in a small graph on the same grid, infinite where there is
-        no path.
-        """
+        """All distances from `sources` in a small graph, infinite where there is no path."""
         rows = np.empty((len(sources), len(csr[0]) - 1), np.float32)
 
         def work(start: int) -> None:

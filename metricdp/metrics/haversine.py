@@ -108,9 +108,7 @@ class HaversineMetric(RowMetric):
     def nearest_to(
         self, centers: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Nearest center of every point: a k-d tree of the centers' vectors, since chords are as
-        long in order as arcs.
-        """
+        """Nearest center of every point by a k-d tree: chords are in the order of arcs."""
         if len(centers) < _FEW:
             return super().nearest_to(centers)
         there = self._vectors[centers]
@@ -132,9 +130,7 @@ class HaversineMetric(RowMetric):
         yield self.points + 0.0
 
     def diameter_bound(self) -> float:
-        """Twice the largest distance from the points' middle, at most half the Earth's girth: at
-        most twice the true diameter; O(n).
-        """
+        """Twice the largest distance from the points' middle, at most half the girth; O(n)."""
         return self._bound
 
     @cached_property

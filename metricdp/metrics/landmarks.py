@@ -1,6 +1,4 @@
-"""Well-spread public points of a universe and the distances to them: what partitions and solvers
-start from.
-"""
+"""Well-spread public points: what partitions and solvers start from."""
 
 from __future__ import annotations
 
@@ -18,12 +16,8 @@ _ROW_ENTRIES = 40_000_000  # 160 MB as float32
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
-    """k-median++ sample of U with its Voronoi diagram.
-
-    `positions` (m,); `label` (n_points,): index of the nearest landmark; `distance` (n_points,):
-    distance to it; `between` (m, m): distances between landmarks (on large graphs through the
-    cells, see `Metric.cell_distances`); `rows` (m, n_points): exact distances to all points, while
-    they have at most 40 million entries.
+    """k-median++ sample of U with its Voronoi diagram: `positions` (m,), `label` and `distance` of
+    every point, distances `between` them (m, m), and `rows` (m, n_points) up to 40 million entries.
     """
 
     positions: NDArray[np.int64]

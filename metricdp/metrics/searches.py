@@ -1,6 +1,4 @@
-"""Searches around points, by rows of distances or along edges. Their work space shows which points
-were searched, so it belongs to the asker, and a metric keeps none.
-"""
+"""Searches around points. Their work space shows the points, so it belongs to the asker."""
 
 from __future__ import annotations
 
@@ -30,9 +28,7 @@ _KEPT_ROWS = 1 << 25
 """Rows of distances are kept from one search to the next if they all fit: 256 MB."""
 
 Take = Callable[[int, NDArray[Any], NDArray[np.int64], bool], None]
-"""Takes (i, numbers, distances, packed): what is near the i-th point, in the metric's inner order.
-The distance of ``numbers[j]`` is entry j if `packed`, else entry ``numbers[j]``.
-"""
+"""Takes (i, numbers, distances, packed): `packed` distances are aligned with numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +56,8 @@ class ServedPoints:
 
 
 class TwoNearest(NamedTuple):
-    """The two nearest of some centers, for every point in the metric's inner order.
-
-    `first` (n_points,): index of the nearest center; of several, any; `near`, `far` (n_points,):
-    distances to the nearest and the second-nearest center, in steps of the grid; FAR for the latter
-    if there is one center only.
+    """The nearest of some centers for every point in the inner order (`first`), and the grid
+    distances to the two nearest (`near`, `far`; FAR if there is no second).
     """
 
     first: NDArray[np.int32]
@@ -77,9 +70,7 @@ class Searches(ABC):
 
     @abstractmethod
     def each(self, which: NDArray[np.int64], bounds: NDArray[np.int64], take: Take) -> None:
-        """Call `take` for every i of `which`, one call at a time and in any order, with at least
-        all points from which the i-th one is strictly nearer than ``bounds[i]``.
-        """
+        """Call `take` for every i of `which`, in any order, with points within ``bounds[i]``."""
 
 
 class Balls(ABC):
@@ -93,9 +84,7 @@ class Balls(ABC):
     def add(
         self, total: NDArray[np.int64], points: NDArray[np.int64], amounts: NDArray[np.int64]
     ) -> None:
-        """Add ``amounts[i]`` to ``total[c]`` for every candidate c whose ball holds ``points[i]``
-        (positions); shapes (n_candidates,), (n,), (n,).
-        """
+        """Add ``amounts[i]`` to ``total[c]`` for every candidate whose ball holds ``points[i]``."""
 
 
 def two_nearest_by_rows(metric: Rows, centers: NDArray[np.int64]) -> TwoNearest:
@@ -140,11 +129,8 @@ class RowSearches(Searches):
 
 @trusted
 class RowBalls(Balls):
-    """One row of distances a point.
-
-    Who is in a ball is asked from the point both times, to find the balls of a point and the points
-    of a ball: so the two agree even where a metric is not symmetric, and a point that a ball
-    counted is one that it covers.
+    """One row of distances a point, always asked from the point, so that balls of a point and
+    points of a ball agree even for metrics that are not symmetric.
     """
 
     def __init__(
@@ -198,9 +184,7 @@ class SiteBalls(Balls):
 
 @trusted
 class EdgeSearches(Searches):
-    """One bounded search each, against the arcs along which centers serve, on all processors; what
-    they find is taken one after the other. O(n_points) work space a processor.
-    """
+    """One bounded search each on all processors. O(n_points) work space a processor."""
 
     def __init__(self, metric: Network, points: NDArray[np.int64]) -> None:
         self._metric, self._at = metric, metric.rank[points]
@@ -231,9 +215,7 @@ class EdgeSearches(Searches):
 
 @trusted
 class EdgeBalls(Balls):
-    """One bounded search along edges a ball; against them, a search from a point finds the balls
-    that hold it. O(n_points + n_arcs) memory.
-    """
+    """One bounded search along edges a ball, or against them. O(n_points + n_arcs) memory."""
 
     def __init__(
         self, metric: Network, steps: int, candidates: NDArray[np.int64] | None = None

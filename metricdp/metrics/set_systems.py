@@ -118,9 +118,7 @@ class ListedSets(SetSystem):
 
     @classmethod
     def of(cls, sets: Any, universe: Metric) -> ListedSets:
-        """Sets of ids of a universe: lists of ids, or a sparse matrix with one row a set and one
-        column a point in order of ``ids``.
-        """
+        """Sets of ids: lists, or a sparse matrix with a row a set and a column a point."""
         if hasattr(sets, "tocsr"):
             matrix = sets.tocsr()
             if matrix.shape[1] != len(universe):
@@ -148,14 +146,8 @@ class ListedSets(SetSystem):
 
 @trusted
 class Balls(SetSystem):
-    """Closed balls of one radius: all points within it of a candidate, by distances rounded up to
-    the universe's grid.
-
-    `radius`: in the universe's unit of length; `candidates`: distinct positions of the centers; all
-    points by default.
-
-    No ball is kept; each is searched for anew (`Metric.balls`): on a graph by one bounded search,
-    elsewhere by rows of distances. Buffers last for the length of a call.
+    """Closed balls of one radius around candidates, by grid distances. Each is searched anew
+    (`Metric.balls`), in buffers that last for one call.
     """
 
     def __init__(
@@ -190,11 +182,8 @@ class Balls(SetSystem):
             yield balls.members(int(self.centers[number]))
 
     def listed(self, most: int = _LISTED) -> ListedSets:
-        """The same sets, each ball listed: one search a candidate, in place of one an element each
-        time.
-
-        Where the balls are so large that they have more than `most` points in all, only the first
-        ones are kept, and at least one.
+        """The same sets, each ball listed by one search a candidate; of more than `most` points in
+        all only the first balls.
         """
         balls: list[NDArray[np.int64]] = []
         room = most

@@ -77,9 +77,7 @@ class Snapper:
         return {**self.__dict__, "_tree": None}
 
     def __call__(self, points: ArrayLike) -> NDArray[np.int64]:
-        """Position of the nearest point of the universe, shape (n,). Coordinates beyond `FAR` count
-        as that far.
-        """
+        """Position of the nearest point (n,). Coordinates beyond `FAR` count as that far."""
         array = np.clip(finite_points(points, self.dimension), -FAR, FAR)
         if self._project is not None:
             array = self._project(array)
@@ -118,9 +116,7 @@ class Snapper:
 
 @trusted
 class Stretch:
-    """Multiplies coordinates by public factors: longitude and latitude, as an equirectangular
-    projection at a universe's middle latitude.
-    """
+    """Multiplies coordinates by public factors (equirectangular for longitude, latitude)."""
 
     def __init__(self, factors: NDArray[np.float64]) -> None:
         self._factors = factors
@@ -131,9 +127,7 @@ class Stretch:
 
 
 def finite_points(points: ArrayLike, dimension: int | None = None) -> NDArray[np.float64]:
-    """Check and return points as float64 of shape (n, dimension). Messages never quote a value:
-    points may be private.
-    """
+    """Points as float64 (n, dimension). Messages never quote a value, as it may be private."""
     array = shaped_points(points, dimension)
     if not np.isfinite(array).all():
         raise InputError(FINITE)

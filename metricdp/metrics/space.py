@@ -84,9 +84,7 @@ class EuclideanSpace(Box):
         return f"EuclideanSpace(lower={self.lower.tolist()}, upper={self.upper.tolist()})"
 
     def clip(self, points: ArrayLike) -> NDArray[np.float64]:
-        """The nearest points of the box, shape (n, d); NaN, infinities and other shapes are refused
-        without quoting them.
-        """
+        """The nearest points of the box (n, d); NaN and infinities are refused without quotes."""
         inside, finite = clipped(
             np.ascontiguousarray(shaped_points(points, self.dimension)), self.lower, self.upper
         )
@@ -112,9 +110,7 @@ class EuclideanSpace(Box):
         return placing(self, **where)
 
     def served_by(self, centers: Any) -> tuple[ServedPoints, float]:
-        """How centers serve each point; all of the box is as near to the center whose farthest
-        corner is nearest.
-        """
+        """How centers serve each point; the box is as near as its farthest corner's center."""
         there = finite_points(centers, self.dimension)
         corners = np.maximum(np.abs(there - self.lower), np.abs(self.upper - there))
         return ServedPoints(there), float(np.linalg.norm(corners, axis=1).min())

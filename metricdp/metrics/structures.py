@@ -1,6 +1,4 @@
-"""What a metric may say it is made of, for those who can do more with it than with rows of
-distances.
-"""
+"""What a metric may say it is made of, for methods that use more than its rows."""
 
 from __future__ import annotations
 
@@ -11,13 +9,8 @@ from numpy.typing import NDArray
 
 
 class Network(Protocol):
-    """Edges, along which searches go: distances are lengths of shortest paths.
-
-    `csr`: the arcs of number i in the metric's inner order are entries ``indptr[i]`` to ``indptr[i
-    + 1]``, along which a center there serves; every arc has its reverse; lengths are int64, in
-    steps of the grid; `back` (n_arcs,): length of each arc's reverse: `lengths` itself where
-    distances are symmetric; `order` (n_points,): position of each inner number; `rank` (n_points,):
-    inner number of each position; `unit`: length of a step of the grid.
+    """Edges, along which searches go: `csr` arcs with int64 lengths in grid steps of `unit`, every
+    arc with its reverse (`back`), and the inner `order` with its inverse `rank`.
     """
 
     csr: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
@@ -31,9 +24,7 @@ class Network(Protocol):
     def quotient(
         self, centers: NDArray[np.int64], label: NDArray[np.int64], distance: NDArray[np.float64]
     ) -> Any:
-        """The metric, of a network again and on the same grid, of the Voronoi cells of some
-        centers, whose edges are paths between centers.
-        """
+        """The metric, of a network or of the Voronoi cells of centers joined by paths."""
 
 
 class Vectors(NamedTuple):

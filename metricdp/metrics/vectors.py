@@ -1,6 +1,4 @@
-"""Universes that are not graphs: points under the Euclidean or L1 distance, and an explicit
-distance matrix.
-"""
+"""Points under the Euclidean or L1 distance, and an explicit distance matrix."""
 
 from __future__ import annotations
 
@@ -55,9 +53,7 @@ class VectorMetric(RowMetric):
     def distance_rows(
         self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
     ) -> NDArray[np.float64]:
-        """Distances between positions, shape (n_sources, n_targets), O(n_sources · n_targets ·
-        d).
-        """
+        """Distances between positions (n_sources, n_targets), O(n_sources · n_targets · d)."""
         return cdist(
             self.points[sources],
             self.points if targets is None else self.points[targets],
@@ -83,9 +79,7 @@ class VectorMetric(RowMetric):
     def nearest_to(
         self, centers: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Nearest center of every point: a k-d tree of the centers up to 12 dimensions, blocks of
-        rows beyond.
-        """
+        """Nearest center of every point: a k-d tree up to 12 dimensions, rows beyond."""
         if self.points.shape[1] > _TREE_DIMENSIONS or len(centers) < 8:
             return super().nearest_to(centers)
         distance, label = cKDTree(self.points[centers]).query(self.points, p=self._minkowski)
@@ -108,9 +102,7 @@ class VectorMetric(RowMetric):
         """Nothing to look at: distances of integer coordinates keep all promises."""
 
     def diameter_bound(self) -> float:
-        """Diameter of the bounding box of the universe: at most √d (Euclidean) or d (L1) times the
-        true one; O(n · d).
-        """
+        """Diameter of the bounding box: at most √d (Euclidean) or d (L1) times the true one."""
         return float(np.linalg.norm(np.ptp(self.points, axis=0), ord=self._minkowski))
 
 
@@ -190,9 +182,7 @@ class PrecomputedMetric(RowMetric):
     def grid_rows(
         self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
     ) -> NDArray[np.int64]:
-        """Entries rounded up to the grid, exactly (its step is a power of two): a metric if the
-        matrix is one.
-        """
+        """Entries rounded up to the grid: a metric if the matrix is one."""
         return np.ceil(self.distance_rows(sources, targets) / self.unit).astype(np.int64)
 
     def distance_rows(

@@ -22,12 +22,8 @@ BITS = 20
 
 
 class Service:
-    """The nearest of some public centers, for every place of a universe.
-
-    `centers` (k, d): public, or released before.
-
-    `farthest`: no place of the universe is farther from its nearest center: a public fact. Exact in
-    a finite universe; in a box the least distance from a center to the corner farthest from it.
+    """The nearest of some public centers (k, d), for every place. No place is farther than
+    `farthest`; in a box that is a bound by the farthest corner.
     """
 
     def __init__(self, universe: Metric | EuclideanSpace, centers: Any) -> None:
@@ -58,13 +54,8 @@ class Territories:
 
 @trusted
 class Bands:
-    """The partition of a universe by distance to the nearest center.
-
-    `edges`: positive, rising: part i holds the places farther than ``edges[i - 1]``, up to
-    ``edges[i]`` included; the last part, those beyond all edges.
-
-    `bounds` (n_parts + 1,): 0, the edges, and `Service.farthest` (or the last edge, if that is
-    more).
+    """The partition by distance to the nearest center: part i is up to ``edges[i]`` included, the
+    last part beyond. `bounds` adds 0 and the farthest distance.
     """
 
     def __init__(self, service: Service, edges: Sequence[float]) -> None:
@@ -86,13 +77,8 @@ class Bands:
 
 @trusted
 class Distances:
-    """A record's distance, clipped, as two amounts: how much of 2**BITS is near, and how much far.
-
-    A record at distance d adds (B - t, t) with t = B · min(d, clip) / clip, rounded down, and B =
-    2**BITS: both together always B. So their sums tell the number of records and the sum of their
-    distances at once, for the price of one count.
-
-    `clip`: positive; distances beyond it count as this much.
+    """A record's distance, clipped, as two amounts (B - t, t), t = B · min(d, clip) / clip rounded
+    down, B = 2**BITS. Their sums tell number and sum of distances for the price of one count.
     """
 
     n_values = 2

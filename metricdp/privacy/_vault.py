@@ -1,6 +1,4 @@
-"""Where private records live: a table keyed by their holder (`PrivateDemand`), which has no
-attribute that leads to them. An import contract says which modules may import this one.
-"""
+"""Where private records live, by holder. An import contract says who may import this."""
 
 from __future__ import annotations
 
@@ -31,16 +29,12 @@ def _put(holder: object, records: NDArray[Any] | Source) -> None:
 
 
 def _open(holder: object) -> Any:
-    """Return the records of `holder`, an array or a `Source`: from here on the caller holds private
-    data.
-    """
+    """Return the records of `holder`: from here on the caller holds private data."""
     return _RECORDS[holder]
 
 
 def _memory(holder: object, payer: object) -> dict[Any, Any]:
-    """What queries about `holder`, paid by `payer`, computed for the next of them: as private as
-    records, and gone with either object.
-    """
+    """What paid queries about `holder` computed for the next: as private as records."""
     return _MEMORY.setdefault(holder, WeakKeyDictionary()).setdefault(payer, {})
 
 

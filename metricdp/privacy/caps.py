@@ -1,6 +1,4 @@
-"""Caps: at most so many records of a user in a part of a public partition, in at most so many
-parts, so that noise may follow the L2 sensitivity.
-"""
+"""Caps: few records of a user in a part, and in few parts, so that L2 sensitivity is small."""
 
 from __future__ import annotations
 

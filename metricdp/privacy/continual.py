@@ -248,9 +248,7 @@ def _check(counter: Counter, demand: PrivateDemand) -> None:
 def _added(
     counter: Counter, demand: PrivateDemand, nodes: tuple[Node, ...], held: dict[Node, int]
 ) -> Counts:
-    """Noise plus counts of all of a day's nodes: with `_opening`, the only lines that hold exact
-    counts of a day.
-    """
+    """Noise plus counts of a day's nodes: with `_opening`, the only exact counts of a day."""
     with silent():
         exact = answered(counter.counting.query, _vault._open(demand))
         before = _vault._open(counter)

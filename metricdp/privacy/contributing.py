@@ -1,6 +1,4 @@
-"""How many records users have, as demand in a public universe of numbers of records: what a private
-choice of `max_contributions` asks.
-"""
+"""How many records users have, as demand: for a private choice of `max_contributions`."""
 
 from __future__ import annotations
 

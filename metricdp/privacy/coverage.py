@@ -83,9 +83,7 @@ class CoverQuery(Frozen):
     def selected(
         self, counts: NDArray[np.int64], choose: Callable[[NDArray[np.int64]], int]
     ) -> list[NDArray[np.int64]]:
-        """Run the loop on private counts of the elements: what `choose` selects, stage by stage;
-        for the gate.
-        """
+        """Run the loop on private counts: what `choose` selects, stage by stage; for the gate."""
         left = bounded(counts)
         found = []
         for sets, times in self.stages:

@@ -1,6 +1,4 @@
-"""The private demand: who is in the universe. Records enter the vault here, and no attribute leads
-to them again.
-"""
+"""The private demand. Records enter the vault here, and no attribute leads to them."""
 
 from __future__ import annotations
 
@@ -323,9 +321,7 @@ class PrivateDemand(Unique):
     def _restricted(
         self, records: NDArray[Any] | Source, universe: Space | None = None
     ) -> PrivateDemand:
-        """Demand of some of these, bound to a grant of its own (`gate.split`), or of all elsewhere,
-        paid as before (`gate.moved`).
-        """
+        """Demand of some of these with its own slice (`split`), or of all elsewhere (`moved`)."""
         demand = type(self).__new__(type(self))
         place = (self._universe, object()) if universe is None else (universe, self._part)
         same = universe is None or universe is self._universe
@@ -334,9 +330,7 @@ class PrivateDemand(Unique):
         return demand
 
     def _check_relation(self, neighboring: Neighboring) -> None:
-        """Refuse replace-one where a unit may add no record: its proofs take 1 to m for granted, so
-        that the number of records is no secret (`CountQuery`).
-        """
+        """Refuse replace-one where a unit may add no record: its proofs assume 1 to m."""
         if self._leaves_out and neighboring == "replace-one":
             raise InputError(
                 "max_snap leaves records out, so that how many there are is no public fact: it "
@@ -350,23 +344,17 @@ class PrivateDemand(Unique):
 
     @property
     def part(self) -> object:
-        """What the grants that may read it are bound to, if it is one part of a split demand
-        (`gate.split`), else None.
-        """
+        """What slices that may read it are bound to, if it is a part (`gate.split`)."""
         return self._part
 
     @property
     def max_contributions(self) -> int:
-        """Most contributions of one unit, which every sensitivity is stated for: 1 for records, the
-        bound for users; of users with shares the grains of one (`grains`).
-        """
+        """Most contributions of one unit: 1 for records, else the bound, or `grains`."""
         return self._protects.max_contributions * self.grains
 
     @property
     def grains(self) -> int:
-        """How many grains a unit of weight is counted in: 65,536 where users have shares, else 1,
-        and what is counted are records.
-        """
+        """Fixed-point units in a unit of weight: 65,536 where users have shares, else 1."""
         return shares_of.WHOLE if self._protects.weighting == "share" else 1
 
     @property

@@ -1,6 +1,4 @@
-"""The two functions that tell exact private numbers, on purpose: for judging centers on one's own
-data.
-"""
+"""The two functions that return exact private numbers, for one's own data."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The gate: the one door through which anything computed from private demand leaves this
-package.
-"""
+"""The gate: everything computed from private demand leaves the package here."""
 
 from __future__ import annotations
 
@@ -60,17 +58,13 @@ TRUSTED_SELECTIONS: tuple[type[SelectionQuery], ...] = (
     PeeledQuery,
 )
 ADDED = (CountQuery, HistogramQuery)
-"""Queries whose sensitivity their own files prove (``queries.py``, ``balls.py``, …); a class
-outside these lists could claim any. `ADDED`: those that several holders answer together.
-"""
+"""Queries with a proof in their own files. Several holders answer `ADDED` together."""
 
 
 SELECTION, PARTS, USERS = 8, 13, 15
 """Numbers of the proofs of the selections, of parts of a split demand, and of users."""
 MOST_SPREAD = 2**900
-"""Range of scores divided by epsilon, at most: beyond, no float would hold the receipt's scale, and
-every candidate is as likely as any other by far.
-"""
+"""Largest range of scores divided by epsilon that a receipt can state."""
 
 
 def measure(
@@ -652,9 +646,7 @@ def _check(
 def _noisy(
     demand: PrivateDemand, query: Query, noise: Noise | None, grant: Grant | None = None
 ) -> NDArray[np.int64]:
-    """With `_selected`, `_covered`, `_parts`, `moved` and `mapped`, the only lines that hold exact
-    answers.
-    """
+    """With `_selected`, `_covered`, `_parts`, `moved`, `mapped`: the only exact answers."""
     with silent():
         records = _vault._open(demand)
         if noise and isinstance(query, OpeningQuery):
@@ -695,9 +687,7 @@ def _within(
 
 @dataclass(frozen=True)
 class _Images:
-    """Where a public map puts a block of records: one place for each, none of them NaN, moved to
-    the box; it travels to the workers of an engine.
-    """
+    """Where a public map puts a block of records, checked; it travels to workers."""
 
     encode: Callable[[NDArray[Any]], Any]
     space: Box

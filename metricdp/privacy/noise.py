@@ -20,9 +20,7 @@ from metricdp.progress import progress
 
 _BLOCK = 1 << 16
 _BIASED = ("0.14.0", "0.14.1")
-"""Versions of OpenDP whose samplers have another law: a division of the library for large numbers
-that they rest on (OpenDP issue 2638). Tried were 0.14.0 to 0.16.0; the others pass.
-"""
+"""OpenDP versions with wrong samplers (issue 2638). 0.14.0 to 0.16.0 were tried."""
 
 
 @cache

@@ -1,6 +1,4 @@
-"""PrivTree: which cells of a public hierarchy are split, all decisions from the root down for one
-epsilon (Zhang, Xiao & Xie, SIGMOD 2016).
-"""
+"""PrivTree: which cells are split, for one epsilon (Zhang, Xiao & Xie, SIGMOD 2016)."""
 
 from __future__ import annotations
 
@@ -17,9 +15,7 @@ from metricdp.records.paths import by_paths
 from metricdp.releases import Neighboring
 
 FACTOR = 5
-"""F below, 3 or more. In the paper 3: less noise, but more bias b a level, 2.1/epsilon; 5 has
-1.44/epsilon, no F below 1/epsilon.
-"""
+"""F below: 3 has less noise and bias 2.1/epsilon a level, 5 bias 1.44/epsilon."""
 
 
 @dataclass(frozen=True)
@@ -76,9 +72,7 @@ class OpeningQuery(HistogramQuery):
     depth: int
 
     def opened(self, records: NDArray[Any], noise: Any) -> NDArray[np.int64]:
-        """Numbers of the opened cells, upper ones first: for the gate. The cells of one depth are
-        decided upon together. Records are read once for each 64 depths of a quadtree.
-        """
+        """Numbers of the split cells, upper ones first. One reading for each 64 depths."""
         bias = bias_of(noise.scale)
         cells = self.partition
         n_decided = 0

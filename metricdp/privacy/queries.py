@@ -43,15 +43,11 @@ class Query(ABC):
     proof: ClassVar[int]
     """Number of the proof of its sensitivity in docs/proofs."""
     shift: int = 0
-    """The answer about all records is what `exact` adds up to, divided by 2**shift, rounded
-    down.
-    """
+    """The answer about all records is the sum of `exact` over 2**shift, rounded down."""
 
     @abstractmethod
     def check(self, universe: object) -> None:
-        """Raise InputError unless it can be asked about demand in `universe`; sees public things
-        only.
-        """
+        """Raise InputError unless it can be asked about demand in `universe`."""
 
     @abstractmethod
     def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
@@ -59,9 +55,7 @@ class Query(ABC):
 
     @abstractmethod
     def fits(self, answer: NDArray[Any], n_records: int) -> bool:
-        """Whether so many records can have this exact answer: what `exact` must hold to, whoever
-        wrote the partition that it asks. Checked before noise is added (`answered`).
-        """
+        """Whether so many records can have this exact answer; checked before noise is added."""
 
     @abstractmethod
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
@@ -207,9 +201,7 @@ class HistogramQuery(Query):
 
     @staticmethod
     def sensitivity_of(neighboring: Neighboring, max_contributions: int) -> int:
-        """The sensitivity of every histogram, so that a partition can be chosen for the noise it
-        will get.
-        """
+        """The sensitivity of every histogram, for choosing a partition."""
         return max_contributions if neighboring == "add-remove" else 2 * max_contributions
 
     def _encoded(self, records: NDArray[Any]) -> NDArray[np.int64]:
@@ -438,9 +430,7 @@ class LevelsQuery(Query):
 
 @dataclass(frozen=True)
 class _Checked:
-    """The exact answer of a query for a block of records, held to what the query says of so many
-    records; it travels to the workers of an engine.
-    """
+    """The exact answer for a block of records, checked; it travels to workers."""
 
     query: Query
 

@@ -64,9 +64,7 @@ class SelectionQuery(Frozen, ABC):
 
     @abstractmethod
     def blocks(self, records: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-        """The exact scores in order of position, larger is better, -2^61 to 2^61: private, for the
-        gate.
-        """
+        """The exact scores by position, larger is better, -2^61 to 2^61: private."""
 
     def bounds(self, n_records: int | None) -> tuple[int, int]:
         """Between which numbers the scores of so many records lie, if the number is known: the gate
@@ -82,15 +80,11 @@ class SelectionQuery(Frozen, ABC):
     def resumed(
         self, records: NDArray[np.int64], memory: MutableMapping[Any, Any]
     ) -> Iterator[NDArray[np.int64]]:
-        """The very scores of `blocks`, perhaps sooner: by what earlier queries of one grant left in
-        `memory`, which the vault keeps.
-        """
+        """The scores of `blocks`, reusing what earlier queries of a slice left in `memory`."""
         return self.blocks(records)
 
     def decode(self, index: int) -> Any:
-        """What the candidate of this number is: the position of a point, unless the query says
-        otherwise.
-        """
+        """What the candidate of this number is: a point's position unless the query differs."""
         return index
 
     def range(self, neighboring: Neighboring, max_contributions: int) -> int:

@@ -35,9 +35,7 @@ MOST_HOLDERS = 1024
 MOST_BITS = 16
 """With them, sums of 2^35 records of each holder in a part do not wrap."""
 ROOM = Fraction(1, 2**30)
-"""Part of rho that is kept for the difference between a sum of discrete Gaussians and one of
-them.
-"""
+"""Share of rho for the gap between a sum of discrete Gaussians and one of them."""
 
 
 class GaussianShares(Noise):

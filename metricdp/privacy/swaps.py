@@ -161,9 +161,7 @@ class SwapQuery(SelectionQuery):
         )
 
     def swapped(self, index: int) -> SwapQuery:
-        """The same question about the centers after a swap; the new one stands where the old one
-        stood.
-        """
+        """The same question after a swap; the new center takes the old one's place."""
         query = SwapQuery.__new__(SwapQuery)
         query._ask(self.universe, self.after(index), self._scale, self._allowed, self._fixed)
         return query

@@ -124,9 +124,7 @@ class Sums:
         return [high << 64 | word for high, word in zip(self._upper.tolist(), low)]
 
     def pieces(self) -> NDArray[np.int64]:
-        """Four pieces of 32 bits, lowest first, shape (4, n): for engines that add in int64. The
-        sums of each piece over less than 2^31 vectors stay there.
-        """
+        """Four pieces of 32 bits (4, n), lowest first, for engines that add in int64."""
         low, high = self._low, self._upper
         return np.stack([low & HALF, low >> _BITS & HALF, high & HALF, high >> _BITS])
 
@@ -180,9 +178,7 @@ def combined(parts: Iterable[tuple[int, Any]]) -> Any:
 
 
 def by_digits(weights: NDArray[np.int64], answer: Any) -> Any:
-    """The sum of an answer about rows, each as many times as it weighs: of each binary digit, that
-    about the rows whose weight has it, 2^digit times.
-    """
+    """The sum of an answer about weighted rows, one binary digit of weights at a time."""
     n_digits = int(weights.max(initial=0)).bit_length()
     having = (weights >> digit & 1 == 1 for digit in range(n_digits))
     parts = [(digit, answer(which)) for digit, which in enumerate(having) if which.any()]
@@ -190,9 +186,7 @@ def by_digits(weights: NDArray[np.int64], answer: Any) -> Any:
 
 
 def digits(counts: NDArray[np.int64], largest: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Counts as sums of ``digit << bits``, such that the sum of one digit, times `largest`, is
-    below 2^63; `combined` puts together what comes of them.
-    """
+    """Counts as sums of ``digit << bits`` that cannot wrap; `combined` joins them."""
     if exact_sum(counts) * largest < 2**63:
         yield 0, counts
         return

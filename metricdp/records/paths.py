@@ -27,12 +27,8 @@ KEY_BITS = 64  # levels that one pass over the records reads
 
 @dataclass(frozen=True, eq=False)
 class PathKeys:
-    """Keys of records that lie in some cells of one level, the bases: the number of the base, then
-    one bit for each of the next levels. It travels to the workers.
-
-    `child`, `cut`, `axis` (n_cells,): opened cells down to the bases, as `cells_of` takes them;
-    `rank` (n_cells,): number of each base; -1 for other cells; `start`, `stop`: level of the bases,
-    and the last one that the key tells.
+    """Keys of records in some cells of one level, the bases: the base's number, then one bit for
+    each level from `start` to `stop`. It travels to workers.
     """
 
     tree: CellTree
@@ -108,9 +104,7 @@ class Paths(Source):
         return self.source.thinned(share)
 
     def counted(self, partition: Any) -> NDArray[np.int64] | None:
-        """Records in each closed cell, shape (n_parts,), or, of no partition, in all; None for what
-        is no part of this tree.
-        """
+        """Records in each closed cell (n_parts,), or in all; None if no part of this tree."""
         if partition is None:
             return self.counted(self.tree.opened())
         if not isinstance(partition, TreeCells) or partition.tree is not self.tree:
@@ -143,9 +137,7 @@ class Paths(Source):
         return [i for i in left if i not in known]
 
     def _read(self, cells: TreeCells, ways: list[int], wanted: list[tuple[int, int]]) -> Segment:
-        """One reading more: of the records in those cells, just told at the last, which the wanted
-        ones are below.
-        """
+        """One reading more, of the records in the cells just reported, above the wanted ones."""
         reach = [max(self._reach(level, path), default=0) for level, path in wanted]
         start = min(reach)
         roots = {path >> (level - start) for (level, path), at in zip(wanted, reach) if at == start}
@@ -210,9 +202,7 @@ def foreseen(records: Any, tree: CellTree) -> Any:
 
 
 def by_paths(records: Any, cells: Any) -> Any:
-    """Records that are read once for all cells which these are opened into: as they are where the
-    cells are not a quadtree's.
-    """
+    """Records that are read once for all cells that these are split into."""
     if not isinstance(cells, TreeCells) or (
         isinstance(records, Paths) and records.tree is cells.tree
     ):

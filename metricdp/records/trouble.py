@@ -106,9 +106,7 @@ def raised(trouble: Trouble) -> None:
 
 
 def told(ended: Ended, rule: str, fault: str | None = FAULT) -> BaseException:
-    """The exception for the caller, fresh: `rule` for a bad record, and for a fault if none has
-    words of its own.
-    """
+    """The fresh exception for the caller: `rule` is for bad records."""
     if ended.trouble is Trouble.BAD or (ended.trouble is Trouble.FAULT and fault is None):
         return InputError(rule)
     return {

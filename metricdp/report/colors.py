@@ -1,6 +1,4 @@
-"""Colors for territories: a fixed palette, given out so that neighboring territories look
-different.
-"""
+"""Colors for territories, so that neighboring ones look different."""
 
 from __future__ import annotations
 
@@ -95,14 +93,9 @@ def _perceived(linear: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def seen_apart(colors: Iterable[str]) -> NDArray[np.float64]:
-    """Return how far apart each two colors are for those who tell them apart worst: the least OKLab
-    distance with all cones, and in simulated deuteranopia, protanopia and tritanopia.
-
-    References
-    ----------
-    Machado, G. M., Oliveira, M. M., & Fernandes, L. A. F. (2009). A physiologically-based model for
-    simulation of color vision deficiency. IEEE Transactions on Visualization and Computer Graphics
-    15(6).
+    """How far apart each two colors are for those who tell them apart worst: the least OKLab
+    distance with all cones and in simulated color blindness (Machado, Oliveira & Fernandes, IEEE
+    TVCG 15(6), 2009).
     """
     linear = _linear(colors)
     seen = [_perceived(np.clip(linear @ vision.T, 0, 1)) for vision in _VISIONS]

@@ -1,6 +1,4 @@
-"""What pages draw, as public arrays: positions, edges, territories, shading, and their packing for
-scripts. Nothing here holds a demand.
-"""
+"""What pages draw, as public arrays, and their packing for scripts. No demand here."""
 
 from __future__ import annotations
 
@@ -27,11 +25,8 @@ Points = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """Where the points are drawn.
-
-    `points` (n_points, 2): kilometers for longitude and latitude, else the metric's own units; NaN
-    where a point has no place. Centered near the origin; `unit`: what the scale bar counts; "" is
-    "coordinate units", None is no scale bar (a computed layout).
+    """Where the points are drawn, near the origin: kilometers for longitude and latitude, else the
+    metric's units; NaN without a place. `unit` is the scale bar's, None for a computed layout.
     """
 
     points: Points
@@ -81,9 +76,7 @@ def _unwrapped(longitude: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def all_edges(metric: Any, points: Points) -> NDArray[np.int64]:
-    """Return the edges between points that have a place, (m, 2) positions, each once; none of a
-    metric without a graph.
-    """
+    """The edges between points that have a place, (m, 2) positions, each once."""
     graph = metric.graph
     if graph is None:
         return np.empty((0, 2), dtype=np.int64)
@@ -95,9 +88,7 @@ def all_edges(metric: Any, points: Points) -> NDArray[np.int64]:
 def territory_colors(
     label: NDArray[np.int64], pairs: NDArray[np.int64], points: Points, centers: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Color index, shape (k,), of each territory: those joined by an edge or near in the plane
-    differ.
-    """
+    """Color index (k,) of each territory: those joined by an edge or near differ."""
     k = len(centers)
     joined = label[pairs]
     joined = np.unique(joined[joined[:, 0] != joined[:, 1]], axis=0)
@@ -126,9 +117,7 @@ class Ground:
     height: float
 
     def painted(self, hue: NDArray[np.int64]) -> dict[str, Any]:
-        """The picture in which every point's pixels have its color, an index into `PALETTE`; hue
-        has shape (n_points,).
-        """
+        """The picture in which every point's pixels have its color in `PALETTE`."""
         index = np.where(self.owner < 0, 0, 1 + np.asarray(hue)[self.owner]).astype(np.uint8)
         source = "data:image/png;base64," + base64.b64encode(_png(index)).decode()
         return {
@@ -170,9 +159,7 @@ def ground(points: Points, pairs: NDArray[np.int64], bends: Bends | None = None)
 def _along_edges(
     points: Points, pairs: NDArray[np.int64], reach: float
 ) -> tuple[Points, NDArray[np.int64]]:
-    """Add points along the edges longer than `reach`, at most that far apart; return all, and which
-    point owns each.
-    """
+    """Add points along edges longer than `reach`; return all, and which point owns each."""
     own = np.arange(len(points))
     start = points[pairs[:, 0]]
     step = points[pairs[:, 1]] - points[pairs[:, 0]]
@@ -188,9 +175,7 @@ def _along_edges(
 
 
 def _png(index: NDArray[np.uint8]) -> bytes:
-    """Encode palette indices (0 is transparent, i + 1 is `PALETTE`[i]) as an indexed PNG (RFC
-    2083).
-    """
+    """Palette indices (0 transparent) as an indexed PNG (RFC 2083)."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return (
@@ -211,9 +196,7 @@ def _png(index: NDArray[np.uint8]) -> bytes:
 
 
 def packed(values: Sequence[Any] | NDArray[Any], dtype: str) -> dict[str, str]:
-    """Encode an array as little-endian base64 for the page's script: ``{"dtype": ..., "bdata":
-    ...}``.
-    """
+    """An array as little-endian base64: ``{"dtype": ..., "bdata": ...}``."""
     array = np.ascontiguousarray(np.asarray(values).astype(np.dtype(dtype).newbyteorder("<")))
     return {"dtype": dtype, "bdata": base64.b64encode(array.tobytes()).decode()}
 
@@ -237,13 +220,8 @@ def squeezed_text(text: str) -> str:
 
 
 def z_order(points: Points) -> NDArray[np.int64]:
-    """Indices that sort points along a Z-order curve, shape (n,): what is near in the list is near
+    """Indices (n,) that sort points along a Z-order curve (Morton 1966): near in the list is near
     in the plane.
-
-    References
-    ----------
-    Morton, G. M. (1966). A computer oriented geodetic data base and a new technique in file
-    sequencing. IBM.
     """
     low = points.min(axis=0)
     span = float(np.ptp(points, axis=0).max()) or 1.0

@@ -42,12 +42,8 @@ def crs_of(universe: Any) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class Layers:
-    """The layers of some centers of points with places.
-
-    `metric`: with coordinates; `sites` (k,): positions of the centers; `facts`: columns of a table
-    of the centers (`center_facts`); `weights` (n_points,): released, or public; `parts`
-    (n_points,): part of each point, where the weights were released by parts; None: each point by
-    itself.
+    """The layers of some centers of points with places: `facts` are columns of the centers' table,
+    `parts` those of the released `weights` (None: each point by itself).
     """
 
     metric: Metric
@@ -257,14 +253,9 @@ class Layers:
 
 @dataclass(frozen=True, eq=False)
 class _Drawn:
-    """Edges as lines.
-
-    `u`, `v` (n_edges,): their ends; `lines`: of `polylines`; `there`, `back` (n_edges,): lengths of
-    the arcs from the first end to the other, and back; infinite where there is none; `share`
-    (n_edges,): how much of each edge, from its first end on, is served by way of that end: up to
-    where both ways are equally long. On the way to a center from a place at a share t of the edge
-    they are d(u) + t · |vu| and d(v) + (1 - t) · |uv|; from a center the arcs change places; there
-    and back each counts both.
+    """Edges as lines between `u` and `v`, with arc lengths `there` and `back` (infinite if
+    missing). `share` is the part of an edge that is served by way of `u`: up to where both ways are
+    equally long.
     """
 
     u: NDArray[np.int64]
@@ -275,9 +266,7 @@ class _Drawn:
     share: Floats
 
     def shapes(self, pieces: Iterable[tuple[NDArray[np.int64], Floats, Floats]], k: int) -> Any:
-        """Multilines of k owners, of pieces: of each edge its owner, and from which to which share
-        of the edge its piece runs.
-        """
+        """Multilines of k owners, of pieces of edges."""
         import shapely
 
         lines, owners = [np.empty(0, object)], [np.empty(0, np.int64)]
@@ -323,9 +312,7 @@ def center_facts(
     loads: list[float] | None,
     measured: str,
 ) -> dict[str, list[Any]]:
-    """Columns of a table of centers: rank from 1, id, points of the territory, and with weights its
-    demand, the mean distance of that, what distances are measured in, and what the center serves.
-    """
+    """Columns of a table of centers: rank, id, points, demand, mean distance, service."""
     k = len(centers)
     columns: dict[str, list[Any]] = {"rank": list(range(1, k + 1))}
     columns["center"] = [_plain(center) for center in centers]

@@ -24,14 +24,8 @@ _REFINEMENT_WORK = (
 def pivot_distances(
     metric: Any, n_pivots: int = 50, seed: int = 0
 ) -> tuple[NDArray[np.int64], Points]:
-    """Choose pivots farthest-first and return the distances from them to every point.
-
-    Complexity: `n_pivots` + 1 rows of the metric, O(n_pivots · n_points) memory.
-
-    References
-    ----------
-    Gonzalez, T. F. (1985). Clustering to minimize the maximum intercluster distance. Theoretical
-    Computer Science 38.
+    """Pivots, farthest first (Gonzalez, Theoretical Computer Science 38, 1985), and their distances
+    to every point: `n_pivots` + 1 rows of the metric.
     """
     n = len(metric)
     start = int(np.random.default_rng(seed).integers(n))
@@ -93,9 +87,7 @@ def _row(metric: Any, position: int) -> Points:
 
 
 def _pivot_mds(distances: Points) -> Points:
-    """Two columns of C·V, with C the doubly centered squared distances (Brandes & Pich 2007,
-    Section 3).
-    """
+    """Two columns of C·V, C the doubly centered squared distances (Brandes & Pich 2007)."""
     squares = distances**2
     row = squares.mean(axis=1, keepdims=True)
     column = squares.mean(axis=0, keepdims=True)
@@ -162,9 +154,7 @@ def _wanted(here: Points, there: Points, true: NDArray[np.float64]) -> Points:
 
 
 def _edge_system(graph: Any, floor: float) -> tuple[Any, ...]:
-    """Arcs with their lengths and the sparse matrix that averages over each point's arcs with
-    weights 1/d².
-    """
+    """Arcs with lengths, and the matrix that averages over arcs with weights 1/d²."""
     n = len(graph.indptr) - 1
     degree = np.diff(graph.indptr)
     tails = np.repeat(np.arange(n), degree)
@@ -175,9 +165,7 @@ def _edge_system(graph: Any, floor: float) -> tuple[Any, ...]:
 
 
 def _principal_axes(placed: Points) -> Points:
-    """Orthogonal (2, 2) map to principal axes, longer one horizontal, signs fixed by the largest
-    coordinate.
-    """
+    """Orthogonal (2, 2) map to principal axes, longer one horizontal, with fixed signs."""
     _, axes = np.linalg.eigh(placed.T @ placed)
     axes = axes[:, ::-1]
     turned = placed @ axes

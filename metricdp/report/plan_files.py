@@ -1,6 +1,4 @@
-"""A clustering in the file that its name's ending asks for: JSON, CSV, GeoJSON, GeoParquet, or a
-styled GeoPackage that QGIS opens as a map.
-"""
+"""A clustering as a file, by ending: JSON, CSV, GeoJSON, GeoParquet, or GeoPackage."""
 
 from __future__ import annotations
 
@@ -35,9 +33,7 @@ _PLACED = (".gpkg", ".geojson", ".png")
 
 
 def plan_ending(path: str | os.PathLike[str], universe: Any) -> str:
-    """The ending of a path, if a plan of this universe can be written there: asked before anything
-    is charged.
-    """
+    """The ending of a path, if a plan can be written there: asked before a charge."""
     name = file_path(path, "path").name.lower()
     ending = next((e for e in ENDINGS if name.endswith(e)), None)
     if ending is None:
@@ -60,9 +56,7 @@ def plan_ending(path: str | os.PathLike[str], universe: Any) -> str:
 
 
 def check_degrees(universe: Any, path: object) -> None:
-    """Refuse GeoJSON, which is always longitude and latitude, of coordinates that are neither and
-    in no declared system.
-    """
+    """Refuse GeoJSON of coordinates that are neither degrees nor in a declared system."""
     crs = crs_of(universe)
     if crs is None:
         raise InputError(

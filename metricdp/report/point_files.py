@@ -110,11 +110,8 @@ def _parquet(columns: Columns, places: NDArray[np.float64] | None, crs: str | No
 
 
 def _with_geometry(table: Any, places: NDArray[np.float64], crs: str | None) -> Any:
-    """The table with a column of points and the metadata that GeoParquet 1.0 asks for.
-
-    References
-    ----------
-    https://geoparquet.org/releases/v1.0.0/
+    """The table with a column of points and GeoParquet 1.0's metadata
+    (https://geoparquet.org/releases/v1.0.0/).
     """
     import pyarrow
 

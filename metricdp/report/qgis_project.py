@@ -1,6 +1,4 @@
-"""The QGIS project of a GeoPackage: its layers in their order, each with its style, in the table
-``qgis_projects`` (QGIS, ``src/providers/ogr/qgsgeopackageprojectstorage.cpp``).
-"""
+"""The QGIS project of a GeoPackage: layers and styles, in its table ``qgis_projects``."""
 
 from __future__ import annotations
 

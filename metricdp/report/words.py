@@ -46,9 +46,7 @@ _WITHOUT: dict[Basis | None, tuple[str, str]] = {
 
 
 def show_number(value: Any) -> str:
-    """Return a number, or text or a fraction standing for one, in at most six significant digits;
-    other text as it is.
-    """
+    """A number, or numeric text, in at most six significant digits; other text as it is."""
     try:
         return f"{float(Fraction(str(value))):.6g}"
     except (ValueError, ZeroDivisionError, OverflowError):
@@ -56,9 +54,7 @@ def show_number(value: Any) -> str:
 
 
 def sureness(epsilon: Fraction) -> str:
-    """How sure even odds can become under epsilon-differential privacy: e^epsilon / (1 +
-    e^epsilon), rounded up.
-    """
+    """How sure even odds can become: e^epsilon / (1 + e^epsilon), rounded up."""
     share = 1 / (1 + math.exp(-min(float(epsilon), 700.0)))
     return "over 99.9 %" if share > 0.999 else f"{math.ceil(1000 * share) / 10:.1f} %"
 
@@ -121,9 +117,7 @@ _FIGURES = {
 
 
 def figures_of(told: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Names of figures and their estimates with both ends, of the JSON of an evaluation, or of
-    anything that holds numbers under ``estimate``, ``low`` and ``high``.
-    """
+    """Names of figures, their estimates and both ends, from an evaluation's JSON."""
     rows = [
         (_FIGURES.get(name, _label(name)), value)
         for name, value in told.items()
@@ -174,9 +168,7 @@ def intervals_html(evaluation: Any) -> str:
 
 
 def _with_exact(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Fold ``epsilon_exact`` into ``epsilon``, ``delta`` likewise; said only where the decimal is
-    not exact.
-    """
+    """Fold ``epsilon_exact`` into ``epsilon``, if the decimal is not exact; delta too."""
     merged = {key: value for key, value in facts.items() if not str(key).endswith("_exact")}
     for key in [key for key in merged if f"{key}_exact" in facts]:
         exact = str(facts[f"{key}_exact"])

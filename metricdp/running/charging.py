@@ -82,9 +82,7 @@ class Payer:
     def charge(
         self, price: Price, confirm: Confirm, budgets: Sequence[tuple[Any, Any]], purpose: str
     ) -> Grant:
-        """A grant for the prices of one call or of several together, once nothing else can be
-        refused.
-        """
+        """A slice for one call's prices, once nothing else can be refused."""
         if any(epsilon is None for epsilon, _ in budgets):
             raise InputError(
                 "private demand needs epsilon= (how much of the privacy budget this call may spend)"

@@ -489,9 +489,7 @@ class _Design:
         total: float | None,
         off: Floats | None = None,
     ) -> Noisy:
-        """All answers together. The queries that count records count the same ones, and perhaps
-        their number is public.
-        """
+        """All answers together. Queries that count records count the same ones."""
         units = np.ones(len(values))
         for name, query in self.queries.items():
             if isinstance(query, TotalsQuery):
@@ -535,9 +533,7 @@ class _Design:
         )
 
     def _mean(self, answers: Noisy, far: Floats, everyone: Floats, rounding: float) -> Interval:
-        """Of the distances themselves: what is beyond the clip is at least as far as its band
-        begins, and at most as far as it ends.
-        """
+        """Quantiles of distances: what is beyond the clip is between its band's ends."""
         bounds = self.bands.bounds
         most = max(float(bounds[-1]), self.clip)
         nearest, farthest = (

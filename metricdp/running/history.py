@@ -1,6 +1,4 @@
-"""What the journal of a ledger says, read without a lock for writing and without changing a
-byte.
-"""
+"""What the journal of a ledger says, read without changing a byte."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Made-up demand on a public universe, and the searches that a plan compares on it: no private data
-takes part.
-"""
+"""Made-up demand on a public universe, and a plan's searches on it."""
 
 from __future__ import annotations
 
@@ -32,15 +30,12 @@ _RELINKED = 8
 
 
 class Shape(NamedTuple):
-    """A made-up demand: so many hot spots, random points, whose surroundings take about that share
-    of the universe; no spots: even.
+    """A made-up demand: random hot spots whose surroundings take about that share of the universe;
+    without spots, even.
 
-    Points are ranked by their distance to the nearest spot, and density falls with the rank:
-    exp(-rank / (share · n_points)), so that one definition serves roads and social networks alike.
-
-    Spots may be `unequal`, in size (log-normal, deviation 0.6) and in weight (uniform among all
-    divisions): a few neighborhoods of a large city. A part `heavy` of the records may stand on the
-    spots themselves: people whom many records name, hospitals, stations.
+    Density is exp(-rank / (share · n_points)) by rank of distance to the nearest spot. Spots may be
+    `unequal` in size (log-normal, deviation 0.6) and weight. A part `heavy` of the records stands
+    on the spots.
     """
 
     name: str
@@ -130,9 +125,7 @@ class FiniteWorld:
         return self.question.names(self.question.answer(self._counts(made), STARTS))
 
     def refined(self, made: NDArray[np.int64], found: Sequence[Any]) -> Any:
-        """The best k of all centers that several searches found, improved by one more: a better
-        answer without noise than many starts give, in less time.
-        """
+        """The best k of all centers that several searches found, improved once more."""
         union = np.unique(np.concatenate([site_positions(self.metric, one) for one in found]))
         counts = self._counts(made)
         again = partial(solve, self.metric, counts, self.question.k, power=self.power)

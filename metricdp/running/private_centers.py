@@ -47,14 +47,10 @@ from metricdp.running.runner import Run
 METHODS = ("geometric", "rings")
 STEPS = {1: 6, 2: 4}
 GROWTH = {1: Fraction(3, 2), 2: Fraction(2)}
-"""Steps from the middle of the box to a median, and to a mean; what each gets of the budget of the
-one before.
-"""
+"""Steps to a median, and to a mean; what each gets of the one before's budget."""
 RING_SHARE = Fraction(1, 2)
 RING_STEPS = 2
-"""Of the budget, for the center around which rings are drawn; steps that follow, on what is left in
-them.
-"""
+"""Share for the center of the rings; steps that follow inside them."""
 KEPT = 3.0
 """A ring stays if its noisy count is this many standard deviations above nothing."""
 

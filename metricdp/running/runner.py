@@ -114,9 +114,7 @@ class Run:
 
     @property
     def receipt(self) -> Receipt:
-        """Of all that was asked: under the pool's price once all of a pool is spent, else what the
-        mechanisms cost together.
-        """
+        """The accountant's own price once all of it is spent, else the mechanisms' sum."""
         if not self.receipts:
             return self.terms.nothing()
         grant = self.grant

@@ -48,9 +48,7 @@ from metricdp.unique import Unique
 PARTS = 128
 """Of the partition, where no number of records is guessed."""
 SETTLED, ALARM = 0.01, 0.05
-"""Centers of the day before stay if they cost at most this much more than new ones; an alarm is
-raised if those that `recourse` allows cost this much more.
-"""
+"""Relative cost at which the day before's centers stay, and at which an alarm is raised."""
 
 
 class DayCenters(NamedTuple):
@@ -615,9 +613,7 @@ def _days(value: Any, name: str) -> int | None:
 
 
 def _name(day: Any) -> str | None:
-    """A day's name as text, the same for every way to write it: a moment of a day is none, for a
-    step that is repeated an hour later must not be another day.
-    """
+    """A day's name as text, the same for every spelling; moments of a day are refused."""
     if day is None:
         return None
     if isinstance(day, np.generic):

@@ -18,9 +18,7 @@ from metricdp.errors import InputError
 LADDER = ("0.05", "0.1", "0.2", "0.5", "1", "2", "5", "10")
 """Budgets that are tried for a target, unless the caller says otherwise."""
 REPEATS = 6
-"""Demands of a shape for a target: with half as many, the answer was too small in one of six of 200
-simulated plans, with these in one of thirty.
-"""
+"""Demands of a shape: half as many made a sixth of 200 plans too small, these a thirtieth."""
 USUAL = 0.9
 """Share of the draws that stay within the target."""
 CERTAIN = 0.95

@@ -1,6 +1,4 @@
-"""Local search by the best of all swaps, without privacy: Algorithm 1 of Fan, Li & Li (NeurIPS
-2023), after Arya et al.
-"""
+"""Local search by the best of all swaps (Algorithm 1 of Fan, Li & Li, NeurIPS 2023)."""
 
 from __future__ import annotations
 
@@ -15,9 +13,7 @@ from metricdp.records.sums.swap_costs import Scale, Served, SwapCosts
 
 
 class Visited(NamedTuple):
-    """All sets of centers that a search went through, the first and the last among them, and their
-    costs on the universe's grid.
-    """
+    """All sets of centers that a search visited, and their costs on the grid."""
 
     centers: list[NDArray[np.int64]]
     costs: list[float]

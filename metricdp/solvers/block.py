@@ -1,6 +1,4 @@
-"""k-median on a block of costs, candidates × demand points: swap local search, from many starts
-that are then recombined.
-"""
+"""k-median on a block of costs: swap local search from many recombined starts."""
 
 from __future__ import annotations
 
@@ -28,9 +26,7 @@ from metricdp.threads import in_threads
 TOLERANCE = 1e-9
 MAX_SWAPS = 100_000
 _LARGE = 6_000_000
-"""Entries beyond which one search is coarse to fine and uses all threads; below, each thread has
-searches of its own.
-"""
+"""Entries beyond which one search uses all threads; below, each thread has its own."""
 _WORK = 104_000_000
 _FEWEST = 3
 _MOST = 128
@@ -42,16 +38,12 @@ _PER_CENTER = 20
 """
 _BATCH = 512
 _PROMISING = 10
-"""Rows tried at once, and the fraction of all rows, the most promising ones, that are tried between
-passes.
-"""
+"""Rows tried at once, and the most promising fraction, tried between passes."""
 _MANY = 40
 _KICKS = 3
 _AT_ONCE = 2
 _KICKED = 3
-"""From so many centers on one search, then rounds of exchanges of three random centers; below, two
-searches and what lies between.
-"""
+"""From so many centers on, rounds of exchanges of three; below, recombination."""
 _IN_VAIN = 2  # generations without a gain: time against the last of the cost
 
 Found = tuple[float, NDArray[np.int64]]
@@ -135,9 +127,7 @@ class _Search:
         )
 
     def _local_optima(self, begin: list[Any], descend: Any) -> list[Found]:
-        """Descend (by `descend` on a large block) from what each function returns, while there is
-        time for it, but at least once.
-        """
+        """Descend from what each function returns, while there is time, at least once."""
         found: list[Found] = []
         if self.block.size > self.large:
             for start in begin:
@@ -160,9 +150,7 @@ class _Search:
         return [one for one in kept if one is not None]
 
     def recombined(self, found: list[Found], size: int) -> list[Found]:
-        """Generations of local optima between all pairs of an elite pool, until two in a row have
-        found nothing better.
-        """
+        """Local optima between all pairs of an elite pool, until two generations fail."""
         pool = _elite(found, size)
         vain = 0
         while len(pool) > 1 and vain < _IN_VAIN and not self.deadline.over:
@@ -297,9 +285,7 @@ class _Search:
     def _kicked(
         self, rows: NDArray[np.int64], centers: NDArray[np.int64], cost: float
     ) -> NDArray[np.int64]:
-        """Exchange a few centers at random and descend again on some rows, twice at once; keep the
-        best, and repeat.
-        """
+        """Exchange a few centers at random and descend again, twice at once; keep the best."""
         fixed = len(self.opened)
         rows = np.union1d(rows, centers)
         few = min(_KICKED, self.k - fixed, len(rows) - self.k)
@@ -392,9 +378,7 @@ def _least(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
 
 
 def _elite(found: list[Found], size: int) -> list[Found]:
-    """Up to `size` of the best, cheapest first: no two the same, and of two that differ by one
-    center only the better.
-    """
+    """Up to `size` of the best; of two that differ by one center only the better."""
     pool: list[tuple[Found, set[int]]] = []
     for one in sorted(found, key=lambda one: one[0]):
         own = set(one[1].tolist())

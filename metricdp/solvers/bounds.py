@@ -28,9 +28,7 @@ from metricdp.solvers.stopping import NEVER, Deadline
 MOST_ENTRIES = 20_000_000
 """Largest block that is bounded: 160 MB."""
 EQUAL = 2e-9
-"""Costs as near as this fraction are equal: a proof closes at 1e-9 of a cost that is no integer
-(`metricdp.solvers.dual_ascent`), and is rounded besides.
-"""
+"""Relative tolerance of equal costs; a proof closes at 1e-9 of a non-integer cost."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +48,7 @@ class Certificate:
 
     @property
     def gap(self) -> float:
-        """The centers cost at most this fraction of their cost more than the best: 0 if they are
-        proven optimal, up to `EQUAL` of the cost where costs are no integers.
-        """
+        """Relative distance from the best: 0 if proven, up to `EQUAL` for non-integers."""
         left = self.cost - self.lower_bound
         return 0.0 if left <= EQUAL * abs(self.cost) else left / abs(self.cost)
 
@@ -114,9 +110,7 @@ def judged(
     opened: NDArray[np.int64] | None = None,
     deadline: Deadline = NEVER,
 ) -> tuple[NDArray[np.int64], Certificate]:
-    """What `prove` makes of centers of a metric, on exact distances: a block of all of them where
-    it is small, else lists of what is near; parameters and errors as `certificate`.
-    """
+    """What `prove` makes of a metric: a full block, or lists of what is near."""
     demand = np.flatnonzero(weights)
     if len(demand) == 0:
         demand = np.arange(len(metric))
@@ -229,9 +223,7 @@ def below_on_block(
 def _reward_bound(
     block: NDArray[np.float64], weights: NDArray[np.float64], k: int, fixed: NDArray[np.int64]
 ) -> float:
-    """Least possible sum of weight × nearest cost over points of negative weight: k rows cannot all
-    be among the k - 1 farthest.
-    """
+    """Least possible sum over points of negative weight: k rows cannot all be far."""
     if block.shape[1] == 0:
         return 0.0
     farthest = np.partition(block, len(block) - k, axis=0)[len(block) - k]

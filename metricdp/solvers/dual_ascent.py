@@ -1,6 +1,4 @@
-"""Dual ascent on the Lagrangian of the k-median, on lists of what is near each demand point, and
-branch and bound on it; the mathematics is told in `metricdp.solvers.bounds`.
-"""
+"""Dual ascent, branch and bound on lists of near pairs (`metricdp.solvers.bounds`)."""
 
 from __future__ import annotations
 
@@ -50,9 +48,7 @@ _EQUAL = 1e-9
 """Costs that are no integers count as equal up to this fraction."""
 _REACHES = (1.5, 1.25, 1.05, 0.8, 0.6, 0.4, 0.2, 0.1, 0.0)
 MOST_LISTED = 30_000_000
-"""Pairs listed as a whole; of more those that cost less than so many times the second nearest
-center and a sixth of their mean: the first that are not too many, however weak their bound is.
-"""
+"""Pairs listed as a whole; of more, those below some multiples of near costs."""
 
 
 class Ascent:
@@ -135,9 +131,7 @@ class Ascent:
         self.target = self.upper - 1 if whole else self.upper * (1 - _EQUAL)
 
     def rounded(self, bound: float) -> float:
-        """What every solution costs at least, if those better than `upper` cost at least
-        `bound`.
-        """
+        """What every solution costs, if those better than `upper` cost at least `bound`."""
         if bound > self.target:
             return self.upper if self.whole else self.target
         return float(np.ceil(bound)) if self.whole else bound
@@ -157,9 +151,7 @@ class Ascent:
         patience: int = _PATIENCE,
         least: float = _LEAST,
     ) -> None:
-        """Polyak steps along deflected subgradients; a rise by less than `least` of the cost is in
-        vain. The smaller that is, the closer steps aim at the cost, and the smaller they get.
-        """
+        """Polyak steps along deflected subgradients, until rises are below `least`."""
         multipliers = np.minimum(multipliers, self.beyond)
         direction, count = np.zeros(len(multipliers)), np.empty(len(multipliers))
         vain = 0
@@ -194,9 +186,7 @@ class Ascent:
     def _evaluate(
         self, multipliers: NDArray[np.float64]
     ) -> tuple[float, NDArray[np.float64], NDArray[np.int64]]:
-        """L, rounded down by more than its rounding errors; the reduced cost of every row; the rows
-        of the minimum.
-        """
+        """L, rounded down; the reduced cost of every row; the rows of the minimum."""
         m = self.entries.rows
         reduced = self.reduced(multipliers)
         free = np.flatnonzero(~self.must)
@@ -224,9 +214,7 @@ class Ascent:
         return reduced
 
     def by_number(self, multipliers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Rigorous: what 0, 1, ... rows cost at least by these multipliers; infinite below the
-        number of those that must be open.
-        """
+        """Rigorous lower bounds of 0, 1, ... rows; infinite below the required number."""
         multipliers = np.minimum(multipliers, self.beyond)
         reduced = self.reduced(multipliers)
         total = float(multipliers.sum())
@@ -240,16 +228,12 @@ class Ascent:
         return (len(self.beyond) + rows + 4) * np.finfo(float).eps * ((rows + 2) * total - gain)
 
     def _error(self, total: float, gain: float) -> float:
-        """Above the rounding error of ``total + gain``: n terms of one sign in each of k + 1 sums,
-        and of the products in `costs`.
-        """
+        """Above the rounding error of ``total + gain`` and of the products in `costs`."""
         n = len(self.beyond)
         return (n + self.k + 4) * np.finfo(float).eps * ((self.k + 2) * total - gain)
 
     def shrink(self) -> None:
-        """Fix what no better solution can do without and drop what none can have; an infinite bound
-        if nothing better is left.
-        """
+        """Fix and drop rows and pairs; an infinite bound if nothing better is left."""
         value, reduced, chosen = self._evaluate(self.best)
         inside = np.zeros(len(reduced), bool)
         inside[chosen] = True
@@ -305,9 +289,7 @@ class Ascent:
     def branch(
         self, nodes: int = _MOST_NODES, work: float = _NODE_WORK
     ) -> tuple[NDArray[np.int64] | None, float]:
-        """Rows of the best solution within the target, if it was found, and what each costs at
-        least: a bound where a limit was reached; infinite if there is nothing.
-        """
+        """Rows of the best solution within the target, and a bound if a limit was reached."""
         self.shrink()
         entries, numbers = self.entries, self.rows
         if len(entries.cost) > _MOST_BRANCHED:
@@ -347,9 +329,7 @@ class Ascent:
         return nodes * (8 * len(self.beyond) + 9 * len(self.rows)) > _MOST_BYTES
 
     def visit(self) -> None:
-        """Raise the bound of a branch, fix rows in it, and solve it if nothing is left to
-        choose.
-        """
+        """Raise the bound of a branch, fix rows, and solve it if nothing is left to choose."""
         self.shrink()
         if self.bound < np.inf:
             self.climb(self.best, _NODE_STEPS, _NODE_PACE, _NODE_PATIENCE)

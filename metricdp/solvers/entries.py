@@ -37,9 +37,7 @@ class Entries(NamedTuple):
         multipliers: NDArray[np.float64] | None = None,
         room: NDArray[np.float64] | None = None,
     ) -> Entries:
-        """Those of some rows; with `room` (n_rows,) only what costs at most so much more than the
-        demand point's multiplier.
-        """
+        """Those of some rows; with `room` (n_rows,) only what costs little more."""
         if multipliers is None or room is None:
             multipliers, room = (
                 np.zeros(1 + int(self.client.max(initial=0))),

@@ -187,9 +187,7 @@ class GraphSearch:
         return swaps
 
     def sweep(self, rng: np.random.Generator, passes: int = 1) -> int:
-        """Try all vertices in random order, then those whose center has won or lost demand since,
-        and so on; returns the swaps taken.
-        """
+        """Try all vertices, then those near changes, and so on; returns the swaps."""
         swaps = 0
         every = np.arange(len(self.metric))
         self._state.dirty[:] = True
@@ -219,9 +217,7 @@ class GraphSearch:
         return rng.permutation(drawn[:count])
 
     def probable(self, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw `count` vertices by weight × cost: where demand is served badly (Lattanzi & Sohler,
-        ICML 2019).
-        """
+        """Draw `count` vertices by weight × cost (Lattanzi & Sohler, ICML 2019)."""
         weights, unit, impedance = self._demand
         distance = self._state.labels[2] * unit
         cost = np.empty(len(distance))

@@ -1,6 +1,4 @@
-"""Centers from counts on the nodes of a 2-HST: exact or noisy, so that private and public
-initialization are one algorithm.
-"""
+"""Centers from counts on the nodes of a 2-HST, exact or noisy."""
 
 from __future__ import annotations
 
@@ -67,9 +65,7 @@ def hst_init(
 
 
 def scores(tree: HST, counts: NDArray[np.float64], power: int) -> NDArray[np.float64]:
-    """``count · 2**(power · height)`` of every node, the best of all levels at which it stands;
-    shape (n_nodes,).
-    """
+    """``count · 2**(power · height)`` of every node at its best level (n_nodes,)."""
     level = np.where(counts < 0, tree.last_level, tree.level)
     return counts * 2.0 ** (power * (tree.n_levels - 1.0 - level))
 
@@ -87,9 +83,7 @@ def _walked_down(
     subtrees: NDArray[np.int64],
     known: NDArray[np.bool_] | None,
 ) -> NDArray[np.int64]:
-    """From each node to its heaviest child with candidates, again and again, while that is
-    known.
-    """
+    """From each node to its heaviest child with candidates, as far as known."""
     heaviest = heaviest_children(tree.parent, counts, holds)
     if known is not None:
         heaviest[~known[heaviest]] = -1
@@ -107,9 +101,7 @@ def _representative(
     power: int,
     rank: NDArray[np.int64] | None,
 ) -> int:
-    """A candidate from which all public points of a node are served well, or the one of
-    lowest rank.
-    """
+    """A candidate that serves a node's points well, or the one of lowest rank."""
     points = tree.points(node).astype(np.int64)
     inside = points[allowed[points]]
     if rank is not None:

@@ -1,6 +1,4 @@
-"""The k-median (and k-means) solver for every metric: weighted demand, candidate centers apart from
-demand, no matrix of all distances.
-"""
+"""The k-median and k-means solver for every metric, without a full distance matrix."""
 
 from __future__ import annotations
 
@@ -30,34 +28,24 @@ _LARGE = 60_000
 """Graphs of more vertices are solved on a graph of cells first."""
 _VISITS = 12_000_000
 _VISITS_EACH = 12
-"""Vertices that trying candidates at one resolution may enter: so many, or so many times each. The
-last descent is not limited.
-"""
+"""Vertices that a search at one resolution may enter: in all, or for each vertex."""
 _EFFORT = 0.4
 _LAST_VISITS = 4
-"""On large graphs, where `starts` limits the effort (noisy weights): the share of those visits, and
-the last descent's for each vertex.
-"""
+"""On large graphs with `starts`: share of those visits, and the last descent's."""
 _PASSES = 3
 _MOST_PASSES = 12
-"""All vertices are tried, again and again, where that allows this many passes; else some that are
-served badly and some near centers.
-"""
+"""Passes over all vertices that this must allow; else only some are tried."""
 _STARTS = 4
 _RELINKED = 8
 _SEARCHES = 64
-"""Starts where the caller leaves their number open; starts of the search among all their results;
-searches for a single center.
-"""
+"""Starts by default; of the search among their results; for a single center."""
 _MANY = 40
 """From so many centers on half as many searches: they differ less from each other."""
 _SHARES = (2, 16)
 """Candidates near a center come from this fraction of its cell."""
 _NEARBY = 24
 _ROW_SHARES = (1, 2, 8)
-"""Away from graphs, candidates tried around each center, and the fractions of the points it serves
-that they come from.
-"""
+"""Away from graphs: candidates around each center, and where they are drawn."""
 _ENTRY_SECONDS = 1e-6
 """Time limits below this much for each distance from the sample do without exact ones."""
 _MOST_SAMPLED = 6000
@@ -66,9 +54,7 @@ _MOST_SAMPLED = 6000
 
 @dataclass(frozen=True)
 class Solution:
-    """Centers (positions, shape (k,), distinct) and their cost on the weights they were found
-    for.
-    """
+    """Centers (k,), distinct positions, and their cost on their weights."""
 
     centers: NDArray[np.int64]
     cost: float
@@ -215,9 +201,7 @@ def _cell_weights(
 
 
 def _coarse(problem: _Problem, starts: int | None) -> NDArray[np.int64]:
-    """Centers, the opened first, by local search on a sample of candidates: exact rows while they
-    fit, cells and their centers beyond.
-    """
+    """Centers by local search on a sample of candidates, exact rows while they fit."""
     metric = problem.metric
     weights = problem.weights
     rng = problem.rng
@@ -271,9 +255,7 @@ def _sample(problem: _Problem, m: int, mass: NDArray[np.float64]) -> NDArray[np.
 
 
 def _start(problem: _Problem, starts: int | None) -> NDArray[np.int64]:
-    """Centers to begin with: those given; for one center the best of some dozens proposed by
-    bounds; else those of the coarse search.
-    """
+    """Centers to begin with: given, proposed by bounds (k = 1), or coarse."""
     if problem.first is not None:
         return problem.first
     if problem.k == 1 and len(problem.metric) <= _LARGE and (problem.weights >= 0).all():
@@ -300,9 +282,7 @@ def _on_bound(problem: _Problem, bound: Metric) -> NDArray[np.int64]:
 
 
 def _on_network(problem: _Problem, metric: Network, starts: int | None) -> GraphSearch:
-    """The best of some searches; at the end no center can be improved by moving it to a neighboring
-    vertex.
-    """
+    """The best of some searches, ended by moves to neighboring vertices."""
     sweeps = _sweeps(problem)
     small = len(metric) <= _LARGE and problem.k > 1
     more = _STARTS if problem.k < _MANY else _STARTS // 2
@@ -322,9 +302,7 @@ def _on_network(problem: _Problem, metric: Network, starts: int | None) -> Graph
 
 
 def _between(problem: _Problem, metric: Network, found: list[GraphSearch]) -> GraphSearch:
-    """The best of some searches, or of what a search among the centers of all of them finds, by
-    exact rows of distances.
-    """
+    """The best of some searches, or of one among all their centers, by exact rows."""
     best = min(found, key=lambda one: one.cost)
     union = np.unique(np.concatenate([one.centers for one in found]))
     demand = np.flatnonzero(problem.weights)
@@ -394,9 +372,7 @@ def _searched(problem: _Problem, metric: Network, centers: NDArray[np.int64]) ->
 
 
 def _on_cells(problem: _Problem, metric: Network, centers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Solve again in the graph of some n / 16 Voronoi cells, from the centers given: a search there
-    visits a sixteenth of the vertices.
-    """
+    """Solve again in the graph of some n / 16 Voronoi cells, from these centers."""
     drawn = problem.rng.choice(
         problem.allowed, min(len(metric) // 16, len(problem.allowed)), replace=False
     )
@@ -416,9 +392,7 @@ def _on_cells(problem: _Problem, metric: Network, centers: NDArray[np.int64]) ->
 
 
 def _on_lists(problem: _Problem, centers: NDArray[np.int64]) -> Solution | None:
-    """Swaps and kicks on lists of what is near each demand point, where a k-d tree finds it and
-    there are enough centers.
-    """
+    """Swaps and kicks on lists of near candidates, where a k-d tree finds them."""
     demand = np.flatnonzero(problem.weights)
     weights = problem.weights[demand]
     costs = MetricCosts(problem.metric, problem.allowed, demand, weights, problem.power)

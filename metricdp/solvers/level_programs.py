@@ -1,6 +1,4 @@
-"""Integer programs (HiGHS) of which rows to open: a variable a cost level tells whether the demand
-point is served beyond it (Elloumi, Annals of Operations Research 2010).
-"""
+"""Integer programs (HiGHS) with a variable a cost level (Elloumi, 2010)."""
 
 from __future__ import annotations
 
@@ -15,13 +13,9 @@ from metricdp.solvers.objectives.programs import Rule, solved
 from metricdp.solvers.stopping import Deadline
 
 TRUST = 1e-7
-"""By so much, relative, bounds of programs are lower than their answer: their arithmetic is
-floating.
-"""
+"""Relative slack of a program's bound: its arithmetic is floating."""
 _APART = 1e-4
-"""By so much, relative, the limit of a program whose costs are no whole numbers is above what is
-asked for.
-"""
+"""Relative slack of a program's limit for costs that are not whole."""
 MOST_PAIRS = 60_000
 """Larger programs are not begun."""
 Found = tuple[NDArray[np.int64] | None, float]
@@ -46,9 +40,7 @@ class Question(NamedTuple):
 
 
 def answered(question: Question, deadline: Deadline) -> Found:
-    """The best rows, and the least that any rows cost, prices included: infinite if nothing is
-    within the target, minus infinity if nothing is known.
-    """
+    """The best rows, and a lower bound: infinite if nothing is within the target."""
     levels = _levels(question.entries, question.beyond)
     if levels is None:
         return None, np.inf

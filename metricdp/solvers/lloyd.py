@@ -1,6 +1,4 @@
-"""k-means and k-median of weighted points in R^d with centers anywhere: several seedings, then
-Lloyd's or Weiszfeld's steps.
-"""
+"""k-means and k-median of weighted points in R^d, by Lloyd's or Weiszfeld's steps."""
 
 from __future__ import annotations
 
@@ -143,9 +141,7 @@ def _distances(columns: Array, center: Array, power: int) -> Array:
 
 
 def distinct(centers: Array, spare: Array) -> Array:
-    """The centers, of each set of equal ones all but the first replaced by points of `spare` that
-    are none of them, in order.
-    """
+    """The centers, repeated ones replaced by points of `spare`, in order."""
     kept = np.sort(np.unique(centers, axis=0, return_index=True)[1])
     missing = len(centers) - len(kept)
     if not missing:

@@ -55,9 +55,7 @@ class Costs(Protocol):
     def two_nearest(
         self, rows: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Costs of every demand point's cheapest and second cheapest row; of one row the same
-        twice.
-        """
+        """Costs of every demand point's two cheapest rows; of one row twice the same."""
 
     def lists(self, reach: NDArray[np.float64], most: int) -> Lists | None:
         """What costs less than `reach` (n_demand,); None beyond `most` entries."""
@@ -144,9 +142,7 @@ class MetricCosts:
 
     @property
     def whole(self) -> bool:
-        """See `Costs`: counted in steps, apart along the axes of whole coordinates, or looked at
-        pair by pair.
-        """
+        """See `Costs`: in grid steps, by axes, or pair by pair."""
         return self._whole and _are_whole(self.weights)
 
     @property

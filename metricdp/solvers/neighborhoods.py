@@ -28,20 +28,14 @@ from metricdp.threads import in_threads
 MOST_ENTRIES = 40_000_000
 """Longest lists of near candidates in all: 640 MB."""
 _REACHES = (1.5, 1.25, 1.05)
-"""Candidates are near below these multiples of the cost of the second nearest center, the first of
-them that is not too many.
-"""
+"""Multiples of the second nearest cost below which candidates are near."""
 _FAR = 4.0
 """What none near serves costs so many times the reach."""
 _HEATS = (0.01, 0.1, 0.01, 0.04)
 _FRESH = 2
-"""Of each chain of a round the mean loss that a step may make at first, as a part of the mean cost
-of a center; so many of the chains begin from centers of their own.
-"""
+"""Mean loss that a step may make at first; the share of chains with own starts."""
 _WORK = (1_000_000, 8_000, 700_000_000)
-"""Entries of the lists that a chain looks at: so many and for each center so many times the mean
-list of a center; at most so many.
-"""
+"""Entries of a chain's lists: base, for each center, and most."""
 _QUICK_ENTRIES = 8_000_000
 _QUICK_WORK = 40
 """Of a quick search: longest lists, and how often a chain looks at each entry of them."""
@@ -90,9 +84,7 @@ def near_search(
     opened: NDArray[np.int64],
     deadline: Deadline = NEVER,
 ) -> Found | None:
-    """Improve rows by a descent and a short chain of kicks on lists of what is near: seconds for
-    100,000 demand points and thousands of centers.
-    """
+    """Improve rows by a descent and a short chain of kicks: seconds for 100,000 points."""
     search = _Search(costs, opened, deadline)
     before = search.found(first)
     near = search._near(before[1], _QUICK_ENTRIES)

@@ -1,6 +1,4 @@
-"""One part of a problem that falls into parts (`metricdp.solvers.parts`): what is known of its
-least cost with 0, 1, ... centers, and how more is found out.
-"""
+"""One part of a problem: what is known of its least cost with 0, 1, ... centers."""
 
 from __future__ import annotations
 
@@ -73,9 +71,7 @@ class Part:
         return len(self.entries.cost)
 
     def turn(self, q: int) -> tuple[int, int]:
-        """The part of the least is asked next: ascents come first, then programs of all numbers,
-        then those of one; of these each time the smallest.
-        """
+        """The next question: ascents first, then programs; the smallest of them."""
         return (int(self.tries[q]) + (self.asked and self.tries[q] > 0), self.size)
 
     def _ascent(self, q: int, most: float) -> Ascent:
@@ -133,9 +129,7 @@ class Part:
     def ask_all(
         self, price: float, room: NDArray[np.float64], deadline: Deadline, seconds: float
     ) -> None:
-        """Raise the bounds of all numbers of centers by a program in which each costs `price`; only
-        what costs at most `room` is of interest.
-        """
+        """Raise all bounds by one program with `price` a center, up to `room`."""
         self.asked = True
         number = np.arange(self.m + 1)
         ascent = self._ascent(int(np.argmin(self.lower + price * number)), np.inf)

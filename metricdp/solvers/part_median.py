@@ -16,9 +16,7 @@ _ROUNDING = 1e-12  # above rounding of a sum of distances
 
 @dataclass(frozen=True)
 class PartMedian:
-    """A center (position), its cost, and a lower bound of the cost of every choice: equal to it
-    when the center is proven best.
-    """
+    """A center (position), its cost, and a lower bound: equal if proven best."""
 
     center: int
     cost: float

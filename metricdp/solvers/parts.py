@@ -29,9 +29,7 @@ from metricdp.solvers.twins import matched
 
 _SECONDS = 5.0
 _SHARE = 0.05
-"""For the first attempt at a value, at least, and of the time that is left; twice as many for each
-further.
-"""
+"""Least seconds of a first attempt, and share of the time left; doubled each time."""
 _MOST_AT_ONCE = 0.8
 """Of the time that is left, for programs of all numbers of centers together."""
 _WORTH_MATCHING = 1000
@@ -97,9 +95,7 @@ class Place(NamedTuple):
 
 
 def _places(ascent: Ascent) -> list[Place] | None:
-    """None if a demand point can be served by nobody. Rows that are open in any case are in no
-    part: what they serve costs no more than that. Parts that are alike are one, in several places.
-    """
+    """The independent parts; None if a demand point cannot be served."""
     beyond = ascent.beyond.copy()
     cheapest(*ascent.entries, np.flatnonzero(ascent.must), beyond)
     free = np.flatnonzero(~ascent.must)
@@ -136,9 +132,7 @@ def _as_known(
     places: list[Place],
     tables: list[tuple[int, NDArray[np.float64]]],
 ) -> Place:
-    """The place with a part that it is alike to, of all pairs that are in either, if there is one
-    among those of which the `tables` of all their costs are known; else its table is kept.
-    """
+    """The place with an equal part, if one is known; else its table is stored."""
     for i, known in tables:
         orders = matched(known, table)
         if orders is not None:
@@ -150,9 +144,7 @@ def _as_known(
 
 
 def _room(costs: list[NDArray[np.float64]], i: int, k: int, target: float) -> NDArray[np.float64]:
-    """The most that part i may cost with 0, 1, ... centers for the whole to stay within the
-    target: minus infinity where it cannot.
-    """
+    """The most that part i may cost with 0, 1, ... centers to stay within the target."""
     others = np.zeros(1)
     for j, part in enumerate(costs):
         if j != i:
@@ -165,9 +157,7 @@ def _room(costs: list[NDArray[np.float64]], i: int, k: int, target: float) -> ND
 def _best_known(
     places: list[Place], ascent: Ascent, k: int
 ) -> tuple[NDArray[np.int64] | None, float]:
-    """Rows of the cheapest way to put together what was found in the parts, and its cost, if any is
-    within the target.
-    """
+    """Rows of the cheapest combination found, and its cost, within the target."""
     within = ascent.target * (1 + 2 * TRUST)
     value, shares, _ = _shared_out([place.part.known for place in places], k, within)
     if value > within:

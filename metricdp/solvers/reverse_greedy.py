@@ -1,6 +1,4 @@
-"""Reverse greedy: from too many centers to k, each time leaving out the one that is missed least
-(Chrobak, Kenyon & Young 2006).
-"""
+"""Reverse greedy: leave out the least missed center (Chrobak, Kenyon & Young 2006)."""
 
 from __future__ import annotations
 

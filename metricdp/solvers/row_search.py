@@ -83,9 +83,7 @@ class RowSearch:
         self._losses[: self._opened] = np.inf
 
     def improve(self, slot: int, candidates: NDArray[np.int64]) -> int:
-        """Try positions that a center serves, and take the swaps that lower the cost, the best
-        first; returns how many.
-        """
+        """Try positions that a center serves, and take the best swaps; returns how many."""
         candidates = np.setdiff1d(candidates, self.centers)
         row = self.metric.distance_rows(self.centers[slot : slot + 1], self._demand)[0]
         reach = (
@@ -110,9 +108,7 @@ class RowSearch:
     def _try(
         self, row: NDArray[np.float64], reach: NDArray[np.float64], candidates: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Slot to replace and change of cost of every candidate, given the row of distances from a
-        point and theirs from it.
-        """
+        """Slot to replace and change of cost of every candidate, from rows of distances."""
         slots = np.empty(len(candidates), np.int64)
         changes = np.empty(len(candidates))
         some = np.flatnonzero(row - reach.max() < self._far * (1 + _SLACK))
@@ -154,9 +150,7 @@ class RowSearch:
         rng: np.random.Generator,
         slots: NDArray[np.int64] | None = None,
     ) -> NDArray[np.int64]:
-        """Around each center try up to `sample` random points among the nearest 1 / `share` of
-        those it serves.
-        """
+        """Try up to `sample` random points near each center, the nearest 1 / `share`."""
         label, distance = self.metric.nearest_to(self.centers)
         order = self._allowed[np.lexsort((distance[self._allowed], label[self._allowed]))]
         bounds = np.searchsorted(label[order], np.arange(len(self.centers) + 1))
@@ -177,9 +171,7 @@ class RowSearch:
         )
 
     def descend(self, reach: int, rng: np.random.Generator, rounds: int = 20) -> bool:
-        """Until none of the `reach` nearest points that a center serves is better in some center's
-        place; whether that was reached.
-        """
+        """Until none of a center's `reach` nearest points is better; whether that ended."""
         slots: NDArray[np.int64] | None = None
         for _ in range(rounds):
             changed = self.round(len(self.metric), reach, rng, slots)

@@ -1,6 +1,4 @@
-"""Tables that are equal but for the order of rows and columns, so that equal parts need one proof.
-Color refinement tells rows and columns apart; what it finds is compared entry by entry.
-"""
+"""Tables equal but for the order of rows and columns, by color refinement."""
 
 from __future__ import annotations
 
@@ -17,9 +15,7 @@ Order = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def matched(first: NDArray[np.float64], second: NDArray[np.float64]) -> Order | None:
-    """Rows and columns of the second table in the order in which it equals the first, if there is
-    such an order, and it is found.
-    """
+    """Rows and columns of the second table in the first's order, if found."""
     if first.shape != second.shape:
         return None
     tables = [np.ascontiguousarray(table, np.float64) + 0.0 for table in (first, second)]

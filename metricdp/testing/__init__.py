@@ -1,6 +1,4 @@
-"""Tests to inherit: for those who bring a metric, an engine, a private method, an objective or a
-format of their own, and for ours.
-"""
+"""Tests to inherit, for metrics, engines, methods, objectives and formats of one's own."""
 
 from metricdp.testing.engines import EngineTestCase
 from metricdp.testing.formats import FormatTestCase

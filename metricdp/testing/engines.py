@@ -23,9 +23,7 @@ USERS = (
     *("\u0661\u0662", " 5 ", "\u00a05", "1,5", 'a"b', "#5", "%", "0x10", "1-2", "-5", "--", "a b"),
     *("-" + str(_BIG), "2020-01-01", "12:30", "1e5", "1E5", "\u0661", "\uff15", "+", "."),
 )
-"""Texts that readers take for something else, or for each other: as many users as there are texts
-when stripped.
-"""
+"""Texts that readers mistake: as many users as stripped texts."""
 _IDS = PrecomputedMetric(1.0 - np.eye(3), ids=["a", "7", "b c"])
 _BOX = EuclideanSpace([0, 0], [10, 10])
 _PLANE = EuclideanMetric([[1.0, 1.0], [9.0, 1.0], [5.0, 9.0]])

@@ -105,9 +105,7 @@ class MethodTestCase:
             assert len(found.centers) == self.k
 
     def test_it_asks_and_goes_on_by_the_answers_alone(self) -> None:
-        """Its work is a generator; given the answers of one run, a fresh one asks the same, also
-        when told the terms of a neighbor.
-        """
+        """Given the answers of one run, a fresh generator asks the same."""
         for demand, question, delta, method in self.worlds():
             grant = self._granted(method, demand, delta)
             run = runner.Run(demand, grant)
@@ -159,9 +157,7 @@ class MethodTestCase:
             assert max(drawn) <= max(confirmed) * (1 + 1e-9)
 
     def test_what_is_confirmed_is_answered(self) -> None:
-        """At any price that it confirms, down to the least budget of a ledger, it answers; what it
-        does not confirm is refused before anything is charged.
-        """
+        """At any price that it confirms it answers; else it refuses before a charge."""
         for demand, question, delta, method in self.worlds():
             for epsilon in (MIN_EPSILON, MIN_EPSILON * 1000, "1/1000"):
                 ledger = Ledger(2, DELTA)

@@ -51,15 +51,11 @@ class MetricTestCase:
     tolerance: ClassVar[float] = 1e-9
 
     def metric(self) -> Metric:
-        """The metric to be tested, the same every time: some dozens of points, two of them at one
-        place if that can be.
-        """
+        """The metric to be tested: some dozens of points, two at one place if possible."""
         raise NotImplementedError("give the metric to be tested: def metric(self): return …")
 
     def points(self) -> NDArray[np.float64]:
-        """Coordinates to be snapped, shape (n, d): by default in and around the bounding box of the
-        universe's.
-        """
+        """Coordinates to be snapped (n, d), in and around the bounding box."""
         known = self._known()
         known = known[np.isfinite(known).all(axis=1)]
         low = known.min(axis=0)

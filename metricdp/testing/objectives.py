@@ -44,9 +44,7 @@ class ObjectiveTestCase:
         raise NotImplementedError("give the objective: def objective(self, k): return …")
 
     def value(self, costs: Floats, weights: Floats) -> float | None:
-        """The value of some sites by the definition: `costs` has a row a site and a column a point,
-        `weights` one number a point. None where these sites cannot serve.
-        """
+        """The value of some sites by the definition; None where they cannot serve."""
         raise NotImplementedError("give the definition: def value(self, costs, weights): …")
 
     def universes(self) -> list[Metric]:

@@ -32,9 +32,7 @@ class Bends:
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
     def taken(self, which: NDArray[np.int64], backward: NDArray[np.bool_]) -> Bends:
-        """Those of some lines, in the order asked for, some of them backward; -1 stands for a
-        straight line.
-        """
+        """Bends of some lines in order, some backward; -1 is a straight line."""
         count = np.where(which >= 0, np.diff(self.offsets)[which], 0) if len(which) else which
         offsets = np.zeros(len(which) + 1, np.int64)
         np.cumsum(count, out=offsets[1:])
@@ -45,9 +43,7 @@ class Bends:
 
 
 def bends_of(lines: Sequence[Any], starts: Floats, ends: Floats) -> Bends | None:
-    """The bends of edges that are drawn by Shapely's lines, by text (WKT, as OSMnx writes GraphML),
-    or not at all; None where all are straight.
-    """
+    """The bends of edges drawn by Shapely, by WKT, or not; None if all are straight."""
     drawn = [_places(line) for line in lines]
     inner = [places[1:-1] for places in drawn]
     offsets = np.zeros(len(drawn) + 1, np.int64)
@@ -92,9 +88,7 @@ def bends_of_pairs(
     rank: Floats,
     pairs: NDArray[np.int64],
 ) -> Bends | None:
-    """The bends of a graph's edges (`Graph.pairs`), from those of what it was built of; None where
-    all are straight.
-    """
+    """The bends of a graph's edges (`Graph.pairs`); None where all are straight."""
     low, high = np.minimum(tails, heads), np.maximum(tails, heads)
     n = int(pairs.max(initial=0)) + 1
     rows = np.flatnonzero((low >= 0) & (low != high))

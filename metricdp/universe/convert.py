@@ -91,9 +91,7 @@ def graph_from(
 
 
 def edges_from(obj: Any, weight: Hashable | None) -> EdgeData:
-    """Extract edges and coordinates without validating lengths, directions or components; see
-    `graph_from`.
-    """
+    """Edges and coordinates without validation; see `graph_from`."""
     if isinstance(weight, bool) or not hashable(weight):
         raise InputError(
             f"weight must be the name of an edge attribute, or None for edges of length 1; got "
@@ -158,9 +156,7 @@ def _measured(weight: Hashable | None) -> str:
 
 
 def _system(first: str, declared: object) -> tuple[CoordinateSystem, str | None]:
-    """What node attributes are: those named lon or longitude are degrees, those named x what the
-    graph's ``crs`` says, or plane.
-    """
+    """What node attributes are: lon is degrees, x what the graph's ``crs`` says."""
     crs = declared_by_graph(declared)
     if first != "x":
         return "lonlat", crs if crs is not None and kind_of(crs) == "lonlat" else WGS84

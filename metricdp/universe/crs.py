@@ -44,9 +44,7 @@ def crs_text(declared: Any) -> str | None:
 
 
 def declared_by_graph(declared: Any) -> str | None:
-    """The same of a graph's attribute, which may hold anything: as it stands where it is no
-    system.
-    """
+    """The same of a graph's attribute, which may hold anything."""
     try:
         return crs_text(declared)
     except InputError:
@@ -142,9 +140,7 @@ def check_extent(points: NDArray[np.float64], crs: str, what: str) -> None:
 
 
 def check_meets(points: NDArray[np.float64], crs: str, other: str, name: str, what: str) -> None:
-    """Refuse public points, in one system, that lie wholly outside the area that another is made
-    for: what is declared to be in that system is somewhere else.
-    """
+    """Refuse public points that lie wholly outside their system's area."""
     if crs == other or find_spec("pyproj") is None or not len(points):
         return
     use = _crs(other).area_of_use
@@ -189,9 +185,7 @@ def _inside(points: NDArray[np.float64], crs: str, use: Any) -> bool:
 
 
 def lengths_of(lines: Any, crs: str | None) -> NDArray[np.float64]:
-    """Lengths of lines (of shapely) in meters, along the ellipsoid where the system counts
-    degrees; in the coordinates' own units where no system is declared.
-    """
+    """Lengths of lines in meters along the ellipsoid, or in the coordinates' units."""
     import shapely
 
     if crs is None:

@@ -1,6 +1,4 @@
-"""What every reader and converter produces, plain arrays of edges, and the steps that all of them
-share.
-"""
+"""Arrays of edges that every reader produces, and the steps that all share."""
 
 from __future__ import annotations
 
@@ -99,9 +97,7 @@ class EdgeData:
         source: object = "nodes",
         crs: str | None = None,
     ) -> EdgeData:
-        """Attach coordinates by id; vertices without any get NaN, ids that are no vertex are left
-        out.
-        """
+        """Attach coordinates by id; NaN for vertices without any."""
         row = {i: r for r, i in enumerate(ids)}
         if len(row) != len(ids):
             check_distinct(ids, f"{source}: node ids must be distinct")
@@ -153,9 +149,7 @@ def index_endpoints(
 
 
 def number(value: object) -> float | None:
-    """Return a number or numeric text as float; None for anything else (booleans and complex
-    numbers included).
-    """
+    """A number or numeric text as float; None for anything else."""
     if not isinstance(value, str | Real | Decimal | np.number) or isinstance(
         value, bool | np.complexfloating | np.timedelta64
     ):

@@ -153,9 +153,7 @@ def _declared(edges: EdgeData, crs: str | None, path: Path) -> EdgeData:
 
 
 def _told(file: File) -> str:
-    """Format by content where that is certain, else by ending, and where several have it, by
-    content again.
-    """
+    """Format by certain content, else by ending, else by likely content."""
     known = formats()
     certain = (name for name, one in known.items() if one.certain(file))
     endings = (name for name, one in known.items() if file.name.endswith(one.endings))

@@ -142,9 +142,7 @@ def header(path: str | Path, layer: str) -> Header:
 
 
 def geojson_crs(content: dict[str, Any], path: str | Path) -> str:
-    """The system of a GeoJSON file: longitude and latitude, or what the older standard's member
-    ``crs`` names.
-    """
+    """The system of a GeoJSON file: degrees, or what the old member ``crs`` names."""
     member = content.get("crs")
     if member is None:
         return WGS84

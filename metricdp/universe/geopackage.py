@@ -1,6 +1,4 @@
-"""GeoPackage, read by Python's own SQLite: a cell is what SQLite stored, and a layer is an ordinary
-table, never a virtual one. GDAL would convert cells, so that two users could become one.
-"""
+"""GeoPackage by Python's own SQLite, without conversions or virtual tables."""
 
 from __future__ import annotations
 

@@ -292,9 +292,7 @@ def _merged_arcs(
     directed: bool,
     parallel: str,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], int]:
-    """Arcs sorted by (tail, head), loops dropped, parallel ones merged, and how many of them have
-    no reverse of the same length.
-    """
+    """Arcs sorted by (tail, head), merged, without loops; how many lack an equal reverse."""
     proper = t != h
     t = t[proper]
     h = h[proper]
@@ -315,9 +313,7 @@ def _merged_arcs(
 def reverses(
     t: NDArray[np.int64], h: NDArray[np.int64], n: int
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """For each of some arcs, sorted by (tail, head), the place of its reverse, and whether there is
-    one.
-    """
+    """For each sorted arc the place of its reverse, and whether there is one."""
     forward = t * n + h
     backward = h * n + t
     at = np.minimum(np.searchsorted(forward, backward), max(len(forward) - 1, 0))

@@ -1,6 +1,4 @@
-"""What a graph's lengths are measured in, from public facts: what a reader says, the name of the
-column, or what they are beside the places of their ends.
-"""
+"""What lengths are measured in: by the reader, the column's name, or coordinates."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Tables of travel costs, long (a row for each origin and destination) or a matrix, from frames and
-files.
-"""
+"""Tables of travel costs, long or as a matrix, from frames and files."""
 
 from __future__ import annotations
 
@@ -105,9 +103,7 @@ class LongTable(NamedTuple):
 
 
 def _first_holds_ids(frame: Any) -> bool:
-    """Whether a frame of pandas without an index of its own holds the sites in its first column, as
-    a file does.
-    """
+    """Whether a frame without an index holds the sites in its first column."""
     plain = [type(labels).__name__ == "RangeIndex" for labels in (frame.index, frame.columns)]
     if plain != [True, False]:
         return False
@@ -125,9 +121,7 @@ def _first_holds_ids(frame: Any) -> bool:
 
 
 def _matrix_of(columns: dict[str, Any], id_column: Callable[[str], Any]) -> LongTable | None:
-    """A file or frame that is a matrix: sites in its first column, then a column of costs for each
-    client; None if other columns hold anything but numbers.
-    """
+    """A matrix: sites in the first column, then numbers for each client; else None."""
     first, *clients = columns
     costs = [_numbers(columns[name]) for name in clients]
     if len(clients) < 2 or any(column is None for column in costs):

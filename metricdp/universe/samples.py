@@ -1,6 +1,4 @@
-"""The sample graphs of the repository's folder ``graphs``: where they are and what ``index.toml``
-says of them.
-"""
+"""The sample graphs of the folder ``graphs``, and what ``index.toml`` says of them."""
 
 from __future__ import annotations
 
@@ -15,9 +13,7 @@ INDEX = "index.toml"
 
 
 def _folders() -> list[Path]:
-    """Where samples may be: beside the package in a checkout, or among the data files of an
-    installed wheel.
-    """
+    """Where samples may be: beside the package, or among a wheel's data files."""
     checkout = Path(__file__).resolve().parents[2] / "graphs"
     schemes = (sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user"))
     return [

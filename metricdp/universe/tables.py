@@ -96,15 +96,11 @@ class Table:
 
     @property
     def names(self) -> list[str]:
-        """Column names in file order. Of a private file without a header they may be a record: do
-        not show them.
-        """
+        """Column names in order. Of a private file without a header they may be private."""
         return list(self._columns)
 
     def find(self, *candidates: str) -> str | None:
-        """Return the first column whose name equals a candidate, ignoring case; None if there is
-        none.
-        """
+        """The first column with a candidate's name, ignoring case; None if none."""
         folded: dict[str, str] = {}
         for name in self._columns:
             folded.setdefault(name.strip().lower(), name)
@@ -306,9 +302,7 @@ def _first_row(
 
 
 def _numeric_block(body: list[str], delimiter: str | None) -> NDArray[np.float64] | None:
-    """All rows as one float64 array by NumPy's parser, or None when they are not all plain
-    numbers.
-    """
+    """All rows as one float64 array by NumPy's parser, or None."""
     sample = next((line for line in body if line.strip()), "")
     if not sample or not all(map(is_number, sample.split(delimiter))):
         return None
@@ -350,9 +344,7 @@ def _is_comment(line: str) -> bool:
 
 
 class _Rows:
-    """The rows of a text table from its first row on, one list of cells each, and where each one
-    ends in the file.
-    """
+    """The rows of a text table, one list of cells each, and where each one ends."""
 
     def __init__(
         self, text: str, lines: list[str], start: int, delimiter: str | None, private: bool
@@ -492,9 +484,7 @@ def _read_parquet(path: str | Path, data: bytes, private: bool) -> Table:
 
 
 def _from_arrow(column: Any) -> NDArray[Any] | list[str] | None:
-    """Numbers without nulls as arrays; text, booleans, decimals and columns with nulls as cells;
-    None for others.
-    """
+    """Numbers without nulls as arrays; other columns as cells; None for others."""
     import pyarrow as pa
 
     kind = column.type

@@ -19,9 +19,7 @@ SPARE_VERTICES = 1_000_000
 def failure(
     path: object, reason: str, line: int | None = None, *, private: bool = False, rule: str = ""
 ) -> InputError:
-    """Build the error for a file: with reason and line for public files, with the rule alone for
-    private ones.
-    """
+    """The error for a file: reason and line if public, the rule alone if private."""
     if private:
         return InputError(f"{path}: {rule or reason}")
     return GraphFileError(path, reason, line)
@@ -99,18 +97,14 @@ def is_number(cell: str) -> bool:
 
 
 def whole_numbers(cells: Sequence[str]) -> list[int]:
-    """The numbers of a header line, empty if a cell is no whole number; what has 19 digits or more
-    counts as 10^18.
-    """
+    """The numbers of a header line, empty if not whole; at most 10^18."""
     if not all(cell.isdecimal() for cell in cells):
         return []
     return [int(cell) if len(cell) < 19 else 10**18 for cell in cells]
 
 
 def check_promise(path: str | Path, n_vertices: int, n_edges: int) -> None:
-    """Refuse a header that promises far more vertices than its edges can join: memory grows with
-    the file, not with a number in it.
-    """
+    """Refuse a header that promises more vertices than its edges can join."""
     if n_vertices > 2 * n_edges + SPARE_VERTICES:
         reason = (
             f"the header promises {n_vertices:,} vertices, but {n_edges:,} edges join at most "

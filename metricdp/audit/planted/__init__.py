@@ -1,6 +1,4 @@
-"""Mutants: mistakes that a private library could make. Each table beside this file says what is
-wrong, which checks must catch it, and what source is replaced (`mutating`).
-"""
+"""Mutants in tables: what is wrong, which checks must catch it, what source is replaced."""
 
 from __future__ import annotations
 
@@ -18,9 +16,7 @@ __all__ = ["Bug", "Mutation", "bugs"]
 
 @dataclass(frozen=True)
 class Bug:
-    """One planted bug: its name, what is wrong, the checks that must catch it, and how it is
-    planted.
-    """
+    """One mutant: its name, what is wrong, the checks that must catch it, how it is planted."""
 
     name: str
     wrong: str

@@ -14,9 +14,7 @@ Records = list[tuple[Any, int]]
 
 
 def naive(step: Any) -> Any:
-    """The answer that `step` should hide: an array with a tolerance; None where there is no naive
-    code for it.
-    """
+    """The answer that `step` should hide, with a tolerance; None where there is no reference."""
     work = NAIVE.get(step.name)
     records = _records(step.demand)
     if work is None or records is None:

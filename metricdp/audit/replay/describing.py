@@ -1,6 +1,4 @@
-"""Public objects compared by what they say: queries and partitions as text, by the parts of all
-points of a finite universe or of probes all over a box.
-"""
+"""Queries and partitions as text: by the parts of all points, or of probes all over a box."""
 
 from __future__ import annotations
 

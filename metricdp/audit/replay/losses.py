@@ -21,11 +21,8 @@ from metricdp.audit.replay.transcript import Draw, Step, Transcript
 
 @dataclass(frozen=True)
 class Loss:
-    """Of one draw or of several together.
-
-    `seen`: log ratio of the probabilities of what came out; `most`: the largest log ratio that
-    these mechanisms allow for any output; that seen, where one bound covers a whole loop; `rho`:
-    rényi divergence over its order, at most, both ways.
+    """Of one draw or several: `seen`, the log ratio of the outputs' probabilities; `most`, the
+    largest for any output; `rho`, the largest Rényi divergence over its order.
     """
 
     seen: float = 0.0
@@ -111,9 +108,7 @@ def share_of_price(step: Step, loss: Loss) -> float:
 def share_of_all(
     steps: Sequence[Step], losses: Sequence[Loss], spent: tuple[Fraction, Fraction]
 ) -> float:
-    """How much of what the ledger was charged the whole transcript used: by its outputs, by the
-    largest log ratios for any, and by the prices of all questions about the whole demand.
-    """
+    """How much of the charge a transcript used: by its outputs, at most, and by all prices."""
     total = sum(losses, Loss())
     epsilon, delta = map(float, spent)
     if not delta:

@@ -231,15 +231,11 @@ def _options() -> Iterator[Subject]:
 
 
 HINTS = {"rounds": (9000, 9000), "subspace": (240, 70), "mean": (1, 1)}
-"""Numbers of records by which the default chooses a design in R^4, without a delta and with one:
-fewer than it would sample, which has cases of its own.
-"""
+"""Numbers of records by which the default chooses a design in R^4, below its sample's size."""
 
 
 def _designed(design: str, budget: Any, demand: Any, ledger: Any) -> Any:
-    """The default method in a box of four dimensions: all designs that a number of records leads
-    to.
-    """
+    """The default method in a box of four dimensions, in each of its designs."""
     epsilon, delta = budget
     hint = HINTS[design][bool(delta)] * (1 if ledger.neighboring == "add-remove" else 2)
     asked = {"epsilon": epsilon, "delta": delta, "ledger": ledger, "records_hint": float(hint)}
@@ -250,9 +246,7 @@ def _designed(design: str, budget: Any, demand: Any, ledger: Any) -> Any:
 
 
 def _looked(looks: str, demand: Any, ledger: Any) -> Any:
-    """Everything that one release tells, with few parts and low thresholds, so that later cuts
-    follow what was released before.
-    """
+    """All that one release tells, with few parts and low thresholds, so that later cuts vary."""
     rules = mdp.methods.finite.looks
     two = rules.Look(Fraction(1, 3), 1.0), rules.Look(Fraction(2, 3), 1.5, 1.0, True)
     three = zip((look.share for look in rules.FAST), (1.0, 1.5, 2.0), (0.0, 1.0, 0.0))

@@ -22,11 +22,8 @@ from metricdp.audit.replay.describing import describe
 
 @dataclass(frozen=True)
 class Draw:
-    """One output of chance: its law, what it hid, what came out.
-
-    `kind`: "laplace", "gaussian", "opening" (Laplace noise of which only the signs leave the gate),
-    or a law of selection; `scale`: of noise; the exponent of a selection; `hidden`: exact answers,
-    or scores of all candidates; `decided`: of an opening: cells whose sign counts.
+    """One output: its distribution (`kind`, `scale`), the exact answers or scores that it `hidden`,
+    and for splits the cells whose sign counts (`decided`).
     """
 
     kind: str

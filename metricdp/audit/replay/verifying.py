@@ -42,12 +42,9 @@ class Unit:
 
 @dataclass(frozen=True)
 class Subject:
-    """One call to be verified, on a universe, for a unit.
-
-    `name`: of the mechanism or method, for the table; `places`: where records may be; `budget`: of
-    the ledger; `n_units`: of the medium demand; `neighbors`: of each demand, at most, drawn by
-    public coins; of universes of two points, all; `beneath`: what draws of noise hide that come
-    before it; `essential`, `short`: whether it is in the short form, and for which relations.
+    """One call to be verified, on a universe, for a unit: at `places`, with a `budget`, on demands
+    of `n_units` with at most so many `neighbors`. `essential`, `short`: whether the short form has
+    it.
     """
 
     name: str
@@ -66,12 +63,9 @@ class Subject:
 
 @dataclass
 class Verdict:
-    """What all pairs of one row of the table show.
-
-    `pairs`: ordered pairs of neighbors, each with one transcript; `worst`: largest share of a claim
-    that a transcript or one of its mechanisms used; `recomputed`, `drawn`: exact answers that were
-    compared with naive ones, of so many that were hidden; `fault`: the first difference that was
-    found; empty if none was; `broken`: the call fails on all demands alike: nothing was verified.
+    """What all pairs of one row of the table show: number of `pairs`, `worst` share of a claim,
+    `recomputed` of `drawn` answers, the first `fault`, and `broken` if the call fails on all
+    demands.
     """
 
     pairs: int = 0
@@ -143,9 +137,7 @@ def _run(subject: Subject, relation: Relation, units: Units, first: Run | None =
 
 @contextmanager
 def _keyed(rows: Sequence[tuple[str, Any]]) -> Iterator[None]:
-    """Keys of contribution bounding that follow a user and the number of a row, so that whoever is
-    in two neighbors keeps the same records.
-    """
+    """Keys of contribution bounding by user and row, so that neighbors keep the same records."""
     real, seen = os.urandom, dict[str, int]()
     key = b""
     for user, _ in rows:
@@ -161,9 +153,7 @@ def _keyed(rows: Sequence[tuple[str, Any]]) -> Iterator[None]:
 
 
 def _neighbors(units: Units, subject: Subject, relation: Relation) -> Iterator[Units]:
-    """Every demand that one unit makes different, by its definition: of units that are alike, one
-    leaves.
-    """
+    """Every neighboring demand, by its definition: of equal units, one leaves."""
     alike = {places: at for at, (_, places) in enumerate(units)}
     kinds = [
         kind

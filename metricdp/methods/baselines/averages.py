@@ -40,9 +40,7 @@ Array = NDArray[np.float64]
 
 
 class Averages(NamedTuple):
-    """Noisy counts and means of parts, and which counts exceed one standard deviation of their
-    noise (and 1).
-    """
+    """Noisy counts and means of parts, and which counts exceed a standard deviation (and 1)."""
 
     counts: Array
     means: Array

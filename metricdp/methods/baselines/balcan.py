@@ -53,11 +53,8 @@ MOST = 2048
 
 
 class Projection:
-    """A box seen along a few random orthogonal directions, stretched by √(d/p) so that distances
-    stay alike on average.
-
-    `space`: the box; `image`: the cube of the projection, as wide as the box's diagonal; what the
-    stretching throws out of it is clipped.
+    """A box along a few random orthogonal directions, stretched by √(d/p). The `image` is a cube as
+    wide as the box's diagonal; what lies outside is clipped.
     """
 
     def __init__(self, space: EuclideanSpace, dimensions: int, seed: int) -> None:

@@ -43,10 +43,8 @@ def drawn(release: Any, k: int, power: int, seed: int, deadline: Deadline) -> Ar
 
 
 def seeded(points: Array, weights: Array, k: int, power: int, rng: np.random.Generator) -> Array:
-    """k of the points, each drawn with probability proportional to its weight times its distance to
-    the power from those before.
-
-    Where no point has any weight left, it is drawn uniformly. Shape (k, d), perhaps with repeats.
+    """k of the points (k, d), perhaps with repeats, each drawn by weight times distance to the
+    power from those before; uniformly if no weight is left.
     """
     distance = np.ones(len(points))
     centers = np.empty((k, points.shape[1]))

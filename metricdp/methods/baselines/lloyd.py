@@ -28,9 +28,7 @@ from metricdp.partitions.box.cells import VoronoiCells
 from metricdp.privacy.queries import HistogramQuery
 
 RHO = 0.225
-"""Of Su et al.: how far a mean typically lies from the middle of the box, in half sides; it sets
-what counts get.
-"""
+"""Of Su et al.: a mean's typical distance from the middle, in half sides; sets counts' share."""
 SMALLEST = 4
 """k-median: the radius halves in each step, down to the 2^-4 part."""
 MOST_STEPS = 100  # more leave no budget for any

@@ -37,9 +37,7 @@ LEVELS_SHARE = Fraction(1, 2)
 MOST_BITS = 24
 LOW_NOISE = 10
 BRANCHING = 3
-"""A node should hold so many times the noise of its sum over the radius; one that is opened, so
-many times as much as one that is kept.
-"""
+"""A node's least count over its sum's noise: to be kept, and to be split."""
 
 
 @dataclass(frozen=True, kw_only=True)

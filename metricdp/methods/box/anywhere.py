@@ -36,9 +36,7 @@ def anywhere(find: Callable[[Any, int, int, int, Deadline], Array]) -> Callable[
 
 @anywhere
 def on_points(release: Any, k: int, power: int, seed: int, deadline: Deadline) -> Array:
-    """k points of low cost for the weights: of a public net where there are more centers than
-    points.
-    """
+    """k points of low cost for the weights: of a public net if centers outnumber points."""
     points = release.universe.points
     n = min(k, len(points))
     found = searched(points, release.weights, n, power=power, seed=seed, deadline=deadline)
@@ -55,9 +53,7 @@ def searched(
     deadline: Deadline = NEVER,
     smooth: float | Array = 0.0,
 ) -> Array:
-    """k centers of low cost for released weights, by Lloyd's or Weiszfeld's method from several
-    seedings, shape (k, d).
-    """
+    """k centers (k, d) of low cost for released weights, by Lloyd or Weiszfeld, several seeds."""
     return lloyd(
         points,
         weights,

@@ -1,6 +1,4 @@
-"""Centers that a shifted quadtree cuts badly: so close to a cut of a large cell that the tree's
-squared distances mislead around them.
-"""
+"""Centers that a shifted quadtree cuts badly: too close to a cut of a large cell."""
 
 from __future__ import annotations
 
@@ -17,21 +15,11 @@ def badly_cut(
     """Which centers are badly cut: a function of public coins, and of centers that are public or
     released.
 
-    Two points are cut at level i if the smallest cell that holds both has a diagonal in
-    (√d·2^(i-1), √d·2^i]; a ball is cut at the highest level at which one of its points is cut from
-    its center. A center f is badly cut if for some i the ball of radius 2^i around it is cut above
-    level i + log2(d · levels / chance), where the paper has log2(n), which is private, for the
-    number of levels of a coordinate: its Lemma 7 adds up a chance of O(d·2^i / 2^j) for all i, of
-    which there are as many as levels.
-
-    References
-    ----------
-    Cohen-Addad et al., KDD 2022, Appendix A. Cohen-Addad, Feldmann & Saulpic, Near-linear time
-    approximation schemes for clustering in doubling metrics (J. ACM 2021).
-
-    A ball around f that reaches over the cut of a cell on f's way down, at distance t from f, is
-    cut at that cell's level, and the least i for which 2^i does so is ⌈log2 t⌉. So one pass down
-    the tree decides: O(k · depth · d).
+    Two points are cut at level i if the smallest cell of both has a diagonal in (√d·2^(i-1),
+    √d·2^i]; a ball at the highest level at which a point is cut from its center. A center is badly
+    cut if for some i its ball of radius 2^i is cut above level i + log2(d · levels / chance). The
+    paper has log2(n), which is private, for the number of levels (Cohen-Addad et al., KDD 2022,
+    Appendix A; J. ACM 2021). One pass down the tree decides: O(k · depth · d).
     """
     d = centers.shape[1]
     unit = (tree.space.upper - tree.space.lower) * 2.0**-BITS

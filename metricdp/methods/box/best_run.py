@@ -81,9 +81,7 @@ def best_run(
     run: Callable[[int, Fraction], Generator[Any, Any, tuple[Made, Array]]],
     power: int,
 ) -> Generator[Any, Any, tuple[Made, Array]]:
-    """What the best of so many runs released, and its centers. `share` pays for all runs and for
-    the choice among them: one pass over the records, O(n · runs · k · d).
-    """
+    """Release and centers of the best run; `share` pays for all. O(n · runs · k · d)."""
     each, choice = shares_of_runs(share, runs)
     outcomes = []
     for number in range(runs):

@@ -21,9 +21,7 @@ SUPPORT = 3.0
 
 @dataclass(frozen=True, eq=False)
 class CellCounts:
-    """Released counts of cells: values and the variances of their noise, infinite where nothing was
-    counted; shape (n_cells,) both.
-    """
+    """Released counts of cells (n_cells,) and their noise variances, infinite if not counted."""
 
     measured: NDArray[np.float64]
     variance: NDArray[np.float64]
@@ -31,9 +29,7 @@ class CellCounts:
     def with_values(
         self, cells: OpenedCells, at: NDArray[np.int64], release: Release
     ) -> CellCounts:
-        """These, and a histogram of the cells `at`; what was counted before is averaged by
-        precision.
-        """
+        """These, and a histogram of the cells `at`; earlier counts are averaged by precision."""
         more = len(cells.parent) - len(self.measured)
         value = np.r_[self.measured, np.zeros(more)]
         variance = np.r_[self.variance, np.full(more, np.inf)]
@@ -48,18 +44,14 @@ class CellCounts:
         return CellCounts(value, variance)
 
     def consistent(self, cells: OpenedCells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Least-squares estimates of all cells that add up (Hay et al., VLDB 2010), and bounds of
-        their variances.
-        """
+        """Least-squares estimates that add up (Hay et al., VLDB 2010), and bounds of variances."""
         found: tuple[NDArray[np.float64], NDArray[np.float64]] = consistent_counts(
             cells.parent, self.measured, self.variance, cells.volume
         )
         return found
 
     def supported(self, cells: OpenedCells) -> NDArray[np.float64]:
-        """The same where it stands out of the noise, from the root down: a cell that does not,
-        beside one that does, holds nothing.
-        """
+        """The same above the noise threshold, from the root down."""
         estimate, variance = self.consistent(cells)
         amounts, stands = settled_counts(
             cells.parent, estimate, SUPPORT * np.sqrt(variance), cells.volume
@@ -74,9 +66,7 @@ class CellCounts:
         return np.where(empty, 0.0, amounts)
 
     def estimated(self, cells: OpenedCells, estimate: str, scale: float) -> NDArray[np.float64]:
-        """Estimates of all cells by one of `ESTIMATES`; `scale` is that of the last histogram's
-        noise.
-        """
+        """Estimates of all cells by one of `ESTIMATES`; `scale` is that of the last noise."""
         if estimate == "own":
             return np.where(np.isinf(self.variance), self.consistent(cells)[0], self.measured)
         if estimate == "posterior":
@@ -84,9 +74,7 @@ class CellCounts:
         return self.supported(cells) if estimate == "supported" else self.consistent(cells)[0]
 
     def posterior(self, cells: OpenedCells, scale: float) -> NDArray[np.float64]:
-        """Expected counts of closed cells given those of the last histogram, whose noise has that
-        scale, and the root's; and their sums.
-        """
+        """Expected counts of closed cells, given the last histogram's and the root's; and sums."""
         leaves = cells.leaves
         inner = np.flatnonzero(cells.child >= 0)[::-1]
         number = np.empty(len(cells.parent), np.int64)

@@ -77,9 +77,7 @@ RESERVE = 64
 
 
 def release_of(space: EuclideanSpace, points: Array, weights: Array, receipt: Receipt) -> Release:
-    """The release of the balls' centers and how many records each stands for; of a public net where
-    there was no round.
-    """
+    """The release of the balls' centers and their numbers; a public net without a round."""
     if not len(points):
         points = space.net(RESERVE).points
         weights = np.zeros(RESERVE)
@@ -102,12 +100,9 @@ def on_balls(release: Any, k: int, power: int, seed: int, deadline: Deadline) ->
 
 
 def whole(standing: Any) -> Release:
-    """A release of a box's cells for publication: whole, where the default's leaves out cells that
-    do not stand out of the noise.
-
-    Lone records in such cells are few, but far away, and cost much. Their noisy counts are summed
-    over large blocks. Sums above a standard deviation of their noise are scaled to the signed total
-    of all, and spread over each block's cells. Centers are found without them, on ``standing``.
+    """A release of all of a box's cells. Noisy counts below the noise threshold are summed over
+    large blocks; sums above a standard deviation are scaled to the signed total and spread evenly.
+    Centers are found without them, on ``standing``.
     """
     weights = standing.weights * standing.receipt.grains
     rest = np.flatnonzero(~standing.standing)
@@ -237,9 +232,7 @@ class Coreset(Method):
         return "rho" if self.chunk is None else "epsilon"
 
     def least(self, terms: Terms, question: BoxQuestion) -> Iterable[Ask]:
-        """The number of records; refuses averages too small for their noise, and RecConcave's own
-        promise where it cannot be kept.
-        """
+        """The number of records; refuses averages too small for noise, or promises not kept."""
         if self.center == "projection":
             self._check_averages(terms, question)
         if self.radius == "rec-concave" and self.promise is None:
@@ -390,9 +383,7 @@ class ReleasedCoreset(Method):
 
 
 def paper_cells(records: int, dimension: int) -> int:
-    """The smallest power of two along each axis that makes more cells than there are records,
-    within `MOST_CELLS`.
-    """
+    """The smallest power of two along each axis with more cells than records, if allowed."""
     bits = math.ceil(math.log2(records + 1) / dimension)
     while bits * dimension > MOST_CELLS.bit_length() - 1:
         bits -= 1

@@ -67,9 +67,7 @@ from metricdp.privacy.queries import HistogramQuery, LevelsQuery
 MOST_DIMENSIONS = 3
 """Beyond, a box of cells around one holds too much noise, and the cells grow too wide."""
 COUNT_SHARE = Fraction(1, 100)
-"""Of what the release gets, for the number of records: much less than other methods pay
-(`metricdp.methods.shares.COUNT_SHARE`), as a box takes many more cells than a network.
-"""
+"""Share of a release for the number of records: small, as a box has many cells."""
 SURVEY_SHARE = Fraction(1, 25)
 STEP_SHARE = Fraction(3, 20)
 """Of what the release gets, for every survey; of the whole, for the last step."""
@@ -82,9 +80,7 @@ MARGIN_ALONG = 1.0
 """Lengths of noise below which the last step is not believed; the same along few directions."""
 ENOUGH = 1 << 18
 RECORDS_PER_NOISE = 1 << 15
-"""The rounds see a random sample of so many records, or of so many for each standard deviation of a
-sum's noise, if that is more.
-"""
+"""Records in the rounds' sample: so many, or so many for each noise deviation of a sum."""
 
 Array = NDArray[np.float64]
 
@@ -119,9 +115,7 @@ class GridMethod(Method):
         ]
 
     def work(self, terms: Terms, question: BoxQuestion) -> Steps:
-        """The release; or centers, and the release they were computed from, which cost less than
-        they did.
-        """
+        """The release; or centers, and the release they were computed from."""
         if not question.k:
             return (yield from grid_release(terms, question.space, Fraction(1), self.records_hint))
         share = 1 - STEP_SHARE
@@ -190,9 +184,7 @@ class RoundsMethod(Method):
         return [Ask(LevelsQuery((whole,) * most), COUNT_SHARE)]
 
     def work(self, terms: Terms, question: BoxQuestion) -> Steps:
-        """The release; or centers, and the release they were computed from, which cost less than
-        they did.
-        """
+        """The release; or centers, and the release they were computed from."""
         found = yield from rounds_release(
             terms, question.space, question.k or None, self.records_hint, seed=question.seed
         )
@@ -259,9 +251,7 @@ def rounds_release(
 
 
 def last_step(found: Rounds, centers: Array, power: int) -> Generator[Any, Any, Array]:
-    """Shells around the centers of a release tell where to clip, and how records lie in a cell;
-    then one private step moves them: k distinct points of the box.
-    """
+    """One private step moves a release's centers, clipped by shells: k distinct points."""
     release, seen, shares = found
     if not shares.last_sums:
         return centers

@@ -37,13 +37,9 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """How the centers of some clusters are moved.
-
-    `radii` (k,): where offsets are clipped; `mass` (k,): what a cluster's clipped sum is divided
-    by; a center of no positive mass stays; `margin`: lengths of noise below which a move is not
-    believed at all; `farthest` (k,): how far a center may move; `together`: all centers move by a
-    common vector first, whose noise is least, then each by what its own sum leaves; `scaled`: the
-    demand asked is in these coordinates, and so are the radii and `farthest`.
+    """How the centers of some clusters are moved: by sums of offsets clipped at `radii` over
+    `mass`, at most `farthest`, if longer than `margin` times the noise. `together`: by a common
+    vector first. `scaled`: the coordinates of the demand.
     """
 
     radii: Array
@@ -61,9 +57,7 @@ def descended(
     share: Fraction,
     image: Image | None = None,
 ) -> Generator[Ask, Release, Array]:
-    """The centers after one private step, paid with a share, shape (k, d): perhaps outside of the
-    box, perhaps equal.
-    """
+    """The centers (k, d) after one private step: perhaps outside of the box, or equal."""
     scales = np.ones(centers.shape[1]) if step.scaled is None else step.scaled.scales
     origin = centers if step.scaled is None else step.scaled.encode(centers)
     query = clipped_sums(cells, origin, step.radii)

@@ -38,9 +38,7 @@ from metricdp.releases import Release
 WITHIN = 0.9
 WITHIN_ALL = 0.98
 WITHIN_ALONG = 0.3
-"""Quantiles of the distances at which sums are clipped: for the mean, for all directions, and for
-few of many.
-"""
+"""Quantiles of distances at which sums are clipped: for means, for all directions, for few."""
 FEWEST_AXES = 3
 MOST_AXES = 48
 AXES_FACTOR = 1 / 3
@@ -49,9 +47,7 @@ MOST_MEANS = 4
 """Means released one after another, each from a smaller ball."""
 LEAST_SIGNAL = 0.3
 CLEAR_SIGNAL = 2.0
-"""Below the first, directions cannot be told from noise, and a mean is all that is released; beyond
-the second, C is asked for in full.
-"""
+"""Below the first only a mean is released; beyond the second, C is asked for in full."""
 LEAST_SCALE = 0.01
 """Of a coordinate's width: distance of the mean from the ends of the box that counts at least."""
 
@@ -94,9 +90,7 @@ BALL = Shares.percent(3, 2, 1, 0, 8, 17, 2, 10, 32, 2, 23)
 ELLIPSOID = Shares.percent(3, 2, 1, 5, 8, 15, 2, 9, 31, 2, 22)
 SUBSPACE = Shares.percent(2, 9, 1, 21, 4, 7, 1, 5, 15, 2, 33)
 ALONE = Shares.percent(4, 94, 0, 0, 2, 0, 0, 0, 0, 0, 0)
-"""Rounds in the whole box, whose candidates are drawn in a ball, or in an ellipsoid; rounds along
-few directions; and no rounds, but a mean alone.
-"""
+"""Designs: rounds in a ball or an ellipsoid of the whole box, along few directions, none."""
 
 
 @dataclass(frozen=True)
@@ -109,14 +103,12 @@ class Design:
 
 
 def chosen_design(dimension: int, records: float, noise: float, pooled: bool) -> Design:
-    """The design for a box of more than three dimensions, from public facts and a released or
-    guessed number of records.
+    """The design for a box of more than three dimensions, from public facts and the number of
+    records.
 
-    Let N = records / noise. The subspace has q = N^(1/2) / 3 directions, 3 to 48, d at most.
-    Where q < d, the sums that tell the directions stand out of their noise by about
-    N·c / sqrt(d·q) with Gaussian noise, N·c / (q·sqrt(d)) with that of Laplace, whose shares count
-    in full and not by their roots. Below 0.3: `ALONE`, the private mean; else `SUBSPACE`. Where q =
-    d: `ELLIPSOID`, or `BALL` if the ratio for d directions is below 2.
+    With N = records / noise, q = N^(1/2) / 3 directions, 3 to 48, d at most. For q < d, the sums
+    stand out by about N·c / sqrt(d·q) with Gaussian noise, N·c / (q·sqrt(d)) with Laplace: below
+    0.3 `ALONE`, else `SUBSPACE`. For q = d: `ELLIPSOID`, or `BALL` if the ratio is below 2.
     """
     per_noise = max(records, 0.0) / noise
     q = int(min(np.clip(round(AXES_FACTOR * per_noise**0.5), FEWEST_AXES, MOST_AXES), dimension))
@@ -137,9 +129,7 @@ def chosen_design(dimension: int, records: float, noise: float, pooled: bool) ->
 
 
 def scales_around(space: EuclideanSpace, mean: Array) -> Array:
-    """Scales for sums from a released mean, shape (d,): roots of the largest standard deviations
-    that the box leaves, 1 in the middle.
-    """
+    """Scales (d,) for sums from a mean: roots of the largest deviations the box leaves."""
     width = space.upper - space.lower
     low, high = (
         np.maximum(away, LEAST_SCALE * width) for away in (mean - space.lower, space.upper - mean)
@@ -157,12 +147,8 @@ class Mean(NamedTuple):
 
 
 def private_mean(seen: Image, records: float, shares: Shares) -> Generator[Any, Any, Mean]:
-    """Mean of the records, clipped at the ball that holds most of them, and their distances from
-    it, if these have a share.
-
-    In a loose box these may turn out to be less than twice the noise of the mean, and less than
-    half the radius at which records were clipped: then, unless the mean is all noise, both are
-    released again from there, for as much as before.
+    """Mean of the records, clipped at the ball that holds most of them, and their distances if
+    these have a share. In a loose box both are released again from the first mean, for as much.
     """
     space: EuclideanSpace = seen.universe
     d = space.dimension
@@ -199,9 +185,7 @@ def private_subspace(
     records: float,
     rng: np.random.Generator,
 ) -> Generator[Any, Any, Subspace]:
-    """The subspace of q directions around a released mean, and the ellipsoid that most records are
-    in.
-    """
+    """The subspace of q directions around a mean, and the ellipsoid of most records."""
     space: EuclideanSpace = seen.universe
     d = space.dimension
     share = shares.directions
@@ -233,9 +217,7 @@ def private_subspace(
 def pulls_along(
     image: Image, scaled: Scaled, axes: Array, radius: float, share: Fraction
 ) -> Generator[Ask, Release, tuple[Array, float]]:
-    """For every axis u the noisy sum of sign(<u, x>)·x over the records, clipped at a radius in
-    scaled coordinates, shape (q, d); and the standard deviation of its noise there.
-    """
+    """For axes u the noisy clipped sums of sign(<u, x>)·x (q, d), and their noise."""
     q, d = axes.shape
     levels = []
     for axis in axes:

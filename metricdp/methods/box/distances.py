@@ -24,22 +24,16 @@ from metricdp.releases import Release
 
 N_SHELLS = 30
 RATIO = 2.0**-0.5
-"""Shells of each cluster: the outermost ends at the diagonal of the box, each at this fraction of
-the one around it; the last is a ball.
-"""
+"""Shells of each cluster: each this fraction of the next; the last is a ball."""
 STANDS_OUT = 3.0
-"""Standard deviations of noise above which a count is taken for records, where it says how far they
-lie.
-"""
+"""Standard deviations of noise above which a count is taken for records."""
 FEW = 0.002
 """Share of a cluster that may always be clipped: tails are long, and noise of counts is."""
 N_SHELLS_TOGETHER = 48
 RATIO_TOGETHER = 2.0 ** (-1 / 3)
 STANDS_OUT_TOGETHER = 4.0
 LONG_TAILS = 1.5
-"""The same of all clusters together, where one false shell far out would set the radius of all; so
-much more in the longer tails of Laplace noise.
-"""
+"""The same for all clusters together, where one false shell would set all radii."""
 
 Array = NDArray[np.float64]
 Quantile = Callable[[float], float]
@@ -56,9 +50,7 @@ class Distances:
 
     @cached_property
     def held(self) -> Array:
-        """Counts that stand out of the noise, else 0, shape (k, n_shells); those of all clusters
-        for one that hardly stands out.
-        """
+        """Counts above the noise, else 0 (k, n_shells); in weak clusters those of all."""
         own = np.where(self.counts > STANDS_OUT * self.noise, self.counts, 0.0)
         few = own.sum(axis=1) <= np.maximum(self.mass, 0.0) / 2
         return np.where(few[:, None], self.of_all, own)
@@ -71,9 +63,7 @@ class Distances:
 
     @cached_property
     def mass(self) -> Array:
-        """Records in each cluster, shape (k,): of the shells around those where there are any, as
-        the others have noise alone.
-        """
+        """Records in each cluster (k,): of the shells around those above the noise."""
         at = np.flatnonzero(self.of_all > 0)
         near = self.counts[:, :0]
         if len(at):
@@ -89,9 +79,7 @@ class Distances:
         return found
 
     def reach(self, spare: float) -> Array:
-        """Smallest outer radius beyond which a cluster has no more records than `spare`, a few of
-        all, or noise, shape (k,).
-        """
+        """Radius (k,) beyond which a cluster has no more records than `spare`, or noise."""
         counts = np.where(self.mass[:, None] > 0, self.counts, self.of_all)
         beyond = np.cumsum(counts, axis=1) - counts
         noise = self.noise * np.sqrt(np.arange(counts.shape[1]))
@@ -113,11 +101,8 @@ class Distances:
 
 @dataclass(frozen=True, eq=False)
 class DistancesTogether:
-    """Noisy counts of the shells of all clusters together.
-
-    `counts` (n_shells,); `noise`: standard deviation of one count's noise, more where its tails are
-    long; `outer` (n_shells,): outer radii of the shells, falling; `least`: the least radius at
-    which a sum can be clipped.
+    """Noisy counts of the shells of all clusters together, their `noise`, the shells' `outer`
+    radii, and the `least` radius for clipping.
     """
 
     counts: Array
@@ -130,9 +115,7 @@ class DistancesTogether:
         return np.where(self.counts > STANDS_OUT_TOGETHER * self.noise, self.counts, 0.0)
 
     def quantile(self, share: float) -> float:
-        """Outer radius of the shell with the quantile of the distances; counts within the noise are
-        0, if not all are.
-        """
+        """Outer radius of the shell with the quantile; counts within the noise are 0."""
         kept = self._standing
         if not kept.any():
             kept[np.argmax(self.counts)] = max(self.counts.max(), 0.0)
@@ -146,9 +129,7 @@ class DistancesTogether:
         return max(self.quantile(share), self.least)
 
     def force(self, radius: float) -> float:
-        """Mean over the records of min(1, radius / distance): what is left of their pulls, vectors
-        clipped at the radius.
-        """
+        """Mean of min(1, radius / distance): what clipping leaves of the vectors."""
         kept = self._standing
         middle = self.outer * RATIO_TOGETHER**0.5
         return float(kept @ (radius / np.maximum(middle, radius)) / max(kept.sum(), 1.0))

@@ -35,9 +35,7 @@ MOST_SURVEYS = 4
 PAYS = 8.0
 NARROWER = 3.0
 SMALLEST = (256, 0.2)
-"""A block gets a grid of its own if that has so many times the cells that it has now: in the first
-survey, in the others; and at least so many, or such a part of all, whichever is less.
-"""
+"""When a block gets its own grid: so many times its present cells, and least sizes."""
 UNSEEN = 25.0
 MARGIN = (0.1, 0.5)
 """Margin around the bins that stand out, a fraction of their width: so many times the noise, in
@@ -45,15 +43,11 @@ units of all records, within bounds. The more noise, the more of the records sta
 those bins.
 """
 STANDS_OUT = 4.0
-"""Cells stand out if the sum of those around them exceeds this many standard deviations of its
-noise.
-"""
+"""Cells are above the threshold at this many standard deviations of their block's noise."""
 
 FILLED = 0.7
 MOST_FINER = 16.0
-"""A grid of which records fill a part p has p^-FILLED times the cells of one that they fill, at
-most so many times.
-"""
+"""A grid of which records fill a part p has p^-FILLED times the cells, at most so many."""
 DOUBT = 3.0
 """Standard deviations by which that part must be told from noise."""
 
@@ -115,12 +109,9 @@ def focused_grid(
 
 
 def filled(values: Array, noise: float) -> float:
-    """At most which part of the cells records fill, by noisy counts: (Σ c)² / (cells · Σ c²) for
-    counts c, which is 1 for even ones, and for those that are 0 but in a part of the cells that
-    part.
-
-    Noise adds its variance to every square, which is taken off again, and `DOUBT` standard
-    deviations of what is left: where little is known, 1.
+    """At most which part of the cells records fill: (Σ c)² / (cells · Σ c²) for noisy counts c,
+    with the noise's variance taken off the squares, and `DOUBT` standard deviations of what is
+    left.
     """
     n = len(values)
     square = float(values @ values) - n * noise**2
@@ -133,9 +124,7 @@ def filled(values: Array, noise: float) -> float:
 def narrow(
     share: Fraction, whole: Area, areas: list[Area], n_records: float
 ) -> Generator[Ask, Release, None]:
-    """Give every area a block that its records fill less than it, told by a histogram along each
-    axis.
-    """
+    """Give every area a smaller block that its records fill, by histograms along each axis."""
     d = whole.space.dimension
     shapes = [tuple(BINS if axis == x else 1 for x in range(d)) for axis in range(d)]
     spaces = [area.space for area in areas]
@@ -167,9 +156,7 @@ def hull(values: Array, noise: float, margin: float) -> tuple[float, float]:
 
 
 def standing_blocks(grid: NestedGrid, values: Array, noise: float, own: Grid) -> list[Found]:
-    """Components of the cells that stand out, as blocks of the cells of `own`, and their noisy
-    numbers of records.
-    """
+    """Components of the cells above the threshold, as blocks, with noisy numbers of records."""
     from scipy.ndimage import find_objects, label
 
     threshold = STANDS_OUT * noise * np.sqrt(grid.box_sums(np.ones(grid.n_own)))

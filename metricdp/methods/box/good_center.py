@@ -138,9 +138,7 @@ class GoodCenter:
         cells: NDArray[np.int64],
         removed: Removed,
     ) -> Generator[Select, int, tuple[NDArray[np.int64], Array, float]]:
-        """Those of the cells that lie in the region of three intervals along every axis; its center
-        and half diagonal.
-        """
+        """Cells within three intervals on every axis; their region's center and half diagonal."""
         spread = math.log(max(self._records, 2) * self._d) / self._d
         width *= math.sqrt(self._images * min(spread, 1.0))
         basis = directions(self._d, self._d, coins)

@@ -32,19 +32,15 @@ finer grids lie inside of the grid, so that a lone cell would be far from all th
 many.
 """
 REACH = {1: 0.5, 2: 0.85}
-"""Quantile of a cluster's distances, on the release, at which its records are clipped: for k-median
-and for k-means.
-"""
+"""Quantile of a cluster's distances at which a step clips: for k-median and k-means."""
 
 Array = NDArray[np.float64]
 
 
 def release_of(grid: NestedGrid, histogram: Noisy, receipt: Receipt) -> Release:
-    """The release of a grid's cells: noisy counts of the standing ones, where cells stand out
-    together only their mean, negative ones as 0; 0 elsewhere.
-
-    It tells besides ``standing``, shape (n_cells,), and ``signed``: the standing cells and their
-    noisy counts as they are; the whole grid, counted alike, if nothing stands out.
+    """The release of a grid's cells: noisy counts of the cells above the threshold, and 0
+    elsewhere. ``standing`` and ``signed`` tell which cells, and their raw counts; all, if none
+    stands out.
     """
     noise = deviation(histogram)
     least = (STANDS_OUT * noise, STANDS_OUT_FAR * noise)
@@ -86,9 +82,7 @@ def on_cells(release: Any, k: int, power: int, seed: int, deadline: Deadline) ->
 
 
 def radii_and_mass(release: Any, centers: Array, power: int) -> tuple[Array, Array]:
-    """For a step from these centers: where their records' offsets are clipped, and what their sums
-    are divided by, both of shape (k,).
-    """
+    """For a step from these centers: radii of clipping, and divisors of sums, both (k,)."""
     points, counts = release.signed
     label, square = nearest_centers(points, centers)
     distance = np.sqrt(square)
@@ -119,8 +113,6 @@ def pulls(
     power: int,
     k: int,
 ) -> Array:
-    """What the clipped sums of k clusters are divided by: their counts for means; for medians each
-    count by what clipping leaves of its distance. Shape (k,).
-    """
+    """Divisors (k,) of clipped sums: counts, for medians counts by what clipping leaves."""
     force = counts if power == 2 else counts * radius / np.maximum(distance, radius)
     return np.bincount(label, force, k).astype(np.float64)

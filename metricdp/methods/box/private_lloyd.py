@@ -101,9 +101,7 @@ def lloyd_steps(
     power: int,
     radius: float | None = None,
 ) -> Generator[Any, Any, Array]:
-    """Private steps, one a share, each with the Voronoi cells of the centers before it: k distinct
-    points of the box, shape (k, d).
-    """
+    """Private steps, one a share: k distinct points of the box (k, d)."""
     for i, share in enumerate(shares):
         at = distinct_in(space, centers)
         cells = VoronoiCells(space, at)

@@ -46,9 +46,7 @@ PER_LOG = 2.0
 INNER_SHARE = Fraction(1, 2)
 GROWTH = Fraction(2)
 STEPS = 3
-"""Of the budget, for the inner method; what a step gets of the budget of the one before; steps
-after the first, of all records.
-"""
+"""Share of the inner method; a step's budget over the one before; further middle steps."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,9 +119,7 @@ class Projected(Method):
         return "both"
 
     def within(self, space: EuclideanSpace) -> Method:
-        """The inner method itself, where the box has no more dimensions than the images of any
-        k.
-        """
+        """The inner method itself, where the box has no more dimensions than the images."""
         few = self.dimensions or FEWEST
         return self._method(space) if space.dimension <= few else self
 
@@ -203,9 +199,7 @@ class Projected(Method):
         return centers
 
     def _prices(self, images: EuclideanSpace, terms: Terms) -> tuple[Cost | None, Cost, Cost]:
-        """What both pay together, if the inner method counts rho: then it is a share of one pool,
-        else an epsilon; and what the inner method and the steps pay.
-        """
+        """What both pay together, the inner method and the steps: rho if it counts that."""
         epsilon, delta = terms.price.epsilon, terms.price.delta
         if self._method(images).price(epsilon, delta, terms).pooled:
             whole = Cost.zcdp(epsilon, delta)

@@ -62,9 +62,7 @@ OPENINGS = ("rounds", "privtree")
 ESTIMATES = ("supported", "posterior", "least-squares", "own")
 SIDE_CUTS = 24
 PUBLISHED_CUTS = 12
-"""Cuts across each side at most, on average: of the default, and of the paper's experiments
-(alpha).
-"""
+"""Mean cuts across each side at most: of the default, and of the paper (alpha)."""
 FEWEST_ROUNDS = 2
 MOST_ROUNDS = 4
 """Of the default, which makes one a dimension within these bounds."""
@@ -77,14 +75,10 @@ FEW_DIMENSIONS = 3
 """Beyond, cells are opened by PrivTree, and a step on the records follows."""
 OPENING_SHARE = Fraction(1, 2)
 STEP_SHARE = Fraction(1, 5)
-"""Of what the release gets, for PrivTree's decisions; of the whole, for each step that follows (the
-paper: as much as for the tree).
-"""
+"""Share of the release for PrivTree's decisions; of the whole, for each later step."""
 PUBLISHED_STEPS = 4
 PUBLISHED_PASSES = 2
-"""Lloyd steps in the paper's experiments; trees, for k-means: one, and another for what it cuts
-well.
-"""
+"""Lloyd steps of the paper's experiments; trees for k-means."""
 MARGIN = 2.0
 """Lengths of noise below which a step is not believed."""
 
@@ -225,9 +219,7 @@ class Quadtree(Method):
         return [*asked, least_of_steps(space, steps)] if steps else asked
 
     def work(self, terms: Terms, question: BoxQuestion) -> Steps:
-        """Centers, and the release they were computed from, which cost less than they did where
-        steps follow.
-        """
+        """Centers, and the release they were computed from."""
         space = question.space
         power = question.power
         (first, *more), steps = self._split(space, power)
@@ -262,9 +254,7 @@ class Quadtree(Method):
         return (self.opening or ("rounds" if by_rounds else "privtree")) == "privtree"
 
     def _split(self, space: EuclideanSpace, power: int) -> tuple[list[Fraction], list[Fraction]]:
-        """Shares of a call's budget: of the trees (after several, of the sizes of clusters too),
-        and of the steps.
-        """
+        """Shares of the trees (after several, of cluster sizes too), and of the steps."""
         default = PUBLISHED_STEPS if self.published else int(self._privtree(space))
         steps = default if self.steps is None else int(self.steps)
         passes = (self.passes or (PUBLISHED_PASSES if self.published else 1)) if power == 2 else 1
@@ -287,9 +277,7 @@ class Quadtree(Method):
     def _release(
         self, terms: Terms, space: EuclideanSpace, seed: int, share: Fraction, kept: Any = None
     ) -> Generator[Any, Any, Release]:
-        """Steps 1 to 3, for a share; `kept` makes of cells what is counted: one more part holds
-        other records.
-        """
+        """Steps 1 to 3, for a share; `kept` adds a part for records that are set aside."""
         before = yield Account()
         end = before.left - share
         tree = ShiftedQuadtree(space, seed=seed)
@@ -345,9 +333,7 @@ class Quadtree(Method):
     def _opened(
         self, cells: OpenedCells, known: CellCounts, scale: float, depth: int
     ) -> OpenedCells:
-        """The cells of the next round, by released counts alone; `scale` is that of the round's
-        noise. The same object if none opens.
-        """
+        """The cells of the next round, by released counts alone; the same object if none splits."""
         if self.published:
             floor = (self.threshold or PUBLISHED_THRESHOLD) * scale
             at = cells.leaves[

@@ -47,9 +47,7 @@ def improved_means(
     shares: Sequence[Fraction],
     runs: int = 1,
 ) -> Generator[Any, Any, Array]:
-    """k centers after further passes: one for each share but the last, which pays for the sizes of
-    clusters.
-    """
+    """k centers after further passes, one a share; the last share pays for cluster sizes."""
     space = question.space
     for number, share in enumerate(shares[:-1], 1):
         before = centers

@@ -92,9 +92,7 @@ SEARCHES = {"solver": solver_centers, "tree": tree_centers}
 def radii_and_mass(
     release: Any, centers: NDArray[np.float64], power: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """For a step from these centers: where their records' offsets are clipped, and what their sums
-    are divided by, both of shape (k,).
-    """
+    """For a step from these centers: radii of clipping, and divisors of sums, both (k,)."""
     counts = release.weights
     label, square = nearest_centers(release.universe.points, centers)
     distance = np.sqrt(square)

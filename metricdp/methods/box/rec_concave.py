@@ -34,11 +34,9 @@ def rec_concave(
     alpha: float = 0.5,
     views: tuple[Any, ...] = (),
 ) -> Generator[Any, int, int]:
-    """A solution, 0 to size - 1, of high quality.
-
-    `asked` makes the selection of an entry of the qualities as changed by the given views; it is
-    yielded `selections_of(size)` times. `promise` is of the highest quality, in its units, and
-    `alpha` the part of it that may be lost.
+    """A solution, 0 to size - 1, of high quality. `asked` makes the selection for some views of the
+    qualities, `selections_of(size)` times. `promise` is of the best quality, `alpha` what may be
+    lost.
     """
     if size <= FEW:
         return (yield asked(views))
@@ -77,19 +75,14 @@ def iterated_log(x: float) -> int:
 
 
 def published_promise(size: int, epsilon: float, delta: float, beta: float = BETA) -> float:
-    """The promise Gamma of Algorithm 2, line 3 (GOOD-RADIUS), in records, for radii up to `size` at
-    a round's (epsilon, delta).
-    """
+    """The promise Gamma of Algorithm 2, line 3, in records, for radii up to `size`."""
     star = max(1, iterated_log(size))
     return 8.0**star * 144 * star / epsilon * math.log(12 * star / (beta * delta))
 
 
 def records_needed(k: int, epsilon: float, delta: float, dimension: int) -> int:
-    """Fewest records for which a ball of the first round, ``3n / (8k)`` of them, reaches the
-    published promise.
-
-    All as printed: ``8k/3 · ln n`` rounds share epsilon, delta and beta evenly, and the grid has as
-    many cells as there are records.
+    """Fewest records for which a ball of the first round, ``3n / (8k)``, reaches the published
+    promise, with ``8k/3 · ln n`` rounds and as many cells as records.
     """
 
     def enough(n: int) -> bool:

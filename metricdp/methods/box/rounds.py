@@ -47,13 +47,9 @@ A_CENTER = (4, 12)
 PROBES = 500
 """Random points whose distances from the first candidates are looked at: public."""
 SCATTER = (0.2, 0.8)
-"""Sizes of the ellipsoids around the first round's means in which candidates of the second are
-drawn, in steps from candidate to mean.
-"""
+"""Sizes of ellipsoids for the second candidates, in steps from candidate to mean."""
 NEAR = 0.6
-"""Size of the ellipsoids around the means of a release, in that of the records', in which centers
-are drawn beyond their number.
-"""
+"""Size of ellipsoids for centers beyond a release's means, relative to the records'."""
 
 Array = NDArray[np.float64]
 
@@ -62,14 +58,10 @@ Array = NDArray[np.float64]
 class Sizes:
     """What depends on whether the noise of sums is small beside the records' distances.
 
-    `fewest`: candidates, whatever k; `records_per_noise`: every candidate should have this many
-    records per √q and standard deviation of its count's noise; `reach`: every other candidate of
-    the first round is drawn so many times as far away: clusters may lie outside of the ellipsoid;
-    `stands_out`: a count stands out of its noise by so many standard deviations; `public`,
-    `farthest`: quantiles of distances at which the sums of the first and the second round are
-    clipped: those of random points of the ellipsoid, and of the records. Where two clusters of one
-    cell are clipped near, they look like one; `clipped`: the same in the last step, for k-median
-    and for k-means.
+    `fewest` candidates; `records_per_noise` that each should have; `reach` of every other first
+    candidate, as clusters may lie outside of the ellipsoid; `stands_out`, the noise threshold;
+    `public`, `farthest`, `clipped`: quantiles of distances at which sums are clipped, in the first,
+    second and last step.
     """
 
     fewest: int
@@ -87,9 +79,7 @@ ALONG = Sizes(8, 1.2, 1.0, 2.0, 0.6, 0.6, {1: 0.2, 2: 0.2})
 
 
 class Round(NamedTuple):
-    """What a round released: the cells and their noisy counts, and the means and counts of those
-    that stand out of the noise.
-    """
+    """What a round released: cells, noisy counts, and means of cells above the threshold."""
 
     cells: VoronoiCells
     counted: Noisy
@@ -100,9 +90,7 @@ class Round(NamedTuple):
 def release_of_rounds(
     design: Design, subspace: Subspace, found: Round, sampled: float, receipt: Receipt
 ) -> Release:
-    """The release of two rounds' means and counts: the candidates, counted alike, if nothing stands
-    out. It tells besides its ``design`` and ``subspace``.
-    """
+    """The release of two rounds, with ``design`` and ``subspace``; candidates if all is noise."""
     return Release(
         EuclideanMetric(subspace.outside(found.means)),
         found.weights / sampled,
@@ -186,9 +174,7 @@ def one_round(
     shares: tuple[Fraction, Fraction],
     stands_out: float,
 ) -> Generator[Ask, Noisy, Round]:
-    """Cells of the candidates, their noisy counts, and means and counts of those that stand out of
-    the noise; sums are clipped at a radius.
-    """
+    """Cells of candidates, noisy counts, and means above the threshold; sums are clipped."""
     space = image.universe
     cells = VoronoiCells(space, candidates)
     counted = yield Ask(HistogramQuery(cells), shares[0], image)
@@ -213,9 +199,7 @@ def around(
     ellipsoid: Array,
     rng: np.random.Generator,
 ) -> Array:
-    """The means, and random points around them in proportion to their weights, up to `n_candidates`
-    in all.
-    """
+    """The means, and random points around them by weight, up to `n_candidates`."""
     spare = max(n_candidates - len(means), 0)
     parent = rng.choice(len(means), spare, p=weights / weights.sum())
     wide = rng.uniform(*SCATTER, (spare, 1))

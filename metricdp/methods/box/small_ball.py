@@ -33,9 +33,7 @@ Removed = Sequence[tuple[int, int]]
 
 
 def sizes(records: int, k: int, left_over: float = LEFT_OVER) -> list[int]:
-    """Records taken away in every round: 3/(8k) of those that are left, until a fraction
-    `left_over` is.
-    """
+    """Records taken away in every round: 3/(8k) of those left, until `left_over` of all."""
     share = max(3 / (8 * k), -math.log(left_over) / MOST_ROUNDS)
     left = records
     found = list[int]()
@@ -48,14 +46,8 @@ def sizes(records: int, k: int, left_over: float = LEFT_OVER) -> list[int]:
 def reduced(
     points: NDArray[np.float64], weights: NDArray[np.float64], k: int, left_over: float = 0.005
 ) -> tuple[Any, Any]:
-    """A coreset of O(k log(1/left_over)) points of a larger one: the same rounds without noise,
-    since what they see is released already.
-
-    Each ball is represented by the mean of what it takes away, and what is left in the end by its
-    own mean, so that no weight is lost.
-
-    ``8k/3 · ln(1/left_over)`` points, about 14 k; each takes a pass over a grid of 65,536 cells for
-    every radius.
+    """A coreset of ``8k/3 · ln(1/left_over)`` points of a larger one, by the same rounds without
+    noise. Each ball, and what is left, is represented by its mean, so no weight is lost.
     """
     if points.shape[1] > 3:
         raise InputError("a coreset is made smaller on a grid, in up to three dimensions")

@@ -1,6 +1,4 @@
-"""DP-HST: centers from noisy counts of a public tree, after Fan, Li & Li (NeurIPS 2023) or, as
-published, by their Algorithm 6. The guarantee is that of `metricdp.methods.finite.hst_counts`.
-"""
+"""DP-HST: centers from a public tree's noisy counts (Fan, Li & Li, NeurIPS 2023)."""
 
 from __future__ import annotations
 
@@ -42,9 +40,7 @@ _TYPICAL_LEVELS = 4
 def release_of(
     universe: Metric, counts: TreeCounts, centers: str = "solver", seed: int = 0
 ) -> Release:
-    """Noisy counts of a tree's nodes and the weights estimated from them; `centers` names the
-    search, `seed` is of the walk in "published".
-    """
+    """Noisy counts of a tree's nodes, and the weights estimated from them."""
     weights = (counts.settled()[0] / counts.tree.sizes)[counts.tree.leaf]
     how = SEARCHES[centers]
     return Release(
@@ -53,9 +49,7 @@ def release_of(
 
 
 def initial(release: Release, question: Question) -> NDArray[np.int64]:
-    """Centers by the paper's choice of subtrees, on consistent estimates down to the noise:
-    positions, shape (k,).
-    """
+    """Centers (k,) by the paper's choice of subtrees, on consistent estimates."""
     estimate, settled = release.counts.settled()
     return hst_init(
         release.counts.tree,

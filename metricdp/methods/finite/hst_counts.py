@@ -53,13 +53,9 @@ def checked_budget(budget: Any) -> Fraction:
 
 @dataclass(frozen=True, eq=False)
 class TreeCounts:
-    """Noisy counts of a tree's nodes.
-
-    `levels`: the levels that were counted, one after another; `measured` (n_nodes,): each node's
-    own noisy count; 0 where `variance` is infinite. That of a node of several levels is the mean of
-    theirs, weighted by precision; `variance` (n_nodes,): of its noise; infinite where nothing was
-    counted; `each`: where asked for, every level's noisy counts by themselves, in the order of
-    ``tree.nodes_at(level)``; else empty.
+    """Noisy counts of a tree's nodes at some `levels`: `measured`, the mean over a node's levels by
+    precision, its noise's `variance` (infinite if not counted), and `each` level's counts where
+    asked for.
     """
 
     tree: HST
@@ -81,9 +77,7 @@ class TreeCounts:
         return found
 
     def settled(self, floor: float = FLOOR) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Consistent estimates down to where they sink into the noise, even spreading below; and
-        which nodes stand out.
-        """
+        """Consistent estimates down to the noise, spread evenly below; and nodes above it."""
         estimate, variance = self.consistent()
         noise = np.where(np.isinf(variance), np.inf, floor * np.sqrt(variance))
         found: tuple[NDArray[np.float64], NDArray[np.bool_]] = settled_counts(
@@ -92,12 +86,8 @@ class TreeCounts:
         return found
 
     def published_scores(self, power: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Of every node, both of shape (n_nodes,): the score ``count · 2**(power · h)``, the best
-        of its counted levels, h from the last one; and the count at its first level. Minus infinity
-        where there is none.
-
-        Nodes of a chain of equal clusters stand for the same subtree, so the best of them is what
-        Algorithm 4 keeps of them.
+        """Of every node, (n_nodes,) each: the best score ``count · 2**(power · h)`` of its counted
+        levels, and the count at its first one; minus infinity where there is none.
         """
         score, first = np.full((2, self.tree.n_nodes), -np.inf)
         for level, noisy in zip(self.levels, self.each):
@@ -109,9 +99,7 @@ class TreeCounts:
 
 
 def splitting_levels(tree: HST) -> list[int]:
-    """The levels whose clusters are not those of the level above; of a tree of one node, the
-    last.
-    """
+    """The levels whose clusters differ from those above; of a tree of one node, the last."""
     return [int(level) for level in np.unique(tree.level[1:])] or [tree.n_levels - 1]
 
 
@@ -124,9 +112,7 @@ def count_levels(
     *,
     each: bool = False,
 ) -> Generator[Any, Any, TreeCounts]:
-    """Spend all that is left on the levels of a tree at which clusters split; see the module's text
-    for the guarantee.
-    """
+    """Spend all that is left on the levels of a tree at which clusters split."""
     left = Fraction(1)
     if levels is None:
         records = yield from count_records(terms, COUNT_SHARE, records_hint)
@@ -153,11 +139,8 @@ def count_levels(
 
 
 def number_of_levels(tree: HST, records: float, scale: float) -> int:
-    """Levels down to the last of at most 0.6 · (records / scale)^0.8 clusters: at least 1, at most
-    8.
-
-    Public inputs only: `records` is a noisy count or a guess, `scale` that of one histogram of the
-    whole budget.
+    """Levels down to the last of at most 0.6 · (records / scale)^0.8 clusters: 1 to 8. Public
+    inputs only.
     """
     parts = PARTS_FACTOR * max(records / scale, 0.0) ** PARTS_POWER
     found: int = max(
@@ -175,9 +158,7 @@ def noise_variance(mechanism: Mechanism) -> float:
 
 
 def shares_of_noise(shares: Sequence[Fraction], cost: Cost) -> tuple[float, float]:
-    """Sums of the noise variances of all levels, of sensitivity 1: (Laplace for epsilon, Gaussian
-    for rho).
-    """
+    """Sums of all levels' noise variances at sensitivity 1: (Laplace, Gaussian)."""
     laplace = sum(2.0 / float(share * cost.epsilon) ** 2 for share in shares)
     gauss = sum(1.0 / (2.0 * float(share * cost.rho)) for share in shares) if cost.rho else np.inf
     return laplace, gauss

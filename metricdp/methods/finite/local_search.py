@@ -142,9 +142,7 @@ class LocalSearch(Method):
         return []
 
     def work(self, terms: Terms, question: Question) -> Steps:
-        """The last centers, or those drawn at the end. Where nothing can be swapped, nothing is
-        spent on trying.
-        """
+        """The last centers, or those drawn at the end. Without swaps nothing is spent on them."""
         visited = yield from self.visited(terms, question)
         at = visited[-1]
         if self.final and len(visited) > 1:
@@ -191,9 +189,7 @@ class LocalSearch(Method):
         return visited
 
     def _price_of_start(self, terms: Terms) -> Cost:
-        """What a private start costs: a share of epsilon or, in a pool, an epsilon that costs that
-        share of rho.
-        """
+        """What a private start costs: a share of epsilon, or the epsilon of that share of rho."""
         share = exact(self.share) if self._times else Fraction(1)
         if not terms.pooled:
             return Cost.of(terms.price.epsilon * share)
@@ -227,9 +223,7 @@ def settled(question: Question) -> bool:
 
 
 def public_start(question: Question, spread: bool) -> NDArray[np.int64]:
-    """k centers, the opened first, without demand: by k-median++ (k-means++) on the public
-    candidates if `spread`, else at random.
-    """
+    """k public centers, the opened first: by k-median++ if `spread`, else at random."""
     metric = question.metric
     rng = np.random.default_rng(question.seed)
     allowed = np.arange(len(metric)) if question.candidates is None else question.candidates

@@ -53,9 +53,7 @@ from metricdp.releases import Receipt
 from metricdp.solvers.estimate.tree_posterior import posterior_mean
 
 SCALES = (256, 64, 16)
-"""Radii: that at which balls around so many landmarks hold half of the universe, the smallest
-first.
-"""
+"""Radii at which balls around so many landmarks hold half of the universe."""
 CANDIDATES = 8
 """Balls to select from, for each of them."""
 PICKS = 6
@@ -73,9 +71,7 @@ Centers = list[tuple[NDArray[np.int64], float]]
 
 
 def moved_to_means(release: Release, question: Question) -> NDArray[np.float64]:
-    """Centers among private candidates in a box; those for means are moved to the weighted means
-    of what they serve (Lloyd), in the box again. Shape (k, d).
-    """
+    """Centers (k, d) among candidates in a box; for means moved to their weighted means."""
     points = release.universe.points
     centers: NDArray[np.float64] = points[on_weights(release, question)]
     for _ in range(LLOYD if question.power == 2 else 0):
@@ -198,9 +194,7 @@ class MaxCoverage(Method):
         return super().least(terms, question)
 
     def _takes_candidates(self, question: Any) -> bool:
-        """Whether Section 5 answers: in a box, always as published, else where a net is too
-        coarse.
-        """
+        """Whether Section 5 answers: in a box, if as published or a net is too coarse."""
         return bool(question.coarse(0 if self.published else self.net_dimensions))
 
     def work(self, terms: Terms, question: Any) -> Steps:
@@ -255,9 +249,7 @@ class MaxCoverage(Method):
     def _candidate_metric(
         self, points: NDArray[np.float64], space: EuclideanSpace, question: BoxQuestion
     ) -> EuclideanMetric:
-        """The candidates; with public points besides, or, as published, only where there are fewer
-        than k candidates.
-        """
+        """The candidates, with public points besides, or as published only if too few."""
         found = np.unique(points, axis=0)
         if not self.published or len(found) < question.k:
             public = space.net(max(NET, question.k), question.seed).points
@@ -294,9 +286,7 @@ class MaxCoverage(Method):
     def _covered(
         self, question: Any, metric: Metric, radii: list[float], share: Fraction
     ) -> Generator[Any, Any, tuple[Centers, NDArray[np.float64]]]:
-        """The selected balls, and weights of all points: at their centers the noisy count of the
-        center's cell, not below zero, paid with what is left; 0 elsewhere.
-        """
+        """The selected balls, and weights: at their centers noisy counts, not below 0."""
         balls = [Balls(metric, radius) for radius in radii]
         picks = self.picks or math.ceil(2 * question.k * math.log(1 / self.eta))
         stages = [(some, picks) for some in balls]
@@ -323,9 +313,7 @@ def public_balls(metric: Metric, seed: int) -> list[Balls]:
 
 
 def published_radii(metric: Metric, eta: float, power: int) -> list[float]:
-    """The paper's thresholds (1 + eta)^i·Δ^z/n, i = 0, 1, …, up to Δ^z, as distances; Δ is the
-    public bound of the diameter.
-    """
+    """The paper's thresholds (1 + eta)^i·Δ^z/n, up to Δ^z, as distances."""
     n = len(metric)
     top = metric.diameter_bound()
     steps = math.ceil(1 + math.log(n) / math.log1p(eta))
@@ -333,9 +321,7 @@ def published_radii(metric: Metric, eta: float, power: int) -> list[float]:
 
 
 def first_covering(stages: list[tuple[SetSystem, NDArray[np.int64]]]) -> NDArray[np.int64]:
-    """Which of all sets selected, in order, is the first to hold each element; their number where
-    none does.
-    """
+    """Which selected set is the first to hold each element; their number where none does."""
     first = np.full(stages[0][0].n_elements, -1, np.int64)
     number = 0
     for sets, chosen in stages:
@@ -349,9 +335,7 @@ def first_covering(stages: list[tuple[SetSystem, NDArray[np.int64]]]) -> NDArray
 def piece_density(
     noisy: NDArray[np.int64], scale: float, piece: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Records a point in the piece of every point, noise taken off: a piece counts for what exceeds
-    its scale.
-    """
+    """Records a point in every point's piece, as far as they exceed the piece's noise."""
     sizes = np.bincount(piece, minlength=len(noisy))
     found: NDArray[np.float64] = (np.maximum(noisy - scale, 0.0) / np.maximum(sizes, 1))[piece]
     return found

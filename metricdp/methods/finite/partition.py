@@ -44,9 +44,7 @@ from metricdp.releases import Release as Noisy
 from metricdp.solvers.estimate.tree_posterior import Counts, Estimate, joint_posterior
 
 EVEN = 0.1
-"""Share of the density that a later cut follows which is spread evenly: where nothing was found,
-there may be something.
-"""
+"""Share of the density for a later cut that is spread evenly."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,9 +153,7 @@ class Partition(Method):
 
 
 def _scale(terms: Terms, share: Fraction) -> float:
-    """Scale of the Laplace noise of a histogram paid with a share, whatever its parts, or of
-    Laplace noise as large as its Gaussian noise, which follows the caps.
-    """
+    """Scale of a histogram's Laplace noise, or of Laplace noise as large as its Gaussian."""
     if not terms.pooled or terms.caps is None:
         return terms.scale_of_counts(share)
     square = terms.caps.square * (1 if terms.neighboring == "add-remove" else 2)
@@ -165,12 +161,8 @@ def _scale(terms: Terms, share: Fraction) -> float:
 
 
 class Looked:
-    """All that was released so far, and the estimate that follows from it: post-processing.
-
-    `totals`: noisy numbers of records in all.
-
-    `tree`: the parts of all looks together; `weights` (n_points,); `density` (n_points,): for the
-    next cut; None before the first look.
+    """All that was released so far, and the estimate that follows: noisy `totals`, the `tree` of
+    all rounds' parts, `weights`, and the `density` for the next cut (None before the first).
     """
 
     tree: PartitionTree

@@ -137,9 +137,7 @@ class Regional(Method):
     def epsilons(
         self, epsilon: Fraction, neighboring: Neighboring, max_contributions: int
     ) -> list[Fraction]:
-        """Epsilon of each region: in proportion to the shares, and such that `split` charges
-        exactly the whole.
-        """
+        """Epsilon of each region, in proportion, so that `split` charges exactly the whole."""
         shares = [exact(share) for share in self.regions.values()]
         touched = sum(sorted(shares, reverse=True)[:max_contributions], Fraction(0))
         sides = 1 if neighboring == "add-remove" else 2

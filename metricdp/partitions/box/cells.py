@@ -87,15 +87,9 @@ class PartsOfImages:
 
 @trusted
 class Shells:
-    """Clusters of a box cut by the distance to their centers, in geometric steps from the box's
-    diagonal down.
-
-    Part ``j * n_shells + s`` is shell s of cluster j, 0 the outermost; if the clusters are taken
-    together, part s is shell s of all of them.
-
-    `cells`: of a box into clusters; `centers` (n_clusters, d); `n_shells`: the last is a ball;
-    `ratio`: of a shell's outer radius to that of the one around it; the first one's is the
-    diagonal.
+    """Clusters of a box cut by the distance to their centers, in steps of `ratio` from the box's
+    diagonal down. Part ``j * n_shells + s`` is shell s of cluster j, 0 the outermost; of all
+    clusters together, part s.
     """
 
     def __init__(

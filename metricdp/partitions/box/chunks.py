@@ -13,9 +13,7 @@ Array = NDArray[np.float64]
 
 @trusted
 class Chunks:
-    """A box's records in parts of about the same number: where a record goes depends on the digits
-    of its own coordinates.
-    """
+    """A box's records in parts of about equal size, by digits of their coordinates."""
 
     def __init__(self, space: EuclideanSpace, n_parts: int) -> None:
         self.universe = space

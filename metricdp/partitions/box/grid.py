@@ -1,6 +1,4 @@
-"""Boxes cut into equal cells, the same number side by side wherever one looks along an axis; and
-finer grids inside of coarser ones.
-"""
+"""Boxes cut into equal cells, and finer grids inside of coarser ones."""
 
 from __future__ import annotations
 
@@ -23,11 +21,8 @@ FINEST = 1e-9
 
 @trusted
 class Grid:
-    """About `n_cells` cells, as near to cubes as that number allows.
-
-    `n_cells`: at most so many, at least 1; or how many along each axis.
-
-    `shape`: cells along each axis; `side` (d,): of a cell.
+    """At most `n_cells` cells, nearly cubes, or so many along each axis. `shape`: cells along each
+    axis; `side` (d,): of a cell.
     """
 
     def __init__(self, space: EuclideanSpace, n_cells: int | tuple[int, ...]) -> None:
@@ -55,18 +50,14 @@ class Grid:
         return touching(np.asarray(values, np.float64).reshape(self.shape)).ravel()
 
     def block(self, low: Places, high: Places) -> EuclideanSpace | None:
-        """The box of the cells from place `low` to before place `high`; None if floating-point
-        numbers are too coarse to divide it.
-        """
+        """The box of cells from `low` to before `high`; None if floats are too coarse."""
         lower = self.universe.lower + low * self.side
         upper = self.universe.lower + high * self.side
         fine = upper - lower > FINEST * np.maximum(np.abs(lower), np.abs(upper))
         return EuclideanSpace(lower, upper) if fine.all() else None
 
     def cover(self, box: EuclideanSpace) -> tuple[Places, Places]:
-        """First place, and the one after the last, of the smallest block of cells that holds a box
-        inside of this one.
-        """
+        """First place, and the one after the last, of the smallest block around a box."""
         low = (
             np.floor((box.lower - self.universe.lower) / self.side * (1 - 1e-9))
             .astype(np.int64)
@@ -78,9 +69,7 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Cells of a grid, from place `low` to before place `high` along each axis, that another grid
-    cuts in their stead.
-    """
+    """Cells from `low` to before `high` on each axis, that another grid replaces."""
 
     low: Places
     high: Places
@@ -98,13 +87,9 @@ class Block:
 
 @trusted
 class NestedGrid(Grid):
-    """A grid in which blocks of cells give way to grids of their own, and so on.
-
-    Parts are numbered: all cells of the grid, the empty ones inside of its blocks included, then
-    those of the blocks, one after another. A point's part follows from its cell's integer place,
-    hence from that point alone, and every point has one.
-
-    `n_cells`: of the outermost grid; `blocks`: disjoint.
+    """A grid in which disjoint `blocks` of cells give way to grids of their own, and so on. All
+    cells of the grid come first, then those of the blocks. A point's part follows from that point
+    alone.
     """
 
     def __init__(
@@ -169,9 +154,7 @@ def touching(table: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _shape(extent: NDArray[np.float64], n_cells: int) -> tuple[int, ...]:
-    """Cells along each axis: in proportion to its extent, an axis shorter than a cell counting as
-    one.
-    """
+    """Cells along each axis, in proportion to its extent, at least one."""
     counts = np.ones(len(extent), np.int64)
     left = float(max(n_cells, 1))
     for done, axis in enumerate(np.argsort(extent)):

@@ -1,6 +1,4 @@
-"""Public maps of a box: each point's image follows from that point alone (for
-`metricdp.privacy.mapped`).
-"""
+"""Public maps of a box: each point's image depends on it alone (`metricdp.privacy.mapped`)."""
 
 from __future__ import annotations
 
@@ -12,9 +10,7 @@ from metricdp.metrics.space import EuclideanSpace
 from metricdp.protocols import trusted
 
 WIDE = 3.0
-"""Half a side of a projection's box, in standard deviations of the image of a corner, where no
-image of the box reaches farther.
-"""
+"""Half a side of a projection's box, in deviations of a corner's image."""
 
 Array = NDArray[np.float64]
 
@@ -47,12 +43,8 @@ class Scaled:
 
 @trusted
 class Projection:
-    """Coordinates along random orthogonal directions, stretched so that squared lengths are kept on
-    average.
-
-    `universe`: of d dimensions; `dimensions`: q <= d; `seed`: public coins.
-
-    `images`: the public box of R^q; the few images outside are moved to it.
+    """Coordinates along q random orthogonal directions, stretched to keep squared lengths on
+    average, in the public box `images` of R^q; the few images outside are moved to it.
     """
 
     def __init__(self, universe: EuclideanSpace, dimensions: int, seed: int) -> None:
@@ -76,8 +68,6 @@ class Projection:
         return self.images.clip(self.encode(records))
 
     def lifted(self, images: Array, near: Array) -> Array:
-        """Of the points with these images the nearest to a point `near`, shape (1, d), moved into
-        the box, shape (k, d).
-        """
+        """Of the points with these images the nearest to `near` (1, d), in the box, (k, d)."""
         q, d = self._rows.shape
         return self.universe.clip(near + (images - self.encode(near)) @ self._rows * (q / d))

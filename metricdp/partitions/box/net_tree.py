@@ -1,6 +1,4 @@
-"""Net trees from a frequency oracle: which nodes to open (COMPUTETHRESHOLD), and the tree
-(BUILDTREE); the children of lattice nets.
-"""
+"""Net trees from a frequency oracle: COMPUTETHRESHOLD, BUILDTREE, children of nets."""
 
 from __future__ import annotations
 
@@ -24,13 +22,8 @@ class Leaf(NamedTuple):
 
 
 def compute_threshold(frequencies: Floats, k: int, a: int, most: int) -> int:
-    """How many of a level's nodes to open: the smallest multiple of ka at which the mass that
-    remains stops halving.
-
-    References
-    ----------
-    .. [1] A. Chang, B. Ghazi, R. Kumar, P. Manurangsi, "Locally private k-means in one round", ICML
-       2021: Algorithm 2.
+    """How many of a level's nodes to split: the smallest multiple of ka at which the remaining mass
+    stops halving (Chang, Ghazi, Kumar & Manurangsi, ICML 2021, Algorithm 2).
     """
     m = len(frequencies)
     step = k * a
@@ -49,11 +42,8 @@ def build_tree(
     a: int,
     most: int,
 ) -> list[Leaf]:
-    """Leaves of the tree in which every level's most frequent nodes are open.
-
-    Nodes of frequency 0 hold nothing: they are neither opened nor leaves. A node whose children
-    hold less than half of it, since they are lost in the noise one by one, stays a leaf, unlike
-    printed. References: Algorithm 1 of the paper named at `compute_threshold`.
+    """Leaves of the tree that splits every level's most frequent nodes (Algorithm 1 of the same
+    paper). Unlike printed, a node whose children hold less than half of it stays a leaf.
     """
     found: list[Leaf] = []
     nodes = np.zeros(1, np.int64)
@@ -85,9 +75,7 @@ def build_tree(
 def lattice_children(
     cells: Ints, spacing: tuple[float, float], shift: tuple[Floats, Floats]
 ) -> list[Ints]:
-    """Points of the next finer cubic lattice whose nearest point of the coarser one is given: its
-    children, by coordinates.
-    """
+    """Children of lattice points: points of the next finer lattice nearest to them."""
     dimension = cells.shape[1]
     middle = (cells + shift[0]) * spacing[0] / spacing[1] - shift[1]
     around = np.array(list(product(range(-2, 3), repeat=dimension)), np.int64)

@@ -1,6 +1,4 @@
-"""The shifted quadtree of a public box (Cohen-Addad et al., KDD 2022, Section 2): a function of the
-box and of public coins alone.
-"""
+"""The shifted quadtree of a box (Cohen-Addad et al., KDD 2022, Section 2), by public coins."""
 
 from __future__ import annotations
 
@@ -27,22 +25,13 @@ from metricdp.protocols import CellTree, TreeCells, trusted
 
 
 class ShiftedQuadtree(CellTree):
-    """A binary tree of boxes: the root is the whole box; each cell is cut in two at a random place
-    in the middle third of one side.
+    """A binary tree of boxes: each cell is cut in two at a random place in the middle third of one
+    side.
 
-    A depth cuts across one coordinate: of a cube, each coordinate in turn; of another box, that
-    whose side would be the longest were all cuts in the middle, of several the first. Where a cell
-    is cut is a hash of its path from the root and of the seed, so whoever knows the box and the
-    seed knows all cells, without any data.
-
-    `depth`: levels below the root: the public maximum. By default all there are, 30 for each
-    coordinate; `seed`: public coins.
-
-    `space`, `depth`, `seed`: as given; `axes` (depth,): the coordinate that each depth cuts across.
-
-    Points are rounded down to steps of 2**-48 of each side, by a subtraction, a division and a
-    multiplication by a power of two, which IEEE 754 defines to the bit; all else is integer
-    arithmetic. So every machine computes the same cells.
+    A depth cuts across one coordinate, that of the longest nominal side (`axes`). A hash of the
+    cell's path and the `seed` says where. `depth` is the public maximum, by default 30 for each
+    coordinate. Points are rounded down to steps of 2**-48 of each side; all else is integer
+    arithmetic, equal on every machine.
     """
 
     def __init__(self, space: EuclideanSpace, depth: int | None = None, seed: int = 0) -> None:
@@ -64,9 +53,7 @@ class ShiftedQuadtree(CellTree):
         return f"ShiftedQuadtree({self.space!r}, depth={self.depth}, seed={self.seed})"
 
     def grid(self, points: ArrayLike) -> NDArray[np.uint64]:
-        """Points of the box in steps from its lower corner, shape (n, d); what lies outside is
-        clipped to it.
-        """
+        """Points of the box in steps from its lower corner (n, d), clipped to it."""
         given = self.space.clip(points)
         steps = np.floor(
             (given - self.space.lower) / (self.space.upper - self.space.lower) * 2.0**BITS
@@ -74,17 +61,9 @@ class ShiftedQuadtree(CellTree):
         return np.minimum(steps, 2.0**BITS - 1).astype(np.uint64)
 
     def cells(self, points: ArrayLike, depth: int | None = None) -> NDArray[np.uint64]:
-        """Keys of the cells of every point at depths 0 to `depth`, by default all: shape (n, depth
-        + 1).
-
-        A key is a 64-bit hash of the cell's path and of the seed. The halves of one cell always
-        have different keys; among m other cells of a level two share a key with a chance of some m²
-        / 2**65, 10**-9 for 200,000 of them. Then their points are counted as one cell's: harmless
-        for privacy, as a point's key depends on that point alone. `OpenedCells` compares
-        coordinates, and never confuses cells.
-
-        O(n · (d + depth)) time, 8 · (depth + 1) bytes a point; a row depends on its own point
-        alone, so points may come in any batches.
+        """Keys of the cells of every point at depths 0 to `depth`, (n, depth + 1), 64-bit hashes of
+        path and seed. Among m cells of a level two share a key with chance m² / 2**65, which is
+        harmless for privacy. O(n · (d + depth)).
         """
         return path_keys(self.grid(points), self.axes[:depth], self.root)
 
@@ -108,14 +87,11 @@ class ShiftedQuadtree(CellTree):
 @trusted
 @dataclass(frozen=True, eq=False, repr=False)
 class OpenedCells(TreeCells):
-    """The top of a shifted quadtree: some cells are opened, the closed ones divide the box. A
-    partition for `HistogramQuery`.
+    """The top of a shifted quadtree: the closed cells divide the box, a partition for
+    `HistogramQuery`.
 
-    `parent` (n_cells,): -1 for the root, cell 0; parents come before children; `child` (n_cells,):
-    the first half of an opened cell, the other one follows it; -1 for a closed cell; `cut`
-    (n_cells,): where an opened cell is cut, in steps; `keys` (n_cells,): as `ShiftedQuadtree.cells`
-    has them; `low`, `size` (n_cells, d): corners and sides, in steps; `level` (n_cells,): depth of
-    each cell.
+    Parents come first. `child` is a split cell's first half, the other follows; -1 if closed.
+    `cut`, `low`, `size` are in steps; `keys` as `ShiftedQuadtree.cells` has them.
     """
 
     tree: ShiftedQuadtree
@@ -175,9 +151,7 @@ class OpenedCells(TreeCells):
         )
 
     def opened_again(self, numbers: ArrayLike) -> OpenedCells:
-        """These cells opened, and those of their halves that are among the numbers, and so on, as
-        `metricdp.privacy.OpeningQuery` did.
-        """
+        """These cells split as `metricdp.privacy.OpeningQuery` decided, down to the last."""
         cells = self
         left = np.asarray(numbers, np.int64)
         while len(left):
@@ -195,12 +169,9 @@ class OpenedCells(TreeCells):
         least: float = -np.inf,
         deepest: int | None = None,
     ) -> tuple[OpenedCells, NDArray[np.float64]]:
-        """Open, again and again, the closed cells of largest amount times diameter, what they have
-        going to their halves by volume.
-
-        Cells of more than half of the largest urgency are opened together. Without demand the
-        largest ones come first. O(m · d) for m new cells, times the logarithm of the range of
-        urgencies.
+        """Split, again and again, the closed cells of largest amount times diameter; amounts go to
+        halves by volume. Cells above half of the largest urgency are split together. O(m · d) for m
+        new cells, times a logarithm.
         """
         cells = self
         known = np.asarray(amounts, float)
@@ -244,16 +215,12 @@ class OpenedCells(TreeCells):
 
     @cached_property
     def volume(self) -> NDArray[np.float64]:
-        """Shares of the box, shape (n_cells,): at least 1e-300, far below which a cell has no use
-        for it.
-        """
+        """Shares of the box (n_cells,), at least 1e-300."""
         return np.maximum(np.exp2(np.log2(self.size * 2.0**-BITS).sum(axis=1)), 1e-300)
 
 
 def _axes(sides: NDArray[np.float64], depth: int) -> NDArray[np.int64]:
-    """The coordinate of the longest nominal side at each depth, of equal ones the first; each at
-    most `MOST_CUTS` times.
-    """
+    """The coordinate of the longest side at each depth, each at most `MOST_CUTS` times."""
     heap = [(-float(side), j) for j, side in enumerate(sides)]  # halved exactly
     heapq.heapify(heap)
     used = np.zeros(len(sides), np.int64)

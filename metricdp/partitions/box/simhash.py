@@ -1,6 +1,4 @@
-"""Locality-sensitive hashing by signs of random projections, and its prefix tree: functions of a
-public box and of public coins alone.
-"""
+"""Hashing by signs of random projections, and its prefix tree, by public coins."""
 
 from __future__ import annotations
 
@@ -45,11 +43,8 @@ class SimHash:
 @trusted
 @dataclass(frozen=True, eq=False, repr=False)
 class HashCells:
-    """The prefix tree of a `SimHash`, some nodes opened: the closed ones divide the box. A
-    partition for `HistogramQuery`.
-
-    `child` (n_nodes,): the child of bit 0 of an opened node, the other one follows it; -1 for a
-    closed node. Node 0 is the root; `level` (n_nodes,): bits of each node's prefix.
+    """The prefix tree of a `SimHash` whose closed nodes divide the box, a partition for
+    `HistogramQuery`. `child` is a split node's child of bit 0, the other follows; -1 if closed.
     """
 
     hashed: SimHash

@@ -1,6 +1,4 @@
-"""The complete binary tree of SimHash prefixes: node z of level i has the children 2z and 2z +
-1.
-"""
+"""The binary tree of SimHash prefixes: node z of level i has children 2z and 2z + 1."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Boxes of equal intervals along random orthogonal directions, randomly shifted: which cells of a
-grid share one. All of it is public.
-"""
+"""Boxes of equal intervals along random orthogonal directions, randomly shifted."""
 
 from __future__ import annotations
 
@@ -76,9 +74,7 @@ class Slabs:
 
 
 def offsets(points: Array, center: Array, radius: float, bits: int) -> Labels:
-    """Points from a center in steps of radius / 2^bits, moved onto the ball of that radius if they
-    lie outside, then rounded towards zero, shape (n, d).
-    """
+    """Points in steps of radius / 2^bits from a center, clipped to the ball, rounded to 0."""
     away: Any = (points - center) / radius
     length = np.linalg.norm(away, axis=1, keepdims=True)
     steps = np.trunc(away / np.maximum(length, 1.0) * 2**bits).astype(np.int64)

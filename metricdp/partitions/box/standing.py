@@ -1,6 +1,4 @@
-"""Which cells of a nested grid hold records, by noisy counts: fine where they are dense, coarse
-where they are sparse.
-"""
+"""Which cells of a nested grid hold records, by noisy counts: finer where dense."""
 
 from __future__ import annotations
 
@@ -22,14 +20,11 @@ center.
 def standing_groups(
     grid: NestedGrid, values: NDArray[Any], least: tuple[float, float]
 ) -> tuple[Places, Places]:
-    """Groups of cells whose surroundings stand out of the noise.
+    """Groups of cells above the noise threshold.
 
-    A cell whose box of 3^d cells has a sum above the threshold is a group by itself. The others are
-    merged, 2^d to one, and judged again, the threshold growing with the root of the number of cells
-    in the box; and so on up to blocks of 8^d. So a sparse tail, no cell of which stands out, is
-    found at the scale at which it does, and a lone large count is not.
-
-    O(n_parts · d · log n_parts).
+    A cell whose box of 3^d cells has a large sum is a group. The others are merged, 2^d to one, and
+    judged again, up to blocks of 8^d: a sparse tail is found at its own scale, and a lone large
+    count is not. O(n_parts · d · log n_parts).
     """
     group = np.full(grid.n_parts, -1, np.int64)
     level = list[Places]()

@@ -14,13 +14,8 @@ Array = NDArray[np.float64]
 
 @trusted
 class Subspace:
-    """Coordinates of a box along a few orthogonal directions, or its own, and an ellipsoid there.
-
-    `point` (d,): the origin, where there are axes; in any case the middle of the ellipsoid; `axes`
-    (q, d): unit vectors, orthogonal to one another; `ellipsoid` (q, q): its semi-axes, one a row,
-    in the subspace's coordinates.
-
-    `space`: what holds the images of the box; `middle` (q,).
+    """Coordinates of a box along a few orthogonal `axes` (q, d) from a `point`, or its own, and an
+    `ellipsoid` of semi-axes (q, q) there. `space` holds the images.
     """
 
     def __init__(
@@ -51,9 +46,7 @@ class Subspace:
         return places if self.axes is None else self.universe.clip(self.point + places @ self.axes)
 
     def drawn(self, n: int, rng: np.random.Generator, reach: float = 1.0) -> Array:
-        """Uniform points of the ellipsoid, every other one of one `reach` times as wide, moved into
-        the subspace's box, shape (n, q).
-        """
+        """Uniform points of the ellipsoid, every other one `reach` times as wide, (n, q)."""
         wide = np.where(np.arange(n) % 2, reach, 1.0)[:, None]
         return self.space.clip(
             self.middle + wide * ball(n, len(self.ellipsoid), rng) @ self.ellipsoid

@@ -1,6 +1,4 @@
-"""The 2-HST of a public universe: a random tree whose distances dominate the metric and stretch it
-O(log n) times in expectation.
-"""
+"""The 2-HST of a public universe: a random tree that stretches it O(log n) times on average."""
 
 from __future__ import annotations
 
@@ -99,9 +97,7 @@ class HST:
 
     @cached_property
     def last_level(self) -> NDArray[np.int8]:
-        """Last level at which each node's cluster stands, shape (n_nodes,): a leaf's is ``n_levels
-        - 1``.
-        """
+        """Last level of each node's cluster (n_nodes,): a leaf's is ``n_levels - 1``."""
         last = np.full(self.n_nodes, self.n_levels - 1, np.int8)
         last[self.parent[1:]] = self.level[1:] - 1
         return last
@@ -149,9 +145,7 @@ class HST:
         return nodes[np.argsort(self.start[nodes])]
 
     def labels_at(self, level: int) -> NDArray[np.int32]:
-        """Cluster of every position at a level: an index into ``nodes_at(level)``, shape
-        (n_points,).
-        """
+        """Cluster of every position at a level: an index into ``nodes_at(level)``."""
         nodes = self.nodes_at(level)
         return self._spread(nodes, np.arange(len(nodes)))
 
@@ -339,9 +333,7 @@ def grown(metric: Metric, permutation: NDArray[np.int64], beta: float, seed: int
 
 
 def _told_apart(metric: Metric, levels: Levels) -> NDArray[np.int32] | None:
-    """One more level of labels, points at distance 0 together, if there are points that only the
-    grid holds to be one.
-    """
+    """One more level, points at distance 0 together, if only the grid holds points equal."""
     same = levels.labels[:, -1]  # at distance 0: one number each
     shared = np.flatnonzero(np.bincount(same, minlength=len(same))[same] > 1)
     if len(shared) == 0:

@@ -16,9 +16,7 @@ from metricdp.partitions.finite.hst import HST, build_hst
 
 @dataclass(frozen=True, eq=False)
 class LevelCells:
-    """The clusters of one level, in the order of ``tree.nodes_at(level)``: a partition of the
-    tree's universe.
-    """
+    """The clusters of one level as a partition, in the order of ``tree.nodes_at(level)``."""
 
     tree: HST
     level: int

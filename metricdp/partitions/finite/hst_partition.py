@@ -9,11 +9,8 @@ from metricdp.partitions.finite.ward import Hierarchy
 
 
 class HSTHierarchy(Hierarchy):
-    """The nodes of a 2-HST as a binary hierarchy, grown on demand.
-
-    A node of several children is split in two again and again: its largest child, and the rest. A
-    node costs its size times the radius of its level; a rest of children, its size times the radius
-    of their parent. Points at distance 0 of each other are never parted.
+    """The nodes of a 2-HST as a binary hierarchy: a node is split into its largest child and the
+    rest. A node costs its size times its level's radius, a rest its size times the parent's.
     """
 
     def __init__(self, tree: HST) -> None:

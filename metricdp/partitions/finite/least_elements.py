@@ -1,6 +1,4 @@
-"""Labels of all levels of a 2-HST by least-element lists, on any metric and any number of
-threads.
-"""
+"""Labels of all levels of a 2-HST by least-element lists, on any number of threads."""
 
 from __future__ import annotations
 
@@ -46,11 +44,8 @@ Entries = tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]
 
 
 class Levels(NamedTuple):
-    """Labels of all levels.
-
-    `order` (n_points,): position of each row; near rows are near points; `labels` (n_points,
-    n_levels): number in the permutation of the first point within the level's radius; `radii`
-    (n_levels,): in units of the metric's grid, rounded down; the last is 0.
+    """Labels of all levels (n_points, n_levels), in near-preserving row `order`; `radii` are in
+    grid steps, rounded down, the last 0.
     """
 
     order: NDArray[np.int64]
@@ -59,11 +54,8 @@ class Levels(NamedTuple):
 
 
 def level_labels(metric: Metric, permutation: NDArray[np.int64], beta: float) -> Levels:
-    """For every level and point the first point of a permutation within the level's radius.
-
-    All comparisons are of integers on the metric's grid. Sources are searched from in batches,
-    those of a batch at the same time; the result does not depend on how many threads there are. On
-    graphs ln n entries a vertex, each one step of a Dijkstra search.
+    """For every level and point the first point of a permutation within the level's radius, exact
+    on the grid and equal on any number of threads. About ln n entries a vertex.
     """
     searches = _searches(metric, _workers())
     rank = np.empty(len(metric), np.int32)
@@ -104,9 +96,7 @@ def _workers() -> int:
 
 
 class _Searches(ABC):
-    """Finds the points closer to a source than `known`; rows are arranged as `order` says, sources
-    and points are rows.
-    """
+    """Finds the points closer to a source than `known`, in rows."""
 
     order: NDArray[np.int64]
 
@@ -123,9 +113,7 @@ class _Searches(ABC):
     def label_alone(
         self, sources: NDArray[np.int32], radii: NDArray[np.int64], labels: NDArray[np.int32]
     ) -> int:
-        """Label by the sources after the first, if that is better done one after the other; return
-        how many were used.
-        """
+        """Label by later sources one after the other, if that is better; returns how many."""
         return 0
 
     @abstractmethod
@@ -138,9 +126,7 @@ class _Searches(ABC):
         worker: int,
         kernel: Callable[[int, Workspace, NDArray[np.int64]], int],
     ) -> Entries:
-        """Call a kernel from where it stopped until it has done all sources, with more room where
-        it needs it.
-        """
+        """Call a kernel until it has done all sources, with more room where needed."""
         parts = []
         ends = np.empty(len(sources), np.int64)
         begin = 0
@@ -175,9 +161,7 @@ class _NetworkSearches(_Searches):
     def label_alone(
         self, sources: NDArray[np.int32], radii: NDArray[np.int64], labels: NDArray[np.int32]
     ) -> int:
-        """Early searches are large: to list what they find costs half as much again, which only
-        more threads are worth.
-        """
+        """Early searches are large: listing their finds pays only for more threads."""
         if self.workers > 2:
             return 0
         known = self.known
@@ -310,9 +294,7 @@ def _joined(parts: list[Entries]) -> Entries:
 
 
 def _row(entries: Entries, n: int) -> NDArray[np.int64]:
-    """Distance from the only source to every point, -1 where it did not reach; of repeated points
-    the last entry counts.
-    """
+    """Distance from the only source to every point, -1 where it did not reach."""
     row = np.full(n, -1)
     row[entries[0]] = entries[1]
     return row

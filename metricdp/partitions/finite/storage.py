@@ -121,9 +121,7 @@ def _problem(arrays: dict[str, NDArray[Any]], beta: float, n: int) -> str:
 def _children_fit(
     above: NDArray[Any], level: NDArray[Any], start: NDArray[Any], stop: NDArray[Any]
 ) -> bool:
-    """Whether the runs of each node's children, two at least and all of one level, make up its
-    own.
-    """
+    """Whether each node's children, two at least and of one level, make up its run."""
     child = np.argsort(above, kind="stable")
     of = above[child]
     child = child + 1

@@ -29,14 +29,9 @@ _COARSE = 16
 
 @dataclass(frozen=True, eq=False)
 class PartitionTree:
-    """A partition of a universe into parts, with the binary tree above them.
-
-    `labels` (n_points,): part of each position; `children` (n_parts - 1, 2): children of node
-    n_parts + i; nodes 0..n_parts-1 are the parts; children before parents, root last; `sizes` (2 ·
-    n_parts - 1,): number of points of each node; `nodes` (2 · n_parts - 1,): each node's own number
-    in the hierarchy that it was cut from, if any; `weights` (n_points,): what is expected at each
-    point, where that is not one a point: `sizes` are sums of it; `numbers` (2 · n_parts - 1,):
-    number of points of each node, where `sizes` are not.
+    """A partition of a universe, with the binary tree above its parts: `labels` of points,
+    `children` of node n_parts + i (children first, root last), `sizes` and `nodes` of all. Expected
+    `weights` make sizes their sums; `numbers` then count points.
     """
 
     universe: Metric
@@ -57,9 +52,7 @@ class PartitionTree:
         return self.labels[records].astype(np.int64)
 
     def spread(self, amounts: NDArray[np.float64], trust: float = 1.0) -> NDArray[np.float64]:
-        """Spread one amount a part over the part's points, shape (n_points,): evenly, or that part
-        `trust` of it by what is expected there.
-        """
+        """Spread one amount a part over its points (n_points,), `trust` of it as expected."""
         if self.weights is None or self.numbers is None:
             return (amounts / self.sizes[: self.n_parts])[self.labels]
         m = self.n_parts
@@ -74,16 +67,10 @@ class PartitionTree:
 
 
 class Hierarchy:
-    """Ward hierarchy of a universe (of its symmetric metric, where costs depend on the direction),
-    grown on demand.
+    """Ward hierarchy of a universe, grown on demand, by public `seed` and `expected` weights.
 
-    `seed`: public coins: which landmarks are drawn; `expected` (n_points,): public positive weights
-    of points: sizes of parts are sums of them, and costs of them and one a point, half and half.
-
-    1,280 landmarks (`metricdp.metrics.landmarks`); Ward's criterion on them, weighted by the sizes
-    of their cells. A landmark's cell is refined when a cut asks for it: Ward's criterion on its
-    points, or on 32 of them and their cells, with distances inside the cell. So a cut may go down
-    to single points.
+    1,280 landmarks with Ward's criterion, weighted by the sizes of their cells. A cut that goes
+    deeper refines a cell by Ward's criterion on its points, or on 32 of them.
     """
 
     expected: NDArray[np.float64] | None = None
@@ -108,13 +95,11 @@ class Hierarchy:
         least: float = 0.0,
         shown: NDArray[np.bool_] | None = None,
     ) -> PartitionTree:
-        """Partition into `n_parts` parts (at most one a point): again and again the node that costs
-        most to serve is split in two.
+        """Partition into `n_parts` parts at most: again and again the node that costs most to serve
+        is split.
 
-        With a public `density`, shape (n_points,), a node's cost is taken times its mean density:
-        parts get finer where it is higher. A node of less than the mass `least` is not split, so
-        that there may be fewer parts; unless it has a point of those that are `shown`, shape
-        (n_points,).
+        With a public `density` (n_points,), a node's cost is taken times its mean density. A node
+        of less than `least` mass is not split, unless it has one of the `shown` points.
         """
         n_parts = min(n_parts, len(self.universe))
         mass = None if density is None else self._masses(density)
@@ -146,9 +131,7 @@ class Hierarchy:
         return self._partition(sorted(parts), [i for i in internal if i >= 0])
 
     def joined(self, cuts: Sequence[PartitionTree]) -> PartitionTree:
-        """The coarsest partition that is finer than all these cuts: any node that one of them
-        splits is split.
-        """
+        """The coarsest partition that is finer than all these cuts."""
         if len(cuts) == 1:
             return cuts[0]
         split = {v for cut in cuts for v in _numbers(cut)[cut.n_parts :].tolist()}
@@ -165,11 +148,8 @@ class Hierarchy:
         return self._partition(sorted(parts), internal)
 
     def growth(self) -> float:
-        """How fast balls grow: the dimension d in which 16 times as many parts are 16^(1/d) times
-        as cheap to serve, from 16 parts on.
-
-        About 2 on road networks and in the plane, 4 to 6 on social networks; 1 where there are too
-        few points to tell.
+        """How fast balls grow: the d in which 16 times as many parts are 16^(1/d) times as cheap to
+        serve. About 2 on roads and in the plane, 4 to 6 on social networks.
         """
         many = min(16 * _COARSE, len(self.universe) // 4)
         if many < 4 * _COARSE:
@@ -182,9 +162,7 @@ class Hierarchy:
         return math.log(many / _COARSE) / math.log(coarse / fine) if coarse > fine else math.inf
 
     def _masses(self, density: NDArray[np.float64]) -> Callable[[int], float]:
-        """Sum of the density over the points of a node, computed when it is asked for; nodes may be
-        refined in between.
-        """
+        """Sum of the density over a node's points, computed when asked for."""
         known: dict[int, float] = {}
 
         def mass(node: int) -> float:
@@ -279,9 +257,7 @@ class Hierarchy:
         distance: NDArray[np.float64],
         between: NDArray[np.float32],
     ) -> int:
-        """Append the Ward tree of the cells of `points` (in place of a leaf) and return its
-        root.
-        """
+        """Append the Ward tree of the cells of `points` (for a leaf) and return its root."""
         m = len(between)
         counts = np.bincount(label, minlength=m)
         sizes = counts.astype(np.float64)
@@ -322,9 +298,7 @@ _hierarchies = Kept()
 def hierarchy(
     universe: Metric, seed: int = 0, expected: NDArray[np.float64] | None = None
 ) -> Hierarchy:
-    """The universe's hierarchy for this seed and these public weights of points, kept as long as
-    the universe is.
-    """
+    """The universe's hierarchy for this seed and weights, cached with the universe."""
     known: dict[Any, Hierarchy] = _hierarchies.of(universe)
     key = seed, None if expected is None else sha256(expected.tobytes()).digest()
     if key not in known:

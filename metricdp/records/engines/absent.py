@@ -1,6 +1,4 @@
-"""Why a named file cannot be read, from its name and the storage alone: what a reader says may
-quote a row.
-"""
+"""Why a named file cannot be read, from its name and the storage alone."""
 
 from __future__ import annotations
 

@@ -32,9 +32,7 @@ from metricdp.records.engines.by_user import Dialect, UserRule
 
 
 def sample(users: Sequence[Hashable], n_records: int, m: int) -> NDArray[np.int64]:
-    """Indices of at most m records of each user: each record draws a 64-bit key, and a user's m
-    smallest stay.
-    """
+    """Indices of at most m records of each user: those with the m smallest 64-bit keys."""
     if len(users) != n_records or any(u is None or u != u for u in users):
         raise InputError("one user per record")
     number: dict[Hashable, int] = {}

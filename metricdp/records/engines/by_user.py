@@ -17,13 +17,8 @@ from metricdp.records.ingestion.encoders import Encoder, Reading
 
 
 class Dialect(NamedTuple):
-    """What engines that speak SQL say in words of their own.
-
-    `quote`: of identifiers; `divided`: of whole numbers, rounding down: an expression with ``{0}``
-    and ``{1}``; `rows`: all columns of a row as text: an expression with ``{0}``, their list, and
-    ``{1}``, the same with a name for each; `wide`: of a whole number, room for its product with
-    2^16: an expression with ``{0}``; `hashed`: SHA-256 of a text, in hexadecimal digits: an
-    expression with ``{0}``.
+    """What SQL engines say in words of their own: expressions to `quote` names, for whole numbers
+    `divided` or `wide`, `rows` as text, and `hashed` texts.
     """
 
     quote: str

@@ -1,6 +1,4 @@
-"""Demand in a data frame of Dask, or in files that its workers read: blocks are mapped where they
-are, and vectors are added in a tree.
-"""
+"""Demand in Dask: blocks are mapped where they are, and vectors added in a tree."""
 
 from __future__ import annotations
 
@@ -151,9 +149,7 @@ def groups_of(encode: Encoder, key: Answer, blocks: list[Any]) -> tuple[Groups, 
 
 
 def tree(work: Work | GroupWork, blocks: list[Any], add: Add = added) -> Any:
-    """One task a block, and one for every eight vectors, down to one vector, which alone comes
-    here.
-    """
+    """One task a block, then one for every eight vectors, down to one vector."""
     from dask import delayed
 
     shared = delayed(work, pure=False)
@@ -167,9 +163,7 @@ def tree(work: Work | GroupWork, blocks: list[Any], add: Add = added) -> Any:
 
 
 def packed(vector: Any) -> Any:
-    """Sums as their length, the places of those other than 0, and these, if that is shorter;
-    anything else as it is.
-    """
+    """Sums as length, places and values other than 0, if that is shorter."""
     if not isinstance(vector, Sums):
         return vector
     places = vector.places()
@@ -243,9 +237,7 @@ class Dask(Engine):
 
 
 def _connected() -> None:
-    """Make the scheduler that DASK_SCHEDULER_ADDRESS names the default; without one Dask counts in
-    threads of this process.
-    """
+    """Make the scheduler of DASK_SCHEDULER_ADDRESS the default; else use threads."""
     import dask
 
     if dask.config.get("scheduler-address", None):

@@ -37,17 +37,13 @@ class ArrowData(LocalFrame):
 
 
 class Relation(LocalFrame):
-    """A relation of a connection of the caller's own, which reads it, and writes to disk where the
-    caller told it to.
-    """
+    """A relation of the caller's own connection, which reads it and may spill to disk."""
 
     lock = threading.RLock()
     """A connection answers one query at a time."""
 
     def check(self, names: Sequence[Any]) -> None:
-        """As elsewhere; types of which Arrow, in which rows are handed out, has a part only are
-        refused: they would make one user of two.
-        """
+        """As elsewhere; types that Arrow holds in part are refused: two users could become one."""
         super().check(names)
         types = dict(zip(self.native.columns, map(str, self.native.types)))
         for name in names:
@@ -91,13 +87,9 @@ class DuckDB(Engine):
 
 
 class ParquetFiles(LocalFrame):
-    """Parquet files, each with the types that it declares itself: were several read as one table,
-    cells of all would be cast to the types of the first, which makes one user of ``7`` there and of
-    ``"007"`` and ``"7.0"`` elsewhere. Files that declare the same are read together.
-
-    `native`: paths, by what they declare; `path`: what the caller named; `wide`: columns of
-    decimals of more digits than DuckDB has; `twice`: columns of files that lie in a folder named
-    after the same column; `spans`: columns of durations.
+    """Parquet files, each with the types that it declares: reading several as one table would cast
+    cells, and make one user of ``7`` and ``"007"``. `wide`, `twice`, `spans` are columns with a
+    treatment of their own.
     """
 
     def __init__(
@@ -184,9 +176,7 @@ def _quoted(text: str) -> str:
 
 
 def _files(connection: Any, paths: Sequence[str]) -> Any:
-    """A relation of files that declare the same. Folders named ``column=value`` are columns of
-    text: types guessed from all of them would be told by each.
-    """
+    """A relation of files with one schema. Folders ``column=value`` are columns of text."""
     listed = ", ".join(map(_quoted, paths))
     return connection.sql(f"FROM read_parquet([{listed}], hive_types_autocast = false)")
 

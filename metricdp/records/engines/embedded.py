@@ -134,9 +134,7 @@ def text(path: str, asked: Sequence[Any]) -> TextFiles:
 
 
 def same_heads(files: Sequence[str], path: str, form: Layout, asked: Sequence[Any]) -> None:
-    """Refuse files that do not name the columns as the first one does: their rows would be read by
-    its names.
-    """
+    """Refuse files that do not name the columns as the first one does."""
     if form.names is None:
         return
     for file in files:

@@ -1,6 +1,4 @@
-"""Which files of a folder hold records, the same for every engine: names that begin with ``_`` or
-``.`` are skipped, as Spark does, and folders named ``column=value`` are read.
-"""
+"""Which files of a folder hold records: not ``_`` or ``.`` names, as in Spark."""
 
 from __future__ import annotations
 
@@ -20,9 +18,7 @@ _LOGS = ("_delta_log", "_spark_metadata")
 
 
 def parquet_files(path: str) -> list[str] | None:
-    """The Parquet files that a folder or a glob names, in order; of a file itself alone. None if
-    they lie elsewhere, and the engine must look.
-    """
+    """The Parquet files of a folder or a glob, in order; None if the engine must look."""
     if "://" in path:
         return None
     if has_marks(path):

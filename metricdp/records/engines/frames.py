@@ -1,6 +1,4 @@
-"""What an engine must do for a demand: name its columns, add up vectors of blocks, and bound
-users.
-"""
+"""What an engine must do: name columns, add up vectors of blocks, bound users."""
 
 from __future__ import annotations
 
@@ -59,15 +57,11 @@ class Frame(ABC):
 
     @abstractmethod
     def add(self, work: Work) -> Sum:
-        """The sum of ``work(block)`` over blocks of the columns ``work.names`` that make up all
-        rows; what is no vector spreads (`added`).
-        """
+        """The sum of ``work(block)`` over blocks of ``work.names`` that make up all rows."""
 
     @abstractmethod
     def by_user(self, reading: Reading, rule: UserRule) -> Frame:
-        """What a rule keeps of each user's rows: its columns, the same rows whenever they are
-        read.
-        """
+        """What a rule keeps of each user's rows, the same whenever they are read."""
 
     def check(self, names: Sequence[Any]) -> None:
         """Raise InputError if a column is missing, or there twice."""
@@ -94,9 +88,7 @@ class Frame(ABC):
         user: str | None,
         rule: UserRule | None = None,
     ) -> Source | NDArray[Any]:
-        """The rows as records: counted in a finite universe, to be read in a box; of each user what
-        the rule keeps. Private, as what it raises is.
-        """
+        """The rows as records, bounded by the rule. Private, as what it raises is."""
         frame: Frame = self
         weighted = rule is not None and rule.weighted
         if user is not None and rule is not None:
@@ -119,9 +111,7 @@ class Frame(ABC):
         return total[:-2], Seal(*total[-2:].tolist())
 
     def grouped(self, encode: Encoder, key: Answer) -> tuple[Groups, Seal]:
-        """Encoded rows by key, as `Source.grouped`, and the seal of this reading: gathered in this
-        process.
-        """
+        """Encoded rows by key, as `Source.grouped`, and the seal of this reading."""
         gathered = Gathered(key)
         total, seal = self.sums(encode, gathered)
         keys, counts = grouped_parts(gathered.parts)
@@ -136,9 +126,7 @@ class Frame(ABC):
 
 @dataclass(frozen=True)
 class Seal:
-    """What two readings of the same rows have in common, in whatever order: how many rows, and the
-    sum of a hash of their records. Private.
-    """
+    """The seal of a reading: how many rows, and the sum of their hashes. Private."""
 
     n_rows: float
     digest: float

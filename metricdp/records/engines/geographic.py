@@ -126,9 +126,7 @@ class Shapefile(Layer):
         return [*(field.name for field in self._file.fields), *AXES]
 
     def check(self, names: Sequence[Any]) -> None:
-        """As elsewhere; truth values, of which each has four ways to be written, notes that lie in
-        a file of their own, and text in a code page in which two ways are one are refused.
-        """
+        """As elsewhere; truth values, notes in other files and ambiguous code pages are refused."""
         super().check(names)
         kinds = {field.name: field.kind for field in self._file.fields}
         for name in names:
@@ -152,9 +150,7 @@ class Shapefile(Layer):
 
 
 class FlatGeobuf(Layer):
-    """A FlatGeobuf, by GDAL in Arrow's batches: columns are of the types that the header declares,
-    and text is the bytes that the file holds.
-    """
+    """A FlatGeobuf by GDAL in Arrow's batches, with the header's types and the file's bytes."""
 
     def check(self, names: Sequence[Any]) -> None:
         """As elsewhere; times, of which GDAL reads milliseconds only, would make one of two."""
@@ -228,9 +224,7 @@ class GeoParquet(LocalFrame):
 
 
 class Features(LocalFrame):
-    """Features of a GeoJSON file. Which properties they have is theirs alone: one that lacks a
-    property has a missing cell there.
-    """
+    """Features of a GeoJSON file. A feature without a property has a missing cell."""
 
     geometry = True
 
@@ -258,9 +252,7 @@ class Features(LocalFrame):
 
 
 def _geojson(path: str) -> Features:
-    """Features of a collection, read where nothing that fails can quote one: numbers with all their
-    digits.
-    """
+    """Features of a collection, numbers with all digits, without quotes in errors."""
     content: Any = None
     try:
         content = json.loads(b"".join(chunks(path)), parse_float=Decimal)

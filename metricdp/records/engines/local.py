@@ -1,6 +1,4 @@
-"""Tables of this machine: blocks come to this process one after another, and users are bounded by
-DuckDB.
-"""
+"""Tables of this machine: blocks come to this process, and DuckDB bounds users."""
 
 from __future__ import annotations
 
@@ -32,9 +30,7 @@ class LocalFrame(Frame):
         """Blocks of some columns."""
 
     def add(self, work: Work) -> Sum:
-        """Blocks in a few threads: of each, its encoded records and the answer are held at a
-        time.
-        """
+        """Blocks in a few threads, each with its encoded records and answer."""
         n_threads = min(4, cpu_count() or 1)
         total: Sum = work.start()
         with ThreadPoolExecutor(n_threads) as pool:
@@ -72,9 +68,7 @@ class LocalFrame(Frame):
 
 
 class ByUser(LocalFrame):
-    """What a statement makes of all rows of each user of a table on this machine, read anew each
-    time, by the same statement. DuckDB is given records and texts of users, never a cell.
-    """
+    """What a statement makes of each user's rows; DuckDB sees records and user texts only."""
 
     def __init__(
         self, frame: LocalFrame, reading: Reading, text: str, columns: Sequence[str]

@@ -57,9 +57,7 @@ class AtOnce(Frame):
         user: str | None,
         rule: UserRule | None = None,
     ) -> Source | NDArray[Any]:
-        """The records, counted in a finite universe; of each user what the rule keeps of records in
-        hand.
-        """
+        """The records, counted in a finite universe; of each user what the rule keeps."""
         parts = [encode.empty()]
         users = []
         read = None if user is None else Reading(encode, user)

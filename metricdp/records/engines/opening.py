@@ -37,9 +37,7 @@ ENGINES: tuple[Engine, ...] = tuple(
         memory,
     )
 )
-"""All engines, in the order in which they are asked: one file each. None imports its library before
-it is asked to count.
-"""
+"""All engines in order, one file each. None imports its library before counting."""
 
 
 def opened(

@@ -11,13 +11,8 @@ if TYPE_CHECKING:
 
 
 class Engine(ABC):
-    """What counts private rows: tables of some libraries, and files perhaps.
-
-    A subclass needs a frame (`metricdp.records.engines.frames.Frame`) and nothing else.
-    `metricdp.testing.engines` holds the tests that it must pass.
-
-    `libraries`: top modules whose tables it counts; `reads`: the name under which a caller asks for
-    it to read paths, if it can.
+    """What counts private rows of some `libraries`' tables, and files if it `reads` paths. A
+    subclass needs a `Frame`; `metricdp.testing.engines` has its tests.
     """
 
     libraries: tuple[str, ...] = ()

@@ -15,9 +15,7 @@ from metricdp.errors import InputError
 from metricdp.records.exact import ROWS, Total, by_digits, combined, exact_sum, grouped_sum, told
 
 Answer = Callable[[NDArray[Any]], Any]
-"""From a block of records, perhaps of none, to an array or `Sums`, by each record alone. Vectors of
-blocks add up to that of all.
-"""
+"""From a block of records to an array or `Sums`, by each record alone."""
 
 
 class Source(ABC):
@@ -25,20 +23,15 @@ class Source(ABC):
 
     @abstractmethod
     def sums(self, answer: Answer) -> Total:
-        """The sum of `answer` over blocks that make up all records: exact if it answers with
-        integers.
-        """
+        """The sum of `answer` over blocks of all records: exact for integers."""
 
     def total(self, answer: Answer) -> NDArray[Any]:
         """The same in 64 bits: integers saturate at 2^61 on both sides."""
         return told(self.sums(answer))
 
     def grouped(self, key: Answer) -> Groups:
-        """Distinct keys in order, and how many of the records that have one have each: one reading.
-
-        `key` gives the keys of a block of records, as unsigned integers of 64 bits; it may leave
-        out records. Here blocks are gathered in this process; sources that answer elsewhere say
-        how themselves.
+        """Distinct keys in order, and how many records have each: one reading. `key` gives 64-bit
+        keys of a block, and may leave out records.
         """
         gathered = Gathered(key)
         (n_records,) = self.sums(gathered).tolist()
@@ -49,9 +42,7 @@ class Source(ABC):
 
     @abstractmethod
     def mapped(self, step: Answer) -> Source:
-        """The records that `step` makes of these, block by block: places elsewhere, or fewer
-        records.
-        """
+        """The records that `step` makes of these, block by block."""
 
     @abstractmethod
     def thinned(self, share: float) -> Source | NDArray[Any]:
@@ -67,9 +58,7 @@ Groups = tuple[NDArray[np.uint64], NDArray[np.int64]]
 
 @dataclass(frozen=True)
 class Grouped:
-    """Records of a block by key, as integers that engines carry: shape (n_keys, 2), the key's 64
-    bits and the count.
-    """
+    """Records of a block by key, as integers: (n_keys, 2), 64-bit keys and counts."""
 
     key: Answer
 
@@ -129,9 +118,7 @@ class Tally(Source):
         return Tally(self.points, kept_of(self.counts, share))
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """Distinct points and their counts, for those who ask nothing else of records:
-        ``np.unique(records, return_counts=True)``.
-        """
+        """Distinct points and their counts: ``np.unique(records, return_counts=True)``."""
         known = function is np.unique and len(args) == 1 and kwargs == {"return_counts": True}
         return (self.points, self.counts) if known else NotImplemented
 
@@ -158,9 +145,7 @@ def total(records: NDArray[Any] | Source, answer: Answer) -> NDArray[Any]:
 
 
 def thinned(records: NDArray[Any] | Source, share: float) -> NDArray[Any] | Source:
-    """Each record with probability `share`, by a coin of its own from the operating system's
-    entropy.
-    """
+    """Each record with probability `share`, by the operating system's entropy."""
     return records.thinned(share) if isinstance(records, Source) else Coins(share)(records)
 
 
@@ -217,21 +202,15 @@ class Tallied:
 
 
 def kept_of(counts: NDArray[np.int64], share: float) -> NDArray[np.int64]:
-    """How many of each count stay, each with a probability of its own: binomial numbers, by a
-    generator that 256 bits of the operating system seed for this call alone.
-    """
+    """How many of each count stay: binomials by a generator with a 256-bit secret seed."""
     coins = np.random.default_rng(np.frombuffer(os.urandom(32), np.uint32))
     return coins.binomial(counts, share)
 
 
 @dataclass(frozen=True)
 class Coins:
-    """Keep each record with a probability, by 32 fresh bits; a second reading of a block draws
-    anew.
-
-    Should an engine mix two readings of a block in one sum, some keys from one and some from the
-    other, each number still has a record in it or not: what one record adds only loses coordinates,
-    so it stays within every sensitivity.
+    """Keep each record with a probability, by 32 fresh bits. Should an engine mix two readings of a
+    block, one record still only adds or removes itself.
     """
 
     share: float

@@ -122,9 +122,7 @@ class SparkFrame(Frame):
 def groups_in_partition(
     work: GroupWork, form: Layout | None
 ) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """What a worker does with the batches of a partition: each block's groups as they are found
-    (kind 0), its seal (kind 1), and what went wrong (kind 2).
-    """
+    """A worker's batches: groups of blocks (kind 0), seals (kind 1), trouble (kind 2)."""
 
     def mapped(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
@@ -178,9 +176,7 @@ _LINES = (
 
 
 class Heads:
-    """Leaves out the heads of files in a partition's lines, which are those of parts of files, each
-    in its order.
-    """
+    """Leaves out the heads of files in a partition's lines."""
 
     def __init__(self) -> None:
         self._file: str | None = None
@@ -205,9 +201,7 @@ class Heads:
 
 
 def in_partition(work: Work, form: Layout | None) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """What a worker does with the batches of a partition: gather some into a block, add up the
-    blocks' vectors; trouble is a negative key.
-    """
+    """A worker's batches: blocks' vectors are added up; trouble is a negative key."""
 
     def mapped(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
@@ -247,9 +241,7 @@ def rows(reading: Reading, form: Layout | None) -> Callable[[Iterable[Any]], Ite
 
 
 class Spark(Engine):
-    """Data frames of Spark, and files read by the session that there is, else by one on this
-    machine.
-    """
+    """Spark's data frames, and files read by the present session or a local one."""
 
     libraries = ("pyspark",)
     reads = "spark"
@@ -289,9 +281,7 @@ class Spark(Engine):
 
 @contextmanager
 def _untyped_folders(session: Any) -> Iterator[None]:
-    """Folders named ``column=value`` are columns of text: Spark guesses types from all names, by
-    which ``007`` and ``7`` are one.
-    """
+    """Folders named ``column=value`` are columns of text, so ``007`` and ``7`` stay apart."""
     name = "spark.sql.sources.partitionColumnTypeInference.enabled"
     before = session.conf.get(name)
     session.conf.set(name, "false")

@@ -1,6 +1,4 @@
-"""Connections of DuckDB for one reading, and where they write what does not fit into memory: a
-fresh folder that only this user can read, and that goes with the reading.
-"""
+"""DuckDB connections for one reading, each with a private folder for spilled data."""
 
 from __future__ import annotations
 
@@ -27,9 +25,7 @@ _LOCK = "lock"
 
 @contextmanager
 def connected() -> Iterator[Any]:
-    """A connection for one reading, and a fresh folder (0700) for what it writes to disk, which
-    goes with it, however the reading ends.
-    """
+    """A connection for one reading with a fresh folder (0700), removed at the end."""
     duckdb = duckdb_module()
     with spilling() as folder:
         connection = duckdb.connect()
@@ -46,9 +42,7 @@ def connected() -> Iterator[Any]:
 
 @contextmanager
 def spilling() -> Iterator[str]:
-    """A fresh folder that only this user can read, removed afterwards. What a killed process left
-    is removed by the next one: it held a lock on its folder.
-    """
+    """A fresh private folder, removed at the end, or by the next reading after a kill."""
     _sweep()
     folder = tempfile.mkdtemp(prefix=_PREFIX)  # 0700
     lock = None

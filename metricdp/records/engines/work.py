@@ -23,9 +23,7 @@ Groups = NDArray[np.int64] | Trouble
 
 @dataclass(frozen=True)
 class Work:
-    """Encode a block, answer about it, and seal it. What an exception would say about a record
-    stays unsaid: engines log the exceptions of their workers.
-    """
+    """Encode, answer and seal a block. Errors say nothing, as engines log exceptions."""
 
     encode: Encoder
     answer: Answer

@@ -90,9 +90,7 @@ def _encodable(text: str) -> bool:
 
 
 def canonical(numeral: str) -> str | None:
-    """A number's one way to be written, without exponent and needless zeros; None for what is no
-    numeral (ASCII digits, no zeros in front).
-    """
+    """A number's one spelling, without exponent and needless zeros; None if no numeral."""
     found = _NUMERAL.fullmatch(numeral)
     if found is None:
         return None

@@ -1,6 +1,4 @@
-"""Columns of a block, whatever library holds it, as arrays or lists of cells; and the rules of
-`cells` for all of them at once, by faster ways that end in the same.
-"""
+"""Columns of a block, from any library, as cells, with fast ways to the same values."""
 
 from __future__ import annotations
 
@@ -20,9 +18,7 @@ _IN_NUMBERS = str.maketrans("", "", "0123456789+-.eE \t")
 
 
 def column(block: Any, name: str) -> Column:
-    """A column of a pandas, Polars or narwhals data frame, an Arrow table or batch, or a dict of
-    lists.
-    """
+    """A column of a pandas, Polars or narwhals frame, an Arrow table, or a dict of lists."""
     cells = block.column(name) if hasattr(block, "num_rows") else block[name]
     return simplified(cells)
 
@@ -108,9 +104,7 @@ def _is_sound(cells: Any) -> bool:
 
 
 def _objects(cells: Any) -> list[Any]:
-    """Python's objects of an Arrow array; None of a date that Python does not have, such as
-    DuckDB's ``infinity``.
-    """
+    """Python's objects of an Arrow array; None of dates that Python lacks."""
     with suppress(OverflowError, ValueError):
         return list(cells.to_pylist())
     found: list[Any] = []
@@ -122,9 +116,7 @@ def _objects(cells: Any) -> list[Any]:
 
 
 def _times(cells: Any) -> list[Any]:
-    """Times of day of an Arrow array of nanoseconds, of which Python's have no more than micro: one
-    that needs them is text, with nine digits.
-    """
+    """Times of day of nanoseconds; text with nine digits where Python has too few."""
     import pyarrow as pa
 
     count = cells.cast(pa.int64()).to_pylist()
@@ -168,9 +160,7 @@ def texts_of_numbers(cells: NDArray[Any]) -> list[str | None]:
 
 
 def numbers(cells: Column) -> NDArray[np.float64]:
-    """`number_of` of each cell; NaN and infinities of an array are left to `Encoder.place`, which
-    refuses them.
-    """
+    """`number_of` of each cell; `Encoder.place` refuses NaN and infinities."""
     if isinstance(cells, np.ndarray):
         return cells.astype(np.float64, copy=False)
     return spelled(cells.to_pylist() if is_text(cells) else cells)
@@ -190,9 +180,7 @@ def spelled(cells: Sequence[Any]) -> NDArray[np.float64]:
 
 
 def points(values: Any, dimension: int | None) -> NDArray[np.float64]:
-    """Finite points of shape (n, d) from an array, a data frame or nested lists; an empty list is
-    none, of `dimension` coordinates, 2 unless given.
-    """
+    """Finite points (n, d) from an array, a frame or lists; `dimension` is for empty ones."""
     array = values if isinstance(values, np.ndarray) else None
     if array is None and hasattr(values, "__array__"):
         array = np.asarray(values)
@@ -214,9 +202,7 @@ def points(values: Any, dimension: int | None) -> NDArray[np.float64]:
 
 
 def _nested(rows: list[Any]) -> NDArray[Any]:
-    """Rows of cells as an array of objects: of no common type, which all cells would have a say
-    in.
-    """
+    """Rows of cells as an array of objects, without a common type."""
     if not rows:
         return np.empty(0)
     lists = [r.tolist() if isinstance(r, np.ndarray) else r for r in rows]

@@ -1,6 +1,4 @@
-"""From blocks of a table to records of a universe and texts of users: the same code for each row,
-on every engine.
-"""
+"""From blocks of a table to records and users: the same code on every engine."""
 
 from __future__ import annotations
 
@@ -27,13 +25,9 @@ USER = "_user"
 
 @dataclass(frozen=True)
 class Encoder:
-    """Columns of a block to records: ids matched to points, or numbers, moved to where the universe
-    has them. It travels to the workers.
-
-    `columns`: columns of coordinates, or the one of ids; `place`: a `Matcher` for ids; else from
-    finite points, shape (n, d), to records: `EuclideanSpace.clip` or `Metric.snapper`; `steps`:
-    what is done to a block of records then, in turn; `read`: the columns hold records that were
-    read already (`Reading.rows`), beside their users.
+    """Columns of a block to records, by a `Matcher` of ids or a map of finite points (`place`),
+    then `steps`. With `read`, columns hold encoded records beside their users. It travels to
+    workers.
     """
 
     columns: tuple[str, ...]
@@ -42,9 +36,7 @@ class Encoder:
     read: bool = False
 
     def __call__(self, block: Any) -> NDArray[Any]:
-        """Records of a data frame, an Arrow table or record batch, lines of text, or an array of
-        shape (n, d).
-        """
+        """Records of a frame, an Arrow table or batch, lines of text, or an array (n, d)."""
         return self.stepped(self.first(opened(block, self.names)))
 
     def stepped(self, records: NDArray[Any]) -> NDArray[Any]:
@@ -100,9 +92,7 @@ def n_rows(block: Any) -> int:
 
 
 def checked_users(block: Any) -> None:
-    """Raise unless every row that was read has a user: `Reading.rows` leaves none to a block in
-    which something went wrong.
-    """
+    """Raise unless every row that was read has a user."""
     users = cells_of.texts(cells_of.column(block, USER))
     lost = [at for at, user in enumerate(users) if user is None]
     if lost:
@@ -131,9 +121,7 @@ class Reading:
         return self.encode.first(table), users  # type: ignore[return-value]
 
     def rows(self, block: Any) -> dict[str, Any]:
-        """Columns `names` of a block; if it cannot be read, one row without a user that says what
-        went wrong (`metricdp.records.trouble`), so that no engine has an exception to log.
-        """
+        """Columns `names` of a block; one row that tells of trouble if it cannot be read."""
         done = attempt(lambda: self._of(block))
         if isinstance(done, Ended):
             sorry: NDArray[Any] = np.full(1, int(done.trouble), self.kind)

@@ -1,6 +1,4 @@
-"""What one private geometry means: a point is its x and y, and so is a collection of exactly one
-point. Anything else is NaN, which every rule refuses.
-"""
+"""What a geometry means: a point, or a collection of one, is its x and y; else NaN."""
 
 from __future__ import annotations
 

@@ -84,9 +84,7 @@ def has_names(line: str) -> bool:
 
 
 def _delimiter(line: str, is_csv: bool) -> str | None:
-    """The most frequent one outside quotes; without any, blanks, or a comma in a file of one
-    column.
-    """
+    """The most frequent delimiter outside quotes; else blanks, or a comma for one column."""
     bare = "".join(line.split('"')[::2])
     found = max(_DELIMITERS, key=bare.count)
     return found if found in bare else "," if is_csv or '"' in line else None
@@ -159,9 +157,7 @@ class Lines:
 
 
 def _quickly(data: bytes, layout: Layout, names: Sequence[str]) -> Any:
-    """The same by Arrow's parser, for a block of UTF-8 without quotes and odd characters in which
-    each line that is not empty has as many cells as the head; else None.
-    """
+    """The same by Arrow's parser, for simple blocks of UTF-8 without quotes; else None."""
     delimiter = layout.delimiter
     known = layout.names
     if known is None or delimiter is None or len(known) < 2 or len(data) < 10_000:

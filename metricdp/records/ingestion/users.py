@@ -18,9 +18,7 @@ _TEXT_ONLY = (str, bytes, float, timedelta, np.timedelta64, date, time, Decimal)
 
 
 def names_of(users: Any) -> list[Hashable]:
-    """One name for each user: the text of a cell (`cells.text_of`), so that 5 and ``"5"`` are one
-    user, or a tuple or another object as it is.
-    """
+    """One name for each user: a cell's text, so that 5 and ``"5"`` are one, or the object."""
     cells = simplified(users)
     named: list[Any] = []
     if isinstance(cells, list):

@@ -15,11 +15,8 @@ from metricdp.protocols import SetSystem, is_trusted
 
 
 def bounded(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """A copy of counts, each at most `CAP` divided by their number, so that no sum of them passes
-    `CAP`: then what is added to a sum can be taken back exactly.
-
-    The bound is public (a trillion records an element for a million elements), and a record more at
-    an element raises its count by 1, or by 0.
+    """A copy of counts, each at most `CAP` divided by their number, so that sums never pass `CAP`
+    and can be taken back exactly. A record more still raises its count by 0 or 1.
     """
     return np.minimum(counts, CAP // max(1, len(counts)))
 

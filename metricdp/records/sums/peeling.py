@@ -36,9 +36,7 @@ _STEPS = 256
 
 
 def peel(counts: NDArray[Any], grid: CellGrid, cell: int, number: float) -> None:
-    """Take away, in place, the `number` records (or that much weight) that are nearest a cell, all
-    if there are fewer.
-    """
+    """Take away, in place, the `number` records nearest a cell, all if there are fewer."""
     held = np.flatnonzero(counts)
     steps = np.rint(grid.side / grid.side.max() * _STEPS).astype(np.int64)
     from_cell = [
@@ -79,11 +77,8 @@ class Peeled:
     def left(
         self, counts: Callable[[], NDArray[np.int64]], memory: MutableMapping[Any, Any]
     ) -> NDArray[np.int64]:
-        """Counts of the cells, shape (n_parts,), for reading.
-
-        `memory` keeps them for the next call, which goes on from them where it removes what this
-        one did, and more; else it starts from ``counts()``, a new array. The result is the same.
-        What is interrupted starts afresh.
+        """Counts of the cells (n_parts,), for reading. `memory` keeps them for a call with more
+        removals; else it starts from ``counts()``.
         """
         done, left = memory.pop(self.grid, ((), None))
         if left is None or self.removed[: len(done)] != done:
@@ -97,9 +92,7 @@ class Peeled:
 
 
 def lattice(shape: Sequence[int], radius: int) -> list[NDArray[np.int64]]:
-    """Public candidates for the center of a ball of cells: along every axis, as many to a radius as
-    `SPACING` says.
-    """
+    """Public candidates for a ball's center: `SPACING` to a radius on every axis."""
     step = max(1, radius // SPACING)
     return [np.arange(min(step // 2, n - 1), n, step) for n in shape]
 
@@ -131,9 +124,7 @@ class Boxes:
 
 
 def radii_of(shape: Sequence[int]) -> tuple[int, ...]:
-    """Public candidates for a radius, in cells: 0, 1, 2, 3, 4, 6, 8, 11, …, by factors of √2, up to
-    half the grid.
-    """
+    """Public candidates for a radius in cells, by factors of √2, up to half the grid."""
     most = (max(shape) + 1) // 2
     ladder = {0, most} | {round(2 ** (i / 2)) for i in range(2 * most.bit_length())}
     return tuple(sorted(r for r in ladder if r <= most))
@@ -141,11 +132,8 @@ def radii_of(shape: Sequence[int]) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class BallScores:
-    """Number of records in the ball around each candidate of a lattice: the center of a good ball,
-    its radius given.
-
-    `shape`: of the grid; `radius`: in cells, public or released before; `change`: by how much one
-    record more moves a score, at most; `monotone`: whether it moves all scores one way.
+    """Number of records in the ball of `radius` cells around each candidate of a lattice. A record
+    more moves a score by at most `change`, one way if `monotone`.
     """
 
     shape: tuple[int, ...]
@@ -222,12 +210,8 @@ class RadiusScores:
 
 @dataclass(frozen=True, eq=False)
 class PartScores:
-    """Number of records left in each part of some public partitions of the cells, all candidates
-    together: the parts of the first, then those of the second, and so on.
-
-    `shape`: of the grid; `labels` (n_cells,): part of each cell, 0 to ``n_parts[i] - 1``, or -1: in
-    none. Public, or released before; `what`: what a part is, for the receipt; `change`: by how much
-    one record more moves a score, at most; `monotone`: whether it moves all scores one way.
+    """Number of records left in each part of some public partitions of the cells (`labels`, -1 for
+    none), the parts of the first partition first.
     """
 
     shape: tuple[int, ...]
@@ -259,9 +243,7 @@ class PartScores:
 
 
 def sums_of(counts: NDArray[np.int64], amounts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Each column of amounts, each row as many times as its count says, added up; saturating at
-    2^61 on both sides.
-    """
+    """Columns of amounts times counts, added up; saturating at 2^61 on both sides."""
     held = np.flatnonzero(counts)
     counts, amounts = counts[held], amounts[held]
     most = max(int(np.abs(amounts).max(initial=0)), 1)
@@ -270,9 +252,7 @@ def sums_of(counts: NDArray[np.int64], amounts: NDArray[np.int64]) -> NDArray[np
 
 
 def top_average(values: NDArray[np.int64], times: NDArray[np.int64], t: int) -> int:
-    """Sum of the t largest of ``min(values, t)``, each taken `times` times, over t, rounded down:
-    the paper's L.
-    """
+    """Sum of the t largest of ``min(values, t)`` over t, rounded down: the paper's L."""
     if not len(values):
         return 0
     clipped = np.minimum(values, t)
@@ -282,12 +262,8 @@ def top_average(values: NDArray[np.int64], times: NDArray[np.int64], t: int) -> 
 
 @dataclass(frozen=True)
 class Levels:
-    """RecConcave, steps 3 and 4: for each j the score of 2^j as the length of an interval of good
-    solutions.
-
-    ``min(A(j) - keep, promise - A(j + 1))``, A(j) the largest over intervals of 2^j solutions of
-    the smallest score in them: minima and maxima of scores, which move by no more than the scores
-    do.
+    """RecConcave, steps 3 and 4: ``min(A(j) - keep, promise - A(j + 1))``, A(j) the largest over
+    intervals of 2^j solutions of the smallest score: no score moves by more than the qualities.
     """
 
     keep: int
@@ -310,9 +286,7 @@ class Levels:
 
 @dataclass(frozen=True)
 class Intervals:
-    """RecConcave, steps 6 and 7: largest score in each interval of `length` solutions, the first
-    cut short by `offset`.
-    """
+    """RecConcave, steps 6 and 7: largest score in each interval of `length` solutions."""
 
     length: int
     offset: int

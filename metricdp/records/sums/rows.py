@@ -1,6 +1,4 @@
-"""Rows of grid distances from the distinct points of some records to all points of a finite
-universe.
-"""
+"""Rows of grid distances from some records' distinct points to all points."""
 
 from __future__ import annotations
 
@@ -19,9 +17,7 @@ _ENTRIES = 1 << 22
 def rows_from(
     universe: Finite, records: NDArray[np.int64]
 ) -> Iterator[tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]]:
-    """Distinct points of the records, how many records each holds, and their grid distances to all
-    points, some at a time.
-    """
+    """Distinct points of the records, their counts, and grid distances, some at a time."""
     points, counts = np.unique(records, return_counts=True)
     step = max(1, _ENTRIES // len(universe))
     for start in range(0, len(points), step):

@@ -1,6 +1,4 @@
-"""Exact costs of all swaps of one center for another, on any metric, kept up to date from swap to
-swap.
-"""
+"""Exact costs of all swaps of one center, kept up to date from swap to swap."""
 
 from __future__ import annotations
 
@@ -23,9 +21,7 @@ BLOCK = 1 << 18
 
 
 class Scale(NamedTuple):
-    """What a distance of d grid steps costs: ``min(ceil(d / 2**shift), cap) ** power``, an integer
-    of up to 30 bits.
-    """
+    """Cost of d grid steps: ``min(ceil(d / 2**shift), cap) ** power``, at most 30 bits."""
 
     shift: int
     cap: int
@@ -33,9 +29,7 @@ class Scale(NamedTuple):
 
     @classmethod
     def of(cls, metric: Finite, power: int, cap: float | None = None) -> Scale:
-        """Public facts alone: distances count at most `cap`, by default the universe's bound of its
-        diameter.
-        """
+        """The public scale: `cap` is by default the universe's bound of its diameter."""
         steps = max(1, math.ceil((metric.diameter_bound() if cap is None else cap) / metric.unit))
         shift = max(0, steps.bit_length() - COST_BITS // power)
         return cls(shift, -(-steps >> shift), power)
@@ -58,12 +52,8 @@ class Scale(NamedTuple):
 
 
 class Served(NamedTuple):
-    """Centers (positions, one a slot) and, for every point in the metric's inner order, its two
-    nearest: public where the centers are.
-
-    `centers` (k,); `first` (n_points,): slot of the nearest center; of several, any; `near`, `far`
-    (n_points,): distances to the nearest and the second-nearest center, FAR for the latter if there
-    is one center only.
+    """Centers, one a slot, and for every point in the inner order the slot of the nearest (`first`)
+    and the distances to the two nearest (`near`, `far`).
     """
 
     centers: NDArray[np.int64]
@@ -83,18 +73,11 @@ class Served(NamedTuple):
 class SwapCosts:
     """The exact cost of demand for centers with any one of them swapped for any other point.
 
-    `points` (n_demand,): distinct positions of demand; `counts` (n_demand,): records at each.
-
-    `total`: cost of the centers as they are, in the scale's units.
-
     Everything here is made of the demand: where that is private, no such object may leave the
-    vault. Sums are int64, so the records' number times the largest cost of one must be below 2^63:
-    `CappedSwapCosts` sees to it.
+    vault. Sums are int64 (`CappedSwapCosts` sees to it).
 
-    Time: a search from every demand point, ended at its second-nearest center, about 2·n/k vertices
-    each; after a swap, only from those whose two nearest centers have changed, about 4/k of them.
-    Memory: O(n + m) and, of an n × k table, the pages where a point is nearer to some demand of a
-    cluster than that demand's second-nearest center.
+    A search from every demand point enters about 2·n/k vertices; after a swap only those with
+    changed nearest centers, about 4/k. Memory: O(n + m) and pages of an n × k table.
     """
 
     _slot: NDArray[np.int32]
@@ -115,9 +98,7 @@ class SwapCosts:
         self.total = 0
 
     def serve(self, served: Served) -> None:
-        """Bring all sums up to date with these centers: only points with other nearest or
-        second-nearest centers are searched again.
-        """
+        """Bring all sums up to date with these centers, searching changed points again."""
         if len(served.centers) != len(self._centers):
             self._start(len(served.centers))
         slot = served.first[self._at]
@@ -149,9 +130,7 @@ class SwapCosts:
     def costs(
         self, slots: Iterable[int], candidates: NDArray[np.int64]
     ) -> Iterator[NDArray[np.int64]]:
-        """Costs after the swap of each slot for each candidate (inner numbers), slot after slot, in
-        blocks.
-        """
+        """Costs after the swap of each slot for each candidate, slot by slot, in blocks."""
         for slot in slots:
             for start in range(0, len(candidates), BLOCK):
                 some = candidates[start : start + BLOCK]
@@ -207,11 +186,8 @@ class SwapCosts:
         old: tuple[Any, ...],
         new: tuple[Any, ...],
     ) -> None:
-        """Search from some of the demand points, up to their bounds, and replace what each adds to
-        the sums under its `old` two nearest centers by what it adds under the `new` ones.
-
-        `old` and `new` are arrays by demand point: slot of the nearest center (-1: none), and the
-        costs of the nearest and the second nearest.
+        """Search from some demand points, and replace what each adds under its `old` two nearest
+        centers by what it adds under the `new` ones (slot, -1 for none, and two costs).
         """
 
         def replace_one(
@@ -237,14 +213,8 @@ class SwapCosts:
 
 
 class CappedSwapCosts:
-    """The same for any number of records: ``min(2**61, cost)``, exactly.
-
-    A sum in parts of both signs cannot saturate on its way. So counts are written in digits so
-    small that no sum of one digit leaves int64, each digit has sums of its own, and what comes out
-    of them, costs that are not negative, is added up saturating. Below 2^33 records there is one
-    digit.
-
-    `metric`, `points`, `counts`, `scale`: as of `SwapCosts`.
+    """The same for any number of records: ``min(2**61, cost)``, exactly. Counts are split into
+    digits whose sums cannot leave int64, and the costs of the digits are added up saturating.
     """
 
     def __init__(

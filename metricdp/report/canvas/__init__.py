@@ -1,3 +1,1 @@
-"""The drawing that all pages share: a public universe on a canvas, what was released on it, its
-centers, and the controls.
-"""
+"""The drawing that all pages share: universe, releases, centers and controls."""

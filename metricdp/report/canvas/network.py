@@ -1,6 +1,4 @@
-"""A finite universe as the canvas draws it: points and edges in an order that compresses, and for
-every answer territories, weights and centers. Nothing here holds a demand.
-"""
+"""A finite universe as the canvas draws it, with every answer. No demand here."""
 
 from __future__ import annotations
 
@@ -34,9 +32,7 @@ def steps(points: Points, box: Sequence[float]) -> NDArray[np.int64]:
 
 
 def frame(unit: str | None, noun: str, box: list[float]) -> dict[str, Any]:
-    """What the scripts know of any universe: its unit (None: a computed layout), what its points
-    are called, where it lies, and the colors.
-    """
+    """What scripts know of a universe: unit, point names, place and colors."""
     return {
         "unit": unit,
         "layout": unit is None,
@@ -49,14 +45,9 @@ def frame(unit: str | None, noun: str, box: list[float]) -> dict[str, Any]:
 
 
 class Network:
-    """A finite universe in the plane.
-
-    `metric`: where it has no coordinates a layout is computed from its distances.
-
-    `unit`: as of `drawing.Plane`; `everywhere` (n_points, 2): all places in the metric's order, NaN
-    where there is none; `order` (n,): the points that have a place, as drawn: along a Z-order;
-    `points` (n, 2): their places; `edges` (m, 2): ends as numbers in `order`; `bends`: courses of
-    the edges from the first to the second end.
+    """A finite universe in the plane: the points that have a place, in Z-order (`order`, `points`),
+    `edges` between them with `bends`, and all places (`everywhere`). Without coordinates a layout
+    is computed.
     """
 
     def __init__(self, metric: Any) -> None:

@@ -173,9 +173,7 @@ def _numbered(metric: Metric, points: NDArray[np.float64], days: list[Any]) -> l
 
 
 def _kept(before: list[int], now: list[int], points: NDArray[np.float64]) -> list[int]:
-    """The day's centers, each at the number of the day before's that it is, or that is nearest to
-    it of those that left.
-    """
+    """The day's centers at their numbers of the day before, or the nearest number that left."""
     places: list[int | None] = [p if p in now else None for p in before[: len(now)]]
     places += [None] * (len(now) - len(places))
     left = [p for p in now if p not in places]

@@ -1,6 +1,4 @@
-"""The topics of NIST SP 800-226, "Guidelines for Evaluating Differential Privacy Guarantees" (March
-2025): each is answered from the receipt, or marked as a person's. The questions are in our words.
-"""
+"""The topics of NIST SP 800-226 (March 2025), answered from the receipt or left to a person."""
 
 from __future__ import annotations
 

@@ -313,9 +313,7 @@ class Facts:
         return Fraction((self.made.get("options") or {}).get("epsilon", {}).get("value", "0"))
 
     def odds(self, prior: float = 0.5) -> float:
-        """How sure of a unit's presence, or of which of two records it is, anybody can become who
-        was this sure before; for delta = 0.
-        """
+        """How sure anybody can become of a unit's presence, from such a prior; for delta = 0."""
         grown = prior * math.exp(min(float(self.epsilon), 700.0))
         return grown / (grown + 1 - prior)
 

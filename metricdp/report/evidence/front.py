@@ -48,9 +48,7 @@ class Evidence:
 
     @property
     def missing(self) -> list[str]:
-        """What software should have known and the receipt does not say: of receipts made by older
-        versions, or by parts of the package put together by hand.
-        """
+        """What the receipt should say but does not, as old versions made it."""
         return self.facts.missing
 
     def registry(self) -> dict[str, Any]:
@@ -83,9 +81,7 @@ class Evidence:
         }
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the page (``.html``) or the record (``.yaml``, ``.yml``, ``.json``), wholly or not
-        at all.
-        """
+        """Write the page (``.html``) or record (``.yaml``, ``.json``), wholly or not at all."""
         write_whole(file_path(path, "path"), self.text_for(path))
 
     def text_for(self, path: str | PathLike[str]) -> str:

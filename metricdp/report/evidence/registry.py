@@ -1,6 +1,4 @@
-"""A record for the public registry of differential privacy deployments: what software knows filled
-in, what a person knows as a named blank or as answered.
-"""
+"""A record for the public registry of deployments, with named blanks for persons."""
 
 from __future__ import annotations
 

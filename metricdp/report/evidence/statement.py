@@ -29,9 +29,7 @@ def page(facts: Facts, answers: Mapping[str, str]) -> str:
 
 
 def embedded(receipt: Any) -> str:
-    """The statement, folded, for a page that shows a receipt; nothing if the receipt does not tell
-    its circumstances. Blanks are left to the page of its own (``metricdp evidence --html``).
-    """
+    """The folded statement for a page with a receipt; nothing if its facts are missing."""
     told = receipt.to_dict()
     if not isinstance(told, Mapping) or not told.get("made"):
         return ""

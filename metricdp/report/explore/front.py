@@ -105,9 +105,7 @@ class Exploration:
         return self.receipt is None
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form: levels with their centers, and the receipt of all; never the centers
-        without privacy.
-        """
+        """JSON-ready levels, centers and receipt; never the centers without privacy."""
         levels = [
             {
                 "name": level.name,

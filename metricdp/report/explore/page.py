@@ -1,6 +1,4 @@
-"""The explore page's text around the map: banner, slider, layers, accuracy, price, notes.
-Everything that is a user's is escaped.
-"""
+"""The explore page's text around the map. Everything that is a user's is escaped."""
 
 from __future__ import annotations
 
@@ -102,9 +100,7 @@ def _layers(shown: Shown) -> dict[str, str]:
 
 
 def _accuracy(shown: Shown) -> str:
-    """The predictions, as a table with bars: dark to the median, light to what 9 in 10 runs stay
-    below.
-    """
+    """The predictions as bars: dark to the median, light to the 90th percentile."""
     told = [
         (i, level, level.forecast)
         for i, level in enumerate(shown.levels)

@@ -1,6 +1,4 @@
-"""What the explore page draws: the universe once, and what was released for every level. Nothing
-here holds a demand.
-"""
+"""What the explore page draws: the universe, and every level's release. No demand here."""
 
 from __future__ import annotations
 
@@ -125,9 +123,7 @@ class _Stage:
         raise NotImplementedError
 
     def level(self, level: Level, before: _Drawn | None) -> _Drawn:
-        """One level, its centers ranked like those of the level before it that they are nearest
-        to.
-        """
+        """One level, its centers ranked as the nearest of the level before."""
         places = self.places(level.result.centers)
         rank = _matched(places, None if before is None else before.places)
         centers = [level.result.centers[i] for i in rank]
@@ -169,9 +165,7 @@ class _Stage:
 
 
 class _Network(_Stage):
-    """A finite universe: vertices, edges, and for every level a territory and a weight of each
-    vertex.
-    """
+    """A finite universe: vertices, edges, and each level's territories and weights."""
 
     @staticmethod
     def lines(universe: Metric) -> str | None:

@@ -133,9 +133,7 @@ def map_page(
 
 
 def _result(summary: str, receipt: Any, basis: Basis | None) -> str:
-    """The result, then what it cost; but first of all that there is no guarantee, where it is
-    so.
-    """
+    """The result, then its price; first of all a missing guarantee."""
     said = receipt_html(receipt, basis) + ("" if receipt is None else embedded(receipt))
     warned = receipt is None and basis != "public"
     return said + summary if warned else summary + said
@@ -204,9 +202,7 @@ def _title(metric: Metric, k: int, receipt: Any, asked: int | None) -> str:
 def _scene(
     metric: Metric, centers: list[Hashable], noisy: NDArray[np.float64] | None, mass: str
 ) -> dict[str, Any]:
-    """Everything the page's script draws; ``notes`` say what it leaves out, ``mean`` is for the
-    panel.
-    """
+    """Everything the page's script draws; ``notes`` say what it leaves out."""
     position = np.asarray(metric.positions(centers), dtype=np.int64)
     label, distance = metric.nearest(centers)
     net = Network(metric)
@@ -263,9 +259,7 @@ def _notes(answer: dict[str, Any]) -> list[str]:
 def _mean_distance(
     distance: NDArray[np.float64], noisy: NDArray[np.float64] | None
 ) -> float | None:
-    """Of the (noisy) demand to its center, or of all points; None where the noise leaves no
-    mass.
-    """
+    """Mean distance of (noisy) demand or of all points; None if no weight is left."""
     if noisy is None:
         return short(distance.mean()) if np.isfinite(distance).all() else None
     total = float(noisy.sum())

@@ -1,3 +1,1 @@
-"""Estimates of demand from noisy releases: post-processing, which sees releases and public
-structure only.
-"""
+"""Estimates of demand from noisy releases: post-processing."""

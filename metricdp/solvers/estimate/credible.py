@@ -44,9 +44,7 @@ _FLOOR = 0.01
 
 
 class Shift(NamedTuple):
-    """Of demand inside its part, away from even: how much nearer to the centers, per unit of mean
-    absolute deviation, and the standard deviation of that.
-    """
+    """Mean and standard deviation of the shift of demand inside its part."""
 
     nearer: float
     either: float

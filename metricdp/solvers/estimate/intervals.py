@@ -167,9 +167,7 @@ class Noisy:
         return Interval(min(max(estimate, low), high), low, high, level)
 
     def _statistic(self, coefficients: Floats) -> tuple[float, Floats, float]:
-        """An unbiased estimate of ``coefficients·x``, draws of its error, and how far the estimate
-        may be off besides.
-        """
+        """An unbiased estimate of ``coefficients·x``, draws of its error, and a slack."""
         value, coefficients = self._estimate(coefficients)
         draws = np.zeros(_DRAWS)
         asked = np.flatnonzero(coefficients)

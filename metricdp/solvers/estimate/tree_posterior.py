@@ -33,15 +33,11 @@ _LEAST_SHARE = 1e-12
 _QUANTILES = (np.arange(12) + 0.5) / 12
 _ANY = (np.arange(5) + 0.5) / 5
 _AROUND = np.array([-5.0, -3.5, -2.5, -1.7, -1.0, -0.5, 0.0, 0.5, 1.0, 1.7, 2.5, 3.5, 5.0])
-"""Shares at which the two laws of shares are evaluated: their quantiles, and the observed share at
-these multiples of its noise.
-"""
+"""Shares at which priors are evaluated: quantiles, and multiples of the noise."""
 _ROUNDS = 20
 _MORE_ROUNDS = 8
 _SETTLED = 5e-3
-"""Rounds that learn the frequencies of the kinds of split: from nothing, or from those of an
-earlier look.
-"""
+"""Rounds that learn the frequencies of splits, from nothing or an earlier round."""
 _BAND = 3.0
 """Splits of nodes whose sizes agree within a factor 2**3 share their frequencies, …"""
 _SHRINK = 2.0
@@ -93,9 +89,7 @@ class Estimate:
 
     @property
     def trust(self) -> float:
-        """How far what was expected is believed inside parts, 0 to 1: how much more often splits
-        follow it than the number of points, in the deepest band where that was learned.
-        """
+        """How far expected weights are trusted inside parts, 0 to 1, as the splits showed."""
         if self.tree.numbers is None or not self.frequencies:
             return 1.0
         _, by_weight, by_number, near_weight, near_number, *_ = self.frequencies[
@@ -105,9 +99,7 @@ class Estimate:
         return expected / (expected + float(by_number + near_number))
 
     def spread(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Amounts of parts over their points, shape (n_points,), as far as the expectation is
-        believed by it, the rest evenly.
-        """
+        """Amounts of parts over their points, by expected weights as far as trusted."""
         return self.tree.spread(amounts, self.trust)
 
     def draw(self, n_draws: int, seed: int = 0) -> NDArray[np.float64]:
@@ -261,9 +253,7 @@ class _Model:
 def observed(
     tree: PartitionTree, looks: Sequence[Counts]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """What all looks together say of every node itself: a mean and one over its variance, 0 where
-    there is none; shapes (2 · n_parts - 1,).
-    """
+    """Every node's own mean and precision from all rounds, (2 · n_parts - 1,)."""
     precision = np.zeros(2 * tree.n_parts - 1)
     value = np.zeros(2 * tree.n_parts - 1)
     for look in looks:
@@ -283,9 +273,7 @@ def _least_squares(
 
 
 def _likelihood(values: NDArray[np.float64], looks: Sequence[Counts]) -> NDArray[np.float64]:
-    """Likelihood of every node's own noisy counts at each value, every row scaled to a maximum of
-    1; 1 where it was not counted.
-    """
+    """Likelihood of every node's noisy counts at each value; 1 if not counted."""
     distance = np.zeros_like(values)
     for look in looks:
         scale = np.broadcast_to(look.scale, len(look.nodes))[:, None]
@@ -360,9 +348,7 @@ def _bands(tree: PartitionTree) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _start(known: Frequencies | None, band: int, kinds: int) -> NDArray[np.float64]:
-    """Frequencies of a band where learning starts: those of the deepest one learned that is not
-    deeper, else all equal.
-    """
+    """Frequencies at which learning starts: those of the deepest band above, or equal."""
     learned = [b for b in known or () if b <= band and len(known[b]) == kinds]  # type: ignore[index]
     return known[max(learned)] if learned else np.full(kinds, 1.0 / kinds)  # type: ignore[index]
 

@@ -32,9 +32,7 @@ from metricdp.solvers.objectives.objective import (
 from metricdp.solvers.part_median import part_median
 
 _ROUNDS, _SEARCHES = 2, 6
-"""In large universes: rounds of moving all sites to the medians of whom they serve, and searches
-for each.
-"""
+"""In large universes: rounds of moving sites to medians, and searches for each."""
 _AT_ONCE = 4_000_000
 _PARTED = 1e-9
 """Shares below this are nobody's."""

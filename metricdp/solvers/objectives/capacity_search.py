@@ -1,6 +1,4 @@
-"""Sites that can be full, on a block of all costs: exchanges judged by the transportation problem,
-a Lagrangian bound of fractional knapsacks, and HiGHS on the sites that are left.
-"""
+"""Sites that can be full: exchanges, a Lagrangian bound, and HiGHS on what is left."""
 
 from __future__ import annotations
 
@@ -18,16 +16,12 @@ _STEPS, _PATIENCE, _EVERY = 400, 15, 10
 _TRIED, _MOVES = 12, 60
 """Exchanges judged exactly before the search ends, and most of them taken."""
 _HOPEFUL, _DESCENTS = 1.1, 25
-"""Sites that the bound opens are searched from if they cost at most so much more than the best
-found; so often.
-"""
+"""Relative excess of sites from the bound that are searched from; how often."""
 _PROGRAM_PAIRS, _SECONDS, _CLOSE = 20_000, 20.0, 1e-4
 """HiGHS is asked about so many pairs of site and client, for so long, where the gap is larger."""
 
 _ROOMY = 1.5
-"""Where the sites that are left are too many for that, it is asked about the most promising of
-them, if these are at least so many times k: that proves nothing.
-"""
+"""Most promising sites given to HiGHS when too many are left; least multiple of k."""
 
 Rows = NDArray[np.int64]
 
@@ -89,9 +83,7 @@ class CapacitySearch:
         return rows
 
     def flow(self, rows: Rows) -> tuple[float, Floats | None]:
-        """Cost of serving everybody from these rows, and who gets how much (the last row: nothing,
-        where there is a price for that); infinite without room.
-        """
+        """Cost of serving everybody from these rows, and the loads; infinite without room."""
         return self._served(rows, self.whole)
 
     def _served(self, rows: Rows, whole: bool) -> tuple[float, Floats | None]:
@@ -291,9 +283,7 @@ def _made_whole(unit: Floats, loads: Floats, room: Floats, flow: Floats) -> bool
 
 
 def _prices(unit: Floats, flow: Floats, room: Floats) -> Floats:
-    """What a unit of room more at each site would save: shortest chains from sites that have
-    some.
-    """
+    """What one more unit of room at each site would save."""
     k = len(unit)
     used = flow.sum(axis=1)
     arcs = np.full((k, k), np.inf)

@@ -54,9 +54,7 @@ def cover_bound(
 
 
 class _Seen(NamedTuple):
-    """What was found around a point: places that may cover its demand and how far they are, and
-    demand (indices) and how far that is.
-    """
+    """Around a point: places near it with distances, and demand with distances."""
 
     places: NDArray[np.int32]
     away: Floats
@@ -133,9 +131,7 @@ class _Looking:
         return places, amounts
 
     def _table(self, far: Floats, paid: Floats) -> tuple[float, float, Floats]:
-        """Costs of serving a point, and for each the prices of all who can be within the limit of
-        a place so far away, as `lower_by_table` asks for it.
-        """
+        """Costs of serving a point, and prices within the limit, for `lower_by_table`."""
         known = far[far < np.inf]
         low = float(known.min()) if len(known) else 0.0
         wide = float(known.max()) - low if len(known) else 0.0
@@ -159,9 +155,7 @@ class _Looking:
 
 
 def _neighbors(metric: Metric, points: Positions, label: NDArray[np.int64]) -> csr_array:
-    """Links between points: those whose parts touch in a graph, those next to each other
-    elsewhere.
-    """
+    """Links between points: neighbors in the graph or in space."""
     m = len(points)
     if metric.network is None:
         rows = metric.distance_rows(points, points)

@@ -1,6 +1,4 @@
-"""Sites that cover much, where all pairs within the limit are listed: greedy and exchanges, a
-Lagrangian bound, and HiGHS on the sites that could still be part of anything better.
-"""
+"""Coverage with listed pairs: greedy and exchanges, a Lagrangian bound, HiGHS."""
 
 from __future__ import annotations
 
@@ -128,9 +126,7 @@ class Cover:
         return total, np.union1d(hopeful, chosen)
 
     def prices(self, value: float) -> Floats:
-        """Prices of the bound, as shares of what a client is worth in all, shape (n_clients,), of
-        the clients as they were given.
-        """
+        """Prices of the bound as shares of each client's worth (n_clients,)."""
         whole = self.worth.sum(axis=0)
         share = self._priced(value) / np.where(whole > 0, whole, 1.0)
         return np.r_[share, 1.0][self._kind]  # whom no place reaches: all, it is not expected
@@ -176,9 +172,7 @@ class Cover:
 
 
 def _merged(reach: csr_array, worth: Floats) -> tuple[csr_array, Floats, NDArray[np.int64]]:
-    """Clients that the same sites reach are one client; those that nobody reaches are none. Which
-    of them each was made part of, -1 for none.
-    """
+    """Clients with equal sites merged, and which merged client each is in (-1: none)."""
     back = csr_array(reach.T.tocsr())
     back.sort_indices()
     kinds: dict[bytes, int] = {}

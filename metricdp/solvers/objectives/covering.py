@@ -60,9 +60,7 @@ class MaxCoverage(Objective):
         steps_of(self.limit, instance.metric)
 
     def choose(self, instance: Instance) -> Chosen:
-        """Greedy and exchanges, then a Lagrangian bound, then HiGHS on what is left; on a sample
-        where lists of all pairs within the limit cannot be held.
-        """
+        """Greedy and exchanges, a Lagrangian bound, HiGHS; a sample if lists are too long."""
         limit, worth = steps_of(self.limit, instance.metric), self._worth(instance)
         reach = reached(instance, instance.demand, limit)
         if reach is None:

@@ -190,9 +190,7 @@ class Opening:
         return reduced + own
 
     def _climb(self) -> None:
-        """Subgradient steps; rows that cannot be part of anything better are dropped, those that
-        must be are noted.
-        """
+        """Subgradient steps that drop and fix rows."""
         costs, own, must = self.costs, self.prices, self.must.copy()
         rows = np.arange(len(own))
         opened = costs[self.best]
@@ -239,9 +237,7 @@ class Opening:
         return keep, must | (value - np.minimum(worth, 0.0) > self.upper)
 
     def _program(self) -> None:
-        """HiGHS on the rows left; a client is served by one of them, or the cheapest that must be
-        open.
-        """
+        """HiGHS on the rows left, beside the cheapest that must be open."""
         costs, own, must = self.costs[self.rows], self.prices[self.rows], self.must
         safe = costs[must].min(axis=0) if must.any() else np.full(costs.shape[1], np.inf)
         optional = np.flatnonzero(~must)

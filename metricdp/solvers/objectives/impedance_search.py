@@ -1,6 +1,4 @@
-"""Sites of least sum of an impedance of the distance on large graphs: exchanges by pruned searches
-(`metricdp.solvers.graph_search`) from sites that are good by the distance itself.
-"""
+"""Sites of least impedance sum on large graphs, from sites that are good by distance."""
 
 from __future__ import annotations
 
@@ -12,17 +10,13 @@ from metricdp.solvers.objectives.instance import Floats, Instance, Positions
 from metricdp.solvers.objectives.nearness import sites_filled
 
 _VISITS, _VISITS_EACH, _LAST_VISITS = 12_000_000, 5, 4
-"""Vertices that trying candidates may enter: so many, or so many times each; and the last descent,
-for each vertex.
-"""
+"""Vertices that a search may enter: in all, for each, and in the last descent."""
 _SMALL = 60_000
 """Graphs of fewer vertices are descended until no move helps."""
 _PASSES, _MOST_PASSES = 3, 12
 """All vertices are tried, again and again, where that allows so many passes."""
 _STARTS = 4
-"""Searches on graphs that small with a limit, beyond which all distances cost the same; all but the
-first begin with sites drawn.
-"""
+"""Searches on small graphs with a limit; all but the first begin at random."""
 _SHARES = (2, 16)
 """Candidates near a site come from this fraction of its territory."""
 

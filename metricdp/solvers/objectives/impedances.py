@@ -1,6 +1,4 @@
-"""What serving from a distance costs: impedances other than the distance itself, and universes seen
-through them.
-"""
+"""Cost transformations of distances, and universes seen through them."""
 
 from __future__ import annotations
 
@@ -66,15 +64,11 @@ class Impedance:
 
 
 _SMALL = 1e-30
-"""Searches hold costs in single precision: where the largest is beyond this or one over it, they
-see costs relative to it.
-"""
+"""Costs beyond this are scaled, as searches hold single precision."""
 
 
 class Seen(RowMetric):
-    """A universe whose "distances" are costs by an impedance, or in proportion to them. They need
-    not keep the triangle inequality: it is for searches, never for private demand.
-    """
+    """A universe whose "distances" are costs. Never for private demand: no triangle inequality."""
 
     def __init__(self, metric: Metric, impedance: Impedance) -> None:
         self._metric, self._impedance = metric, impedance

@@ -71,9 +71,7 @@ class Instance:
         return len(self.allowed) * len(self.demand) <= WHOLE_BLOCK
 
     def block(self, sites: Positions | None = None, clients: Positions | None = None) -> Floats:
-        """Costs of serving clients (all demand points by default) from sites (all allowed), shape
-        (n_sites, n_clients).
-        """
+        """Costs of serving clients from sites, (n_sites, n_clients)."""
         sites = self.allowed if sites is None else sites
         clients = self.demand if clients is None else clients
         return costs_between(self.metric, sites, clients)

@@ -1,6 +1,4 @@
-"""Sites by which of some listed demand points they reach: one of each kind, none that another
-makes needless.
-"""
+"""Sites by which listed demand points they reach, none needless."""
 
 from __future__ import annotations
 
@@ -56,9 +54,7 @@ def matrix_of(rows: list[NDArray[np.int32]], n_columns: int) -> csr_array:
 
 
 def maximal(columns: csr_array, first: NDArray[np.int64] = _NONE) -> NDArray[np.int64]:
-    """Columns, given as rows, whose entries no other's contain, one of equal ones, ascending.
-    Empty ones are left out; those of `first` stay, unless one of them contains them.
-    """
+    """Maximal columns (given as rows), one of equal ones; those of `first` stay."""
     columns.sort_indices()
     size = np.diff(columns.indptr)
     order = np.argsort(-size, kind="stable")[: int((size > 0).sum())]

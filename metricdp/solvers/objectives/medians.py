@@ -26,9 +26,7 @@ _PROVEN_ENTRIES = 4_000_000
 _OVERFLOW = 600.0
 """Largest logarithm of a cost."""
 _STEEP, _RANGE = 7.0, 1e10
-"""By larger powers, distances cost all the same that would cost so many times what must be paid:
-sums hold 16 digits.
-"""
+"""Multiple of the needed cost above which larger powers are cut: sums hold 16 digits."""
 
 
 def chosen_by_impedance(
@@ -39,9 +37,7 @@ def chosen_by_impedance(
     prove: bool = True,
     first: Positions | None = None,
 ) -> Chosen:
-    """k sites of least ``sum of weight · impedance(distance)``, with a lower bound where the block
-    of all costs is small; one search begins with those of `first`.
-    """
+    """k sites of least ``sum of weight · impedance(distance)``, with a bound if small."""
     if impedance.plain or instance.fits or instance.metric.network is None:
         found = _medians(instance, k, impedance, first)
     else:  # searches of the graph itself, from medians by the distance
@@ -141,9 +137,7 @@ class KZ(Objective):
         self.impedance(instance)
 
     def choose(self, instance: Instance) -> Chosen:
-        """Swap local search (`metricdp.solvers.kmedian`); the bound by dual ascent
-        (`metricdp.solvers.bounds`).
-        """
+        """Swap local search, and the bound by dual ascent (`metricdp.solvers.bounds`)."""
         impedance, first = self.impedance(instance), None
         if impedance.z > _STEEP and impedance.limit == np.inf:
             center = PCenter(self.k).choose(instance)  # some demand is as far as that

@@ -16,13 +16,9 @@ from metricdp.solvers.objectives.medians import KMedian
 from metricdp.solvers.objectives.objective import Objective
 
 _ROUNDS = 4
-"""Most passes that choose each stage anew between its neighbors and swap sites: they end at the
-first that betters nothing. A guard against long runs, not tuned.
-"""
+"""Most passes over the stages: a guard against long runs, not tuned."""
 _ANCHORS = 8
-"""Stages, spread evenly, whose own best sites begin a chain; each costs a search a stage. Not
-tuned.
-"""
+"""Stages whose best sites begin a chain; each costs a search a stage. Not tuned."""
 
 Chain = list[Positions]
 Badness = tuple[float, float]
@@ -177,9 +173,7 @@ class Nested(Objective):
     def _swapped(
         self, instance: Instance, chain: Chain, worst: Badness, best: list[Chosen], pool: Positions
     ) -> tuple[Chain, Badness]:
-        """The chain after swaps, in all stages at once, of its sites for others that are best of
-        some stage: each that makes the largest price less.
-        """
+        """The chain after swaps of its sites, in all stages, that lower the largest price."""
         for old in np.setdiff1d(chain[-1], instance.opened).tolist():
             for new in np.setdiff1d(pool, chain[-1]).tolist():
                 if instance.deadline.left <= 0:

@@ -35,9 +35,7 @@ _CLOSE = 0.01
 """Bounds are raised with the lists at hand up to this, where a radius was left open."""
 _SECONDS = 30.0
 _ALL_LISTED, _MOST_LISTED, _SCATTERED, _TRIED = 1500, 6000, 60, 4
-"""For the fewest sites: clients that are all listed at once; most that are listed; those listed to
-begin with; places tried for one that is left out when time is up.
-"""
+"""For the fewest sites: clients listed at once, at most, to begin with; places tried."""
 
 
 @dataclass(frozen=True)
@@ -146,9 +144,7 @@ class Search:
             self.lower = float(above[0]) if len(above) else self.upper
 
     def _farthest_first(self) -> None:
-        """Sites near the demand that is farthest from those before (Gonzalez 1985), and that demand
-        as the first lists.
-        """
+        """Sites near the farthest demand in turn (Gonzalez 1985), and that demand."""
         sites = list(self.instance.opened)
         distance = np.full(len(self.clients), np.inf)
         if sites:
@@ -177,9 +173,7 @@ class Search:
         return label, distance
 
     def _decide(self, radius: float) -> bool:
-        """Whether k sites reach everybody within a radius below `upper`: raises `lower` or lowers
-        `upper`; False if it could not be told.
-        """
+        """Whether k sites reach everybody below `upper`: moves `lower` or `upper`."""
         while True:
             sites, proven = self._sites(radius)
             if sites is None:
@@ -276,9 +270,7 @@ class Search:
 
 
 def fewest_sites(instance: Instance, clients: Positions, limit: float) -> tuple[Positions, int]:
-    """Positions of the fewest sites, the mandatory among them, within whose limit all clients lie,
-    and a lower bound of their number. Every client is within the limit of some place.
-    """
+    """Fewest sites within whose limit all clients lie, and a lower bound."""
     search = Search(instance, clients, len(instance.allowed))
     search.lists.radius = limit
     return search.cover(limit)

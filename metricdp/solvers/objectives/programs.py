@@ -113,9 +113,7 @@ def fewest_columns(
 
 
 def greedy_columns(covers: csr_array) -> NDArray[np.int64]:
-    """Columns that cover all rows, each time the one that covers most of what is left; then those
-    that the others make needless are left out. Every row is covered by some column.
-    """
+    """Columns that cover all rows, greedily; then needless ones are left out."""
     by_column = covers.T.tocsr()
     open_rows = np.ones(covers.shape[0])
     chosen: list[int] = []
@@ -143,9 +141,7 @@ def most_covered(
     deadline: Deadline,
     most: float = 60.0,
 ) -> Answer:
-    """k columns of a 0-1 matrix that cover the largest sum of `first` (rows covered once) and
-    `second` (twice).
-    """
+    """k columns that cover the largest sum of `first` (once) and `second` (twice)."""
     n_rows, n_columns = covers.shape
     twice = bool((second > 0).any())
     eye = csr_array((np.ones(n_rows), (np.arange(n_rows), np.arange(n_rows))))

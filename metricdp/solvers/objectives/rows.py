@@ -1,6 +1,4 @@
-"""Lists of the sites that are near single demand points, nothing else: bounded searches on graphs,
-rows of distances elsewhere.
-"""
+"""Lists of sites near single demand points: bounded searches, or rows."""
 
 from __future__ import annotations
 
@@ -74,16 +72,12 @@ class Lists:
                 self._lists[j] = (sites[near], distance[near])
 
     def values(self, low: float, high: float) -> Floats:
-        """Different distances in the lists, from `low` to below `high`: the optimum for the listed
-        clients is one of them, or larger.
-        """
+        """Different listed distances from `low` to below `high`."""
         found = [d[(d >= low) & (d < high * (1 - WITHIN))] for _, d in self._lists]
         return np.unique(np.concatenate(found))
 
     def nearest_site(self, client: int, taken: list[int]) -> int:
-        """Position of the site from which a listed client is served best, not one of `taken` unless
-        there is no other.
-        """
+        """The best site of a listed client, not one of `taken` unless there is no other."""
         sites, distance = self._lists[self.numbers.index(client)]
         free = ~np.isin(self.instance.allowed[sites], taken)
         if not free.any():
@@ -98,9 +92,7 @@ class Lists:
         return [bool(np.isin(at[d <= radius], sites).any()) for at, d in self._lists]
 
     def near(self, i: int) -> tuple[Positions, Floats]:
-        """Indices into the allowed sites within the radius of one of `clients`, and costs of
-        serving it from them: looked for anew, and not kept.
-        """
+        """Allowed sites within the radius of one of `clients`, and costs; not cached."""
         metric, client = self.instance.metric, int(self.clients[i])
         network = metric.network
         if network is None:
@@ -124,9 +116,7 @@ class Lists:
 
 
 class Territories:
-    """What is within a radius of single sites: bounded searches on graphs, in work space of their
-    own, rows elsewhere.
-    """
+    """What is within a radius of single sites: bounded searches on graphs, rows elsewhere."""
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance

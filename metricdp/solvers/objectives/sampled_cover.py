@@ -1,6 +1,4 @@
-"""Coverage where reach cannot be listed: sites are chosen for demand points drawn by weight, then
-moved to better places nearby. `metricdp.solvers.objectives.cover_bound` bounds what is possible.
-"""
+"""Coverage where reach cannot be listed, by demand points drawn by weight."""
 
 from __future__ import annotations
 

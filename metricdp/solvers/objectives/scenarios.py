@@ -23,9 +23,7 @@ _BLOCK = 100_000_000
 _POOL = 10_000_000
 """Most costs that swaps for the worst scenario look at: some tenths of a second for each swap."""
 _STEPS = 12
-"""Most searches for the worst scenario, each for other weights of the scenarios; swaps follow. It
-bounds the time, and was not tuned.
-"""
+"""Most searches for the worst scenario. It bounds the time, and was not tuned."""
 
 
 class Together(RowMetric):
@@ -179,9 +177,7 @@ class Scenarios(Objective):
         return np.union1d(first, others[: size - len(first)])
 
     def _swapped(self, instance: Instance, sites: Positions, pool: Positions) -> Positions:
-        """The sites after swaps for places of the pool, the best one for each, while the worst
-        scenario gets better.
-        """
+        """The sites after swaps from the pool, while the worst scenario gets better."""
         rows = [own.block(pool) for own in self.instances]
         worst, again = self._badness(sites), True
         while again:
@@ -234,9 +230,7 @@ class Scenarios(Objective):
 
 
 def counted(metric: Metric, weights: Sequence[Floats], shares: Floats) -> Floats:
-    """The weights of all scenarios, each times its share, as points of the metric: those of
-    `Together` one after the other, those of one universe added up.
-    """
+    """The weights of all scenarios, each times its share, as points of the metric."""
     each = [share * held for share, held in zip(shares, weights)]
     return np.concatenate(each) if isinstance(metric, Together) else np.sum(each, axis=0)
 

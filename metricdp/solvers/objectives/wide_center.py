@@ -39,9 +39,7 @@ _STEP = 0.02
 _PRICED, _VIOLATED = 8, 150
 """Rounds of adding sites to a linear program, and sites added in one."""
 _SEARCHES, _ROWS, _SECONDS = 180.0, 4000.0, 30.0
-"""Most searches of a whole graph, or rows of other universes; as much time as so many searches
-take, and at least so many seconds.
-"""
+"""Most searches or rows; the time of so many searches, and least seconds."""
 _ROUGH, _BOUNDED, _FINE = 0.5, 0.6, 0.85
 """Parts of the time at which searches from below, prices and searches from above end."""
 _NONE = np.empty(0, np.int64)
@@ -99,9 +97,7 @@ class WideSearch:
         return late or full or self.instance.deadline.over
 
     def _spread(self) -> list[int]:
-        """Demand farthest from that before, again and again; sites near the first k are a start
-        (Gonzalez 1985).
-        """
+        """The farthest demand in turn; sites near the first k are a start (Gonzalez 1985)."""
         instance, clients = self.instance, self.clients
         size = min(max(_LISTED * self.k, _LEAST_LISTED), len(clients))
         near = Nearness(instance)
@@ -155,9 +151,7 @@ class WideSearch:
     def _columns(
         self, open_: list[int], radius: float, first: NDArray[np.int64] = _NONE
     ) -> tuple[NDArray[np.int64], csr_array]:
-        """Sites of the sample (indices into it) that reach different listed clients within a
-        radius, and the matrix sites × clients; those of `first` are among them.
-        """
+        """Sites of the sample with different reach, and the matrix sites × clients."""
         while len(self._short) < len(self.lists):
             sites, distance = self.lists[len(self._short)]
             slots = self._slot[sites]
@@ -170,9 +164,7 @@ class WideSearch:
         return kept, csr_array(columns[kept])
 
     def _cover(self, radius: float, start: Positions = _NONE) -> Positions | None:
-        """Positions of k sites of the sample that reach all listed clients within a radius, looked
-        for from some sites.
-        """
+        """k sites of the sample that reach all listed clients, from some sites."""
         instance = self.instance
         left = self.k - len(instance.opened)
         free = np.searchsorted(instance.allowed, np.setdiff1d(start, instance.opened))
@@ -201,9 +193,7 @@ class WideSearch:
         return sites_filled(instance, sites, self.best, self.k)
 
     def _from_below(self) -> None:
-        """The least radius within which all that are listed can be reached, then again after those
-        joined whom its sites leave out.
-        """
+        """The least radius that reaches all listed, again as those left out join."""
         low, radius = 0.5 * self.upper, min(self.lists.radius, self.upper)
         sites = self._cover(radius)
         while not self._tired(_ROUGH):
@@ -241,9 +231,7 @@ class WideSearch:
                 step /= 2
 
     def _settled(self, sites: Positions, radius: float) -> bool:
-        """Whether sites, moved to the middle of their demand, reach about everybody; if not, those
-        left out join.
-        """
+        """Whether sites moved to the middle of their demand reach nearly everybody."""
         label, distance = self._judged(sites)
         for _ in range(_MOVES):
             if distance.max() <= radius * (1 + CLOSE / 2) or self._tired():
@@ -293,9 +281,7 @@ class WideSearch:
         return moved if len(np.unique(moved)) == len(moved) else sites
 
     def _middle(self, listed: NDArray[np.int64], site: int) -> int:
-        """Of the sites that are on the lists of all these clients, the one with the least largest
-        distance to them; the given site if there is none.
-        """
+        """The listed site of least largest distance to these clients, or the given one."""
         for j in listed.tolist():
             add_farthest(*self.lists[j], self._count, self._worst)
         at = self.lists[int(listed[0])][0]

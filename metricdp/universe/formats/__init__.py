@@ -1,6 +1,4 @@
-"""Graph files, one format a file: each has a `FORMAT` (`metricdp.universe.formats.format`), loaded
-when a file is read.
-"""
+"""Graph files, one format a file: each has a `FORMAT`, loaded when needed."""
 
 from __future__ import annotations
 

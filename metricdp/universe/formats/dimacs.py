@@ -70,9 +70,7 @@ def read_dimacs_coordinates(
 def _tagged(
     path: str | Path, lines: list[str], tag: str, width: int, shape: str
 ) -> NDArray[np.float64]:
-    """Numbers of the lines that start with a tag; any other line must be a comment, the problem
-    line or blank.
-    """
+    """Numbers of the lines that start with a tag, comments apart."""
     mark = tag + " "
     rows = [line[2:] for line in lines if line[:2] == mark]
     others = [line for line in lines if line[:2] != mark and line.strip() and line[0] not in "cp"]

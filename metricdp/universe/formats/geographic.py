@@ -55,9 +55,7 @@ def read_geographic(file: File, columns: Columns) -> EdgeData:
 
 
 def layer(file: File, asked: str | None, usual: tuple[str, ...] = ()) -> Any:
-    """A GeoDataFrame of a layer of a public file: the one asked for, one of the usual names, or the
-    only one.
-    """
+    """A GeoDataFrame of a layer: asked for, of a usual name, or the only one."""
     import geopandas
     import pyogrio
 

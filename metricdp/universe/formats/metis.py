@@ -15,9 +15,7 @@ from metricdp.universe.text import check_promise, is_number, whole_numbers
 
 
 def read_metis(path: str | Path, text: str, weight: str | None = None) -> EdgeData:
-    """Parse a METIS file; ids are 1..n, an empty line is a vertex without neighbors, vertex weights
-    are skipped.
-    """
+    """Parse a METIS file; ids are 1..n, an empty line is an isolated vertex."""
     lines = [
         (at, line)
         for at, line in enumerate(text.split("\n"), 1)

@@ -15,9 +15,7 @@ from metricdp.universe.text import check_promise, read_text, whole_numbers
 
 
 def looks_like_pmed(text: str) -> bool:
-    """Whether text starts with ``n m p``, three whole numbers, followed by exactly m lines of three
-    numbers.
-    """
+    """Whether text starts with ``n m p`` and exactly m lines of three numbers follow."""
     lines = [line for line in text.split("\n") if line.strip()]
     header = whole_numbers(lines[0].split()) if lines else []
     if len(header) != 3:
