@@ -15,12 +15,14 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from metricdp import Caps
+from metricdp.accounting import Protection
 from metricdp.errors import InputError, ReadingError
 from metricdp.metrics import EuclideanMetric, EuclideanSpace, PrecomputedMetric
-from metricdp.privacy import PrivateDemand, _vault
+from metricdp.privacy import PrivateDemand, _vault, moved
 from metricdp.records.engines import Source, Tally
 from tests import named
-from tests.privacy_worlds import BOX, THREE, TWO, all_text, line
+from tests.privacy_worlds import BOX, THREE, TWO, all_text, finest, line
 
 CANARY = "CANARY-48611"
 NUMBER = 48611
@@ -215,11 +217,134 @@ def test_a_bound_needs_users():
     assert PrivateDemand(TWO, ["a"], user=[1]).max_contributions == 1
 
 
+PLANE = EuclideanMetric([[0.0, 0.0], [1.0, 1.0]], ids=["a", 7])
+ONE = {"user": [1, 1]}
+
+
+@pytest.mark.parametrize(
+    ("options", "protects", "bound", "words"),
+    [
+        ({}, Protection("record", 1), 1, "each record"),
+        (ONE, Protection("user", 1), 1, "each user, keeps up to 1 records of each"),
+        (
+            {**ONE, "max_contributions": 2**31 - 1},
+            Protection("user", 2**31 - 1),
+            2**31 - 1,
+            "each user, keeps up to 2147483647 records of each",
+        ),
+        (
+            {**ONE, "weighting": "share"},
+            Protection("user", 1, "share"),
+            65_536,
+            "each user, one unit of weight over all records of each",
+        ),
+        (
+            {**ONE, "caps": Caps(2, 3)},
+            Protection("user", 6),
+            6,
+            "each user, keeps up to 6 records of each",
+        ),
+    ],
+)
+def test_who_is_protected_however_the_records_come(tmp_path, options, protects, bound, words):
+    path = tmp_path / "demand.csv"
+    path.write_text("vertex,x,y,who\na,0,0,1\n7,1,1,1\n")
+    named = {**options, **({"user": "who"} if options else {})}
+    for demand in (
+        PrivateDemand(PLANE, ["a", 7], **options),
+        PrivateDemand.from_coordinates(PLANE, [[0, 0], [1, 1]], **options),
+        PrivateDemand.from_frame(EuclideanMetric(PLANE.points, ids=["a", "7"]), path, **named),
+        PrivateDemand.from_frame(PLANE, path, x="x", y="y", **named),
+    ):
+        assert demand.protects == protects and demand.max_contributions == bound
+        assert demand.grains * protects.max_contributions == bound
+        assert repr(demand).endswith(f"; protects {words})")
+        assert (demand.caps is not None) == ("caps" in options)
+        assert (demand.unit, demand.weighting) == (protects.unit, protects.weighting)
+        if options != ONE:  # else one of both is kept
+            assert sorted(set(records(demand))) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"weighting": "people"}, "weighting must be one of record, share"),
+        ({"weighting": "share"}, "say whose each record is with user="),
+        ({**ONE, "weighting": "share", "max_contributions": 1}, "uses all of them: give one"),
+        ({"max_contributions": 1}, "max_contributions bounds the records of a user"),
+        ({"caps": Caps(1)}, "caps bound the records of a user"),
+        ({**ONE, "caps": (1, 1)}, r"caps must be mdp.Caps\(parts, records\)"),
+        ({**ONE, "caps": Caps(1), "max_contributions": 1}, "three ways to bound users"),
+        ({**ONE, "caps": Caps(1), "weighting": "share"}, "three ways to bound users"),
+        ({"user": "u"}, "a column's name goes to from_frame"),
+        ({"user": b"u"}, "a column's name goes to from_frame"),
+        ({"user": [1]}, "user must give one entry per record"),
+    ],
+)
+def test_bounds_that_contradict_each_other_are_refused(options, error):
+    for make in (
+        lambda: PrivateDemand(PLANE, ["a", 7], **options),
+        lambda: PrivateDemand.from_coordinates(PLANE, [[0, 0], [1, 1]], **options),
+    ):
+        with pytest.raises(InputError, match=error):
+            make()
+
+
+@pytest.mark.parametrize("given", ["ab", b"ab", {"a": 1}, np.array([["a"]])], ids=named)
+def test_records_are_a_sequence_of_ids(given):
+    with pytest.raises(InputError, match="records must be a sequence of ids"):
+        PrivateDemand(PLANE, given)
+
+
+def test_each_rule_names_what_a_record_must_be(tmp_path):
+    path, alone = tmp_path / "demand.csv", PrecomputedMetric([[0.0]], ids=["a"])
+    path.write_text("vertex,x,y\nz,nan,0\n")
+    box, at = EuclideanSpace([0, 0], [1, 1]), {"x": "x", "y": "y"}
+    lines = "and be one line of UTF-8 text"
+    for make, *words in (
+        (lambda: PrivateDemand(alone, ["z"]), r"the id \(str\) of a point of 1 points; at least"),
+        (lambda: PrivateDemand.from_frame(alone, path), r"the id \(str\) of a point.*", lines),
+        (lambda: PrivateDemand.from_frame(PLANE, path), r"the id \(str\) of a point.*", lines),
+        (lambda: PrivateDemand.from_frame(box, path, **at), "be a finite point, .*", lines),
+        (lambda: PrivateDemand.from_frame(PLANE, path, **at), "be a finite point, .*", lines),
+        (
+            lambda: PrivateDemand.from_frame(PLANE, path, box=(0, 0, 1, 1), **at),
+            "be a finite point inside the box that was stated",
+        ),
+        (
+            lambda: PrivateDemand.from_coordinates(PLANE, [[5, 5]], box=(0, 0, 1, 1)),
+            "be a finite point inside the box that was stated.*; at least one is not",
+        ),
+        (lambda: PrivateDemand.from_coordinates(PLANE, np.zeros((3, 3))), r"^points must have"),
+        (lambda: PrivateDemand.from_frame(PLANE, path, x="x"), "both x= and y="),
+        (lambda: PrivateDemand.from_frame(PLANE, path, y="y"), "both x= and y="),
+    ):
+        with pytest.raises(InputError, match="".join(words)):
+            make()
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(InputError, match="have a user if users are named; at least"):
+        PrivateDemand.from_frame(PLANE, pd.DataFrame({"vertex": ["z"]}))
+
+
+def test_a_broken_universe_is_named_before_records_are_looked_at(monkeypatch):
+    def broken(self):
+        raise InputError("the universe is broken")
+
+    whole = PrivateDemand(TWO, ["a"])
+    monkeypatch.setattr(PrecomputedMetric, "check", broken)
+    for make in (
+        lambda: PrivateDemand(TWO, ["no such point"]),
+        lambda: moved(whole, finest(TWO), PrecomputedMetric(TWO.matrix)),
+    ):
+        with pytest.raises(InputError, match="the universe is broken"):
+            make()
+
+
 # Nothing shows
 
 
 def bad_inputs():
-    nan, pd = float("nan"), pytest.importorskip("pandas")
+    nan = float("nan")
     plane = EuclideanMetric([[0.0, 0], [1, 1]])
     bad = CANARY + "-x"
     yield lambda: PrivateDemand(TWO, ["a", bad])
@@ -247,24 +372,32 @@ def bad_inputs():
     yield lambda: PrivateDemand(TWO, ["a"], user=NUMBER * [1])
     yield lambda: PrivateDemand(TWO, ["a"], user=[None])
     yield lambda: PrivateDemand(TWO, ["a"], user=[nan])
-    yield lambda: PrivateDemand(TWO, ["a"], user=[pd.NA])
+    yield lambda: PrivateDemand(TWO, ["a"], user=[pandas().NA])
     yield lambda: PrivateDemand(TWO, ["a"], user=[[bad]])
     yield lambda: PrivateDemand(TWO, ["a"], user=NUMBER)
-    yield lambda: PrivateDemand.from_frame(TWO, pd.DataFrame({"vertex": ["a", bad, None]}))
-    yield lambda: PrivateDemand.from_frame(TWO, pd.DataFrame({"vertex": [NUMBER]}))
+    yield lambda: PrivateDemand.from_frame(TWO, pandas().DataFrame({"vertex": ["a", bad, None]}))
+    yield lambda: PrivateDemand.from_frame(TWO, pandas().DataFrame({"vertex": [NUMBER]}))
     yield lambda: PrivateDemand.from_frame(
-        plane, pd.DataFrame({"x": [bad], "y": [1]}), x="x", y="y"
+        plane, pandas().DataFrame({"x": [bad], "y": [1]}), x="x", y="y"
     )
     yield lambda: PrivateDemand.from_frame(
-        plane, pd.DataFrame({"x": [NUMBER, None], "y": [1, 2]}), x="x", y="y"
+        plane, pandas().DataFrame({"x": [NUMBER, None], "y": [1, 2]}), x="x", y="y"
     )
     yield lambda: PrivateDemand.from_frame(
-        TWO, pd.DataFrame({"vertex": ["a"], "u": [None]}), user="u"
+        TWO, pandas().DataFrame({"vertex": ["a"], "u": [None]}), user="u"
     )
     yield lambda: PrivateDemand(TWO, {"a": NUMBER})
+    yield lambda: PrivateDemand.from_frame(TWO, lazily(bad))
+
+
+def pandas():
+    """Where there is none, one test is left out, and not all of this file."""
+    return pytest.importorskip("pandas")
+
+
+def lazily(bad):
     pl = pytest.importorskip("polars")
-    lazy = pl.LazyFrame({"vertex": ["a", bad]}).with_columns(pl.col("vertex").cast(pl.Int64))
-    yield lambda: PrivateDemand.from_frame(TWO, lazy)
+    return pl.LazyFrame({"vertex": ["a", bad]}).with_columns(pl.col("vertex").cast(pl.Int64))
 
 
 def raising(text):
