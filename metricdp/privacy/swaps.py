@@ -157,7 +157,7 @@ class SwapQuery(SelectionQuery):
         """Positions of the center that leaves and of the point that comes."""
         slot, comes = divmod(index, len(self._candidates))
         return int(self.centers[self._slots[slot]]), int(
-            self.universe.outer(self._candidates[comes : comes + 1])[0]
+            self.universe.outer(self._candidates[[comes]])[0]
         )
 
     def swapped(self, index: int) -> SwapQuery:

@@ -4,6 +4,7 @@ favor.
 
 import math
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +18,7 @@ from metricdp.accounting import (
     Grant,
     Ledger,
     Pool,
+    cost,
     selection_epsilon,
     selections,
     zcdp_epsilon,
@@ -25,7 +27,8 @@ from metricdp.accounting import (
 from metricdp.errors import BudgetError, InputError
 from metricdp.releases import Mechanism, Receipt
 
-DELTAS = st.sampled_from([Fraction(1, 10**k) for k in (2, 5, 6, 9, 15)])
+SOME = [Fraction(1, 10**k) for k in (2, 5, 6, 9, 15)]
+DELTAS = st.sampled_from(SOME)
 RHOS = st.fractions(min_value=Fraction(1, 10**6), max_value=20, max_denominator=10**6)
 
 
@@ -61,6 +64,105 @@ def test_rho_and_epsilon_invert_each_other(epsilon, delta):
     rho = zcdp_rho(epsilon, delta)
     assert abs(zcdp_epsilon(rho, delta) - epsilon) <= epsilon / 10**6
     assert zcdp_epsilon(rho * Fraction(11, 10), delta) > epsilon
+
+
+def overhead(order, delta, digits=90):
+    """The definition, to so many digits."""
+    with localcontext() as context:
+        context.prec = digits
+        a, d = (Decimal(x.numerator) / Decimal(x.denominator) for x in (order, delta))
+        return (-d.ln() + (a - 1) * (1 - 1 / a).ln() - a.ln()) / (a - 1)
+
+
+@pytest.mark.parametrize("order", [Fraction(1001, 1000), Fraction(9, 7), Fraction(2), Fraction(70)])
+@pytest.mark.parametrize("delta", SOME)
+def test_what_delta_adds_is_rounded_up_by_no_more_than_is_stated(order, delta, monkeypatch):
+    exact = Fraction(overhead(order, delta))
+    assert cost._overhead_float(float(order), delta) == pytest.approx(float(exact), rel=1e-9)
+    assert 0 < cost._overhead(order, delta) - exact < Fraction(12, 10**25)
+    monkeypatch.setattr(cost, "_GRID", 10**50)
+    slack = cost._overhead(order, delta) - exact
+    assert Fraction(9, 10**31) < slack < Fraction(11, 10**31)
+
+
+def test_orders_are_looked_for_over_a_wide_range():
+    least, most = cost._best_order(lambda a: a), cost._best_order(lambda a: -a)
+    assert float(least - 1) == pytest.approx(math.exp(-12), rel=1e-3)
+    assert float(most) == pytest.approx(math.exp(27), rel=1e-3)
+    best = cost._best_order(lambda a: (a - 3) ** 2)
+    assert abs(best - 3) < Fraction(1, 1000) and best.denominator <= 2**20
+
+
+def test_bounds_are_rounded_against_the_user():
+    for value in (Fraction(1, 3), Fraction(-1, 3), Fraction(2, 7 * 10**24)):
+        assert 0 < cost._up(value) - value < Fraction(1, 10**24)
+    assert cost._up(Fraction(3, 4)) == Fraction(3, 4)
+    assert zcdp_epsilon(Fraction(1, 10**9), Fraction(9, 10)) == 0  # below zero it is nothing
+    for rho in (Fraction(1, 10**4), Fraction(1, 7), Fraction(5)):
+        epsilon = zcdp_epsilon(rho, Fraction(1, 10**6))
+        assert Cost(epsilon, Fraction(1, 10**6), rho, "zCDP").rho == rho
+
+
+MILLION = Fraction(10**6)
+
+
+def test_prices_in_numbers():
+    one, tenth = Fraction(1), Fraction(1, 10)
+    assert Cost.of(3) == Cost(Fraction(3), rho=Fraction(9, 2)) and Cost.of(Cost.of(3)) == Cost.of(3)
+    assert Cost.of(3, tenth) == Cost(Fraction(3), tenth) and Cost.of(3, tenth).rho is None
+    assert Cost.selection(3) == Cost(Fraction(3), rho=Fraction(9, 8))
+    assert selections(3, 5) == Cost(Fraction(15), rho=Fraction(225, 2))
+    assert selections(MILLION, 1).epsilon == MILLION
+    assert selections(1, 2**63 - 1).epsilon == 2**63 - 1
+    many = selections("1/100", 7000, delta=tenth)
+    assert (many.rho, many.bound) == (Fraction(7, 80), "zCDP")
+    assert many.epsilon == zcdp_epsilon(Fraction(7, 80), tenth)
+    assert not Cost.of(1, tenth).pooled and many.pooled
+    free = Cost(one, tenth, Fraction(0), "zCDP")
+    assert free.pooled and free.rho == 0
+    assert zcdp_rho(MILLION, tenth) > 0
+    assert selection_epsilon(Cost.of(3), 4) == Fraction(3, 4)
+    pool = Cost(Fraction(9), tenth, Fraction(1, 2), "zCDP")
+    assert selection_epsilon(pool, 4) == 1
+    assert selection_epsilon(pool, 3) == Fraction(math.isqrt(4 * 10**48 // 3), 10**24)
+
+
+@pytest.mark.parametrize("delta", [-1, 0, 1, 2])
+def test_a_price_needs_a_delta_between_0_and_1(delta):
+    delta = Fraction(delta)
+    for rho in (None, Fraction(-1), Fraction(1, 100)):
+        with pytest.raises(InputError, match="zCDP states rho >= 0 and 0 < delta < 1"):
+            Cost(Fraction(9), delta, rho, "zCDP")
+    for rho in (None, Fraction(-1)):
+        with pytest.raises(InputError, match="zCDP states rho >= 0 and 0 < delta < 1"):
+            Cost(Fraction(9), Fraction(1, 2), rho, "zCDP")
+    with pytest.raises(InputError, match="0 < delta < 1"):
+        zcdp_rho(Fraction(1), delta)
+    if delta:
+        with pytest.raises(InputError, match="delta must be at least 0 and below 1"):
+            Cost.of(1, delta)
+        with pytest.raises(InputError, match="0 <= delta < 1"):
+            selections(1, 2, delta)
+
+
+@pytest.mark.parametrize("epsilon", [-1, 0, MILLION + 1])
+def test_a_price_needs_an_epsilon_above_0(epsilon):
+    for call in (
+        lambda: zcdp_rho(Fraction(epsilon), Fraction(1, 10)),
+        lambda: selections(epsilon, 2),
+        lambda: Cost.selection(min(epsilon, 0)),
+    ):
+        with pytest.raises(InputError, match=r"epsilon > 0|epsilon must be positive"):
+            call()
+    for times in (0, -1, 2**63, True, 1.0, "2"):
+        with pytest.raises(InputError, match="times >= 1"):
+            selections(1, times)
+
+
+def test_a_rho_that_rounds_to_nothing_is_refused():
+    for delta in (Fraction(77, 10**14), Fraction(1, 10**20)):  # to 0, and below
+        with pytest.raises(InputError, match="is too small for zCDP at delta"):
+            zcdp_rho(Fraction(1, 10**13), delta)
 
 
 def test_extreme_budgets_still_have_a_price():

@@ -213,13 +213,15 @@ def test_records_are_left_out_or_all_of_a_user_count():
     """Shares and caps are of all records of a user: neither goes with `max_snap`."""
     plane = mdp.EuclideanMetric([[0.0, 0.0], [9.0, 0.0]], ids=["a", "b"])
     for all_of_them in ({"weighting": "share"}, {"caps": mdp.Caps(1, 1)}):
+        ((name, _),) = all_of_them.items()
+        error = rf"max_snap leaves out records, and {name}=\S* is about all records of a user"
         users = {"user": [1, 1], **all_of_them}
         mdp.PrivateDemand.from_coordinates(plane, [[0, 1], [9, 9]], **users)
-        with pytest.raises(InputError, match="max_snap leaves out records"):
+        with pytest.raises(InputError, match=error):
             mdp.PrivateDemand.from_coordinates(plane, [[0, 1], [9, 9]], max_snap=5, **users)
         frame = {"x": [0.0, 9.0], "y": [1.0, 9.0], "who": ["1", "1"]}
         users = {"x": "x", "y": "y", "user": "who", **all_of_them}
-        with pytest.raises(InputError, match="max_snap leaves out records"):
+        with pytest.raises(InputError, match=error):
             mdp.PrivateDemand.from_frame(plane, frame, max_snap=5, **users)
 
 

@@ -14,9 +14,9 @@ import metricdp as mdp
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
 from metricdp.partitions.box.grid import Grid
-from metricdp.privacy import _vault, measure, select
+from metricdp.privacy import _vault, balls, measure, select
 from metricdp.privacy.balls import PeeledQuery, PeeledSums
-from metricdp.records.sums.peeling import PartScores, Peeled, sums_of
+from metricdp.records.sums.peeling import BallScores, PartScores, Peeled, RadiusScores, sums_of
 from tests import naive_peeling as naive
 
 SHAPE = (4, 5)
@@ -98,8 +98,10 @@ def test_stated_sensitivities():
         {"offsets": np.array([[2**62, 2**62], [0, 0]])},
         {"offsets": np.array([4, 0])},
         {"offsets": np.zeros((2, 0), np.int64)},
-        {"bits": 0},
-        {"bits": 21},
+        {"offsets": OFFSETS[:2].astype(np.int32)},
+        {"offsets": 0 * OFFSETS[:2], "bits": 0},
+        {"offsets": 0 * OFFSETS[:2], "bits": 21},
+        {"bits": None},
         {"peeled": GRID},
     ],
 )
@@ -107,6 +109,78 @@ def test_what_breaks_the_bound_is_refused(bad):
     given = {"peeled": Peeled(GRID), "cells": CELLS[:2], "offsets": OFFSETS[:2], "bits": 2}
     with pytest.raises(InputError):
         PeeledSums(**{**given, **bad})
+
+
+@pytest.mark.parametrize("bits", [1, 3, 20])
+def test_sums_of_any_bits_in_numbers(bits):
+    """B = 2^bits; s is B in one dimension, and in three the floor of B times the root of 3."""
+    most, line = 2**bits, Grid(mdp.EuclideanSpace([0.0], [4.0]), (4,))
+    asked = PeeledSums(Peeled(line), np.array([0, 3]), np.array([[most], [-most]]), bits)
+    records = np.array([[0.5], [0.5], [1.5], [3.5]])
+    assert asked.exact(records).tolist() == [3 * most, most]
+    assert asked.n_values == 2 and asked.counts.n_parts == 4
+    for relation, one, square in (("add-remove", 2, 2), ("replace-one", 2, 4)):
+        for m in (1, 3):
+            assert asked.sensitivity(relation, m) == one * m * most
+            assert asked.squared_sensitivity(relation, m) == square * (m * most) ** 2
+            flat = {1: 3, 3: 13, 20: 1_816_186}[bits]
+            wide = flat + (most if relation == "add-remove" else flat)
+            assert PeeledSums.sensitivity_of(3, bits, relation, m) == m * wide
+    for answer, n, fits in (
+        ([3 * most, most], 3, True),
+        ([0, 3 * most], 3, True),
+        ([0, -3 * most], 3, True),
+        ([0, 3 * most + 1], 3, False),
+        ([0, -3 * most - 1], 3, False),
+        ([3 * most + 1, 0], 3, False),
+        ([-1, 0], 3, False),
+        ([0, 0, 0], 3, False),
+        ([0], 3, False),
+        ([0.0, 0.0], 3, False),
+        ([CAP, -CAP], CAP, True),
+        ([CAP + 1, 0], CAP, False),
+    ):
+        assert asked.fits(np.array(answer), n) == fits
+
+
+def test_sums_that_fit_no_such_number_of_records_are_a_fault(monkeypatch):
+    monkeypatch.setattr(
+        balls, "sums_of", lambda left, amounts: np.array([4 * left.sum() + 1, 0, 0])
+    )
+    with pytest.raises(AssertionError, match="does not fit the number of records"):
+        query().exact(at([0, 3]))
+
+
+PARTS = PartScores(SHAPE, (np.zeros(20, np.int64),), (1,))
+
+
+@pytest.mark.parametrize(
+    ("peeled", "scores"),
+    [(GRID, PARTS), (Peeled(GRID), "scores"), (Peeled(GRID), BallScores((5, 4), 1))],
+)
+def test_questions_about_what_is_left_need_scores_of_its_grid(peeled, scores):
+    with pytest.raises(InputError, match="needs Peeled records on a grid"):
+        PeeledQuery(peeled, scores)
+
+
+def test_what_questions_about_what_is_left_state():
+    for scores, change, words in (
+        (PARTS, 1, "part with most records left"),
+        (BallScores(SHAPE, 1), 1, "ball"),
+        (RadiusScores(SHAPE, (1, 2), 3), 1, "radius of a ball with 3 of the records left"),
+        (RadiusScores(SHAPE, (1, 2), 3, average=True), 2, "radius"),
+    ):
+        asked = PeeledQuery(Peeled(GRID), scores)
+        one_way = not isinstance(scores, RadiusScores)
+        for relation in ("add-remove", "replace-one"):
+            assert asked.sensitivity(relation, 3) == 3 * change
+            times = 1 if one_way and relation == "add-remove" else 2
+            assert asked.range(relation, 3) == 3 * change * times
+        assert words in str(asked) and asked.bounds(7) == (-CAP, CAP)
+        assert (
+            np.concatenate(list(asked.blocks(at([0, 0])))).tolist()
+            == scores(np.bincount([0, 0], minlength=20)).tolist()
+        )
 
 
 def test_a_query_keeps_what_it_was_made_from():

@@ -163,13 +163,41 @@ def test_bad_questions_are_refused():
     for sets in ([], [[]], [[0], [1, 1]]):
         with pytest.raises(InputError):
             CentersQuery(PATH, sets)
+    for options, words in (({"power": 0}, "power 1 or 2"), ({"power": 3}, "power 1 or 2")):
+        with pytest.raises(InputError, match=words):
+            SwapQuery(PATH, [1], **options)
+    for centers in ([], [1, 1]):
+        with pytest.raises(InputError, match="centers must be distinct, and at least one"):
+            SwapQuery(PATH, centers)
+    with pytest.raises(InputError, match="a query about centers needs a finite universe"):
+        CentersQuery(mdp.EuclideanSpace([0], [1]), [[0]])
+    with pytest.raises(InputError, match="at least one set of centers"):
+        CentersQuery(PATH, [])
     with pytest.raises(InputError):
         SwapQuery("a path", [1])
+
+
+def test_what_queries_about_centers_state():
+    """On a path of four points, of users with up to three records."""
+    for query, each, words in (
+        (SwapQuery(PATH, [1, 2]), 2, "swap of one of 2 centers that lowers the cost most"),
+        (SwapQuery(PATH, [1, 2], power=2), 4, "centers that lowers the squared cost most"),
+        (SwapQuery(PATH, [1, 2], cap=1.0, opened=[1]), 1, "swap of one of 1 centers"),
+        (CentersQuery(PATH, [[0], [3], [1, 2]], power=2), 9, "best of 3 sets of centers"),
+        (CentersQuery(PATH, [[0], [3]], cap=2.0), 2, "best of 2 sets of centers"),
+    ):
+        assert words in str(query)
+        for relation in ("add-remove", "replace-one"):
+            assert query.sensitivity(relation, 3) == 3 * each
+    alone = CentersQuery(PATH, [[0]])
+    assert scores_of(alone, [0, 3]).tolist() == [0] and alone.sensitivity("add-remove", 1) == 1
 
 
 def test_points_at_distance_zero_of_each_other():
     same = PrecomputedMetric(np.zeros((3, 3)))
     demand = mdp.PrivateDemand(same, [0, 1])
+    for query in (SwapQuery(same, [0]), CentersQuery(same, [[0], [1]])):
+        assert [query.sensitivity("add-remove", m) for m in (1, 3)] == [1, 3]
     index, receipt = select(demand, SwapQuery(same, [0]), 1, Ledger(1).charge(1))
     assert index in (0, 1) and receipt.epsilon == 1
     assert select(demand, CentersQuery(same, [[0], [1]]), 1, Ledger(1).charge(1))[0] in (0, 1)

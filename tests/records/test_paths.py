@@ -8,10 +8,11 @@ import pytest
 
 import metricdp as mdp
 from metricdp.errors import InputError
+from metricdp.kernels.scores import CAP
 from metricdp.methods import Quadtree
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.privacy import HistogramQuery, OpeningQuery, PrivateDemand, _vault, foreseen, measure
-from metricdp.privacy.opening import FACTOR
+from metricdp.privacy.opening import FACTOR, bias_of, held
 from metricdp.records.engines import Source
 from metricdp.records.engines.sources import Gathered
 from metricdp.records.exact import combined
@@ -133,6 +134,38 @@ def test_decisions_are_bit_by_bit_those_of_one_reading_a_level(seed):
     depth = int(tree.opened().opened_again(expected).level.max())
     assert depth > 20
     assert source.readings == (1 if depth <= 64 else 2)
+
+
+class Silent:
+    """No noise at all, where a level lessens a count by one."""
+
+    scale = 3.0
+
+    def __call__(self, exact):
+        return exact
+
+
+@pytest.mark.parametrize(("n", "depth", "opened"), [(0, 9, 0), (1, 9, 1), (7, 9, 7), (7, 3, 3)])
+def test_a_cell_is_opened_if_more_records_are_in_it_than_it_is_deep(n, depth, opened):
+    query = OpeningQuery(ShiftedQuadtree(BOX).opened(), depth)
+    numbers = query.opened(np.full((n, 3), 0.3), Silent())
+    assert (len(numbers), numbers.dtype) == (opened, np.int64)
+    assert query.partition.opened_again(numbers).level.max() == opened
+    assert str(query) == f"cells to open down to depth {depth}"
+
+
+def test_what_an_opening_states_in_numbers():
+    """ln(4 / 3) = 0.2876820…; a scale that makes it an integer is rounded up beyond it."""
+    scales = [0.01, 1.0, 10.0, 100.0, 3 / math.log1p(1 / 3)]
+    assert [bias_of(scale) for scale in scales] == [1, 1, 3, 29, 4]
+    query = OpeningQuery(ShiftedQuadtree(BOX).opened(), 3)
+    for relation, most in (("add-remove", 5), ("replace-one", 10)):
+        for m in (1, 3):
+            assert query.sensitivity(relation, m) == most * m
+            assert query.squared_sensitivity(relation, m) == 0
+    counts, levels = np.array([9, 9, 9, CAP, CAP, 0]), np.array([0, 2, 7, CAP - 2, 2**61 + 5, 0])
+    assert held(counts, levels, 1).tolist() == [9, 7, 2, 2, -1, 0]
+    assert held(counts, levels, 4).tolist() == [9, 1, -4, -4, -4, 0]
 
 
 @pytest.mark.parametrize(

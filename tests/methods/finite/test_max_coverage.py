@@ -3,6 +3,7 @@ them.
 """
 
 import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import hypothesis.strategies as st
@@ -14,7 +15,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_matrix
 
 import metricdp as mdp
-from metricdp.accounting import Cost
+from metricdp.accounting import Cost, covering, selection_epsilon
 from metricdp.accounting.covering import PUBLISHED, WHOLE_LOOP, exponent
 from metricdp.audit.samplers import p_value
 from metricdp.methods.finite.max_coverage import (
@@ -202,6 +203,51 @@ def test_the_exponent_solves_the_condition_and_is_never_beyond_it(relation, epsi
     assert float(printed.eta) == pytest.approx(
         min(s / (2 * (1 - math.log(float(budget.delta)))), x)
     )
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize(("epsilon", "delta"), [("1/2", "1e-6"), (2, "1e-9")])
+def test_the_factor_is_the_largest_of_its_grid_that_keeps_its_margin(relation, epsilon, delta):
+    """To 80 digits: within 1e-12 of the bound, and one step on it is nearer than that."""
+    budget = Cost.of(epsilon, delta)
+    x = covering._largest(budget.epsilon, budget.delta, relation)
+    assert x * 2**60 == int(x * 2**60) and x < budget.epsilon
+    with localcontext() as context:
+        context.prec = 80
+        at, s, d = (Decimal(v.numerator) / v.denominator for v in (x, *budget_of(budget)))
+        growth = at.exp() - 1
+        bound = growth.ln() - s / growth
+        if relation == "add-remove":
+            bound = (1 - (-at).exp()).ln() - (s + at) / growth
+        assert Decimal("1e-12") <= d.ln() - bound < Decimal("1.001e-12")
+    assert covering._safe(x, *budget_of(budget), relation)
+    assert not covering._safe(x + Fraction(1, 2**60), *budget_of(budget), relation)
+    loose = covering._loose(*budget_of(budget))
+    exact = budget.epsilon / Fraction(2 * (1 - d.ln()))
+    assert 0 <= exact - loose < budget.epsilon / 2**60
+
+
+def budget_of(cost):
+    return cost.epsilon, cost.delta
+
+
+def test_the_largest_of_the_bounds_that_are_known_is_taken():
+    budget, least = Cost.of(1, "1e-6"), covering.LEAST
+    bounds = {rounds: exponent(budget, rounds, "add-remove", 1) for rounds in (1, 6, 10**6)}
+    assert [one.bound for one in bounds.values()] == ["basic composition", "zCDP", WHOLE_LOOP]
+    assert bounds[6].eta == selection_epsilon(Cost.zcdp(1, "1e-6"), 6)
+    for relation, times in (("add-remove", 1), ("replace-one", 2)):
+        assert exponent(budget, 6, relation, 3).eta == bounds[6].eta / (3 * times)
+        assert exponent(budget, 1, relation, 3).eta == Fraction(1, 3 * times)
+        for m in (1, 3):
+            printed = exponent(budget, 5, relation, m, published=True)
+            assert printed.eta == covering._loose(*budget_of(budget)) / m
+    wide = exponent(Cost.of(60, "1/20"), 5, "replace-one", 3, published=True)
+    assert wide.eta == covering._largest(Fraction(60), Fraction(1, 20), "replace-one") / 3
+    assert exponent(Cost.of(least, "1/10"), 2, "add-remove", 1).eta > 0
+    assert covering._largest(least, Fraction(1, 10**60), "add-remove") == 0  # below the grid
+    with pytest.raises(mdp.InputError, match="too small for a cover"):
+        exponent(Cost.of(least / 2, "1/10"), 2, "add-remove", 1)
 
 
 def test_without_delta_rounds_add_up():
