@@ -14,7 +14,17 @@ from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.grid import Grid
 from metricdp.partitions.box.net_cells import NetCells
 from metricdp.privacy import HistogramQuery, SumsQuery, mapped, measure
-from metricdp.protocols import is_trusted
+from metricdp.protocols import (
+    CellTree,
+    Finite,
+    Space,
+    box,
+    finite,
+    is_trusted,
+    sound_rows,
+    space_of,
+    trusted,
+)
 from metricdp.unique import Apart
 
 BOX = EuclideanSpace([0.0], [4.0])
@@ -152,3 +162,107 @@ def test_a_finite_partition_is_asked_for_public_points_alone():
     cells = HistogramQuery(NetCells(BOX, net))
     counts(mdp.PrivateDemand(BOX, POINTS), cells, mdp.Ledger(1000).charge(100))
     assert net.asked == every
+
+
+# What the core holds a space to
+
+
+@pytest.mark.parametrize(
+    ("records", "near", "limited"),
+    [
+        ([0, 2], True, True),
+        ([], True, True),
+        ([-1, 2], False, True),
+        ([-2, 2], False, False),
+        ([0, 3], False, False),
+        ([[0, 2]], False, False),
+        (np.array([0, 2], np.int32), False, False),
+        (np.array([0.0, 2.0]), False, False),
+    ],
+)
+def test_positions_that_a_space_finds_are_some_of_it(records, near, limited):
+    line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]])
+    records = np.array(records, None if len(records) else np.int64)
+    for least, fits in ((False, near), (True, limited)):
+        if fits:
+            assert line.within(records, least) is records
+        else:
+            with pytest.raises(InputError, match="positions out of range"):
+                line.within(records, least)
+
+
+class Rows:
+    """A metric that answers what a test wants."""
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def grid_rows(self, sources, targets=None):
+        return self.rows
+
+
+@pytest.mark.parametrize(
+    ("rows", "sound"),
+    [
+        (np.array([[0, 7, 2**61]]), [[0, 7, 2**61]]),
+        (np.array([[-5, 7]]), [[0, 7]]),
+        (np.array([[-5]]), [[0]]),
+        (np.array([[7, 2**61 + 1]]), [[7, 2**61]]),
+        (np.array([[2**61 + 1, 2**61 + 1]]), [[2**61, 2**61]]),
+        (np.array([[-5, -5]]), [[0, 0]]),
+        (np.zeros((1, 0), np.int64), [[]]),
+        (np.array([[3, 2**63]], np.uint64), [[3, 2**61]]),
+        (np.array([[0.5, 2.0, np.nan, np.inf, -np.inf, -0.5]]), [[1, 2, 2**61, 2**61, 0, 0]]),
+        ([[True, False]], [[1, 0]]),
+    ],
+)
+def test_rows_are_mended_entry_by_entry(rows, sound):
+    found = sound_rows(Rows(rows), np.zeros(1, np.int64))
+    assert found.dtype == np.int64 and found.tolist() == sound
+
+
+UNKNOWN = ["served_by", "positions", "inner", "outer", "two_nearest", "grid_nearest", "searches"]
+UNKNOWN += ["balls"]
+
+
+def test_what_a_space_does_not_have_it_does_not_answer():
+    class Bare(Finite):
+        ids = (0, 1)
+
+        def diameter_bound(self):
+            return 1.0
+
+        def check(self):
+            pass
+
+        def grid_rows(self, sources, targets=None):
+            return np.abs(np.subtract.outer(sources, np.arange(2)))
+
+    bare, tree = Bare(), CellTree()
+    for ask in (
+        bare.placing,
+        bare.placer,
+        *(lambda name=name: getattr(bare, name)([0]) for name in UNKNOWN),
+        lambda: tree.grid([0]),
+        tree.opened,
+    ):
+        with pytest.raises(NotImplementedError):
+            ask()
+    assert Space.tabulated(bare, len) is None and bare.tabulated(np.negative).tolist() == [0, -1]
+    assert not is_trusted(bare)
+    trusted(Bare)
+    assert is_trusted(bare)
+
+
+def test_kinds_of_spaces_are_told_apart():
+    line = mdp.EuclideanMetric([[0.0], [1.0]])
+    assert finite(line, "it") is space_of(line) is line and box(BOX, "it") is space_of(BOX) is BOX
+    for call, words in (
+        (lambda: finite(BOX, "it"), "it needs a finite universe .* got EuclideanSpace"),
+        (lambda: finite(BOX, "it", "a rule"), "^a rule$"),
+        (lambda: box(line, "it"), "it needs a box .* got EuclideanMetric"),
+        (lambda: box(line, "it", "a rule"), "^a rule$"),
+        (lambda: space_of("a graph"), "must be a metric or an EuclideanSpace, got str"),
+    ):
+        with pytest.raises(InputError, match=words):
+            call()

@@ -34,6 +34,7 @@ from metricdp.privacy import (
     measure,
     select,
 )
+from metricdp.privacy.evaluation import exact_counts
 from tests.privacy_worlds import BOX, THREE, TWO, Labels, UnitCells, all_text, finest, line
 
 CANARY = "CANARY-48611"
@@ -289,6 +290,16 @@ def test_exact_cost_refuses(opened, arguments):
     with pytest.raises(InputError):
         exact_cost(demand, *arguments)
     assert opened == []
+
+
+def test_exact_counts_are_of_every_point_and_warn():
+    with pytest.warns(PrivateDataWarning, match="do not publish") as warned:
+        assert exact_counts(PrivateDemand(line(5), [0, 0, 3])).tolist() == [2, 0, 0, 1, 0]
+        exact_cost(PrivateDemand(line(5), [0]), [1])
+    assert [one.filename for one in warned] == [__file__] * 2
+    for wrong in ([0], PrivateDemand(BOX, [[0.5]])):
+        with pytest.raises(InputError, match="exact_counts needs a"):
+            exact_counts(wrong)
 
 
 # The package

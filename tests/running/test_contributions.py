@@ -12,7 +12,7 @@ import metricdp as mdp
 from metricdp.accounting.binding import Protection
 from metricdp.errors import BudgetError, InputError, JournalError
 from metricdp.privacy import HistogramQuery, gate
-from metricdp.privacy.contributing import Doublings, contributors
+from metricdp.privacy.contributing import NUMBERS, Doublings, contributors
 from metricdp.records.engines.sizes import doublings
 from metricdp.running.contributions import _least
 
@@ -29,6 +29,16 @@ def test_users_are_counted_by_powers_of_two():
     expected = [sum(2 ** (j - 1) < s <= 2**j or s == 1 == 2**j for s in sizes) for j in range(21)]
     assert found.tolist() == expected
     assert doublings(np.array([2**20 + 1, 2**40]), 20).tolist() == [20, 20]
+
+
+def test_numbers_of_records_are_as_far_apart_as_doublings():
+    assert len(NUMBERS) == Doublings().n_parts == 21 and NUMBERS.diameter_bound() == 20
+    assert NUMBERS.grid_rows(np.array([1, 4]), np.array([0, 4, 20])).tolist() == [
+        [1, 3, 19],
+        [4, 0, 16],
+    ]
+    assert NUMBERS.grid_rows(np.array([20])).tolist() == [list(range(20, -1, -1))]
+    assert contributors(["a", "b"]).protects == Protection("user", 1)
 
 
 def test_the_quantile_is_that_of_the_counts():
@@ -70,6 +80,8 @@ def test_users_of_a_file_are_those_of_a_list(tmp_path):
         for demand in (contributors(users), contributors(str(file), "who"))
     ]
     assert exact[0] == exact[1]
+    with pytest.raises(InputError, match="no column 'whose'"):
+        contributors(str(file), "whose")
     assert mdp.contributions(str(file), "who", epsilon=5, quantile="0.4").max_contributions == 2
 
 
@@ -81,6 +93,7 @@ def test_bad_arguments_charge_nothing():
         ({"epsilon": 0}, "epsilon"),
         ({"users": ["a", None]}, "none of them missing"),
         ({"users": "a.csv"}, "user=COLUMN"),
+        ({"users": b"a.csv"}, "user=COLUMN"),
         ({"ledger": 7}, "ledger"),
     ):
         given = {"users": ["a"], "epsilon": "0.1", "ledger": ledger, **options}

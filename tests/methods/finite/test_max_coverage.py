@@ -108,10 +108,21 @@ def test_bad_sets_are_refused():
         [(sets, 1.5)],
         [("ab", 1)],
         [(ListedSets([0, 1], [0], 3), 1)],
+        [(sets, 1), ("ab", 1)],
+        [(sets, 1), (sets, 0)],
+        [(sets, 1), (sets, None)],
+        [(sets, 1), (sets, 1, 1)],
+        [(sets, 1), [sets, 1]],
+        [(sets, 1), (ListedSets([0, 1], [0], 3), 1)],
         3,
     ):
-        with pytest.raises(mdp.InputError):
+        with pytest.raises(mdp.InputError, match="stage"):
             CoverQuery(points, stages)
+    query = CoverQuery(points, [(sets, 7), (ListedSets.of(["ab", "c"], universe), 7)])
+    assert [times for _, times in query.stages] == [1, 2] and query.rounds == 3
+    assert str(query) == "3 sets in 2 stages that cover most"
+    with pytest.raises(mdp.InputError, match="different universes"):
+        query.check(mdp.GroundSet("abcd"))
 
 
 SYSTEMS = st.integers(2, 7).flatmap(
