@@ -37,7 +37,7 @@ from metricdp.accounting import Cost
 from metricdp.federated.keys import Keys
 from metricdp.federated.messages import Answer, Invitation
 from metricdp.methods.question import asked_of
-from metricdp.partitions.finite.labels import Labels
+from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import HistogramQuery, contribute
 from metricdp.privacy.shares import GaussianShares
 from metricdp.running.runner import Run
@@ -106,7 +106,7 @@ def one_round(parts: int, holders: int) -> None:
     side = int(np.ceil(np.sqrt(parts)))
     metric = mdp.GraphMetric(nx.grid_2d_graph(side, side), weight=None)
     labels = np.minimum(np.arange(len(metric)), parts - 1)
-    query = HistogramQuery(Labels(metric, labels, parts))
+    query = HistogramQuery(LabelParts(metric, labels, parts))
     demand = mdp.PrivateDemand(metric, list(metric.ids)[::7] * 10)
     cost = Cost.zcdp(EPSILON, DELTA)
     keys = [Keys(f"holder {i}") for i in range(holders)]

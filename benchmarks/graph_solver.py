@@ -30,7 +30,7 @@ from scipy.spatial import Delaunay
 from scipy.spatial.distance import cdist
 
 import metricdp as mdp
-from metricdp.solvers.kmedian import Solution, solve
+from metricdp.solvers.kmedian import Found, solve
 from metricdp.universe.graph import Graph, build_graph
 
 DATA = Path(os.environ.get("METRICDP_DATA", "../shared/data"))
@@ -117,7 +117,7 @@ def warm_up() -> None:
             solve(metric, np.ones(n), k)
 
 
-def ours(graph: Graph, k: int, seed: int, power: int = 1) -> Solution:
+def ours(graph: Graph, k: int, seed: int, power: int = 1) -> Found:
     """Everything that a user pays for with the graph in hand, the reordering included."""
     return solve(
         mdp.GraphMetric(graph), np.ones(len(graph)), k, power=power, seed=seed, starts=None

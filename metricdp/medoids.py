@@ -183,16 +183,21 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         label, distance = universe.nearest_to(at[medoids])
         self.medoid_indices_ = medoids
         self.cluster_centers_: Any = None if rows is None else rows[medoids]
-        if isinstance(self.metric, Metric):
-            self.cluster_centers_ = [self.metric.ids[i] for i in at[medoids]]
+        if self._given is not None:
+            self.cluster_centers_ = [self._given.ids[i] for i in at[medoids]]
         self.labels_ = label[at].astype(np.int64)
         self.inertia_ = float(weight @ distance[at])
         return self
 
+    @property
+    def _given(self) -> Metric | None:
+        """The universe of a `Metric` that was given."""
+        return self.metric if isinstance(self.metric, Metric) else None
+
     def _read(self, X: Any) -> tuple[Floats | None, Metric, NDArray[np.int64]]:
         """Points if there are any, the universe, and where in it each row is."""
-        if isinstance(self.metric, Metric):
-            return None, self.metric, np.asarray(self.metric.positions(list(X)), np.int64)
+        if self._given is not None:
+            return None, self._given, np.asarray(self._given.positions(list(X)), np.int64)
         rows: Floats = validate_data(self, X, dtype=np.float64)
         every = np.arange(len(rows))
         if isinstance(self.metric, str) and self.metric == PRECOMPUTED:
@@ -219,7 +224,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         Of a precomputed metric X has the distances to the rows that were fitted, (n, n_fitted).
         """
         check_is_fitted(self)
-        if isinstance(self.metric, Metric) or self.metric == PRECOMPUTED:
+        if self._given is not None or self.metric == PRECOMPUTED:
             return self.transform(X).argmin(axis=1)
         rows = validate_data(self, X, reset=False, dtype=np.float64)
         found: NDArray[np.int64] = pairwise_distances_argmin(
@@ -230,8 +235,8 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     def transform(self, X: Any) -> Floats:
         """Distances to the medoids, shape (n, n_clusters)."""
         check_is_fitted(self)
-        if isinstance(self.metric, Metric):
-            return self.metric.distances(self.cluster_centers_, list(X)).T
+        if self._given is not None:
+            return self._given.distances(self.cluster_centers_, list(X)).T
         rows: Floats = validate_data(self, X, reset=False, dtype=np.float64)
         if isinstance(self.metric, str) and self.metric == PRECOMPUTED:
             return rows[:, self.medoid_indices_]

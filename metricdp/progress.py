@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from functools import partial
 from typing import IO, Any
 
 from tqdm import tqdm
@@ -47,7 +47,7 @@ class Waiting:
             self.clear()
             self._stream = None
         if self._ear is not None:
-            sys.modules["numba.core.event"].unregister("numba:compile", self._ear)
+            self._ear()
         with suppress(ValueError):
             _ACTIVE.remove(self)
 
@@ -75,13 +75,16 @@ class Waiting:
                     self._show()
 
     def _listen(self) -> None:
-        """Hear of compilation once numba is there."""
-        events: Any = sys.modules.get("numba.core.event")
-        if self._ear is None and hasattr(events, "Listener"):
+        """Hear of compilation; numba is loaded here, and by whatever takes so long, if not yet."""
+        if self._ear is not None:
+            return
+        with suppress(Exception):  # an inner part of numba: without it the line says less
+            from numba.core import event
+
             told = {"on_start": lambda _, e: self._count(1), "on_end": lambda _, e: self._count(-1)}
-            with suppress(Exception):  # an inner part of numba: without it the line says less
-                self._ear = type("Ear", (events.Listener,), told)()
-                events.register("numba:compile", self._ear)
+            ear = type("Ear", (event.Listener,), told)()
+            event.register("numba:compile", ear)
+            self._ear = partial(event.unregister, "numba:compile", ear)
 
     def _count(self, step: int) -> None:
         self._compiles += step

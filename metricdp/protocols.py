@@ -51,6 +51,11 @@ class Space(ABC):
     coordinates: NDArray[np.float64] | None = None
     coordinate_system: CoordinateSystem | None = None
 
+    @property
+    def n_points(self) -> int | None:
+        """How many points it has; None where they are endless."""
+        return None
+
     @abstractmethod
     def diameter_bound(self) -> float:
         """A public upper bound of the largest distance."""
@@ -110,6 +115,11 @@ class Finite(Space):
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def n_points(self) -> int:
+        """How many points it has."""
+        return len(self)
 
     @abstractmethod
     def grid_rows(

@@ -23,9 +23,6 @@ LAZY = ("__init__", "metrics", "universe", "methods", "federated", "local")
 FOLDER = Path(metricdp.__file__).parent
 BY_NAME = {
     "cli/__init__.py": "commands, one file each",
-    "cli/bench.py": "suites, one file each",
-    "methods/registry.py": "methods, by their catalogue",
-    "progress.py": "a module of Numba, if it was loaded",
     "testing/metrics.py": "libraries of tables",
 }
 """Where else a module is named by a text, and what is named."""

@@ -47,7 +47,7 @@ class Node(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Block:
+class DayBlock:
     """A run of days with a tree of its own: from day `start`, `length` days (None: no end). A node
     of level l < `levels` is `base`^l days long.
     """
@@ -69,17 +69,17 @@ class Schedule:
     half_life: float | None = None
     gaussian: bool = False
 
-    def block(self, number: int) -> Block:
+    def block(self, number: int) -> DayBlock:
         """Number 0, 1, … in order of days."""
         if self.half_life is not None:
-            return Block(0, self.horizon, 2, 1)
+            return DayBlock(0, self.horizon, 2, 1)
         if self.window is not None:
-            return Block(0, self.horizon, *best_for_windows(self.window, self.gaussian))
+            return DayBlock(0, self.horizon, *best_for_windows(self.window, self.gaussian))
         if self.horizon is not None:
-            return Block(0, self.horizon, *best_for_totals(self.horizon, self.gaussian))
+            return DayBlock(0, self.horizon, *best_for_totals(self.horizon, self.gaussian))
         start = FIRST * (GROWTH**number - 1) // (GROWTH - 1)
         length = FIRST * GROWTH**number
-        return Block(start, length, *best_for_totals(length, self.gaussian))
+        return DayBlock(start, length, *best_for_totals(length, self.gaussian))
 
     def number_of(self, day: int) -> int:
         """Number of the block that a day is in."""
@@ -149,12 +149,12 @@ class Schedule:
         return node.level + 1 >= block.levels or self.days(parent)[1] > day + 1
 
 
-def l1(schedule: Schedule, block: Block, unit: Level, sensitivity: int) -> int:
+def l1(schedule: Schedule, block: DayBlock, unit: Level, sensitivity: int) -> int:
     """L1 sensitivity of all counts of a block together, for that of one day's histogram."""
     return block.levels * sensitivity * days_of(schedule, unit)
 
 
-def squared(schedule: Schedule, block: Block, unit: Level, square: int) -> int:
+def squared(schedule: Schedule, block: DayBlock, unit: Level, square: int) -> int:
     """Squared L2 sensitivity of all counts of a block together, for that of one day's histogram."""
     if unit == "event":
         return block.levels * square
@@ -193,7 +193,7 @@ def best_for_windows(window: int, gaussian: bool) -> tuple[int, int]:
     def nodes(base: int, levels: int) -> float:
         period = base ** (levels - 1)
         starts = np.unique(np.linspace(0, period - 1, 24).astype(np.int64))
-        shape = _Fixed(Block(0, None, base, levels))
+        shape = _Fixed(DayBlock(0, None, base, levels))
         return float(np.mean([len(list(shape.cover(s, s + window - 1))) for s in starts]))
 
     return _least(window, gaussian, nodes)
@@ -202,12 +202,12 @@ def best_for_windows(window: int, gaussian: bool) -> tuple[int, int]:
 class _Fixed(Schedule):
     """One block without end."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: DayBlock) -> None:
         super().__init__()
         object.__setattr__(self, "_own", block)
 
-    def block(self, number: int) -> Block:
-        own: Block = self.__dict__["_own"]
+    def block(self, number: int) -> DayBlock:
+        own: DayBlock = self.__dict__["_own"]
         return own
 
     def number_of(self, day: int) -> int:

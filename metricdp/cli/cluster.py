@@ -15,7 +15,7 @@ from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 from metricdp.errors import InputError, MetricDPError
 from metricdp.interruption import held
-from metricdp.methods.catalogue import of_finite_universes
+from metricdp.methods.catalogue import OF_FINITE_UNIVERSES
 from metricdp.methods.remarks import too_few
 from metricdp.progress import doing
 
@@ -98,7 +98,7 @@ def register(subparsers: parsing.Subparsers) -> None:
         help="number of centers; needed but for set-cover and facility-location",
     )
     objectives.add_options(group)
-    methods = "; ".join(f"{name}: {does}" for name, does in of_finite_universes().items())
+    methods = "; ".join(f"{name}: {does}" for name, does in OF_FINITE_UNIVERSES.items())
     group.add_argument(
         "--method", metavar="NAME", default="partition", help=f"{methods} (default: %(default)s)"
     )

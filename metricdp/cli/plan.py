@@ -114,7 +114,7 @@ def run(args: Namespace) -> int:
         repeats=args.repeats,
         seed=args.seed,
         time_limit=args.time_limit,
-        watch=_Rows(budgets) if not args.quiet and streams.on_screen() else None,
+        watch=_PlanRows(budgets) if not args.quiet and streams.on_screen() else None,
     )
     if not args.quiet and told.runs < told.cost[0].size:
         say(
@@ -135,7 +135,7 @@ def run(args: Namespace) -> int:
     return 0
 
 
-class _Rows:
+class _PlanRows:
     """A row for each simulated demand, as soon as it is known."""
 
     def __init__(self, budgets: Sequence[Fraction]) -> None:

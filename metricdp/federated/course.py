@@ -135,7 +135,7 @@ def _options(method: Method) -> dict[str, Any]:
     return told
 
 
-class Step:
+class CourseRound:
     """A round: what is asked and what it costs, or the `outcome`. Parties compare its
     `fingerprint`.
     """
@@ -180,7 +180,7 @@ class Course:
         course: Course = room["course"]
         return course
 
-    def at(self, past: Sequence[Past]) -> Step:
+    def at(self, past: Sequence[Past]) -> CourseRound:
         """Where the method is after the answers of some rounds."""
         known = self._past
         same = all(
@@ -245,10 +245,10 @@ class Course:
             try:
                 request = self._work.send(answer)
             except StopIteration as end:
-                self._step = Step(None, end.value)
+                self._step = CourseRound(None, end.value)
                 return
             if isinstance(request, Ask):
-                self._step = Step(request, None)
+                self._step = CourseRound(request, None)
                 return
             if not isinstance(request, Account):
                 raise InputError("several holders can answer counts, and this is another request")

@@ -94,7 +94,7 @@ class Invitation:
     def opened(cls, message: Any) -> Invitation:
         """Read and check an invitation."""
         told, numbers, text = _opened(message, "invitation")
-        with _Checked("invitation"):
+        with _Readable("invitation"):
             values = np.frombuffer(numbers, "<i8").astype(np.int64)
             sizes = [int(size) for size, _, _ in told["past"]]
             if sum(sizes) != len(values) or min(sizes, default=1) < 1:
@@ -145,7 +145,7 @@ class Answer(NamedTuple):
     def opened(cls, message: Any, invitation: Invitation) -> Answer:
         """Read and check an answer."""
         told, numbers, text = _opened(message, "answer")
-        with _Checked("answer"):
+        with _Readable("answer"):
             found = cls(
                 str(told["invitation"]),
                 int(told["holder"]),
@@ -167,13 +167,13 @@ def signed_card(keys: Keys) -> bytes:
 def opened_card(message: Any) -> Card:
     """Read and check a card."""
     told, _, text = _opened(message, "card")
-    with _Checked("card"):
+    with _Readable("card"):
         card = Card.from_dict(told)
     check_signature(card, text, message[-_SIGNED:])
     return card
 
 
-class _Checked:
+class _Readable:
     """Any error in reading what a message tells becomes one line."""
 
     def __init__(self, kind: str) -> None:
@@ -202,7 +202,7 @@ def _opened(message: Any, kind: str) -> tuple[dict[str, Any], bytes, bytes]:
         raise InputError(f"this is no {kind} of this version of metricdp.federated")
     text, start = message[:-_SIGNED], len(_FIRST)
     end = text.find(b"\n", start, start + _LONGEST)
-    with _Checked(kind):
+    with _Readable(kind):
         told = json.loads(text[start:end]) if end >= 0 else {}
         if told["kind"] != kind:
             raise InputError(f"this is not an {kind} but of kind {str(told['kind'])[:20]!r}")

@@ -40,7 +40,7 @@ _MOST_CENTERS = 4096  # bounds the decoder's memory
 Floats = NDArray[np.float64]
 
 
-class Measured(NamedTuple):
+class NodeEstimates(NamedTuple):
     """An estimate for every node of a level, and the variance of each."""
 
     values: Floats
@@ -87,8 +87,8 @@ class _Tree:
     def __init__(self, estimate: Estimated) -> None:
         self.items, self.n = estimate.items, estimate.n_messages
         self.depth = self.items.depth
-        self.counts: dict[int, Measured] = {}
-        self.sums: dict[int, Measured] = {}
+        self.counts: dict[int, NodeEstimates] = {}
+        self.sums: dict[int, NodeEstimates] = {}
         roles = zip(estimate.parameters.roles, estimate.sketch.users, estimate.sketch.arrays)
         for role, users, arrays in roles:
             for report, array in zip(role.reports, arrays):
@@ -99,7 +99,7 @@ class _Tree:
                 vectors = isinstance(oracle, VectorOracle)
                 values = oracle.sums(array) if vectors else oracle.counts(array, users)
                 table = self.sums if vectors else self.counts
-                new = Measured(values * scale, oracle.variance * users * scale**2)
+                new = NodeEstimates(values * scale, oracle.variance * users * scale**2)
                 table[report.view] = _merged(table.get(report.view), new)
 
     def frequencies(self, view: int) -> Floats:
@@ -110,12 +110,12 @@ class _Tree:
         return np.where(values > STANDS_OUT * np.sqrt(variance), values, 0.0)
 
 
-def _merged(old: Measured | None, new: Measured) -> Measured:
+def _merged(old: NodeEstimates | None, new: NodeEstimates) -> NodeEstimates:
     """Both, weighted by their inverse variances."""
     if old is None:
         return new
     share = old.variance / (old.variance + new.variance)
-    return Measured(old.values + share * (new.values - old.values), share * new.variance)
+    return NodeEstimates(old.values + share * (new.values - old.values), share * new.variance)
 
 
 def _drawn(vector: Floats, variance: float, prior: Floats) -> Floats:
@@ -226,7 +226,7 @@ class _Nets(_Tree):
         tree = build_tree(
             lambda level, nodes: views[level - 1][nodes], self._children, self.depth, k, NEAR, most
         )
-        unknown = Measured(
+        unknown = NodeEstimates(
             np.zeros((self.items.domains[-1], self.items.dimension)), _UNKNOWN * (self.n + 1)
         )
         at = [self.items.places(np.array([leaf.node]), leaf.level - 1)[0] for leaf in tree]

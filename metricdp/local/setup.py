@@ -130,12 +130,12 @@ def public_parameters(
         )
     seed = coins(seed, rng)
     of_box = {"tree": tree, "depth": depth, "radius": radius, "histogram": histogram}
-    asked = _Asked(trust, budget, chance, n, centers, seed)
+    asked = _Collection(trust, budget, chance, n, centers, seed)
     return _SETUPS[space_of(universe).kind](universe, asked, parts, of_box, split)
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Collection:
     """What is asked of a collection in any universe."""
 
     trust: str
@@ -163,7 +163,7 @@ class _Asked:
 
 
 def _box_collection(
-    space: EuclideanSpace, asked: _Asked, parts: Any, of_box: dict[str, Any], split: str
+    space: EuclideanSpace, asked: _Collection, parts: Any, of_box: dict[str, Any], split: str
 ) -> PublicParameters:
     if parts is not None:
         raise InputError("parts are for finite universes; a box has a tree and its depth")
@@ -179,7 +179,7 @@ def _box_collection(
 
 
 def _finite_collection(
-    universe: Metric, asked: _Asked, parts: Any, of_box: dict[str, Any], split: str
+    universe: Metric, asked: _Collection, parts: Any, of_box: dict[str, Any], split: str
 ) -> PublicParameters:
     if any(given is not None for given in of_box.values()):
         raise InputError(

@@ -4,25 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from importlib import import_module
 from typing import Any
 
 from metricdp.arguments import chosen
 from metricdp.errors import InputError
-from metricdp.methods.box.coreset import Coreset, ReleasedCoreset
+from metricdp.methods.baselines.balcan import Balcan as Balcan
+from metricdp.methods.baselines.k_variates import KVariates as KVariates
+from metricdp.methods.baselines.lloyd import Lloyd as Lloyd
+from metricdp.methods.baselines.lsh import LSHCoreset as LSHCoreset
+from metricdp.methods.box.coreset import Coreset as Coreset
+from metricdp.methods.box.coreset import ReleasedCoreset
 from metricdp.methods.box.default import MOST_DIMENSIONS, GridMethod, RoundsMethod
-from metricdp.methods.catalogue import LISTED
+from metricdp.methods.box.quadtree import Quadtree as Quadtree
 from metricdp.methods.expected import Expected
-from metricdp.methods.finite.partition import Partition
-from metricdp.methods.method import Method
+from metricdp.methods.finite.hst import DPHST as DPHST
+from metricdp.methods.finite.local_search import LocalSearch as LocalSearch
+from metricdp.methods.finite.max_coverage import MaxCoverage as MaxCoverage
+from metricdp.methods.finite.partition import Partition as Partition
+from metricdp.methods.finite.uniform import Uniform as Uniform
+from metricdp.methods.method import Method as Method
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.protocols import Kind
 
-BY_NAME: dict[str, type[Method]] = {
-    name: getattr(import_module(f"metricdp.methods.{entry.home}"), entry.kind)
-    for name, entry in LISTED.items()
-}
+_KINDS: tuple[type[Method], ...] = (
+    Partition,
+    Uniform,
+    DPHST,
+    LocalSearch,
+    MaxCoverage,
+    Quadtree,
+    Coreset,
+    Lloyd,
+    LSHCoreset,
+    KVariates,
+    Balcan,
+)
+BY_NAME = {kind.name: kind for kind in _KINDS}
+"""All methods, in the order of `metricdp.methods.catalogue`."""
 METHODS = tuple(BY_NAME)
 """Names for `method`; the first is the default."""
 DEFAULT = METHODS[0]

@@ -14,9 +14,8 @@ from metricdp.arguments import check_distinct, hashable, listed, shown
 from metricdp.errors import InputError, UnknownIdError
 from metricdp.metrics import promises
 from metricdp.metrics.kept import Kept
-from metricdp.metrics.placing import Placing, placing, snap_limit
+from metricdp.metrics.placing import placing, snap_limit
 from metricdp.metrics.searches import (
-    Balls,
     RowBalls,
     RowSearches,
     Searches,
@@ -24,7 +23,7 @@ from metricdp.metrics.searches import (
     TwoNearest,
     two_nearest_by_rows,
 )
-from metricdp.metrics.snapping import Snapper, Stretch
+from metricdp.metrics.snapping import CoordinatePlacing, Snapper, Stretch
 from metricdp.metrics.structures import Lattice, Network, Vectors
 from metricdp.protocols import Finite, finite
 from metricdp.universe.crs import described, meters_per_unit
@@ -306,7 +305,7 @@ class Metric(Finite):
         """Searches from some positions. They hold what they found: the asker keeps them private."""
         return RowSearches(self, points)
 
-    def balls(self, steps: int, candidates: NDArray[np.int64] | None = None) -> Balls:
+    def balls(self, steps: int, candidates: NDArray[np.int64] | None = None) -> BallSums:
         """Closed balls of a radius, in grid steps, around candidates (positions)."""
         return RowBalls(self, steps, candidates)
 
@@ -359,7 +358,7 @@ class Metric(Finite):
             place = place.within(snap_limit(max_snap, self))
         return place, place.dimension
 
-    def placing(self, **where: Any) -> Placing:
+    def placing(self, **where: Any) -> CoordinatePlacing:
         """How coordinates become positions: `metricdp.metrics.placing.placing`."""
         return placing(self, **where)
 

@@ -1,9 +1,9 @@
 """From coordinates in a stated system to positions of a universe.
 
 **Privacy.** Systems, transformation, limit and box are decided from public facts before a record is
-read. `Placing` then maps each point by itself: one fixed operation of PROJ, then the nearest point.
-A point outside the stated box breaks a rule; one beyond the limit has position -1 and adds 0 to
-every sum.
+read. `CoordinatePlacing` then maps each point by itself: one fixed operation of PROJ, then the
+nearest point. A point outside the stated box breaks a rule; one beyond the limit has position -1
+and adds 0 to every sum.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import floats, positive, shown
 from metricdp.errors import InputError
-from metricdp.metrics.snapping import Placing
+from metricdp.metrics.snapping import CoordinatePlacing
 from metricdp.protocols import Space
 from metricdp.universe.crs import (
     WGS84,
@@ -56,7 +56,7 @@ def placing(
     file_crs: Any = None,
     geometry: bool = False,
     what: str = "the demand",
-) -> Placing:
+) -> CoordinatePlacing:
     """How coordinates become records, or why they cannot: told from public facts alone.
 
     Parameters
@@ -105,7 +105,7 @@ def placing(
     limits = _box(box, move, universe)
     place, dimension = universe.placer(max_snap)
     degrees = universe.coordinate_system == "lonlat"
-    return Placing(place, dimension, degrees, move, limits)
+    return CoordinatePlacing(place, dimension, degrees, move, limits)
 
 
 def _has(crs: str | None) -> str:

@@ -73,7 +73,7 @@ class Searches(ABC):
         """Call `take` for every i of `which`, in any order, with points within ``bounds[i]``."""
 
 
-class Balls(ABC):
+class BallSums(ABC):
     """Closed balls of one radius around some candidates."""
 
     @abstractmethod
@@ -128,7 +128,7 @@ class RowSearches(Searches):
 
 
 @trusted
-class RowBalls(Balls):
+class RowBalls(BallSums):
     """One row of distances a point, always asked from the point, so that balls of a point and
     points of a ball agree even for metrics that are not symmetric.
     """
@@ -141,7 +141,7 @@ class RowBalls(Balls):
         self._candidates = candidates
 
     def members(self, center: int) -> NDArray[np.int64]:
-        """See `Balls`."""
+        """See `BallSums`."""
         everyone = np.arange(len(self._metric))
         one = np.array([center])
         return np.flatnonzero(sound_rows(self._metric, everyone, one)[:, 0] <= self._steps)
@@ -149,7 +149,7 @@ class RowBalls(Balls):
     def add(
         self, total: NDArray[np.int64], points: NDArray[np.int64], amounts: NDArray[np.int64]
     ) -> None:
-        """See `Balls`."""
+        """See `BallSums`."""
         step = max(1, _ENTRIES // len(total))
         for start in range(0, len(points), step):
             part = slice(start, start + step)
@@ -158,7 +158,7 @@ class RowBalls(Balls):
 
 
 @trusted
-class SiteBalls(Balls):
+class SiteBalls(BallSums):
     """One row of distances a site, where sites are no points: rows are no columns."""
 
     def __init__(
@@ -167,13 +167,13 @@ class SiteBalls(Balls):
         self._metric, self._steps, self._candidates = metric, steps, candidates
 
     def members(self, center: int) -> NDArray[np.int64]:
-        """See `Balls`: positions of points, in the ball of a site."""
+        """See `BallSums`: positions of points, in the ball of a site."""
         return np.flatnonzero(sound_rows(self._metric, np.array([center]))[0] <= self._steps)
 
     def add(
         self, total: NDArray[np.int64], points: NDArray[np.int64], amounts: NDArray[np.int64]
     ) -> None:
-        """See `Balls`."""
+        """See `BallSums`."""
         everywhere = np.arange(len(total)) if self._candidates is None else self._candidates
         step = max(1, _ENTRIES // max(len(points), 1))
         for start in range(0, len(total), step):
@@ -214,7 +214,7 @@ class EdgeSearches(Searches):
 
 
 @trusted
-class EdgeBalls(Balls):
+class EdgeBalls(BallSums):
     """One bounded search along edges a ball, or against them. O(n_points + n_arcs) memory."""
 
     def __init__(
@@ -230,7 +230,7 @@ class EdgeBalls(Balls):
         return workspace(len(self._metric), len(self._metric.csr[1]))
 
     def members(self, center: int) -> NDArray[np.int64]:
-        """See `Balls`."""
+        """See `BallSums`."""
         here = np.array([center])
         inside = self._search(self._metric.csr, here, np.zeros(1, np.int64), self._nothing)
         return self._metric.order[self._space.touched[:inside]]
@@ -238,7 +238,7 @@ class EdgeBalls(Balls):
     def add(
         self, total: NDArray[np.int64], points: NDArray[np.int64], amounts: NDArray[np.int64]
     ) -> None:
-        """See `Balls`."""
+        """See `BallSums`."""
         inner = np.zeros(len(self._metric), np.int64)
         against = (*self._metric.csr[:2], self._metric.back)
         self._search(against, points, amounts, inner)

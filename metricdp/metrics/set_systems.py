@@ -6,7 +6,6 @@ is computed in `metricdp.records.sums.coverage` and leaves nothing here.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -25,25 +24,8 @@ _LISTED = 1 << 25
 """Entries of listed balls: 400 MB."""
 
 
-class SetSystem(Frozen, ABC):
-    """Public sets 0..n_sets-1 of public elements 0..n_elements-1."""
-
-    n_elements: int
-    n_sets: int
-
-    @abstractmethod
-    def members(self, number: int) -> NDArray[np.int64]:
-        """The distinct elements of a set."""
-
-    @abstractmethod
-    def add(
-        self, total: NDArray[np.int64], elements: NDArray[np.int64], amounts: NDArray[np.int64]
-    ) -> None:
-        """Add ``amounts[i]`` to ``total[s]`` for every set s that holds ``elements[i]``."""
-
-
 @trusted
-class ListedSets(SetSystem):
+class ListedSets(Frozen):
     """Sets given by their elements.
 
     Parameters
@@ -145,7 +127,7 @@ class ListedSets(SetSystem):
 
 
 @trusted
-class Balls(SetSystem):
+class Balls(Frozen):
     """Closed balls of one radius around candidates, by grid distances. Each is searched anew
     (`Metric.balls`), in buffers that last for one call.
     """

@@ -148,7 +148,7 @@ def shaped_points(points: ArrayLike, dimension: int | None = None) -> NDArray[np
 
 @trusted
 @dataclass(frozen=True)
-class Placing(protocols.Placing):
+class CoordinatePlacing(protocols.Placing):
     """Coordinates to records of a universe, each point by itself. It travels to the workers.
 
     `degrees`: whether `place` expects longitude and latitude; `move`: from the coordinates' system

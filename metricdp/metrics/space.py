@@ -14,9 +14,9 @@ from metricdp.arguments import coins, floats
 from metricdp.errors import InputError
 from metricdp.kernels.boxes import clipped
 from metricdp.metrics.base import checked_extent
-from metricdp.metrics.placing import Placing, placing
+from metricdp.metrics.placing import placing
 from metricdp.metrics.searches import ServedPoints
-from metricdp.metrics.snapping import FINITE, finite_points, shaped_points
+from metricdp.metrics.snapping import FINITE, CoordinatePlacing, finite_points, shaped_points
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.protocols import Box, trusted
 from metricdp.universe.crs import crs_text
@@ -105,7 +105,7 @@ class EuclideanSpace(Box):
             raise InputError("max_snap is about the points of a finite universe, and a box has all")
         return self.clip, self.dimension
 
-    def placing(self, **where: Any) -> Placing:
+    def placing(self, **where: Any) -> CoordinatePlacing:
         """How coordinates become points of the box: `metricdp.metrics.placing.placing`."""
         return placing(self, **where)
 

@@ -40,7 +40,7 @@ class Service:
 
 
 @trusted
-class Territories:
+class Nearest:
     """The partition of a universe by nearest center."""
 
     def __init__(self, service: Service) -> None:
@@ -53,7 +53,7 @@ class Territories:
 
 
 @trusted
-class Bands:
+class DistanceBands:
     """The partition by distance to the nearest center: part i is up to ``edges[i]`` included, the
     last part beyond. `bounds` adds 0 and the farthest distance.
     """
@@ -76,7 +76,7 @@ class Bands:
 
 
 @trusted
-class Distances:
+class ClippedDistances:
     """A record's distance, clipped, as two amounts (B - t, t), t = B · min(d, clip) / clip rounded
     down, B = 2**BITS. Their sums tell number and sum of distances for the price of one count.
     """
@@ -96,7 +96,7 @@ class Distances:
 
 
 @trusted
-class Differences:
+class DistanceDifferences:
     """How much farther a record is served by one set of centers than by another.
 
     `reach`: no difference is larger: 2**BITS stands for it.

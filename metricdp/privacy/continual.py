@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from metricdp.accounting import Cost, Grant
 from metricdp.accounting.binding import Protection
-from metricdp.accounting.continual import Block, Level, Node, Schedule, l1, squared
+from metricdp.accounting.continual import DayBlock, Level, Node, Schedule, l1, squared
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
 from metricdp.privacy import _vault
@@ -57,7 +57,7 @@ class Counting:
     neighboring: Neighboring
     unit: Level = "event"
     max_contributions: int = 1
-    _noises: dict[Block, Noise] = field(default_factory=dict, repr=False, compare=False)
+    _noises: dict[DayBlock, Noise] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if type(self.query) is not HistogramQuery or self.query.labels is None:
@@ -78,7 +78,7 @@ class Counting:
             return Protection("record", 1)
         return Protection("user", self.max_contributions)
 
-    def noise(self, block: Block) -> Noise:
+    def noise(self, block: DayBlock) -> Noise:
         """Of every node of a block."""
         if block not in self._noises:
             m = self.max_contributions
@@ -93,7 +93,7 @@ class Counting:
                 self._noises[block] = DiscreteLaplace(whole, self.cost.epsilon)
         return self._noises[block]
 
-    def variance(self, block: Block) -> float:
+    def variance(self, block: DayBlock) -> float:
         """Of the noise of every count of a node."""
         noise = self.noise(block)
         return noise.scale**2 * (1.0 if self.cost.delta else 2.0)

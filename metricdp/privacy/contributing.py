@@ -12,9 +12,9 @@ from metricdp.errors import InputError
 from metricdp.privacy.demand import PrivateDemand, read
 from metricdp.protocols import Finite, trusted
 from metricdp.records.engines import opened
-from metricdp.records.engines.sizes import Anywhere, Sizes
+from metricdp.records.engines.sizes import Anywhere, LogSizes
 from metricdp.records.engines.sources import Source
-from metricdp.records.ingestion.encoders import Encoder
+from metricdp.records.ingestion.encoders import RowEncoder
 from metricdp.records.ingestion.users import names_of
 
 MOST = 20
@@ -68,7 +68,7 @@ def contributors(users: Any, column: str | None = None, engine: str = "embedded"
     of records is kept of them elsewhere. Nothing leaves; what is asked of it is paid for.
     """
     rule = "user must give one entry per record, none of them missing"
-    counted = Sizes(MOST)
+    counted = LogSizes(MOST)
     held: NDArray[Any] | Source
     if column is None:
         if isinstance(users, str | bytes):
@@ -77,7 +77,7 @@ def contributors(users: Any, column: str | None = None, engine: str = "embedded"
     else:
         frame = opened(users, engine, [column])
         frame.check([column])
-        place = Encoder((column,), Anywhere())
+        place = RowEncoder((column,), Anywhere())
         held = read(rule, lambda: frame.records(NUMBERS, place, column, counted))
     demand = PrivateDemand.__new__(PrivateDemand)
     demand._place(NUMBERS, held, Protection("user", 1), None)

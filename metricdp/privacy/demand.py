@@ -21,7 +21,7 @@ from metricdp.records.engines.bounding import Bounding
 from metricdp.records.engines.by_user import UserRule
 from metricdp.records.engines.capping import Capping
 from metricdp.records.engines.frames import Wanted, are_ids, present
-from metricdp.records.engines.weighting import Shares
+from metricdp.records.engines.weighting import SharesOfOne
 from metricdp.records.ingestion.columns import points as points_of
 from metricdp.records.ingestion.matching import positions
 from metricdp.records.ingestion.users import names_of
@@ -425,7 +425,7 @@ _IN_HAND = {"finite": _named, "box": _points}
 def _kept(bound: Protection, capped: Capped | None) -> UserRule:
     """What is kept of each user, under a fresh key."""
     if bound.weighting == "share":
-        return Shares()
+        return SharesOfOne()
     key = secrets.token_hex(32)
     if capped is None:
         return Bounding(bound.max_contributions, key)

@@ -12,7 +12,7 @@ from metricdp.arguments import Amount, flag, integer, shown
 from metricdp.errors import InputError
 from metricdp.metrics.base import metric_of
 from metricdp.metrics.set_systems import ListedSets
-from metricdp.partitions.finite.labels import Labels
+from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import (
     CoverQuery,
     PrivateDemand,
@@ -133,7 +133,7 @@ def max_coverage(
         raise InputError(
             f"m must be an integer from 1 to {system.n_sets:,}, the number of sets; got {shown(m)}"
         )
-    query = CoverQuery(Labels.of(universe), [(system, m)])
+    query = CoverQuery(LabelParts.of(universe), [(system, m)])
     cost = Cost.of(epsilon, delta)
     if cost.epsilon > 0:
         relation: Neighboring = "add-remove" if ledger is None else ledger.neighboring

@@ -35,7 +35,14 @@ from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.units import in_units_of, in_words, unit_shown
 from metricdp.partitions.areas import AreaDistances, Areas
-from metricdp.partitions.service import BITS, Bands, Differences, Distances, Service, Territories
+from metricdp.partitions.service import (
+    BITS,
+    ClippedDistances,
+    DistanceBands,
+    DistanceDifferences,
+    Nearest,
+    Service,
+)
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, Query
 from metricdp.privacy.totals import TotalsQuery
 from metricdp.releases import Receipt
@@ -379,9 +386,9 @@ class _Design:
     service: Service
     within: tuple[float, ...]
     clip: float
-    bands: Bands
-    narrow: Bands
-    differences: Differences | None
+    bands: DistanceBands
+    narrow: DistanceBands
+    differences: DistanceDifferences | None
     places: Any
     density: Floats
     areas: Areas | None
@@ -411,14 +418,14 @@ class _Design:
         if most < service.farthest:
             asked |= set(np.geomspace(most, service.farthest, TAIL + 1)[1:-1].tolist())
         fine = np.unique(_quantiles(distance, density, NARROW))
-        bands = Bands(service, sorted(asked))
-        narrow = Bands(service, fine[(fine > 0) & (fine < service.farthest)].tolist())
+        bands = DistanceBands(service, sorted(asked))
+        narrow = DistanceBands(service, fine[(fine > 0) & (fine < service.farthest)].tolist())
         shift = grains.bit_length() - 1  # sums of shares are told in wholes
         queries: dict[str, Query] = {
-            "distances": TotalsQuery(Distances(service, most), BITS, shift),
+            "distances": TotalsQuery(ClippedDistances(service, most), BITS, shift),
             "bands": HistogramQuery(bands),
             "narrow": HistogramQuery(narrow),
-            "loads": HistogramQuery(Territories(service)),
+            "loads": HistogramQuery(Nearest(service)),
         }
         differences = None
         areas = None if by is None else Areas.of(universe, by)
@@ -426,7 +433,7 @@ class _Design:
             queries["areas"] = TotalsQuery(AreaDistances(service, areas), BITS, shift)
         if against is not None:
             others = Service(universe, against)
-            differences = Differences(service, others)
+            differences = DistanceDifferences(service, others)
             queries["against"] = TotalsQuery(differences, BITS, shift)
             if areas is not None:
                 queries["other areas"] = TotalsQuery(AreaDistances(others, areas), BITS, shift)

@@ -40,8 +40,8 @@ from metricdp.privacy import HistogramQuery, PrivateDemand
 from metricdp.privacy.continual import Counting, fresh, observe, whole_cost
 from metricdp.protocols import finite
 from metricdp.releases import Neighboring, Receipt
-from metricdp.running.stream_course import Course, ledgers_of, told_path
-from metricdp.running.stream_file import State, StreamFile, opened
+from metricdp.running.stream_course import ChargedStream, ledgers_of, told_path
+from metricdp.running.stream_file import StreamFile, StreamState, opened
 from metricdp.solvers.estimate.tree_posterior import Counts, joint_posterior
 from metricdp.unique import Unique
 
@@ -339,7 +339,7 @@ class Stream(Unique):
             kept = {n: v for n, v in known.items() if n in used or schedule.needed(n, last)}
             labels = state.labels if name is None else (*state.labels, name)
             mark = secrets.token_hex(8)
-            after = State(state.name, mark, counter, kept, name, labels, state.answers)
+            after = StreamState(state.name, mark, counter, kept, name, labels, state.answers)
             self._keep(after)
             return self._release(after)
 
@@ -491,7 +491,7 @@ class Stream(Unique):
 
     # The present
 
-    def _release(self, state: State) -> Release:
+    def _release(self, state: StreamState) -> Release:
         if not state.counter.days:
             raise InputError("no day was counted yet: stream.step(demand) counts one")
         day = state.counter.days - 1
@@ -543,20 +543,20 @@ class Stream(Unique):
 
     # What is kept
 
-    def _begun(self, payer: Ledger | None) -> State:
+    def _begun(self, payer: Ledger | None) -> StreamState:
         """The state on disk, or a new one, paid for exactly once."""
         cost, protects = self.counting.cost, self.counting.protects
-        new = State.first(secrets.token_hex(8), fresh(self.counting))
+        new = StreamState.first(secrets.token_hex(8), fresh(self.counting))
         if self._file is None:
             ledger = payer or Ledger(cost.epsilon, cost.delta, self.counting.neighboring)
-            self._course = Course(new.name, (ledger,), cost, protects)
+            self._course = ChargedStream(new.name, (ledger,), cost, protects)
             return self._paid(new)
         with self._file.locked():
             path, named = self._file.path, self._file.named_ledger()
             known = self._file.read(self.counting, self._settings)
             state = known or new
             ledgers, journal = ledgers_of(path, named, payer, self.counting, new=known is None)
-            self._course = Course(state.name, ledgers, cost, protects)
+            self._course = ChargedStream(state.name, ledgers, cost, protects)
             self._file.ledger = told_path(journal, path)
             if known is not None:
                 return self._paid(known)
@@ -569,7 +569,7 @@ class Stream(Unique):
                     journal.unlink()  # made above, for this stream alone
                 raise
 
-    def _paid(self, state: State) -> State:
+    def _paid(self, state: StreamState) -> StreamState:
         """A state that may go on: it is charged before its first day, and every day of it told."""
         if not state.counter.days:
             self._course.pay()
@@ -596,7 +596,7 @@ class Stream(Unique):
             self._state = self._paid(known)
             yield
 
-    def _keep(self, state: State) -> None:
+    def _keep(self, state: StreamState) -> None:
         if self._file is not None:
             self._file.write(state, self._settings)
         self._course.follow(state.counter.days, state.mark)

@@ -18,7 +18,7 @@ from metricdp.errors import InputError
 from metricdp.privacy.continual import Counting
 
 
-class Course(NamedTuple):
+class ChargedStream(NamedTuple):
     """A stream as its ledgers know it.
 
     `name`: in all of them; `ledgers`: at most one of this process alone, and one on disk if the

@@ -32,7 +32,7 @@ FORMATS = ("metricdp stream, 1", "metricdp stream, 2")
 """The first named no ledger, and its days had no marks; it is read, and gone on from."""
 
 
-class State(NamedTuple):
+class StreamState(NamedTuple):
     """A stream after a day.
 
     `name`: by which ledgers know it; `mark`: random, of the last day; `label`: the last day's name;
@@ -48,7 +48,7 @@ class State(NamedTuple):
     answers: dict[str, list[dict[str, Any]]]
 
     @classmethod
-    def first(cls, name: str, counter: Counter) -> State:
+    def first(cls, name: str, counter: Counter) -> StreamState:
         """Before the first day."""
         return cls(name, "", counter, {}, None, (), {})
 
@@ -70,7 +70,7 @@ class StreamFile:
         with taking_turns(self.path):
             yield
 
-    def write(self, state: State, settings: dict[str, Any]) -> None:
+    def write(self, state: StreamState, settings: dict[str, Any]) -> None:
         """Put the state on disk, whole or not at all."""
         nodes = list(state.released)
         header = {
@@ -103,7 +103,7 @@ class StreamFile:
         name = opened(self.path)[0].get("ledger") if self.path.exists() else None
         return None if name is None else self.path.parent / name
 
-    def read(self, counting: Counting, settings: dict[str, Any]) -> State | None:
+    def read(self, counting: Counting, settings: dict[str, Any]) -> StreamState | None:
         """The state on disk, if there is one."""
         if not self.path.exists():
             return None
@@ -119,7 +119,7 @@ class StreamFile:
         nodes = tuple(Node(*node) for node in header["open"])
         counter = restored(counting, int(header["days"]), nodes, arrays["open"])
         keys = [Node(*node) for node in header["released"]]
-        return State(
+        return StreamState(
             header["name"],
             header.get("mark", ""),
             counter,

@@ -69,7 +69,7 @@ def block_search(
     optimality by default. The result does not depend on the number of threads.
     """
     kind = block.dtype if block.dtype in (np.float32, np.float64, np.int64) else np.float64
-    search = _Search(
+    search = _BlockSearch(
         np.ascontiguousarray(block, kind), np.asarray(weights, np.float64), k, opened, rng, deadline
     )
     if starts is None:
@@ -81,7 +81,7 @@ def block_search(
     return rows, cost
 
 
-class _Search:
+class _BlockSearch:
     """One problem, its coins and its deadline."""
 
     def __init__(
@@ -191,7 +191,7 @@ class _Search:
             lambda at: gather(self.block, rows[at : at + _BATCH], columns, part[at : at + _BATCH]),
             range(0, len(rows), _BATCH),
         )
-        coarse = _Search(
+        coarse = _BlockSearch(
             part,
             weights,
             self.k,
@@ -209,7 +209,7 @@ class _Search:
         pair = [self._fine(rows[one[1]], promise, proven=False) for one in found]
         # What lies between them: a search that may open the centers of either one alone.
         union = np.unique(np.concatenate([one[1] for one in pair]))
-        both = _Search(
+        both = _BlockSearch(
             self.block[union],
             self.weights,
             self.k,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.metrics.base import Metric
-from metricdp.solvers.kmedian import WHOLE_BLOCK, Solution, costs_between, solve
+from metricdp.solvers.kmedian import WHOLE_BLOCK, Found, costs_between, solve
 from metricdp.solvers.near_lists import BlockCosts, Costs, MetricCosts
 from metricdp.solvers.neighborhoods import thorough_search
 from metricdp.solvers.stopping import Deadline
@@ -35,7 +35,7 @@ def solve_with(
     starts: int | None = None,
     time_limit: float | None = None,
     first: NDArray[np.int64] | None = None,
-) -> Solution:
+) -> Found:
     """`metricdp.solvers.kmedian.solve`, and what `effort` adds to it.
 
     Beyond `solve` work is done on lists of what is near each demand point, which no more than 40
@@ -86,4 +86,4 @@ def solve_with(
             deadline=deadline,
             endless=endless,
         )
-        return Solution(allowed[rows], cost) if cost < found.cost else found
+        return Found(allowed[rows], cost) if cost < found.cost else found

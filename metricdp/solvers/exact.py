@@ -19,7 +19,7 @@ from metricdp.solvers import level_programs, parts
 from metricdp.solvers.bounds import Certificate, judged, judged_on_block
 from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.effort import QUICK, Effort, solve_with
-from metricdp.solvers.level_programs import TRUST, Found, Question, answered
+from metricdp.solvers.level_programs import TRUST, CheapestRows, Found, answered
 from metricdp.solvers.stopping import Deadline
 
 TIME_LIMIT = 600.0
@@ -135,7 +135,7 @@ def _settled_part(ascent: Ascent) -> Found:
     ascent.narrow()
     if len(ascent.entries.cost) > level_programs.MOST_PAIRS:
         return ascent.branch(_MOST_NODES, np.inf)
-    question = Question(
+    question = CheapestRows(
         ascent.entries, ascent.beyond, ascent.must, ascent.k, ascent.k, ascent.target
     )
     chosen, bound = answered(question, ascent.deadline)

@@ -53,7 +53,7 @@ _MOST_SAMPLED = 6000
 
 
 @dataclass(frozen=True)
-class Solution:
+class Found:
     """Centers (k,), distinct positions, and their cost on their weights."""
 
     centers: NDArray[np.int64]
@@ -87,7 +87,7 @@ def solve(
     time_limit: float | None = None,
     first: NDArray[np.int64] | None = None,
     share: float = 1.0,
-) -> Solution:
+) -> Found:
     """Find k centers of low cost ``sum over v of weights[v] · min over centers c of d(v,
     c)**power``.
 
@@ -129,7 +129,7 @@ def solve(
         weights = np.ones(n)
     if k in (len(allowed), len(fixed)):
         everything = np.r_[fixed, np.setdiff1d(allowed, fixed)][:k]
-        return Solution(everything, _cost(metric, weights, everything, power))
+        return Found(everything, _cost(metric, weights, everything, power))
     deadline = Deadline(time_limit)
     if metric.held or len(allowed) * len(demand) <= share * WHOLE_BLOCK:
         with deadline:
@@ -144,7 +144,7 @@ def solve(
                 deadline=deadline,
                 first_start=None if first is None else np.searchsorted(allowed, first),
             )
-        return Solution(allowed[rows], cost)
+        return Found(allowed[rows], cost)
     problem = _Problem(
         metric,
         weights,
@@ -160,7 +160,7 @@ def solve(
     with deadline:
         if metric.network is not None:
             search = _on_network(problem, metric.network, starts)
-            return Solution(search.centers, search.cost)
+            return Found(search.centers, search.cost)
         start = _start(problem, starts)
         return _on_lists(problem, start) or _by_rows(problem, start)
 
@@ -391,7 +391,7 @@ def _on_cells(problem: _Problem, metric: Network, centers: NDArray[np.int64]) ->
     return cells[_searched(inner, coarse, start).centers]
 
 
-def _on_lists(problem: _Problem, centers: NDArray[np.int64]) -> Solution | None:
+def _on_lists(problem: _Problem, centers: NDArray[np.int64]) -> Found | None:
     """Swaps and kicks on lists of near candidates, where a k-d tree finds them."""
     demand = np.flatnonzero(problem.weights)
     weights = problem.weights[demand]
@@ -405,10 +405,10 @@ def _on_lists(problem: _Problem, centers: NDArray[np.int64]) -> Solution | None:
         opened=np.searchsorted(problem.allowed, problem.opened),
         deadline=problem.deadline,
     )
-    return None if found is None else Solution(problem.allowed[found[1]], found[0])
+    return None if found is None else Found(problem.allowed[found[1]], found[0])
 
 
-def _by_rows(problem: _Problem, centers: NDArray[np.int64]) -> Solution:
+def _by_rows(problem: _Problem, centers: NDArray[np.int64]) -> Found:
     """Swaps by rows of distances to what lies near each center; from farther away first."""
     opened = len(problem.opened)
     deadline = problem.deadline
@@ -424,4 +424,4 @@ def _by_rows(problem: _Problem, centers: NDArray[np.int64]) -> Solution:
     for share in _ROW_SHARES:
         search.round(share, _NEARBY, problem.rng)
     search.descend(_NEARBY // 2, problem.rng)
-    return Solution(search.centers, search.cost)
+    return Found(search.centers, search.cost)

@@ -22,7 +22,7 @@ Found = tuple[NDArray[np.int64] | None, float]
 """Rows of the best solution within a target, if any were found, and what all such cost at least."""
 
 
-class Question(NamedTuple):
+class CheapestRows(NamedTuple):
     """Which rows are the cheapest.
 
     `beyond` (n_demand,): cost of serving a demand point otherwise; infinite if it cannot be; `must`
@@ -39,7 +39,7 @@ class Question(NamedTuple):
     price: float = 0.0
 
 
-def answered(question: Question, deadline: Deadline) -> Found:
+def answered(question: CheapestRows, deadline: Deadline) -> Found:
     """The best rows, and a lower bound: infinite if nothing is within the target."""
     levels = _levels(question.entries, question.beyond)
     if levels is None:

@@ -27,7 +27,7 @@ _ASKED = 1024
 """Demand points whose neighbors are asked of a tree at once."""
 
 
-class Lists(NamedTuple):
+class NearLists(NamedTuple):
     """Candidates near demand points.
 
     `start` (n_demand + 1,): where each demand point's begin; they go up in cost.
@@ -57,7 +57,7 @@ class Costs(Protocol):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Costs of every demand point's two cheapest rows; of one row twice the same."""
 
-    def lists(self, reach: NDArray[np.float64], most: int) -> Lists | None:
+    def lists(self, reach: NDArray[np.float64], most: int) -> NearLists | None:
         """What costs less than `reach` (n_demand,); None beyond `most` entries."""
 
     def table(self, rows: NDArray[np.int64], demand: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -91,10 +91,10 @@ class BlockCosts:
         """See `Costs`."""
         return _two(self.block[rows])
 
-    def lists(self, reach: NDArray[np.float64], most: int) -> Lists | None:
+    def lists(self, reach: NDArray[np.float64], most: int) -> NearLists | None:
         """See `Costs`."""
         found = near_of_block(self.block, reach, most)
-        return None if found is None else Lists(*found)
+        return None if found is None else NearLists(*found)
 
     def table(self, rows: NDArray[np.int64], demand: NDArray[np.int64]) -> NDArray[np.float64]:
         """See `Costs`."""
@@ -178,7 +178,7 @@ class MetricCosts:
                 two[:, part] = _two(self._rows(centers, self.demand[part]))
         return two[0] ** self.power, two[1] ** self.power
 
-    def lists(self, reach: NDArray[np.float64], most: int) -> Lists | None:
+    def lists(self, reach: NDArray[np.float64], most: int) -> NearLists | None:
         """See `Costs`: bounded searches, a k-d tree of the candidates, or rows."""
         within = np.minimum(reach, 1e300) ** (1 / self.power)
         if self.metric.network is not None:
@@ -189,7 +189,7 @@ class MetricCosts:
             found = self._by_rows(within, most)
         if found is None:
             return None
-        return Lists(found.start, found.site, found.cost**self.power)
+        return NearLists(found.start, found.site, found.cost**self.power)
 
     def table(self, rows: NDArray[np.int64], demand: NDArray[np.int64]) -> NDArray[np.float64]:
         """See `Costs`."""
@@ -202,7 +202,7 @@ class MetricCosts:
         """See `Costs`."""
         return None
 
-    def _searched(self, within: NDArray[np.float64], most: int) -> Lists | None:
+    def _searched(self, within: NDArray[np.float64], most: int) -> NearLists | None:
         metric = self.metric
         network = metric.network
         assert network is not None
@@ -223,9 +223,9 @@ class MetricCosts:
             parts[t] = searched_lists(graph, sources[part], radii[part], index, most, space)
 
         in_threads(work, range(threads))
-        return _joined([Lists(*part) for part in parts], most, unit)
+        return _joined([NearLists(*part) for part in parts], most, unit)
 
-    def _neighbors(self, within: NDArray[np.float64], most: int) -> Lists | None:
+    def _neighbors(self, within: NDArray[np.float64], most: int) -> NearLists | None:
         tree = cKDTree(self._points[self.allowed])
         p = self._norm
         parts = []
@@ -246,7 +246,7 @@ class MetricCosts:
             parts.append(_sorted(np.r_[0, np.cumsum(count)], site, cost, within[some]))
         return _joined(parts, most, 1.0)
 
-    def _by_rows(self, within: NDArray[np.float64], most: int) -> Lists | None:
+    def _by_rows(self, within: NDArray[np.float64], most: int) -> NearLists | None:
         step = max(_ENTRIES // len(self.allowed), 1)
         parts = []
         total = 0
@@ -281,21 +281,21 @@ def _sorted(
     site: NDArray[np.int32],
     cost: NDArray[np.float64],
     within: NDArray[np.float64],
-) -> Lists:
+) -> NearLists:
     """Each list upwards, without what is not nearer than it asks."""
     owner = np.repeat(np.arange(len(start) - 1), np.diff(start))
     near = cost < within[owner]
     owner, site, cost = owner[near], site[near], cost[near]
     order = np.lexsort((cost, owner))
     count = np.bincount(owner, minlength=len(start) - 1)
-    return Lists(np.r_[0, np.cumsum(count)], site[order], cost[order])
+    return NearLists(np.r_[0, np.cumsum(count)], site[order], cost[order])
 
 
-def _joined(parts: list[Lists], most: int, unit: float) -> Lists | None:
+def _joined(parts: list[NearLists], most: int, unit: float) -> NearLists | None:
     """Lists of some demand points, and of the next."""
     begin = np.cumsum([0, *(part.start[-1] for part in parts)])
     if begin[-1] > most:
         return None
     start = np.concatenate([[0], *(at + part.start[1:] for at, part in zip(begin, parts))])
     site = np.concatenate([part.site for part in parts])
-    return Lists(start, site, np.concatenate([part.cost for part in parts]) * unit)
+    return NearLists(start, site, np.concatenate([part.cost for part in parts]) * unit)

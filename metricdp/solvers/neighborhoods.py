@@ -21,7 +21,7 @@ from metricdp.kernels.near_swaps import (
     workspace,
 )
 from metricdp.solvers.block import TOLERANCE, Found
-from metricdp.solvers.near_lists import Costs, Lists
+from metricdp.solvers.near_lists import Costs, NearLists
 from metricdp.solvers.stopping import NEVER, Deadline
 from metricdp.threads import in_threads
 
@@ -205,10 +205,10 @@ def _restricted(near: Near, rows: NDArray[np.int64]) -> Near:
     number[rows] = np.arange(len(rows), dtype=np.int32)
     kept = number[near.site] >= 0
     start = np.r_[0, np.cumsum(kept)][near.start]
-    lists = Lists(start, number[near.site[kept]], near.cost[kept])
+    lists = NearLists(start, number[near.site[kept]], near.cost[kept])
     return _near(lists, len(rows), near.weights, near.far)
 
 
-def _near(lists: Lists, m: int, weights: NDArray[np.float64], far: NDArray[np.float64]) -> Near:
+def _near(lists: NearLists, m: int, weights: NDArray[np.float64], far: NDArray[np.float64]) -> Near:
     begin, client, cost = transposed(*lists, m)
     return Near(*lists, begin, client, cost, weights, far)

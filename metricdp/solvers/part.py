@@ -12,7 +12,7 @@ from metricdp.solvers import level_programs
 from metricdp.solvers.block import block_search
 from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.entries import Entries
-from metricdp.solvers.level_programs import TRUST, Found, Question, answered
+from metricdp.solvers.level_programs import TRUST, CheapestRows, Found, answered
 from metricdp.solvers.stopping import NEVER, Deadline
 
 _MOST_TRIES = 20
@@ -154,7 +154,8 @@ class Part:
         must = (reduced + price < -spare)[rows]
         with Deadline(min(seconds, max(deadline.left, 0.0))) as limit:
             chosen, bound = answered(
-                Question(entries, beyond, must, int(some[0]), int(some[-1]), target, price), limit
+                CheapestRows(entries, beyond, must, int(some[0]), int(some[-1]), target, price),
+                limit,
             )
         above = np.floor(target) + 1 if self.whole and price.is_integer() else target
         values = min(bound, above) - price * number

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from metricdp.errors import InputError
 from metricdp.kernels.hst_medians import table_sizes, tree_k_median
 from metricdp.partitions.finite.hst import HST
-from metricdp.solvers.kmedian import Solution
+from metricdp.solvers.kmedian import Found
 
 _LARGEST = 400_000_000
 """Entries of the tables: 4 bytes for each choice, 8 for each cost."""
@@ -22,7 +22,7 @@ def solve_on_tree(
     power: int = 1,
     candidates: NDArray[np.int64] | None = None,
     opened: NDArray[np.int64] | None = None,
-) -> Solution:
+) -> Found:
     """The k centers of least ``sum over v of weights[v] · min over centers c of d_tree(c,
     v)**power``: an exact optimum on the tree.
 
@@ -59,7 +59,7 @@ def solve_on_tree(
     cost, centers = tree_k_median(
         tree.parent, tree.sums(weights), away, least, most, k, cost_at, choice_at
     )
-    return Solution(_placed(tree, centers, allowed, fixed), float(cost))
+    return Found(_placed(tree, centers, allowed, fixed), float(cost))
 
 
 def _placed(

@@ -11,7 +11,7 @@ import pytest
 import metricdp as mdp
 from metricdp.accounting import Ledger, Protection, journal
 from metricdp.errors import BudgetError, InputError, JournalError
-from metricdp.partitions.finite.labels import Labels
+from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CountQuery, measure, split
 from metricdp.running.history import read_history
 
@@ -49,7 +49,7 @@ CALLS = {
     "measure": lambda metric, demand, ledger: measure(
         demand, CountQuery(), "1/8", ledger.charge("1/8")
     ),
-    "split": lambda metric, demand, ledger: split(demand, Labels.of(metric), "1/8", ledger),
+    "split": lambda metric, demand, ledger: split(demand, LabelParts.of(metric), "1/8", ledger),
 }
 
 

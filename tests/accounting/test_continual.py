@@ -11,7 +11,7 @@ import pytest
 
 from metricdp.accounting.continual import (
     FAINT,
-    Block,
+    DayBlock,
     Node,
     Schedule,
     best_for_totals,
@@ -44,12 +44,12 @@ def test_blocks_of_an_unknown_horizon_follow_one_another():
 
 
 def test_other_streams_have_one_block():
-    assert Schedule(9, half_life=2.0).block(0) == Block(0, 9, 2, 1)
+    assert Schedule(9, half_life=2.0).block(0) == DayBlock(0, 9, 2, 1)
     for gaussian in (False, True):
         of = Schedule(90, 30, gaussian=gaussian).block(0)
-        assert of == Block(0, 90, *best_for_windows(30, gaussian))
+        assert of == DayBlock(0, 90, *best_for_windows(30, gaussian))
         of = Schedule(90, gaussian=gaussian).block(0)
-        assert of == Block(0, 90, *best_for_totals(90, gaussian))
+        assert of == DayBlock(0, 90, *best_for_totals(90, gaussian))
     for one in (Schedule(99), Schedule(window=3), Schedule(half_life=2.0)):
         assert one.number_of(98) == 0
 
@@ -159,11 +159,11 @@ def test_no_shape_costs_less(days, gaussian):
 
 def test_sensitivities_of_a_block():
     for schedule, days in ((Schedule(9), 9), (Schedule(30, 7), 30)):
-        block = Block(0, schedule.horizon, 3, 3)
+        block = DayBlock(0, schedule.horizon, 3, 3)
         assert (days_of(schedule, "event"), days_of(schedule, "user")) == (1, days)
         assert l1(schedule, block, "event", 2) == 6
         assert l1(schedule, block, "user", 2) == 6 * days
         assert squared(schedule, block, "event", 5) == 15
         assert squared(schedule, block, "user", 5) == 5 * days * (1 + 3 + 9)
-    assert squared(Schedule(4), Block(0, 4, 3, 3), "user", 5) == 5 * 4 * (1 + 3 + 4)
+    assert squared(Schedule(4), DayBlock(0, 4, 3, 3), "user", 5) == 5 * 4 * (1 + 3 + 4)
     assert days_of(Schedule(), "user") == 0

@@ -17,7 +17,7 @@ import metricdp as mdp
 from metricdp.accounting import Cost, Ledger, Protection, journal, ledger
 from metricdp.accounting.policy import Policy
 from metricdp.errors import BudgetError, InputError
-from metricdp.partitions.finite.labels import Labels
+from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CostQuery, CountQuery, measure, select, split
 from metricdp.running.history import read_history
 
@@ -51,7 +51,7 @@ def test_a_grant_is_void_when_its_period_ends_wherever_it_is_held(clock, renews,
     grant = payer.charge(1)
     nested = payer.charge(1).charge("1/2")
     pool = payer.charge(Cost.zcdp("1/2", "1e-6"))
-    (part, share), _ = split(demand(), Labels(METRIC, np.array([0, 0, 1, 1]), 2), 1, payer)
+    (part, share), _ = split(demand(), LabelParts(METRIC, np.array([0, 0, 1, 1]), 2), 1, payer)
     measure(demand(), CountQuery(), "1/4", grant)
     calls = (
         lambda: measure(demand(), CountQuery(), "1/4", grant),

@@ -14,7 +14,7 @@ import metricdp as mdp
 from metricdp.accounting import Cost
 from metricdp.accounting.binding import Protection
 from metricdp.errors import InputError
-from metricdp.partitions.finite.labels import Labels
+from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CountQuery, HistogramQuery, LevelsQuery, PrivateDemand, gate, measure
 from metricdp.privacy.caps import squared_sensitivity
 from metricdp.records.engines.capping import capped
@@ -50,10 +50,10 @@ def test_caps_are_whole_numbers_whose_product_does_not_wrap():
 def test_parts_of_another_universe_lie_in_no_area():
     known = mdp.Caps(2, 2, areas=AREAS).of(PATH)
     twin = mdp.GraphMetric(nx.path_graph(4), weight=None)
-    assert known.refined(HistogramQuery(Labels.of(PATH)))
-    assert not known.refined(HistogramQuery(Labels.of(twin)))
+    assert known.refined(HistogramQuery(LabelParts.of(PATH)))
+    assert not known.refined(HistogramQuery(LabelParts.of(twin)))
     for relation, times in (("add-remove", 1), ("replace-one", 2)):
-        own, other = (HistogramQuery(Labels.of(metric)) for metric in (PATH, twin))
+        own, other = (HistogramQuery(LabelParts.of(metric)) for metric in (PATH, twin))
         assert squared_sensitivity(own, relation, 4, known) == times * 8
         assert squared_sensitivity(other, relation, 4, known) == times * 16
 

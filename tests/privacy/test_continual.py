@@ -12,12 +12,12 @@ import metricdp as mdp
 from metricdp.accounting.continual import Schedule, l1, squared
 from metricdp.errors import BudgetError, InputError
 from metricdp.kernels.scores import CAP
-from metricdp.partitions.finite.labels import Labels
+from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CountQuery, HistogramQuery, continual, gate
 from metricdp.privacy.continual import Counting, begin, fresh, observe, restored, stored, whole_cost
 
 PATH = mdp.GraphMetric(nx.path_graph(3), weight=None)
-QUERY = HistogramQuery(Labels.of(PATH))
+QUERY = HistogramQuery(LabelParts.of(PATH))
 ONE = whole_cost(1, 0)
 USERS = {"user": [1, 2], "max_contributions": 3}
 
@@ -119,7 +119,7 @@ def test_a_counter_is_paid_whole_from_a_grant_of_its_relation():
         begin(counting(unit="user", m=3), other)
     with pytest.raises(InputError, match="another relation"):
         begin(counting(neighboring="replace-one"), other)
-    _, part = gate.split(demand(0), Labels.of(PATH), 1, mdp.Ledger(1))[0]
+    _, part = gate.split(demand(0), LabelParts.of(PATH), 1, mdp.Ledger(1))[0]
     with pytest.raises(InputError, match="part of a split demand"):
         begin(counting(), part)
     assert other.spent == part.spent == 0 and counter.days == 0
@@ -138,7 +138,7 @@ def test_no_day_is_read_before_it_is_paid_for(monkeypatch):
 
 def test_who_may_be_counted():
     counter = begin(counting(Schedule(1)), mdp.Ledger(1).charge(1))
-    part, _ = gate.split(demand(0), Labels.of(PATH), 1, mdp.Ledger(1))[0]
+    part, _ = gate.split(demand(0), LabelParts.of(PATH), 1, mdp.Ledger(1))[0]
     twin = mdp.GraphMetric(nx.path_graph(3), weight=None)
     for wrong, said in (
         ([0], "must be a PrivateDemand"),

@@ -14,7 +14,7 @@ from metricdp.accounting.covering import exponent
 from metricdp.errors import InputError
 from metricdp.metrics.set_systems import Balls
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
-from metricdp.partitions.finite.labels import Labels
+from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import (
     CostQuery,
     CountQuery,
@@ -100,7 +100,7 @@ def test_the_receipt_of_a_selection_tells_rho_where_rho_was_paid():
     assert pool.spent_rho == Fraction(1, 800)
 
 
-QUARTERS = HistogramQuery(Labels.of(METRIC))
+QUARTERS = HistogramQuery(LabelParts.of(METRIC))
 
 
 def test_the_receipt_of_a_count_tells_rho_where_rho_was_paid():
@@ -111,7 +111,9 @@ def test_the_receipt_of_a_count_tells_rho_where_rho_was_paid():
     assert plain.mechanisms[0].rho is None
 
 
-COVER = CoverQuery(Labels.of(METRIC), [(Balls(METRIC, radius=1), 2), (Balls(METRIC, radius=0), 1)])
+COVER = CoverQuery(
+    LabelParts.of(METRIC), [(Balls(METRIC, radius=1), 2), (Balls(METRIC, radius=0), 1)]
+)
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
@@ -195,7 +197,7 @@ def test_records_that_may_be_left_out_have_no_proof_for_neighbors_by_exchange_wh
     whole = mdp.PrivateDemand.from_coordinates(plane, [[0, 1], [9, 99]])
     for change in (
         lambda demand: demand,
-        lambda demand: gate.moved(demand, Labels(plane, np.array([0, 1]), 2), TWO),
+        lambda demand: gate.moved(demand, LabelParts(plane, np.array([0, 1]), 2), TWO),
         lambda demand: gate.thinned(demand, 0.5),
         lambda demand: gate.thinned(gate.thinned(demand, 0.5), 0.5),
     ):

@@ -8,7 +8,7 @@ import pytest
 import metricdp as mdp
 from metricdp.accounting import Cost, Pool, Protection
 from metricdp.errors import BudgetError, InputError
-from metricdp.partitions.finite.labels import Labels
+from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import gate
 from metricdp.running.charging import Payer
 
@@ -74,7 +74,7 @@ def test_who_does_not_fit_is_refused_before_anything_is_charged():
     ):
         with pytest.raises(InputError, match=said):
             Payer(*wrong)
-    (west, its), (_, other) = gate.split(TOWNS, Labels.of(METRIC), 1, ledger)
+    (west, its), (_, other) = gate.split(TOWNS, LabelParts.of(METRIC), 1, ledger)
     for demand, payer in ((west, ledger), (west, None), (west, other), (TOWNS, its)):
         with pytest.raises(InputError, match="paid from the grant that split returned"):
             Payer(METRIC, demand, payer)

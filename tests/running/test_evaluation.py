@@ -12,7 +12,13 @@ from scipy.stats import binom
 
 import metricdp as mdp
 from metricdp.errors import BudgetError, InputError
-from metricdp.partitions.service import BITS, Bands, Differences, Distances, Service
+from metricdp.partitions.service import (
+    BITS,
+    ClippedDistances,
+    DistanceBands,
+    DistanceDifferences,
+    Service,
+)
 from metricdp.privacy.queries import answered
 from metricdp.privacy.totals import TotalsQuery
 from metricdp.solvers.estimate import intervals
@@ -276,13 +282,13 @@ def test_amounts_are_those_of_the_definition(town):
     everyone = np.arange(len(town))
     distance = naive_distances(town, [(0, 0), (11, 8)])
     assert service.farthest == distance.max()
-    amounts = Distances(service, 4.0).amounts(everyone)
+    amounts = ClippedDistances(service, 4.0).amounts(everyone)
     assert (amounts.sum(axis=1) == 2**BITS).all()
     assert np.allclose(amounts[:, 1] / 2**BITS * 4, np.minimum(distance, 4), atol=1e-5)
     assert (
-        Bands(service, [1.0, 3.0]).encode(everyone) == np.digitize(distance, [1, 3], True)
+        DistanceBands(service, [1.0, 3.0]).encode(everyone) == np.digitize(distance, [1, 3], True)
     ).all()
-    other = Differences(service, Service(town, [(5, 5)]))
+    other = DistanceDifferences(service, Service(town, [(5, 5)]))
     expected = distance - naive_distances(town, [(5, 5)])
     assert np.allclose(other.amounts(everyone)[:, 0] * other.reach / 2**BITS, expected, atol=1e-4)
 

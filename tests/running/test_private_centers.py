@@ -10,7 +10,7 @@ import pytest
 import metricdp as mdp
 from metricdp.audit.patch import patched
 from metricdp.kernels.projections import place_coins, projected, squares_from
-from metricdp.methods.box.distances import N_SHELLS, RATIO, Distances
+from metricdp.methods.box.distances import N_SHELLS, RATIO, ShellCounts
 from metricdp.methods.box.private_lloyd import SMOOTHED, lloyd_step
 from metricdp.partitions.box.cells import Shells, VoronoiCells, WholeBox
 from metricdp.partitions.box.rings import Rings
@@ -192,7 +192,7 @@ def test_quantile_reach_and_curvature_of_exact_counts():
     counts = np.zeros((2, N_SHELLS))
     counts[0, [4, 6, 8]] = 10, 500, 500  # at most 16, 8 and 4 away
     counts[1, 10] = 1000
-    told = Distances(counts, 1e-9, outer)
+    told = ShellCounts(counts, 1e-9, outer)
     assert told.mass.tolist() == [1010, 1000]
     assert told.quantile(0.3).tolist() == pytest.approx([4, 2]) and told.quantile(
         0.9
@@ -204,7 +204,7 @@ def test_quantile_reach_and_curvature_of_exact_counts():
     assert told.curvature(told.quantile(0.3), 2)[0] == pytest.approx(
         500 + 0.5 * 4 * (10 / ring[0] + 500 / ring[1])
     )
-    nothing = Distances(np.zeros((1, N_SHELLS)), 1.0, outer)
+    nothing = ShellCounts(np.zeros((1, N_SHELLS)), 1.0, outer)
     assert (
         nothing.mass.tolist() == [0]
         and nothing.quantile(0.5).tolist() == [64]
@@ -230,7 +230,7 @@ def test_a_step_is_the_smoothed_gradient_over_the_curvature():
 def grant_free_distances(points, center):
     shells = Shells(VoronoiCells(BOX, center), center, N_SHELLS, RATIO)
     counts = np.bincount(shells.encode(points), minlength=N_SHELLS).astype(float)[None]
-    return Distances(counts, 1e-9, BOX.diameter_bound() * RATIO ** np.arange(N_SHELLS))
+    return ShellCounts(counts, 1e-9, BOX.diameter_bound() * RATIO ** np.arange(N_SHELLS))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import networkx as nx
 import pytest
 
 import metricdp as mdp
-from metricdp.accounting.continual import Block, Schedule, squared
+from metricdp.accounting.continual import DayBlock, Schedule, squared
 from metricdp.audit.patch import patched
 from metricdp.errors import BudgetError, InputError
 
@@ -143,7 +143,7 @@ def test_a_stream_of_0_1_0_is_gone_on_from(tmp_path, paid_by):
 def test_squares_of_a_user_who_is_there_every_day_count_the_length_of_a_run():
     """By brute force: all of a user's records, m on each day, in every node of every level."""
     for days, base, levels, m in ((7, 2, 3, 1), (9, 3, 3, 2), (5, 5, 2, 3)):
-        schedule, block = Schedule(days), Block(0, days, base, levels)
+        schedule, block = Schedule(days), DayBlock(0, days, base, levels)
         most = 0
         for level in range(levels):
             size = base**level

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from metricdp.solvers.entries import Entries
-from metricdp.solvers.level_programs import Question, answered
+from metricdp.solvers.level_programs import CheapestRows, answered
 from metricdp.solvers.stopping import NEVER
 
 
@@ -35,7 +35,7 @@ def test_rows_with_a_price_against_all_choices(seed, unit):
         if not must[0] or 0 in c
     )
     target = best + float(rng.integers(-1, 3)) * unit if np.isfinite(best) else 500.0
-    question = Question(entries, beyond, must, fewest, most, target, price)
+    question = CheapestRows(entries, beyond, must, fewest, most, target, price)
     rows, bound = answered(question, NEVER)
     if best > target:
         assert rows is None

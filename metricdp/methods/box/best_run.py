@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 Made = TypeVar("Made")
 
 
-class Differences:
+class CostDifferences:
     """By how much a record is farther from each of some sets of centers than from the first: in
     steps of the public bound, rounded and clipped.
 
@@ -71,7 +71,7 @@ def least_of_choice(space: EuclideanSpace, share: Fraction, runs: int) -> list[A
     if not choice:
         return []
     middle = ((space.lower + space.upper) / 2)[None]
-    return [Ask(TotalsQuery(Differences(space, [middle, middle], 1), BITS), choice)]
+    return [Ask(TotalsQuery(CostDifferences(space, [middle, middle], 1), BITS), choice)]
 
 
 def best_run(
@@ -88,6 +88,6 @@ def best_run(
         outcomes.append((yield from run(number, each)))
     if runs == 1:
         return outcomes[0]
-    differences = Differences(space, [centers for _, centers in outcomes], power)
+    differences = CostDifferences(space, [centers for _, centers in outcomes], power)
     told = yield Ask(TotalsQuery(differences, BITS), choice)
     return outcomes[int(np.argmin([0, *told.values.tolist()]))]

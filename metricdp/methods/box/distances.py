@@ -41,7 +41,7 @@ Quantile = Callable[[float], float]
 
 
 @dataclass(frozen=True, eq=False)
-class Distances:
+class ShellCounts:
     """Noisy counts of every cluster's shells."""
 
     counts: Array
@@ -137,12 +137,12 @@ class DistancesTogether:
 
 def measured_distances(
     cells: Partition, centers: Array, share: Fraction
-) -> Generator[Ask, Release, Distances]:
+) -> Generator[Ask, Release, ShellCounts]:
     """Shells of every cluster, paid with a share."""
     shells = Shells(cells, centers, N_SHELLS, RATIO)
     release = yield Ask(HistogramQuery(shells), share)
     counts = release.values.astype(np.float64).reshape(len(centers), N_SHELLS)
-    return Distances(counts, deviation(release), shells.outer)
+    return ShellCounts(counts, deviation(release), shells.outer)
 
 
 def shells_together(space: EuclideanSpace, centers: Array) -> Shells:

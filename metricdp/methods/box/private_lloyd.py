@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from metricdp.methods.asking import Ask
 from metricdp.methods.box.descent import Step, descended, distinct_in
-from metricdp.methods.box.distances import Distances, measured_distances
+from metricdp.methods.box.distances import ShellCounts, measured_distances
 from metricdp.methods.shares import Terms, clipped_sums
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import VoronoiCells, WholeBox
@@ -85,7 +85,7 @@ def lloyd_step(
     return found
 
 
-def _step(distances: Distances, radii: Array, power: int, dimension: int) -> Step:
+def _step(distances: ShellCounts, radii: Array, power: int, dimension: int) -> Step:
     if power == 2:
         return Step(radii, distances.mass, MARGIN, farthest=radii)
     mass = distances.curvature(radii, dimension)

@@ -42,13 +42,14 @@ from metricdp.methods.question import BoxQuestion, PointsQuestion, Question
 from metricdp.methods.shares import COUNT_SHARE, Terms, count_records
 from metricdp.metrics.base import Metric
 from metricdp.metrics.landmarks import landmarks
-from metricdp.metrics.set_systems import Balls, SetSystem
+from metricdp.metrics.set_systems import Balls
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
-from metricdp.partitions.finite.labels import Labels
+from metricdp.partitions.finite.labels import LabelParts
 from metricdp.partitions.finite.ward import hierarchy
 from metricdp.privacy.coverage import CoverQuery
 from metricdp.privacy.queries import HistogramQuery
+from metricdp.protocols import SetSystem
 from metricdp.releases import Receipt
 from metricdp.solvers.estimate.tree_posterior import posterior_mean
 
@@ -212,9 +213,9 @@ class MaxCoverage(Method):
         scale = 0.5 if paid is None else max(paid.receipt.mechanisms[0].scale, 0.5)
         balls = public_balls(metric, question.seed)
         stages = [(some.listed(), self.picks or PICKS) for some in balls]
-        selected = yield Cover(CoverQuery(at(Labels.of(metric)), stages), self._share)
+        selected = yield Cover(CoverQuery(at(LabelParts.of(metric)), stages), self._share)
         first = first_covering([(sets, chosen) for (sets, _), chosen in zip(stages, selected)])
-        pieces = Labels(metric, first, int(first.max()) + 1)
+        pieces = LabelParts(metric, first, int(first.max()) + 1)
         counts = yield Ask(HistogramQuery(at(pieces)), PIECES_SHARE)
         density = piece_density(
             counts.values, counts.receipt.mechanisms[0].scale, first
@@ -290,10 +291,10 @@ class MaxCoverage(Method):
         balls = [Balls(metric, radius) for radius in radii]
         picks = self.picks or math.ceil(2 * question.k * math.log(1 / self.eta))
         stages = [(some, picks) for some in balls]
-        query = CoverQuery(question.parts(Labels.of(metric)), stages)
+        query = CoverQuery(question.parts(LabelParts.of(metric)), stages)
         selected = yield Cover(query, share, published=self.published)
         at = np.unique(np.concatenate(selected))
-        cells = Labels(metric, metric.nearest_to(at)[0], len(at))
+        cells = LabelParts(metric, metric.nearest_to(at)[0], len(at))
         left = (yield Account()).left
         counts = yield Ask(HistogramQuery(question.parts(cells)), left)
         weights = np.zeros(len(metric))

@@ -38,7 +38,7 @@ from metricdp.methods.method import Method
 from metricdp.methods.question import Question
 from metricdp.methods.shares import Terms
 from metricdp.metrics.base import Metric
-from metricdp.partitions.finite.labels import Labels
+from metricdp.partitions.finite.labels import LabelParts
 from metricdp.releases import Neighboring
 
 ELSEWHERE = "elsewhere"
@@ -114,7 +114,7 @@ class Regional(Method):
             if not isinstance(name, str) or name not in self.regions:
                 raise InputError(f"labels must be names of regions, got {shown(name)}")
 
-    def cut(self, universe: Metric) -> Labels:
+    def cut(self, universe: Metric) -> LabelParts:
         """The regions as a public partition of a universe."""
         number = {name: i for i, name in enumerate(self.regions)}
         if not isinstance(self.labels, dict):
@@ -124,7 +124,7 @@ class Regional(Method):
                     f"{len(self.labels):,}"
                 )
             parts = np.array([number[name] for name in self.labels], np.int64)
-            return Labels(universe, parts, len(number))
+            return LabelParts(universe, parts, len(number))
         at = np.asarray(universe.positions(list(self.labels)), np.int64)
         if len(np.unique(at)) < len(universe) and ELSEWHERE not in number:
             raise InputError(
@@ -132,7 +132,7 @@ class Regional(Method):
             )
         parts = np.full(len(universe), number.get(ELSEWHERE, 0), np.int64)
         parts[at] = [number[name] for name in self.labels.values()]
-        return Labels(universe, parts, len(number))
+        return LabelParts(universe, parts, len(number))
 
     def epsilons(
         self, epsilon: Fraction, neighboring: Neighboring, max_contributions: int

@@ -17,7 +17,7 @@ from metricdp.errors import InputError
 from metricdp.kernels.nested import nested_clusters
 from metricdp.metrics.base import Metric, metric_of
 from metricdp.partitions.finite import storage
-from metricdp.partitions.finite.least_elements import Levels, level_labels
+from metricdp.partitions.finite.least_elements import LevelLabels, level_labels
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -332,7 +332,7 @@ def grown(metric: Metric, permutation: NDArray[np.int64], beta: float, seed: int
     return HST(metric, seed, beta, heights, levels.order[rows].astype(np.int32), *nodes)
 
 
-def _told_apart(metric: Metric, levels: Levels) -> NDArray[np.int32] | None:
+def _told_apart(metric: Metric, levels: LevelLabels) -> NDArray[np.int32] | None:
     """One more level, points at distance 0 together, if only the grid holds points equal."""
     same = levels.labels[:, -1]  # at distance 0: one number each
     shared = np.flatnonzero(np.bincount(same, minlength=len(same))[same] > 1)

@@ -11,7 +11,7 @@ from metricdp.metrics.base import Metric
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
+class LabelParts:
     """Parts that are told by the label of a record's own point.
 
     `labels` (n_points,): part of every point, 0 … n_parts - 1: public.
@@ -22,7 +22,7 @@ class Labels:
     n_parts: int
 
     @classmethod
-    def of(cls, universe: Metric) -> Labels:
+    def of(cls, universe: Metric) -> LabelParts:
         """Every point a part of its own."""
         return cls(universe, np.arange(len(universe)), len(universe))
 

@@ -43,7 +43,7 @@ Entries = tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]
 """Points, distances, and where the entries of each source end."""
 
 
-class Levels(NamedTuple):
+class LevelLabels(NamedTuple):
     """Labels of all levels (n_points, n_levels), in near-preserving row `order`; `radii` are in
     grid steps, rounded down, the last 0.
     """
@@ -53,7 +53,7 @@ class Levels(NamedTuple):
     radii: NDArray[np.int64]
 
 
-def level_labels(metric: Metric, permutation: NDArray[np.int64], beta: float) -> Levels:
+def level_labels(metric: Metric, permutation: NDArray[np.int64], beta: float) -> LevelLabels:
     """For every level and point the first point of a permutation within the level's radius, exact
     on the grid and equal on any number of threads. About ln n entries a vertex.
     """
@@ -79,7 +79,7 @@ def level_labels(metric: Metric, permutation: NDArray[np.int64], beta: float) ->
             _keep(searches, by_place, _batch_entries(searches, sources[by_place]), radii, labels)
             done += len(by_place)
             bar.update(len(by_place))
-    return Levels(searches.order, labels, radii)
+    return LevelLabels(searches.order, labels, radii)
 
 
 def grid_radii(diameter: int, beta: float) -> NDArray[np.int64]:

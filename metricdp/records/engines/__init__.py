@@ -28,7 +28,7 @@ from metricdp.records.engines.sources import (
     thinned,
     total,
 )
-from metricdp.records.ingestion.encoders import Encoder
+from metricdp.records.ingestion.encoders import RowEncoder
 
-__all__ = ["READERS", "Encoder", "Engine", "Frame", "LocalFrame", "Source", "Tally"]
+__all__ = ["READERS", "Engine", "Frame", "LocalFrame", "RowEncoder", "Source", "Tally"]
 __all__ += ["asked", "divided", "mapped", "opened", "placed", "size", "sums", "thinned", "total"]

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 from numpy.typing import NDArray
 
 from metricdp.records.engines.sources import Source
-from metricdp.records.ingestion.encoders import Encoder, Reading
+from metricdp.records.ingestion.encoders import Reading, RowEncoder
 
 
 class Dialect(NamedTuple):
@@ -53,11 +53,11 @@ class UserRule(ABC):
     def rows(self, block: Any, names: Sequence[str]) -> Any:
         """The same of a pandas DataFrame that holds all rows of its users."""
 
-    def reading(self, encode: Encoder, user: str) -> Reading:
+    def reading(self, encode: RowEncoder, user: str) -> Reading:
         """How rows are read before the rule."""
         return Reading(replace(encode, steps=()), user)
 
-    def encoder(self, reading: Reading, encode: Encoder) -> Encoder:
+    def encoder(self, reading: Reading, encode: RowEncoder) -> RowEncoder:
         """How they are read after it."""
         return replace(reading.encoder(), steps=encode.steps)
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from metricdp.errors import InputError
 from metricdp.records.engines.by_user import Dialect, UserRule
-from metricdp.records.ingestion.encoders import Encoder, Reading
+from metricdp.records.ingestion.encoders import Reading, RowEncoder
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Capping(UserRule):
         kept = capped(users, points, areas, (self.parts, self.records), self.key)
         return plain.iloc[np.sort(np.concatenate([some[kept], np.flatnonzero(~known)]))]
 
-    def reading(self, encode: Encoder, user: str) -> Reading:
+    def reading(self, encode: RowEncoder, user: str) -> Reading:
         """With the part beside each point."""
         return replace(super().reading(encode, user), areas=self.areas)
 

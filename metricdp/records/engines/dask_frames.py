@@ -17,7 +17,7 @@ from metricdp.records.engines.registry import Engine
 from metricdp.records.engines.sources import Answer, Groups, grouped_parts
 from metricdp.records.engines.work import GroupWork, Sum, Work, added, checked, joined
 from metricdp.records.exact import Sums
-from metricdp.records.ingestion.encoders import VALUES, Encoder, Reading
+from metricdp.records.ingestion.encoders import VALUES, Reading, RowEncoder
 from metricdp.records.ingestion.lines import Layout, Lines, body, decoded, layout
 
 Add = Callable[[Any, Any], Any]
@@ -50,7 +50,7 @@ class DaskFrame(Frame):
         found: Sum = tree(work, self.native[list(work.names)].to_delayed())
         return found
 
-    def grouped(self, encode: Encoder, key: Answer) -> tuple[Groups, Seal]:
+    def grouped(self, encode: RowEncoder, key: Answer) -> tuple[Groups, Seal]:
         """One task a block, and one for every eight blocks' groups, down to one."""
         return groups_of(encode, key, self.native[list(encode.names)].to_delayed())
 
@@ -96,7 +96,7 @@ class DaskLines(Frame):
         found: Sum = tree(work, self._lines())
         return found
 
-    def grouped(self, encode: Encoder, key: Answer) -> tuple[Groups, Seal]:
+    def grouped(self, encode: RowEncoder, key: Answer) -> tuple[Groups, Seal]:
         """As of a data frame."""
         return groups_of(encode, key, self._lines())
 
@@ -141,7 +141,7 @@ def kept(frame: Any, reading: Reading, rule: UserRule) -> DaskFrame:
     return DaskFrame(shuffled.map_partitions(rule.rows, reading.names, meta=like))
 
 
-def groups_of(encode: Encoder, key: Answer, blocks: list[Any]) -> tuple[Groups, Seal]:
+def groups_of(encode: RowEncoder, key: Answer, blocks: list[Any]) -> tuple[Groups, Seal]:
     """Records by key, and the seal of this reading."""
     none = np.zeros((1, 2), np.int64)
     whole = checked(joined(none, tree(GroupWork(encode, key), blocks, joined)))

@@ -16,7 +16,7 @@ from metricdp.records.engines.absent import absent, has_marks
 from metricdp.records.engines.folders import ENDINGS, parquet_files
 from metricdp.records.engines.frames import Frame
 from metricdp.records.engines.local import LocalFrame
-from metricdp.records.engines.memory import AtOnce, Block
+from metricdp.records.engines.memory import AtOnce, TableInMemory
 from metricdp.records.engines.registry import Engine
 from metricdp.records.ingestion.lines import TEXT, Layout, blocks, decoded, layout
 
@@ -229,7 +229,7 @@ def large(path: str) -> bool:
         return False
 
 
-def _small_parquet(path: str) -> Block:
+def _small_parquet(path: str) -> TableInMemory:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -244,7 +244,7 @@ def _small_parquet(path: str) -> Block:
         table = None
     if table is None:
         raise InputError(f"{path}: is not a readable Parquet file")
-    return Block(table, path)
+    return TableInMemory(table, path)
 
 
 ENGINE = Embedded()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import shown
 from metricdp.errors import InputError, ReadingError
-from metricdp.protocols import Finite, Space, finite, space_of
+from metricdp.protocols import Space, finite, space_of
 from metricdp.records.engines.by_user import UserRule
 from metricdp.records.engines.sources import (
     Answer,
@@ -27,7 +27,7 @@ from metricdp.records.engines.sources import (
 from metricdp.records.engines.weighting import GrainsAt, Weighted
 from metricdp.records.engines.work import Sum, Work, added, checked
 from metricdp.records.exact import Sums, Total, told
-from metricdp.records.ingestion.encoders import Encoder, Reading, ids_encoder
+from metricdp.records.ingestion.encoders import Reading, RowEncoder, ids_encoder
 from metricdp.records.ingestion.geometry import AXES
 from metricdp.records.ingestion.matching import Matcher
 from metricdp.records.trouble import Change
@@ -84,7 +84,7 @@ class Frame(ABC):
     def records(
         self,
         universe: Space,
-        encode: Encoder,
+        encode: RowEncoder,
         user: str | None,
         rule: UserRule | None = None,
     ) -> Source | NDArray[Any]:
@@ -95,8 +95,7 @@ class Frame(ABC):
             reading = rule.reading(encode, user)
             frame = self.by_user(reading, rule)
             encode = rule.encoder(reading, encode)
-        if isinstance(universe, Finite):
-            n = len(universe)
+        if (n := universe.n_points) is not None:
             total, _ = frame.sums(encode, GrainsAt(n) if weighted else Tallied(np.asarray, n))
             held = told(total)
             return Tally(np.flatnonzero(held), held[held > 0])
@@ -104,13 +103,13 @@ class Frame(ABC):
         source = Encoded(frame, encode, frame.sums(encode, _nothing)[1])
         return Weighted(source) if weighted else source
 
-    def sums(self, encode: Encoder, answer: Answer) -> tuple[Total, Seal]:
+    def sums(self, encode: RowEncoder, answer: Answer) -> tuple[Total, Seal]:
         """The sum of `answer` over blocks of encoded rows, and the seal of this reading."""
         work = Work(encode, answer)
         total = checked(added(work.start(), self.add(work)))
         return total[:-2], Seal(*total[-2:].tolist())
 
-    def grouped(self, encode: Encoder, key: Answer) -> tuple[Groups, Seal]:
+    def grouped(self, encode: RowEncoder, key: Answer) -> tuple[Groups, Seal]:
         """Encoded rows by key, as `Source.grouped`, and the seal of this reading."""
         gathered = Gathered(key)
         total, seal = self.sums(encode, gathered)
@@ -119,7 +118,7 @@ class Frame(ABC):
             raise ReadingError("keys of records were lost on their way")
         return (keys, counts), seal
 
-    def thinned(self, encode: Encoder, share: float, seal: Seal) -> Source | NDArray[Any]:
+    def thinned(self, encode: RowEncoder, share: float, seal: Seal) -> Source | NDArray[Any]:
         """Each encoded row with probability `share`, drawn anew in each reading."""
         return Encoded(self, encode.then(Coins(share)), seal)
 
@@ -143,7 +142,7 @@ class Encoded(Source):
     `seal`: of the first reading, which every other must have.
     """
 
-    def __init__(self, frame: Frame, encode: Encoder, seal: Seal) -> None:
+    def __init__(self, frame: Frame, encode: RowEncoder, seal: Seal) -> None:
         self._frame = frame
         self._encode = encode
         self._seal = seal
@@ -206,7 +205,7 @@ NODE = "vertex"
 """The usual name of the column of ids."""
 
 
-def asked(frame: Frame, universe: Space, wanted: Wanted) -> Encoder:
+def asked(frame: Frame, universe: Space, wanted: Wanted) -> RowEncoder:
     """How a record is made of columns that are all there."""
     space_of(universe)
     names = wanted.axes
@@ -241,7 +240,7 @@ def asked(frame: Frame, universe: Space, wanted: Wanted) -> Encoder:
             f"points of {universe.name} have {place.dimension} coordinates, {len(names)} columns "
             f"are named"
         )
-    encode = Encoder(tuple(names), place.place if place.plain else place)
+    encode = RowEncoder(tuple(names), place.place if place.plain else place)
     return encode.then(present) if place.limited else encode
 
 
@@ -250,6 +249,6 @@ def present(positions: NDArray[np.int64]) -> NDArray[np.int64]:
     return positions[positions >= 0]
 
 
-def are_ids(encode: Encoder) -> bool:
+def are_ids(encode: RowEncoder) -> bool:
     """Whether records are named by ids."""
     return isinstance(encode.place, Matcher)

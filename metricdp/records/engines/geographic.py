@@ -113,7 +113,7 @@ class GeoPackage(Layer):
             yield geometry.block(places, cells, names)
 
 
-class Shapefile(Layer):
+class ShapefileTable(Layer):
     """A Shapefile: each field is what its own bytes say."""
 
     def __init__(self, path: str, layer: str | None) -> None:
@@ -186,7 +186,7 @@ class FlatGeobuf(Layer):
 
 _LAYERS: dict[str, Callable[[str, str | None], LocalFrame]] = {
     ".gpkg": GeoPackage,
-    ".shp": Shapefile,
+    ".shp": ShapefileTable,
     ".fgb": FlatGeobuf,
 }
 """How each kind of file of layers is read."""

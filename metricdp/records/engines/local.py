@@ -17,7 +17,7 @@ from metricdp.records.engines.frames import Frame, Seal
 from metricdp.records.engines.sources import Coins
 from metricdp.records.engines.spilling import connected
 from metricdp.records.engines.work import Sum, Work, added, digest
-from metricdp.records.ingestion.encoders import USER, VALUES, Encoder, Reading, n_rows, opened
+from metricdp.records.ingestion.encoders import USER, VALUES, Reading, RowEncoder, n_rows, opened
 
 DUCKDB = Dialect('"', "({0} // {1})", "CAST({0} AS HUGEINT)", "json_array({0})", "sha256({0})")
 
@@ -51,7 +51,7 @@ class LocalFrame(Frame):
         text = rule.statement("_rows", reading.names, DUCKDB)
         return ByUser(self, reading, text, rule.columns(reading))
 
-    def thinned(self, encode: Encoder, share: float, seal: Seal) -> NDArray[Any]:
+    def thinned(self, encode: RowEncoder, share: float, seal: Seal) -> NDArray[Any]:
         """An array: drawn once, as large as the sample."""
         coins = Coins(share)
         kept = [encode.empty()]

@@ -16,10 +16,10 @@ from metricdp.records.engines.local import LocalFrame
 from metricdp.records.engines.registry import Engine
 from metricdp.records.engines.sources import Source, Tally
 from metricdp.records.engines.work import Sum, Work
-from metricdp.records.ingestion.encoders import Encoder, Reading
+from metricdp.records.ingestion.encoders import Reading, RowEncoder
 
 
-class Block(LocalFrame):
+class TableInMemory(LocalFrame):
     """A table in memory: one block."""
 
     @property
@@ -53,7 +53,7 @@ class AtOnce(Frame):
     def records(
         self,
         universe: Space,
-        encode: Encoder,
+        encode: RowEncoder,
         user: str | None,
         rule: UserRule | None = None,
     ) -> Source | NDArray[Any]:
@@ -99,7 +99,7 @@ class Memory(Engine):
 
     def table(self, table: Any) -> Frame:
         """A frame of it."""
-        return AtOnce(Block(self._known(table)))
+        return AtOnce(TableInMemory(self._known(table)))
 
     @staticmethod
     def _known(table: Any) -> Any:

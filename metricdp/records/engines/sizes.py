@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from metricdp.errors import InputError
 from metricdp.records.engines.by_user import Dialect, UserRule
-from metricdp.records.ingestion.encoders import Encoder, Reading
+from metricdp.records.ingestion.encoders import Reading, RowEncoder
 from metricdp.records.ingestion.matching import Column, Matcher
 
 
@@ -58,7 +58,7 @@ class Doubled:
 
 
 @dataclass(frozen=True)
-class Sizes(UserRule):
+class LogSizes(UserRule):
     """One record a user: least j of 2^j records at least as many as theirs.
 
     `most`: largest j.
@@ -87,6 +87,6 @@ class Sizes(UserRule):
         found[at] = found["size"].mask(lost, found["max"]).astype(np.int64)
         return found[[at, user]]
 
-    def encoder(self, reading: Reading, encode: Encoder) -> Encoder:
+    def encoder(self, reading: Reading, encode: RowEncoder) -> RowEncoder:
         """Their places."""
         return replace(reading.encoder(), place=Doubled(self.most))

@@ -23,7 +23,7 @@ from metricdp.records.engines.registry import Engine
 from metricdp.records.engines.sources import Answer, Groups, grouped_parts
 from metricdp.records.engines.work import GroupWork, Sum, Work, added
 from metricdp.records.exact import HALF, PIECES, Sums
-from metricdp.records.ingestion.encoders import VALUES, Encoder, Reading
+from metricdp.records.ingestion.encoders import VALUES, Reading, RowEncoder
 from metricdp.records.ingestion.lines import Layout, Lines, decoded, has_names, layout
 from metricdp.records.trouble import Trouble, raised
 
@@ -81,7 +81,7 @@ class SparkFrame(Frame):
         read = self._chosen(reading.columns).mapInArrow(rows(reading, self._form), kinds)
         return SparkFrame(self.native.sparkSession.sql(text, rows=read))
 
-    def grouped(self, encode: Encoder, key: Answer) -> tuple[Groups, Seal]:
+    def grouped(self, encode: RowEncoder, key: Answer) -> tuple[Groups, Seal]:
         """Each partition gives its keys and counts; Spark groups by key and adds up."""
         from pyspark.sql import functions as F
 

@@ -35,7 +35,7 @@ from metricdp.records.engines.sources import (
     sums,
 )
 from metricdp.records.exact import Sums, Total, by_digits
-from metricdp.records.ingestion.encoders import Encoder, Reading
+from metricdp.records.ingestion.encoders import Reading, RowEncoder
 
 BITS = 16
 WHOLE = 1 << BITS
@@ -78,7 +78,7 @@ def shared(users: Sequence[Hashable], records: NDArray[Any]) -> Source:
 
 
 @dataclass(frozen=True)
-class Shares(UserRule):
+class SharesOfOne(UserRule):
     """All records of each user, with their shares of one whole."""
 
     extra = (GRAINS,)
@@ -109,7 +109,7 @@ class Shares(UserRule):
         """Likewise."""
         return shared_rows(block, names)
 
-    def encoder(self, reading: Reading, encode: Encoder) -> Encoder:
+    def encoder(self, reading: Reading, encode: RowEncoder) -> RowEncoder:
         """Records beside their grains."""
         plain = reading.encoder()
         return replace(plain, columns=(*plain.columns, GRAINS), place=WithGrains(plain.place))
@@ -187,7 +187,7 @@ class DigitKeys:
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptGrains:
     """Each grain with a probability, by a coin of its own."""
 
     share: float
@@ -240,6 +240,6 @@ class Weighted(Source):
 
     def thinned(self, share: float) -> Weighted:
         """Each grain with this probability; on an engine drawn anew in each reading."""
-        kept = Kept(share)
+        kept = KeptGrains(share)
         held = self._rows.mapped(kept) if isinstance(self._rows, Source) else kept(self._rows)
         return Weighted(held, self._steps)

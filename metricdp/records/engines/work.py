@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from metricdp.kernels.digests import sum_of_hashes
 from metricdp.records.engines.sources import Answer, Grouped, grouped_parts
 from metricdp.records.exact import Sums, Total, exactly
-from metricdp.records.ingestion.encoders import Encoder, n_rows, opened
+from metricdp.records.ingestion.encoders import RowEncoder, n_rows, opened
 from metricdp.records.trouble import Ended, Trouble, attempt, raised
 
 Sum = Total | Trouble
@@ -25,7 +25,7 @@ Groups = NDArray[np.int64] | Trouble
 class Work:
     """Encode, answer and seal a block. Errors say nothing, as engines log exceptions."""
 
-    encode: Encoder
+    encode: RowEncoder
     answer: Answer
 
     @property
@@ -64,7 +64,7 @@ class GroupWork:
     `key`: from records to their keys.
     """
 
-    encode: Encoder
+    encode: RowEncoder
     key: Answer
 
     @property

@@ -10,7 +10,7 @@ and users.
 """
 
 from metricdp.records.ingestion.cells import number_of, text_of
-from metricdp.records.ingestion.encoders import Encoder, ids_encoder
+from metricdp.records.ingestion.encoders import RowEncoder, ids_encoder
 from metricdp.records.ingestion.matching import Matcher, matcher
 
-__all__ = ["Encoder", "Matcher", "ids_encoder", "matcher", "number_of", "text_of"]
+__all__ = ["Matcher", "RowEncoder", "ids_encoder", "matcher", "number_of", "text_of"]

@@ -24,7 +24,7 @@ USER = "_user"
 
 
 @dataclass(frozen=True)
-class Encoder:
+class RowEncoder:
     """Columns of a block to records, by a `Matcher` of ids or a map of finite points (`place`),
     then `steps`. With `read`, columns hold encoded records beside their users. It travels to
     workers.
@@ -65,7 +65,7 @@ class Encoder:
         """Columns that a block must have."""
         return list(dict.fromkeys([*self.columns, USER] if self.read else self.columns))
 
-    def then(self, step: Step) -> Encoder:
+    def then(self, step: Step) -> RowEncoder:
         """The same, and one step more."""
         return replace(self, steps=(*self.steps, step))
 
@@ -74,9 +74,9 @@ class Encoder:
         return self(np.empty((0, len(self.columns))))
 
 
-def ids_encoder(column: str, ids: Sequence[Hashable]) -> Encoder:
+def ids_encoder(column: str, ids: Sequence[Hashable]) -> RowEncoder:
     """The encoder of a column of ids."""
-    return Encoder((column,), matcher(ids))
+    return RowEncoder((column,), matcher(ids))
 
 
 def opened(block: Any, names: Sequence[str]) -> Any:
@@ -108,7 +108,7 @@ class Reading:
     a public number of each point, which stands beside it in `rows`.
     """
 
-    encode: Encoder
+    encode: RowEncoder
     user: str
     areas: NDArray[np.int64] | None = None
 
@@ -156,12 +156,12 @@ class Reading:
         width += self.areas is not None
         return [*(f"_{j}" for j in range(width)), USER]
 
-    def encoder(self) -> Encoder:
+    def encoder(self) -> RowEncoder:
         """The encoder of such rows."""
         placed = self.encode.place  # records are where the universe has them: not moved again
         plain = placed.place if isinstance(placed, Placing) else placed
         place = as_positions if self.kind is np.int64 else plain
-        return Encoder(tuple(self.names[:-1]), place, read=True)
+        return RowEncoder(tuple(self.names[:-1]), place, read=True)
 
 
 def as_positions(points: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -31,7 +31,7 @@ KINDS = {"C": "text", "N": "number", "F": "number", "D": "date"}
 
 
 @dataclass(frozen=True)
-class Field:
+class ShapefileField:
     """A column of the table: its name and type, and where in a row it stands."""
 
     name: str
@@ -49,7 +49,7 @@ class Shapefile:
     """
 
     path: Path
-    fields: tuple[Field, ...]
+    fields: tuple[ShapefileField, ...]
     encoding: str | None
     _places: tuple[int, int, int]
     """Where rows of the table begin, how long each is, and how many there are."""
@@ -74,7 +74,7 @@ class Shapefile:
             cells = {name: self._column(by_name[name], rows) for name in names}
             yield cells, _points(shapes, index[start:stop][kept].astype(np.int64) * 2)
 
-    def _column(self, field: Field, rows: NDArray[np.uint8]) -> list[Any]:
+    def _column(self, field: ShapefileField, rows: NDArray[np.uint8]) -> list[Any]:
         held = np.ascontiguousarray(rows[:, field.start : field.stop])
         raw = held.view(f"V{field.stop - field.start}").ravel().tolist()
         read: Callable[[bytes], Any] = number if KINDS.get(field.kind) == "number" else day
@@ -137,7 +137,7 @@ def _headers(path: Path) -> Shapefile | None:
         if one[:1] == b"\r":
             break
         name = one[:11].partition(b"\0")[0].decode(encoding or "latin-1", "replace").strip()
-        fields.append(Field(name, chr(one[11]), at, at + one[16]))
+        fields.append(ShapefileField(name, chr(one[11]), at, at + one[16]))
         at += one[16]
     whole = table.stat().st_size >= first + n_rows * width
     if not whole or at != width or odd or n_records != n_rows:

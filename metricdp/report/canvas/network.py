@@ -44,7 +44,7 @@ def frame(unit: str | None, noun: str, box: list[float]) -> dict[str, Any]:
     }
 
 
-class Network:
+class DrawnUniverse:
     """A finite universe in the plane: the points that have a place, in Z-order (`order`, `points`),
     `edges` between them with `bends`, and all places (`everywhere`). Without coordinates a layout
     is computed.

@@ -19,7 +19,7 @@ from metricdp.atomic import write_whole
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.report.assets import asset, filled
-from metricdp.report.canvas.network import Network
+from metricdp.report.canvas.network import DrawnUniverse
 from metricdp.report.canvas.stage import notes_html, page_html
 from metricdp.report.colors import PALETTE
 from metricdp.report.evidence.statement import embedded
@@ -131,7 +131,7 @@ def write_days(
 
 
 def _scene(metric: Metric, days: list[Any]) -> dict[str, Any]:
-    net = Network(metric)
+    net = DrawnUniverse(metric)
     told = _numbered(metric, net.everywhere, days)
     return net.told() | {
         "names": {day["day"]: day["name"] for day in told},

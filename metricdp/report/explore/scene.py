@@ -23,7 +23,7 @@ from metricdp.metrics.units import in_words, unit_shown
 from metricdp.protocols import Kind
 from metricdp.report import drawing
 from metricdp.report.canvas.network import (
-    Network,
+    DrawnUniverse,
     center_records,
     frame,
     packed_weights,
@@ -84,7 +84,7 @@ def scene(
 
 
 @dataclass
-class _Drawn:
+class _LevelScene:
     """A level's part of the scene, and where its centers are, by rank."""
 
     data: dict[str, Any]
@@ -114,7 +114,7 @@ class _Stage:
         """Centers of the caller's own plain records: without privacy. Messages quote none."""
         raise NotImplementedError
 
-    def notes(self, drawn: list[_Drawn]) -> list[str]:
+    def notes(self, drawn: list[_LevelScene]) -> list[str]:
         """How to read the page."""
         raise NotImplementedError
 
@@ -122,7 +122,7 @@ class _Stage:
         """What all levels have in common."""
         raise NotImplementedError
 
-    def level(self, level: Level, before: _Drawn | None) -> _Drawn:
+    def level(self, level: Level, before: _LevelScene | None) -> _LevelScene:
         """One level, its centers ranked as the nearest of the level before."""
         places = self.places(level.result.centers)
         rank = _matched(places, None if before is None else before.places)
@@ -143,7 +143,7 @@ class _Stage:
         data, color = self.territories(
             centers, places[rank], level.result.release, None if before is None else before.color
         )
-        return _Drawn({**told, **data}, places[rank], color)
+        return _LevelScene({**told, **data}, places[rank], color)
 
     def places(self, centers: Any) -> Points:
         raise NotImplementedError
@@ -185,7 +185,7 @@ class _Network(_Stage):
 
     def __init__(self, metric: Metric) -> None:
         self.metric = metric
-        self.net = Network(metric)
+        self.net = DrawnUniverse(metric)
         self.noun = self.net.noun
 
     def shared(self) -> dict[str, Any]:
@@ -214,7 +214,7 @@ class _Network(_Stage):
         }
         return data, color
 
-    def notes(self, drawn: list[_Drawn]) -> list[str]:
+    def notes(self, drawn: list[_LevelScene]) -> list[str]:
         return self.net.remarks()
 
 
@@ -288,7 +288,7 @@ class _Box(_Stage):
         }
         return data, color
 
-    def notes(self, drawn: list[_Drawn]) -> list[str]:
+    def notes(self, drawn: list[_LevelScene]) -> list[str]:
         return [
             "The universe is a box: demand may lie anywhere in it, and the coreset's points are "
             "cells of a public grid."

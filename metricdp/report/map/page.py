@@ -17,7 +17,7 @@ from metricdp.atomic import write_whole
 from metricdp.errors import InputError
 from metricdp.metrics.units import in_words, unit_shown
 from metricdp.report import drawing
-from metricdp.report.canvas.network import STEPS, Network, short
+from metricdp.report.canvas.network import STEPS, DrawnUniverse, short
 from metricdp.report.canvas.stage import notes_html, page_html
 from metricdp.report.colors import PALETTE, ink_on
 from metricdp.report.evidence.statement import embedded
@@ -205,7 +205,7 @@ def _scene(
     """Everything the page's script draws; ``notes`` say what it leaves out."""
     position = np.asarray(metric.positions(centers), dtype=np.int64)
     label, distance = metric.nearest(centers)
-    net = Network(metric)
+    net = DrawnUniverse(metric)
     color = net.colors(label, position)
     told = net.told() | {
         "levels": [net.answer(centers, label, color, noisy)],

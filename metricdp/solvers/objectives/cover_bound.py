@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from metricdp.kernels.reach import lower_by_table
 from metricdp.metrics.base import Metric
 from metricdp.solvers.objectives.instance import WITHIN, Floats, Instance, Positions
-from metricdp.solvers.objectives.rows import Lists
+from metricdp.solvers.objectives.rows import ReachLists
 
 _NEIGHBORS = 12
 """Of a drawn point, at most."""
@@ -79,10 +79,10 @@ class _Looking:
         self.paid = np.where(self._distance > reach, 0.0, paid)
         self._order = np.argsort(label, kind="stable")
         self._starts = np.searchsorted(label[self._order], np.arange(len(points) + 1))
-        self._costs = Lists(instance, points)
+        self._costs = ReachLists(instance, points)
         self._costs.radius = limit + reach
         everywhere = np.arange(len(around))
-        self._near = Lists(replace(instance, metric=around, allowed=everywhere), points)
+        self._near = ReachLists(replace(instance, metric=around, allowed=everywhere), points)
         self._near.radius = _AROUND * float(np.quantile(self._distance, 0.99))
         self._place = np.full(len(around), -1, np.int64)
         self._place[instance.demand] = np.arange(len(instance.demand))

@@ -19,7 +19,7 @@ _STEPS, _STEP_ENTRIES = 300, 600_000_000
 _EQUAL = 1e-9  # above rounding of sums, below any real gain
 
 
-class Cover:
+class CoverSearch:
     """Coverage where all pairs within the limit are listed.
 
     `reach` (n_sites, n_clients); `worth` (n_levels, n_clients): not growing from level to level.

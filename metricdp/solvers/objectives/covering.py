@@ -9,7 +9,7 @@ import numpy as np
 
 from metricdp.arguments import positive
 from metricdp.errors import InputError
-from metricdp.solvers.objectives.cover_search import Cover
+from metricdp.solvers.objectives.cover_search import CoverSearch
 from metricdp.solvers.objectives.instance import (
     WITHIN,
     Chosen,
@@ -68,7 +68,7 @@ class MaxCoverage(Objective):
             return Chosen(
                 first_opened(instance, found[0]), self.judge(instance, found[0]).value, found[1]
             )
-        cover = Cover(instance, reach, worth, self.k)
+        cover = CoverSearch(instance, reach, worth, self.k)
         value, sites, bound = cover.solve()
         return Chosen(first_opened(instance, instance.allowed[sites]), value, bound)
 

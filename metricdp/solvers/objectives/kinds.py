@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from metricdp.kernels.reach import add_marks
 from metricdp.kernels.row_weighting import maximal_columns
-from metricdp.solvers.objectives.rows import Lists
+from metricdp.solvers.objectives.rows import ReachLists
 
 _NONE = np.empty(0, np.int64)
 
@@ -16,7 +16,7 @@ _NONE = np.empty(0, np.int64)
 class Kinds:
     """Of all sites those that reach different listed clients."""
 
-    def __init__(self, lists: Lists, n_sites: int, rng: np.random.Generator) -> None:
+    def __init__(self, lists: ReachLists, n_sites: int, rng: np.random.Generator) -> None:
         self.lists, self.n_sites, self._rng = lists, n_sites, rng
         self._marks = np.empty((0, 2), np.uint64)
         self._place = np.full(n_sites, -1, np.int32)

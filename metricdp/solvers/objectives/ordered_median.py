@@ -90,7 +90,7 @@ class OrderedMedian(Objective):
             total = float(instance.mass.sum())
             bound = None if first.bound is None else first.bound / total
             return Chosen(first.sites, first.value / total, bound)
-        return _Search(self, instance, first.sites).run()
+        return _OrderedSearch(self, instance, first.sites).run()
 
     def judge(self, instance: Instance, sites: Positions) -> Chosen:
         """See `Objective`."""
@@ -113,7 +113,7 @@ def worst_off(distance: Floats, mass: Floats, share: float) -> tuple[float, floa
     return float(counted @ far / counted.sum()), float(far[last])
 
 
-class _Search:
+class _OrderedSearch:
     """Sites and thresholds of one question."""
 
     def __init__(self, objective: OrderedMedian, instance: Instance, first: Positions) -> None:

@@ -26,7 +26,7 @@ from metricdp.solvers.objectives.kinds import Kinds
 from metricdp.solvers.objectives.nearness import sites_filled
 from metricdp.solvers.objectives.objective import Objective, checked_k
 from metricdp.solvers.objectives.programs import fewest_columns
-from metricdp.solvers.objectives.rows import Lists
+from metricdp.solvers.objectives.rows import ReachLists
 from metricdp.solvers.objectives.wide_center import WideSearch
 
 _LARGE = 20_000
@@ -104,7 +104,7 @@ class Search:
 
     def __init__(self, instance: Instance, clients: Positions, k: int) -> None:
         self.instance, self.clients, self.k = instance, clients, k
-        self.lists = Lists(instance, clients)
+        self.lists = ReachLists(instance, clients)
         rng = np.random.default_rng(instance.seed)
         self._kinds = Kinds(self.lists, len(instance.allowed), rng)
         self.best, self.upper, self.lower = np.empty(0, np.int64), np.inf, 0.0

@@ -22,7 +22,7 @@ class Rule(NamedTuple):
     upper: Any
 
 
-class Answer(NamedTuple):
+class Optimum(NamedTuple):
     """What a program ended with.
 
     `x`: the best point found; None if there is none, or none was found in time; `value`: of it;
@@ -44,7 +44,7 @@ def solved(
     *,
     most: float = 60.0,
     gap: float = 0.0,
-) -> Answer:
+) -> Optimum:
     """Minimize ``cost @ x`` for ``0 <= x <= upper``, integers where `whole`, in some seconds."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -60,8 +60,8 @@ def solved(
     bound = getattr(found, "mip_dual_bound", None)
     lower = np.inf if infeasible else -np.inf if bound is None else float(bound)
     if found.x is None:
-        return Answer(None, np.inf, lower, infeasible)
-    return Answer(found.x, float(found.fun), lower, found.status == 0)
+        return Optimum(None, np.inf, lower, infeasible)
+    return Optimum(found.x, float(found.fun), lower, found.status == 0)
 
 
 def fewest_columns(
@@ -140,7 +140,7 @@ def most_covered(
     fixed: NDArray[np.int64],
     deadline: Deadline,
     most: float = 60.0,
-) -> Answer:
+) -> Optimum:
     """k columns that cover the largest sum of `first` (once) and `second` (twice)."""
     n_rows, n_columns = covers.shape
     twice = bool((second > 0).any())
@@ -160,4 +160,4 @@ def most_covered(
     whole[:n_columns] = 1
     found = solved(cost, rules, whole, np.ones(n), deadline, most=most)
     x = None if found.x is None else found.x[:n_columns]
-    return Answer(x, -found.value, -found.bound, found.proven)
+    return Optimum(x, -found.value, -found.bound, found.proven)

@@ -18,7 +18,7 @@ from metricdp.solvers.objectives.instance import (
 )
 
 
-class Lists:
+class ReachLists:
     """For some demand points the sites from which they can be served within a radius, which may
     become smaller.
 

@@ -8,9 +8,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from metricdp.solvers.objectives.cover_bound import cover_bound
-from metricdp.solvers.objectives.cover_search import Cover
+from metricdp.solvers.objectives.cover_search import CoverSearch
 from metricdp.solvers.objectives.instance import Floats, Instance, Positions
-from metricdp.solvers.objectives.rows import Lists, Territories
+from metricdp.solvers.objectives.rows import ReachLists, Territories
 
 _CHOOSING, _BOUNDING = 35.0, 44.0
 """Searches of the whole universe for the choice of sites, and for the bound."""
@@ -57,7 +57,7 @@ def _searched_by_one(instance: Instance, drawn: Positions, limit: float) -> floa
     """What looking around one point costs, in searches of the whole universe."""
     if instance.metric.network is None:
         return _ROWS
-    lists = Lists(instance, instance.demand[drawn[:8]])
+    lists = ReachLists(instance, instance.demand[drawn[:8]])
     lists.radius = limit
     for i in range(len(lists.clients)):
         lists.near(i)
@@ -72,9 +72,9 @@ def _choice(
     worth: Floats,
     k: int,
     rng: np.random.Generator,
-) -> tuple[Cover, Positions]:
+) -> tuple[CoverSearch, Positions]:
     """The choice among some places for drawn points, and the places (positions)."""
-    lists = Lists(instance, points)
+    lists = ReachLists(instance, points)
     lists.radius = limit
     rank = rng.permutation(len(instance.allowed)).astype(np.int32)
     rank[np.searchsorted(instance.allowed, instance.opened)] = -1
@@ -97,7 +97,7 @@ def _choice(
     reach = csr_array((ones, columns, starts), shape=(len(points), len(at)))
     thin = replace(instance, allowed=instance.allowed[at])
     summed = np.stack([np.bincount(label, w, len(points)) for w in worth]).astype(np.float64)
-    return Cover(thin, csr_array(reach.T.tocsr()), summed, k), thin.allowed
+    return CoverSearch(thin, csr_array(reach.T.tocsr()), summed, k), thin.allowed
 
 
 def _value(instance: Instance, sites: Positions, limit: float, worth: Floats) -> float:

@@ -21,7 +21,7 @@ from metricdp.solvers.objectives.instance import WITHIN, Floats, Instance, Posit
 from metricdp.solvers.objectives.kinds import Kinds, matrix_of, maximal
 from metricdp.solvers.objectives.nearness import Nearness, sites_filled
 from metricdp.solvers.objectives.programs import fewest_columns, greedy_columns
-from metricdp.solvers.objectives.rows import Lists
+from metricdp.solvers.objectives.rows import ReachLists
 
 CLOSE = 0.003
 """Searches end when what is left open is a smaller part of the radius."""
@@ -56,7 +56,7 @@ class WideSearch:
 
     def __init__(self, instance: Instance, clients: Positions, k: int) -> None:
         self.instance, self.clients, self.k = instance, clients, k
-        self.lists = Lists(instance, clients)
+        self.lists = ReachLists(instance, clients)
         self.best, self.upper, self.lower = _NONE, np.inf, 0.0
         self._rng = np.random.default_rng(instance.seed)
         n = len(instance.allowed)
@@ -139,7 +139,7 @@ class WideSearch:
 
     def _relist(self) -> None:
         """The same lists, as long as the best radius."""
-        before, self.lists = self.lists, Lists(self.instance, self.clients)
+        before, self.lists = self.lists, ReachLists(self.instance, self.clients)
         self.lists.radius, self.lists.searched, self._short = self.upper, before.searched, []
         self._list(before.numbers)
 

@@ -7,7 +7,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.methods import Quadtree
-from metricdp.methods.box.best_run import BITS, CLIP, Differences, best_run, shares_of_runs
+from metricdp.methods.box.best_run import BITS, CLIP, CostDifferences, best_run, shares_of_runs
 from metricdp.privacy.totals import TotalsQuery
 from metricdp.running.runner import Run
 
@@ -22,7 +22,7 @@ def points(n):
 @pytest.mark.parametrize("power", [1, 2])
 def test_differences_are_those_of_a_loop_clipped_and_within_the_bound(power):
     sets = [RNG.uniform(0, 10, (k, 2)) for k in (3, 1, 4)]
-    rows, some = RNG.uniform(0, 10, (200, 2)), Differences(BOX, sets, power)
+    rows, some = RNG.uniform(0, 10, (200, 2)), CostDifferences(BOX, sets, power)
     amounts = some.amounts(rows)
     most = 2**BITS // 2
     step = CLIP * BOX.diameter_bound() ** power / most

@@ -24,7 +24,7 @@ from metricdp.methods.finite.max_coverage import (
     published_radii,
 )
 from metricdp.metrics.set_systems import Balls, ListedSets
-from metricdp.partitions.finite.labels import Labels
+from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CoverQuery, cover
 from metricdp.records.sums.coverage import add_sums
 from tests import naive
@@ -100,7 +100,7 @@ def test_bad_sets_are_refused():
     for starts, members in (([0], []), ([0, 1], [4]), ([0, 2, 1], [0, 1]), ([0, 1], [-1])):
         with pytest.raises(mdp.InputError):
             ListedSets(starts, members, 4)
-    sets, points = ListedSets.of(["ab"], universe), Labels.of(universe)
+    sets, points = ListedSets.of(["ab"], universe), LabelParts.of(universe)
     for stages in (
         [],
         [sets],
@@ -146,7 +146,7 @@ def test_the_loop_shows_each_round_what_is_not_covered_yet(drawn):
     n, stages, records, script, times = drawn
     universe = mdp.GroundSet(range(n))
     query = CoverQuery(
-        Labels.of(universe), [(ListedSets.of(sets, universe), times) for sets in stages]
+        LabelParts.of(universe), [(ListedSets.of(sets, universe), times) for sets in stages]
     )
     choose, shown = chain(script)
     counts = np.bincount(np.array(records, np.int64), minlength=n)
@@ -277,7 +277,7 @@ def test_sequences_of_selections_have_the_law_of_the_algorithm():
     sets, records = ["ab", "bc", "c"], "aabbbc"
     demand = mdp.PrivateDemand(universe, list(records))
     query = CoverQuery(
-        Labels.of(universe),
+        LabelParts.of(universe),
         [(ListedSets.of(sets, universe), 2), (ListedSets.of(sets, universe), 1)],
     )
     ledger = mdp.Ledger(500, neighboring="add-remove")
@@ -297,7 +297,7 @@ def test_sequences_of_selections_have_the_law_of_the_algorithm():
 def test_a_cover_is_paid_before_it_is_read_and_only_from_what_is_there():
     universe = mdp.GroundSet("ab")
     demand = mdp.PrivateDemand(universe, ["a"])
-    query = CoverQuery(Labels.of(universe), [(ListedSets.of(["a", "b"], universe), 1)])
+    query = CoverQuery(LabelParts.of(universe), [(ListedSets.of(["a", "b"], universe), 1)])
     grant = mdp.Ledger(1, "1e-6").charge("1/2", "1e-7")
     with pytest.raises(mdp.BudgetError):
         cover(demand, query, Cost.of("1/2", "1e-6"), grant)

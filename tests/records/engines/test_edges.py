@@ -9,7 +9,7 @@ import pytest
 import metricdp as mdp
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
-from metricdp.partitions.service import Differences, Distances, Service
+from metricdp.partitions.service import ClippedDistances, DistanceDifferences, Service
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand
 from metricdp.privacy.noise import DiscreteLaplace
 from metricdp.privacy.opening import held
@@ -23,7 +23,7 @@ from metricdp.records.engines.local import DUCKDB
 from metricdp.records.engines.weighting import (
     MOST_ROWS,
     WHOLE,
-    Shares,
+    SharesOfOne,
     Weighted,
     WithGrains,
     floors,
@@ -32,7 +32,7 @@ from metricdp.records.engines.weighting import (
 )
 from metricdp.records.engines.work import Work, added, joined
 from metricdp.records.exact import Sums, exactly
-from metricdp.records.ingestion.encoders import Encoder
+from metricdp.records.ingestion.encoders import RowEncoder
 from metricdp.records.paths import Segment
 from metricdp.records.sums.peeling import BallScores, Boxes, PartScores, RadiusScores, peel
 from tests.privacy_worlds import BOX, UnitCells
@@ -74,7 +74,7 @@ def test_one_user_more_moves_amounts_of_both_signs_by_one_whole(n_users, shift):
     bits = n_users.bit_length() - 1
     for place, sign in ((0.0, -1), (3.0, 1)):
         rows = np.array([[place, WHOLE]])
-        query = TotalsQuery(Differences(near, far), 20, shift)
+        query = TotalsQuery(DistanceDifferences(near, far), 20, shift)
         told = [answered(query, Weighted(Often(rows, bits, once))).tolist() for once in range(3)]
         step = 2 ** (20 + 16 - shift)
         assert told == [[clipped(sign * step * (n_users + once))] for once in range(3)]
@@ -90,7 +90,7 @@ def test_counted_users_have_the_same_sums(n_users):
         tally = Tally(np.array([1]), counts)
         assert tally.counts.tolist() == [held_there]
         for shift in (0, 16):
-            query = TotalsQuery(Distances(service, 1.0), 20, shift)
+            query = TotalsQuery(ClippedDistances(service, 1.0), 20, shift)
             expected = [0, clipped(held_there * 2**20 >> shift)]
             assert answered(query, tally).tolist() == expected
         assert answered(CountQuery(), tally).tolist() == [held_there]
@@ -123,7 +123,7 @@ class Groupable(Often):
 
 def test_arrays_are_read_in_blocks_whose_sums_are_in_64_bits(monkeypatch):
     assert exact.ROWS * 2**30 < 2**63
-    query = TotalsQuery(Distances(Service(BOX, [[0.0]]), 3.0))
+    query = TotalsQuery(ClippedDistances(Service(BOX, [[0.0]]), 3.0))
     points = np.linspace(0, 3, 101)[:, None]
     whole = answered(query, points).tolist()
     seen = []
@@ -167,7 +167,7 @@ def test_an_interval_that_holds_for_every_demand_does_so_for_very_many_users():
 
 def test_vectors_of_workers_do_not_wrap_when_they_are_added():
     """In a box on an engine, 2^27 - 1 users came to 9.22e18 and 2^27 to -9.22e18."""
-    work = Work(Encoder((0,), np.asarray), lambda block: np.array([-(2**46), 2**62, -(2**63)]))
+    work = Work(RowEncoder((0,), np.asarray), lambda block: np.array([-(2**46), 2**62, -(2**63)]))
     one = work(np.ones((1, 1)))
     assert isinstance(one, Sums) and work.kind is np.int64 and len(one) == 5
     total, n = one, 1
@@ -179,7 +179,7 @@ def test_vectors_of_workers_do_not_wrap_when_they_are_added():
     some = Sums(np.array([0, 0, 0, 0, 2**62])) << 30
     assert isinstance(packed(some), tuple)
     assert unpacked(all_added([packed(some)] * 5, added)).tolist() == [0] * 4 + [5 * 2**92]
-    assert Work(Encoder((0,), np.asarray), lambda block: np.array([0.5])).kind is np.float64
+    assert Work(RowEncoder((0,), np.asarray), lambda block: np.array([0.5])).kind is np.float64
     Seal(3, 5).compare(Seal(3, 5 + 2**64))
 
 
@@ -222,7 +222,7 @@ def test_engines_spread_a_whole_over_more_rows_than_its_multiples_have_room_for(
         duckdb = pytest.importorskip("duckdb")
         connection = duckdb.connect()
         connection.register("_rows", table)
-        text = Shares().statement("_rows", ["_0", "_user"], DUCKDB)
+        text = SharesOfOne().statement("_rows", ["_0", "_user"], DUCKDB)
         text = text.replace("count(*)", "CAST(sum(n) AS BIGINT)")
         found = sorted(connection.sql(text).fetchall())
     else:
@@ -230,7 +230,9 @@ def test_engines_spread_a_whole_over_more_rows_than_its_multiples_have_room_for(
 
         session = given("spark", table[["n"]]).sparkSession
         frame = session.createDataFrame(list(table.itertuples(index=False, name=None)), [*table])
-        text = Shares().statement("{rows}", ["_0", "_user"], SPARK).replace("count(*)", "sum(n)")
+        text = (
+            SharesOfOne().statement("{rows}", ["_0", "_user"], SPARK).replace("count(*)", "sum(n)")
+        )
         found = sorted(tuple(row) for row in session.sql(text, rows=frame).collect())
     whole, expected, before = sum(n[:3]), [], 0
     for at, count in zip([0, 4, 5], n):

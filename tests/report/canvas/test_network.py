@@ -12,7 +12,7 @@ import pytest
 import metricdp as mdp
 from metricdp.report.canvas.network import (
     STEPS,
-    Network,
+    DrawnUniverse,
     center_records,
     frame,
     packed_weights,
@@ -23,7 +23,7 @@ from tests.report.map.test_map import grid, unsqueezed
 
 
 def test_places_are_told_to_a_millionth_of_the_longer_side() -> None:
-    net = Network(grid(7))
+    net = DrawnUniverse(grid(7))
     told = net.told()
     at = np.c_[unsqueezed(told["x"]), unsqueezed(told["y"])] / (STEPS - 1)
     again = at * span(net.box) + net.box[:2]
@@ -32,7 +32,7 @@ def test_places_are_told_to_a_millionth_of_the_longer_side() -> None:
 
 
 def test_a_point_alone_has_a_place_too() -> None:
-    net = Network(grid(1))
+    net = DrawnUniverse(grid(1))
     assert span(net.box) == 1 and steps(net.points, net.box).tolist() == [[0, 0]]
     assert net.told()["tails"]["n"] == 0 and net.ground is None
 
@@ -40,7 +40,7 @@ def test_a_point_alone_has_a_place_too() -> None:
 def test_points_all_in_one_place_have_no_picture_of_territories() -> None:
     metric = grid(3)
     metric.coordinates = np.zeros((9, 2))
-    net = Network(metric)
+    net = DrawnUniverse(metric)
     assert net.ground is None and net.told()["x"]["n"] == 9
 
 
@@ -49,7 +49,7 @@ def test_edges_are_told_once_each_way_or_not() -> None:
     graph.add_edge(2, 0, length=1)
     for v, (x, y) in enumerate(((0, 0), (1, 0), (1, 1))):
         graph.nodes[v].update(x=x, y=y)
-    net = Network(mdp.GraphMetric(graph, directed=True))
+    net = DrawnUniverse(mdp.GraphMetric(graph, directed=True))
     ends = net.order[net.edges]
     assert {frozenset(pair) for pair in ends.tolist()} == {
         frozenset(pair) for pair in ((0, 1), (1, 2), (0, 2))
@@ -95,10 +95,10 @@ def test_centers_without_a_place_are_records_too() -> None:
 
 def test_what_is_told_is_json_of_any_universe() -> None:
     social = mdp.GraphMetric(nx.karate_club_graph(), weight=None)
-    for net in (Network(social), Network(grid(3))):
+    for net in (DrawnUniverse(social), DrawnUniverse(grid(3))):
         json.dumps(net.told(), allow_nan=False)
         assert net.told()["layout"] == (net.unit is None) == (net.ground is None)
-    assert "not geography" in Network(social).remarks()[0]
+    assert "not geography" in DrawnUniverse(social).remarks()[0]
     assert frame("km", "vertices", [0, 0, 1, 1])["steps"] == STEPS
 
 
@@ -109,7 +109,7 @@ def test_edges_are_drawn_along_their_courses():
     bent = "LINESTRING (10 50, 10.005 50.01, 10.02 50)"
     graph.add_edge("b", "a", length=1.0, geometry=bent)
     graph.add_edge("c", "b", length=1.0)
-    net = Network(mdp.GraphMetric(graph, symmetrize=True))
+    net = DrawnUniverse(mdp.GraphMetric(graph, symmetrize=True))
     by_name = {net.metric.ids[i]: net.points[p] for p, i in enumerate(net.order.tolist())}
     (at,) = net.bends.xy
     assert np.diff(net.bends.offsets).sum() == 1

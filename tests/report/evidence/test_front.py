@@ -16,7 +16,7 @@ from metricdp import methods
 from metricdp.audit.canaries import scene, sings
 from metricdp.audit.worlds import small_nets
 from metricdp.errors import InputError
-from metricdp.methods.catalogue import LISTED
+from metricdp.methods.catalogue import LISTED, OF_FINITE_UNIVERSES
 from metricdp.methods.method import Method
 from metricdp.provenance import KEYS, package_facts
 from metricdp.report.evidence.facts import UNKNOWN, Facts
@@ -72,7 +72,7 @@ def collected(trust):
 
 
 def universe_of(method):
-    return grid() if LISTED[method].home.startswith("finite.") else box()
+    return grid() if method in OF_FINITE_UNIVERSES else box()
 
 
 CASES = {
