@@ -16,6 +16,7 @@ from metricdp.metrics import promises
 from metricdp.metrics.kept import Kept
 from metricdp.metrics.placing import placing, snap_limit
 from metricdp.metrics.searches import (
+    BallSums,
     RowBalls,
     RowSearches,
     Searches,
