@@ -500,7 +500,7 @@ class Ledger(Budget):
         name : str
             One word, of this alone.
         whole, piece : Cost
-            In rho: of all steps that are taken once, and of this one.
+            In rho, or both in epsilon: of all steps that are taken once, and of this one.
         turn : (int, int)
             Number of the step, and which time it is taken: beyond those of the last one.
         protects : Protection
@@ -532,23 +532,25 @@ class Ledger(Budget):
                 "this round was paid for and answered, and is never answered twice: where the "
                 "answer is gone, let it be asked again, which is charged once more"
             )
-        again, spent = turn[0] == step, Fraction(rho)
+        again, spent, pooled = turn[0] == step, Fraction(rho), whole.pooled
         if again:
             grant = self.charge(piece, purpose=f"{purpose} {name}, again", protects=protects)
         else:
-            most, here = whole.rho or Fraction(0), piece.rho or Fraction(0)
-            if not here or spent + here > most:
-                raise BudgetError(here, spent, most - spent, "rho")
+            most, here = ((one.rho if pooled else one.epsilon) or 0 for one in (whole, piece))
+            if not here or spent + here > most or piece.pooled != pooled:
+                what = "rho" if pooled else "epsilon"
+                raise BudgetError(Fraction(here), spent, most - spent, what)
             spent += here
             self.charge_once(name, whole, purpose, protects)
         with self._current():
             if self._steps.get(name) != known:
                 raise InputError("this round was answered by another process")
             self._add({"slice": name, "step": str(turn[0]), "mark": f"{turn[1]} {spent}"})
+            kind = Pool if pooled else Grant
             return (
                 grant
                 if again
-                else Pool(piece, self._neighboring, None, self, self._protects, self._bought())
+                else kind(piece, self._neighboring, None, self, self._protects, self._bought())
             )
 
     @property

@@ -19,7 +19,7 @@ Each holder makes a key and sends its card to the coordinator, and to the other 
 
 The coordinator, who may be one of them or anybody, invites all of them:
   metricdp federated invite study roads.csv --holder north.card --holder south.card \\
-      --epsilon 1 --delta 1e-6 --colluding 1 --output 1.invitation
+      --epsilon 1 --colluding 1 --output 1.invitation
 
 Each holder answers, from its own file, paid from its own ledger:
   metricdp federated answer 1.invitation roads.csv --key north.key --peer south.card \\
@@ -81,8 +81,10 @@ def _register_invite(actions: Any) -> None:
     group.add_argument("--holder", metavar="CARD", action="append", help=card)
     spent = "privacy budget of the release, of each holder's ledger"
     group.add_argument("--epsilon", metavar="E", type=parsing.budget, help=spent)
-    loss = "needed: noise is Gaussian (default: 1e-6)"
+    loss = "for Gaussian noise in place of Laplace (default: 0)"
     group.add_argument("--delta", metavar="D", type=parsing.delta, help=loss)
+    how = "partition (the default), or hst"
+    group.add_argument("--method", metavar="NAME", choices=("partition", "hst"), help=how)
     many = "how many holders may work together against the others (default: 1)"
     group.add_argument("--colluding", metavar="C", type=parsing.whole_number(0), help=many)
     kept = "protect users, of whom each holder keeps up to M records (default: protect records)"
@@ -148,7 +150,8 @@ def run_invite(args: Namespace) -> int:
     """A new study, or the same round once more."""
     from metricdp.federated import Coordinator
 
-    new = ("holder", "epsilon", "delta", "colluding", "max_contributions", "records_hint", "seed")
+    new: tuple[str, ...] = ("holder", "epsilon", "delta", "method", "colluding")
+    new += ("max_contributions", "records_hint", "seed")
     given = [name for name in new if getattr(args, name) is not None]
     old = Path(args.study).exists()
     if old and given:
@@ -172,7 +175,8 @@ def run_invite(args: Namespace) -> int:
             metric,
             cards,
             epsilon=args.epsilon,
-            delta=args.delta or "1e-6",
+            delta=args.delta or 0,
+            method=args.method or "partition",
             colluding=1 if args.colluding is None else args.colluding,
             unit="record" if args.max_contributions is None else "user",
             max_contributions=args.max_contributions or 1,

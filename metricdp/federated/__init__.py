@@ -10,7 +10,7 @@ alone: the method, its options, the price, who takes part and the noisy sums of 
 From these every holder works out by itself what the method asks in this round, checks that all
 others were asked the same, and answers that. Nobody can ask for anything else.
 
-**Privacy.** The release has zero-concentrated differential privacy, stated as (epsilon, delta), for
+**Privacy.** The release is epsilon-DP, or with a delta rho-zCDP and so (epsilon, delta)-DP, for
 everybody with limited computing power, the coordinator and up to `colluding` holders together
 included; these follow the protocol, whatever else they compute (proof P17, THREATS.md).
 
@@ -22,7 +22,7 @@ Examples
 >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
 >>> north, south = mdp.PrivateDemand(metric, [1] * 4000), mdp.PrivateDemand(metric, [7] * 5000)
 >>> holders = [mdp.federated.Holder(north), mdp.federated.Holder(south)]
->>> release = mdp.federated.run(metric, holders, epsilon=1, delta=1e-6, colluding=1)
+>>> release = mdp.federated.run(metric, holders, epsilon=1, colluding=1)
 >>> sorted(release.k_median(k=2).centers)
 [1, 7]
 """

@@ -50,12 +50,13 @@ class Coordinator:
     holders : iterable of bytes
         Their cards (`Holder.card`): 2 to 1,024.
     epsilon, delta : number
-        Of the release, for each holder's ledger. Both are needed.
+        Of the release, for each holder's ledger. With a delta noise is Gaussian, else Laplace.
     colluding : int
         c: how many holders may tell theirs to others. With 1, no holder learns more than outsiders
         do, and the noise is n / (n - 1) times as large in variance as that of a central release.
     method : str or Method
-        One that asks for counts alone: ``"partition"``.
+        One that asks for counts alone: ``"partition"``, also in a box of up to three dimensions,
+        or ``"hst"``.
     unit : {"record", "user"}
     max_contributions : int
         Most records of a user at one holder.
@@ -74,7 +75,7 @@ class Coordinator:
     >>> demands = [mdp.PrivateDemand(metric, [v] * 4000) for v in (1, 7)]
     >>> holders = [mdp.federated.Holder(demand) for demand in demands]
     >>> cards = [holder.card for holder in holders]
-    >>> coordinator = mdp.federated.Coordinator(metric, cards, epsilon=1, delta=1e-6)
+    >>> coordinator = mdp.federated.Coordinator(metric, cards, epsilon=1)
     >>> while coordinator.release is None:
     ...     invitation = coordinator.invite()
     ...     release = coordinator.collect([holder.answer(invitation) for holder in holders])
@@ -88,7 +89,7 @@ class Coordinator:
         holders: Iterable[bytes],
         *,
         epsilon: Any,
-        delta: Any,
+        delta: Any = 0,
         colluding: int = 1,
         method: str | Method = "partition",
         unit: Any = "record",
@@ -192,7 +193,7 @@ class Coordinator:
         >>> demands = [mdp.PrivateDemand(metric, [v] * 4000) for v in (1, 7)]
         >>> holders = [mdp.federated.Holder(demand) for demand in demands]
         >>> cards = [holder.card for holder in holders]
-        >>> coordinator = mdp.federated.Coordinator(metric, cards, epsilon=1, delta=1e-6)
+        >>> coordinator = mdp.federated.Coordinator(metric, cards, epsilon=1)
         >>> coordinator.collect([holders[0].answer(coordinator.invite())])
         Traceback (most recent call last):
             ...
@@ -298,7 +299,7 @@ def run(
     holders: Iterable[Holder],
     *,
     epsilon: Any,
-    delta: Any,
+    delta: Any = 0,
     colluding: int = 1,
     method: str | Method = "partition",
     records_hint: float | None = None,
@@ -326,7 +327,7 @@ def run(
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> demands = [mdp.PrivateDemand(metric, [v] * 4000) for v in (1, 7)]
     >>> holders = [mdp.federated.Holder(demand) for demand in demands]
-    >>> release = mdp.federated.run(metric, holders, epsilon=1, delta=1e-6, colluding=1)
+    >>> release = mdp.federated.run(metric, holders, epsilon=1, colluding=1)
     >>> release.receipt.epsilon, sorted(release.k_median(k=2).centers)
     (Fraction(1, 1), [1, 7])
     """

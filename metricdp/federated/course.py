@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
@@ -24,8 +25,8 @@ from metricdp.methods.shares import Terms
 from metricdp.metrics.base import Metric
 from metricdp.metrics.kept import Kept
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.privacy import CountQuery, HistogramQuery
-from metricdp.privacy.shares import GaussianShares
+from metricdp.privacy import CountQuery, HistogramQuery, LevelsQuery
+from metricdp.privacy.shares import Shares
 from metricdp.releases import Receipt, Release, Unit, installed_version
 from metricdp.running.attesting import PublicUniverse
 
@@ -50,13 +51,9 @@ class Agreement:
     def __post_init__(self) -> None:
         if not self.method.adds_up:
             raise InputError(
-                f"the method {self.method.name} asks for more than counts of all records, or this "
-                f"universe is a box: several holders can answer partition in a finite universe"
-            )
-        if not self.delta:
-            raise InputError(
-                "several holders need a delta, such as delta=1e-6: shares of discrete Gaussian "
-                "noise have exact samplers; for shares of Laplace noise there is none here"
+                f"the method {self.method.name} asks for more here than counts of all records, or "
+                f"for a number of centers: several holders answer partition and hst, and partition "
+                f"in a box of up to three dimensions"
             )
         c = integer(self.colluding)
         if c is None or not 0 <= c < self.holders:
@@ -67,14 +64,19 @@ class Agreement:
 
     @cached_property
     def cost(self) -> Cost:
-        """Of the whole release, in rho."""
+        """Of the whole release: in rho where there is a delta."""
+        if not self.delta:
+            return Cost.of(self.epsilon)
         return Cost.zcdp(self.epsilon, self.delta)
 
     @property
     def terms(self) -> Terms:
-        """As the method is told: a rho at which its noise is as large as that of all shares."""
+        """As the method is told: a price at which its noise is as large as that of all shares."""
         part = Fraction(self.holders - self.colluding, self.holders)
-        price = replace(self.cost, rho=(self.cost.rho or 0) * part)
+        if self.cost.rho is None:
+            price = Cost.of(self.epsilon * Fraction(math.sqrt(part)))
+        else:
+            price = replace(self.cost, rho=self.cost.rho * part)
         return Terms(price, "add-remove", self.max_contributions, 1, self.unit)
 
     def question(self, universe: Any) -> Any:
@@ -147,19 +149,22 @@ class CourseRound:
 
 
 def fingerprint(asked: Ask) -> str:
-    """SHA-256 of a question: of a histogram, by the part of every point."""
+    """SHA-256 of a question: of a histogram, by the part of every point, or of some of a box."""
     query = asked.query
-    if type(query) not in (CountQuery, HistogramQuery) or asked.image is not None:
+    counts = query.levels if type(query) is LevelsQuery else (query,)
+    added = all(type(one) in (CountQuery, HistogramQuery) for one in counts)
+    if not added or asked.image is not None:
         raise InputError(
             f"several holders add up counts, of all their records: this method asks for "
             f"{'images of records' if asked.image is not None else query}"
         )
     told = hashlib.sha256(f"{query} {asked.share}".encode())
-    if isinstance(query, HistogramQuery):
-        labels = query.labels
-        if labels is None:
-            labels = query.encode(query.universe.net(_POINTS, 0).points)
-        told.update(np.ascontiguousarray(labels, "<i8").tobytes())
+    for one in counts:
+        if isinstance(one, HistogramQuery):
+            labels = one.labels
+            if labels is None:
+                labels = one.encode(one.universe.net(_POINTS, 0).points)
+            told.update(np.ascontiguousarray(labels, "<i8").tobytes())
     return told.hexdigest()
 
 
@@ -175,10 +180,19 @@ class Course:
         """The course last used for this universe and agreement: one process computes it once."""
         room, key = _KEPT.of(universe), json.dumps(agreement.to_dict(universe), sort_keys=True)
         if room.get("key") != key:
-            agreement.method.confirm(agreement.terms, agreement.question(universe))
-            room.update(key=key, course=cls(universe, agreement))
-        course: Course = room["course"]
-        return course
+            course = cls(universe, agreement)
+            course._confirm()
+            room.update(key=key, course=course)
+        kept: Course = room["course"]
+        return kept
+
+    def _confirm(self) -> None:
+        """Refuse, from public facts, what could not be done at this price."""
+        agreed, question = self.agreement, self.agreement.question(self.universe)
+        agreed.method.confirm(agreed.terms, question)
+        for asked in agreed.method.least(agreed.terms, question):
+            if isinstance(asked.query, HistogramQuery):
+                self.shares(asked, agreed.holders)
 
     def at(self, past: Sequence[Past]) -> CourseRound:
         """Where the method is after the answers of some rounds."""
@@ -194,12 +208,12 @@ class Course:
             self._send(one)
         return self._step
 
-    def shares(self, asked: Ask, holders: int) -> GaussianShares:
+    def shares(self, asked: Ask, holders: int) -> Shares:
         """The noise of a round that so many holders answer."""
         agreed = self.agreement
         m, cost = agreed.max_contributions, agreed.piece(asked.share)
         honest = holders - agreed.colluding
-        return GaussianShares.of(asked.query, "add-remove", m, cost, holders, honest)
+        return Shares.of(asked.query, "add-remove", m, cost, holders, honest)
 
     def receipt(self) -> Receipt:
         """Of all rounds: one price, and that of rounds that were asked again."""
@@ -209,8 +223,9 @@ class Course:
         receipt = Receipt.combined(self._receipts)
         again = sum((one.attempt - 1) * agreed.piece(share).epsilon for one, share in self._paid())
         times = sum(one.attempt - 1 for one in self._past)
+        bound = "zCDP" if agreed.delta else "basic composition"
         who = (
-            f"zCDP, against an honest-but-curious coordinator together with up to "
+            f"{bound}, against an honest-but-curious coordinator together with up to "
             f"{agreed.colluding} of {agreed.holders} holders (computational)"
         )
         return receipt.paid(agreed.epsilon + again, agreed.delta * (1 + times), who)

@@ -126,7 +126,7 @@ class Holder(Unique):
         >>> demands = [mdp.PrivateDemand(metric, [v] * 4000) for v in (1, 7)]
         >>> holders = [mdp.federated.Holder(demand) for demand in demands]
         >>> cards = [holder.card for holder in holders]
-        >>> coordinator = mdp.federated.Coordinator(metric, cards, epsilon=1, delta=1e-6)
+        >>> coordinator = mdp.federated.Coordinator(metric, cards, epsilon=1)
         >>> answer = holders[0].answer(coordinator.invite())
         >>> len(answer) < 400, answer == holders[0].answer(coordinator.invite())
         (True, True)
@@ -201,7 +201,7 @@ class Holder(Unique):
         self._demand._check_relation("add-remove")
         if ledger.neighboring != "add-remove":
             raise InputError("several holders need ledgers of add-remove neighbors")
-        name = f"{asked.study}-{_sha(card.sign)[:12]}"
+        name = f"{asked.study}-{_sha(card.sign + _terms(asked).encode())[:24]}"
         turn = (asked.round, asked.attempt)
         grant = ledger.charge_step(
             name, agreement.cost, piece, turn, self._demand.protects, "federated"

@@ -46,8 +46,8 @@ class Method(ABC):
     one_way : bool
         Whether it answers where costs depend on the direction (`Metric.directed`).
     adds_up : bool
-        Whether it asks for counts of all records alone, at prices in rho too: several holders can
-        answer it together.
+        Whether a release by it asks for counts of all records alone, at prices in epsilon as in
+        rho: several holders can answer it together.
     releases : bool
         Whether `Result.release` holds a release that answers further questions.
     chooses, afterwards : str

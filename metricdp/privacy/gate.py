@@ -32,7 +32,7 @@ from metricdp.privacy.queries import (
 )
 from metricdp.privacy.scores import CostQuery, CoverageQuery, SelectionQuery
 from metricdp.privacy.selection import Law, choose
-from metricdp.privacy.shares import GaussianShares
+from metricdp.privacy.shares import Shares
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
 from metricdp.privacy.totals import TotalsQuery
 from metricdp.progress import silent
@@ -57,7 +57,7 @@ TRUSTED_SELECTIONS: tuple[type[SelectionQuery], ...] = (
     CentersQuery,
     PeeledQuery,
 )
-ADDED = (CountQuery, HistogramQuery)
+ADDED = (CountQuery, HistogramQuery, LevelsQuery)
 """Queries with a proof in their own files. Several holders answer `ADDED` together."""
 
 
@@ -141,7 +141,7 @@ def measure(
 
 def contribute(
     demand: PrivateDemand,
-    query: CountQuery | HistogramQuery,
+    query: CountQuery | HistogramQuery | LevelsQuery,
     cost: Cost,
     grant: Grant,
     *,
@@ -152,17 +152,17 @@ def contribute(
     """One holder's counts with its share of the noise, under a mask, paid from `grant`.
 
     **Privacy.** *Neighboring*, unit and order of steps: as `measure`. *Sensitivity*: the query's,
-    as a unit is at one holder. *Guarantee*: the sum of what all holders contribute is rho-zCDP, for
-    everybody who knows up to holders - honest of the contributions besides (P17). What one holder
-    contributes is uniform if its mask is, and tells nothing by itself; where the mask is known it
-    has a share of the noise alone. *Composition*: as the grant says.
+    as a unit is at one holder. *Guarantee*: the sum of what all holders contribute is epsilon-DP,
+    or rho-zCDP, for everybody who knows up to holders - honest of the contributions besides (P17).
+    What one holder contributes is uniform if its mask is, and tells nothing by itself; where the
+    mask is known it has a share of the noise alone. *Composition*: as the grant says.
 
     Parameters
     ----------
     demand : PrivateDemand
-    query : CountQuery or HistogramQuery
+    query : CountQuery, HistogramQuery or LevelsQuery
     cost : Cost
-        Of the sum, with rho.
+        Of the sum: a pure epsilon, or with rho.
     grant : Grant
     holders, honest : int
         How many contribute, and how many of them are counted on.
@@ -172,7 +172,7 @@ def contribute(
     Returns
     -------
     ndarray of uint64, shape (n_values,)
-        Modulo 2^64, in units of `GaussianShares.bits`.
+        Modulo 2^64, in units of `Shares.bits`.
 
     Raises
     ------
@@ -184,7 +184,7 @@ def contribute(
     >>> import numpy as np, networkx as nx, metricdp as mdp
     >>> from metricdp.accounting import Cost
     >>> from metricdp.privacy import CountQuery, contribute
-    >>> from metricdp.privacy.shares import GaussianShares
+    >>> from metricdp.privacy.shares import Shares
     >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
     >>> demand, cost = mdp.PrivateDemand(metric, [2] * 9000), Cost.zcdp(1, "1e-6")
     >>> grants = [mdp.Ledger(1, delta="1e-6").charge(cost) for holder in range(2)]
@@ -193,13 +193,13 @@ def contribute(
     ...     contribute(demand, CountQuery(), cost, grant, holders=2, honest=1, mask=mask)
     ...     for grant, mask in zip(grants, [some, -some])
     ... ]
-    >>> shares = GaussianShares.of(CountQuery(), "add-remove", 1, cost, holders=2, honest=1)
+    >>> shares = Shares.of(CountQuery(), "add-remove", 1, cost, holders=2, honest=1)
     >>> bool(abs(shares.total(sum(sent)) - 18_000) < 100)
     True
     """
     _check(demand, query, ADDED, grant)
     m = demand.max_contributions
-    shares = GaussianShares.of(query, grant.neighboring, m, cost, holders, honest)
+    shares = Shares.of(query, grant.neighboring, m, cost, holders, honest)
     if mask.dtype != np.uint64 or mask.shape != (query.n_values,):
         raise InputError("a mask has one number modulo 2^64 for each that is answered")
     grant.draw(shares.cost)

@@ -392,6 +392,11 @@ class LevelsQuery(Query):
             raise InputError("levels must be one or more HistogramQuery or SumsQuery objects")
         object.__setattr__(self, "levels", levels)
 
+    @property
+    def n_values(self) -> int:
+        """Numbers in an answer."""
+        return sum(level.n_values for level in self.levels)
+
     def check(self, universe: object) -> None:
         """Every partition must be of this universe, the very object."""
         for level in self.levels:

@@ -1,12 +1,13 @@
 """Noise of several holders, who each add a share: only the sum of their counts is noisy enough.
 
-With n holders, of whom c may collude, each adds discrete Gaussian noise of the total variance
-divided by n - c. `excess` prices how far a sum of discrete Gaussians is from one [1]_; small shares
-are drawn in units of 1 / 2^bits of a record. `gate.contribute` masks each sum modulo 2^64, and all
-masks add up to 0.
+With n holders, of whom c may collude, the shares of n - c are all the noise that is paid for. For
+an epsilon alone they add up to discrete Laplace noise, exactly (`LaplaceShares`); for rho they are
+discrete Gaussians (`GaussianShares`): `excess` prices how far a sum of these is from one [1]_, and
+small shares are drawn in units of 1 / 2^bits of a record. `gate.contribute` masks each sum modulo
+2^64, and all masks add up to 0.
 
 **Privacy.** Proof P17 (``docs/proofs/17-shares.md``): the sum of all holders' noisy counts is
-rho-zCDP, also for who knows c of the shares.
+epsilon-DP, or rho-zCDP, also for who knows c of the shares.
 
 References
 ----------
@@ -17,6 +18,8 @@ References
 from __future__ import annotations
 
 import math
+import os
+from abc import abstractmethod
 from fractions import Fraction
 from typing import ClassVar
 
@@ -27,7 +30,7 @@ from metricdp.accounting import Cost
 from metricdp.arguments import integer
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
-from metricdp.privacy.noise import DiscreteGaussian, Noise
+from metricdp.privacy.noise import DiscreteGaussian, DiscreteLaplace, Noise
 from metricdp.privacy.queries import Query
 from metricdp.releases import Mechanism, Neighboring
 
@@ -36,101 +39,80 @@ MOST_BITS = 16
 """With them, sums of 2^35 records of each holder in a part do not wrap."""
 ROOM = Fraction(1, 2**30)
 """Share of rho for the gap between a sum of discrete Gaussians and one of them."""
+MOST_SCALE = 1 << 12
+"""Of Laplace noise in shares: each takes some four times as many draws."""
+_BATCH = 1 << 8
+"""Draws at a time, at least."""
 
 
-class GaussianShares(Noise):
-    """One holder's share of discrete Gaussian noise.
+class Shares(Noise):
+    """One holder's share of the noise of a sum.
 
     **Privacy.** Of the sum, not of one share: see the module, and P17.
-
-    Parameters
-    ----------
-    sensitivity, squared_sensitivity : int
-        Of the sum of all holders' answers, in L1 and in squared L2; at least 1.
-    cost : Cost
-        With rho: of the sum.
-    holders : int
-        n: how many add a share.
-    honest : int
-        m: how many of them are counted on, 1 to n.
 
     Attributes
     ----------
     scale : float
-        Of one share, in units of 1 / 2^bits.
+        Of one share, or of the Laplace noise that the shares counted on add up to, in units of
+        1 / 2^bits.
     bits : int
+    holders : int
+        n: how many add a share.
     deviation : float
         Standard deviation of all n shares together, in records.
-
-    Raises
-    ------
-    InputError
-        No such numbers of holders; a rho beyond what exact samplers draw.
-
-    Examples
-    --------
-    >>> from metricdp.accounting import Cost
-    >>> from metricdp.privacy.shares import GaussianShares
-    >>> shares = GaussianShares(1, 1, Cost.zcdp(1, "1e-6"), holders=20, honest=19)
-    >>> shares.bits, round(shares.scale, 2), round(shares.deviation, 2)
-    (1, 2.08, 4.65)
     """
 
     proof: ClassVar[int] = 17
 
-    name = "discrete Gaussian in shares"
+    holders: int
+    deviation: float
+    bits: int = 0
 
-    def __init__(
-        self,
-        sensitivity: int,
-        squared_sensitivity: int,
-        cost: Cost,
-        holders: int,
-        honest: int,
-    ) -> None:
-        n, m = integer(holders) or 0, integer(honest) or 0
-        if not 2 <= n <= MOST_HOLDERS or not 1 <= m <= n:
-            raise InputError(
-                f"shares of noise are for 2 to {MOST_HOLDERS:,} holders, of whom fewer collude "
-                f"than there are"
-            )
-        if min(sensitivity, squared_sensitivity) < 1 or not cost.rho:
-            raise InputError("shares of noise need a query that a unit moves, and a cost with rho")
-        spent, room = m * cost.rho * (1 - ROOM), float(ROOM * cost.rho)
-        for bits in range(MOST_BITS + 1):
-            whole = DiscreteGaussian(squared_sensitivity * 4**bits, Cost(Fraction(0), rho=spent))
-            if 2 * sensitivity * excess(whole.scale, m) <= room:
-                break
-        else:
-            raise InputError(f"rho {float(cost.rho):g} is too much for noise in shares")
-        self.scale, self.cost, self.bits = whole.scale, cost, bits
-        self.holders = n
-        self.deviation = whole.scale * math.sqrt(n) / 2**bits
-        self._mechanism = whole._mechanism
-
-    @classmethod
+    @staticmethod
     def of(
-        cls,
         query: Query,
         neighboring: Neighboring,
         max_contributions: int,
         cost: Cost,
         holders: int,
         honest: int,
-    ) -> GaussianShares:
-        """The shares of a query's noise.
+    ) -> Shares:
+        """The shares of a query's noise: Gaussian where the cost has a delta, else Laplace.
+
+        Parameters
+        ----------
+        query : Query
+        neighboring : {"add-remove", "replace-one"}
+        max_contributions : int
+        cost : Cost
+            Of the sum: a pure epsilon, or with rho.
+        holders, honest : int
+            n, and m: how many of them are counted on, 1 to n.
+
+        Raises
+        ------
+        InputError
+            No such numbers of holders; a price beyond what exact samplers draw.
 
         Examples
         --------
         >>> from metricdp.accounting import Cost
         >>> from metricdp.privacy import CountQuery
-        >>> cost = Cost.zcdp(1, "1e-6")
-        >>> GaussianShares.of(CountQuery(), "add-remove", 1, cost, holders=2, honest=1).bits
-        0
+        >>> from metricdp.privacy.shares import Shares
+        >>> noise = Shares.of(CountQuery(), "add-remove", 1, Cost.of(1), holders=2, honest=1)
+        >>> noise.name, noise.scale, round(noise.deviation, 2)
+        ('discrete Laplace in shares', 1.0, 1.92)
         """
         sensitivity = query.sensitivity(neighboring, max_contributions)
+        if not cost.delta:
+            return LaplaceShares(sensitivity, cost.epsilon, holders, honest)
         square = query.squared_sensitivity(neighboring, max_contributions)
-        return cls(sensitivity, square, cost, holders, honest)
+        return GaussianShares(sensitivity, square, cost, holders, honest)
+
+    @property
+    @abstractmethod
+    def proofs(self) -> set[int]:
+        """Numbers of the proofs that the sum rests on."""
 
     def masked(self, counts: NDArray[np.int64], mask: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Counts and a share of noise under a mask, modulo 2^64.
@@ -161,10 +143,157 @@ class GaussianShares(Noise):
         return answer
 
     def mechanism(self, query: Query, sensitivity: int) -> Mechanism:
-        """What a receipt says of the sum."""
-        cost, proofs = self.cost, tuple(sorted({query.proof, DiscreteGaussian.proof, self.proof}))
-        price = (cost.epsilon, cost.delta, cost.rho)
-        return Mechanism(self.name, str(query), sensitivity, self.deviation, *price, proofs=proofs)
+        """What a receipt says of the sum: its noise is as large as all of this scale."""
+        cost, proofs = self.cost, tuple(sorted({query.proof, self.proof} | self.proofs))
+        scale = self.deviation if cost.delta else self.deviation / math.sqrt(2)
+        price = (cost.epsilon, cost.delta, cost.rho if cost.delta else None)
+        return Mechanism(self.name, str(query), sensitivity, scale, *price, proofs=proofs)
+
+
+class LaplaceShares(Shares):
+    """A difference of two Pólya numbers, P(k) ∝ exp(-k / scale) · (r)(r + 1)…(r + k - 1) / k! with
+    r = 1 / m: m such shares together are discrete Laplace noise, exactly (P17).
+
+    A Pólya number is a geometric one, P(k) ∝ exp(-k / scale), that passes k coins, of odds (r + i -
+    1) / i. A geometric number is discrete Laplace noise, where that is not negative: OpenDP draws
+    it, and coins are integers of the operating system's random bits. No float is compared.
+
+    Parameters
+    ----------
+    sensitivity : int
+        Of the sum of all holders' answers, in L1; at least 1.
+    epsilon : Fraction
+        Of the sum.
+    holders, honest : int
+        n and m.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from metricdp.privacy.shares import LaplaceShares
+    >>> shares = LaplaceShares(1, Fraction(1, 10), holders=20, honest=19)
+    >>> shares.scale, round(shares.deviation, 2)
+    (10.0, 14.5)
+    """
+
+    name = "discrete Laplace in shares"
+
+    def __init__(self, sensitivity: int, epsilon: Fraction, holders: int, honest: int) -> None:
+        self.holders, self._honest = _counted(holders, honest)
+        if sensitivity < 1 or epsilon * MOST_SCALE < sensitivity:
+            raise InputError(
+                f"shares of Laplace noise need a query that a unit moves, and an epsilon of at "
+                f"least {sensitivity} / {MOST_SCALE} for it: give a delta for Gaussian ones"
+            )
+        whole = DiscreteLaplace(sensitivity, epsilon)
+        self.scale, self.cost, self._mechanism = whole.scale, whole.cost, whole._mechanism
+        odds = math.exp(-1 / self.scale)
+        variance = 2 * odds / (1 - odds) ** 2 * self.holders / self._honest
+        self.deviation = math.sqrt(variance)
+
+    @property
+    def proofs(self) -> set[int]:
+        """Of discrete Laplace noise."""
+        return {DiscreteLaplace.proof}
+
+    def __call__(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Values and a share of noise, shape (n_values,)."""
+        return values + self._polya(len(values)) - self._polya(len(values))
+
+    def _polya(self, n_values: int) -> NDArray[np.int64]:
+        """Pólya numbers: geometric ones, drawn until they pass."""
+        found, waiting = np.zeros(n_values, np.int64), np.arange(n_values)
+        while len(waiting):
+            tried = np.resize(waiting, max(len(waiting), _BATCH))
+            drawn = super().__call__(np.zeros(len(tried), np.int64))
+            passes = np.flatnonzero(self._passes(drawn))
+            found[tried[passes]] = drawn[passes]
+            waiting = np.setdiff1d(waiting, tried[passes])
+        return found
+
+    def _passes(self, drawn: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which numbers k are not negative and pass k coins, the i-th of odds ((i - 1) m + 1) / (i
+        m).
+        """
+        passes, left, i = drawn >= 0, np.flatnonzero(drawn > 0), 1
+        while len(left):
+            lost = _below(i * self._honest, len(left)) > (i - 1) * self._honest
+            passes[left[lost]] = False
+            left = left[~lost]
+            left, i = left[drawn[left] > i], i + 1
+        return passes
+
+
+class GaussianShares(Shares):
+    """One holder's share of discrete Gaussian noise.
+
+    Parameters
+    ----------
+    sensitivity, squared_sensitivity : int
+        Of the sum of all holders' answers, in L1 and in squared L2; at least 1.
+    cost : Cost
+        With rho: of the sum.
+    holders, honest : int
+        n and m.
+
+    Examples
+    --------
+    >>> from metricdp.accounting import Cost
+    >>> from metricdp.privacy.shares import GaussianShares
+    >>> shares = GaussianShares(1, 1, Cost.zcdp(1, "1e-6"), holders=20, honest=19)
+    >>> shares.bits, round(shares.scale, 2), round(shares.deviation, 2)
+    (1, 2.08, 4.65)
+    """
+
+    name = "discrete Gaussian in shares"
+
+    def __init__(
+        self,
+        sensitivity: int,
+        squared_sensitivity: int,
+        cost: Cost,
+        holders: int,
+        honest: int,
+    ) -> None:
+        n, m = _counted(holders, honest)
+        if min(sensitivity, squared_sensitivity) < 1 or not cost.rho:
+            raise InputError("shares of noise need a query that a unit moves, and a cost with rho")
+        spent, room = m * cost.rho * (1 - ROOM), float(ROOM * cost.rho)
+        for bits in range(MOST_BITS + 1):
+            whole = DiscreteGaussian(squared_sensitivity * 4**bits, Cost(Fraction(0), rho=spent))
+            if 2 * sensitivity * excess(whole.scale, m) <= room:
+                break
+        else:
+            raise InputError(f"rho {float(cost.rho):g} is too much for noise in shares")
+        self.scale, self.cost, self.bits = whole.scale, cost, bits
+        self.holders = n
+        self.deviation = whole.scale * math.sqrt(n) / 2**bits
+        self._mechanism = whole._mechanism
+
+    @property
+    def proofs(self) -> set[int]:
+        """Of discrete Gaussian noise."""
+        return {DiscreteGaussian.proof}
+
+
+def _counted(holders: int, honest: int) -> tuple[int, int]:
+    """n and m."""
+    n, m = integer(holders) or 0, integer(honest) or 0
+    if not 2 <= n <= MOST_HOLDERS or not 1 <= m <= n:
+        raise InputError(
+            f"shares of noise are for 2 to {MOST_HOLDERS:,} holders, of whom fewer collude than "
+            f"there are"
+        )
+    return n, m
+
+
+def _below(bound: int, n_values: int) -> NDArray[np.uint64]:
+    """Uniform integers from 0 to bound - 1, of the operating system's random bits."""
+    last = np.uint64(2**64 - 2**64 % bound - 1)
+    bits = np.frombuffer(os.urandom(8 * n_values), np.uint64).copy()
+    while len(beyond := np.flatnonzero(bits > last)):
+        bits[beyond] = np.frombuffer(os.urandom(8 * len(beyond)), np.uint64)
+    return bits % np.uint64(bound)
 
 
 def excess(scale: float, shares: int) -> float:

@@ -110,7 +110,7 @@ def test_refused_calls_leave_everything_as_it_was(here, capsys):
         ((*new, "--epsilon", "1"), "--holder"),
         ((*new, "--holder", "north.card", "--epsilon", "1"), "two or more"),
         ((*new, *cards, "--epsilon", "1", "--colluding", "2"), "colluding"),
-        ((*new, *cards, "--epsilon", "1", "--delta", "0"), "Laplace"),
+        ((*new, *cards, "--epsilon", "1/300"), "give a delta"),
         ((*new, "--again"), "no such study"),
         (("invite", "study", "roads.csv", *cards, "--epsilon", "1", "--output", "o"), "exists"),
         (("invite", "study", "roads.csv", "--without", "x", "--output", "o"), "--again"),

@@ -62,6 +62,102 @@ def test_three_holders_make_the_release_of_all_their_records():
     assert len(receipt.mechanisms) == 4  # a count and three rounds
 
 
+CUBE = mdp.EuclideanSpace([0.0] * 4, [1.0] * 4)
+SQUARE = mdp.EuclideanSpace([0, 0], [1, 1])
+
+
+@pytest.mark.parametrize("delta", [0, DELTA])
+@pytest.mark.parametrize(
+    ("universe", "places", "method"),
+    [
+        (METRIC, [(1, 1), (10, 2)], "partition"),
+        (METRIC, [(1, 1), (10, 2)], "hst"),
+        (SQUARE, [[0.2, 0.2], [0.8, 0.7]], "partition"),
+    ],
+    ids=["partition", "hst", "box"],
+)
+def test_whatever_asks_for_counts_is_answered_by_the_one_runner(universe, places, method, delta):
+    """Each price is paid in full, by all, and what a receipt says of noise adds up to it."""
+    ledgers = [mdp.Ledger(5, DELTA) for _ in range(3)]
+    holders = [
+        mdp.federated.Holder(mdp.PrivateDemand(universe, [place] * 2000), ledger=ledger)
+        for place, ledger in zip([*places, places[0]], ledgers)
+    ]
+    release = mdp.federated.run(universe, holders, epsilon=4, delta=delta, method=method)
+    found = sorted(map(tuple, np.round(release.k_means(k=2).centers, 2).tolist()))
+    assert found == sorted(map(tuple, places))
+    assert [one.spent for one in ledgers] == [4] * 3
+    receipt = release.receipt
+    assert (receipt.epsilon, receipt.delta) == (4, delta)
+    spent = sum(one.rho if delta else one.epsilon for one in receipt.mechanisms)
+    assert spent == (mdp.privacy.Cost.zcdp(4, DELTA).rho if delta else 4)
+    law = "discrete Gaussian in shares" if delta else "discrete Laplace in shares"
+    assert {one.name for one in receipt.mechanisms} == {law}
+    assert not mdp.evidence(release).missing
+
+
+@pytest.mark.parametrize(
+    ("universe", "method"),
+    [(CUBE, "partition"), (SQUARE, "quadtree"), (SQUARE, "lloyd"), (SQUARE, "coreset")],
+)
+def test_other_questions_about_boxes_are_refused_before_anything_is_paid(universe, method):
+    ledger = mdp.Ledger(9, 9 * DELTA)
+    demand = mdp.PrivateDemand(universe, [universe.lower.tolist()] * 50)
+    holders = [mdp.federated.Holder(demand, ledger=ledger) for _ in range(2)]
+    with pytest.raises(mdp.InputError, match="counts of all records"):
+        mdp.federated.run(universe, holders, epsilon=1, method=method)
+    assert not ledger.entries
+
+
+def asks_of(method, universe, delta):
+    """Every request of a method, answered as if nobody were there, or many."""
+    from metricdp.methods.asking import Account, Ask, Statement
+    from metricdp.releases import Release
+
+    agreement = courses.Agreement(method, Fraction(4), Fraction(delta), 3, 1)
+    course = courses.Course.of(universe, agreement)
+    for many in (0, 40):
+        work, left, receipts = method.work(agreement.terms, agreement.question(universe)), 1, []
+        answer = None
+        while True:
+            try:
+                asked = work.send(answer)
+            except StopIteration:
+                break
+            yield asked
+            if isinstance(asked, Ask):
+                query, left = asked.query, left - asked.share
+                noise = course.shares(asked, 3)
+                sensitivity = query.sensitivity("add-remove", 1)
+                told = noise.mechanism(query, sensitivity)
+                receipts.append(mdp.Receipt.of([told], "add-remove", "record"))
+                answer = Release(np.full(query.n_values, many), query, receipts[-1])
+            else:
+                assert isinstance(asked, Account)
+                whole = mdp.Receipt.combined(receipts) if receipts else agreement.terms.nothing()
+                answer = Statement(left, tuple(receipts), whole)
+
+
+@pytest.mark.parametrize("delta", [0, DELTA])
+def test_methods_that_say_that_they_add_up_ask_for_counts_alone(delta):
+    """And are all that say so."""
+    from metricdp.methods.asking import Ask
+    from metricdp.methods.registry import answering
+
+    adding = set()
+    for universe in (METRIC, SQUARE, CUBE):
+        for name, kind in mdp.methods.BY_NAME.items():
+            if not (kind.in_finite if universe is METRIC else kind.in_space):
+                continue
+            method = answering(name, universe)
+            if method.adds_up:
+                adding.add((name, type(method).__name__))
+                asked = list(asks_of(method, universe, delta))
+                assert sum(isinstance(one, Ask) for one in asked) >= 2
+                assert all(courses.fingerprint(one) for one in asked if isinstance(one, Ask))
+    assert adding == {("partition", "Partition"), ("hst", "DPHST"), ("partition", "GridMethod")}
+
+
 def test_the_sum_is_that_of_exact_counts_and_all_noise(monkeypatch):
     """Replayed: with recorded noise, the released counts are those of a central release."""
     drawn = []
@@ -342,11 +438,12 @@ def test_users_are_those_of_one_holder():
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"delta": 0}, "Laplace"),
+        ({"epsilon": "1/300", "delta": 0}, "give a delta"),
         ({"epsilon": -1}, "epsilon"),
         ({"colluding": 3}, "colluding"),
         ({"colluding": -1}, "colluding"),
-        ({"method": "hst"}, "count"),
+        ({"method": "uniform"}, "count"),
+        ({"method": "max-coverage"}, "count"),
         ({"method": "local-search"}, "count"),
         ({"method": mdp.methods.Partition(tree=mdp.build_hst(METRIC))}, "plain values"),
         ({"method": "nothing"}, "method"),

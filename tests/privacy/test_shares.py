@@ -16,7 +16,7 @@ from metricdp.accounting import Cost, Ledger, Protection
 from metricdp.errors import BudgetError, InputError
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, contribute
 from metricdp.privacy import shares as module
-from metricdp.privacy.shares import ROOM, GaussianShares, excess
+from metricdp.privacy.shares import ROOM, GaussianShares, LaplaceShares, Shares, excess
 from tests.privacy_worlds import finest, line
 
 DELTA = Fraction(1, 10**6)
@@ -96,6 +96,86 @@ def test_the_price_of_the_difference_is_within_its_room():
         assert whole >= cost.rho * (1 - 3 * ROOM)
 
 
+def polya(honest, most):
+    """Weights of a Pólya number of shape 1 / m, without exp(-k / scale): the definition."""
+    weights = [Fraction(1)]
+    for i in range(1, most + 1):
+        weights.append(weights[-1] * (Fraction(1, honest) + i - 1) / i)
+    return weights
+
+
+@pytest.mark.parametrize("honest", [1, 2, 3, 7])
+def test_polya_numbers_add_up_to_a_geometric_one(honest):
+    """Exactly: m times (1 - x)^(-1 / m) multiplied is 1 + x + x² + …"""
+    one = total = polya(honest, 12)
+    for _ in range(honest - 1):
+        total = [sum(total[j] * one[k - j] for j in range(k + 1)) for k in range(13)]
+    assert total == [1] * 13
+
+
+@pytest.mark.parametrize("honest", [1, 2, 3])
+@pytest.mark.parametrize("number", [-1, 0, 1, 2, 3])
+def test_a_number_passes_its_coins_with_the_odds_of_the_law(number, honest, monkeypatch):
+    """Exactly, through all coins."""
+    shares = LaplaceShares(1, Fraction(1), honest + 1, honest)
+    bounds = [i * honest for i in range(1, number + 1)]
+    passed = []
+    for coins in itertools.product(*map(range, bounds)):
+        left = list(zip(bounds, coins))
+
+        def below(bound, n_values, left=left):
+            expected, coin = left.pop(0)
+            assert (bound, n_values) == (expected, 1)
+            return np.array([coin], np.uint64)
+
+        monkeypatch.setattr(module, "_below", below)
+        passed.append(bool(shares._passes(np.array([number]))[0]))
+    odds = polya(honest, 3)[number] if number >= 0 else 0
+    assert Fraction(sum(passed), len(passed)) == odds
+
+
+def test_coins_are_even(monkeypatch):
+    """False alarm rate 1e-8; bits beyond the last whole multiple are drawn again."""
+    seen = np.bincount(module._below(7, 70_000).astype(np.int64), minlength=7)
+    assert chi2.sf(((seen - 10_000) ** 2 / 10_000).sum(), 6) > ALARM
+    given = [b"\xff" * 16, b"\x09" + bytes(7) + b"\xff" * 8, b"\x0a" + bytes(7)]
+    monkeypatch.setattr(module.os, "urandom", lambda n: given.pop(0)[:n])
+    assert module._below(7, 2).tolist() == [9 % 7, 10 % 7] and not given
+
+
+def laplace_p_value(draws, scale):
+    """Of counts of values against discrete Laplace noise, in cells of at least five."""
+    reach = np.arange(-int(3 * scale) - 1, int(3 * scale) + 2)
+    odds = np.exp(-1 / scale)
+    p = (1 - odds) / (1 + odds) * odds ** np.abs(reach)
+    p[0] = p[-1] = p[0] / (1 - odds)
+    held = np.clip(draws, reach[0], reach[-1])
+    expected = len(draws) * p
+    assert expected.min() > 5
+    seen = np.bincount(held - reach[0], minlength=len(reach))
+    return chi2.sf(((seen - expected) ** 2 / expected).sum(), len(reach) - 1)
+
+
+@pytest.mark.parametrize(("holders", "honest"), [(2, 1), (50, 49), (8, 3)])
+def test_honest_shares_are_laplace_noise_together(holders, honest, epsilon="1/2"):
+    """False alarm rate 1e-8 each; shares for more holders than are honest are refused."""
+    shares = LaplaceShares(1, Fraction(epsilon), holders, honest)
+    nothing = np.zeros(1000, np.int64)
+    draws = sum(shares(nothing) for _ in range(honest))
+    assert laplace_p_value(draws, shares.scale) > ALARM
+    planted = LaplaceShares(1, Fraction(epsilon), 2 * honest, 2 * honest)
+    small = sum(planted(nothing) for _ in range(honest))
+    assert laplace_p_value(small, shares.scale) < ALARM
+
+
+def test_laplace_shares_are_refused_where_they_would_take_for_ever():
+    with pytest.raises(InputError, match="give a delta"):
+        LaplaceShares(1, Fraction(1, 5000), 3, 2)
+    with pytest.raises(InputError, match="that a unit moves"):
+        LaplaceShares(0, Fraction(1), 3, 2)
+    assert Shares.of(CountQuery(), "add-remove", 3, Cost.of(1), 3, 2).scale == 3.0
+
+
 def p_value(draws, scale):
     """Of a sum of squares, two-sided."""
     found = (draws.astype(float) ** 2).sum() / scale**2
@@ -135,14 +215,15 @@ def test_the_sum_through_the_gate_has_the_law_that_is_claimed(holders, colluding
     assert p_value(released, noise.deviation / 1.6) < ALARM
 
 
-def test_what_leaves_the_gate_is_under_the_mask_alone():
+@pytest.mark.parametrize("cost", [Cost.zcdp(1, DELTA), Cost.of(1)], ids=["rho", "epsilon"])
+def test_what_leaves_the_gate_is_under_the_mask_alone(cost):
     universe = line(50)
-    query, cost = HistogramQuery(finest(universe)), Cost.zcdp(1, DELTA)
+    query = HistogramQuery(finest(universe))
     mask = np.full(50, 2**63 + 12345, np.uint64)
     demand = PrivateDemand(universe, [7] * 500)
     grant = Ledger(1, DELTA).charge(cost)
     sent = contribute(demand, query, cost, grant, holders=3, honest=2, mask=mask)
-    noise = GaussianShares.of(query, "add-remove", 1, cost, 3, 2)
+    noise = Shares.of(query, "add-remove", 1, cost, 3, 2)
     found = noise.total(sent - mask)
     assert abs(found[7] - 500) < 100 and np.abs(np.delete(found, 7)).max() < 100
     with pytest.raises(BudgetError):  # the grant was for one answer
@@ -161,6 +242,7 @@ def test_what_leaves_the_gate_is_under_the_mask_alone():
         {"holders": 1},
         {"holders": 5000},
         {"cost": Cost.of(1, DELTA)},
+        {"cost": Cost.of("1/9999")},
         {"query": "number of records"},
     ],
 )
@@ -251,6 +333,20 @@ def test_steps_are_paid_for_as_a_whole_and_taken_once(tmp_path):
     assert step(ledger, (2, 2)).spent_rho == 0  # the same once more: paid for by itself
     assert ledger.spent == 2 and "again" in ledger.entries[-1].purpose
     assert step(ledger, (1, 1), name="b").rho == HALF.rho and ledger.spent == 3
+
+
+def test_steps_of_an_epsilon_are_paid_alike(tmp_path):
+    path = tmp_path / "a.ledger"
+    whole, half = Cost.of(1), Cost.of("1/2")
+    ledger = Ledger(2, journal=path)
+    for turn in ((1, 1), (2, 1)):
+        grant = Ledger.open(path).charge_step("a", whole, half, turn, RECORD, "test")
+        assert grant.epsilon == Fraction(1, 2) and ledger.quote(1).left == 1
+    for name, piece in (("a", half), ("b", HALF), ("b", Cost.of(2))):
+        with pytest.raises(BudgetError, match="epsilon"):
+            ledger.charge_step(name, whole, piece, (3, 1), RECORD, "test")
+    assert ledger.charge_step("a", whole, half, (2, 2), RECORD, "test").epsilon == Fraction(1, 2)
+    assert ledger.spent == Fraction(3, 2)
 
 
 def test_a_step_that_does_not_fit_is_refused_and_not_taken():

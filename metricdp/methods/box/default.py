@@ -104,6 +104,7 @@ class GridMethod(Method):
         "public solver on them, moved by one private step that is paid for."
     )
     in_space = True
+    adds_up = True
     releases = True
 
     def least(self, terms: Terms, question: BoxQuestion) -> Iterable[Ask]:

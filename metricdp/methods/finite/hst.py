@@ -157,6 +157,7 @@ class DPHST(Method):
         "Counts of the tree's nodes are made consistent; centers on the tree or by a public "
         "solver on those counts."
     )
+    adds_up = True
     releases = True
 
     tree: HST | None = None

@@ -151,7 +151,7 @@ def number_of_levels(tree: HST, records: float, scale: float) -> int:
 
 def noise_variance(mechanism: Mechanism) -> float:
     """Variance of the noise of one count, not below that of rounding."""
-    if mechanism.name == "discrete Gaussian":
+    if mechanism.name.startswith("discrete Gaussian"):
         return max(mechanism.scale**2, 1 / 12)
     ratio = np.exp(-1.0 / mechanism.scale)
     return max(float(2 * ratio / (1 - ratio) ** 2), 1 / 12)

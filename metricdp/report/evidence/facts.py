@@ -27,6 +27,8 @@ _RECEIPT = ("epsilon_exact", "delta_exact", "neighboring", "unit", "composition"
 SAMPLERS = {
     "discrete Laplace": "OpenDP's exact sampler of that law, in integers and rationals",
     "discrete Gaussian": "OpenDP's exact sampler of that law, in integers and rationals",
+    "discrete Laplace in shares": "OpenDP's exact sampler and integer coins at every holder; sums "
+    "modulo 2^64",
     "discrete Gaussian in shares": "OpenDP's exact sampler at every holder; sums modulo 2^64",
     "exponential mechanism": "an exact race of integer scores with the operating system's coins",
     "permute-and-flip": "an exact race of integer scores with the operating system's coins",

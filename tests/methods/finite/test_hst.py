@@ -186,7 +186,8 @@ def test_variance_of_noise_is_that_of_its_law():
     for scale in (0.3, 1.0, 7.5):
         values = np.arange(-2000, 2001)
         laplace, gauss = np.exp(-abs(values) / scale), np.exp(-(values**2) / (2 * scale**2))
-        for name, law in (("discrete Laplace", laplace), ("discrete Gaussian", gauss)):
+        laws = ("discrete Laplace", laplace), ("discrete Gaussian", gauss)
+        for name, law in (*laws, ("discrete Gaussian in shares", gauss)):
             expected = (law * values**2).sum() / law.sum()
             found = noise_variance(Mechanism(name, "", 1, scale, Fraction(1)))
             assert found == pytest.approx(expected, rel=0.05) or max(found, expected) <= 0.1
