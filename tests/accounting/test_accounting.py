@@ -75,7 +75,7 @@ def overhead(order, delta, digits=90):
 
 
 @pytest.mark.parametrize("order", [Fraction(1001, 1000), Fraction(9, 7), Fraction(2), Fraction(70)])
-@pytest.mark.parametrize("delta", SOME)
+@pytest.mark.parametrize("delta", [*SOME, Fraction(3, 7)])
 def test_what_delta_adds_is_rounded_up_by_no_more_than_is_stated(order, delta, monkeypatch):
     exact = Fraction(overhead(order, delta))
     assert cost._overhead_float(float(order), delta) == pytest.approx(float(exact), rel=1e-9)

@@ -206,6 +206,21 @@ def test_blocks_do_not_matter(monkeypatch):
         assert len(winners) == 1
 
 
+@pytest.mark.parametrize("law", LAWS)
+def test_a_leader_far_ahead_wins_wherever_it_stands(law):
+    """By 2^40 in units of 1 / eta, over the ends of blocks, and after a comparison to 128 bits."""
+    for at in range(5):
+        scores = np.where(np.arange(5) == at, 2**40, 0)
+        for cuts in ([], [1], [2], [1, 2, 3, 4]):
+            assert choose(np.split(scores, cuts), Fraction(1), law) == at
+        for alike in (0, 77):
+            leader = _Leader(law == LAWS[0], Fraction(1))
+            bits = np.full(5, alike, np.uint64)
+            leader.challenge(scores[:2], bits[:2], 0)
+            leader.challenge(scores[2:], bits[2:], 2)
+            assert leader.position == at
+
+
 def test_ten_equal_candidates_at_large_scores_are_equally_likely():
     counts = np.bincount(draw([2**61] * 10, Fraction(1), LAWS[0], 100_000), minlength=10)
     assert chisquare(counts).pvalue > ALARM

@@ -86,7 +86,7 @@ def test_honest_shares_alone_have_the_rho_that_is_paid(epsilon, colluding):
 
 
 def test_the_price_of_the_difference_is_within_its_room():
-    worlds = itertools.product(("1e-3", 1, 10, 100), (2, 20, 1024), (2, 2000))
+    worlds = itertools.product(("1e-3", "1/10", 1, 10, 100), (2, 20, 1024), (2, 2000))
     for epsilon, holders, sensitivity in worlds:
         cost = Cost.zcdp(epsilon, DELTA)
         noise = GaussianShares(sensitivity, 2, cost, holders, holders - 1)

@@ -217,7 +217,10 @@ def test_the_exponent_solves_the_condition_and_is_never_beyond_it(relation, epsi
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
-@pytest.mark.parametrize(("epsilon", "delta"), [("1/2", "1e-6"), (2, "1e-9")])
+@pytest.mark.parametrize(
+    ("epsilon", "delta"),
+    [("1/2", "1e-6"), (2, "1e-9"), ("1/3", "1e-5"), ("3/2", "1e-4"), (1, "1e-7"), ("3/4", "1e-8")],
+)
 def test_the_factor_is_the_largest_of_its_grid_that_keeps_its_margin(relation, epsilon, delta):
     """To 80 digits: within 1e-12 of the bound, and one step on it is nearer than that."""
     budget = Cost.of(epsilon, delta)
