@@ -307,8 +307,7 @@ class Journal:
 
     def _begin(self, torn: bytes) -> None:
         """Write the header of a new file, or of one whose making was cut short."""
-        if self._anchor is not None:
-            self._hold_to_anchor()
+        self._hold_to_anchor()
         if not self._encode(self.header).startswith(torn):
             raise JournalError(f"{self.path} is not a journal of this ledger")
         with self._told("make"):

@@ -10,6 +10,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.accounting import Ledger, Protection, journal
+from metricdp.accounting.binding import FACTS, dataset_name
 from metricdp.errors import BudgetError, InputError, JournalError
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CountQuery, measure, split
@@ -131,6 +132,63 @@ def test_unit_and_bound_may_be_fixed_beforehand(metric, demands, tmp_path):
 def test_bad_arguments(given):
     with pytest.raises(InputError):
         Ledger(1, **given)
+
+
+SHARES = Protection("user", 1, "share")
+
+
+@pytest.mark.parametrize(
+    ("given", "read", "words"),
+    [
+        ((None,), None, ""),
+        (("record",), RECORD, "each record"),
+        (("record", 1), RECORD, "each record"),
+        (("user", 1), USER, "each user, up to 1 record of each"),
+        (("user", 2000), Protection("user", 2000), "each user, up to 2,000 records of each"),
+        (("user", 2**31 - 1), Protection("user", 2**31 - 1), "up to 2,147,483,647 records"),
+        (("user", None, "share"), SHARES, "each user, one unit of weight over all records of"),
+        (("user", 1, "share"), SHARES, "each user, one unit of weight over all records of"),
+    ],
+)
+def test_who_is_protected_is_read_told_and_stated(given, read, words):
+    assert Protection.of(*given) == read
+    if read is not None:
+        assert words in str(read) and Protection.stated(read.facts()) == read
+        assert set(read.facts()) <= set(FACTS)
+        assert ("weighting" in read.facts()) == (read == SHARES)
+    assert Protection.stated({"epsilon": "1"}) is None
+    assert Protection.stated({"unit": "user"}) == USER
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ((None, 1), "unit must be 'record' or 'user'"),
+        (("household", 1), "unit must be 'record' or 'user'"),
+        (("record", 2), "1 for records"),
+        (("record", 0), "1 for records"),
+        (("record", "x"), "1 for records"),
+        (("user", None), "at least 1 for users"),
+        (("user", 0), "at least 1 for users"),
+        (("user", 1.5), "at least 1 for users"),
+        (("user", 2**31), "at least 1 for users"),
+        (("user", 2, "share"), "weighting must be 'record' or, of users, 'share'"),
+        (("record", 1, "share"), "weighting must be 'record' or, of users, 'share'"),
+        (("record", None, "share"), "weighting must be 'record' or, of users, 'share'"),
+        (("user", 1, "people"), "weighting must be 'record' or, of users, 'share'"),
+    ],
+)
+def test_nobody_else_is_protected(given, error):
+    with pytest.raises(InputError, match=error):
+        Protection.of(*given)
+
+
+def test_a_data_set_has_a_name_of_one_line():
+    for name in ("x" * 200, " a ", None):
+        assert dataset_name(name) == name
+    for wrong in ("", "  ", "x" * 201, "a\nb", 7, b"a"):
+        with pytest.raises(InputError, match="1 to 200 printable characters"):
+            dataset_name(wrong)
 
 
 def test_another_data_set_is_refused(tmp_path):

@@ -17,6 +17,7 @@ import pytest
 from metricdp.accounting import journal
 from metricdp.errors import BudgetError, InputError, JournalError
 from metricdp.privacy import Ledger
+from metricdp.running.history import read_history
 
 pytestmark = pytest.mark.skipif(journal.fcntl is None, reason="no file locks on this platform")
 TENTH = Fraction(1, 10)
@@ -402,10 +403,46 @@ def test_two_processes_of_four_threads(tmp_path):
     assert ledger.left == 0
 
 
+def test_every_turn_is_locked_and_every_line_is_on_disk_before_it_counts(tmp_path, monkeypatch):
+    """Calls of the system, in order; and no file stays open."""
+    path, calls = tmp_path / "ledger.jsonl", []
+    (tmp_path / "torn").write_bytes(filled(tmp_path / "whole")[:-9])
+
+    def noted(module, name):
+        real = getattr(module, name)
+        told = {"flock": lambda _, how: how, "fsync": lambda file: os.fstat(file).st_size}[name]
+        monkeypatch.setattr(
+            module, name, lambda *given: calls.append((name, told(*given))) or real(*given)
+        )
+
+    def done():
+        found = [name if name == "fsync" else how for name, how in calls]
+        calls.clear()
+        return found
+
+    noted(journal.fcntl, "flock")
+    noted(journal.os, "fsync")
+    take, look = journal.fcntl.LOCK_EX, journal.fcntl.LOCK_SH
+    ledger = Ledger(1, journal=path)
+    assert done() == [take, "fsync", "fsync", "fsync"]  # nothing, the header, its folder
+    ledger.charge(TENTH)
+    assert calls[-1] == ("fsync", path.stat().st_size)
+    assert done() == [take, "fsync"]
+    assert ledger.spent == TENTH and "fsync" not in done()
+    torn = Ledger(1, journal=tmp_path / "torn")
+    assert done() == [take, "fsync"] and torn.spent == 2 * TENTH
+    read_history(path)
+    assert look in done()
+    handles = Path("/proc/self/fd")
+    if handles.exists():
+        assert not [one for one in handles.iterdir() if tmp_path in one.resolve().parents]
+        assert tmp_path not in [one.resolve() for one in handles.iterdir()]
+
+
 def test_days_and_no_times_in_the_file(tmp_path):
     text = filled(tmp_path / "ledger.jsonl").decode()
     line = json.loads(text.splitlines()[1])["line"]
-    assert set(line) == {"epsilon", "delta", "purpose", "day"}
+    assert list(line) == ["day", "delta", "epsilon", "purpose"]  # in order, whoever writes it
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", line["day"])
 
 
