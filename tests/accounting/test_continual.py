@@ -157,6 +157,26 @@ def test_no_shape_costs_less(days, gaussian):
     assert windows[best_for_windows(days, gaussian)] == min(windows.values())
 
 
+@pytest.mark.parametrize(
+    ("days", "laplace", "gaussian", "window"),
+    [
+        (1, (2, 1), (2, 1), [(2, 1), (2, 1)]),
+        (7, (2, 1), (2, 1), [(2, 1), (2, 1)]),
+        (30, (2, 1), (6, 2), [(2, 1), (6, 2)]),
+        (365, (20, 2), (4, 4), [(20, 2), (4, 4)]),
+        (1000, (10, 3), (6, 4), [(10, 3), (6, 4)]),
+        (4096, (17, 3), (5, 5), None),
+        (5000, (17, 3), (4, 6), None),
+        (100_000, (18, 4), (5, 7), None),
+    ],
+)
+def test_shapes_stay_what_they_are(days, laplace, gaussian, window):
+    """A stream that is taken up again goes on with the shape that it was begun with."""
+    assert (best_for_totals(days, False), best_for_totals(days, True)) == (laplace, gaussian)
+    if window is not None:
+        assert [best_for_windows(days, law) for law in (False, True)] == window
+
+
 def test_sensitivities_of_a_block():
     for schedule, days in ((Schedule(9), 9), (Schedule(30, 7), 30)):
         block = DayBlock(0, schedule.horizon, 3, 3)
