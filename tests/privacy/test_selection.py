@@ -213,11 +213,10 @@ def test_a_leader_far_ahead_wins_wherever_it_stands(law):
         scores = np.where(np.arange(5) == at, 2**40, 0)
         for cuts in ([], [1], [2], [1, 2, 3, 4]):
             assert choose(np.split(scores, cuts), Fraction(1), law) == at
-        for alike in (0, 77):
-            leader = _Leader(law == LAWS[0], Fraction(1))
-            bits = np.full(5, alike, np.uint64)
-            leader.challenge(scores[:2], bits[:2], 0)
-            leader.challenge(scores[2:], bits[2:], 2)
+        for drawn in ([0] * 5, [77] * 5, [0, 77, 0, 77, 77], [77, 0, 77, 0, 0]):
+            leader, bits = _Leader(law == LAWS[0], Fraction(1)), np.array(drawn, np.uint64)
+            for some in (slice(0, 3), slice(3, 5)):
+                leader.challenge(scores[some], bits[some], some.start)
             assert leader.position == at
 
 
