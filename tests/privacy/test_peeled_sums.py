@@ -221,6 +221,8 @@ def test_bad_parts_are_refused():
         (np.zeros(20, np.int64), 0),
         (np.full(20, 3), 3),
         (np.full(20, -2), 3),
+        (np.arange(20), 19),
+        (np.arange(20) - 2, 18),
         (np.zeros(20), 3),
     ):
         with pytest.raises(InputError):

@@ -181,7 +181,7 @@ ALLOWED = {
     "counts or ranks of records in the memory of this process: below 2^46": """
         records/engines/bounding.py sample
         records/engines/capping.py capped
-        records/engines/capping.py _numbered
+        records/engines/capping.py _counted
         records/engines/sizes.py sizes_of
         records/engines/sources.py divided
         records/engines/spark_frames.py gathered

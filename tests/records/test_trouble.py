@@ -51,6 +51,27 @@ WAYS = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("InterruptException", trouble.Trouble.INTERRUPTED),
+        ("OutOfMemoryException", trouble.Trouble.RESOURCES),
+        ("ArrowMemoryError", trouble.Trouble.RESOURCES),
+        ("Exception", trouble.Trouble.FAULT),
+    ],
+)
+def test_exceptions_of_libraries_go_by_their_names(name, expected):
+    base = type(name, (Exception,), {})
+    assert trouble.kind(base()) == trouble.kind(type("Derived", (base,), {})()) == expected
+
+
+def test_programs_end_as_failed():
+    with pytest.raises(SystemExit) as ended:
+        trouble.raised(trouble.Trouble.ENDED)
+    assert ended.value.code == 1
+    assert trouble.told(trouble.Ended(trouble.Trouble.ENDED), "").code == 1
+
+
 def held(error):
     """Everything that a debugger or a crash report finds from an exception on."""
     found = "".join(traceback.format_exception(error))

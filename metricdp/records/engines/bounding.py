@@ -27,16 +27,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.errors import InputError
-from metricdp.records.engines.by_user import Dialect, UserRule
+from metricdp.records.engines.by_user import Dialect, UserRule, numbered
 
 
 def sample(users: Sequence[Hashable], n_records: int, m: int) -> NDArray[np.int64]:
     """Indices of at most m records of each user: those with the m smallest 64-bit keys."""
-    if len(users) != n_records or any(u is None or u != u for u in users):
-        raise InputError("one user per record")
-    number: dict[Hashable, int] = {}
-    codes = np.fromiter((number.setdefault(u, len(number)) for u in users), np.int64, n_records)
+    codes = numbered(users, n_records)
     order = np.lexsort((np.frombuffer(os.urandom(8 * n_records), np.uint64), codes))
     rank = np.arange(n_records) - np.searchsorted(codes[order], codes[order])
     return np.sort(order[rank < m])
@@ -82,11 +78,11 @@ def bounded(block: Any, names: Sequence[str], m: int, key: str) -> Any:
     by = list(names)
     user = names[-1]
     plain = block[by].reset_index(drop=True)
-    sizes = plain.groupby(user, sort=False, dropna=False)[user].transform("size")
+    sizes = plain.groupby(user, sort=False)[user].transform("size")  # no user: a mark, kept
     many = plain[sizes > m]
-    number = many.groupby(by, sort=False, dropna=False).cumcount()
+    number = many.groupby(by, sort=False).cumcount()
     rows = zip(*(many[name].tolist() for name in by), number.tolist())
     ranks = [sha256(f"{key}{dumps(row, default=str)}".encode()).hexdigest() for row in rows]
     ranked = many.assign(_h=ranks, _j=number).sort_values(["_h", "_j"], kind="stable")
-    beyond = ranked.groupby(user, sort=False, dropna=False).cumcount() >= m
+    beyond = ranked.groupby(user, sort=False).cumcount() >= m
     return plain.drop(index=ranked.index[beyond])

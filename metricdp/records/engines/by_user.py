@@ -10,8 +10,10 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.errors import InputError
 from metricdp.records.engines.sources import Source
 from metricdp.records.ingestion.encoders import Reading, RowEncoder
 
@@ -31,6 +33,20 @@ class Dialect(NamedTuple):
         """The hash of some columns under a key, whatever their types."""
         named = ", ".join(f"'{i}', {name}" for i, name in enumerate(columns))
         return self.hashed.format(f"concat('{key}', {self.rows.format(', '.join(columns), named)})")
+
+
+def numbered(users: Sequence[Hashable], n_records: int) -> NDArray[np.int64]:
+    """Number of each record's user, in the order in which users come.
+
+    Raises
+    ------
+    InputError
+        Not one user for each record.
+    """
+    if len(users) != n_records or any(u is None or u != u for u in users):
+        raise InputError("one user per record")
+    number: dict[Hashable, int] = {}
+    return np.fromiter((number.setdefault(u, len(number)) for u in users), np.int64, n_records)
 
 
 class UserRule(ABC):

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.errors import InputError
-from metricdp.records.engines.by_user import Dialect, UserRule
+from metricdp.records.engines.by_user import Dialect, UserRule, numbered
 from metricdp.records.ingestion.encoders import Reading, RowEncoder
 
 
@@ -93,18 +92,14 @@ def capped(
 
     O(n log n) time; only the records of users who have too many are hashed.
     """
-    n = len(at)
-    if len(users) != n or any(u is None or u != u for u in users):
-        raise InputError("one user per record")
-    number: dict[Hashable, int] = {}
-    codes = np.fromiter((number.setdefault(u, len(number)) for u in users), np.int64, n)
-    if not n:
+    codes = numbered(users, len(at))
+    if not len(at):
         return np.empty(0, np.int64)
     cells, each = np.unique(np.stack([codes, areas]), axis=1, return_counts=True)
-    many = np.bincount(cells[0], minlength=len(number)) > caps[0]
+    many = np.bincount(cells[0]) > caps[0]
     many[cells[0][each > caps[1]]] = True
     asked = np.flatnonzero(many[codes])
-    number_of_equal = _numbered(codes[asked], at[asked])
+    number_of_equal = _counted(codes[asked], at[asked])
     ranked = [
         (
             sha256(f"{key}|{point}|{j}|{users[i]}".encode("utf-8", "surrogatepass")).hexdigest(),
@@ -126,7 +121,7 @@ def capped(
     return np.sort(np.array(kept, np.int64))
 
 
-def _numbered(codes: NDArray[np.int64], at: NDArray[np.int64]) -> NDArray[np.int64]:
+def _counted(codes: NDArray[np.int64], at: NDArray[np.int64]) -> NDArray[np.int64]:
     """Which of a user's records at one point each is, from 1."""
     order = np.lexsort((at, codes))
     first = np.ones(len(order), bool)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
-from metricdp.records.engines.by_user import Dialect, UserRule
+from metricdp.records.engines.by_user import Dialect, UserRule, numbered
 from metricdp.records.engines.sources import (
     Answer,
     Grouped,
@@ -56,13 +56,10 @@ def floors(before: Any, count: Any, of: Any) -> Any:
 def grains(users: Sequence[Hashable], records: NDArray[Any]) -> NDArray[np.int64]:
     """Grains of each record, shape (n,)."""
     n = len(records)
-    if len(users) != n or any(u is None or u != u for u in users):
-        raise InputError("one user per record")
-    number: dict[Hashable, int] = {}
-    codes = np.fromiter((number.setdefault(u, len(number)) for u in users), np.int64, n)
+    codes = numbered(users, n)
     axes = [records] if records.ndim == 1 else list(records.T)
     order = np.lexsort((*reversed(axes), codes))
-    sizes = np.bincount(codes, minlength=len(number))
+    sizes = np.bincount(codes)
     first = np.concatenate([[0], np.cumsum(sizes)])[codes[order]]
     found = np.empty(n, np.int64)
     found[order] = floors(np.arange(n) - first, 1, sizes[codes[order]])

@@ -80,6 +80,7 @@ class SwapCosts:
     changed nearest centers, about 4/k. Memory: O(n + m) and pages of an n × k table.
     """
 
+    total: int
     _slot: NDArray[np.int32]
     _near: NDArray[np.int64]
     _far: NDArray[np.int64]
@@ -95,7 +96,6 @@ class SwapCosts:
         self._searches = metric.searches(points)
         self._centers = np.empty(0, np.int64)
         self._gain = np.zeros(len(metric), np.int64)
-        self.total = 0
 
     def serve(self, served: Served) -> None:
         """Bring all sums up to date with these centers, searching changed points again."""
@@ -114,7 +114,6 @@ class SwapCosts:
             | ((near < far) & (slot != self._slot))
             | moved[self._slot]
         )
-        stale |= self._reach < 0
         old = (
             np.where(moved[self._slot] | (self._near == self._far), -1, self._slot),
             self._near,
@@ -144,13 +143,13 @@ class SwapCosts:
         n = len(self._metric)
         s = len(self._at)
         n_pages = (n >> kernels.PAGE_BITS) + 1
-        self._centers, self._removal = np.full(k, -1), np.zeros(k, np.int64)
+        self._centers, self._removal = np.zeros(k, np.int64), np.zeros(k, np.int64)
         self._slot, self._near, self._far = (
             np.zeros(s, np.int32),
             np.zeros(s, np.int64),
             np.zeros(s, np.int64),
         )
-        self._reach = np.full(s, -1)
+        self._reach = np.zeros(s, np.int64)  # what is at two centers at once adds nothing
         self._gain[:] = 0
         self._table = np.full((k, n_pages), -1, np.int32)
         self._pages = np.zeros((0, 1 << kernels.PAGE_BITS), np.int64)

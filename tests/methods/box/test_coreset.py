@@ -1,20 +1,14 @@
-"""Private coresets: counts of balls, removals, scores and their sensitivities, RecConcave, the
-rounds, what is saved, what is refused.
-"""
+"""Private coresets: RecConcave, the rounds, what is saved, what is refused."""
 
 import json
-import math
 from fractions import Fraction
 
-import hypothesis.strategies as st
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 import metricdp as mdp
 from metricdp.errors import InputError, MissingExtraError
-from metricdp.kernels.summed_area import cell_counts, lattice_counts, summed_area
 from metricdp.methods.asking import driven
 from metricdp.methods.box.coreset import Coreset, paper_cells
 from metricdp.methods.box.rec_concave import (
@@ -25,39 +19,12 @@ from metricdp.methods.box.rec_concave import (
 )
 from metricdp.methods.box.small_ball import reduced, sizes
 from metricdp.partitions.box.chunks import Chunks
-from metricdp.partitions.box.grid import Grid
-from metricdp.privacy import _vault, select
-from metricdp.privacy.balls import PeeledQuery
+from metricdp.privacy import _vault
 from metricdp.records.sums.peeling import (
-    BallScores,
-    Intervals,
-    Levels,
-    Only,
-    Peeled,
-    RadiusScores,
-    lattice,
-    peel,
     radii_of,
-    top_average,
 )
-from tests import naive_peeling as naive
 
-SHAPES = [(7,), (4, 5), (3, 2, 4), (1, 6)]
 PLANE = mdp.EuclideanSpace([0, 0], [1, 1])
-
-
-def grid_of(shape):
-    return Grid(mdp.EuclideanSpace([0.0] * len(shape), [float(n) for n in shape]), math.prod(shape))
-
-
-def counted(cells, shape):
-    at = [int(np.ravel_multi_index(cell, shape)) for cell in cells]
-    return np.bincount(np.array(at, np.int64), minlength=math.prod(shape))
-
-
-def some_cells(shape, n, seed=0):
-    rng = np.random.default_rng(seed)
-    return [tuple(int(rng.integers(s)) for s in shape) for _ in range(n)]
 
 
 def clusters(n=20_000, k=4, seed=0, spread=0.02):
@@ -66,175 +33,7 @@ def clusters(n=20_000, k=4, seed=0, spread=0.02):
     return np.clip(middle[rng.integers(k, size=n)] + spread * rng.normal(size=(n, 2)), 0, 1), middle
 
 
-# Counts and removals
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_counts_of_balls(shape):
-    cells = some_cells(shape, 40)
-    table = summed_area(counted(cells, shape).reshape(shape))
-    assert table.flat[-1] == 40
-    for radius in (0, 1, 2, 9):
-        middles = lattice(shape, radius)
-        counts = lattice_counts(table, middles, radius)
-        scores = BallScores(shape, radius)
-        every = np.array(np.unravel_index(np.arange(math.prod(shape)), shape))
-        around = cell_counts(table, list(every), radius)
-        assert scores(counted(cells, shape)).tolist() == counts.ravel().tolist()
-        for index, count in enumerate(counts.ravel()):
-            cell = np.unravel_index(scores.cell(index), shape)
-            assert count == naive.in_ball(cells, cell, radius) == around[scores.cell(index)]
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_exactly_so_many_records_are_removed(shape):
-    grid, cells = grid_of(shape), some_cells(shape, 30, 1)
-    assert grid.shape == shape
-    for number in (0, 1, 7, 29, 30, 50):
-        center = some_cells(shape, 1, number)[0]
-        counts = counted(cells, shape)
-        peel(counts, grid, int(np.ravel_multi_index(center, shape)), number)
-        left = naive.peeled(cells, shape, grid.side, center, number)
-        assert counts.tolist() == counted(left, shape).tolist() and counts.sum() == max(
-            0, 30 - number
-        )
-
-
-REMOVALS = st.lists(st.tuples(st.integers(0, 19), st.integers(0, 6)), max_size=4)
-VIEWS = [(), (Levels(1, 3),), (Levels(0, 2), Only((0, 1))), (Intervals(2, 1),)]
-PLACES = st.lists(st.integers(0, 19), max_size=25)
-
-
-@settings(deadline=None, max_examples=60)
-@given(PLACES, st.lists(st.integers(0, 19), min_size=1, max_size=3), REMOVALS)
-def test_a_unit_more_is_at_most_a_unit_more_after_removals(places, unit, removals):
-    grid = grid_of((4, 5))
-    left = []
-    for some in (places, places + unit):
-        counts = np.bincount(some, minlength=20).astype(np.int64)
-        for cell, number in removals:
-            peel(counts, grid, cell, number)
-        left.append(counts)
-    more = left[1] - left[0]
-    assert (more >= 0).all() and more.sum() <= len(unit)
-
-
-def test_removing_a_whole_cell_would_not_be_private():
-    """The mistake that the proof excludes: one record more among two cells brings back all records
-    of the second.
-    """
-
-    def within_radius(counts, number):
-        return np.where(np.cumsum(counts) - counts < number, 0, counts)
-
-    assert (
-        within_radius(np.array([0, 9]), 1).sum() == 0
-        and within_radius(np.array([1, 9]), 1).sum() == 9
-    )
-
-
-@settings(deadline=None, max_examples=60)
-@given(PLACES, st.integers(0, 19), st.integers(1, 8), st.integers(0, 20), st.sampled_from(VIEWS))
-def test_scores_move_by_no_more_than_they_say(places, one, target, slack, views):
-    shape = (4, 5)
-    before, after = (
-        np.bincount(some, minlength=20).astype(np.int64) for some in (places, [*places, one])
-    )
-    for scores in (
-        *(
-            RadiusScores(shape, (0, 1, 2, 3), target, slack, average, views)
-            for average in (False, True)
-        ),
-        *(BallScores(shape, radius) for radius in (0, 1, 2)),
-    ):
-        moved = scores(after) - scores(before)
-        assert np.abs(moved).max() <= scores.change
-        assert not scores.monotone or moved.min() >= 0
-
-
-def test_averages_are_the_papers():
-    for seed in range(5):
-        cells = some_cells((4, 5), 12 + seed, seed)
-        counts = counted(cells, (4, 5))
-        held = np.flatnonzero(counts)
-        table, where = summed_area(counts.reshape(4, 5)), np.unravel_index(held, (4, 5))
-        for t in (1, 3, 20):
-            found = [top_average(cell_counts(table, where, r), counts[held], t) for r in range(5)]
-            assert found == naive.averages(cells, range(5), t)
-    assert top_average(np.empty(0, np.int64), np.empty(0, np.int64), 3) == 0
-
-
-def test_what_is_left_is_the_same_kept_or_afresh():
-    grid, cells = grid_of((4, 5)), some_cells((4, 5), 40, 3)
-    memory, calls = {}, []
-
-    def counts():
-        calls.append(1)
-        return counted(cells, (4, 5)).astype(np.int64)
-
-    removed = [(3, 5), (17, 9), (8, 4)]
-    for upto in (0, 1, 1, 3, 2):
-        now = Peeled(grid, tuple(removed[:upto]))
-        assert now.left(counts, memory).tolist() == now.left(counts, {}).tolist()
-    assert (
-        len(calls) == 2 + 5
-    )  # kept: at first, and where fewer are removed than before; 5 times afresh
-
-
-def test_queries_state_their_range():
-    grid = grid_of((4, 5))
-    ball, radius = (
-        PeeledQuery(Peeled(grid), s)
-        for s in (BallScores((4, 5), 1), RadiusScores((4, 5), (0, 1), 3))
-    )
-    average = PeeledQuery(Peeled(grid), RadiusScores((4, 5), (0, 1), 3, average=True))
-    assert [
-        q.range(r, m)
-        for q in (ball, radius, average)
-        for r in ("add-remove", "replace-one")
-        for m in (1, 3)
-    ] == [
-        1,
-        3,
-        2,
-        6,
-        2,
-        6,
-        2,
-        6,
-        4,
-        12,
-        4,
-        12,
-    ]
-    for bad in (BallScores((5, 4), 1), "balls", Levels(1, 2)):
-        with pytest.raises(InputError):
-            PeeledQuery(Peeled(grid), bad)
-    with pytest.raises(InputError):
-        RadiusScores((4, 5), (0,), 1, views=(np.negative,))
-    demand, ledger = mdp.PrivateDemand(mdp.EuclideanSpace([0, 0], [4, 5]), [[1, 1]]), mdp.Ledger(1)
-    with pytest.raises(InputError, match="different universes"):
-        select(demand, ball, 1, ledger.charge(1))
-
-
 # RecConcave
-
-
-@pytest.mark.parametrize("size", [2, 3, 5, 8, 9, 33, 100])
-def test_levels_by_definition(size):
-    rng = np.random.default_rng(size)
-    for scores in (rng.integers(-9, 9, size), -np.abs(np.arange(size) - size // 3)):
-        assert Levels(1, 4)(scores).tolist() == naive.levels(scores.tolist(), 1, 4)
-
-
-def test_intervals_cover_all_solutions():
-    scores = np.random.default_rng(0).integers(0, 99, 50)
-    for offset, starts in ((0, [0, 16, 32, 48]), (8, [0, 8, 24, 40])):
-        view = Intervals(16, offset)
-        assert view.starts(50).tolist() == starts
-        assert view(scores).tolist() == [
-            scores[a:b].max() for a, b in zip(starts, [*starts[1:], 50])
-        ]
 
 
 @pytest.mark.parametrize("size", [10, 33, 200, 1000])

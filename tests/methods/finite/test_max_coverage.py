@@ -18,6 +18,7 @@ import metricdp as mdp
 from metricdp.accounting import Cost, covering, selection_epsilon
 from metricdp.accounting.covering import PUBLISHED, WHOLE_LOOP, exponent
 from metricdp.audit.samplers import p_value
+from metricdp.kernels.scores import CAP
 from metricdp.methods.finite.max_coverage import (
     MaxCoverage,
     first_covering,
@@ -26,7 +27,7 @@ from metricdp.methods.finite.max_coverage import (
 from metricdp.metrics.set_systems import Balls, ListedSets
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CoverQuery, cover
-from metricdp.records.sums.coverage import add_sums
+from metricdp.records.sums.coverage import add_sums, bounded
 from tests import naive
 
 METRICS = {
@@ -90,6 +91,19 @@ def test_listed_sets_hold_an_element_once_however_often_it_is_listed():
     assert total.tolist() == [12, 0, 13]
     matrix = ListedSets.of(csr_matrix([[1, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 2]]), universe)
     assert [matrix.members(i).tolist() for i in range(3)] == [[0, 1], [], [3]]
+
+
+def test_sums_are_over_sets_that_are_trusted_and_counts_whose_sum_has_room():
+    class Own(ListedSets):
+        pass
+
+    total = np.zeros(1, np.int64)
+    with pytest.raises(mdp.InputError, match="ListedSets or Balls"):
+        add_sums(Own(np.array([0, 1]), np.array([0]), 1), total, total, total)
+    for n in (1, 2, 3):
+        found = bounded(np.array([0, CAP // n - 1, CAP][-n:]))
+        assert found.tolist() == [0, CAP // n - 1, CAP // n][-n:]
+    assert bounded(total[:0]).tolist() == []
 
 
 def test_bad_sets_are_refused():

@@ -68,7 +68,8 @@ def test_the_statement_and_what_dask_does_are_the_same(records, parts, each):
     ).astype({"_0": "int64", "_1": "int64", "_user": "string"})
     rule = Capping(AREAS, parts, each, "5a")
     expected = naive(records, parts, each, "5a")
-    found = rule.rows(block, list(block.columns))
+    found = rule.rows(block.set_index(np.full(len(block), 7)), list(block.columns))
+    assert found.columns.tolist() == list(block.columns)
     assert counted((int(u[1:]), p) for p, u in zip(found["_0"], found["_user"])) == expected
     connection = duckdb.connect()
     connection.register("_rows", block)

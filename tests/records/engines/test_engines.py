@@ -12,7 +12,7 @@ from shutil import which
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest, chisquare
+from scipy.stats import binomtest
 
 import metricdp as mdp
 from metricdp.errors import InputError
@@ -34,9 +34,7 @@ from metricdp.privacy import (
 )
 from metricdp.privacy.scores import CostQuery, CoverageQuery
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
-from metricdp.records.engines import Encoder, Tally, embedded, opening, sources
-from metricdp.records.engines.bounding import Bounding, bounded
-from metricdp.records.ingestion.encoders import Reading
+from metricdp.records.engines import Encoder, Tally, embedded, sources
 from tests.privacy_worlds import THREE, all_text
 
 pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
@@ -412,53 +410,6 @@ def test_snapping_is_that_of_the_universe():
 
 
 # Samples
-
-
-def test_rows_are_kept_uniformly_whatever_their_order_and_equals():
-    # 3,000 users with four rows, two of them equal, and two kept; p < 1e-7 by chance once in 10^7
-    # runs
-    rows = pd.DataFrame(
-        {
-            "c": np.tile([0, 0, 1, 2], 3000),
-            "w": np.repeat(np.arange(3000), 4),
-            "z": np.tile([0.0, -0.0, 1, 2], 3000) + 0.0,
-        }
-    )
-    shuffled = rows.sample(frac=1, random_state=1)
-    kept = {name: [] for name in ("pandas", "duckdb")}
-    for some in (rows, shuffled):
-        kept["pandas"].append(bounded(some, ["c", "z", "w"], 2, "key"))
-        duckdb = pytest.importorskip("duckdb")
-        relation = opening.opened(
-            duckdb.connect().from_arrow(pa.Table.from_pandas(some, preserve_index=False))
-        )
-        reading = Reading(Encoder(("c", "z"), np.asarray), "w")
-        blocks = relation.by_user(reading, Bounding(2, "key")).batches(reading.names)
-        drawn = pa.Table.from_batches(list(blocks)).to_pandas()
-        drawn["w"] = drawn["_user"].astype(int)
-        kept["duckdb"].append(drawn.rename(columns={"_0": "c"}))
-    for first, second in kept.values():
-        pairs = [
-            some.sort_values(["w", "c"])["c"].to_numpy().reshape(3000, 2)
-            for some in (first, second)
-        ]
-        assert (pairs[0] == pairs[1]).all()
-        counts = [
-            int(((pairs[0] == pair).all(axis=1)).sum()) for pair in ((0, 0), (0, 1), (0, 2), (1, 2))
-        ]
-        assert sum(counts) == 3000
-        assert chisquare(counts, 3000 * np.array([1, 2, 2, 1]) / 6).pvalue > 1e-7
-    other = bounded(rows, ["c", "z", "w"], 2, "another")
-    assert len(other) == 6000
-    assert not other.index.equals(kept["pandas"][0].index)
-
-
-def test_what_one_user_keeps_does_not_depend_on_others_on_engines():
-    rows = pd.DataFrame({"c": np.arange(600), "w": np.arange(600) % 40})
-    for some in (rows[rows["w"] != 7], rows):
-        kept = bounded(some, ["c", "w"], 3, "key")
-        yours = set(kept["c"][kept["w"] == 8])
-        assert yours == set(bounded(rows[rows["w"] == 8], ["c", "w"], 3, "key")["c"])
 
 
 def test_thinned_demand_has_its_share_by_fresh_coins(table):

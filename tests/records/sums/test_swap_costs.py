@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metricdp.errors import InputError
 from metricdp.kernels import swap_costs as kernels
+from metricdp.kernels.scores import CAP
 from metricdp.kernels.shortest_paths import FAR
 from metricdp.metrics import (
     EuclideanMetric,
@@ -17,7 +19,7 @@ from metricdp.metrics import (
     ManhattanMetric,
     PrecomputedMetric,
 )
-from metricdp.records.sums.swap_costs import Scale, Served, SwapCosts
+from metricdp.records.sums.swap_costs import CappedSwapCosts, Scale, Served, SwapCosts
 from metricdp.universe import build_graph
 from tests import naive
 
@@ -181,3 +183,44 @@ def test_a_scale_keeps_30_bits_and_rounds_up():
         top = (1.0 if cap is None else cap) / fine.unit
         assert scale.cap**power < 2**30 and scale.cap * 2**scale.shift >= top
         assert scale.cost(np.array([0, 1, FAR])).tolist() == [0, 1, scale.cap**power]
+    steps = (0, 0.5, 1, 1.5, 2**29, 2**29 + 1, 2**30)
+    caps = [Scale.of(fine, 1, step * fine.unit)[:2] for step in steps]
+    assert caps == [(0, 1), (0, 1), (0, 1), (0, 2), (0, 2**29), (0, 2**29 + 1), (1, 2**29)]
+    assert Scale.of(fine, 2, 2**15 * fine.unit) == (1, 2**14, 2)
+    assert [(Scale(3, 9, power).unit, Scale(3, 9, power).beyond) for power in (1, 2)] == [
+        (8, 72),
+        (64, 72),
+    ]
+
+
+@pytest.mark.parametrize(("near", "far"), [([0, -1], [3, 3]), ([0, 2], [3, 1])])
+def test_distances_that_cannot_be_are_refused(near, far):
+    class Wrong:
+        def two_nearest(self, centers):
+            return np.zeros(2, np.int32), np.array(near), np.array(far)
+
+    with pytest.raises(InputError, match="0 <= near <= far"):
+        Served.by(Wrong(), np.array([0, 1]))
+
+
+@pytest.mark.parametrize("counts", [[3, 1, 0, 5], [2**45, 2**52 + 1, 3, 2**31]])
+@pytest.mark.parametrize("power", [1, 2])
+def test_costs_of_very_many_records_are_exact_and_saturate(counts, power):
+    metric = EuclideanMetric(np.array([[0.0], [1], [3], [3], [7]]))
+    scale, rows = Scale.of(metric, power), metric.grid_rows(np.arange(5)).astype(object)
+    costs = CappedSwapCosts(metric, np.arange(4), np.array(counts), scale)
+
+    def cost(centers):
+        near = [min(rows[p][c] for c in centers) for p in range(4)]
+        each = [min(-(-d >> scale.shift), scale.cap) ** power for d in near]
+        return sum(n * c for n, c in zip(counts, each))
+
+    for centers in ([0, 4], [0, 2], [2, 3]):
+        costs.serve(Served.by(metric, np.array(centers)))
+        assert costs.total == cost(centers)
+        others = [p for p in range(5) if p not in centers]
+        table = np.concatenate(
+            list(costs.costs(np.array([0, 1]), metric.inner(np.array(others))))
+        ).reshape(2, -1)
+        expected = [[min(cost([kept, y]), CAP) for y in others] for kept in centers[::-1]]
+        assert table.tolist() == expected
