@@ -249,6 +249,7 @@ SETS = {
         "metricdp/running/charging.py",
     ),
     "running/runner.py": (
+        "tests/running/test_runner.py",
         "tests/running/test_charging.py",
         "tests/methods/test_shares.py",
         "tests/methods/test_privacy.py",
@@ -261,8 +262,7 @@ SETS = {
         "tests/audit/test_replay.py",
     ),
     "running/attesting.py": (
-        "tests/report/evidence",
-        "tests/methods/test_summary.py",
+        "tests/running/test_attesting.py",
         "tests/test_receipt_proofs.py",
         "metricdp/running/attesting.py",
     ),
@@ -310,20 +310,46 @@ SETS = {
         "metricdp/protocols.py",
     ),
     "archives.py": (
+        "tests/test_archives.py",
         "tests/methods/test_saving.py",
-        "tests/running/test_stream_days.py",
-        "tests/partitions/finite/test_hst_files.py",
-        "tests/test_release_files.py",
         "metricdp/archives.py",
     ),
     "records": (
         "tests/records",
         "tests/privacy/test_caps.py",
         "tests/privacy/test_demand.py",
-        "tests/running/test_contributions.py",
-        "metricdp/records/engines",
     ),
     "records/trouble.py": ("tests/records/test_trouble.py", "metricdp/records/trouble.py"),
+    "records/engines": (
+        "-k",
+        "not spark and not dask and not killed",
+        "tests/records/engines",
+        "tests/records/test_ingestion.py",
+        "tests/records/test_paths.py",
+        "tests/records/test_trouble.py",
+        "metricdp/records/engines",
+    ),
+    "records/engines/geo": (
+        "tests/records/test_geographic.py",
+        "metricdp/records/engines/geographic.py",
+    ),
+    "records/engines/dask_frames.py": (
+        "-k",
+        "dask",
+        "tests/records/engines",
+        "tests/records/test_doors.py",
+    ),
+    "records/engines/spark_frames.py": (
+        "-k",
+        "spark",
+        "tests/records/engines",
+        "tests/records/test_doors.py",
+    ),
+    "records/engines/sizes.py": (
+        "-k",
+        "not spark and not dask",
+        "tests/running/test_contributions.py",
+    ),
     "records/exact.py": (
         "tests/records/test_exact.py",
         "tests/privacy/test_sums.py",
@@ -360,24 +386,23 @@ SETS = {
         "tests/privacy/test_demand.py",
     ),
     "records/ingestion": (
+        "-k",
+        "not spark and not dask",
         "tests/records/test_cells.py",
         "tests/records/test_users.py",
         "tests/records/test_ingestion.py",
         "tests/records/test_typed_cells.py",
         "tests/records/test_geographic.py",
         "tests/records/engines/test_text_files.py",
-        "tests/records/engines/test_edges.py",
-        "tests/records/engines/test_engines.py",
         "tests/universe/test_geographic.py",
         "metricdp/records/ingestion",
     ),
     "records/paths.py": (
         "tests/records/test_paths.py",
-        "tests/records/engines/test_folders.py",
         "metricdp/records/paths.py",
     ),
 }
-"""Of the files whose names begin so, the tests that are collected; the longest name counts."""
+"""Of the files whose names begin so, what pytest is given; the longest name counts."""
 EXPLAINED = ROOT / "tools" / "survivors.toml"
 SECONDS = 8.0
 """Of processor time: how much the tests that one mutant is given take without it."""

@@ -79,8 +79,7 @@ def recipe_options(recipe: Any) -> dict[str, dict[str, Any]]:
     for field in fields(recipe):
         value = getattr(recipe, field.name)
         usual = field.default if field.default_factory is MISSING else field.default_factory()
-        same = value is usual or _plain(value) == _plain(usual)
-        told[field.name] = {"value": _plain(value), "default": same}
+        told[field.name] = {"value": _plain(value), "default": _plain(value) == _plain(usual)}
     return told
 
 

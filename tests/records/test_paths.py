@@ -80,6 +80,27 @@ def test_deep_cells_take_one_reading_for_each_64_levels():
     assert source.readings == 3
 
 
+@pytest.mark.parametrize(("bits", "readings"), [(3, 7), (4, 4), (9, 1)])
+def test_keys_of_few_bits_take_more_readings_and_none_in_vain(bits, readings, monkeypatch):
+    """Three spots, so up to three ways go on below the levels that were read."""
+    monkeypatch.setattr("metricdp.records.paths.KEY_BITS", bits)
+    box = mdp.EuclideanSpace([0.0, 0.0], [1.0, 1.0])
+    points = np.repeat([[0.11, 0.2], [0.6, 0.95], [0.61, 0.3]], [5, 4, 2], axis=0)
+    tree, source = ShiftedQuadtree(box, 9, seed=2), Counting(points)
+    paths, cells, opened = Paths(source, tree), tree.opened(), []
+    for _ in range(10):
+        opened.append(cells)
+        expected = HistogramQuery(cells).exact(points)
+        assert paths.counted(cells).tolist() == expected.tolist()
+        some = cells.leaves[(expected > 0) & (cells.level[cells.leaves] < tree.depth)]
+        cells = cells.open(some)
+    assert cells.level.max() == tree.depth == 9 and source.readings == readings
+    deepest = Paths(again := Counting(points), tree)
+    for cells in opened[::-1]:
+        assert (deepest.counted(cells) == HistogramQuery(cells).exact(points)).all()
+    assert again.readings == readings
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_any_order_of_questions_is_answered(seed):
     points, rng = clusters(300, seed), np.random.default_rng(seed)

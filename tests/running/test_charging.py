@@ -60,7 +60,7 @@ def test_without_a_ledger_one_of_its_own_has_the_size_of_the_call():
     assert payer.charge(alone, lambda *_: None, [(1, "0.1"), (2, 0)], "two").epsilon == 3
     assert payer.nothing().left == 0
     with pytest.raises(InputError, match="epsilon must be between"):
-        payer.charge(alone, lambda *_: None, [(0, 0)], "none")
+        payer.charge(alone, lambda *_: pytest.fail("was asked"), [(0, 0)], "none")
 
 
 def test_who_does_not_fit_is_refused_before_anything_is_charged():

@@ -108,12 +108,8 @@ class SwapCosts:
         reach = np.minimum(served.far[self._at], scale.beyond)
         moved = self._centers != served.centers
         self._vacate(np.flatnonzero(moved))
-        stale = (
-            (near != self._near)
-            | (far != self._far)
-            | ((near < far) & (slot != self._slot))
-            | moved[self._slot]
-        )
+        # the slot of a nearest center that stays changes only where near or far does
+        stale = (near != self._near) | (far != self._far) | moved[self._slot]
         old = (
             np.where(moved[self._slot] | (self._near == self._far), -1, self._slot),
             self._near,

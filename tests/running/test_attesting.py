@@ -1,0 +1,96 @@
+"""What receipts tell of a call: public arguments as plain values, and which are the defaults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.methods.expected import Expected
+from metricdp.provenance import Provenance
+from metricdp.running import attesting
+
+LINE = mdp.EuclideanMetric([[0.0], [1.0]])
+GIVEN = Expected(np.array([1.0, 3.0]), "a census")
+MADE = Provenance({"call": "release"})
+
+
+@dataclass(frozen=True)
+class Recipe:
+    share: Any = Fraction(1, 2)
+    rounds: Any = 7
+    names: Any = field(default_factory=list)
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [
+        (None, None),
+        (True, True),
+        (3, 3),
+        ("a", "a"),
+        (Fraction(1, 3), "1/3"),
+        (np.int64(3), 3),
+        ([1, 2], "2 given"),
+        ({}, "0 given"),
+        (np.zeros(1200), "1,200 given"),
+        (GIVEN, repr(GIVEN)),
+        (LINE, "EuclideanMetric"),
+    ],
+)
+def test_values_are_told_plainly(value, plain):
+    told = attesting.recipe_options(Recipe(rounds=value))["rounds"]
+    assert told == {"value": plain, "default": False}
+    assert type(told["value"]) is type(plain)
+
+
+def test_defaults_are_told_from_what_was_chosen():
+    told = attesting.recipe_options(Recipe(Fraction(2, 4), 8))
+    assert {name: each["default"] for name, each in told.items()} == {
+        "share": True,
+        "rounds": False,
+        "names": True,
+    }
+    assert attesting.recipe_options("partition") == {}
+
+
+@pytest.mark.parametrize("recipe", [None, Recipe(rounds=8)])
+def test_a_call_is_told_with_its_options_and_those_of_its_method(recipe):
+    demand, ledger = mdp.PrivateDemand(LINE, [0, 1]), mdp.Ledger(2)
+    words = dict.fromkeys(("method", "chooses", "afterwards"), "x")
+    made = attesting.provenance(
+        "release", demand, ledger.charge("1/2"), **words, options={"k": 3}, recipe=recipe
+    ).to_dict()
+    given = {"epsilon": "1/2", "delta": "0", "k": 3}
+    own = {} if recipe is None else attesting.recipe_options(recipe)
+    assert made["options"] == {name: {"value": value} for name, value in given.items()} | own
+    assert made["ledger"] == ledger.state() and made["universe"]["points"] == 2
+
+
+@dataclass(frozen=True)
+class Answer:
+    receipt: Any = None
+    release: Any = None
+
+
+class Bare:
+    """A release without a receipt."""
+
+
+def test_the_answer_and_its_release_are_attested():
+    grant = mdp.Ledger(2).charge(1)
+    release = mdp.release(LINE, mdp.PrivateDemand(LINE, [0]), epsilon=1, ledger=grant)
+    receipt = release.receipt
+    for own in (None, Bare(), release):
+        for said in (None, receipt):
+            release.receipt = receipt
+            found = attesting.attest(Answer(said, own), MADE)
+            assert getattr(found.receipt, "made", MADE) is MADE
+            assert (found.receipt is None) == (said is None) and found.release is own
+            assert (release.receipt.made is MADE) == (own is release)
+    release.receipt = receipt
+    assert attesting.attest(release, MADE) is release and release.receipt.made is MADE

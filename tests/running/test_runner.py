@@ -1,0 +1,87 @@
+"""What the runner puts to the gate: images of the demand, shares of the grant, and the receipt."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.accounting import Cost
+from metricdp.accounting.cost import ZCDP
+from metricdp.methods.asking import Account, Ask, Image
+from metricdp.partitions.box.grid import Grid
+from metricdp.partitions.box.quadtree import ShiftedQuadtree
+from metricdp.privacy import CountQuery, HistogramQuery
+from metricdp.running.runner import Run, terms_of
+
+BOX = mdp.EuclideanSpace([0.0], [4.0])
+WIDE = mdp.EuclideanSpace([0.0], [8.0])
+DEMAND = mdp.PrivateDemand(BOX, np.array([[0.5], [1.5], [1.6], [3.5]]))
+ALL = Image(BOX)
+
+
+class Doubled:
+    """A map of a box into another."""
+
+    universe = BOX
+
+    def encode(self, records):
+        return records * 2
+
+
+def counts(universe):
+    return HistogramQuery(Grid(universe, 4))
+
+
+NET = BOX.net(4)
+
+
+class Points:
+    """Each point of the net for itself."""
+
+    universe, n_parts = NET, 4
+
+    def encode(self, records):
+        return records
+
+
+@pytest.mark.parametrize(
+    ("image", "query", "expected"),
+    [
+        (None, counts(BOX), [1, 2, 0, 1]),
+        (ALL, counts(BOX), [1, 2, 0, 1]),
+        (ALL.mapped(Doubled(), WIDE), counts(WIDE), [1, 2, 0, 1]),
+        (ALL.mapped(Doubled(), WIDE), HistogramQuery(Grid(WIDE, 8)), [0, 1, 0, 2, 0, 0, 0, 1]),
+        (ALL.moved(Grid(BOX, 4), NET), HistogramQuery(Points()), [1, 2, 0, 1]),
+        (ALL.foreseen(ShiftedQuadtree(BOX, 3, seed=1)), counts(BOX), [1, 2, 0, 1]),
+        (ALL.thinned(1.0), counts(BOX), [1, 2, 0, 1]),
+        (ALL.mapped(Doubled(), WIDE).thinned(1.0), counts(WIDE), [1, 2, 0, 1]),
+    ],
+)
+def test_questions_are_about_what_public_maps_make_of_the_demand(image, query, expected):
+    # the noise of epsilon 100 is other than 0 once in e^100
+    run = Run(DEMAND, mdp.Ledger(100).charge(100))
+    assert run.put(Ask(query, Fraction(1), image)).values.tolist() == expected
+    assert run._seen(image) is run._seen(image)
+    assert (run._seen(image) is DEMAND) == (image is None or image is ALL)
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+def test_what_was_spent_so_far_is_stated_at_its_own_price(pooled):
+    cost = Cost.zcdp(1, "1e-6") if pooled else Cost.of(1)
+    run = Run(DEMAND, mdp.Ledger(1, "1e-6").charge(cost))
+    assert terms_of(DEMAND, "add-remove").price == Cost.of(0)
+    assert run.terms.price.epsilon == 1 and (run.terms.price.rho == cost.rho) is pooled
+    for share, left in (("1/4", "3/4"), ("3/4", "0")):
+        run.put(Ask(CountQuery(), Fraction(share)))
+        stated = run.put(Account())
+        told = stated.receipt
+        assert abs(stated.left - Fraction(left)) < Fraction(1, 10**6)
+        assert told.mechanisms == sum((one.mechanisms for one in stated.receipts), ())
+        assert (told.bound == ZCDP) is pooled
+        if not pooled:
+            assert told.epsilon == 1 - Fraction(left) and told.delta == 0
+        elif stated.left > Fraction(1, 10**6):
+            assert told.epsilon == run.grant.spent < 1 and told.delta == Fraction(1, 10**6)
