@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from metricdp.errors import InputError
-from metricdp.records.engines import Encoder, opening
+from metricdp.records.engines import RowEncoder, opening
 from metricdp.records.engines.bounding import Bounding, bounded, sample
 from metricdp.records.engines.by_user import numbered
 from metricdp.records.engines.local import DUCKDB
@@ -97,7 +97,7 @@ def test_rows_are_kept_uniformly_whatever_their_order_and_equals():
         relation = opening.opened(
             duckdb.connect().from_arrow(pa.Table.from_pandas(some, preserve_index=False))
         )
-        reading = Reading(Encoder(("c", "z"), np.asarray), "w")
+        reading = Reading(RowEncoder(("c", "z"), np.asarray), "w")
         blocks = relation.by_user(reading, Bounding(2, "key")).batches(reading.names)
         drawn = pa.Table.from_batches(list(blocks)).to_pandas()
         drawn["w"] = drawn["_user"].astype(int)

@@ -34,7 +34,7 @@ from metricdp.privacy import (
 )
 from metricdp.privacy.scores import CostQuery, CoverageQuery
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
-from metricdp.records.engines import Encoder, Tally, embedded, sources
+from metricdp.records.engines import RowEncoder, Tally, embedded, sources
 from tests.privacy_worlds import THREE, all_text
 
 pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
@@ -464,4 +464,4 @@ def test_sources_lead_nowhere():
         for name in dir(demand)
         if not name.startswith("__")
     )
-    assert Encoder(("x",), np.asarray).empty().shape == (0, 1)
+    assert RowEncoder(("x",), np.asarray).empty().shape == (0, 1)
