@@ -18,7 +18,7 @@ from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.service import BITS, Service, whole
-from metricdp.protocols import trusted
+from metricdp.protocols import finite, trusted
 from metricdp.universe.crs import crs_text
 from metricdp.universe.geo import need_geo
 
@@ -76,18 +76,19 @@ class Areas:
         polygons = _polygons(by, universe)
         if polygons is not None:
             return cls._drawn(universe, *polygons)
-        if not isinstance(universe, Metric):
-            raise InputError("in a box by= takes polygons: a label for each point needs points")
+        points = finite(
+            universe, "by=", "in a box by= takes polygons: a label for each point needs points"
+        )
         told = by_id(by)
-        ids, labels = (list(universe.ids), listed(by, "by")) if told is None else told
+        ids, labels = (list(points.ids), listed(by, "by")) if told is None else told
         check_distinct(ids, "by= must name every id once")
         if len(labels) != len(ids) or not all(isinstance(one, Hashable) for one in labels):
             raise InputError(_RULE)
-        at = universe.positions(ids)
+        at = points.positions(ids)
         given = [(i, one) for i, one in zip(at.tolist(), labels) if _is_label(one)]
         names = sorted({str(one) for _, one in given})
         number = {name: i for i, name in enumerate(names)}
-        table = np.full(len(universe), len(names))
+        table = np.full(len(points), len(names))
         table[[i for i, _ in given]] = [number[str(one)] for _, one in given]
         return cls._finite(universe, names, table)
 
@@ -96,22 +97,24 @@ class Areas:
         cls, universe: Metric | EuclideanSpace, names: Sequence[str], shapes: Sequence[Any]
     ) -> Areas:
         inside = _Inside(tuple(shapes))
-        if not isinstance(universe, Metric):
+        if universe.n_points is None:
             return cls(universe, (*names, ELSEWHERE), inside)
         if universe.coordinates is None:
             raise InputError(f"{universe.name} has no coordinates that polygons could hold")
         return cls._finite(universe, names, inside(universe.coordinates))
 
     @classmethod
-    def _finite(cls, universe: Metric, names: Sequence[str], table: NDArray[np.int64]) -> Areas:
+    def _finite(
+        cls, universe: Metric | EuclideanSpace, names: Sequence[str], table: NDArray[np.int64]
+    ) -> Areas:
         """Of points that have a label each: areas without a point are left out."""
         used, table = np.unique(table, return_inverse=True)
         kept = tuple((*names, ELSEWHERE)[i] for i in used.tolist())
         if kept == (ELSEWHERE,):
             raise InputError("by= has no area with a point in it")
-        if len(kept) * len(universe) > MOST:
+        if len(kept) * len(table) > MOST:
             raise InputError(
-                f"{len(kept):,} areas of {len(universe):,} points are too many: {MOST:,} at most, "
+                f"{len(kept):,} areas of {len(table):,} points are too many: {MOST:,} at most, "
                 f"multiplied; group them"
             )
         return cls(universe, kept, table.astype(np.int64).__getitem__)
@@ -121,7 +124,7 @@ class Areas:
 class AreaDistances:
     """A record's distance as two amounts of its area: how much of 2**BITS is near, how much far.
 
-    As `metricdp.partitions.service.Distances`, with 0 for all other areas, and for each area the
+    As `metricdp.partitions.service.ClippedDistances`, with 0 for all other areas, and for each area the
     farthest that a place of it is from its center in place of the clip: nothing is cut off.
 
     Parameters
@@ -141,8 +144,8 @@ class AreaDistances:
         self.n_values = 2 * len(areas.names)
         self.reach = np.full(len(areas.names), service.farthest)
         self._service, self._areas = service, areas
-        if isinstance(self.universe, Metric):
-            every = np.arange(len(self.universe))
+        if (n := self.universe.n_points) is not None:
+            every = np.arange(n)
             self.reach[:] = 0.0
             np.maximum.at(self.reach, areas.label(every), service.served(every)[1])
         self.reach[self.reach == 0] = 1.0
