@@ -14,7 +14,7 @@ FIRST = "partition"
 """The method of the short form."""
 
 
-def asking_cases() -> Iterator[tuple[Case, bool]]:
+def asking_cases() -> Iterator[Case]:
     """Methods as they are asked from the front door, and releases."""
     import metricdp as mdp
 
@@ -26,23 +26,22 @@ def asking_cases() -> Iterator[tuple[Case, bool]]:
         for relation in RELATIONS:
             call = partial(_answer, method)
             kind = f"k_median, {method}"
-            yield (
-                Case(kind, world, call, some, relation, None, (1, 0), reach),
-                method == FIRST and relation == "add-remove",
-            )
+            essential = method == FIRST and relation == "add-remove"
+            yield Case(kind, world, call, some, relation, reach=reach, essential=essential)
     box = worlds()["a box"]
     for relation in RELATIONS:
         name, some = "k_means, the best of two runs", demands(3, 1)
-        case = Case(name, box, _best, some, relation, None, (4, 0), 0.0, steps=True, limit=60)
-        yield case, relation == "add-remove"
+        form = (some, relation, None, (4, 0), 0.0)
+        essential = relation == "add-remove"
+        yield Case(name, box, _best, *form, steps=True, limit=60, essential=essential)
     two = worlds()["two points"]
     for kind, hint, relation in (
         ("release", None, RELATIONS[0]),
         ("release, hint", 50.0, RELATIONS[1]),
     ):
         call = partial(_release, hint)
-        some = demands(2, 2)
-        yield Case(kind, two, call, some, relation, None, (1, 0), 0.9, journal=True), bool(hint)
+        form = (demands(2, 2), relation, None, (1, 0), 0.9)
+        yield Case(kind, two, call, *form, journal=True, essential=bool(hint))
 
 
 def _answer(method: str, demand: Any, ledger: Any) -> Any:

@@ -18,7 +18,7 @@ KEY = b"\x5a"
 _URANDOM = os.urandom
 
 
-def capping_cases() -> Iterator[tuple[Case, bool]]:
+def capping_cases() -> Iterator[Case]:
     """Histograms of the very parts of the caps, and of one part that spans two of them."""
     from metricdp.accounting import Cost
     from metricdp.methods.caps import Caps
@@ -39,21 +39,19 @@ def capping_cases() -> Iterator[tuple[Case, bool]]:
             reach = 0.9
             if relation == "replace-one" and caps == (2, 1):
                 reach = 0.4 if query is fine else 0.05
-            yield (
-                Case(
-                    name,
-                    world,
-                    partial(_asked, query),
-                    demands(2, 2, 3),
-                    relation,
-                    caps[0] * caps[1],
-                    GAUSS,
-                    reach,
-                    rho=rho,
-                    hold=partial(_held, Caps(*caps, areas=finest(world.universe))),
-                    chance=key,
-                ),
-                relation == "add-remove",
+            yield Case(
+                name,
+                world,
+                partial(_asked, query),
+                demands(2, 2, 3),
+                relation,
+                caps[0] * caps[1],
+                GAUSS,
+                reach,
+                rho=rho,
+                hold=partial(_held, Caps(*caps, areas=finest(world.universe))),
+                chance=key,
+                essential=relation == "add-remove",
             )
 
 

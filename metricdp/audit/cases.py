@@ -17,8 +17,8 @@ from metricdp.audit.selecting import selecting_cases
 from metricdp.audit.snapping import snap_cases
 
 
-def cases() -> Iterator[tuple[Case, bool]]:
-    """All cases, and whether each is in the short form too."""
+def cases() -> Iterator[Case]:
+    """All cases."""
     own = (counting_cases, selecting_cases, asking_cases)
     more = (search_cases, round_cases, evaluation_cases, door_cases)
     for make in (*own, *more, snap_cases, capping_cases, price_cases):

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from typing import Any
 
 from metricdp.audit.exact import Case
 from metricdp.audit.worlds import (
     EPSILON,
+    FORMS,
     RELATIONS,
     Labels,
     UnitCells,
@@ -24,7 +26,7 @@ GAUSS = (Fraction(4), Fraction(1, 1000))
 UNITS: tuple[int | None, ...] = (None, 1, 2)
 
 
-def counting_cases() -> Iterator[tuple[Case, bool]]:
+def counting_cases() -> Iterator[Case]:
     """Counts, with Laplace noise and with Gaussian, and their compositions."""
     yield from _counts()
     yield from _gaussians()
@@ -37,7 +39,7 @@ def _measure(query: Any, epsilon: Any, delta: Any, demand: Any, ledger: Any) -> 
     return measure(demand, query, epsilon, ledger.charge(epsilon, delta), delta)
 
 
-def _counts() -> Iterator[tuple[Case, bool]]:
+def _counts() -> Iterator[Case]:
     from metricdp.privacy import CountQuery, HistogramQuery, LevelsQuery, SumsQuery
 
     every = worlds()
@@ -62,36 +64,30 @@ def _counts() -> Iterator[tuple[Case, bool]]:
             queries["LevelsQuery"] = LevelsQuery(
                 (HistogramQuery(Labels(world.universe, (0, 0), 1)), fine)
             )
-        for kind, query in queries.items():
-            for relation in RELATIONS:
-                for m in UNITS:
-                    essential = (
-                        name == "two points"
-                        and m != 1
-                        and kind != "HistogramQuery with an empty part"
-                        and not (m and (kind == "LevelsQuery" or relation == "replace-one"))
-                    )
-                    reach = 0.999
-                    if kind == "LevelsQuery" and relation == "replace-one":
-                        # the top level does not move: its share of the bound is not reached
-                        reach = 0.5
-                    if kind == "CountQuery" and relation == "replace-one" and m != 2:
-                        reach = 0.0  # sensitivity 0: exact, and the same for all neighbors
-                    if m == 2 and name != "two points":
-                        reach = 0.3  # users of two records
-                    if kind.startswith(
-                        "SumsQuery"
-                    ):  # of the whole box: the places are not at its opposite ends
-                        essential = m is None
-                        reach = min(reach, 0.8 if kind == "SumsQuery" else 1.0)
-                    call = partial(_measure, query, EPSILON, 0)
-                    yield (
-                        Case(kind, world, call, small_demands(world, m), relation, m, reach=reach),
-                        essential,
-                    )
+        for (kind, query), relation, m in product(queries.items(), RELATIONS, UNITS):
+            essential = (
+                name == "two points"
+                and m != 1
+                and kind != "HistogramQuery with an empty part"
+                and not (m and (kind == "LevelsQuery" or relation == "replace-one"))
+            )
+            reach = 0.999
+            if kind == "LevelsQuery" and relation == "replace-one":
+                reach = 0.5  # the top level does not move: its share of the bound is not reached
+            if kind == "CountQuery" and relation == "replace-one" and m != 2:
+                reach = 0.0  # sensitivity 0: exact, and the same for all neighbors
+            if m == 2 and name != "two points":
+                reach = 0.3  # users of two records
+            if kind.startswith("SumsQuery"):
+                # of the whole box: the places are not at its opposite ends
+                essential = m is None
+                reach = min(reach, 0.8 if kind == "SumsQuery" else 1.0)
+            call = partial(_measure, query, EPSILON, 0)
+            some = small_demands(world, m)
+            yield Case(kind, world, call, some, relation, m, reach=reach, essential=essential)
 
 
-def _gaussians() -> Iterator[tuple[Case, bool]]:
+def _gaussians() -> Iterator[Case]:
     from metricdp.accounting import Cost
     from metricdp.privacy import HistogramQuery
 
@@ -105,26 +101,13 @@ def _gaussians() -> Iterator[tuple[Case, bool]]:
         cost = Cost.zcdp(*GAUSS)
         return measure(demand, query, cost.epsilon, ledger.charge(cost), cost.delta)
 
-    for relation in RELATIONS:
-        for m in (None, 2):
-            some = demands(2, 3) if m is None else demands(2, 2, 2)
-            yield (
-                Case(
-                    "HistogramQuery, Gaussian",
-                    world,
-                    partial(pooled, fine),
-                    some,
-                    relation,
-                    m,
-                    GAUSS,
-                    0.9,
-                    rho=rho,
-                ),
-                True,
-            )
+    for relation, m in FORMS:
+        some = demands(2, 3) if m is None else demands(2, 2, 2)
+        name, call = "HistogramQuery, Gaussian", partial(pooled, fine)
+        yield Case(name, world, call, some, relation, m, GAUSS, 0.9, rho=rho, essential=True)
 
 
-def _composed() -> Iterator[tuple[Case, bool]]:
+def _composed() -> Iterator[Case]:
     from metricdp.errors import BudgetError
     from metricdp.metrics import EuclideanMetric
     from metricdp.privacy import HistogramQuery, measure, moved, split
@@ -164,60 +147,22 @@ def _composed() -> Iterator[tuple[Case, bool]]:
         there = moved(demand, UnitCells(demand.universe), line)
         return measure(there, HistogramQuery(finest(line)), EPSILON, ledger.charge(EPSILON))
 
+    box = worlds()["a box"]
+    for relation, m in product(RELATIONS, UNITS):
+        some = small_demands(world, None) if m is None else demands(2, 2, 2)
+        form = (some, relation, m, (4, 0))
+        reach = 0.999 if m is None else 0.4
+        yield Case("split, counts", world, parts, *form, reach, essential=m is None)
+        # two parts cannot tell more than twice their epsilon
+        reach = 0.4 if relation == "replace-one" and m == 2 else 0.999
+        yield Case("split, any mechanism", world, worst, *form, reach, essential=m != 1)
+        some = small_demands(box, m)
+        reach = 0.999 if m is None else 0.3
+        name = "moved, counts"
+        yield Case(name, box, elsewhere, some, relation, m, reach=reach, essential=m == 2)
+    some = small_demands(world, None)
     for relation in RELATIONS:
-        for m in (None, 1, 2):
-            some = small_demands(world, None) if m is None else demands(2, 2, 2)
-            yield (
-                Case(
-                    "split, counts",
-                    world,
-                    parts,
-                    some,
-                    relation,
-                    m,
-                    (4, 0),
-                    0.999 if m is None else 0.4,
-                ),
-                m is None,
-            )
-            reach = (
-                0.4 if relation == "replace-one" and m == 2 else 0.999
-            )  # two parts cannot tell more than twice their epsilon
-            yield (
-                Case("split, any mechanism", world, worst, some, relation, m, (4, 0), reach),
-                m != 1,
-            )
-            box = worlds()["a box"]
-            reach = 0.999 if m is None else 0.3
-            yield (
-                Case(
-                    "moved, counts",
-                    box,
-                    elsewhere,
-                    small_demands(box, m),
-                    relation,
-                    m,
-                    (1, 0),
-                    reach,
-                ),
-                m == 2,
-            )
-        some = small_demands(world, None)
-        yield (
-            Case("a grant spent in pieces", world, twice, some, relation, None, (4, 0), 0.0),
-            relation == "add-remove",
-        )
-    yield (
-        Case(
-            "a call beyond its grant",
-            world,
-            refused,
-            small_demands(world, None),
-            "add-remove",
-            None,
-            (1, 0),
-            0.0,
-            refused=True,
-        ),
-        True,
-    )
+        name, short = "a grant spent in pieces", relation == "add-remove"
+        yield Case(name, world, twice, some, relation, budget=(4, 0), reach=0.0, essential=short)
+    name = "a call beyond its grant"
+    yield Case(name, world, refused, some, "add-remove", reach=0.0, refused=True, essential=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +13,16 @@ from numpy.typing import NDArray
 
 from metricdp.audit.exact import Case, Chance
 from metricdp.audit.patch import patched
-from metricdp.audit.worlds import RELATIONS, Demand, UnitCells, World, demands, finest, worlds
+from metricdp.audit.worlds import (
+    FORMS,
+    RELATIONS,
+    Demand,
+    UnitCells,
+    World,
+    demands,
+    finest,
+    worlds,
+)
 
 EPSILON = Fraction(7, 10)
 LARGE = Fraction(5)
@@ -20,8 +30,8 @@ HALF = 0.5
 """Share of a thinned demand."""
 
 
-def door_cases() -> Iterator[tuple[Case, bool]]:
-    """(case, in the short form)."""
+def door_cases() -> Iterator[Case]:
+    """All cases."""
     yield from _tallied()
     yield from _thinned()
     yield from _mapped()
@@ -48,7 +58,7 @@ def _as_tally(universe: Any, records: Sequence[Any], users: Any, m: int | None) 
     return PrivateDemand(universe, [])._restricted(tally, universe)
 
 
-def _tallied() -> Iterator[tuple[Case, bool]]:
+def _tallied() -> Iterator[Case]:
     from metricdp.privacy import CostQuery, CountQuery, SwapQuery, measure, select, split
 
     def count(demand: Any, ledger: Any) -> Any:
@@ -75,21 +85,10 @@ def _tallied() -> Iterator[tuple[Case, bool]]:
     world = worlds()["a path"]
     for kind, (call, _, reach) in calls.items():
         for relation in RELATIONS:
-            some = demands(4, 2)
-            yield (
-                Case(
-                    f"a tally, {kind}",
-                    world,
-                    call,
-                    some,
-                    relation,
-                    None,
-                    (5, 0),
-                    reach,
-                    hold=_as_tally,
-                ),
-                relation == "add-remove" and kind in ("HistogramQuery", "CostQuery"),
-            )
+            form = (demands(4, 2), relation, None, (5, 0), reach)
+            essential = relation == "add-remove" and kind in ("HistogramQuery", "CostQuery")
+            name = f"a tally, {kind}"
+            yield Case(name, world, call, *form, hold=_as_tally, essential=essential)
 
 
 # Thinning
@@ -121,7 +120,7 @@ class _Binomial:
         return np.array([sum(next(self._coins) for _ in range(c)) for c in counts], dtype=np.int64)
 
 
-def _thinned() -> Iterator[tuple[Case, bool]]:
+def _thinned() -> Iterator[Case]:
     from metricdp.privacy import thinned
 
     def sample(demand: Any, ledger: Any) -> Any:
@@ -139,19 +138,8 @@ def _thinned() -> Iterator[tuple[Case, bool]]:
     for name, world, hold in holds:
         for relation in RELATIONS:
             # a sample of half tells at most ln((1 + exp(epsilon)) / 2) of epsilon
-            yield (
-                Case(
-                    name,
-                    world,
-                    sample,
-                    demands(3, 2),
-                    relation,
-                    hold=hold,
-                    chance=chance,
-                    reach=0.2,
-                ),
-                relation == "add-remove",
-            )
+            case = Case(name, world, sample, demands(3, 2), relation, hold=hold, chance=chance)
+            yield replace(case, reach=0.2, essential=relation == "add-remove")
 
 
 # Maps
@@ -168,7 +156,7 @@ class _Halved:
         return records / 2
 
 
-def _mapped() -> Iterator[tuple[Case, bool]]:
+def _mapped() -> Iterator[Case]:
     import metricdp as mdp
     from metricdp.privacy import mapped
 
@@ -178,14 +166,7 @@ def _mapped() -> Iterator[tuple[Case, bool]]:
         return _counts(mapped(demand, _Halved(demand.universe), smaller), ledger)
 
     world = worlds()["a box"]
-    for relation in RELATIONS:
-        for m in (None, 2):
-            some = (
-                demands(3, 2)
-                if m is None
-                else [d for d in demands(3, 2, 2) if sum(map(len, d)) <= 3]
-            )
-            yield (
-                Case("mapped, counts", world, elsewhere, some, relation, m, reach=0.3),
-                m is None,
-            )
+    for relation, m in FORMS:
+        some = demands(3, 2) if m is None else demands(3, 2, 2, 3)
+        form = (some, relation, m)
+        yield Case("mapped, counts", world, elsewhere, *form, reach=0.3, essential=m is None)

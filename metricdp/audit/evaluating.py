@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.audit.exact import Case
-from metricdp.audit.worlds import RELATIONS, demands, worlds
+from metricdp.audit.worlds import FORMS, demands, worlds
 
 EPSILON = Fraction(7, 10)
 
@@ -41,8 +43,8 @@ class Heavy:
         return np.array([-8, 9, 8])[records][:, None]
 
 
-def evaluation_cases() -> Iterator[tuple[Case, bool]]:
-    """Cases, and whether each is in the short form too."""
+def evaluation_cases() -> Iterator[Case]:
+    """All cases."""
     from metricdp.privacy import measure
     from metricdp.privacy.totals import TotalsQuery
 
@@ -51,12 +53,11 @@ def evaluation_cases() -> Iterator[tuple[Case, bool]]:
         "TotalsQuery": (box, TotalsQuery(TwoEnds(box.universe), bits=3)),
         "TotalsQuery beyond the bound": (three, TotalsQuery(Heavy(three.universe), bits=3)),
     }
-    for name, (world, query) in queries.items():
-        for relation in RELATIONS:
-            for m in (None, 2):
 
-                def sums(demand: Any, ledger: Any, query: Any = query) -> Any:
-                    return measure(demand, query, EPSILON, ledger.charge(EPSILON))
+    def sums(query: Any, demand: Any, ledger: Any) -> Any:
+        return measure(demand, query, EPSILON, ledger.charge(EPSILON))
 
-                some = demands(len(world.places), 2, 1 if m is None else 2)
-                yield Case(name, world, sums, some, relation, m, reach=0.6), m is None
+    for (name, (world, query)), (relation, m) in product(queries.items(), FORMS):
+        some = demands(len(world.places), 2, m or 1)
+        call = partial(sums, query)
+        yield Case(name, world, call, some, relation, m, reach=0.6, essential=m is None)

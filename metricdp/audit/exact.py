@@ -67,7 +67,7 @@ class Case:
     records are protected. `reach`: least share of the claim that the worst neighbors must reach.
     `rho`: claim of a zCDP accountant. `refused`: the call raises on purpose. `steps`: adaptive
     draws of noise of one kind, whose costs must add up to the claim. `limit`: most scripts. `hold`:
-    makes the demand. `chance`: scripted random bytes.
+    makes the demand. `chance`: scripted random bytes. `essential`: in the short form too.
     """
 
     name: str
@@ -85,6 +85,7 @@ class Case:
     limit: int = LIMIT
     hold: Callable[..., Any] | None = None
     chance: Chance | None = None
+    essential: bool = False
 
     def __str__(self) -> str:
         unit = "" if self.m is None else f", users of {self.m}"

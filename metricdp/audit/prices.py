@@ -22,7 +22,7 @@ PRICES = ((1, "1e-6"), (2, 0), ("1e-9", 0))
 EPSILON = Fraction(7, 10)
 
 
-def price_cases() -> Iterator[tuple[Case, bool]]:
+def price_cases() -> Iterator[Case]:
     """A query whose own partition tries to become finer while it is answered."""
     from metricdp.privacy import HistogramQuery, SumsQuery, measure
 
@@ -41,9 +41,9 @@ def price_cases() -> Iterator[tuple[Case, bool]]:
 
     box = worlds()["a box"]
     some = demands(len(box.places), 2)
-    yield Case("a query changed after its price", box, ask, some, "add-remove", reach=0.8), True
-    kept = partial(_counted, Keeping(box.universe))
-    yield Case("a partition that keeps records", box, kept, some, "add-remove"), True
+    case = partial(Case, world=box, demands=some, relation="add-remove", essential=True)
+    yield case("a query changed after its price", call=ask, reach=0.8)
+    yield case("a partition that keeps records", call=partial(_counted, Keeping(box.universe)))
 
 
 @dataclass(eq=False)

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from metricdp.audit.exact import Case
-from metricdp.audit.worlds import RELATIONS, demands, worlds
+from metricdp.audit.worlds import FORMS, RELATIONS, demands, worlds
 
 LARGE = Fraction(4)
 POOL = (Fraction(6), Fraction(1, 100))
 
 
-def round_cases() -> Iterator[tuple[Case, bool]]:
+def round_cases() -> Iterator[Case]:
     """In a box of three cells, where a removal can leave few records of a cell."""
     yield from _single()
     yield from _sums()
 
 
-def _single() -> Iterator[tuple[Case, bool]]:
+def _single() -> Iterator[Case]:
     from metricdp.partitions.box.grid import Grid
     from metricdp.privacy.balls import PeeledQuery
     from metricdp.records.sums.peeling import (
@@ -71,22 +73,15 @@ def _single() -> Iterator[tuple[Case, bool]]:
 
         return [*select(demand, query, LARGE, ledger.charge(LARGE)), str(query)]
 
-    for kind, (query, reach) in queries.items():
-        for relation in RELATIONS:
-            for m in (None, 2):
-                some = (
-                    demands(3, 5 if reach > 0.5 else 3)
-                    if m is None
-                    else [d for d in demands(3, 2, 3) if sum(map(len, d)) <= 4]
-                )
-                least = reach / (1 if relation == "add-remove" and m is None else 3)
-                yield (
-                    Case(kind, world, partial(one, query), some, relation, m, (LARGE, 0), least),
-                    m is None and "after" in kind,
-                )
+    for (kind, (query, reach)), (relation, m) in product(queries.items(), FORMS):
+        some = demands(3, 5 if reach > 0.5 else 3) if m is None else demands(3, 2, 3, 4)
+        least = reach / (1 if relation == "add-remove" and m is None else 3)
+        form = (some, relation, m, (LARGE, 0), least)
+        essential = m is None and "after" in kind
+        yield Case(kind, world, partial(one, query), *form, essential=essential)
 
 
-def _sums() -> Iterator[tuple[Case, bool]]:
+def _sums() -> Iterator[Case]:
     """Number and sum of what is left in two of the cells, by both kinds of noise."""
     from metricdp.accounting import Cost
     from metricdp.partitions.box.grid import Grid
@@ -103,33 +98,13 @@ def _sums() -> Iterator[tuple[Case, bool]]:
         return [measure(demand, query, price, ledger.charge(price)), str(query)]
 
     pool = Cost.zcdp(*POOL)
+    name = "sums after removals"
+    for relation, m in FORMS:
+        some = demands(3, 3) if m is None else demands(3, 2, 2)
+        reach = 0.999 if relation == "add-remove" or m is None else 0.7
+        form = (some, relation, m, (LARGE, 0), reach)
+        yield Case(name, world, partial(one, LARGE), *form, essential=m is None)
     for relation in RELATIONS:
-        for m in (None, 2):
-            some = demands(3, 3) if m is None else demands(3, 2, 2)
-            name = "sums after removals"
-            whole = relation == "add-remove" or m is None
-            yield (
-                Case(
-                    name,
-                    world,
-                    partial(one, LARGE),
-                    some,
-                    relation,
-                    m,
-                    (LARGE, 0),
-                    0.999 if whole else 0.7,
-                ),
-                m is None,
-            )
-        case = Case(
-            f"{name} from a pool",
-            world,
-            partial(one, pool),
-            demands(3, 2),
-            relation,
-            None,
-            POOL,
-            rho=pool.rho,
-            steps=True,
-        )
-        yield case, False
+        call, some = partial(one, pool), demands(3, 2)
+        case = Case(f"{name} from a pool", world, call, some, relation, budget=POOL, steps=True)
+        yield replace(case, rho=pool.rho)

@@ -61,9 +61,9 @@ def checks() -> Iterator[Check]:
 
     for first in replay_checks():
         yield Check(*first)
-    for case, essential in cases():
+    for case in cases():
         short = case if case.reach else replace(case, limit=min(case.limit, SCRIPTS))
-        yield Check(str(case), essential, partial(_examined, case, short))
+        yield Check(str(case), case.essential, partial(_examined, case, short))
     for more in (
         covering_checks,
         opening_checks,

@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from typing import Any
 
 from metricdp.audit.exact import Case
-from metricdp.audit.worlds import RELATIONS, demands, worlds
+from metricdp.audit.worlds import FORMS, RELATIONS, demands, worlds
 
 LARGE = Fraction(5)
 SMALL = Fraction(1, 100)
 """Large, so that few records are nearly the worst demand; small, so that selection is a coin."""
 
 
-def search_cases() -> Iterator[tuple[Case, bool]]:
+def search_cases() -> Iterator[Case]:
     """A path of four vertices where one record can be the worst of all: at one end."""
     yield from _single()
     yield from _searches()
 
 
-def _single() -> Iterator[tuple[Case, bool]]:
+def _single() -> Iterator[Case]:
     from metricdp.privacy import CentersQuery, SwapQuery
 
     def one(ask: Callable[[], Any], demand: Any, ledger: Any) -> Any:
@@ -47,27 +48,16 @@ def _single() -> Iterator[tuple[Case, bool]]:
             0.7,
         ),
     }
-    for kind, (ask, reach) in queries.items():
-        for relation in RELATIONS:
-            for m in (None, 2):
-                some = (
-                    demands(4, 3)
-                    if m is None
-                    else [d for d in demands(4, 2, 3) if sum(map(len, d)) <= 3]
-                )
-                essential = kind in (
-                    "SwapQuery",
-                    "CentersQuery",
-                    "SwapQuery, one center, cap",
-                ) and (m is None or kind == "SwapQuery")
-                least = reach if m is None and relation == "add-remove" else reach / 3
-                yield (
-                    Case(kind, world, partial(one, ask), some, relation, m, (LARGE, 0), least),
-                    essential,
-                )
+    short = ("SwapQuery", "CentersQuery", "SwapQuery, one center, cap")
+    for (kind, (ask, reach)), (relation, m) in product(queries.items(), FORMS):
+        some = demands(4, 3) if m is None else demands(4, 2, 3, 3)
+        essential = kind in short and (m is None or kind == "SwapQuery")
+        least = reach if m is None and relation == "add-remove" else reach / 3
+        form = (some, relation, m, (LARGE, 0), least)
+        yield Case(kind, world, partial(one, ask), *form, essential=essential)
 
 
-def _searches() -> Iterator[tuple[Case, bool]]:
+def _searches() -> Iterator[Case]:
     def after_a_swap(demand: Any, ledger: Any) -> Any:
         """The sums of the first selection, which is a coin, are repaired for the second."""
         from metricdp.privacy import SwapQuery, select
@@ -81,5 +71,6 @@ def _searches() -> Iterator[tuple[Case, bool]]:
     world = worlds()["a path"]
     for relation in RELATIONS:
         some = demands(4, 3)
-        case = Case("a swap after a swap", world, after_a_swap, some, relation, None, (6, 0), 0.2)
-        yield case, relation == "add-remove"
+        name, essential = "a swap after a swap", relation == "add-remove"
+        form = (some, relation, None, (6, 0), 0.2)
+        yield Case(name, world, after_a_swap, *form, essential=essential)

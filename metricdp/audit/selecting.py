@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from metricdp.audit.exact import Case
 from metricdp.audit.worlds import (
+    FORMS,
     RELATIONS,
     demands,
     emptiness,
@@ -25,14 +27,14 @@ POOL = (Fraction(6), Fraction(1, 100))
 SPENT = "selections until a pool is spent"
 
 
-def selecting_cases() -> Iterator[tuple[Case, bool]]:
+def selecting_cases() -> Iterator[Case]:
     """All selections of the gate."""
     yield from _selections()
     yield from _pools()
     yield from _covers()
 
 
-def _selections() -> Iterator[tuple[Case, bool]]:
+def _selections() -> Iterator[Case]:
     from metricdp.privacy import CostQuery, CoverageQuery
 
     def one(query: Any, demand: Any, ledger: Any) -> Any:
@@ -44,37 +46,24 @@ def _selections() -> Iterator[tuple[Case, bool]]:
     for name in ("two points", "three points", "a path"):
         world = every[name]
         universe = world.universe
-        some = demands(len(world.places), 5 if len(world.places) == 2 else 3)
         queries = {
             "CostQuery": CostQuery(universe),
             "CostQuery, squared": CostQuery(universe, power=2),
             "CostQuery, one center": CostQuery(universe, [universe.ids[0]], cap=1.0),
             "CoverageQuery": CoverageQuery(universe, 0),
         }
-        for kind, query in queries.items():
-            for relation in RELATIONS:
-                for m in (None, 2):
-                    if m is not None:
-                        some_users = [
-                            d for d in demands(len(world.places), 2, 3) if sum(map(len, d)) <= 4
-                        ]
-                    chosen = some if m is None else some_users
-                    reach = (
-                        0.85
-                        if name == "two points" and m is None and kind != "CostQuery, one center"
-                        else 0.2
-                    )
-                    essential = name == "two points" and kind in ("CostQuery", "CoverageQuery")
-                    essential = essential and (m is None or relation == "add-remove")
-                    yield (
-                        Case(
-                            kind, world, partial(one, query), chosen, relation, m, (LARGE, 0), reach
-                        ),
-                        essential,
-                    )
+        points = len(world.places)
+        two = points == 2
+        for (kind, query), (relation, m) in product(queries.items(), FORMS):
+            some = demands(points, 5 if two else 3) if m is None else demands(points, 2, 3, 4)
+            reach = 0.85 if two and m is None and kind != "CostQuery, one center" else 0.2
+            essential = two and kind in ("CostQuery", "CoverageQuery")
+            essential = essential and (m is None or relation == "add-remove")
+            form = (some, relation, m, (LARGE, 0), reach)
+            yield Case(kind, world, partial(one, query), *form, essential=essential)
 
 
-def _pools() -> Iterator[tuple[Case, bool]]:
+def _pools() -> Iterator[Case]:
     """Selections by one zCDP accountant: all answers together, each chosen by those before."""
     from metricdp.accounting import Cost, selection_epsilon
     from metricdp.errors import BudgetError
@@ -109,54 +98,25 @@ def _pools() -> Iterator[tuple[Case, bool]]:
             except BudgetError as refused:
                 return [*answers, str(refused)]
 
-    every = worlds()
-    yield (
-        Case(
-            "any mechanism, until a pool is spent",
-            every["two points"],
-            any_mechanism,
-            demands(2, 2),
-            "add-remove",
-            None,
-            POOL,
-            0.5,
-            rho=cost.rho,
-        ),
-        True,
-    )
-    yield (
-        Case(
-            SPENT,
-            every["two points"],
-            until_spent,
-            demands(2, 4),
-            "add-remove",
-            None,
-            POOL,
-            0.5,
-            rho=cost.rho,
-        ),
-        True,
-    )
-    for relation in RELATIONS:
-        for times in (1, 4):
-            yield (
-                Case(
-                    f"{times} selections from a pool",
-                    every["two points"],
-                    partial(covering, times),
-                    demands(2, 6),
-                    relation,
-                    None,
-                    POOL,
-                    0.5,
-                    rho=cost.rho,
-                ),
-                times == 4 and relation == "add-remove",
-            )
+    case = partial(Case, world=worlds()["two points"], budget=POOL, reach=0.5, rho=cost.rho)
+    for name, call, users in (
+        ("any mechanism, until a pool is spent", any_mechanism, 2),
+        (SPENT, until_spent, 4),
+    ):
+        yield case(
+            name, call=call, demands=demands(2, users), relation="add-remove", essential=True
+        )
+    for relation, times in product(RELATIONS, (1, 4)):
+        yield case(
+            f"{times} selections from a pool",
+            call=partial(covering, times),
+            demands=demands(2, 6),
+            relation=relation,
+            essential=times == 4 and relation == "add-remove",
+        )
 
 
-def _covers() -> Iterator[tuple[Case, bool]]:
+def _covers() -> Iterator[Case]:
     """Covering loops of few rounds; `metricdp.audit.covering` has the long ones."""
     from metricdp.accounting import Cost
     from metricdp.metrics.set_systems import Balls, ListedSets
@@ -182,28 +142,10 @@ def _covers() -> Iterator[tuple[Case, bool]]:
         }
         if points == 2:
             queries["CoverQuery, with delta"] = ([(listed, 1)] * 4, (1, Fraction(1, 10)))
-        for kind, (stages, budget) in queries.items():
-            for relation in RELATIONS:
-                for m in (None, 2):
-                    some = (
-                        demands(points, 5 if points == 2 else 2)
-                        if m is None
-                        else small_demands(world, m)
-                    )
-                    reach = (
-                        0.7 if name == "two points" and m is None and kind == "CoverQuery" else 0.0
-                    )
-                    essential = name == "two points" and m is None and kind == "CoverQuery"
-                    yield (
-                        Case(
-                            kind,
-                            world,
-                            partial(covering, stages, budget),
-                            some,
-                            relation,
-                            m,
-                            budget,
-                            reach,
-                        ),
-                        essential,
-                    )
+        for (kind, (stages, budget)), (relation, m) in product(queries.items(), FORMS):
+            some = (
+                demands(points, 5 if points == 2 else 2) if m is None else small_demands(world, m)
+            )
+            essential = name == "two points" and m is None and kind == "CoverQuery"
+            form = (some, relation, m, budget, 0.7 if essential else 0.0)
+            yield Case(kind, world, partial(covering, stages, budget), *form, essential=essential)

@@ -13,32 +13,19 @@ from typing import Any
 import numpy as np
 
 from metricdp.audit.exact import Case
-from metricdp.audit.worlds import RELATIONS, demands, finest, worlds
+from metricdp.audit.worlds import FORMS, demands, finest, worlds
 
 EPSILON = Fraction(7, 10)
 
 
-def snap_cases() -> Iterator[tuple[Case, bool]]:
-    """(case, in the short form)."""
+def snap_cases() -> Iterator[Case]:
+    """All cases."""
     line = worlds()["a line"]
-    for relation in RELATIONS:
-        for m in (None, 2):
-            refused = relation == "replace-one"
-            yield (
-                Case(
-                    "from_coordinates, max_snap",
-                    line,
-                    _number_and_counts,
-                    demands(3, 2, 1 if m is None else 2),
-                    relation,
-                    m,
-                    (2, 0),
-                    0.0 if refused else 0.5,
-                    refused=refused,
-                    hold=_near,
-                ),
-                m is None,
-            )
+    for relation, m in FORMS:
+        refused = relation == "replace-one"
+        form = (demands(3, 2, m or 1), relation, m, (2, 0), 0.0 if refused else 0.5)
+        call, name = _number_and_counts, "from_coordinates, max_snap"
+        yield Case(name, line, call, *form, refused=refused, hold=_near, essential=m is None)
 
 
 def _near(universe: Any, records: Sequence[Any], users: Any, m: int | None) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ Demand = tuple[tuple[int, ...], ...]
 EPSILON = Fraction(7, 10)
 """Of counts and of methods."""
 RELATIONS: tuple[Neighboring, ...] = ("add-remove", "replace-one")
+FORMS = tuple(itertools.product(RELATIONS, (None, 2)))
+"""Of most queries: a relation, and how many records of a user are kept (None: of no users)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +111,9 @@ def worlds() -> dict[str, World]:
     return {name: World(name, universe, list(where)) for name, (universe, where) in places.items()}
 
 
-def demands(n_places: int, n_users: int, most_records: int = 1) -> list[Demand]:
+def demands(
+    n_places: int, n_users: int, most_records: int = 1, most_in_all: float = math.inf
+) -> list[Demand]:
     """Every demand of up to `n_users` users with 1 to `most_records` records each."""
     sizes = range(1, most_records + 1)
     kinds = [
@@ -120,6 +125,7 @@ def demands(n_places: int, n_users: int, most_records: int = 1) -> list[Demand]:
         d
         for size in range(n_users + 1)
         for d in itertools.combinations_with_replacement(kinds, size)
+        if sum(map(len, d)) <= most_in_all
     ]
 
 
@@ -169,8 +175,8 @@ def small_demands(world: World, m: int | None) -> list[Demand]:
     if m is None:
         return demands(len(world.places), 3)
     if len(world.places) == 2:
-        return [d for d in demands(2, 2, m + 1) if sum(map(len, d)) <= m + 3]
-    return [d for d in demands(len(world.places), 2, 2) if sum(map(len, d)) <= 3]
+        return demands(2, 2, m + 1, m + 3)
+    return demands(len(world.places), 2, 2, 3)
 
 
 def emptiness(demand: Any, epsilon: Fraction, grant: Any) -> int:
