@@ -124,8 +124,8 @@ class Areas:
 class AreaDistances:
     """A record's distance as two amounts of its area: how much of 2**BITS is near, how much far.
 
-    As `metricdp.partitions.service.ClippedDistances`, with 0 for all other areas, and for each area the
-    farthest that a place of it is from its center in place of the clip: nothing is cut off.
+    As `metricdp.partitions.service.ClippedDistances`, with 0 for all other areas. The farthest that
+    a place of the area is from its center stands in place of the clip: nothing is cut off.
 
     Parameters
     ----------
