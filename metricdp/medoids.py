@@ -58,8 +58,7 @@ class _Asked(RowMetric):
     ) -> Floats:
         """Distances, shape (sources, targets)."""
         there = self.points if targets is None else self.points[targets]
-        found: Floats = pairwise_distances(self.points[sources], there, metric=self._metric)
-        return found
+        return pairwise_distances(self.points[sources], there, metric=self._metric)
 
 
 class _Matrix(RowMetric):
@@ -240,8 +239,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         rows: Floats = validate_data(self, X, reset=False, dtype=np.float64)
         if isinstance(self.metric, str) and self.metric == PRECOMPUTED:
             return rows[:, self.medoid_indices_]
-        found: Floats = pairwise_distances(rows, self.cluster_centers_, metric=self.metric)
-        return found
+        return pairwise_distances(rows, self.cluster_centers_, metric=self.metric)
 
     @property
     def _n_features_out(self) -> int:

@@ -183,8 +183,7 @@ class Course:
             course = cls(universe, agreement)
             course._confirm()
             room.update(key=key, course=course)
-        kept: Course = room["course"]
-        return kept
+        return room["course"]
 
     def _confirm(self) -> None:
         """Refuse, from public facts, what could not be done at this price."""

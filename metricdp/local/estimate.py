@@ -220,8 +220,7 @@ class LocalEstimate:
     def _finite(self) -> FrequencyOracle:
         if isinstance(self.items, BallItems):
             raise InputError("items are points of a box here: ask k_means or k_median for centers")
-        found: FrequencyOracle = oracle_of(self.parameters.roles[-1].reports[0].randomizer)
-        return found
+        return oracle_of(self.parameters.roles[-1].reports[0].randomizer)
 
     def _level(self, number: int) -> tuple[NDArray[np.float64], float]:
         """The counts of one role's view, for all users, and the standard deviation of that of a

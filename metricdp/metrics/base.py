@@ -426,8 +426,7 @@ class Metric(Finite):
         """
         if "snapper" not in _known.of(self):
             _known.of(self)["snapper"] = self.snapper()
-        found: NDArray[np.int64] = _known.of(self)["snapper"](points)
-        return found
+        return _known.of(self)["snapper"](points)
 
     def _stretch(self) -> NDArray[np.float64]:
         if self.coordinate_system != "lonlat" or self.coordinates is None:

@@ -459,7 +459,4 @@ def read_graph(
         largest_component=largest_component,
         directed=directed,
     )
-    made: GraphMetric = GraphMetric(
-        graph, resolution=resolution, directed=directed, direction=direction
-    )
-    return made
+    return GraphMetric(graph, resolution=resolution, directed=directed, direction=direction)

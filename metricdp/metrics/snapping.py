@@ -172,8 +172,7 @@ class CoordinatePlacing(protocols.Placing):
             array = self.move(array)
         if self.degrees and (np.abs(array) > (180.0, 90.0)).any():
             raise InputError(NO_DEGREES)
-        placed: NDArray[Any] = self.place(array)
-        return placed
+        return self.place(array)
 
     @property
     def limited(self) -> bool:

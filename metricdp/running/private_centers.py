@@ -323,5 +323,4 @@ def _attested(
         afterwards="Centers are quotients of noisy sums and noisy counts, clipped to the box.",
         options={"k": len(centers)},
     )
-    found: Result = attest(Result(centers, len(centers), method, run.receipt), made)
-    return found
+    return attest(Result(centers, len(centers), method, run.receipt), made)

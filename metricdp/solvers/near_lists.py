@@ -98,8 +98,7 @@ class BlockCosts:
 
     def table(self, rows: NDArray[np.int64], demand: NDArray[np.int64]) -> NDArray[np.float64]:
         """See `Costs`."""
-        costs: NDArray[np.float64] = self.block[np.ix_(rows, demand)] * self.weights[demand]
-        return costs
+        return self.block[np.ix_(rows, demand)] * self.weights[demand]
 
     def fresh(
         self, k: int, fixed: NDArray[np.int64], rng: np.random.Generator

@@ -78,5 +78,4 @@ def _mixed(values: NDArray[Any]) -> NDArray[np.uint64]:
     x = values + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    result: NDArray[np.uint64] = x ^ (x >> np.uint64(31))
-    return result
+    return x ^ (x >> np.uint64(31))

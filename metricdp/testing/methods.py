@@ -223,5 +223,4 @@ class MethodTestCase:
 
     @staticmethod
     def _some(universe: Any) -> list[Any]:
-        records: list[Any] = np.asarray(universe.expected()[0])[:60].tolist()
-        return records
+        return np.asarray(universe.expected()[0])[:60].tolist()

@@ -142,5 +142,4 @@ def _at(xy: Floats, line: NDArray[np.int64], along: Floats, share: Floats) -> Fl
     after = np.maximum(after, np.searchsorted(line, np.arange(m)) + 1)
     low, high = along[after - 1], along[after]
     part = np.divide(share - low, high - low, out=np.zeros(m), where=high > low)
-    places: Floats = xy[after - 1] + part[:, None] * (xy[after] - xy[after - 1])
-    return places
+    return xy[after - 1] + part[:, None] * (xy[after] - xy[after - 1])

@@ -26,5 +26,4 @@ class NetCells:
 
     def encode(self, records: NDArray[np.float64]) -> NDArray[np.int64]:
         """Part of each point, shape (n,)."""
-        parts: NDArray[np.int64] = self._parts[self._net.snap(records)]
-        return parts
+        return self._parts[self._net.snap(records)]

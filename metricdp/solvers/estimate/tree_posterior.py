@@ -213,8 +213,7 @@ class _Model:
         """Posterior mean of every part's count, by the last messages."""
         m = self.tree.n_parts
         belief = self.inside[:m] * self.outside[:m]
-        mean: NDArray[np.float64] = (belief * self.values[:m]).sum(axis=1) / belief.sum(axis=1)
-        return mean
+        return (belief * self.values[:m]).sum(axis=1) / belief.sum(axis=1)
 
     def draw(
         self, learned: Frequencies, coins: np.random.Generator, drawn: NDArray[np.float64]
@@ -328,8 +327,7 @@ def _quantiles(p: NDArray[np.float64]) -> NDArray[np.float64]:
     """Of the beta law around each share, shape (m - 1, 12)."""
     sizes, split = np.unique(p[:, 0], return_inverse=True)  # most splits are of few kinds
     a = _CONCENTRATION * sizes[:, None]
-    found: NDArray[np.float64] = betaincinv(a, _CONCENTRATION - a, _QUANTILES)[split]
-    return found
+    return betaincinv(a, _CONCENTRATION - a, _QUANTILES)[split]
 
 
 def _mixed(kinds: list[NDArray[np.float64]], frequency: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -106,8 +106,7 @@ class Equity(Objective):
         """The impedance of the search; its growth is kappa. Sites to begin with are cached too."""
         if "impedance" not in instance.kept:
             instance.kept["impedance"] = self._found_law(instance)
-        impedance: Impedance = instance.kept["impedance"]
-        return impedance
+        return instance.kept["impedance"]
 
     def _found_law(self, instance: Instance) -> Impedance:
         known = None if self.kappa is None else float(self.kappa)

@@ -203,8 +203,7 @@ class Scenarios(Objective):
         distance = np.minimum(rows, near)
         if self.maximized:
             return -((distance <= steps_of(self.of.limit, own.metric) * (1 + WITHIN)) @ own.mass)
-        found: Floats = self.of.impedance(own)(distance) @ own.mass
-        return found
+        return self.of.impedance(own)(distance) @ own.mass
 
     def _weighted(self, instance: Instance, shares: Floats) -> Chosen:
         """Sites for the weighted mean, with its bound."""
@@ -212,8 +211,7 @@ class Scenarios(Objective):
         metric = instance.metric
         asked = replace(instance, weights=counted(metric, held, shares), kept={})
         if not isinstance(metric, Together):
-            alone: Chosen = self.of.choose(asked)
-            return alone
+            return self.of.choose(asked)
         pool = self._pool(instance, self._firsts(instance), _BLOCK)
         found: Chosen = self.of.choose(replace(asked, allowed=pool))
         return found if len(pool) == len(instance.allowed) else replace(found, bound=None)
@@ -225,8 +223,7 @@ class Scenarios(Objective):
             if len(instance.allowed) * sum(len(own.demand) for own in self.instances) > _BLOCK:
                 found += [self.of.choose(own).sites for own in self.instances]
             instance.kept["firsts"] = np.unique(np.concatenate(found))
-        firsts: Positions = instance.kept["firsts"]
-        return firsts
+        return instance.kept["firsts"]
 
 
 def counted(metric: Metric, weights: Sequence[Floats], shares: Floats) -> Floats:
