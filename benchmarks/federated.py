@@ -1,13 +1,13 @@
 """Several holders against one curator: cost, bytes and seconds, kills, and what a message tells.
 
-    python -m benchmarks federated cost [--draws 4] [--holders 5 20 50] [--only NAME]
+    python -m benchmarks federated cost [--draws 4] [--holders 5 20 50] [--only NAME] [--ways TEXT]
     python -m benchmarks federated round [--parts 32768] [--holders 50]
     python -m benchmarks federated kills FOLDER
     python -m benchmarks federated messages [--pairs 2000]
 
-*cost*: records dealt to holders at random, c = 1, epsilon 1, delta 1e-6; true cost of the release's
-centers over that of the best found without privacy. Beside it the same generator with one curator,
-with Gaussian noise (a pool of rho) and with Laplace noise (the default). *round*: one holder's and
+*cost*: records dealt to holders at random, c = 1, epsilon 1, with Laplace noise and, delta 1e-6,
+Gaussian; true cost of the release's centers over that of the best found without privacy. Beside it
+the same generator with one curator, with both. *round*: one holder's and
 the coordinator's work for one histogram. *kills*: three holders, every command a process of its
 own, one ``answer`` killed in each round. *messages*: how often the likelier of two demands is
 guessed from one holder's message.
@@ -67,7 +67,7 @@ def dealt(metric, at, holders: int, seed: int) -> list[mdp.PrivateDemand]:
     return [mdp.PrivateDemand(metric, [ids[i] for i in at[who == h]]) for h in range(holders)]
 
 
-def costs(name: str, numbers: list[int], draws: int) -> None:
+def costs(name: str, numbers: list[int], draws: int, only: str) -> None:
     metric, at = INSTANCES[name]()
     weights = np.bincount(at, minlength=len(metric)).astype(float)
     best = mdp.k_median(metric, k=K, weights=weights, effort="thorough").centers
@@ -78,15 +78,18 @@ def costs(name: str, numbers: list[int], draws: int) -> None:
     least = mean(best)
     everyone = mdp.PrivateDemand(metric, [metric.ids[i] for i in at])
 
-    def several(holders: int, draw: int) -> Any:
+    def several(holders: int, draw: int, delta: Fraction) -> Any:
         parts = [mdp.federated.Holder(one) for one in dealt(metric, at, holders, draw)]
-        return mdp.federated.run(metric, parts, epsilon=EPSILON, delta=DELTA)
+        return mdp.federated.run(metric, parts, epsilon=EPSILON, delta=delta)
 
     ways: dict[str, Callable[[int], Any]] = {
         "central, Laplace": lambda draw: central(metric, everyone, False),
         "central, Gaussian": lambda draw: central(metric, everyone, True),
     }
-    ways |= {f"{n} holders": lambda draw, n=n: several(n, draw) for n in numbers}
+    for law, delta in (("Laplace", Fraction(0)), ("Gaussian", DELTA)):
+        for n in numbers:
+            ways[f"{n} holders, {law}"] = lambda draw, n=n, d=delta: several(n, draw, d)
+    ways = {way: make for way, make in ways.items() if only in way}
     for way, make in ways.items():
         start, found, bias = time.process_time(), [], []
         for draw in range(draws):
@@ -251,12 +254,13 @@ def main() -> None:
     parser.add_argument("--parts", type=int, default=1 << 15)
     parser.add_argument("--pairs", type=int, default=2000)
     parser.add_argument("--only", choices=INSTANCES)
+    parser.add_argument("--ways", default="", help="those alone that have this in their name")
     args = parser.parse_args()
     if args.what == "cost":
         print("| instance | who | cost | weights / records | seconds |")
         print("| --- | --- | --- | --- | --- |")
         for name in [args.only] if args.only else INSTANCES:
-            costs(name, args.holders, args.draws)
+            costs(name, args.holders, args.draws, args.ways)
     elif args.what == "round":
         one_round(args.parts, max(args.holders))
     elif args.what == "kills":

@@ -52,6 +52,7 @@ def checks() -> Iterator[Check]:
     from metricdp.audit.covering import covering_checks
     from metricdp.audit.devices import device_checks
     from metricdp.audit.fresh import fresh_checks
+    from metricdp.audit.holders import holder_checks
     from metricdp.audit.loaders import loader_checks
     from metricdp.audit.opening import opening_checks
     from metricdp.audit.prices import price_checks
@@ -68,6 +69,7 @@ def checks() -> Iterator[Check]:
         covering_checks,
         opening_checks,
         device_checks,
+        holder_checks,
         saturation_checks,
         price_checks,
         sampler_checks,

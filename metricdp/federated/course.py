@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.accounting import Cost
+from metricdp.accounting import Cost, exact
 from metricdp.arguments import integer
 from metricdp.errors import InputError
 from metricdp.federated.messages import Past
@@ -118,7 +118,7 @@ class Agreement:
             )
         try:
             method = BY_NAME[told["method"]](**told["options"])
-            price = Fraction(told["epsilon"]), Fraction(told["delta"])
+            price = exact(told["epsilon"]), exact(told["delta"], "delta")
             names = ("holders", "colluding", "unit", "max_contributions", "seed")
             numbers: Any = [told[name] for name in names]
             found = cls(answering(method, universe), *price, *numbers)

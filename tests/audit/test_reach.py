@@ -39,6 +39,7 @@ SEAMS = {
     "subset selection": (SubsetSelection, "draw", "one message, subset selection"),
     "vectors": (TopVectors, "draw", "one message, vectors of a ball"),
     "decode": (Decoder, "fit", "one round decoded, black box"),
+    "contribute": (gate, "contribute", "several holders, replay, Laplace"),
     "shuffle": (shuffle, "_pair_delta", "4 shuffled messages"),
 }
 

@@ -1,0 +1,257 @@
+"""Several holders: the law of what honest holders add, what a message tells, answers that come
+twice, and whole releases repeated on neighbors with the same sums.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import metricdp as mdp
+from metricdp.audit import laws
+from metricdp.audit.observe import forms
+from metricdp.audit.patch import patched
+from metricdp.audit.replay.losses import rho_of
+from metricdp.audit.report import Finding
+
+CHECK = "several holders"
+ALARM = 1e-8
+"""Rate at which a right law, or a message at chance, is taken for a wrong one."""
+LAWS = {"Laplace": Fraction(0), "Gaussian": Fraction(1, 10**6)}
+RECORDS = ([0] * 9 + [5] * 4, [0] * 5 + [15] * 6, [10] * 12)
+"""Of three holders, on a grid of 4 x 4; one of them may collude."""
+RUNS = (4, 40)
+"""Histograms of 400 parts, in the short form and in the full one."""
+
+
+def holder_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
+    """(name, in the short form, check)."""
+    for law, delta in LAWS.items():
+        for kind, check in (("honest shares", _shares), ("replay", _replayed)):
+            name = f"several holders, {kind}, {law}"
+            yield name, True, partial(check, name, delta)
+    for kind, run in (("messages", _messages), ("each once", _once)):
+        name = f"several holders, {kind}"
+        yield name, True, partial(run, name)
+
+
+def _grid(side: int = 4) -> Any:
+    import networkx as nx
+
+    grid = nx.convert_node_labels_to_integers(nx.grid_2d_graph(side, side))
+    return mdp.GraphMetric(grid, weight=None)
+
+
+def _chance(seen: int, times: int, p: float) -> float:
+    """Two-sided, of a binomial number."""
+    from scipy.stats import binom
+
+    return float(min(2 * min(binom.cdf(seen, times, p), binom.sf(seen - 1, times, p)), 1.0))
+
+
+def _shares(name: str, delta: Fraction, quick: bool) -> Finding:
+    """What three of four holders add is as often near 0 as all the noise that is paid for."""
+    from metricdp.accounting import Cost
+    from metricdp.partitions.finite.labels import LabelParts
+    from metricdp.privacy import HistogramQuery, contribute
+    from metricdp.privacy.shares import Shares
+
+    universe = _grid(20)
+    query = HistogramQuery(LabelParts.of(universe))
+    cost = Cost.zcdp(2, delta) if delta else Cost.of(Fraction(1, 2))
+    empty, nothing = mdp.PrivateDemand(universe, []), np.zeros(400, np.uint64)
+
+    def one() -> NDArray[np.int64]:
+        grant = mdp.Ledger(cost.epsilon, delta).charge(cost)
+        sent = contribute(empty, query, cost, grant, holders=4, honest=3, mask=nothing)
+        return sent.view(np.int64)
+
+    unit = 2 ** Shares.of(query, "add-remove", 1, cost, 4, 3).bits
+    scale = unit / np.sqrt(2 * float(cost.rho or 1)) if delta else 1 / float(cost.epsilon)
+    log_law = laws.log_gaussian if delta else laws.log_laplace
+    near = int(scale / 2)
+    p = float(np.exp(log_law(np.arange(-near, near + 1), scale)).sum())
+    draws = np.concatenate([one() + one() + one() for _ in range(RUNS[not quick])])
+    seen, times = int((np.abs(draws) <= near).sum()), len(draws)
+    right = _chance(seen, times, p) > ALARM
+    found = f"{seen / times:.4f} of {times:,}"
+    claim = f"near 0 with probability {p:.4f}"
+    return Finding(name, claim, found, CHECK, right, excess=seen / times / p)
+
+
+def _keys(name: str) -> Any:
+    """The same in every run."""
+    from metricdp.federated.keys import Keys
+
+    return Keys(name, *(f"{kind} of {name}".ljust(32)[:32].encode() for kind in ("sign", "seal")))
+
+
+def _parties(
+    universe: Any, rows: Sequence[list[int]], delta: Fraction, **options: Any
+) -> tuple[list[Any], Any]:
+    """Holders with much budget, and their coordinator."""
+    made = import_module("metricdp.federated.coordinator")
+    holders = []
+    for number, places in enumerate(rows):
+        ledger = mdp.Ledger(900, 900 * delta)
+        holders.append(mdp.federated.Holder(mdp.PrivateDemand(universe, places), ledger=ledger))
+        holders[-1]._keys = _keys(f"holder {number}")
+    with patched(made, "Keys", _keys), patched(secrets, "token_hex", lambda n: "5a" * n):
+        cards = [one.card for one in holders]
+        return holders, made.Coordinator(universe, cards, epsilon=4, delta=delta, **options)
+
+
+@dataclass
+class _Run:
+    """What was sent, hidden, drawn and paid in one release."""
+
+    sent: list[Any] = field(default_factory=list)
+    hidden: list[NDArray[np.int64]] = field(default_factory=list)
+    noise: list[tuple[float, int]] = field(default_factory=list)
+    sums: list[NDArray[np.int64]] = field(default_factory=list)
+    prices: list[Any] = field(default_factory=list)
+    spent: Any = None
+
+
+def _released(delta: Fraction, mine: list[int], handed: _Run | None = None) -> _Run:
+    """A release whose first holder has these records; with the sums of another run, if handed."""
+    from metricdp.accounting import budget
+    from metricdp.privacy.shares import Shares
+
+    run, scales = _Run(), [0.0]
+    measurements = import_module("opendp.measurements")
+    makers = {name: getattr(measurements, name) for name in ("make_laplace", "make_gaussian")}
+    masked, total, draw = Shares.masked, Shares.total, budget.Grant.draw
+
+    def making(name: str, *domains: Any, scale: float) -> Any:
+        scales[0] = scale
+        return makers[name](*domains, scale=scale)
+
+    def hiding(self: Any, counts: Any, mask: Any) -> Any:
+        run.hidden.append(counts.copy())
+        run.noise.append((scales[0], self.bits))
+        return masked(self, counts, mask)
+
+    def adding(self: Any, sums: Any) -> Any:
+        at = len(run.sums)
+        run.sums.append(total(self, sums) if handed is None else handed.sums[at])
+        return run.sums[-1]
+
+    def drawing(self: Any, epsilon: Any, delta: Any = 0) -> None:
+        run.prices.append(epsilon)
+        draw(self, epsilon, delta)
+
+    holders, coordinator = _parties(_grid(), [mine, *RECORDS[1:]], delta)
+    hooks = ((Shares, "masked", hiding), (Shares, "total", adding), (budget.Grant, "draw", drawing))
+    with ExitStack() as stack:
+        for owner, name, value in hooks:
+            stack.enter_context(patched(owner, name, value))
+        for name in makers:
+            stack.enter_context(patched(measurements, name, partial(making, name)))
+        while coordinator.release is None:
+            asked = coordinator.invite()
+            answers = [one.answer(asked) for one in holders]
+            run.sent += [asked, *(answer.split(b"\n")[1] for answer in answers)]
+            coordinator.collect(answers)
+    run.sent.append(forms([coordinator.release, coordinator.release.receipt]))
+    run.spent = [(one._ledger.spent, one._ledger.spent_delta) for one in holders]
+    return run
+
+
+def _replayed(name: str, delta: Fraction, quick: bool) -> Finding:
+    """On neighbors of the first holder's records the same sums bring forth the same invitations,
+    answers but for their numbers, release and payments; and all sums lose what was paid, at most.
+    """
+    mine = RECORDS[0]
+    neighbors = [mine[1:], [*mine, 12]] if quick else [mine[1:], mine[:-1], [*mine, 12], [*mine, 0]]
+    first = _released(delta, mine)
+    fault, worst = "", 0.0
+    for other in neighbors:
+        again = _released(delta, other, first)
+        if (first.sent, first.spent, first.noise) != (again.sent, again.spent, again.noise):
+            fault = "the same sums, something else is sent or paid"
+            break
+        worst = max(worst, _loss(first, again, delta))
+    found = fault or f"{len(neighbors)} neighbors, worst {worst:.4f}"
+    right = not fault and worst <= 1 + 1e-9
+    excess = float("inf") if fault else worst
+    claim = "the same messages; loss <= 1 of the price"
+    return Finding(name, claim, found, CHECK, right, excess=excess)
+
+
+def _loss(one: _Run, other: _Run, delta: Fraction) -> float:
+    """Largest share of a price that the sums of all rounds use, or one of them of its own: without
+    the noise of one holder.
+    """
+    n, total, worst = len(RECORDS), 0.0, 0.0
+    for at in range(0, len(one.hidden), n):  # of every round the first holder's
+        apart = np.abs(one.hidden[at] - other.hidden[at]).astype(float)
+        (scale, bits), price = one.noise[at], one.prices[at]
+        if delta:
+            loss = 4**bits * float(apart @ apart) / (2 * (n - 1) * scale**2)
+            worst = max(worst, loss / float(price.rho))
+        else:
+            loss = float(apart.sum()) / scale
+            worst = max(worst, loss / float(price.epsilon))
+        total += loss
+    epsilon, loss_of_all = (float(x) for x in one.spent[0])
+    return max(worst, total / (rho_of(epsilon, loss_of_all) if delta else epsilon))
+
+
+def _messages(name: str, quick: bool) -> Finding:
+    """What the coordinator sees before the sum: answers, differences of answers to two attempts,
+    and the sum of all but one. Of uniform numbers the two highest bits agree half of the time; of
+    counts and noise, always.
+    """
+    from metricdp.federated.messages import Answer, Invitation
+
+    rows = [[0] * 400, [], [5] * 10]
+    seen: dict[str, list[NDArray[np.uint64]]] = {"one": [], "apart": [], "some": []}
+    holders, coordinator = _parties(_grid(12), rows, LAWS["Gaussian"], records_hint=3000.0)
+    for attempt in range(RUNS[not quick]):
+        asked = coordinator.again() if attempt else coordinator.invite()
+        opened = Invitation.opened(asked)
+        answers = [Answer.opened(one.answer(asked), opened).values for one in holders]
+        if attempt:
+            seen["apart"].append(answers[0] - seen["one"][-1])
+        seen["some"].append(answers[0] + answers[1])
+        seen["one"].append(answers[0])
+    worst, right = 0.5, True
+    for values in seen.values():
+        top = np.concatenate(values) >> np.uint64(62)
+        agree = int(((top == 0) | (top == 3)).sum())
+        right &= _chance(agree, len(top), 0.5) > ALARM / len(seen)
+        worst = max(worst, agree / len(top))
+    return Finding(name, "at chance", f"{worst:.3f} agree", CHECK, right, excess=2 * worst)
+
+
+def _once(name: str, quick: bool) -> Finding:
+    """A holder is counted once, and answers a round once, also where its answer is gone."""
+    holders, coordinator = _parties(_grid(), RECORDS, LAWS["Gaussian"])
+    asked = coordinator.invite()
+    answers = [one.answer(asked) for one in holders]
+    holders[0]._runs.clear()
+    fault = ""
+    for what, ask in (
+        ("a round is answered twice", lambda: holders[0].answer(asked)),
+        ("a holder is counted twice", lambda: coordinator.collect([*answers, answers[0]])),
+    ):
+        try:
+            ask()
+        except mdp.InputError:
+            continue
+        fault = what
+    paid = {float(one._ledger.spent) for one in holders}
+    if not fault and paid != {4.0}:
+        fault = "something else is paid"
+    excess = 2.0 if fault else 1.0
+    return Finding(name, "refused", fault or "refused", CHECK, not fault, excess=excess)
