@@ -13,7 +13,8 @@ from metricdp.accounting.binding import Protection
 from metricdp.errors import BudgetError, InputError, JournalError
 from metricdp.privacy import HistogramQuery, gate
 from metricdp.privacy.contributing import NUMBERS, Doublings, contributors
-from metricdp.records.engines.sizes import doublings
+from metricdp.records.engines.sizes import Anywhere, LogSizes, doublings
+from metricdp.records.ingestion.encoders import RowEncoder
 from metricdp.running.contributions import _least
 
 PATH = mdp.GraphMetric(nx.path_graph(5), weight=None)
@@ -29,6 +30,28 @@ def test_users_are_counted_by_powers_of_two():
     expected = [sum(2 ** (j - 1) < s <= 2**j or s == 1 == 2**j for s in sizes) for j in range(21)]
     assert found.tolist() == expected
     assert doublings(np.array([2**20 + 1, 2**40]), 20).tolist() == [20, 20]
+
+
+@pytest.mark.parametrize("users", [["a", None], ["a", float("nan")], [None]])
+def test_every_record_is_somebodys(users):
+    with pytest.raises(InputError, match="one user per record"):
+        LogSizes(3).held(users, np.zeros(len(users), np.int64))
+
+
+def test_engines_count_a_users_rows_and_keep_what_says_what_went_wrong():
+    pd = pytest.importorskip("pandas")
+    rule, names, encode = LogSizes(3), ["_0", "_user"], RowEncoder(("u",), Anywhere())
+    users = ["b", "a", "b", "b", *["c"] * 99]
+    block = pd.DataFrame({"_0": 0, "_user": pd.array([None, *users, None], "string")})
+    block.loc[[0, len(users) + 1], "_0"] = [5, 1]
+    found = rule.rows(block, names)
+    assert found.columns.tolist() == names and found["_0"].dtype == np.int64
+    told = {user: size for size, user in found.itertuples(index=False) if isinstance(user, str)}
+    assert told == {"a": 1, "b": 3, "c": 99}
+    assert found["_0"][found["_user"].isna()].tolist() == [5]
+    place = rule.encoder(rule.reading(encode, "u"), encode).place
+    assert place(np.array([[1.0], [3.0], [99.0]])).tolist() == [0, 2, 3]
+    assert rule.held(users, np.zeros(len(users), np.int64)).tolist() == [2, 0, 3]
 
 
 def test_numbers_of_records_are_as_far_apart_as_doublings():
@@ -48,6 +71,9 @@ def test_the_quantile_is_that_of_the_counts():
     ]
     assert _least(np.array([-3, -2, -9]), Fraction(1, 2))[0] in (1, 2, 4)
     assert _least(counts, Fraction(8, 10))[1] == 0.8
+    assert _least(np.array([1, 0, 0]), Fraction(8, 10)) == (1, 1.0)
+    assert _least(np.array([0, 0, 0]), Fraction(8, 10)) == (4, 0.0)
+    assert _least(np.array([50, -10]), Fraction(8, 10)) == (1, 1.0)
 
 
 @pytest.mark.parametrize("neighboring", ["add-remove", "replace-one"])
@@ -67,8 +93,9 @@ def test_it_finds_a_quantile_and_holds_the_ledger_to_it(tmp_path, neighboring):
         mdp.release(PATH, mdp.PrivateDemand(PATH, ids), epsilon="0.1", ledger=again)
     demand = mdp.PrivateDemand(PATH, ids, user=users, max_contributions=8)
     assert mdp.release(PATH, demand, epsilon="0.9", ledger=again).receipt.unit == "user"
-    with pytest.raises(InputError, match="before anything else"):
-        mdp.contributions(users, epsilon="0.1", ledger=again)
+    for asked in (users, ["a", None]):  # nothing is read before
+        with pytest.raises(InputError, match="before anything else"):
+            mdp.contributions(asked, epsilon="0.1", ledger=again)
 
 
 def test_users_of_a_file_are_those_of_a_list(tmp_path):
@@ -90,7 +117,9 @@ def test_bad_arguments_charge_nothing():
     for options, what in (
         ({"quantile": 1}, "quantile"),
         ({"quantile": "x"}, "quantile"),
-        ({"epsilon": 0}, "epsilon"),
+        ({"quantile": 0}, "quantile"),
+        ({"epsilon": "1e-30"}, "epsilon"),
+        ({"epsilon": 0}, "epsilon must be between"),
         ({"users": ["a", None]}, "none of them missing"),
         ({"users": "a.csv"}, "user=COLUMN"),
         ({"users": b"a.csv"}, "user=COLUMN"),

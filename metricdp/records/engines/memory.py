@@ -72,7 +72,7 @@ class AtOnce(Frame):
                     parts.append(found)
                     users += whose
         records = np.concatenate(parts)
-        if rule is not None and user is not None:
+        if rule is not None:
             held = rule.held(users, records)
             if isinstance(held, Source):
                 return held

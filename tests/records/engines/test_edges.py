@@ -30,11 +30,12 @@ from metricdp.records.engines.weighting import (
     grains,
     stepped,
 )
-from metricdp.records.engines.work import Work, added, joined
+from metricdp.records.engines.work import GroupWork, Work, added, checked, digest, joined
 from metricdp.records.exact import Sums, exactly
 from metricdp.records.ingestion.encoders import RowEncoder
 from metricdp.records.paths import Segment
 from metricdp.records.sums.peeling import BallScores, Boxes, PartScores, RadiusScores, peel
+from metricdp.records.trouble import Trouble
 from tests.privacy_worlds import BOX, UnitCells
 from tests.records.engines.test_grouped import given
 
@@ -181,6 +182,26 @@ def test_vectors_of_workers_do_not_wrap_when_they_are_added():
     assert unpacked(all_added([packed(some)] * 5, added)).tolist() == [0] * 4 + [5 * 2**92]
     assert Work(RowEncoder((0,), np.asarray), lambda block: np.array([0.5])).kind is np.float64
     Seal(3, 5).compare(Seal(3, 5 + 2**64))
+
+
+def test_trouble_of_one_block_is_that_of_all_and_floats_are_sealed_by_their_rows():
+    encode = RowEncoder((0,), np.asarray)
+    halves = Work(encode, lambda block: np.array([len(block) / 2]))(np.ones((3, 1)))
+    assert halves.tolist() == [1.5, 3, 0]
+    rows, bad, key = np.ones((3, 1)), np.full((1, 1), np.nan), lambda block: block[:, 0]
+    for work, add in ((Work(encode, key), added), (GroupWork(encode, key), joined)):
+        good, wrong = work(rows), work(bad)
+        assert wrong is Trouble.BAD and work.names == [0]
+        assert add(good, wrong) is add(wrong, good) is add(wrong, wrong) is Trouble.BAD
+        assert add(Trouble.FAULT, wrong) is add(wrong, Trouble.FAULT) is Trouble.FAULT
+        assert checked(good) is good
+        with pytest.raises(InputError):
+            checked(wrong)
+    groups = GroupWork(encode, key)(rows)
+    assert groups.tolist() == [[3, digest(rows)], [1, 3]]
+    assert joined(groups, groups).tolist() == [[6, 2 * digest(rows)], [1, 6]]
+    assert digest(np.array([[0.25]])) != digest(np.array([[0.5]]))
+    assert digest(np.array([3, -1], np.int32)) == digest(np.array([[3], [-1]]))
 
 
 def test_groups_of_very_many_records_saturate_and_their_digests_do_not_end_anything():

@@ -1,0 +1,79 @@
+"""Records of which only sums are asked: counted ones, parts of them, and samples of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metricdp.records.engines import Tally, memory, sources
+
+AT = np.array([4, 1, 4, 0, 4, 1])
+COUNTED = sources.Tally(AT, np.ones(6, np.int64))
+
+
+def parts_of(points):
+    return points % 3
+
+
+@pytest.mark.parametrize("records", [AT, COUNTED], ids=["listed", "counted"])
+def test_records_of_parts(records):
+    held = sources.placed(records, parts_of, 4)
+    found = np.bincount(held, minlength=4) if records is AT else sources.total(held, counts_of(4))
+    assert found.tolist() == [1, 5, 0, 0]
+    each = sources.divided(records, parts_of, 4)
+    told = [sources.total(one, counts_of(5)).tolist() for one in each]
+    assert told == [[1, 0, 0, 0, 0], [0, 2, 0, 0, 3], [0] * 5, [0] * 5]
+    assert sources.size(records) == 6 and sources.size(each[1]) == 5
+    later = sources.mapped(records, lambda at: at[at > 0], lambda at: at[at < 4])
+    assert sources.total(later, counts_of(5)).tolist() == [0, 2, 0, 0, 0]
+
+
+def counts_of(n):
+    return sources.Tallied(lambda at: at, n)
+
+
+class Elsewhere(sources.Source):
+    """Of which nothing is known here."""
+
+    def sums(self, answer):
+        return sources.sums(AT, answer)
+
+    mapped = thinned = sums
+
+
+def test_what_is_known_of_counted_records():
+    assert sources.size(Elsewhere()) is None and sources.size(AT[:0]) == 0
+    points, counts = np.unique(COUNTED, return_counts=True)
+    assert (points.tolist(), counts.tolist()) == ([0, 1, 4], [1, 2, 3])
+    for asked in ({}, {"return_counts": True, "axis": 0}, {"return_index": True}):
+        with pytest.raises(TypeError):
+            np.unique(COUNTED, **asked)
+    with pytest.raises(TypeError):
+        np.concatenate([COUNTED])
+    keys, counts = Elsewhere().grouped(lambda at: at[at != 1].astype(np.uint64))
+    assert (keys.tolist(), counts.tolist()) == ([0, 4], [1, 3])
+
+
+def test_a_record_stays_if_32_fresh_bits_are_below_its_share(monkeypatch):
+    words = np.array([0, 2**31 - 1, 2**31, 2**32 - 1], np.uint32)
+    asked = []
+    monkeypatch.setattr(sources.os, "urandom", lambda n: asked.append(n) or words.tobytes()[:n])
+    for share, kept in ((0.0, []), (0.5, [0, 1]), (2**-32, [0]), (1.0, [0, 1, 2, 3])):
+        assert sources.thinned(np.arange(4), share).tolist() == kept
+    assert asked == [16] * 4 and sources.thinned(np.zeros((2, 3)), 0.5).shape == (2, 3)
+
+
+def test_tables_in_memory_are_those_that_are_there_already():
+    pl = pytest.importorskip("polars")
+    table = pl.DataFrame({"x": [1.0]})
+    assert memory.ENGINE.takes(table) and not memory.ENGINE.takes(table.lazy())
+    assert not memory.ENGINE.takes([1.0])
+
+
+def test_counts_are_thinned_by_256_fresh_bits(monkeypatch):
+    for share, kept in ((0.0, [0, 0, 0]), (1.0, [1, 2, 3])):
+        assert sources.thinned(COUNTED, share).counts.tolist() == kept
+    asked = []
+    monkeypatch.setattr(sources.os, "urandom", lambda n: asked.append(n) or bytes(n))
+    first, second = (Tally(AT, np.full(6, 10**6)).thinned(0.5).counts for _ in range(2))
+    assert asked == [32, 32] and (first == second).all()
