@@ -81,22 +81,29 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=400)
-    parser.add_argument("--settings", type=int, default=len(SETTINGS), help="how many of them")
+    parser.add_argument("--only", nargs="+", help="networks, by name")
+    parser.add_argument("--settings", type=int, nargs="+", default=range(len(SETTINGS)))
     parser.add_argument("--data", type=Path, default=Path("../shared/data/roads"))
     parser.add_argument("--free", type=int, default=0, help="releases a row of summary()'s own")
     asked = parser.parse_args()
+    settings = [SETTINGS[i] for i in asked.settings]
+    chosen = {
+        name: metric
+        for name, metric in networks(asked.data).items()
+        if name in (asked.only or [name])
+    }
     if asked.free:
         print("| network | records | epsilon | `summary().mean` holds it | width |")
         print("| --- | --- | --- | --- | --- |")
-        for name, metric in networks(asked.data).items():
-            for n, epsilon, _ in SETTINGS[1:]:
+        for name, metric in chosen.items():
+            for n, epsilon in dict.fromkeys((n, epsilon) for n, epsilon, _ in settings):
                 print(f"| {name} {free(metric, n, epsilon, asked.free)}", flush=True)
         return
     print("| network | records | epsilon | beyond the clip | mean: holds | width | up to the clip: "
           "holds the mean | width |")  # fmt: skip
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
-    for name, metric in networks(asked.data).items():
-        for n, epsilon, outside in SETTINGS[: asked.settings]:
+    for name, metric in chosen.items():
+        for n, epsilon, outside in settings:
             print(f"| {name} {measured(metric, n, epsilon, outside, asked.runs)}", flush=True)
 
 

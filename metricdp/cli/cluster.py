@@ -193,15 +193,15 @@ def run(args: Namespace) -> int:
     if args.output is not None:
         plan_ending(args.output, metric)
     if args.from_release is not None:
-        result, weights = _saved(args, metric)
+        result = _saved(args, metric)
     elif args.demand is None or args.non_private:
-        result, weights = _unprotected(args, metric)
+        result = _unprotected(args, metric)
     else:
-        result, weights = _private(args, metric)
+        result = _private(args, metric)
     if not args.quiet:
         caution = "" if args.demand is None else " (times depend on the data: do not publish them)"
         say(f"done in {time.perf_counter() - start:.1f} s{caution}")
-    _write(args, metric, result, weights)
+    _write(args, metric, result)
     return 0
 
 
@@ -292,7 +292,7 @@ def _solver(args: Namespace) -> Any:
     return mdp.k_means if args.objective == "k-means" else mdp.k_median
 
 
-def _unprotected(args: Namespace, metric: Any) -> tuple[Any, Any]:
+def _unprotected(args: Namespace, metric: Any) -> Any:
     """Centers of the graph itself, or of the demand taken for public."""
     weights = objectives.public_weights(args, metric)
     if args.demand is not None:
@@ -313,12 +313,10 @@ def _unprotected(args: Namespace, metric: Any) -> tuple[Any, Any]:
     )
     if (args.certificate or args.exact) and not args.quiet:
         say(_proof(result.gap))
-    return result, weights
+    return result
 
 
-def _answered_objective(
-    args: Namespace, metric: Any, universe: Any, weights: Any
-) -> tuple[Any, Any]:
+def _answered_objective(args: Namespace, metric: Any, universe: Any, weights: Any) -> Any:
     """The answer of `metricdp.solve`: of a universe and its public weights, or of a release."""
     import metricdp as mdp
 
@@ -332,7 +330,7 @@ def _answered_objective(
         say(f"{value}, {_proof(result.gap)}")
         if objective.name == "capacitated" and result.has_intervals:
             say(objectives.margin(result))
-    return result, result.weights
+    return result
 
 
 def _proof(gap: float | None) -> str:
@@ -377,8 +375,8 @@ def _method(args: Namespace, metric: Any) -> Any:
     return replace(method, tree=mdp.HST.load(args.tree, metric))
 
 
-def _private(args: Namespace, metric: Any) -> tuple[Any, Any]:
-    """Centers of the private demand, and the released weights."""
+def _private(args: Namespace, metric: Any) -> Any:
+    """Centers of the private demand."""
     import metricdp as mdp
     from metricdp.methods.expected import Expected
     from metricdp.partitions.finite.ward import hierarchy
@@ -417,20 +415,20 @@ def _private(args: Namespace, metric: Any) -> tuple[Any, Any]:
             few := too_few(float(result.release.weights.sum()), len(result.centers))
         ):
             say(f"{few} (were records left out as too far away, or at other places?)")
-    return result, None if result.release is None else result.release.weights
+    return result
 
 
-def _saved(args: Namespace, metric: Any) -> tuple[Any, Any]:
-    """Centers from a release that was paid for before, and its weights."""
+def _saved(args: Namespace, metric: Any) -> Any:
+    """Centers from a release that was paid for before."""
     import metricdp as mdp
 
     release = mdp.Release.load(args.from_release, metric)
-    return _question(args, release, _search(args, metric)), release.weights
+    return _question(args, release, _search(args, metric))
 
 
 def _question(args: Namespace, release: Any, search: dict[str, Any]) -> Any:
     if objectives.planned(args):
-        return _answered_objective(args, release.universe, release, None)[0]
+        return _answered_objective(args, release.universe, release, None)
     ask = release.k_means if args.objective == "k-means" else release.k_median
     return ask(args.k, **search)
 
@@ -464,7 +462,7 @@ def _save(args: Namespace, release: Any) -> None:
         say(f"wrote {args.save_release}: --from-release answers other questions from it, free")
 
 
-def _write(args: Namespace, metric: Any, result: Any, weights: Any) -> None:
+def _write(args: Namespace, metric: Any, result: Any) -> None:
     """Stdout first: whatever happens to the files, a result that was paid for has been told."""
     summary = None
     failed: MetricDPError | None = None
@@ -486,10 +484,7 @@ def _write(args: Namespace, metric: Any, result: Any, weights: Any) -> None:
         result.release.coreset().save(args.coreset)
         written.append(args.coreset)
     if args.map is not None:
-        basis = None if result.receipt else "public" if args.demand is None else "non-private"
-        said = {"basis": basis, "title": args.title, "attribution": args.attribution}
-        said["evaluation"] = summary
-        write_map_page(args.map, metric, result, weights, **said)
+        streams.write_text(args.map, result.page(**_words(args)))
         written.append(args.map)
     if written and not args.quiet:
         say(f"wrote {', '.join(written)}")
@@ -503,19 +498,10 @@ def _write_output(args: Namespace, result: Any, told: dict[str, Any]) -> None:
     if args.output.lower().endswith(".json"):
         streams.write_text(args.output, streams.to_json(told))
         return
+    result.save(args.output, **_words(args))
+
+
+def _words(args: Namespace) -> dict[str, Any]:
+    """What a page says that the result does not know."""
     basis = "public" if args.demand is None else "non-private"
-    words = {"title": args.title, "attribution": args.attribution, "basis": basis}
-    result.save(args.output, **words)
-
-
-def write_map_page(path: str, metric: Any, result: Any, weights: Any, **said: Any) -> None:
-    """Write the map page of a result."""
-    from metricdp.report import write_map
-
-    facts = {
-        "receipt": result.receipt,
-        "method": None if said.get("basis") else result.method,
-        "k": result.k,
-        **said,
-    }
-    write_map(os.path.realpath(path), metric, result.centers, weights=weights, **facts)
+    return {"title": args.title, "attribution": args.attribution, "basis": basis}

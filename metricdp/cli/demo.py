@@ -10,7 +10,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from metricdp.cli import cluster, inputs, parsing, streams, tables
+from metricdp.cli import inputs, parsing, streams, tables
 from metricdp.cli.streams import say
 from metricdp.errors import InputError
 
@@ -89,18 +89,18 @@ def run(args: Namespace) -> int:
         metric, inputs.read_demand(options, metric), args.k, epsilon=args.epsilon or "1"
     )
     problem = streams.show_result(tables.of_centers(result))
-    written = _files(metric, result, files)
+    written = _files(result, files)
     problem = streams.show_result(_ending(written, options)) or problem
     if problem is not None:
         raise problem
     return 0
 
 
-def _files(metric: Any, result: Any, files: dict[str, str]) -> list[tuple[str, str]]:
+def _files(result: Any, files: dict[str, str]) -> list[tuple[str, str]]:
     """Write the result and the map; return what was written and what it is."""
     streams.write_text(files["the result"], streams.to_json(result.to_dict()))
-    credit = {"attribution": "Roads © OpenStreetMap contributors (ODbL)"}
-    cluster.write_map_page(files["the map"], metric, result, result.release.weights, **credit)
+    page = result.page(attribution="Roads © OpenStreetMap contributors (ODbL)")
+    streams.write_text(files["the map"], page)
     return [
         (files["the result"], "the centers and the receipt, as `metricdp cluster` writes them"),
         (files["the map"], "the map: open it in a browser, it needs no network"),

@@ -371,7 +371,14 @@ class Solution:
                 "free intervals need a release of counts: the default method makes one; "
                 "metricdp.evaluate measures any centers privately"
             )
-        return self.release.summary(self.centers, stability=stability, level=level)
+        if stability or level != LEVEL:
+            return self.release.summary(self.centers, stability=stability, level=level)
+        return self._summarized
+
+    @cached_property
+    def _summarized(self) -> Any:
+        """What tables, pages and whoever calls `summary` without arguments share."""
+        return self.release.summary(self.centers)
 
     def stability(self, *, within: Any = None) -> Stability:
         """How sure each center is, from what was released: how often it stands where it is, for

@@ -429,6 +429,28 @@ def test_a_result_is_told_even_if_its_files_fail(
     assert ran.lines[-1] == "metricdp: error: out.json: No space left on device"
 
 
+@pytest.mark.parametrize(
+    "asked",
+    ["", "--demand homes.csv --epsilon 1", "--demand homes.csv --non-private",
+     "--demand homes.csv --epsilon 1 --objective p-center --threshold 5"],
+)  # fmt: skip
+def test_the_map_is_the_page_that_save_writes(asked: str, world: Path, capsys: Capture) -> None:
+    options = [
+        "--output",
+        "page.html",
+        "--map",
+        "map.html",
+        "--title",
+        "Town",
+        "--attribution",
+        "me",
+    ]
+    ran = run(capsys, "cluster", "roads.csv", "-k", "2", "-q", *asked.split(), *options)
+    assert ran.status == 0, ran.err
+    page = (world / "map.html").read_text("utf-8")
+    assert "<title>Town" in page and page == (world / "page.html").read_text("utf-8")
+
+
 def test_library_warnings_stay_inside(
     world: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
