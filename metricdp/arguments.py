@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import isfinite
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,23 @@ Ids = Iterable[Hashable]
 """The user's own ids of points."""
 Weights = ArrayLike | Mapping[Any, float]
 """Of all points in order, or by id."""
+Centers = Ids | ArrayLike
+"""Ids of points, or in a box coordinates."""
+Length = float | str
+"""A distance: a number, or text with a unit such as "10 min"."""
+Coins = int | np.random.Generator | np.random.BitGenerator | np.random.SeedSequence
+"""What `numpy.random.default_rng` takes, for public coins."""
+
+
+class HasWKT(Protocol):
+    """A coordinate system, as pyproj holds it."""
+
+    def to_wkt(self) -> str:
+        """Its well-known text."""
+
+
+CRS = str | int | HasWKT
+"""A coordinate system: ``"EPSG:25832"``, its number, or pyproj's."""
 
 
 def shown(value: object) -> str:
@@ -58,7 +75,7 @@ def checked_seed(seed: Any) -> int:
     return number
 
 
-def coins(seed: Any, rng: Any = None) -> int:
+def coins(seed: Any, rng: Coins | None = None) -> int:
     """The seed of public coins, from ``seed=`` (an integer of at least 0) or ``rng=`` (as
     `numpy.random.default_rng`; of a `Generator` one number is drawn, after SPEC 7), not both. Noise
     takes neither.

@@ -111,6 +111,8 @@ def _ending(written: list[tuple[str, str]], options: Namespace) -> str:
     width = max(len(path) for path, _ in written)
     lines = ["", "wrote", *(f"  {path:<{width}}  {what}" for path, what in written)]
     own = "metricdp" if shutil.which("metricdp") else f"{shlex.quote(sys.executable)} -m metricdp"
+    if own != "metricdp" and Path(sys.argv[0]).name == "metricdp":  # .venv/bin/metricdp
+        own = _short(sys.argv[0])
     graph = (
         f"{_short(options.graph)} --nodes {_short(options.nodes)} --symmetrize --largest-component"
     )

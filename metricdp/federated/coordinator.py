@@ -16,7 +16,7 @@ import numpy as np
 from metricdp.accounting import exact
 from metricdp.accounting import ledger as ledgers
 from metricdp.accounting.budget import checked_budget
-from metricdp.arguments import chosen, coins, file_path, listed
+from metricdp.arguments import Coins, chosen, coins, file_path, listed
 from metricdp.atomic import durable_file
 from metricdp.errors import InputError
 from metricdp.federated.course import Agreement, Course
@@ -96,7 +96,7 @@ class Coordinator:
         max_contributions: int = 1,
         records_hint: float | None = None,
         seed: int = 0,
-        rng: Any = None,
+        rng: Coins | None = None,
     ) -> None:
         recipe = answering(method, checked_universe(universe), records_hint)
         cards = tuple(opened_card(card) for card in listed(holders, "holders"))
@@ -304,7 +304,7 @@ def run(
     method: str | Method = "partition",
     records_hint: float | None = None,
     seed: int = 0,
-    rng: Any = None,
+    rng: Coins | None = None,
 ) -> Release:
     """One release of several holders in one process: to try out what it costs, and for tests.
 

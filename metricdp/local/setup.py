@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from metricdp.accounting.cost import exact
-from metricdp.arguments import chosen, coins, integer, positive, shown
+from metricdp.arguments import Coins, chosen, coins, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.local.items import bits_of, items_of
 from metricdp.local.oracles import best_frequency_randomizer, best_vector_randomizer, oracle_of
@@ -60,7 +60,7 @@ def public_parameters(
     histogram: str | None = None,
     split: str = "users",
     seed: int = 0,
-    rng: Any = None,
+    rng: Coins | None = None,
 ) -> PublicParameters:
     """Choose the public parameters of one collection.
 

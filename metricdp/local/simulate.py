@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import coins
+from metricdp.arguments import Coins, coins
 from metricdp.errors import InputError
 from metricdp.kernels.local_sketch import add_rows
 from metricdp.local import streams
@@ -28,7 +28,7 @@ _BLOCK = 1 << 16  # users at once: memory against calls
 
 
 def simulated_messages(
-    parameters: Any, items: Any, seed: int | None = None, *, rng: Any = None
+    parameters: Any, items: Any, seed: int | None = None, *, rng: Coins | None = None
 ) -> NDArray[np.uint8]:
     """One message for every item, shape (n, message_bytes): what the decoder's `fit` takes.
 
@@ -81,7 +81,11 @@ def simulated_messages(
 
 
 def simulated_sketch(
-    parameters: Any, points: NDArray[np.float64], seed: int | None = None, *, rng: Any = None
+    parameters: Any,
+    points: NDArray[np.float64],
+    seed: int | None = None,
+    *,
+    rng: Coins | None = None,
 ) -> Sketch:
     """The sketch of one message for every point, by its distribution, without messages: for vector
     reports. Along the user's vector the named one is an order statistic, across it normal.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import Ids, coins, listed, shown
+from metricdp.arguments import Centers, Coins, Ids, Length, coins, listed, shown
 from metricdp.errors import InputError
 from metricdp.methods import saving
 from metricdp.methods.box.anywhere import on_points
@@ -239,7 +239,7 @@ class Release:
         candidates: Ids | None = None,
         opened: Ids | None = None,
         seed: int = 0,
-        rng: Any = None,
+        rng: Coins | None = None,
         time_limit: float | None = None,
         effort: Effort = "quick",
     ) -> Result:
@@ -287,7 +287,7 @@ class Release:
         candidates: Ids | None = None,
         opened: Ids | None = None,
         seed: int = 0,
-        rng: Any = None,
+        rng: Coins | None = None,
         time_limit: float | None = None,
         effort: Effort = "quick",
     ) -> Result:
@@ -330,7 +330,7 @@ class Release:
         return answered_in_box(self.space, points, weights, objective, release=self, **asked)
 
     def interval(
-        self, centers: Any, *, within: float | None = None, level: float = LEVEL
+        self, centers: Centers, *, within: Length | None = None, level: float = LEVEL
     ) -> Interval:
         """Mean distance of the demand to the nearest of these centers, with its interval: free.
 
@@ -364,7 +364,9 @@ class Release:
             self._credible, self.universe, listed(centers, "centers"), within, level
         )
 
-    def summary(self, centers: Any, *, stability: bool = False, level: float = LEVEL) -> Summary:
+    def summary(
+        self, centers: Centers, *, stability: bool = False, level: float = LEVEL
+    ) -> Summary:
         """Figures of an answer with their intervals: mean distance, demand of every territory.
 
         Parameters
@@ -379,7 +381,7 @@ class Release:
             self._credible, self.universe, listed(centers, "centers"), stability, level
         )
 
-    def stability(self, centers: Any, *, within: Any = None) -> Stability:
+    def stability(self, centers: Centers, *, within: Length | None = None) -> Stability:
         """How firmly these centers stand: searches begun at them on demand drawn from the release.
 
         Parameters
@@ -449,7 +451,9 @@ class Release:
         system = crs_of(self.universe if self.space is None else self.space)
         return Coreset(self._named(at), self.weights[at], where, system)
 
-    def sample(self, n: int, seed: int | None = None, *, rng: Any = None) -> SyntheticPoints:
+    def sample(
+        self, n: int, seed: int | None = None, *, rng: Coins | None = None
+    ) -> SyntheticPoints:
         """n synthetic points that lie where the release says that demand is, and belong to nobody:
         post-processing, free, any number of times (`metricdp.methods.synthetic`).
         O(n log n) time, and once a universe that of its public hierarchy.

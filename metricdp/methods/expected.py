@@ -12,12 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arguments import Weights
 from metricdp.errors import InputError
 from metricdp.methods.demand_release import Release
 from metricdp.methods.result import public_weights
 from metricdp.protocols import finite
 
 STREETS = "streets"
+Expectation = Weights | Release
+"""What `Expected.of` takes; of text only `STREETS`."""
 EVEN = 0.05
 """Share of what is expected that is spread evenly: nowhere is nothing at all."""
 

@@ -12,15 +12,15 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import floats
+from metricdp.arguments import Length, floats
 from metricdp.errors import InputError
 from metricdp.methods import views
-from metricdp.methods.summary import Stability
+from metricdp.methods.summary import Stability, Summary
 from metricdp.metrics.base import Metric, metric_of
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.releases import Receipt
@@ -32,6 +32,12 @@ from metricdp.solvers.objectives.instance import WITHIN, Assignment, Chosen, Ins
 from metricdp.solvers.objectives.medians import KMeans, KMedian
 from metricdp.solvers.objectives.nested import Stage
 from metricdp.solvers.objectives.objective import steps_of
+
+if TYPE_CHECKING:
+    from geopandas import GeoDataFrame
+    from matplotlib.axes import Axes
+    from networkx import Graph
+    from pandas import DataFrame
 
 _NAMED = 6
 """Centers in a repr."""
@@ -90,7 +96,7 @@ class Solution:
     release: Any = field(default=None, repr=False)
     certificate: Certificate | None = None
     universe: Any = field(default=None, repr=False)
-    weights: Any = field(default=None, repr=False)
+    weights: NDArray[np.float64] | None = field(default=None, repr=False)
     power: int = field(default=1, repr=False)
     objective: Any = None
     _asked: Instance | None = field(default=None, repr=False)
@@ -355,7 +361,7 @@ class Solution:
         """
         return self.release.interval(self.centers) if self.has_interval else None
 
-    def summary(self, *, stability: bool = False, level: float = LEVEL) -> Any:
+    def summary(self, *, stability: bool = False, level: float = LEVEL) -> Summary:
         """Figures of the answer with their intervals: `Release.summary` of its centers.
 
         Examples
@@ -371,16 +377,18 @@ class Solution:
                 "free intervals need a release of counts: the default method makes one; "
                 "metricdp.evaluate measures any centers privately"
             )
-        if stability or level != LEVEL:
-            return self.release.summary(self.centers, stability=stability, level=level)
-        return self._summarized
+        if not stability and level == LEVEL:
+            return self._summarized
+        told: Summary = self.release.summary(self.centers, stability=stability, level=level)
+        return told
 
     @cached_property
-    def _summarized(self) -> Any:
+    def _summarized(self) -> Summary:
         """What tables, pages and whoever calls `summary` without arguments share."""
-        return self.release.summary(self.centers)
+        told: Summary = self.release.summary(self.centers)
+        return told
 
-    def stability(self, *, within: Any = None) -> Stability:
+    def stability(self, *, within: Length | None = None) -> Stability:
         """How sure each center is, from what was released: how often it stands where it is, for
         demand drawn from the release. Free: `Release.stability` of the centers.
 
@@ -400,7 +408,7 @@ class Solution:
         found: Stability = self.release.stability(self.centers, within=within)
         return found
 
-    def bands(self, limits: Iterable[Any]) -> Bands:
+    def bands(self, limits: Iterable[Length]) -> Bands:
         """Service bands: what lies within each of these distances of its nearest center, and not
         within the one before.
 
@@ -549,7 +557,7 @@ class Solution:
         )
         return views.placed(facts, self.coordinates, self._instance.metric.coordinate_system)
 
-    def to_frame(self, *, assignments: bool = False) -> Any:
+    def to_frame(self, *, assignments: bool = False) -> DataFrame:
         """A table as a data frame of pandas.
 
         A row a center, in every universe: ``rank`` from 1, ``center`` (its id; its row of `centers`
@@ -622,7 +630,7 @@ class Solution:
         """Columns without places, which geometry tells."""
         return {n: c for n, c in self.to_columns().items() if n not in ("x", "y", "lon", "lat")}
 
-    def to_geopandas(self, layer: str = "sites") -> Any:
+    def to_geopandas(self, layer: str = "sites") -> GeoDataFrame:
         """A layer of the plan as a GeoDataFrame, in the universe's coordinate system.
 
         Parameters
@@ -634,7 +642,7 @@ class Solution:
         """
         return self.layers().layer(layer)
 
-    def to_networkx(self) -> Any:
+    def to_networkx(self) -> Graph:
         """The public graph with what was found as attributes of its nodes: ``center`` (the id of
         the nearest), ``distance`` to it, ``is_center``, ``demand`` where weights are known, and
         ``x``, ``y``; edges have their ``length``. Of a universe of one-way roads it is a DiGraph
@@ -642,7 +650,7 @@ class Solution:
         """
         return views.graph(self._instance.metric, self.centers, self._nearest, self.weights)
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw network, territories, noisy demand and centers by matplotlib; returns the axes."""
         places = self.coordinates
         ax = views.axes(places, ax)

@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from metricdp.arguments import Ids, Weights, checked_seed, coins, shown
+from metricdp.arguments import Coins, Ids, Weights, checked_seed, coins, shown
 from metricdp.errors import InputError
 from metricdp.methods.question import NET_POINTS, checked_time_limit
 from metricdp.methods.result import public_weights, site_positions
@@ -45,9 +45,9 @@ def solve(
     opened: Ids | None = None,
     forbidden: Ids | None = None,
     seed: int = 0,
-    rng: Any = None,
+    rng: Coins | None = None,
     time_limit: float | None = None,
-    scenarios: Any = None,
+    scenarios: str | ArrayLike | None = None,
 ) -> Solution:
     """Sites for an objective of `metricdp.objectives`: for public demand, or from a release, which
     answers any number of such questions at no further cost.

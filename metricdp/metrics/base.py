@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.arguments import check_distinct, hashable, listed, shown
+from metricdp.arguments import Weights, check_distinct, hashable, listed, shown
 from metricdp.errors import InputError, UnknownIdError
 from metricdp.metrics import promises
 from metricdp.metrics.kept import Kept
@@ -236,7 +236,7 @@ class Metric(Finite):
             return self.distance_rows(sources, targets).astype(np.float32)
         return np.ascontiguousarray(self.distance_rows(targets, sources).T.astype(np.float32))
 
-    def with_costs(self, sites: Any = None, access: Any = None) -> Metric:
+    def with_costs(self, sites: Weights | None = None, access: Weights | None = None) -> Metric:
         """The same universe with fixed costs on the way: ``cost(c, v) = sites[c] + d(c, v) +
         access[v]``.
 
@@ -352,7 +352,7 @@ class Metric(Finite):
         stretched = Stretch(self._stretch())
         return Snapper(stretched(self.coordinates[located]), located=located, project=stretched)
 
-    def placer(self, max_snap: Any = None) -> tuple[Snapper, int]:
+    def placer(self, max_snap: float | None = None) -> tuple[Snapper, int]:
         """`snapper`, with a limit if one is given (`metricdp.metrics.placing.snap_limit`)."""
         place = self.snapper()
         if max_snap is not None:

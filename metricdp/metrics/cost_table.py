@@ -86,8 +86,8 @@ class CostTable(RowMetric):
     def __init__(
         self,
         costs: Any,
-        sites: Any = None,
-        clients: Any = None,
+        sites: Sequence[Hashable] | str | None = None,
+        clients: Sequence[Hashable] | str | None = None,
         *,
         cost: str | None = None,
         unreachable: float | None = None,

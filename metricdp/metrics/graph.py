@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from metricdp.arguments import flag
+from metricdp.arguments import CRS, flag
 from metricdp.errors import InputError
 from metricdp.kernels import shortest_paths as paths
 from metricdp.kernels.shortest_paths import FAR
@@ -417,7 +417,7 @@ def read_graph(
     source: str | None = None,
     target: str | None = None,
     layer: str | None = None,
-    crs: Any = None,
+    crs: CRS | None = None,
     topology: str = "ids",
     symmetrize: bool = False,
     largest_component: bool = False,

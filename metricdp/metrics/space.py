@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.arguments import coins, floats
+from metricdp.arguments import CRS, Coins, coins, floats
 from metricdp.errors import InputError
 from metricdp.kernels.boxes import clipped
 from metricdp.metrics.base import checked_extent
@@ -49,7 +49,7 @@ class EuclideanSpace(Box):
     coordinate_system = "xy"
     directed = False
 
-    def __init__(self, lower: ArrayLike, upper: ArrayLike, *, crs: Any = None) -> None:
+    def __init__(self, lower: ArrayLike, upper: ArrayLike, *, crs: CRS | None = None) -> None:
         self.crs = crs_text(crs)
         self.lower, self.upper = (
             np.atleast_1d(floats(corner, "lower and upper must be numbers")).copy()
@@ -99,7 +99,7 @@ class EuclideanSpace(Box):
     def check(self) -> None:
         """Nothing to look at: corners were checked when the box was made."""
 
-    def placer(self, max_snap: Any = None) -> tuple[Any, int]:
+    def placer(self, max_snap: float | None = None) -> tuple[Any, int]:
         """`clip`: a box has no points to be far from."""
         if max_snap is not None:
             raise InputError("max_snap is about the points of a finite universe, and a box has all")
@@ -127,7 +127,7 @@ class EuclideanSpace(Box):
         places = coins.uniform(self.lower, self.upper, (_SAMPLE, self.dimension))
         return places, np.full(_SAMPLE, 1 / _SAMPLE)
 
-    def net(self, n_points: int, seed: int = 0, *, rng: Any = None) -> EuclideanMetric:
+    def net(self, n_points: int, seed: int = 0, *, rng: Coins | None = None) -> EuclideanMetric:
         """A public universe of `n_points` well-spread points of the box: a scrambled Sobol sequence
         (Owen 1998), kept for the next call.
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metricdp.accounting.binding import Protection
-from metricdp.arguments import chosen, integer, shown
+from metricdp.arguments import CRS, chosen, integer, shown
 from metricdp.errors import InputError
 from metricdp.privacy import _vault
 from metricdp.privacy.caps import Capped, UserCaps
@@ -129,7 +129,7 @@ class PrivateDemand(Unique):
         max_contributions: int | None = None,
         weighting: Weighting = "record",
         caps: UserCaps | None = None,
-        crs: Any = None,
+        crs: CRS | None = None,
         max_snap: float | str | None = None,
         box: Sequence[float] | None = None,
     ) -> PrivateDemand:
@@ -197,7 +197,7 @@ class PrivateDemand(Unique):
         weighting: Weighting = "record",
         caps: UserCaps | None = None,
         layer: str | None = None,
-        crs: Any = None,
+        crs: CRS | None = None,
         max_snap: float | str | None = None,
         box: Sequence[float] | None = None,
     ) -> PrivateDemand:

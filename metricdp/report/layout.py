@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from metricdp.arguments import coins
+from metricdp.arguments import Coins, coins
 
 Points = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ def pivot_distances(
 
 
 def pivot_layout(
-    metric: Any, *, n_pivots: int = 50, seed: int = 0, rng: Any = None, refine: bool = True
+    metric: Any, *, n_pivots: int = 50, seed: int = 0, rng: Coins | None = None, refine: bool = True
 ) -> Points:
     """Place every point of a metric in the plane so that drawn distances resemble true ones.
 

@@ -91,7 +91,7 @@ def contributions(
     user: str | None = None,
     *,
     epsilon: Amount,
-    quantile: Any = "0.9",
+    quantile: Amount = "0.9",
     ledger: Ledger | None = None,
     neighboring: Neighboring = "add-remove",
     engine: str = "embedded",

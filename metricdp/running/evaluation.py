@@ -26,10 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting import Budget, Cost, Grant
-from metricdp.arguments import Amount, listed, positive
+from metricdp.arguments import Amount, Centers, Length, listed, positive
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
 from metricdp.methods.asking import Account, Ask
+from metricdp.methods.demand_release import Release
 from metricdp.methods.shares import Terms, price_in_shares
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
@@ -237,16 +238,16 @@ class Evaluation:
 def evaluate(
     universe: Universe,
     demand: PrivateDemand,
-    centers: Any,
+    centers: Centers,
     *,
     epsilon: Amount,
     delta: Amount = 0,
     ledger: Budget | None = None,
-    within: float | str | Sequence[float | str] = (),
-    against: Any = None,
+    within: Length | Sequence[Length] = (),
+    against: Centers | None = None,
     by: Any = None,
-    release: Any = None,
-    clip: float | None = None,
+    release: Release | None = None,
+    clip: Length | None = None,
 ) -> Evaluation:
     """How well centers serve private demand, under privacy, with 95 % intervals for every figure.
 
@@ -340,16 +341,16 @@ def evaluate(
 
 def plan_evaluation(
     universe: Universe,
-    centers: Any,
+    centers: Centers,
     *,
     records: float,
     epsilon: Amount,
     delta: Amount = 0,
-    within: float | str | Sequence[float | str] = (),
-    against: Any = None,
+    within: Length | Sequence[Length] = (),
+    against: Centers | None = None,
     by: Any = None,
-    release: Any = None,
-    clip: float | None = None,
+    release: Release | None = None,
+    clip: Length | None = None,
 ) -> Evaluation:
     """The intervals that `evaluate` would give, from public information alone: free.
 
@@ -398,7 +399,7 @@ class _Design:
     def of(
         cls,
         universe: Universe,
-        centers: Any,
+        centers: Centers,
         within: Any,
         against: Any,
         by: Any,

@@ -7,9 +7,10 @@ from functools import partial
 from typing import Any
 
 from metricdp.accounting import Grant
-from metricdp.arguments import Amount, Ids, Weights, coins, flag
+from metricdp.arguments import Amount, Coins, Ids, Weights, coins, flag
 from metricdp.errors import InputError
 from metricdp.methods.demand_release import Release
+from metricdp.methods.expected import Expectation
 from metricdp.methods.method import Method
 from metricdp.methods.question import BoxQuestion, Question, asked_of
 from metricdp.methods.registry import answering, default_of, expecting
@@ -37,9 +38,9 @@ def k_median(
     candidates: Ids | None = None,
     opened: Ids | None = None,
     records_hint: float | None = None,
-    expected: Any = None,
+    expected: Expectation | None = None,
     seed: int = 0,
-    rng: Any = None,
+    rng: Coins | None = None,
     time_limit: float | None = None,
     certificate: bool = False,
     effort: Effort = "quick",
@@ -170,9 +171,9 @@ def k_means(
     candidates: Ids | None = None,
     opened: Ids | None = None,
     records_hint: float | None = None,
-    expected: Any = None,
+    expected: Expectation | None = None,
     seed: int = 0,
-    rng: Any = None,
+    rng: Coins | None = None,
     time_limit: float | None = None,
     certificate: bool = False,
     effort: Effort = "quick",
@@ -219,9 +220,9 @@ def release(
     delta: Amount = 0,
     ledger: Budget | None = None,
     records_hint: float | None = None,
-    expected: Any = None,
+    expected: Expectation | None = None,
     seed: int = 0,
-    rng: Any = None,
+    rng: Coins | None = None,
 ) -> Release:
     """One private release of the demand, which then answers any k, any number of times, at no
     further cost.

@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting import Ledger, exact
-from metricdp.arguments import Amount, chosen, coins, integer, listed, shown
+from metricdp.arguments import Amount, Centers, Coins, chosen, coins, integer, listed, shown
 from metricdp.errors import InputError
+from metricdp.methods.expected import Expectation
 from metricdp.methods.method import Method
 from metricdp.methods.question import checked_time_limit
 from metricdp.methods.registry import answering, expecting
@@ -133,7 +134,7 @@ class Plan:
     reference: NDArray[np.float64]
     blind: NDArray[np.float64]
     example: tuple[Result, ...] = field(repr=False)
-    example_centers: Any = field(repr=False)
+    example_centers: Centers | None = field(repr=False)
     example_shape: str = ""
     target: float | None = None
 
@@ -386,17 +387,17 @@ def plan(
     records: int,
     k: int,
     epsilons: Iterable[Amount] | None = None,
-    target: Any = None,
+    target: float | str | None = None,
     delta: Amount = 0,
     method: str | Method = "partition",
-    expected: Any = None,
+    expected: Expectation | None = None,
     objective: Objective = "k-median",
     neighboring: Neighboring = "add-remove",
     max_contributions: int = 1,
     repeats: int | None = None,
     shapes: Sequence[Shape] = SHAPES,
     seed: int = 0,
-    rng: Any = None,
+    rng: Coins | None = None,
     time_limit: float | None = None,
     watch: Callable[[str, Fraction, float], None] | None = None,
 ) -> Plan:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metricdp.accounting import Budget
-from metricdp.arguments import Amount, chosen, coins, floats, integer, positive, shown
+from metricdp.arguments import Amount, Coins, chosen, coins, floats, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.asking import Ask
 from metricdp.methods.box.descent import distinct_in
@@ -67,7 +67,7 @@ def private_median(
     steps: int = STEPS[1],
     sample: float = 1.0,
     seed: int = 0,
-    rng: Any = None,
+    rng: Coins | None = None,
 ) -> Result:
     """The private 1-median of demand in a box: a point of low sum of distances.
 

@@ -29,7 +29,7 @@ import numpy as np
 
 from metricdp.accounting import Budget, Cost, Ledger
 from metricdp.accounting.continual import MOST_DAYS, Level, Schedule
-from metricdp.arguments import Amount, chosen, coins, file_path, integer, positive, shown
+from metricdp.arguments import Amount, Coins, chosen, coins, file_path, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.demand_release import Release
 from metricdp.methods.finite.looks import number_of_parts
@@ -206,7 +206,7 @@ class Stream(Unique):
         neighboring: Neighboring = "add-remove",
         path: str | PathLike[str] | None = None,
         seed: int = 0,
-        rng: Any = None,
+        rng: Coins | None = None,
     ) -> None:
         finite(metric, "a stream").check()
         if epsilon is None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from metricdp.arguments import chosen, file_path, shown
+from metricdp.arguments import CRS, chosen, file_path, shown
 from metricdp.errors import GraphFileError, InputError
 from metricdp.universe.crs import crs_text, described, kind_of
 from metricdp.universe.edges import UNIT, EdgeData
@@ -26,7 +26,7 @@ def read_graph_file(
     source: str | None = None,
     target: str | None = None,
     layer: str | None = None,
-    crs: Any = None,
+    crs: CRS | None = None,
     topology: str = "ids",
     symmetrize: bool = False,
     largest_component: bool = False,

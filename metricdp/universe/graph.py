@@ -27,6 +27,8 @@ from metricdp.universe.bends import Bends, bends_of_pairs
 
 _LEAST_KEPT = 0.25
 """A largest component with a smaller share of all vertices is no town: ends that do not meet."""
+_ROUNDED = 1e-9
+"""Two directions that differ by a smaller share were added up in another order."""
 _COMPARED, _COMPARED_VERTICES = 8, 2_000_000
 """Vertices whose distances in both directions are compared, and fewer on large graphs."""
 
@@ -307,7 +309,11 @@ def _merged_arcs(
         return *_one_per_arc(t, h, w, n, "shortest"), 0
     t, h, w = _one_per_arc(t, h, w, n, parallel)
     at, found = reverses(t, h, n)
-    return t, h, w, int((~found | (w[at] != w)).sum()) if len(t) else 0
+    if len(t) == 0:
+        return t, h, w, 0
+    both = np.minimum(w, w[at])
+    same = found & (np.maximum(w, w[at]) <= both * (1 + _ROUNDED))
+    return t, h, np.where(same, both, w), int((~same).sum())
 
 
 def reverses(

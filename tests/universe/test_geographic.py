@@ -6,7 +6,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp import cli
-from metricdp.errors import GraphFileError, InputError
+from metricdp.errors import DirectedGraphError, GraphFileError, InputError
 from tests import geo_world as world
 
 FORMATS = ["edges.gpkg", "edges.geojson", "edges.shp", "edges.parquet", "edges.fgb"]
@@ -24,6 +24,19 @@ def test_an_osmnx_graph_keeps_its_system():
         data["x"], data["y"] = -71.0, -29.0
     assert mdp.GraphMetric(degrees).crs == "EPSG:4326"
     assert mdp.GraphMetric(degrees).coordinate_system == "lonlat"
+
+
+def test_directions_that_differ_by_rounding_are_one_length():
+    """OSMnx adds up the pieces of a street once from each end."""
+    graph = nx.MultiDiGraph(crs="epsg:4326")
+    graph.add_edge("a", "b", length=0.1 + 0.2 + 0.3)
+    graph.add_edge("b", "a", length=0.3 + 0.2 + 0.1)
+    metric = mdp.GraphMetric(graph, weight="length")
+    assert not metric.directed and np.ptp(rows_of(metric)[[0, 1], [1, 0]]) == 0
+    graph.add_edge("b", "c", length=1.0)
+    graph.add_edge("c", "b", length=1.0001)
+    with pytest.raises(DirectedGraphError, match="2 arcs"):
+        mdp.GraphMetric(graph, weight="length")
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -141,6 +154,36 @@ def test_public_features_and_layers_keep_their_columns(tmp_path):
         assert read["name"].isna().tolist() == known["name"].isna().tolist()
         assert read.geometry.tolist() == known.geometry.tolist()
         assert read.crs == known.crs
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_town_in_twelve_rows_of_many_lines_each_is_the_town(tmp_path, name):
+    """Roads by class: a row ends in the middle of another one's lines, and crosses itself."""
+    from shapely import MultiLineString
+
+    frame = world.edge_frame()
+    rows = [MultiLineString(list(frame.geometry.iloc[5 * i : 5 * i + 5])) for i in range(12)]
+    classes = world.gpd.GeoDataFrame({"road": list("abcdefghijkl")}, geometry=rows, crs=world.UTM)
+    whole = mdp.read_graph(world.write(frame[["geometry"]], tmp_path / f"lines_{name}"))
+    metric = mdp.read_graph(world.write(classes, tmp_path / name))
+    assert len(metric) == len(whole) == world.SIDE**2
+    orders = [np.lexsort(np.round(m.coordinates, 5).T) for m in (metric, whole)]
+    found, known = (rows_of(m)[np.ix_(o, o)] for m, o in zip((metric, whole), orders))
+    assert np.allclose(found, known, rtol=1e-6)
+
+
+def test_ids_that_the_lines_contradict_are_refused_with_the_cure(tmp_path):
+    """Streets that were cut, with the numbers of whole ones; lines drawn backwards are none."""
+    frame = world.edge_frame()
+    turned = frame.set_geometry(
+        frame.geometry.reverse().where(frame.index % 2 == 0, frame.geometry)
+    )
+    assert len(mdp.read_graph(world.write(turned, tmp_path / "turned.gpkg"))) == world.SIDE**2
+    stale = frame.assign(u=np.arange(len(frame)) // 3, v=np.arange(len(frame)) // 5)
+    path = world.write(stale, tmp_path / "stale.gpkg")
+    with pytest.raises(GraphFileError, match=r"'u' and 'v' name are nowhere.*topology='geometry'"):
+        mdp.read_graph(path)
+    assert len(mdp.read_graph(path, topology="geometry")) == world.SIDE**2
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.arguments import coins, integer, shown
+from metricdp.arguments import Coins, coins, integer, shown
 from metricdp.errors import InputError
 from metricdp.kernels.nested import nested_clusters
 from metricdp.metrics.base import Metric, metric_of
@@ -246,7 +246,7 @@ class HST:
         return cls(metric, **storage.load(path, metric_of(metric, "a tree")))
 
 
-def build_hst(metric: Metric, seed: int = 0, *, rng: Any = None) -> HST:
+def build_hst(metric: Metric, seed: int = 0, *, rng: Coins | None = None) -> HST:
     """Build the 2-HST of a public universe (Fakcharoenphol, Rao & Talwar 2004).
 
     A random permutation π of the universe and one random β in [1, 2) with density 1/(β ln 2) fix

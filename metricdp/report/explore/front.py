@@ -24,7 +24,17 @@ from pathlib import Path
 from typing import Any
 
 from metricdp.accounting import Budget
-from metricdp.arguments import Amount, chosen, coins, file_path, integer, listed, shown
+from metricdp.arguments import (
+    Amount,
+    Centers,
+    Coins,
+    chosen,
+    coins,
+    file_path,
+    integer,
+    listed,
+    shown,
+)
 from metricdp.atomic import write_whole
 from metricdp.errors import InputError
 from metricdp.interruption import held
@@ -82,7 +92,7 @@ class Exploration:
     levels: tuple[Level, ...]
     receipt: Receipt | None
     plan: Plan | None = None
-    exact_centers: Any = field(default=None, repr=False)
+    exact_centers: Centers | None = field(default=None, repr=False)
 
     @classmethod
     def of_plan(cls, told: Plan, names: Sequence[str] | None = None) -> Exploration:
@@ -180,9 +190,9 @@ def explore(
     names: Sequence[str] | None = None,
     records: int | None = None,
     repeats: int = 1,
-    administrator: Any = None,
+    administrator: Budget | None = None,
     seed: int = 0,
-    rng: Any = None,
+    rng: Coins | None = None,
 ) -> Exploration:
     """Release the demand at several privacy levels, charged together, and show them on one page.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import shown
+from metricdp.arguments import Length, Weights, shown
 from metricdp.errors import InputError
 from metricdp.solvers.objectives.capacity_search import CapacitySearch
 from metricdp.solvers.objectives.impedances import Impedance
@@ -87,8 +87,8 @@ class Capacitated(Objective):
     spopt: ClassVar[str] = "none for p-median (LSCP and MCLP take capacities)"
 
     k: int
-    capacities: Any
-    limit: Any = None
+    capacities: Weights
+    limit: Length | None = None
     single_source: bool = False
 
     def __post_init__(self) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from metricdp.arguments import positive
+from metricdp.arguments import Length, positive
 from metricdp.errors import InputError
 from metricdp.solvers.objectives.cover_search import CoverSearch
 from metricdp.solvers.objectives.instance import (
@@ -48,7 +48,7 @@ class MaxCoverage(Objective):
     maximized: ClassVar[bool] = True
 
     k: int
-    limit: Any
+    limit: Length
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
@@ -160,7 +160,7 @@ class SetCover(Objective):
     arcgis: ClassVar[str] = "Minimize Facilities"
     spopt: ClassVar[str] = "LSCP"
 
-    limit: Any
+    limit: Length
     threshold: float = 0.0
 
     def __post_init__(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class Equity(Objective):
 
     k: int
     aversion: float = 1.0
-    kappa: Any = None
+    kappa: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k))

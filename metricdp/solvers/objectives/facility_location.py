@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from metricdp.arguments import Weights
 from metricdp.errors import InputError
 from metricdp.kernels.dual_ascent import reduced_costs_of_block
 from metricdp.kernels.opening import open_and_close
@@ -60,7 +61,7 @@ class FacilityLocation(Objective):
     arcgis: ClassVar[str] = "none (Minimize Weighted Impedance does not weigh opening costs)"
     spopt: ClassVar[str] = "none (PMedian with opening costs in place of p)"
 
-    costs: Any
+    costs: Weights
 
     def __post_init__(self) -> None:
         if isinstance(self.costs, str | bytes | bool):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from metricdp.arguments import positive
+from metricdp.arguments import Length, positive
 from metricdp.errors import InputError
 from metricdp.solvers import kmedian
 from metricdp.solvers.bounds import MOST_ENTRIES, certify
@@ -122,7 +122,7 @@ class KZ(Objective):
 
     k: int
     z: float = 2.0
-    limit: Any = None
+    limit: Length | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -93,7 +93,7 @@ class Nested(Objective):
     arcgis: ClassVar[str] = "–"
     spopt: ClassVar[str] = "–"
 
-    ks: Any
+    ks: Sequence[int]
     of: Callable[[int], Objective] = KMedian
 
     def __post_init__(self) -> None:

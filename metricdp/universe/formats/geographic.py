@@ -176,10 +176,12 @@ def _tips(file: File, shapes: Any) -> tuple[NDArray[np.float64], NDArray[np.floa
 
 
 def _pieces(frame: Any) -> tuple[Any, NDArray[np.float64]]:
-    """A row for every piece of a line, and which share of its line each is."""
+    """A row for every piece of a line, and which share of its line each is. Pieces that meet stay
+    apart: where they do, lines of other rows may end too.
+    """
     import shapely
 
-    lines = shapely.line_merge(np.asarray(frame.geometry.array, dtype=object))
+    lines = np.asarray(frame.geometry.array, dtype=object)
     parts, row = shapely.get_parts(lines, return_index=True)
     whole = shapely.get_type_id(lines)
     if len(parts) == len(lines) or not np.isin(whole, (1, 5)).all():
@@ -221,11 +223,38 @@ def _by_ids(
     if points is not None:
         placed = edges.with_coordinates(*points, source=file.path, crs=crs)
         return placed.drawn(list(shapes.array))
+    tips = _tips(file, shapes)
+    _check_meeting(file, ends, tails, heads, np.stack(tips, axis=1))
     places = np.full((len(ids), 2), np.nan)
-    for at, where in zip((tails, heads), _tips(file, shapes)):
+    for at, where in zip((tails, heads), tips):
         places[at] = where
     placed = replace(edges, coordinates=places, coordinate_system=_kind(crs), crs=crs)
     return placed.drawn(list(shapes.array))
+
+
+def _check_meeting(
+    file: File,
+    names: tuple[str, str],
+    tails: NDArray[np.int64],
+    heads: NDArray[np.int64],
+    tips: NDArray[np.float64],
+) -> None:
+    """Refuse ids of vertices most of which are nowhere: no place is an end of all their lines."""
+    line, at = np.tile(np.arange(len(tails)), 2), np.r_[tails, heads]
+    near = np.median(np.linalg.norm(tips[:, 0] - tips[:, 1], axis=1))
+    first = line[np.unique(at, return_index=True)[1]]
+    several = np.bincount(at) > 1
+    apart = several.copy()
+    for place in (tips[first, 0], tips[first, 1]):
+        away = np.linalg.norm(tips[line] - place[at][:, None], axis=2).min(axis=1) > near
+        apart &= np.bincount(at, away) > 0
+    if 2 * apart.sum() > several.sum():
+        raise GraphFileError(
+            file.path,
+            f"{apart.sum():,} of {several.sum():,} vertices that the columns {names[0]!r} and "
+            f"{names[1]!r} name are nowhere: their lines do not meet (were lines cut since?); "
+            f"topology='geometry' (--topology geometry) joins lines by where they end",
+        )
 
 
 def _points(file: File) -> tuple[list[Any], NDArray[np.float64], Any] | None:
