@@ -126,23 +126,24 @@ def _doors() -> Iterator[Subject]:
             )
         return [found.to_dict(), found.receipt]
 
-    def evaluate(centers: Any, within: Any, demand: Any, ledger: Any) -> Any:
+    def evaluate(centers: Any, asked: dict[str, Any], demand: Any, ledger: Any) -> Any:
         few = patched(import_module("metricdp.solvers.estimate.intervals"), "_DRAWS", 64)
         with small_nets(), few:
-            return mdp.evaluate(
-                demand.universe, demand, centers, epsilon=1, ledger=ledger, within=within
-            )
+            return mdp.evaluate(demand.universe, demand, centers, epsilon=1, ledger=ledger, **asked)
 
     for name in ("a grid", "a directed graph", "a box"):
         universe, places = _worlds()[name]
         centers = places[:1]
         calls: dict[str, Callable[..., Any]] = {
             "release": release,
-            "evaluate": partial(evaluate, centers, [0.5]),
+            "evaluate": partial(evaluate, centers, {"within": [0.5]}),
             "k_means": partial(_asked, mdp.k_means, 2, "partition", 1),
         }
         if name == "a grid":
             calls["explore"] = explore
+            areas = ["a", "b"] * (len(universe) // 2) + [None] * (len(universe) % 2)
+            by_area = {"by": areas, "against": places[-1:]}
+            calls["evaluate by area"] = partial(evaluate, centers, by_area)
         units = (RECORD, USER, SHARE, CAPS) if name == "a grid" else (RECORD, USER, SHARE)
         for door, call in calls.items():
             for unit in units:
