@@ -189,7 +189,7 @@ ALLOWED = {
         records/engines/weighting.py shared_rows""",
     "a user's records, held below 2^46, times 2^16; on engines in more than 64 bits": """
         records/engines/weighting.py floors
-        records/engines/weighting.py Shares.statement""",
+        records/engines/weighting.py SharesOfOne.statement""",
     "Python's integers, which have no end": """
         privacy/balls.py PeeledSums.fits
         records/engines/frames.py Seal.compare

@@ -15,7 +15,7 @@ from metricdp.methods.box.private_lloyd import SMOOTHED, lloyd_step
 from metricdp.partitions.box.cells import Shells, VoronoiCells, WholeBox
 from metricdp.partitions.box.rings import Rings
 from metricdp.releases import Mechanism, Receipt, Release
-from metricdp.running import runner
+from metricdp.running import private_centers, runner
 from tests import naive_centers as naive
 
 BOX = mdp.EuclideanSpace([0, 0], [100, 100])
@@ -261,3 +261,63 @@ def test_too_little_for_the_noise_is_refused_before_a_charge(delta):
     with pytest.raises(mdp.InputError):
         mdp.private_mean(BOX, demand, epsilon=1e-9, delta=delta, ledger=ledger)
     assert ledger.spent == 0
+
+
+@pytest.mark.parametrize(
+    ("noisy", "stay"),
+    [
+        ([0, 12, 0, 13, 0, 0, 100, 90, 0, 5], [3, 6, 7, 8, 9]),
+        ([0, 0, 0, 100, 9, 9, 100, 0, 0, 0], [3, 6, 7, 8, 9]),
+        ([50, 0, 0, 0, 0, 0, 0, 0, 14, 30], [0, *range(10)]),
+        ([0, 20, 60, 0, 0, 0, 0, 0, 0, 50], [1, *range(2, 10)]),
+        ([5] * 10, [9]),
+    ],
+)
+def test_rings_stay_above_three_deviations_and_within_the_median_distance(noisy, stay, monkeypatch):
+    seen = []
+
+    def step(terms, rings, both, share, power):
+        seen.append((rings, share, power))
+        return both + np.array([[1.0, 1.0], [9.0, 9.0]])
+        yield
+
+    monkeypatch.setattr(private_centers, "lloyd_step", step)
+    monkeypatch.setattr(private_centers, "deviation", lambda seen: 4.0)
+    monkeypatch.setattr(private_centers, "Rings", lambda *given: given)
+    work = private_centers._on_rings(None, BOX, np.array([[30.0, 40.0]]), 0.5, 7)
+    asked = next(work)
+    assert asked.share == Fraction(1, 10) and asked.query.partition.n_parts == N_SHELLS
+    with pytest.raises(StopIteration) as end:
+        work.send(type("Seen", (), {"values": np.array(noisy)}))
+    assert end.value.value.tolist() == [[32.0, 42.0]]
+    assert [(share, power) for _, share, power in seen] == [(Fraction(1, 5), 1)] * 2
+    assert np.flatnonzero(seen[0][0][2]).tolist() == sorted(set(stay))
+    assert seen[0][0][3:] == (0.5, 7)
+
+
+def test_each_call_has_its_steps_its_power_and_its_start(monkeypatch):
+    space, seen = mdp.EuclideanSpace([2, 10], [4, 30]), []
+
+    def steps(terms, space, centers, shares, power, radius):
+        seen.append((centers.tolist(), [share / sum(shares) for share in shares], power, radius))
+        return centers
+        yield
+
+    monkeypatch.setattr(private_centers, "lloyd_steps", steps)
+    demand, level = mdp.PrivateDemand(space, [[3, 12]]), [Fraction(1, 4)] * 4
+    mdp.private_mean(space, demand, epsilon=1)
+    mdp.private_mean(space, demand, epsilon=1, radius=3, center=[9, 11])
+    mdp.private_lloyd(space, demand, [[2.5, 11], [3, 9]], epsilon=1, power=1)
+    mdp.private_lloyd(space, demand, [3, 9], epsilon=1, steps=100, radius=2)
+    middle = [[3, 20]]
+    assert [(at, power, radius) for at, _, power, radius in seen] == [
+        (middle, 2, None),
+        ([[4, 11]], 2, 3),
+        ([[2.5, 11], [3, 10]], 1, None),
+        ([[3, 10]], 2, 2),
+    ]
+    assert [len(shares) for _, shares, _, _ in seen] == [4, 1, 4, private_centers.MOST_STEPS]
+    assert seen[0][1] == [Fraction(n, 15) for n in (1, 2, 4, 8)] and seen[2][1] == level
+    for steps in (0, private_centers.MOST_STEPS + 1):
+        with pytest.raises(mdp.InputError, match="steps"):
+            mdp.private_mean(space, demand, epsilon=1, steps=steps)

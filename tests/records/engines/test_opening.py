@@ -1,0 +1,61 @@
+"""From what a user has to a table: what is refused, and the room that one reading has."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from metricdp.errors import InputError
+from metricdp.records.engines import opening, spilling
+
+
+@pytest.mark.parametrize(
+    ("source", "asked", "words"),
+    [
+        ("a\0.csv", {}, "a path cannot hold"),
+        ("a.NPY", {"engine": "dask"}, "arrays are read by the embedded engine"),
+        ("a.gpkg", {"engine": "spark"}, "geographic files are read by the embedded engine"),
+        ("a.geojson", {"engine": "dask"}, "geographic files are read by the embedded engine"),
+        ("a.csv", {"layer": "roads"}, "a.csv: has no layers"),
+        ("a.csv", {"engine": "Dask"}, "engine must be one of"),
+        (7, {}, r"expected a path or .* table, got int$"),
+        (np.zeros(3), {}, r"got ndarray; a column alone is PrivateDemand\(universe, column\)"),
+    ],
+)
+def test_what_no_engine_reads_is_refused_by_name(source, asked, words):
+    with pytest.raises(InputError, match=words):
+        opening.opened(source, **asked)
+
+
+def test_a_reading_has_a_private_folder_and_removes_what_others_left(tmp_path, monkeypatch):
+    pytest.importorskip("fcntl")
+    monkeypatch.setattr(spilling.tempfile, "tempdir", str(tmp_path))
+    left = tmp_path / "metricdp-spill-left"
+    left.mkdir()
+    (left / "lock").touch()
+    (tmp_path / "another").mkdir()
+    locked, locks = spilling._locked, []
+    monkeypatch.setattr(spilling, "_locked", lambda path: locks.append(locked(path)) or locks[-1])
+    with spilling.spilling() as first, spilling.spilling() as second:
+        assert not left.exists()
+        for folder in (first, second):
+            (lock,) = Path(folder).iterdir()
+            assert stat.S_IMODE(lock.stat().st_mode) == 0o600 and lock.name == "lock"
+            assert stat.S_IMODE(lock.parent.stat().st_mode) == 0o700
+        spilling.shutil.rmtree(second)  # as a thorough cleaner may
+    assert [one.name for one in tmp_path.iterdir()] == ["another"]
+    for given_back in locks:
+        with pytest.raises(OSError, match="descriptor"):
+            os.fstat(given_back)
+
+
+def test_a_reading_where_there_are_no_locks(tmp_path, monkeypatch):
+    monkeypatch.setattr(spilling.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(spilling, "fcntl", None)
+    with spilling.spilling() as folder:
+        assert not list(Path(folder).iterdir())
+    assert not list(tmp_path.iterdir())
