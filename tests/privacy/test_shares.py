@@ -221,8 +221,10 @@ def test_what_leaves_the_gate_is_under_the_mask_alone(cost):
     query = HistogramQuery(finest(universe))
     mask = np.full(50, 2**63 + 12345, np.uint64)
     demand = PrivateDemand(universe, [7] * 500)
-    grant = Ledger(1, DELTA).charge(cost)
+    ledger = Ledger(1, DELTA)
+    grant = ledger.charge(cost)
     sent = contribute(demand, query, cost, grant, holders=3, honest=2, mask=mask)
+    assert grant.protects == ledger.protects == RECORD
     noise = Shares.of(query, "add-remove", 1, cost, 3, 2)
     found = noise.total(sent - mask)
     assert abs(found[7] - 500) < 100 and np.abs(np.delete(found, 7)).max() < 100
