@@ -176,7 +176,7 @@ def test_a_loop_in_numbers():
     """A record is shown until a set that holds it is selected; a set, once in a stage."""
     universe, shown = mdp.GroundSet("abcde"), []
     sets = ListedSets.of(["ab", "bcd", "de"], universe)
-    query = CoverQuery(Labels.of(universe), [(sets, 2), (sets, 3)])
+    query = CoverQuery(LabelParts.of(universe), [(sets, 2), (sets, 3)])
     found = query.selected(
         np.array([5, 1, 1, 1, 1]),
         lambda scores: shown.append(scores.tolist()) or int(np.argmax(scores)),
