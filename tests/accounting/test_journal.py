@@ -199,6 +199,26 @@ def test_a_full_disk_is_told_as_what_failed(tmp_path, monkeypatch, call, torn, t
     assert Ledger(1, journal=path).spent == (3 * TENTH if before else 0)
 
 
+def test_a_turn_that_was_left_before_its_end_locks_nobody_out(tmp_path, monkeypatch):
+    """As an interruption may, whose traceback still holds the file."""
+    real = journal.fcntl.flock
+    monkeypatch.setattr(
+        journal.fcntl, "flock", lambda file, how: real(file, how | journal.fcntl.LOCK_NB)
+    )
+    ledger = Ledger(1, journal=tmp_path / "ledger.jsonl")
+    left = ledger._journal.locked()
+    left.__enter__()
+    ledger.charge(TENTH)
+    assert ledger.spent == TENTH and left is not None
+
+
+def test_without_file_locks_there_is_no_journal(tmp_path, monkeypatch):
+    monkeypatch.setattr(journal, "fcntl", None)
+    with pytest.raises(JournalError, match="needs file locks"):
+        Ledger(1, journal=tmp_path / "ledger.jsonl")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_device_is_no_journal():
     """It may be read without an end."""
     with pytest.raises(JournalError, match="is no file"):
