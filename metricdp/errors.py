@@ -28,7 +28,6 @@ class MetricDPError(Exception):
 
     Examples
     --------
-    >>> import metricdp as mdp
     >>> try:
     ...     mdp.Ledger(epsilon=-1)
     ... except mdp.MetricDPError as problem:
@@ -48,7 +47,6 @@ class InputError(MetricDPError, ValueError):
 
     Examples
     --------
-    >>> import metricdp as mdp
     >>> try:
     ...     mdp.Ledger(epsilon=-1)
     ... except mdp.InputError as problem:
@@ -86,7 +84,6 @@ class UnknownIdError(InputError, KeyError):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> from metricdp.errors import UnknownIdError
     >>> try:
     ...     mdp.GraphMetric(nx.path_graph(3), weight=None).positions([5])
@@ -104,7 +101,6 @@ class DirectedGraphError(InputError):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> from metricdp.errors import DirectedGraphError
     >>> try:
     ...     mdp.GraphMetric(nx.DiGraph([(0, 1), (1, 2)]), weight=None)
@@ -128,7 +124,6 @@ class DisconnectedGraphError(InputError):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> from metricdp.errors import DisconnectedGraphError
     >>> try:
     ...     mdp.GraphMetric(nx.Graph([(0, 1), (2, 3), (3, 4)]), weight=None)
@@ -153,7 +148,6 @@ class ShatteredGraphError(DisconnectedGraphError):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> from metricdp.errors import ShatteredGraphError
     >>> try:
     ...     mdp.GraphMetric(nx.empty_graph(9), weight=None, largest_component=True)
@@ -226,7 +220,6 @@ class BudgetError(MetricDPError):
 
     Examples
     --------
-    >>> import metricdp as mdp
     >>> try:
     ...     mdp.Ledger(epsilon=1).charge(2)
     ... except mdp.BudgetError as problem:
@@ -253,7 +246,7 @@ class JournalError(MetricDPError):
 
     Examples
     --------
-    >>> import tempfile, pathlib, metricdp as mdp
+    >>> import tempfile, pathlib
     >>> from metricdp.errors import JournalError
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder) / "study.ledger"

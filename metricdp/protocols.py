@@ -226,10 +226,9 @@ class Partition(Protocol):
 
     Examples
     --------
-    >>> import numpy as np, networkx as nx, metricdp as mdp
-    >>> from metricdp.partitions.finite.labels import Labels
+    >>> from metricdp.partitions.finite.labels import LabelParts
     >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-    >>> Labels(metric, np.array([0, 0, 1, 1]), 2).encode(np.array([0, 3, 3]))
+    >>> LabelParts(metric, np.array([0, 0, 1, 1]), 2).encode(np.array([0, 3, 3]))
     array([0, 1, 1])
     """
 

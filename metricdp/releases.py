@@ -312,7 +312,6 @@ class Release:
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> from metricdp.privacy import CountQuery, measure
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> grant = mdp.Ledger(1).charge("0.5")

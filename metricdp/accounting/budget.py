@@ -256,7 +256,6 @@ class Grant(Budget):
 
     Examples
     --------
-    >>> import metricdp as mdp
     >>> grant = mdp.Ledger(1).charge("1/2")
     >>> grant.draw("1/8")
     >>> grant.spent, grant.left
@@ -264,9 +263,7 @@ class Grant(Budget):
     """
 
     def draw(self, epsilon: object, delta: object = 0) -> None:
-        """Take a piece, a number or a `Cost`, before its data is read; BudgetError, and nothing
-        taken, if it is not there; InputError if its period is over.
-        """
+        """Take a piece, a number or a `Cost`, before its data is read; an error takes nothing."""
         piece = Cost.of(epsilon, delta)
         if min(piece.epsilon, piece.delta, piece.rho or 0) < 0:
             raise InputError("a piece of a grant must not be negative")
@@ -293,7 +290,6 @@ class Pool(Grant):
 
     Examples
     --------
-    >>> import metricdp as mdp
     >>> from metricdp.accounting import Cost
     >>> pool = mdp.Ledger(1, delta="1e-6").charge(Cost.zcdp(1, "1e-6"))
     >>> pool.draw(Cost.selection("0.1"))

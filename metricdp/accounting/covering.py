@@ -90,9 +90,7 @@ def _largest(epsilon: Fraction, delta: Fraction, neighboring: Neighboring) -> Fr
 
 
 def _safe(x: Fraction, epsilon: Fraction, delta: Fraction, neighboring: Neighboring) -> bool:
-    """Whether the theorem's delta at x is at most the one given, to 60 digits with a margin. The
-    logarithm of the bound grows with x.
-    """
+    """Whether the theorem's delta at x is at most the one given, to 60 digits with a margin."""
     with localcontext() as context:
         context.prec = 60
         at, s, loss = (Decimal(v.numerator) / Decimal(v.denominator) for v in (x, epsilon, delta))

@@ -45,7 +45,7 @@ def stated_budget(path: str | Path | None) -> Line | None:
 
     Examples
     --------
-    >>> import pathlib, tempfile, metricdp as mdp
+    >>> import pathlib, tempfile
     >>> from metricdp.accounting import stated_budget
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "homes.ledger"
     >>> _ = mdp.Ledger("1/2", journal=path)

@@ -34,7 +34,6 @@ class Charge(NamedTuple):
 
     Examples
     --------
-    >>> import metricdp as mdp
     >>> ledger = mdp.Ledger(1)
     >>> _ = ledger.charge("1/4", purpose="clinics")
     >>> charge = ledger.entries[0]
@@ -101,7 +100,6 @@ class Quote(NamedTuple):
 
     Examples
     --------
-    >>> import metricdp as mdp
     >>> quote = mdp.Ledger(1).quote("3/2")
     >>> quote.fits, quote.left, quote.epsilon
     (False, Fraction(1, 1), Fraction(3, 2))
@@ -118,12 +116,10 @@ class Quote(NamedTuple):
 class Ledger(Budget):
     """A privacy budget for one population, and the record of what was spent of it.
 
-    **Privacy.** *Neighboring*: one relation for all; every sensitivity is taken for it. *Unit*: one
-    for all, with one bound on its records, fixed here or by the first demand that is paid for; a
-    demand that protects others is refused before it is charged. *Composition*: charges add up
+    **Privacy.** *Neighboring*: one relation for all. *Unit*: one for all, with one bound on its
+    records, fixed here or by the first demand that is paid for. *Composition*: charges add up
     (sequential composition), also when calls are chosen in view of earlier releases. A charge comes
-    before its read and is never given back: a call that fails later stays paid. One ledger should
-    stand for all data of a population; nothing can stop a caller from opening a second one.
+    before its read and is never given back. Use one ledger for all data of a population.
 
     Parameters
     ----------
@@ -147,14 +143,13 @@ class Ledger(Budget):
     who : str, optional
         Who charges, a public note.
     renews : {"yearly", "quarterly", "monthly"}, optional
-        The budget begins anew with each calendar period (UTC): it then is what is promised of each
-        period by itself, and T times as much of what stays in the data for T of them. What was
-        charged in a period pays for nothing after it (`metricdp.accounting.policy`).
+        The budget begins anew with each calendar period (UTC), and is promised of each period by
+        itself: T times as much of what stays for T periods (`metricdp.accounting.policy`).
     expires : str or date, optional
         The last day on which it pays for anything.
     anchor : str, optional
-        `Ledger.anchor` of an earlier state of the journal, kept elsewhere: the journal must exist
-        and go on from there, so that an older copy in its place is noticed.
+        `Ledger.anchor` of an earlier state of the journal, kept elsewhere: the journal must go on
+        from there.
 
     Raises
     ------
@@ -299,9 +294,7 @@ class Ledger(Budget):
 
     @property
     def anchor(self) -> str | None:
-        """What tells later that the journal goes on from now: its number of lines, and a checksum
-        of them all. None without a journal. Keep it apart from the journal.
-        """
+        """The journal's number of lines and checksum, or None. Keep it apart from the journal."""
         with self._current():
             return self._journal.anchor
 
@@ -569,9 +562,7 @@ class Ledger(Budget):
                 yield
 
     def _day(self) -> str:
-        """Today, and never before any day that was seen here or stands in the journal: a clock that
-        is set back opens no old period, and no ledger that has expired.
-        """
+        """Today, never before a day seen here or in the journal: no period reopens."""
         self._latest = max(self._latest, today(), self._tally.day)
         return self._latest
 

@@ -1,6 +1,4 @@
-"""Canaries: rare names, ids and numbers of records, which must not turn up in results, pickles,
-pages, journals, streams, logs, warnings or exceptions.
-"""
+"""Canaries: rare names, ids and numbers of records, which must turn up nowhere."""
 
 from __future__ import annotations
 

@@ -144,9 +144,7 @@ def _maker(tape: Tape, kind: str, measurements: ModuleType) -> Callable[..., _Sc
 
 
 def scripts(run: Callable[[Sequence[int]], Tape], limit: int = 10**6) -> Iterator[tuple[int, ...]]:
-    """All scripts in order, or `limit` different ones by public coins. The last draw that has
-    another choice is advanced.
-    """
+    """All scripts in order, or `limit` different ones by public coins."""
     found: list[tuple[int, ...]] = []
     script: list[int] = []
     while len(found) <= limit:

@@ -153,9 +153,7 @@ def neighboring_pairs(
 
 
 def coins(demand: Demand, m: int) -> list[tuple[int, ...]]:
-    """Equally likely coins of contribution bounding: for each choice of m records a user, ranks by
-    which these are kept.
-    """
+    """Coins of contribution bounding: for each choice of m records a user, ranks for it."""
     first = itertools.accumulate([0, *map(len, demand)])
     users = [range(start, start + len(user)) for start, user in zip(first, demand)]
     choices = itertools.product(

@@ -24,9 +24,7 @@ def uniform(metric: Metric, records: int, seed: int) -> NDArray[np.int64]:
 
 
 def hot_spots(metric: Metric, records: int, seed: int) -> NDArray[np.int64]:
-    """So many records around eight random points, with density exp(-10 d / largest d): counts
-    (n_points,).
-    """
+    """Records around eight random points, density exp(-10 d / largest d): counts (n_points,)."""
     rng = np.random.default_rng(seed)
     away = metric.nearest_to(rng.choice(len(metric), min(SPOTS, len(metric)), replace=False))[1]
     density = np.exp(-CONCENTRATION * away / (away.max() or 1.0))

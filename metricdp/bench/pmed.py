@@ -1,6 +1,4 @@
-"""OR-Library's 40 uncapacitated p-median instances, against their proven optima (Beasley, European
-Journal of Operational Research 21, 1985).
-"""
+"""OR-Library's 40 uncapacitated p-median instances, against their optima (Beasley 1985)."""
 
 from __future__ import annotations
 

@@ -151,9 +151,7 @@ def read_demand(args: Namespace, metric: GraphMetric) -> PrivateDemand:
 
 
 def read_as_weights(args: Namespace, metric: GraphMetric) -> NDArray[Any]:
-    """Count the demand's records without protection, for ``--non-private`` and `metricdp evaluate`.
-    Messages hold no cell.
-    """
+    """Count the demand's records without protection. Messages hold no cell."""
     import numpy as np
 
     from metricdp.privacy.evaluation import exact_counts

@@ -18,7 +18,6 @@ It needs the extra ``federated`` (cryptography). Names are loaded on first use.
 
 Examples
 --------
->>> import networkx as nx, metricdp as mdp
 >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
 >>> north, south = mdp.PrivateDemand(metric, [1] * 4000), mdp.PrivateDemand(metric, [7] * 5000)
 >>> holders = [mdp.federated.Holder(north), mdp.federated.Holder(south)]

@@ -70,7 +70,6 @@ class Coordinator:
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> demands = [mdp.PrivateDemand(metric, [v] * 4000) for v in (1, 7)]
     >>> holders = [mdp.federated.Holder(demand) for demand in demands]
@@ -188,7 +187,6 @@ class Coordinator:
 
         Examples
         --------
-        >>> import networkx as nx, metricdp as mdp
         >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
         >>> demands = [mdp.PrivateDemand(metric, [v] * 4000) for v in (1, 7)]
         >>> holders = [mdp.federated.Holder(demand) for demand in demands]
@@ -323,7 +321,6 @@ def run(
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> demands = [mdp.PrivateDemand(metric, [v] * 4000) for v in (1, 7)]
     >>> holders = [mdp.federated.Holder(demand) for demand in demands]

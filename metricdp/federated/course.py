@@ -138,9 +138,7 @@ def _options(method: Method) -> dict[str, Any]:
 
 
 class CourseRound:
-    """A round: what is asked and what it costs, or the `outcome`. Parties compare its
-    `fingerprint`.
-    """
+    """A round: what is asked, its price and its `fingerprint`, or the `outcome`."""
 
     def __init__(self, asked: Ask | None, outcome: Any) -> None:
         self.asked, self.outcome = asked, outcome

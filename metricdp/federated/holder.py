@@ -54,7 +54,6 @@ class Holder(Unique):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> holder = mdp.federated.Holder(mdp.PrivateDemand(metric, [1] * 400), name="North hospital")
     >>> holder.name, len(holder.card) < 400
@@ -121,7 +120,6 @@ class Holder(Unique):
 
         Examples
         --------
-        >>> import networkx as nx, metricdp as mdp
         >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
         >>> demands = [mdp.PrivateDemand(metric, [v] * 4000) for v in (1, 7)]
         >>> holders = [mdp.federated.Holder(demand) for demand in demands]

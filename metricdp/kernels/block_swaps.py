@@ -193,9 +193,7 @@ def _change(
     losses: NDArray,
     space: _Workspace,
 ) -> float:
-    """Fill ``space.change`` (k,): entry s plus the value returned is the change of cost if the row
-    opens and slot s closes. Demand points are tested eight at a time.
-    """
+    """Fill ``space.change``: entry s plus the value returned is the change if slot s closes."""
     first, _, c_first, c_second = labels
     change, nearer, words, hits = space
     change[:] = losses

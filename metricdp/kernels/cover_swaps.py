@@ -51,9 +51,7 @@ def cover_local_search(
     n_fixed: int,
     passes: int,
 ) -> None:
-    """Exchange chosen sites after the first `n_fixed`, one at a time, for the site that then adds
-    most, in at most so many `passes`; all arrays are updated.
-    """
+    """Exchange single chosen sites after the first `n_fixed` while that adds; updates all."""
     k = len(chosen)
     for _ in range(passes):
         better = False

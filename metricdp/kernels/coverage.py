@@ -12,9 +12,7 @@ from metricdp.kernels.heap import FAR, heap_drop, heap_push
 
 
 class Workspace(NamedTuple):
-    """What `add_balls` writes to: `distance` stays FAR, `touched` holds the last source's ball in
-    order of distance, `keys` and `payload` are a heap.
-    """
+    """What `add_balls` writes to: `touched` holds the last source's ball by distance."""
 
     distance: NDArray
     touched: NDArray
@@ -41,9 +39,7 @@ def add_balls(
     total: NDArray,
     space: Workspace,
 ) -> int:
-    """Add ``amounts[i]`` to ``total[v]`` for every vertex within `radius` of ``sources[i]``, the
-    rim included: one bounded Dijkstra search a source. `graph` is (indptr, indices, lengths).
-    """
+    """Add ``amounts[i]`` to ``total[v]`` for every vertex within `radius` of ``sources[i]``."""
     indptr, indices, lengths = graph
     distance, touched, keys, payload = space
     inside = 0

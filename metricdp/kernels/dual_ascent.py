@@ -19,9 +19,7 @@ def reduced_costs(
     first: int,
     out: NDArray,
 ) -> None:
-    """Fill `out`: the sum of ``min(cost - multipliers[client], 0)`` over each row's entries, within
-    ``entries · 2**-52 · |out|`` of the exact value. O(entries).
-    """
+    """Fill `out`: the sum of ``min(cost - multipliers[client], 0)`` over each row's entries."""
     for i in range(len(out)):
         total = 0.0
         for e in range(start[first + i], start[first + i + 1]):

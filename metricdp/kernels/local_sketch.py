@@ -34,9 +34,7 @@ def add_hashes(table: NDArray, functions: NDArray, hashes: NDArray, log_buckets:
 
 @njit(cache=True, nogil=True)
 def walsh(table: NDArray) -> None:
-    """Walsh–Hadamard transform of `table` (2^t, d) in place, exact in integers: row v becomes the
-    sum over u of (-1)^(u · v) times row u. O(t · 2^t · d).
-    """
+    """Walsh–Hadamard transform of `table` (2^t, d) in place, in integers. O(t · 2^t · d)."""
     half = 1
     while half < len(table):
         for start in range(0, len(table), 2 * half):
@@ -61,9 +59,7 @@ def add_rows(sums: NDArray, rows: NDArray, characters: NDArray) -> None:
 def add_vectors(
     sums: NDArray, characters: NDArray, nonces: NDArray, indices: NDArray, quantiles: NDArray
 ) -> None:
-    """Make the vectors that messages name (`metricdp.local.streams`), and add each to the row of
-    `sums` (2^b, d) of its character.
-    """
+    """Make the vectors that messages name, and add each to the row of its character."""
     d = sums.shape[1]
     each = (d + 4) // 5
     golden = np.uint64(0x9E3779B97F4A7C15)

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 @njit(cache=True, nogil=True)
 def manhattan_rows(points: NDArray[np.int16], start: int, stop: int, matrix: NDArray[Any]) -> None:
-    """Fill rows `start` to `stop` of the upper triangle of a distance matrix, and their mirror
-    images. Differences must fit int16, and sums int32.
-    """
+    """Fill rows `start` to `stop` of a distance matrix, and their mirror images."""
     n, d = points.shape
     for i in range(start, stop):
         here = points[i]

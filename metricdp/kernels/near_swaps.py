@@ -1,6 +1,4 @@
-"""Swap local search on lists of near candidates, with random exchanges that change one neighborhood
-(`Near`). A demand point without an open near candidate costs its `far`.
-"""
+"""Swap local search on lists of near candidates, with random local exchanges (`Near`)."""
 
 from __future__ import annotations
 
@@ -50,9 +48,7 @@ class Near2(NamedTuple):
 
 
 class _Work(NamedTuple):
-    """Work space: what each slot saves by a candidate, and which slots have such; candidates to be
-    tried (a ring) and which of them wait; slots whose loss has changed.
-    """
+    """Work space: savings of each slot, candidates that wait (a ring), slots that changed."""
 
     extra: NDArray
     touched: NDArray

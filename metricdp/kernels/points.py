@@ -114,9 +114,7 @@ def _two_least(
     best: NDArray[np.float32],
     second: NDArray[np.float32],
 ) -> None:
-    """For each column of a block: the two least of ``half[j] - column · centers[j]``, and where the
-    first is; four coordinates at once.
-    """
+    """For each column: the two least of ``half[j] - column · centers[j]``; where the first is."""
     k, d = centers.shape
     value = np.empty(BLOCK, np.float32)
     best[:], second[:], near[:] = np.float32(FAR), np.float32(FAR), 0

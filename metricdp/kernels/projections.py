@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 def projected(
     points: NDArray[np.float64], middle: NDArray[np.float64], rows: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """``rows @ (x - middle)`` for every point x (n, m), summed in the order of coordinates, so that
-    an image has the same bits whoever else is there. O(n · m · d).
-    """
+    """``rows @ (x - middle)`` (n, m) in a fixed order: the same bits whoever else is there."""
     n, d = points.shape
     m = len(rows)
     columns = np.ascontiguousarray(rows.T)
@@ -44,9 +42,7 @@ def squares_from(
 
 @njit(cache=True, nogil=True)
 def place_coins(bits: NDArray[np.uint64], key: int) -> NDArray[np.float64]:
-    """A public number in [0, 1) for every row of bits (n, d) and a key: equal rows have equal
-    ones.
-    """
+    """A public number in [0, 1) for each row of bits and a key; equal rows get equal ones."""
     found = np.empty(len(bits), np.float64)
     for i in range(len(bits)):
         x = np.uint64(key)

@@ -50,9 +50,7 @@ def root_key(limbs: NDArray) -> int:
 
 @njit(cache=True, nogil=True)
 def path_keys(grid: NDArray, axes: NDArray, root: int) -> NDArray:
-    """Keys of the cells of every point, from the root down. Depth i cuts across coordinate
-    ``axes[i]``. O(n · (d + depth)); a row depends on its own point alone.
-    """
+    """Keys of the cells of every point, from the root down; depth i cuts ``axes[i]``."""
     n, d = grid.shape
     depth = len(axes)
     keys = np.empty((n, depth + 1), np.uint64)
@@ -78,9 +76,7 @@ def path_keys(grid: NDArray, axes: NDArray, root: int) -> NDArray:
 
 @njit(cache=True, nogil=True)
 def path_bits(grid: NDArray, axes: NDArray, root: int, start: int) -> NDArray:
-    """In which half of each cell from depth `start` on every point lies, as one number of at most
-    64 bits.
-    """
+    """In which half of each cell from depth `start` on every point lies: 64 bits at most."""
     n, d = grid.shape
     found = np.zeros(n, np.uint64)
     low = np.empty(d, np.uint64)
@@ -109,9 +105,7 @@ def path_bits(grid: NDArray, axes: NDArray, root: int, start: int) -> NDArray:
 def split_cells(
     keys: NDArray, low: NDArray, size: NDArray, axis: NDArray
 ) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-    """Cut each cell in two, across its `axis`. Returns where, and keys, lower corners and sizes of
-    the halves, the two of a cell side by side.
-    """
+    """Cut each cell across its `axis`: places, and keys, corners and sizes of the halves."""
     m, d = low.shape
     cut = np.empty(m, np.uint64)
     child = np.empty(2 * m, np.uint64)
@@ -133,9 +127,7 @@ def split_cells(
 
 @njit(cache=True, nogil=True)
 def cells_of(grid: NDArray, child: NDArray, cut: NDArray, axis: NDArray) -> NDArray:
-    """The closed cell of every point. `child` is a split cell's first half, the other follows it;
-    -1 for closed cells.
-    """
+    """The closed cell of every point. `child` is a split cell's first half, -1 if closed."""
     found = np.empty(len(grid), np.int64)
     for i in range(len(grid)):
         v = 0
@@ -147,9 +139,7 @@ def cells_of(grid: NDArray, child: NDArray, cut: NDArray, axis: NDArray) -> NDAr
 
 @njit(cache=True, nogil=True)
 def cut_margins(grid: NDArray, axes: NDArray, root: int, unit: NDArray) -> tuple[NDArray, NDArray]:
-    """Distance of points from the cut of the cell at each depth, at least a step, and the cell's
-    diagonal: both (n, depth).
-    """
+    """Distance of points from each depth's cut, and the cell's diagonal: both (n, depth)."""
     n, d = grid.shape
     depth = len(axes)
     margin = np.empty((n, depth), np.float64)

@@ -12,9 +12,7 @@ from metricdp.kernels.shortest_paths import FAR
 
 @njit(cache=True, nogil=True)
 def bounded_search(graph: tuple, source: int, radius: int, reached: NDArray, space: tuple) -> int:
-    """All vertices within `radius` of a source, the rim included, by one bounded Dijkstra:
-    ``space[1]`` gets the vertices, `reached` their distances.
-    """
+    """All vertices within `radius` of a source: ``space[1]``, with distances in `reached`."""
     indptr, indices, lengths = graph
     distance, touched, keys, payload = space
     size = heap_push(keys, payload, 0, 0, source)
@@ -76,9 +74,7 @@ def add_farthest(sites: NDArray, distances: NDArray, count: NDArray, worst: NDAr
 def searched_lists(
     graph: tuple, sources: NDArray, radii: NDArray, index: NDArray, most: int, space: tuple
 ) -> tuple:
-    """What is listed (`index` is not -1) within a radius of each source, nearest first. Lists of
-    more than `most` entries in all are not finished.
-    """
+    """What is listed within a radius of each source, nearest first, up to `most` entries."""
     touched = space[1]
     reached = np.empty(len(index), np.int64)
     start = np.zeros(len(sources) + 1, np.int64)
@@ -114,9 +110,7 @@ def lower_by_table(
     table: NDArray,
     amounts: NDArray,
 ) -> None:
-    """Lower the amount of each place ``places[i]``, i in `which`, to the entry of its distance in a
-    table of how much lies at least so far away.
-    """
+    """Lower the amount of each place in `which` to the table's entry of its distance."""
     last = len(table) - 1
     for i in which:
         steps = (away[places[i]] - low) / step

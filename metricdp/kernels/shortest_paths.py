@@ -214,9 +214,7 @@ def ways_home(
     label: NDArray,
     distance: NDArray,
 ) -> None:
-    """Fill `distance` from every vertex back to its center inside its cell; FAR where there is no
-    way.
-    """
+    """Fill `distance` from every vertex back to its center inside its cell, or FAR."""
     distance[:] = FAR
     keys = np.empty(len(indices) + len(centers), np.int64)
     payload = np.empty(len(indices) + len(centers), np.int64)
@@ -248,9 +246,7 @@ def returns(
     most: int,
     out: NDArray,
 ) -> None:
-    """Distances from each source to its targets ``first[i]`` to ``first[i + 1]``, if found among
-    the `most` nearest vertices; else `out` stays.
-    """
+    """Distances from each source to its targets, if among the `most` nearest vertices."""
     n = len(indptr) - 1
     keys = np.empty(len(indices) + 1, np.int64)
     payload = np.empty(len(indices) + 1, np.int64)
@@ -301,9 +297,7 @@ def balls(
     stamp: NDArray,
     drawn: NDArray,
 ) -> int:
-    """For each center up to `sample` of the `most` vertices nearest in hops, drawn by `uniforms`
-    (k, sample) without repeats into `drawn`; `stamp` is work space.
-    """
+    """For each center up to `sample` of the `most` vertices nearest in hops, by `uniforms`."""
     stamp[:] = -1
     ball = np.empty(most + 1, np.int64)
     count = 0

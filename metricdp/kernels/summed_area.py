@@ -22,9 +22,7 @@ def summed_area(counts: NDArray) -> NDArray:
 
 
 def lattice_counts(table: NDArray, middles: Sequence[NDArray[np.int64]], radius: int) -> NDArray:
-    """Counts of the cells within `radius` steps along every axis of each cell of a lattice, given
-    by its coordinates on every axis (`middles`).
-    """
+    """Counts of the cells within `radius` steps along every axis of a lattice of cells."""
     for axis, at in enumerate(middles):
         high = np.minimum(at + radius + 1, table.shape[axis] - 1)
         low = np.maximum(at - radius, 0)

@@ -127,9 +127,7 @@ def release_ball(space: tuple, count: int) -> None:
 def claim_pages(
     row: NDArray, vertices: NDArray, free: NDArray, n_free: int, used: int
 ) -> tuple[int, int]:
-    """Give a row of `overlap` the pages in which these vertices lie (-1: none yet), freed ones
-    first.
-    """
+    """Give a row of `overlap` the pages in which these vertices lie, freed ones first."""
     for j in range(len(vertices)):
         page = vertices[j] >> PAGE_BITS
         if row[page] < 0:

@@ -125,9 +125,7 @@ def _move(
 
 @njit(cache=True, nogil=True)
 def transport(costs: NDArray, loads: NDArray, room: NDArray, flow: NDArray) -> bool:
-    """Cheapest service of all loads within the sites' room: fills `flow` (n_sites, n_clients). Each
-    move is O(n_sites²) or more, about one for each client that must move.
-    """
+    """Cheapest service of all loads within the sites' room: fills `flow`."""
     k, n = costs.shape
     used = np.zeros(k)
     equal = 1e-11 * costs.max()  # above rounding: chains of no gain would go in circles
@@ -194,9 +192,7 @@ def transport(costs: NDArray, loads: NDArray, room: NDArray, flow: NDArray) -> b
 def knapsacks(
     costs: NDArray, prices: NDArray, loads: NDArray, room: NDArray, worth: NDArray
 ) -> None:
-    """What each site earns at most from clients who pay ``prices``, within its room: fractional
-    knapsacks.
-    """
+    """The most that each site earns from clients who pay ``prices``: fractional knapsacks."""
     served = np.zeros(costs.shape[1])
     for i in range(len(costs)):
         worth[i] = fill_knapsack(costs[i], prices, loads, room[i], served, 0.0)

@@ -47,9 +47,7 @@ class State(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """What one thread that tries candidates writes to, and leaves as it was: `distance` FAR,
-    `change` 0, `seen` False.
-    """
+    """What one thread that tries candidates writes to, and leaves as it was."""
 
     distance: NDArray
     touched: NDArray
@@ -442,9 +440,7 @@ def take_swaps(
     cost: float,
     tolerance: float,
 ) -> tuple[float, int, int]:
-    """Try candidates in turn, and take swaps that lower the cost by more than `tolerance` of it.
-    Returns cost, swaps, and labels changed.
-    """
+    """Try candidates, and take improving swaps. Returns cost, swaps, and labels changed."""
     swaps = 0
     entered = 0
     for candidate in candidates:

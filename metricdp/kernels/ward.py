@@ -7,9 +7,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 _EVEN = 1e-4
-"""Merge costs are compared after they are taken times (size of the union) to this power: large
-enough to tell ties of single precision apart, far too small for anything else.
-"""
+"""Power of (size of the union) that breaks ties of merge costs in single precision."""
 
 
 @njit(cache=True, nogil=True)
@@ -78,9 +76,7 @@ def ward_tree(squares: NDArray, sizes: NDArray) -> NDArray:
 def node_costs(
     children: NDArray, distances: NDArray, sizes: NDArray, within: NDArray
 ) -> tuple[NDArray, NDArray]:
-    """Size of every node, and the cost of serving it from its best leaf: ``sum over its leaves j of
-    sizes[j] · distances[c, j] + within[j]``. O(m²) for balanced trees, O(m³) at worst.
-    """
+    """Size of every node, and the cost of serving it from its best leaf. O(m³) at worst."""
     m = len(sizes)
     size = np.zeros(2 * m - 1, np.float64)
     cost = np.zeros(2 * m - 1, np.float64)

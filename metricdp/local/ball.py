@@ -153,9 +153,7 @@ class _SimHash(_Tree):
     """Prefixes of signs: a node's frequency may be the sum of its leaves above the noise."""
 
     def leaves(self, k: int) -> Leaves:
-        """Leaves of the tree with their means, each from the sums of its complete subtree's leaves
-        that stand out.
-        """
+        """Leaves of the tree with means, each from the sums of its leaves above the noise."""
         d = self.items.dimension
         last = self.depth - 1
         if not self.counts or not self.sums:

@@ -223,9 +223,7 @@ class LocalEstimate:
         return oracle_of(self.parameters.roles[-1].reports[0].randomizer)
 
     def _level(self, number: int) -> tuple[NDArray[np.float64], float]:
-        """The counts of one role's view, for all users, and the standard deviation of that of a
-        part that few are in.
-        """
+        """The counts of one role's view for all users; the standard deviation of a rare part's."""
         self._finite()
         oracle: Any = oracle_of(self.parameters.roles[number].reports[0].randomizer)
         users = self.sketch.users[number]

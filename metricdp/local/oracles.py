@@ -164,9 +164,7 @@ class VectorOracle(Oracle):
 
     @cached_property
     def scale(self) -> float:
-        """Mean product of the named vector, in standard deviations, with the unit vector
-        reported.
-        """
+        """Mean product of the named vector (in standard deviations) with the one reported."""
         r = self.randomizer
         return self._along(top_mean(r.candidates, r.top), 0.0)
 
@@ -207,9 +205,7 @@ class VectorOracle(Oracle):
 
 @lru_cache(maxsize=64)
 def top_mean(candidates: int, top: int, power: int = 1) -> float:
-    """Expected mean of the `top` largest of so many standard normal numbers, or of their squares,
-    by integration of the order statistics.
-    """
+    """Expected mean of the `top` largest of standard normal numbers, or of their squares."""
     from scipy.special import bdtr, ndtr
 
     z = np.linspace(-9, 9, 36_001)

@@ -110,9 +110,7 @@ class Account(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """What was spent so far: the share `left`, all `receipts`, and the `receipt` of all
-    together.
-    """
+    """What was spent: the share `left`, all `receipts`, and the `receipt` of all together."""
 
     left: Fraction
     receipts: tuple[Receipt, ...]

@@ -493,7 +493,7 @@ class Release:
 
         Examples
         --------
-        >>> import pathlib, tempfile, networkx as nx, metricdp as mdp
+        >>> import pathlib, tempfile
         >>> metric = mdp.GraphMetric(nx.path_graph(5), weight=None)
         >>> release = mdp.release(metric, mdp.PrivateDemand(metric, [3] * 900), epsilon=1)
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "homes.release"

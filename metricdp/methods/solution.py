@@ -711,7 +711,7 @@ class Solution:
 
         Examples
         --------
-        >>> import networkx as nx, pathlib, tempfile, metricdp as mdp
+        >>> import pathlib, tempfile
         >>> plan = mdp.k_median(mdp.GraphMetric(nx.path_graph(5), weight=None), k=1)
         >>> file = plan.save(pathlib.Path(tempfile.mkdtemp()) / "plan.csv")
         >>> file.read_text().splitlines()

@@ -131,9 +131,7 @@ def summarized(
 
 
 def stable(told: Credible, metric: Metric, positions: NDArray[np.int64], within: Any) -> Stability:
-    """Search again on demand drawn from the posterior: how often each center stays, that is, one is
-    found within a distance of it, by default half of the demand's mean distance.
-    """
+    """How often each center stays when the search is repeated on demand of the posterior."""
     if metric.sites is not metric.ids:
         raise InputError(
             "stability=True needs centers that are points of the universe: how far one site of a "

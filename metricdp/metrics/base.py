@@ -44,10 +44,8 @@ class Metric(Finite):
     inside. No method builds an n × n matrix; row blocks are as large as the sources asked for.
 
     A row of distances is a *center's*: ``distances([c], [v])`` is the cost of serving v from c, in
-    the direction that the universe states, whichever way people travel. Whoever asks only for rows
-    of centers, and for points nearest to centers, is right for costs of one direction too. They
-    obey the triangle inequality ``d(a, v) <= d(a, b) + d(b, v)``. What needs symmetry works on
-    `symmetric`.
+    the direction that the universe states. Costs obey the triangle inequality ``d(a, v) <= d(a, b)
+    + d(b, v)``. What needs symmetry works on `symmetric`.
 
     Centers stand at `sites`: the points themselves, except in a table of costs (`CostTable`). All
     positions of centers, sources and candidates are positions of sites.
@@ -87,7 +85,6 @@ class Metric(Finite):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> isinstance(metric, mdp.Metric), len(metric), metric.diameter_bound() >= 8
     (True, 9, True)

@@ -75,7 +75,6 @@ class CostTable(RowMetric):
     CostTable('2 sites × 3 clients')
     >>> table.distances(["B"], [30])
     array([[3.]])
-    >>> import metricdp as mdp
     >>> mdp.k_median(table, k=1).centers, mdp.k_median(table, k=1, weights={10: 9, 20: 1}).centers
     (['B'], ['A'])
     """

@@ -40,7 +40,6 @@ class CostedMetric(RowMetric):
 
     Examples
     --------
-    >>> import metricdp as mdp
     >>> metric = mdp.EuclideanMetric([[0.0], [1.0], [4.0]], ids=["a", "b", "c"])
     >>> costed = metric.with_costs(sites={"a": 2})
     >>> costed.distances(["a"]), costed.travel is metric

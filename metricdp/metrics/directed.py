@@ -95,7 +95,6 @@ class DirectedGraphMetric(GraphMetric):
 
     Examples
     --------
-    >>> import networkx as nx
     >>> ring = nx.cycle_graph(4, create_using=nx.DiGraph)  # 0 -> 1 -> 2 -> 3 -> 0
     >>> there = GraphMetric(ring, weight=None, directed=True)  # to the center
     >>> there.distances([0])
@@ -218,7 +217,6 @@ class RoundTripMetric(RowMetric):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> arcs = nx.cycle_graph(4, create_using=nx.DiGraph)
     >>> ring = mdp.GraphMetric(arcs, weight=None, directed=True)
     >>> ring.symmetric.distances([0], [1, 2])

@@ -78,7 +78,6 @@ class GraphMetric(Metric):
 
     Examples
     --------
-    >>> import networkx as nx
     >>> G = nx.path_graph(["a", "b", "c"])
     >>> nx.set_edge_attributes(G, {("a", "b"): 1.5, ("b", "c"): 2.0}, "length")
     >>> metric = GraphMetric(G, weight="length")
@@ -320,9 +319,7 @@ class GraphMetric(Metric):
     def inner_distances(
         self, points: NDArray[np.int64], sources: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """Lengths of shortest paths that stay among `points`, shape (n_sources, n_inner);
-        whole-graph distances where there are none.
-        """
+        """Lengths of shortest paths among `points` (n_sources, n_inner), else of the graph."""
         indptr, indices, lengths = self.csr
         inner = self.rank[points]
         place = self._place
@@ -438,7 +435,6 @@ def read_graph(
 
     Examples
     --------
-    >>> import metricdp as mdp
     >>> from metricdp.universe import sample_path
     >>> len(mdp.read_graph(sample_path("generated_pmed.txt"), format="pmed"))
     200

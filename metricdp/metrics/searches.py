@@ -129,9 +129,7 @@ class RowSearches(Searches):
 
 @trusted
 class RowBalls(BallSums):
-    """One row of distances a point, always asked from the point, so that balls of a point and
-    points of a ball agree even for metrics that are not symmetric.
-    """
+    """One row of distances a point, asked from the point, so that balls agree both ways."""
 
     def __init__(
         self, metric: Rows, steps: int, candidates: NDArray[np.int64] | None = None

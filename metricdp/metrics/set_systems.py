@@ -128,9 +128,7 @@ class ListedSets(Frozen):
 
 @trusted
 class Balls(Frozen):
-    """Closed balls of one radius around candidates, by grid distances. Each is searched anew
-    (`Metric.balls`), in buffers that last for one call.
-    """
+    """Closed balls of one radius around candidates, each searched anew (`Metric.balls`)."""
 
     def __init__(
         self, metric: Metric, radius: float, candidates: NDArray[np.int64] | None = None
@@ -164,9 +162,7 @@ class Balls(Frozen):
             yield balls.members(int(self.centers[number]))
 
     def listed(self, most: int = _LISTED) -> ListedSets:
-        """The same sets, each ball listed by one search a candidate; of more than `most` points in
-        all only the first balls.
-        """
+        """The same sets, each ball listed; of more than `most` points only the first balls."""
         balls: list[NDArray[np.int64]] = []
         room = most
         numbers = progress(range(self.n_sets), label="balls", unit="ball")

@@ -1,6 +1,4 @@
-"""EuclideanSpace: a public box in R^d, where demand may lie anywhere and centers are free
-points.
-"""
+"""EuclideanSpace: a public box in R^d; demand and centers are any points in it."""
 
 from __future__ import annotations
 
@@ -133,7 +131,6 @@ class EuclideanSpace(Box):
 
         Examples
         --------
-        >>> import metricdp as mdp
         >>> net = mdp.EuclideanSpace([0, 0], [1, 2]).net(16)
         >>> len(net), bool((net.points <= [1, 2]).all())
         (16, True)

@@ -37,22 +37,8 @@ _RULE = (
 class Areas:
     """A public label of every place of a universe.
 
-    Attributes
-    ----------
-    universe : Metric or EuclideanSpace
-    names : tuple of str
-        Distinct; the last may be `ELSEWHERE`.
-    label : callable
-        From records to the numbers of their areas, shape (n,).
-
-    Examples
-    --------
-    >>> import numpy as np, networkx as nx, metricdp as mdp
-    >>> from metricdp.partitions.areas import Areas
-    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-    >>> areas = Areas.of(metric, {0: "west", 1: "west", 3: "east"})
-    >>> areas.names, areas.label(np.arange(4))
-    (('east', 'west', 'elsewhere'), array([1, 1, 2, 0]))
+    `names`: distinct; the last may be `ELSEWHERE`; `label`: from records to the numbers of their
+    areas, shape (n,).
     """
 
     universe: Metric | EuclideanSpace
@@ -64,14 +50,6 @@ class Areas:
         """Of labels of points, or of polygons: in the system that they declare, or the universe's.
 
         A point on the border of two polygons, or in both, belongs to the one that is named first.
-
-        Raises
-        ------
-        InputError
-            They are neither; there is no area; the universe has no coordinates for polygons; a
-            finite universe has more than `MOST` points times areas.
-        MissingExtraError
-            Polygons without the extra ``geo``.
         """
         polygons = _polygons(by, universe)
         if polygons is not None:
@@ -127,16 +105,9 @@ class AreaDistances:
     As `metricdp.partitions.service.ClippedDistances`, with 0 for all other areas. The farthest that
     a place of the area is from its center stands in place of the clip: nothing is cut off.
 
-    Parameters
-    ----------
-    service : Service
-    areas : Areas
-        Of the same universe.
+    `areas`: of the same universe.
 
-    Attributes
-    ----------
-    reach : ndarray of float64, shape (n_areas,)
-        The farthest of each area, public; in a box of all.
+    `reach` (n_areas,): the farthest of each area, public; in a box of all.
     """
 
     def __init__(self, service: Service, areas: Areas) -> None:

@@ -46,12 +46,11 @@ class CoverQuery(Frozen):
 
     Examples
     --------
-    >>> import numpy as np, networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
     >>> from metricdp.metrics.set_systems import Balls
-    >>> from metricdp.partitions.finite.labels import Labels
+    >>> from metricdp.partitions.finite.labels import LabelParts
     >>> from metricdp.privacy import CoverQuery
-    >>> query = CoverQuery(Labels.of(metric), [(Balls(metric, radius=1), 2)])
+    >>> query = CoverQuery(LabelParts.of(metric), [(Balls(metric, radius=1), 2)])
     >>> query.rounds, str(query)
     (2, '2 sets in 1 stages that cover most')
     """

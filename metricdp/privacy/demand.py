@@ -45,18 +45,15 @@ class PrivateDemand(Unique):
     copied, pickled, iterated or compared. A bad record is refused by a message that names the rule,
     never the record.
 
-    **Privacy.** *Unit*: one record; with `user`, one user with all their records, of which at most
-    m = `max_contributions` are kept: a uniform sample without replacement, drawn once, here, with
-    fresh entropy of the operating system. What is kept of a user depends on that user's records and
-    coins alone. So, coins fixed, neighbors keep multisets that differ in one user's 1 to m records,
-    for which every sensitivity is stated; averaging over coins keeps the guarantee (joint
-    convexity). How many records were left out is never told. *Neighboring*: the ledger's.
-    *Composition*: all releases see the same sample and add up.
+    **Privacy.** *Unit*: one record; with `user`, one user with all their records, of which a
+    uniform sample of at most m = `max_contributions` is kept, drawn once, here. What is kept of a
+    user depends on that user's records and coins alone, so neighbors keep multisets that differ in
+    one user's 1 to m records (proof P15, ``docs/proofs/15-users.md``). How many records were left
+    out is never told. *Neighboring*: the ledger's. *Composition*: all releases see the same sample
+    and add up.
 
     With ``weighting="share"`` every user has one unit of weight, spread over all their records in
-    exact integers (`metricdp.records.engines.weighting`): a user changes every count, and all
-    counts together, by one, as one record would, and no record is thrown away. **What is
-    minimized is then the mean over people** of their mean distance, not the mean over records.
+    exact integers. **What is minimized is then the mean over people** of their mean distance.
 
     With `caps` at most c records of a user are kept in a part of a public partition, in at most p
     parts: m = pc, and with a delta the default method's noise follows the L2 sensitivity, c·√p
@@ -163,7 +160,6 @@ class PrivateDemand(Unique):
 
         Examples
         --------
-        >>> import metricdp as mdp
         >>> stops = mdp.EuclideanMetric([[0, 0], [4, 0], [4, 3]], ids=["a", "b", "c"])
         >>> demand = mdp.PrivateDemand.from_coordinates(stops, [[0.2, -0.1], [3.9, 2.5]] * 5000)
         >>> sorted(mdp.k_median(stops, demand, k=2, epsilon=1).centers)
@@ -249,7 +245,6 @@ class PrivateDemand(Unique):
         Examples
         --------
         >>> import pandas as pd
-        >>> import networkx as nx, metricdp as mdp
         >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
         >>> visits = pd.DataFrame({"vertex": [1] * 5000 + [7] * 5000})
         >>> demand = mdp.PrivateDemand.from_frame(metric, visits, node="vertex")

@@ -22,7 +22,6 @@ class PrivateDataWarning(UserWarning):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
     >>> import warnings
@@ -62,7 +61,6 @@ def exact_cost(demand: PrivateDemand, centers: Iterable[Any], power: float = 1) 
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
     >>> import warnings

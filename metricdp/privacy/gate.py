@@ -98,11 +98,10 @@ def measure(
 
     Examples
     --------
-    >>> import numpy as np, networkx as nx, metricdp as mdp
-    >>> from metricdp.partitions.finite.labels import Labels
+    >>> from metricdp.partitions.finite.labels import LabelParts
     >>> from metricdp.privacy import HistogramQuery
     >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-    >>> query = HistogramQuery(Labels(metric, np.array([0, 0, 1, 1]), 2))
+    >>> query = HistogramQuery(LabelParts(metric, np.array([0, 0, 1, 1]), 2))
     >>> from metricdp.privacy import measure
     >>> grant = mdp.Ledger(2).charge(1, purpose="halves")
     >>> release = measure(mdp.PrivateDemand(metric, [0] * 9000 + [3] * 4000), query, 1, grant)
@@ -181,7 +180,6 @@ def contribute(
 
     Examples
     --------
-    >>> import numpy as np, networkx as nx, metricdp as mdp
     >>> from metricdp.accounting import Cost
     >>> from metricdp.privacy import CountQuery, contribute
     >>> from metricdp.privacy.shares import Shares
@@ -245,7 +243,6 @@ def select(
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
     >>> from metricdp.privacy import CostQuery, select
     >>> demand = mdp.PrivateDemand(metric, [2] * 9000)
@@ -309,12 +306,11 @@ def cover(
 
     Examples
     --------
-    >>> import numpy as np, networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
     >>> from metricdp.metrics.set_systems import Balls
-    >>> from metricdp.partitions.finite.labels import Labels
+    >>> from metricdp.partitions.finite.labels import LabelParts
     >>> from metricdp.privacy import CoverQuery, cover
-    >>> query = CoverQuery(Labels.of(metric), [(Balls(metric, radius=0), 2)])
+    >>> query = CoverQuery(LabelParts.of(metric), [(Balls(metric, radius=0), 2)])
     >>> demand = mdp.PrivateDemand(metric, [1] * 9000 + [3] * 5000)
     >>> selected, receipt = cover(demand, query, 1, mdp.Ledger(1).charge(1))
     >>> selected, receipt.epsilon
@@ -386,11 +382,10 @@ def split(
 
     Examples
     --------
-    >>> import numpy as np, networkx as nx, metricdp as mdp
-    >>> from metricdp.partitions.finite.labels import Labels
+    >>> from metricdp.partitions.finite.labels import LabelParts
     >>> from metricdp.privacy import HistogramQuery
     >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-    >>> query = HistogramQuery(Labels(metric, np.array([0, 0, 1, 1]), 2))
+    >>> query = HistogramQuery(LabelParts(metric, np.array([0, 0, 1, 1]), 2))
     >>> from metricdp.privacy import CountQuery, measure, split
     >>> demand, ledger = mdp.PrivateDemand(metric, [0] * 9000 + [3] * 4000), mdp.Ledger(1)
     >>> west, east = split(demand, query.partition, "1/2", ledger)
@@ -451,13 +446,12 @@ def moved(demand: PrivateDemand, partition: Partition, universe: Finite) -> Priv
 
     Examples
     --------
-    >>> import numpy as np, networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-    >>> from metricdp.partitions.finite.labels import Labels
+    >>> from metricdp.partitions.finite.labels import LabelParts
     >>> from metricdp.privacy import moved
     >>> towns = mdp.PrecomputedMetric([[0, 9], [9, 0]], ids=["west", "east"])
     >>> demand = mdp.PrivateDemand(metric, [0] * 9000 + [3] * 4000)
-    >>> there = moved(demand, Labels(metric, np.array([0, 0, 1, 1]), 2), towns)
+    >>> there = moved(demand, LabelParts(metric, np.array([0, 0, 1, 1]), 2), towns)
     >>> mdp.k_median(towns, there, k=1, epsilon=1).centers
     ['west']
     """
@@ -503,7 +497,6 @@ def mapped(demand: PrivateDemand, rule: Any, space: Box) -> PrivateDemand:
 
     Examples
     --------
-    >>> import metricdp as mdp
     >>> from metricdp.privacy import mapped
     >>> plane, line = mdp.EuclideanSpace([0, 0], [1, 1]), mdp.EuclideanSpace([0], [1])
     >>> class FirstCoordinate:
@@ -548,7 +541,6 @@ def foreseen(demand: PrivateDemand, tree: CellTree) -> PrivateDemand:
 
     Examples
     --------
-    >>> import metricdp as mdp
     >>> from metricdp.partitions.box.quadtree import ShiftedQuadtree
     >>> from metricdp.privacy import foreseen
     >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
@@ -589,7 +581,6 @@ def thinned(demand: PrivateDemand, share: float) -> PrivateDemand:
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
     >>> from metricdp.privacy import CountQuery, measure, thinned
     >>> half = thinned(mdp.PrivateDemand(metric, [2] * 10_000), 0.5)

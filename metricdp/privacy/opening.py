@@ -54,7 +54,6 @@ class OpeningQuery(HistogramQuery):
 
     Examples
     --------
-    >>> import numpy as np, metricdp as mdp
     >>> from metricdp.partitions.box.quadtree import ShiftedQuadtree
     >>> from metricdp.privacy import OpeningQuery
     >>> space = mdp.EuclideanSpace([0, 0], [1, 1])

@@ -78,7 +78,6 @@ class CountQuery(Query):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
     >>> from metricdp.privacy import CountQuery, measure
     >>> demand = mdp.PrivateDemand(metric, [2] * 9000)
@@ -132,11 +131,10 @@ class HistogramQuery(Query):
 
     Examples
     --------
-    >>> import numpy as np, networkx as nx, metricdp as mdp
-    >>> from metricdp.partitions.finite.labels import Labels
+    >>> from metricdp.partitions.finite.labels import LabelParts
     >>> from metricdp.privacy import HistogramQuery
     >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-    >>> query = HistogramQuery(Labels(metric, np.array([0, 0, 1, 1]), 2))
+    >>> query = HistogramQuery(LabelParts(metric, np.array([0, 0, 1, 1]), 2))
     >>> query.exact(np.array([0, 3, 3])), query.sensitivity("add-remove", 1)
     (array([1, 2]), 1)
     """
@@ -249,7 +247,6 @@ class SumsQuery(Query):
 
     Examples
     --------
-    >>> import numpy as np, metricdp as mdp
     >>> from metricdp.partitions.box.grid import Grid
     >>> from metricdp.privacy import HistogramQuery, SumsQuery
     >>> space = mdp.EuclideanSpace([0, 0], [8, 1])
@@ -371,13 +368,12 @@ class LevelsQuery(Query):
 
     Examples
     --------
-    >>> import numpy as np, networkx as nx, metricdp as mdp
-    >>> from metricdp.partitions.finite.labels import Labels
+    >>> from metricdp.partitions.finite.labels import LabelParts
     >>> from metricdp.privacy import HistogramQuery
     >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-    >>> query = HistogramQuery(Labels(metric, np.array([0, 0, 1, 1]), 2))
+    >>> query = HistogramQuery(LabelParts(metric, np.array([0, 0, 1, 1]), 2))
     >>> from metricdp.privacy import LevelsQuery
-    >>> levels = LevelsQuery((query, HistogramQuery(Labels.of(metric))))
+    >>> levels = LevelsQuery((query, HistogramQuery(LabelParts.of(metric))))
     >>> levels.exact(np.array([0, 3, 3])), levels.sensitivity("add-remove", 1)
     (array([1, 2, 1, 0, 0, 2]), 2)
     """

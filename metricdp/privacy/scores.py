@@ -43,7 +43,6 @@ class SelectionQuery(Frozen, ABC):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
     >>> from metricdp.privacy import CoverageQuery, SelectionQuery
     >>> query = CoverageQuery(metric, radius=1)
@@ -138,7 +137,6 @@ class CostQuery(SelectionQuery):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
     >>> from metricdp.privacy import CostQuery, select
     >>> demand = mdp.PrivateDemand(metric, [2] * 9000)
@@ -211,7 +209,6 @@ class CoverageQuery(SelectionQuery):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
     >>> from metricdp.privacy import CoverageQuery, select
     >>> demand = mdp.PrivateDemand(metric, [0] * 9000 + [2] * 9000)

@@ -129,7 +129,6 @@ class Shares(Noise):
 
         Examples
         --------
-        >>> import numpy as np
         >>> from metricdp.accounting import Cost
         >>> shares = GaussianShares(1, 1, Cost.zcdp(1, "1e-6"), holders=20, honest=19)
         >>> shares.total(np.array([7, 10, 2**64 - 3], np.uint64))

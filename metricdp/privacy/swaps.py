@@ -66,7 +66,6 @@ class SwapQuery(SelectionQuery):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
     >>> from metricdp.privacy import SwapQuery, select
     >>> demand = mdp.PrivateDemand(metric, [0] * 9000 + [3] * 9000)
@@ -205,7 +204,6 @@ class CentersQuery(SelectionQuery):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
     >>> from metricdp.privacy import CentersQuery, select
     >>> demand = mdp.PrivateDemand(metric, [0] * 9000 + [3] * 9000)

@@ -39,7 +39,6 @@ class Bands:
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> bands = mdp.k_median(metric, k=1).bands([1, 2])
     >>> bands.label, bands.demand

@@ -220,9 +220,7 @@ def squeezed_text(text: str) -> str:
 
 
 def z_order(points: Points) -> NDArray[np.int64]:
-    """Indices (n,) that sort points along a Z-order curve (Morton 1966): near in the list is near
-    in the plane.
-    """
+    """Indices (n,) that sort points along a Z-order curve (Morton 1966)."""
     low = points.min(axis=0)
     span = float(np.ptp(points, axis=0).max()) or 1.0
     at = np.minimum((points - low) / span * 65535, 65535).astype(np.uint64)

@@ -24,9 +24,7 @@ _REFINEMENT_WORK = (
 def pivot_distances(
     metric: Any, n_pivots: int = 50, seed: int = 0
 ) -> tuple[NDArray[np.int64], Points]:
-    """Pivots, farthest first (Gonzalez, Theoretical Computer Science 38, 1985), and their distances
-    to every point: `n_pivots` + 1 rows of the metric.
-    """
+    """Pivots, farthest first (Gonzalez 1985), and their distances to every point."""
     n = len(metric)
     start = int(np.random.default_rng(seed).integers(n))
     nearest = _row(metric, start)

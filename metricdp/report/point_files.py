@@ -110,9 +110,7 @@ def _parquet(columns: Columns, places: NDArray[np.float64] | None, crs: str | No
 
 
 def _with_geometry(table: Any, places: NDArray[np.float64], crs: str | None) -> Any:
-    """The table with a column of points and GeoParquet 1.0's metadata
-    (https://geoparquet.org/releases/v1.0.0/).
-    """
+    """The table with a column of points and the metadata of GeoParquet 1.0."""
     import pyarrow
 
     points = [struct.pack("<BIdd", 1, 1, *at) if np.isfinite(at).all() else None for at in places]

@@ -31,7 +31,6 @@ class ByArea:
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
     >>> by = ["west"] * 5 + ["east"] * 4

@@ -44,7 +44,6 @@ class Contributions(NamedTuple):
 
     Examples
     --------
-    >>> import metricdp as mdp
     >>> found = mdp.contributions([f"u{i}" for i in range(5000)] * 2, epsilon=1)
     >>> found.max_contributions, sorted(found.counts)[:2]
     (2, [1, 2])
@@ -60,7 +59,6 @@ class Contributions(NamedTuple):
 
         Examples
         --------
-        >>> import metricdp as mdp
         >>> found = mdp.contributions([f"u{i}" for i in range(5000)] * 2, epsilon=1)
         >>> told = found.to_dict()
         >>> told["max_contributions"]
@@ -76,7 +74,6 @@ class Contributions(NamedTuple):
 
         Examples
         --------
-        >>> import metricdp as mdp
         >>> found = mdp.contributions([f"u{i}" for i in range(5000)] * 2, epsilon=1)
         >>> mdp.Contributions.from_dict(found.to_dict()).max_contributions
         2
@@ -135,7 +132,6 @@ def contributions(
 
     Examples
     --------
-    >>> import metricdp as mdp
     >>> users = [f"u{i}" for i in range(4000) for _ in range(1 + i % 7)]
     >>> ledger = mdp.Ledger(1)
     >>> found = mdp.contributions(users, epsilon="0.05", quantile="0.5", ledger=ledger)

@@ -36,7 +36,6 @@ class Coverage:
 
     Examples
     --------
-    >>> import metricdp as mdp
     >>> shops = mdp.GroundSet(["bread", "milk", "tea"])
     >>> bought = mdp.PrivateDemand(shops, ["bread"] * 4000 + ["tea"] * 4000)
     >>> sets = {"bakery": ["bread"], "dairy": ["milk"], "tea room": ["tea", "milk"]}

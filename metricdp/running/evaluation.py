@@ -95,7 +95,6 @@ class Comparison:
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
     >>> report = mdp.evaluate(metric, demand, [1, 7], epsilon=4, against=[0, 8])
@@ -111,7 +110,6 @@ class Comparison:
 
         Examples
         --------
-        >>> import networkx as nx, metricdp as mdp
         >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
         >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
         >>> report = mdp.evaluate(metric, demand, [1, 7], epsilon=4, against=[0, 8])
@@ -153,7 +151,6 @@ class Evaluation:
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
     >>> report = mdp.evaluate(metric, demand, [1, 7], epsilon=4, within=[2])
@@ -181,7 +178,6 @@ class Evaluation:
 
         Examples
         --------
-        >>> import networkx as nx, metricdp as mdp
         >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
         >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
         >>> told = mdp.evaluate(metric, demand, [1, 7], epsilon="0.1", within=[2]).to_dict()
@@ -278,11 +274,8 @@ def evaluate(
         the universe.
     clip : float or str, optional
         In `Evaluation.mean_capped`, distances beyond it count as this much: public knowledge, or
-        released before. By default a distance that hardly any record is expected to exceed
-        (`Evaluation.clipped` tells how many do). What lies beyond is added to the mean from counts
-        of `TAIL` bands: t records at distance R move the mean of n by t·R/n, and no epsilon-DP
-        answer can tell t = ln(19)/epsilon of them from none at 95 %, so no honest interval of the
-        mean itself is narrower than that.
+        released before. By default hardly any record is expected beyond it; what lies there is
+        added to the mean from counts of `TAIL` bands (`docs/evaluation.md`).
 
     Returns
     -------
@@ -299,13 +292,11 @@ def evaluate(
     -----
     **Privacy.** (epsilon, delta)-DP: see the module. Of users, the kept records count.
 
-    Every interval holds for every demand; it comes from the law of the noise alone. In a box the
-    mean's interval grows with the box, since one record in a far corner may move it: name a tight
-    box. O(n · k) time in a box; in a finite universe one search from all centers.
+    Every interval holds for every demand. In a box the mean's interval grows with the box: name a
+    tight one. O(n · k) time in a box; in a finite universe one search from all centers.
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(11), weight=None)
     >>> demand = mdp.PrivateDemand(metric, [0] * 30_000 + [4] * 10_000)
     >>> report = mdp.evaluate(metric, demand, [0, 10], epsilon=1, within=[3])
@@ -369,7 +360,6 @@ def plan_evaluation(
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(11), weight=None)
     >>> wide = mdp.plan_evaluation(metric, [0, 10], records=1000, epsilon=0.1).mean.half_width
     >>> bool(wide > mdp.plan_evaluation(metric, [0, 10], records=1000, epsilon=1).mean.half_width)

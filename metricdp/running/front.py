@@ -77,29 +77,23 @@ def k_median(
     records_hint : float, optional
         A public guess of the number of records; saves what their noisy count would cost.
     expected : array_like, mapping from id to weight, Release or "streets", optional
-        Where demand is expected, from public knowledge alone: a census, a release of another year,
-        or the length of street at each vertex. The default method in a finite universe needs less
-        noise where it is right, and learns from the noisy counts how far to believe it.
+        Where demand is expected, from public knowledge alone, such as a census, or the length of
+        street at each vertex (`docs/partition-method.md`).
     seed, rng : int; Generator, SeedSequence or int
         Public coins of partitions and solvers, by `metricdp.arguments.coins`. Noise has no seed.
     time_limit : float, optional
-        Seconds after which the search returns the best centers it has found so far. With a limit,
-        which may be ``inf``, Ctrl-C ends the search in the same way; a second one interrupts.
+        Seconds after which the search returns the best centers so far; Ctrl-C then does the same.
         Partitions and releases are not cut short; a certificate has as much time again.
     certificate : bool
         Also prove how good the centers are: `Result.lower_bound` and `Result.gap`. Only without
-        `demand`; beyond 20 million pairs of candidate and weighted point for weights that are not
-        negative, and by what is near each point: few centers get a weak bound there. To judge
-        centers of a release, pass its noisy `weights`: that says how well *they* are served.
+        `demand`; large instances of few centers get a weak bound. For a release's centers, pass its
+        noisy `weights`.
     effort : {"quick", "thorough"} or float
-        How much the search spends: a second or two, or until long search for better centers is in
-        vain (some ten times as long), or so many seconds. Of private demand the search sees
-        released weights only, so effort costs no privacy. In a box it is for searches among points:
-        the release of the default method has a search of its own.
+        How much the search spends: a second or two, some ten times as long, or so many seconds. It
+        costs no privacy. In a box it is for searches among points.
     exact : bool
-        Search for the best centers of all and prove it, as far as the time (`time_limit`, 600 s by
-        default) allows: `Result.gap` is then 0, else what could not be closed. Conditions as for a
-        certificate.
+        Search for the best centers and prove it, as far as `time_limit` (600 s by default) allows:
+        `Result.gap` is then 0. Conditions as for a certificate.
 
     Returns
     -------
@@ -121,7 +115,6 @@ def k_median(
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.grid_2d_graph(5, 5), weight=None)
     >>> mdp.k_median(metric, k=1).centers
     [(2, 2)]
@@ -183,7 +176,6 @@ def k_means(
 
     Examples
     --------
-    >>> import metricdp as mdp
     >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
     >>> demand = mdp.PrivateDemand(space, [[0.2, 0.2]] * 4000 + [[0.8, 0.7]] * 4000)
     >>> mdp.k_means(space, demand, k=2, epsilon=1).centers.shape
@@ -232,7 +224,6 @@ def release(
 
     Examples
     --------
-    >>> import metricdp as mdp
     >>> metric = mdp.EuclideanMetric([[0.0, 0.0], [0.0, 1.0], [9.0, 0.0]], ids=["a", "b", "c"])
     >>> demand = mdp.PrivateDemand(metric, ["a"] * 100 + ["c"] * 900)
     >>> noisy = mdp.release(metric, demand, epsilon=1.0)

@@ -39,7 +39,7 @@ class History:
 
     Examples
     --------
-    >>> import pathlib, tempfile, metricdp as mdp
+    >>> import pathlib, tempfile
     >>> from metricdp.running.history import read_history
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "homes.ledger"
     >>> _ = mdp.Ledger(1, journal=path, purpose="clinics").charge("1/4")

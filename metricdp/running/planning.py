@@ -54,7 +54,6 @@ class Forecast(NamedTuple):
 
     Examples
     --------
-    >>> import metricdp as mdp
     >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
     >>> told = mdp.plan(metric, records=500, k=2, epsilons=[1, 4], repeats=1)
     >>> told.forecast(1).runs, told.forecast(1)._fields
@@ -71,7 +70,6 @@ class Forecast(NamedTuple):
 
         Examples
         --------
-        >>> import metricdp as mdp
         >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
         >>> told = mdp.plan(metric, records=500, k=2, epsilons=[1, 4], repeats=1)
         >>> sorted(told.forecast(1).to_dict())
@@ -114,7 +112,6 @@ class Plan:
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> told = mdp.plan(metric, records=500, k=2, epsilons=["1/10", 4], repeats=1)
     >>> [float(epsilon) for epsilon in told.epsilons], told.forecast(1).runs > 0
@@ -161,7 +158,6 @@ class Plan:
 
         Examples
         --------
-        >>> import networkx as nx, metricdp as mdp
         >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
         >>> told = mdp.plan(metric, records=9000, k=2, target=1.5, epsilons=[1, 9], repeats=1)
         >>> told.epsilon
@@ -174,7 +170,6 @@ class Plan:
 
         Examples
         --------
-        >>> import metricdp as mdp
         >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
         >>> told = mdp.plan(metric, records=500, k=2, epsilons=[1, 4], repeats=1)
         >>> told.forecast(0).runs, told.forecast(0, shape=0).runs
@@ -200,7 +195,6 @@ class Plan:
 
         Examples
         --------
-        >>> import metricdp as mdp
         >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
         >>> told = mdp.plan(metric, records=500, k=2, epsilons=[1], repeats=1)
         >>> easiest, hardest = told.extremes(0)
@@ -216,7 +210,6 @@ class Plan:
 
         Examples
         --------
-        >>> import metricdp as mdp
         >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
         >>> told = mdp.plan(metric, records=500, k=2, epsilons=[1], repeats=1).to_dict()
         >>> told["records"], told["k"]
@@ -259,7 +252,6 @@ class Plan:
 
         Examples
         --------
-        >>> import metricdp as mdp
         >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
         >>> rows = mdp.plan(metric, records=500, k=2, epsilons=[1, 4], repeats=1).rows()
         >>> [row[0] for row in rows]
@@ -291,7 +283,6 @@ class Plan:
 
         Examples
         --------
-        >>> import metricdp as mdp
         >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
         >>> mdp.plan(metric, records=500, k=2, epsilons=[1], repeats=2).runs
         10
@@ -303,7 +294,6 @@ class Plan:
 
         Examples
         --------
-        >>> import metricdp as mdp
         >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
         >>> told = mdp.plan(metric, records=5000, k=2, epsilons=[99, 100], repeats=1)
         >>> told.remark()[:41]
@@ -336,7 +326,6 @@ class Plan:
 
         Examples
         --------
-        >>> import metricdp as mdp
         >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
         >>> told = mdp.plan(metric, records=500, k=2, epsilons=[1], repeats=1).caption()
         >>> "500 made-up records" in told
@@ -448,12 +437,10 @@ def plan(
     Notes
     -----
     One run of the method for every shape, repeat and epsilon, and one search without noise for
-    every shape and repeat: all of them by shorter searches than those of `k_median`. The best
-    centers known of a demand are chosen from what all its runs found, and improved.
+    every shape and repeat, all shorter than those of `k_median`.
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.grid_2d_graph(8, 8), weight=None)
     >>> told = plan(metric, records=2000, k=3, epsilons=["0.01", 5], repeats=2)
     >>> told.forecast(1).median < told.forecast(0).median

@@ -84,9 +84,7 @@ def private_median(
         Where it is charged; one of its own (add-remove) if none is given.
     method : {"geometric", "rings"}
         "geometric": private Newton steps on the sum of distances, after Haghifam, Steinke & Ullman.
-        "rings": Algorithm 5 of Cohen-Addad et al. with its leak closed: half the budget finds a
-        first center; then records are taken from rings around it that hold enough of them, and, by
-        public coins, only a part of those.
+        "rings": Algorithm 5 of Cohen-Addad et al. with its leak closed (`docs/private-centers.md`).
     center : array_like of shape (d,), optional
         A public guess to begin at; the middle of the box by default.
     steps : int
@@ -109,21 +107,15 @@ def private_median(
     Notes
     -----
     **Privacy.** (epsilon, delta)-DP by composition of the steps
-    (`metricdp.methods.box.private_lloyd`). With "rings": the rings' radii are shells of the box
-    around a released center, at public fractions of the diagonal, and the innermost ones are joined
-    at a released quantile, where the paper takes the private cost per record. Which rings stay is
-    decided on their noisy counts, one histogram. Whether a record is in the sample is a function of
-    its own place and public coins, so a unit of up to m records changes the sample by its own
-    records at most. (The paper draws exactly t records: then one record more may drive another one
-    out, so that the sample's neighbors are those of replace-one, and its Lemma 5 misses a factor of
-    2.) Given all that, what is summed is a public part of the box. As the coins are public,
-    sampling saves work, not budget.
+    (`metricdp.methods.box.private_lloyd`). "rings" cuts the box into shells around a released
+    center; one histogram decides which stay. Whether a record is in the sample is a function of its
+    own place and public coins, which save work, not budget. (The paper's radii follow the private
+    cost, and its Lemma 5 misses a factor of 2.)
 
     O(n · d) time a step for n records.
 
     Examples
     --------
-    >>> import numpy as np, metricdp as mdp
     >>> space = mdp.EuclideanSpace([0, 0], [100, 100])
     >>> demand = mdp.PrivateDemand(space, np.random.default_rng(0).normal([30, 60], 1, (5000, 2)))
     >>> mdp.private_median(space, demand, epsilon=1.0).centers.round()
@@ -177,7 +169,6 @@ def private_mean(
 
     Examples
     --------
-    >>> import numpy as np, metricdp as mdp
     >>> space = mdp.EuclideanSpace([0, 0], [100, 100])
     >>> demand = mdp.PrivateDemand(space, np.random.default_rng(0).normal([30, 60], 1, (5000, 2)))
     >>> mdp.private_mean(space, demand, epsilon=1.0).centers.round()
@@ -225,7 +216,6 @@ def private_lloyd(
 
     Examples
     --------
-    >>> import metricdp as mdp
     >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
     >>> demand = mdp.PrivateDemand(space, [[0.2, 0.2]] * 4000 + [[0.8, 0.7]] * 4000)
     >>> mdp.private_lloyd(space, demand, [[0.1, 0.1], [0.9, 0.9]], epsilon=4).centers.shape

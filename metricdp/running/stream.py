@@ -64,7 +64,6 @@ class DayCenters(NamedTuple):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> stream = mdp.Stream(metric, epsilon=1, horizon=30)
     >>> release = stream.step(mdp.PrivateDemand(metric, [2] * 10**5), day="2026-03-01")
@@ -83,7 +82,6 @@ class DayCenters(NamedTuple):
 
         Examples
         --------
-        >>> import networkx as nx, metricdp as mdp
         >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
         >>> stream = mdp.Stream(metric, epsilon=1, horizon=30)
         >>> release = stream.step(mdp.PrivateDemand(metric, [2] * 10**5), day="2026-03-01")
@@ -109,7 +107,6 @@ class PastDay(NamedTuple):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> stream = mdp.Stream(metric, epsilon=1, horizon=30)
     >>> release = stream.step(mdp.PrivateDemand(metric, [2] * 10**5), day="2026-03-01")
@@ -158,14 +155,14 @@ class Stream(Unique):
     parts : int, optional
         That number, in place of the hint.
     ledger : Ledger, optional
-        Where the whole is charged; a fresh one of that size by default. A journal knows the days
-        that were told: copies and older states of the file are refused. Of a ledger without one,
-        and by default, a stream with a file has its own journal beside it, PATH.ledger.
+        Where the whole is charged; a fresh one of that size by default. A journal refuses copies
+        and older states of the file; without one, a stream with a file has its own beside it,
+        PATH.ledger.
     neighboring : {"add-remove", "replace-one"}
         Of a fresh ledger.
     path : path, optional
-        File that keeps the stream between days and processes, whole or not at all, for its owner's
-        eyes only; an existing one is gone on from. Without, the stream lives in this process.
+        File that keeps the stream between days and processes, for its owner's eyes only; an
+        existing one is gone on from. Without, the stream lives in this process.
     seed, rng : int; Generator, SeedSequence or int
         Public coins of the partition and the solver.
 
@@ -177,7 +174,6 @@ class Stream(Unique):
 
     Examples
     --------
-    >>> import networkx as nx, metricdp as mdp
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> stream = mdp.Stream(metric, epsilon=1, horizon=365)
     >>> for place in (2, 2, 7):
@@ -273,7 +269,6 @@ class Stream(Unique):
         Examples
         --------
         >>> import pathlib, tempfile
-        >>> import networkx as nx, metricdp as mdp
         >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "visits.stream"
         >>> stream = mdp.Stream(metric, epsilon=1, horizon=30, path=path)
@@ -314,7 +309,6 @@ class Stream(Unique):
 
         Examples
         --------
-        >>> import networkx as nx, metricdp as mdp
         >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
         >>> stream = mdp.Stream(metric, epsilon=1, horizon=30)
         >>> release = stream.step(mdp.PrivateDemand(metric, [2] * 10**5), day="2026-03-01")
@@ -349,7 +343,6 @@ class Stream(Unique):
 
         Examples
         --------
-        >>> import networkx as nx, metricdp as mdp
         >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
         >>> stream = mdp.Stream(metric, epsilon=1, horizon=30)
         >>> for places in ([2, 3], [], [7]):
@@ -365,7 +358,6 @@ class Stream(Unique):
 
         Examples
         --------
-        >>> import networkx as nx, metricdp as mdp
         >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
         >>> stream = mdp.Stream(metric, epsilon=1, horizon=30)
         >>> _ = stream.step(mdp.PrivateDemand(metric, [2, 3]), day="2026-03-01")
@@ -380,7 +372,6 @@ class Stream(Unique):
 
         Examples
         --------
-        >>> import networkx as nx, metricdp as mdp
         >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
         >>> stream = mdp.Stream(metric, epsilon=1, horizon=30)
         >>> float(stream.receipt.epsilon)
@@ -399,7 +390,6 @@ class Stream(Unique):
 
         Examples
         --------
-        >>> import networkx as nx, metricdp as mdp
         >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
         >>> stream = mdp.Stream(metric, epsilon=1, horizon=30)
         >>> _ = stream.step(mdp.PrivateDemand(metric, [2] * 10**5))
@@ -415,7 +405,6 @@ class Stream(Unique):
 
         Examples
         --------
-        >>> import networkx as nx, metricdp as mdp
         >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
         >>> stream = mdp.Stream(metric, epsilon=1, horizon=30, recourse=1)
         >>> _ = stream.step(mdp.PrivateDemand(metric, [2] * 10**5 + [7] * 10**5))
@@ -443,7 +432,6 @@ class Stream(Unique):
 
         Examples
         --------
-        >>> import networkx as nx, metricdp as mdp
         >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
         >>> told = mdp.Stream(metric, epsilon=1, horizon=30).to_dict()
         >>> told["days"], told["receipt"]["epsilon_exact"]
@@ -458,7 +446,6 @@ class Stream(Unique):
 
         Examples
         --------
-        >>> import networkx as nx, metricdp as mdp
         >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
         >>> stream = mdp.Stream(metric, epsilon=1, horizon=30)
         >>> for place in (2, 7):

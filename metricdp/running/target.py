@@ -64,7 +64,6 @@ def needed(epsilons: tuple[Fraction, ...], excess: NDArray[np.float64], target: 
     Examples
     --------
     >>> from fractions import Fraction
-    >>> import numpy as np
     >>> from metricdp.running.target import needed
     >>> excess = np.array([[0.4, 0.4], [0.1, 0.1], [0.025, 0.025]])
     >>> needed((Fraction(1, 4), Fraction(1), Fraction(4)), excess, 1.05)

@@ -45,9 +45,7 @@ def read_graph_file(
         every edge 1 long.
     nodes : path-like or None
         File with vertex ids and coordinates, see `read_nodes`. None uses a DIMACS ``.co`` or TNTP
-        ``_node.tntp`` file that lies beside. Coordinates are all that is taken from it: its ids
-        without an edge are not part of the universe, and vertices that it does not list have NaN
-        coordinates.
+        ``_node.tntp`` file that lies beside. Vertices that it does not list have NaN coordinates.
     source, target : str or None
         Endpoint columns of an edge list.
     layer : str or None
@@ -56,8 +54,7 @@ def read_graph_file(
         The coordinate reference system of a file that declares none.
     topology : {"ids", "geometry"}
         Whether lines of a geographic file meet where columns of vertex ids say, if it has them, or
-        where they end: "geometry" passes over ids that are out of date, and takes lines of several
-        pieces piece by piece.
+        where they end.
     symmetrize : bool
         Use the shorter direction both ways where the graph is directed and not symmetric.
     largest_component : bool

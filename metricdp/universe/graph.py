@@ -167,8 +167,8 @@ def build_graph(
     ids : sequence of hashable, length n_points
         Distinct vertex ids.
     directed : bool
-        Whether each row is one arc (True) or stands for both directions (False). A directed graph
-        whose arcs all have a reverse of the same length is a metric and accepted as it is.
+        Whether each row is one arc, or stands for both directions. A directed graph whose arcs all
+        have an equal reverse is accepted as it is.
     symmetrize : bool
         Use the shorter of the two directions (or the only one) both ways.
     one_way : bool
@@ -195,8 +195,7 @@ def build_graph(
 
     Notes
     -----
-    Self-loops are dropped (they never shorten a path). Zero lengths stay: distinct vertices at
-    distance 0 are a pseudometric, which everything here allows. O(m log m) time.
+    Self-loops are dropped. Zero lengths stay: a pseudometric is allowed. O(m log m) time.
 
     Examples
     --------

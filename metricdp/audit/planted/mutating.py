@@ -39,7 +39,6 @@ class Mutation:
     >>> from metricdp.audit.planted.mutating import Mutation, mutated
     >>> doubled = Mutation("audit.laws:log_ratio", "p[possible] - q", "2 * p[possible] - q")
     >>> from metricdp.audit import laws
-    >>> import numpy as np
     >>> with mutated([doubled])():
     ...     laws.log_ratio(np.array([3.0]), np.array([1.0]))
     5.0

@@ -55,7 +55,7 @@ def _place(universe: Any, place: Any) -> tuple[float, ...]:
 
 
 def _records(demand: Any) -> Records | None:
-    """What the vault holds, if that is a list or counts of points."""
+    """The records in the vault and how often each, or None where they cannot be listed."""
     if not hasattr(demand, "universe"):
         return None
     kept = import_module("metricdp.privacy._vault")._open(demand)

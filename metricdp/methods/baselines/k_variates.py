@@ -43,9 +43,7 @@ def drawn(release: Any, k: int, power: int, seed: int, deadline: Deadline) -> Ar
 
 
 def seeded(points: Array, weights: Array, k: int, power: int, rng: np.random.Generator) -> Array:
-    """k of the points (k, d), perhaps with repeats, each drawn by weight times distance to the
-    power from those before; uniformly if no weight is left.
-    """
+    """k of the points (k, d), each by weight times distance to the power; may repeat."""
     distance = np.ones(len(points))
     centers = np.empty((k, points.shape[1]))
     for i in range(k):

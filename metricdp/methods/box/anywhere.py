@@ -21,9 +21,7 @@ Array = NDArray[np.float64]
 
 
 def anywhere(find: Callable[[Any, int, int, int, Deadline], Array]) -> Callable[[Any, Any], Array]:
-    """What a release is searched with, by a function of it, k, power, seed and deadline: distinct
-    points of the box, shape (k, d), where `find` may repeat some.
-    """
+    """What searches a release: a function of it, k, power, seed and deadline to points (k, d)."""
 
     @wraps(find)
     def search(release: Any, question: Any) -> Array:

@@ -101,9 +101,7 @@ class ShellCounts:
 
 @dataclass(frozen=True, eq=False)
 class DistancesTogether:
-    """Noisy counts of the shells of all clusters together, their `noise`, the shells' `outer`
-    radii, and the `least` radius for clipping.
-    """
+    """Noisy counts of all clusters' shells together, outer radii, and the least radius."""
 
     counts: Array
     noise: float

@@ -139,9 +139,7 @@ def count_levels(
 
 
 def number_of_levels(tree: HST, records: float, scale: float) -> int:
-    """Levels down to the last of at most 0.6 · (records / scale)^0.8 clusters: 1 to 8. Public
-    inputs only.
-    """
+    """Levels down to the last of at most 0.6 · (records / scale)^0.8 clusters: 1 to 8."""
     parts = PARTS_FACTOR * max(records / scale, 0.0) ** PARTS_POWER
     found: int = max(
         sum(len(tree.nodes_at(level)) <= parts for level in splitting_levels(tree)[:MOST_LEVELS]), 1

@@ -21,9 +21,7 @@ FINEST = 1e-9
 
 @trusted
 class Grid:
-    """At most `n_cells` cells, nearly cubes, or so many along each axis. `shape`: cells along each
-    axis; `side` (d,): of a cell.
-    """
+    """At most `n_cells` nearly cubic cells: `shape` along each axis, of size `side`."""
 
     def __init__(self, space: EuclideanSpace, n_cells: int | tuple[int, ...]) -> None:
         self.universe = space

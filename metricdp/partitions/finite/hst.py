@@ -250,11 +250,9 @@ def build_hst(metric: Metric, seed: int = 0, *, rng: Coins | None = None) -> HST
     """Build the 2-HST of a public universe (Fakcharoenphol, Rao & Talwar 2004).
 
     A random permutation π of the universe and one random β in [1, 2) with density 1/(β ln 2) fix
-    the tree. Level i = 0, 1, … has the radius ``β · Δ / 2**(i + 1)``; at each level every point
-    goes to the first point of π within the radius, and the clusters of a level are the
-    intersections of these with the clusters of the level above. Δ is twice the largest distance
-    from π's first point: an upper bound of the diameter at no cost. (The radii's law does not
-    depend on it: β makes log2 of the radii uniform modulo 1 for every Δ.)
+    the tree. Level i has the radius ``β · Δ / 2**(i + 1)``, Δ twice the largest distance from π's
+    first point. Every point goes to the first point of π within the radius; clusters are the
+    intersections of these with those of the level above.
 
     Two points that are parted after level i are at distance ``2 · β · Δ / 2**(i + 1)`` in the tree:
     at least as far as in the universe, and for every pair at most O(log n) times as far in
@@ -280,16 +278,14 @@ def build_hst(metric: Metric, seed: int = 0, *, rng: Coins | None = None) -> HST
 
     Notes
     -----
-    Where costs depend on the direction the tree is that of ``metric.symmetric``, which is never
-    shorter than either direction: it dominates both.
+    Where costs depend on the direction the tree is that of ``metric.symmetric``. Distances are
+    compared as integers on the metric's grid.
 
     Distances are compared as integers on the metric's grid. For vectors, which snap to it, the tree
     adds the largest error of that.
 
-    On graphs by least-element lists: O(m log n) queue operations in expectation, some ten
-    single-source searches on two free cores, and O(n · levels) memory. In low dimensions about O(n
-    log² n); where boxes cannot prune (many dimensions, matrices) O(n²) distances, which are never
-    held together.
+    On graphs O(m log n) queue operations in expectation, and O(n · levels) memory. In low
+    dimensions about O(n log² n), else O(n²) distances, which are never held together.
 
     References
     ----------
@@ -299,7 +295,6 @@ def build_hst(metric: Metric, seed: int = 0, *, rng: Coins | None = None) -> HST
 
     Examples
     --------
-    >>> import networkx as nx
     >>> from metricdp.metrics import GraphMetric
     >>> tree = build_hst(GraphMetric(nx.path_graph(8), weight=None), seed=3)
     >>> tree

@@ -44,9 +44,7 @@ Entries = tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]
 
 
 class LevelLabels(NamedTuple):
-    """Labels of all levels (n_points, n_levels), in near-preserving row `order`; `radii` are in
-    grid steps, rounded down, the last 0.
-    """
+    """Labels of all levels (n_points, n_levels), in row `order`; `radii` fall to 0."""
 
     order: NDArray[np.int64]
     labels: NDArray[np.int32]
@@ -161,7 +159,7 @@ class _NetworkSearches(_Searches):
     def label_alone(
         self, sources: NDArray[np.int32], radii: NDArray[np.int64], labels: NDArray[np.int32]
     ) -> int:
-        """Early searches are large: listing their finds pays only for more threads."""
+        """Label directly: lists of early sources pay on many threads only. Returns how many."""
         if self.workers > 2:
             return 0
         known = self.known

@@ -1,6 +1,4 @@
-"""Shapefiles of points, read byte by byte. Each dBASE field is read strictly and by itself: GDAL
-would make 12 of ``12x``, so that two users would become one.
-"""
+"""Shapefiles of points, read byte by byte and strictly, each dBASE field by itself."""
 
 from __future__ import annotations
 

@@ -77,9 +77,7 @@ class Peeled:
     def left(
         self, counts: Callable[[], NDArray[np.int64]], memory: MutableMapping[Any, Any]
     ) -> NDArray[np.int64]:
-        """Counts of the cells (n_parts,), for reading. `memory` keeps them for a call with more
-        removals; else it starts from ``counts()``.
-        """
+        """Counts of the cells (n_parts,), for reading; `memory` keeps them for the next call."""
         done, left = memory.pop(self.grid, ((), None))
         if left is None or self.removed[: len(done)] != done:
             done = ()

@@ -57,9 +57,8 @@ def map_page(
 ) -> str:
     """Return an HTML page with the network, the centers, their territories and the noisy demand.
 
-    The page loads nothing: script, data and style are inside it, and its content security policy
-    forbids network requests. Nothing private is an argument: all is public or post-processing of a
-    release.
+    The page loads nothing: its content security policy forbids network requests. All arguments are
+    public or post-processing of a release.
 
     Parameters
     ----------
@@ -86,8 +85,7 @@ def map_page(
         Whose data the network is, such as "© OpenStreetMap contributors": shown on the map.
     evaluation : Evaluation or Summary, optional
         How well these centers serve the demand (`metricdp.evaluate`, or free
-        `metricdp.Result.summary`), in the order of `centers`: shown with its intervals, those of
-        loads as halos around the centers, the wider the less is known.
+        `metricdp.Result.summary`), in the order of `centers`: shown with its intervals.
 
     Raises
     ------
@@ -99,8 +97,8 @@ def map_page(
 
     Notes
     -----
-    Equal arguments give equal pages. Complexity: one multi-source shortest path computation, O((n +
-    m) log n) for the drawing, and 51 rows of the metric more where a layout has to be computed.
+    Equal arguments give equal pages. One multi-source shortest path computation, and 51 rows of the
+    metric more where a layout has to be computed.
 
     Examples
     --------
@@ -146,7 +144,7 @@ def write_map(
 
     Examples
     --------
-    >>> import pathlib, tempfile, metricdp as mdp
+    >>> import pathlib, tempfile
     >>> from metricdp.report import write_map
     >>> metric = mdp.EuclideanMetric([[0, 0], [4, 0], [9, 0]])
     >>> write_map(pathlib.Path(tempfile.mkdtemp()) / "page.html", metric, [1]).name

@@ -281,7 +281,7 @@ class WideSearch:
         return moved if len(np.unique(moved)) == len(moved) else sites
 
     def _middle(self, listed: NDArray[np.int64], site: int) -> int:
-        """The listed site of least largest distance to these clients, or the given one."""
+        """The listed site whose largest distance to these clients is least, or `site`."""
         for j in listed.tolist():
             add_farthest(*self.lists[j], self._count, self._worst)
         at = self.lists[int(listed[0])][0]
