@@ -10,9 +10,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from metricdp import progress as module
+from metricdp import waiting as module
 from metricdp.cli import streams
-from metricdp.progress import Waiting, doing, progress
+from metricdp.progress import progress
+from metricdp.waiting import Waiting, doing
 
 
 class Terminal(io.StringIO):

@@ -21,7 +21,7 @@ from metricdp.cli.parsing import Parser, ShowVersion
 from metricdp.cli.streams import STDOUT, abandon_stdout, say
 from metricdp.errors import BudgetError, MetricDPError
 from metricdp.interruption import heard, listen, over
-from metricdp.progress import Waiting
+from metricdp.waiting import Waiting
 
 _NAMES = (
     "cluster",

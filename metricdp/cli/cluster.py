@@ -17,7 +17,7 @@ from metricdp.errors import InputError, MetricDPError
 from metricdp.interruption import held
 from metricdp.methods.catalogue import OF_FINITE_UNIVERSES
 from metricdp.methods.remarks import too_few
-from metricdp.progress import doing
+from metricdp.waiting import doing
 
 _PRIVATE = [
     "epsilon",

@@ -9,7 +9,7 @@ from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 from metricdp.errors import InputError
 from metricdp.interruption import held
-from metricdp.progress import doing
+from metricdp.waiting import doing
 
 _EPILOG = """\
 examples:

@@ -12,7 +12,7 @@ from metricdp.cli.parsing import UsageError
 from metricdp.cli.refusals import all_at_once
 from metricdp.cli.streams import say
 from metricdp.errors import InputError
-from metricdp.progress import doing
+from metricdp.waiting import doing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

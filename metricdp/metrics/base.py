@@ -27,8 +27,9 @@ from metricdp.metrics.searches import (
 from metricdp.metrics.snapping import CoordinatePlacing, Snapper, Stretch
 from metricdp.metrics.structures import Lattice, Network, Vectors
 from metricdp.protocols import Finite, finite
-from metricdp.universe.crs import described, meters_per_unit
+from metricdp.universe.crs import described
 from metricdp.universe.graph import CoordinateSystem, Graph
+from metricdp.universe.moving import meters_per_unit
 
 MAX_GRID_DISTANCE = 2**40
 """Quantised diameters stay below this, so that a sum over four million records stays below 2**62.

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from metricdp.arguments import chosen, file_path
 from metricdp.atomic import whole_file
 from metricdp.errors import InputError, MissingExtraError
-from metricdp.universe.crs import WGS84, projjson, transformation
+from metricdp.universe.crs import WGS84
+from metricdp.universe.moving import projjson, transformation
 
 ENDINGS = (".csv", ".geojson", ".parquet")
 Columns = dict[str, list[Any]]

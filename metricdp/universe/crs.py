@@ -1,4 +1,4 @@
-"""Coordinate reference systems: named, told apart and transformed by pyproj, never guessed.
+"""Coordinate reference systems: named and told apart by pyproj, never guessed.
 
 A system is held as text, ``"EPSG:32719"`` where an authority names it, else WKT. Coordinates are
 always in the order x, y: longitude (or easting) first, whatever order an authority prints.
@@ -7,24 +7,16 @@ always in the order x, y: longitude (or easting) first, whatever order an author
 from __future__ import annotations
 
 import re
-import warnings
-from collections.abc import Callable
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.protocols import CoordinateSystem
-from metricdp.universe.transformation import Transformation
 
 WGS84 = "EPSG:4326"
 """Longitude and latitude: what degrees without a declared system are taken for, as in GeoJSON."""
 _DEGREES = re.compile(r"(epsg:{1,2}\d*:?4326|.*crs84)", re.IGNORECASE)
-_FAR_OFF = 3.0
-"""By how many degrees an extent may leave the area that a system is made for."""
 
 
 def crs_text(declared: Any) -> str | None:
@@ -35,7 +27,7 @@ def crs_text(declared: Any) -> str | None:
         return WGS84
     if find_spec("pyproj") is None:
         return str(declared).strip()
-    found = _crs(declared)
+    found = known_crs(declared)
     authority = found.to_authority(min_confidence=100)
     if authority is not None:
         name = ":".join(authority)
@@ -58,7 +50,7 @@ def kind_of(crs: str) -> CoordinateSystem:
     if find_spec("pyproj") is None:
         return "lonlat" if "4326" in crs or "crs84" in crs.lower() else "xy"
     try:
-        return "lonlat" if _crs(crs).is_geographic else "xy"
+        return "lonlat" if known_crs(crs).is_geographic else "xy"
     except InputError:
         return "xy"
 
@@ -71,150 +63,13 @@ def described(crs: str | None) -> str:
         return f"{WGS84} (longitude and latitude)"
     if find_spec("pyproj") is None:
         return crs[:60]
-    name = str(_crs(crs).name)
+    name = str(known_crs(crs).name)
     return f"{crs} ({name})" if len(crs) < 20 else name
 
 
-def meters_per_unit(crs: str | None) -> float | None:
-    """Meters of one unit of a plane system's axes; None of degrees and of no system."""
-    if crs is None or kind_of(crs) == "lonlat":
-        return None
-    axes = _crs(crs).axis_info
-    factors = {float(axis.unit_conversion_factor) for axis in axes[:2]}
-    return factors.pop() if len(factors) == 1 else None
-
-
-def projjson(crs: str) -> dict[str, Any] | None:
-    """A system as GeoParquet holds it; None without pyproj."""
-    if find_spec("pyproj") is None:
-        return None
-    return dict(_crs(crs).to_json_dict())
-
-
-def unit_name(crs: str | None) -> str | None:
-    """The unit of a plane system's axes, such as "metre"."""
-    if crs is None or kind_of(crs) == "lonlat" or find_spec("pyproj") is None:
-        return None
-    axes = _crs(crs).axis_info
-    return str(axes[0].unit_name) if axes else None
-
-
-def transformation(
-    source: str, target: str, area: NDArray[np.float64] | None = None
-) -> Transformation | None:
-    """The most accurate operation from one system to another; None where they are the same."""
-    if source == target:
-        return None
-    start, end = _crs(source), _crs(target)
-    if start.equals(end, ignore_axis_order=True):
-        return None
-    from pyproj.transformer import TransformerGroup
-
-    known = None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of grids that are not installed
-            known = TransformerGroup(start, end, always_xy=True, area_of_interest=_area(area, end))
-    except Exception:  # pyproj raises several kinds
-        known = None
-    if known is None or not known.transformers:
-        raise InputError(f"there is no way from {described(source)} to {described(target)}")
-    return Transformation(source, target, known.transformers[0].definition)
-
-
-def check_extent(points: NDArray[np.float64], crs: str, what: str) -> None:
-    """Refuse public points far outside the area that their declared system is made for."""
-    if find_spec("pyproj") is None or not len(points):
-        return
-    use = _crs(crs).area_of_use
-    if use is None:
-        return
-    if _inside(points, crs, use):
-        return
-    swapped = " (x and y are swapped)" if _inside(points[:, ::-1], crs, use) else ""
-    low, high = points.min(axis=0), points.max(axis=0)
-    raise InputError(
-        f"{what}: its coordinates, x {low[0]:.6g} to {high[0]:.6g} and y {low[1]:.6g} to "
-        f"{high[1]:.6g}, cannot be {described(crs)}{swapped}; declare the right system"
-    )
-
-
-def check_meets(points: NDArray[np.float64], crs: str, other: str, name: str, what: str) -> None:
-    """Refuse public points that lie wholly outside their system's area."""
-    if crs == other or find_spec("pyproj") is None or not len(points):
-        return
-    use = _crs(other).area_of_use
-    if use is None:
-        return
-    corners = np.array([points.min(axis=0), points.max(axis=0)])
-    move = transformation(crs, WGS84)
-    degrees = corners if move is None else move(corners)
-    if not np.isfinite(degrees).all():
-        return
-    (west, south), (east, north) = degrees.min(axis=0), degrees.max(axis=0)
-    least_x, least_y, most_x, most_y = use.bounds
-    turns = (0.0,) if least_x <= most_x else (0.0, 360.0)
-    most_x += 360.0 * (len(turns) - 1)
-    beside = all(
-        west + turn > most_x + _FAR_OFF or east + turn < least_x - _FAR_OFF for turn in turns
-    )
-    if beside or south > most_y + _FAR_OFF or north < least_y - _FAR_OFF:
-        raise InputError(
-            f"{what} is in {described(other)}, which is for {use.name.rstrip('.')}, and {name} "
-            f"lies elsewhere, at longitude {west:.4g} to {east:.4g} and latitude {south:.4g} to "
-            f"{north:.4g}: another town, or the wrong system"
-        )
-
-
-def _inside(points: NDArray[np.float64], crs: str, use: Any) -> bool:
-    """Whether an extent lies where a system is used, a few degrees more or less."""
-    corners = np.array([points.min(axis=0), points.max(axis=0)])
-    move = transformation(crs, WGS84)
-    degrees = corners if move is None else move(corners)
-    if not np.isfinite(degrees).all() or (np.abs(degrees) > (180.0 + 1e-9, 90.0 + 1e-9)).any():
-        return False
-    west, south, east, north = use.bounds
-    high = east + 360 if east < west else east
-    x = degrees[:, 0] + 360 * ((degrees[:, 0] < west - _FAR_OFF) & (high > 180))
-    return bool(
-        (x >= west - _FAR_OFF).all()
-        and (x <= high + _FAR_OFF).all()
-        and (degrees[:, 1] >= south - _FAR_OFF).all()
-        and (degrees[:, 1] <= north + _FAR_OFF).all()
-    )
-
-
-def lengths_of(lines: Any, crs: str | None) -> NDArray[np.float64]:
-    """Lengths of lines in meters along the ellipsoid, or in the coordinates' units."""
-    import shapely
-
-    if crs is None:
-        return np.asarray(shapely.length(lines), np.float64)
-    if kind_of(crs) == "lonlat":
-        geod = _crs(crs).get_geod()
-        return np.array([geod.geometry_length(line) for line in lines], np.float64)
-    return np.asarray(shapely.length(lines), np.float64) * (meters_per_unit(crs) or 1.0)
-
-
-def _area(points: NDArray[np.float64] | None, crs: Any) -> Any:
-    if points is None:
-        return None
-    from pyproj import Transformer
-    from pyproj.aoi import AreaOfInterest
-
-    placed = points[np.isfinite(points).all(axis=1)]
-    if not len(placed):
-        return None
-    corners = np.array([placed.min(axis=0), placed.max(axis=0)])
-    to_degrees: Callable[..., Any] = Transformer.from_crs(crs, WGS84, always_xy=True).transform
-    x, y = to_degrees(corners[:, 0], corners[:, 1], errcheck=False)
-    if not np.isfinite([x, y]).all():
-        return None
-    return AreaOfInterest(min(x), min(y), max(x), max(y))
-
-
 @lru_cache(maxsize=64)
-def _crs(declared: Any) -> Any:
+def known_crs(declared: Any) -> Any:
+    """What pyproj knows of a system."""
     try:
         from pyproj import CRS
         from pyproj.exceptions import CRSError

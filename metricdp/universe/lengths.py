@@ -7,8 +7,8 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.universe.crs import meters_per_unit
 from metricdp.universe.graph import Graph
+from metricdp.universe.moving import meters_per_unit
 
 _NAMED = {
     "m": r"(?:^|_)(?:m|metres?|meters?)$",

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from metricdp.errors import GraphFileError, InputError
 from metricdp.universe import geopackage
-from metricdp.universe.crs import kind_of, lengths_of
+from metricdp.universe.crs import kind_of
 from metricdp.universe.edges import UNIT, EdgeData, index_endpoints
 from metricdp.universe.formats import edgelist
 from metricdp.universe.formats.format import Columns, File, Format
@@ -30,6 +30,7 @@ from metricdp.universe.geo import (
     layers_of,
     need_geo,
 )
+from metricdp.universe.moving import lengths_of
 from metricdp.universe.tables import Table
 
 _NODES = ("osmid", "node_id", "id", "node", "vertex", "vertex_id", "osm_id", "name")

@@ -1,0 +1,118 @@
+"""A line on a terminal that says what is being done where no bar can tell; never fed by private
+data.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import suppress
+from functools import partial
+from typing import IO, Any
+
+from tqdm import tqdm
+
+from metricdp.progress import CLEARED
+
+WAIT = 1.8
+"""Seconds of silence after which something is said."""
+
+
+class Waiting:
+    """A line on a terminal that says what is being done after `wait` silent seconds, and leaves
+    nothing. It counts seconds alone, as rows may be private.
+    """
+
+    def __init__(self, stream: IO[str] | None, wait: float = WAIT) -> None:
+        self._stream = stream if stream is not None and stream.isatty() else None
+        self._wait = wait
+        self._what = "loading libraries"
+        self._lock = threading.RLock()
+        self._last = self._since = time.monotonic()
+        self._width = 0
+        self._over = threading.Event()
+        self._compiles = 0
+        self._ear: Any = None
+
+    def __enter__(self) -> Waiting:
+        if self._stream is not None:
+            _ACTIVE.append(self)
+            CLEARED.append(self.clear)
+            threading.Thread(target=self._watch, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        with self._lock:
+            self.clear()
+            self._stream = None
+        if self._ear is not None:
+            self._ear()
+        with suppress(ValueError):
+            _ACTIVE.remove(self)
+            CLEARED.remove(self.clear)
+
+    def doing(self, what: str) -> None:
+        """Say from now on that this is being done; `what` is public."""
+        with self._lock:
+            self._what = what
+            self._since = time.monotonic()
+
+    def clear(self) -> None:
+        """Take the line away: something else is being written, and the wait begins anew."""
+        with self._lock:
+            if self._width and self._stream is not None:
+                self._write("\r" + " " * self._width + "\r")
+            self._width = 0
+            self._last = time.monotonic()
+
+    def _watch(self) -> None:
+        while not self._over.wait(self._wait / 6):
+            self._listen()
+            with self._lock:
+                if self._over.is_set() or time.monotonic() - self._last < self._wait:
+                    continue
+                if not _bars():
+                    self._show()
+
+    def _listen(self) -> None:
+        """Hear of compilation; numba is loaded here, and by whatever takes so long, if not yet."""
+        if self._ear is not None:
+            return
+        with suppress(Exception):  # an inner part of numba: without it the line says less
+            from numba.core import event
+
+            told = {"on_start": lambda _, e: self._count(1), "on_end": lambda _, e: self._count(-1)}
+            ear = type("Ear", (event.Listener,), told)()
+            event.register("numba:compile", ear)
+            self._ear = partial(event.unregister, "numba:compile", ear)
+
+    def _count(self, step: int) -> None:
+        self._compiles += step
+
+    def _show(self) -> None:
+        compiling = "compiling, once on this machine" if self._compiles > 0 else ""
+        seconds = time.monotonic() - self._since
+        text = f"metricdp: {compiling or self._what} … {seconds:.0f} s"
+        self._write("\r" + text.ljust(self._width))
+        self._width = max(self._width, len(text))
+
+    def _write(self, text: str) -> None:
+        with suppress(OSError, ValueError):
+            assert self._stream is not None
+            self._stream.write(text)
+            self._stream.flush()
+
+
+_ACTIVE: list[Waiting] = []
+
+
+def doing(what: str) -> None:
+    """Say what is being done, should it take long; `what` is public."""
+    for waiting in _ACTIVE:
+        waiting.doing(what)
+
+
+def _bars() -> bool:
+    """Whether a bar is on the screen, which says more."""
+    return any(getattr(bar, "_mdp_drawn", False) for bar in list(getattr(tqdm, "_instances", ())))
