@@ -24,9 +24,7 @@ _KINDS = "biufU"
 def read_archive(
     file: IO[bytes], most: Callable[[dict[str, Any]], Mapping[str, int]]
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
-    """The JSON object ``header`` and the named arrays of an npz file, or None. Sizes are counted
-    while unpacking, so that no stated size is trusted.
-    """
+    """The header and arrays of an npz file, or None; sizes are counted while unpacking."""
     try:
         with zipfile.ZipFile(file) as archive:
             held = set(archive.namelist())

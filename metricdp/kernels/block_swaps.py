@@ -24,9 +24,7 @@ _1, _2, _3, _4, _5, _6, _7 = np.arange(1, 8, dtype=np.uint64)
 
 
 class Labels(NamedTuple):
-    """The two slots that serve each demand point cheapest, `first` and `second` (n_demand,), and
-    their costs. With one slot the second is the first.
-    """
+    """The two slots that serve each demand point cheapest (n_demand,), and their costs."""
 
     first: NDArray
     second: NDArray

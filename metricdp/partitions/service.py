@@ -22,9 +22,7 @@ BITS = 20
 
 
 class Service:
-    """The nearest of some public centers (k, d), for every place. No place is farther than
-    `farthest`; in a box that is a bound by the farthest corner.
-    """
+    """The nearest of some public centers (k, d), for every place, none beyond `farthest`."""
 
     def __init__(self, universe: Metric | EuclideanSpace, centers: Any) -> None:
         chosen = listed(centers, "centers")

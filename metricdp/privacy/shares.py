@@ -211,9 +211,7 @@ class LaplaceShares(Shares):
         return found
 
     def _passes(self, drawn: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which numbers k are not negative and pass k coins, the i-th of odds ((i - 1) m + 1) / (i
-        m).
-        """
+        """Which k are not negative and pass k coins, the i-th of odds ((i - 1) m + 1) / (i m)."""
         passes, left, i = drawn >= 0, np.flatnonzero(drawn > 0), 1
         while len(left):
             lost = _below(i * self._honest, len(left)) > (i - 1) * self._honest

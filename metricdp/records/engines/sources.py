@@ -30,9 +30,7 @@ class Source(ABC):
         return told(self.sums(answer))
 
     def grouped(self, key: Answer) -> Groups:
-        """Distinct keys in order, and how many records have each: one reading. `key` gives 64-bit
-        keys of a block, and may leave out records.
-        """
+        """Distinct keys of 64 bits in order, and how many records have each: one reading."""
         gathered = Gathered(key)
         (n_records,) = self.sums(gathered).tolist()
         keys, counts = grouped_parts(gathered.parts)
