@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 import metricdp as mdp
 from benchmarks.frame import options
+from benchmarks.frame.best_swaps import best_swaps
 from benchmarks.frame.figures import figure, saved
 from benchmarks.frame.tables import (
     ITERATIONS,
@@ -43,7 +44,6 @@ from metricdp.methods.finite.local_search import LocalSearch
 from metricdp.methods.question import Question
 from metricdp.methods.shares import Terms
 from metricdp.metrics import PrecomputedMetric
-from metricdp.solvers.best_swaps import best_swaps
 from metricdp.solvers.block import block_search
 from metricdp.solvers.hst_init import hst_init
 

@@ -335,7 +335,7 @@ def mnist(folder: Path, norm: int) -> tuple[PrecomputedMetric, NDArray[np.int64]
 
 
 def _manhattan(images: NDArray[np.uint8]) -> NDArray[np.float64]:
-    from metricdp.kernels.manhattan import manhattan_rows
+    from benchmarks.sets.manhattan import manhattan_rows
 
     points = images.astype(np.int16)
     matrix = np.empty((len(images), len(images)))

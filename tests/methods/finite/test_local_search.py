@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import metricdp as mdp
+from benchmarks.frame.best_swaps import best_swaps
 from metricdp.accounting import Ledger
 from metricdp.errors import BudgetError, InputError
 from metricdp.methods import DPHST
@@ -21,7 +22,6 @@ from metricdp.methods.question import Question
 from metricdp.metrics import EuclideanMetric, PrecomputedMetric
 from metricdp.privacy import exact_cost
 from metricdp.running.runner import Run
-from metricdp.solvers.best_swaps import best_swaps
 from tests import naive
 from tests.records.sums.test_swap_costs import metric_of
 
