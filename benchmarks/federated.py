@@ -39,7 +39,7 @@ from metricdp.federated.messages import Answer, Invitation
 from metricdp.methods.question import asked_of
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import HistogramQuery, contribute
-from metricdp.privacy.shares import GaussianShares
+from metricdp.privacy.shares import Shares
 from metricdp.running.runner import Run
 
 EPSILON, DELTA, K = 1, Fraction(1, 10**6), 20
@@ -105,13 +105,13 @@ def costs(name: str, numbers: list[int], draws: int, only: str) -> None:
         )
 
 
-def one_round(parts: int, holders: int) -> None:
+def one_round(parts: int, holders: int, delta: Fraction) -> None:
     side = int(np.ceil(np.sqrt(parts)))
     metric = mdp.GraphMetric(nx.grid_2d_graph(side, side), weight=None)
     labels = np.minimum(np.arange(len(metric)), parts - 1)
     query = HistogramQuery(LabelParts(metric, labels, parts))
     demand = mdp.PrivateDemand(metric, list(metric.ids)[::7] * 10)
-    cost = Cost.zcdp(EPSILON, DELTA)
+    cost = Cost.zcdp(EPSILON, delta) if delta else Cost.of(EPSILON)
     keys = [Keys(f"holder {i}") for i in range(holders)]
     agreement = {"method": "partition"}
     cards = tuple(one.card for one in keys)
@@ -123,7 +123,7 @@ def one_round(parts: int, holders: int) -> None:
     mask = keys[0].mask(asked.digest, others, parts)
     told["seconds of a holder, masks"] = time.process_time() - clock
     clock = time.process_time()
-    grant = mdp.Ledger(EPSILON, DELTA).charge(cost)
+    grant = mdp.Ledger(EPSILON, delta).charge(cost)
     values = contribute(demand, query, cost, grant, holders=holders, honest=holders - 1, mask=mask)
     told["seconds of a holder, counts and noise"] = time.process_time() - clock
     message = Answer(asked.digest.hex(), 0, values).signed(keys[0])
@@ -131,7 +131,7 @@ def one_round(parts: int, holders: int) -> None:
     answers = [Answer(asked.digest.hex(), i, values).signed(one) for i, one in enumerate(keys)]
     clock = time.process_time()
     sums = sum(Answer.opened(answer, asked).values for answer in answers)
-    noise = GaussianShares.of(query, "add-remove", 1, cost, holders, holders - 1)
+    noise = Shares.of(query, "add-remove", 1, cost, holders, holders - 1)
     noise.total(np.asarray(sums, np.uint64))
     told["seconds of the coordinator"] = time.process_time() - clock
     for what, number in told.items():
@@ -262,7 +262,9 @@ def main() -> None:
         for name in [args.only] if args.only else INSTANCES:
             costs(name, args.holders, args.draws, args.ways)
     elif args.what == "round":
-        one_round(args.parts, max(args.holders))
+        for law, delta in (("Laplace", Fraction(0)), ("Gaussian", DELTA)):
+            print(f"| {law} noise | |")
+            one_round(args.parts, max(args.holders), delta)
     elif args.what == "kills":
         if args.folder is None:
             parser.error("kills needs a FOLDER")

@@ -151,11 +151,12 @@ class Answer(NamedTuple):
                 int(told["holder"]),
                 np.frombuffer(numbers, "<u8").astype(np.uint64),
             )
-        if found.invitation != invitation.digest.hex():
-            raise InputError("an answer is of another round, attempt or study")
         if found.holder not in invitation.present:
             raise InputError("an answer is of nobody who was asked")
-        check_signature(invitation.holders[found.holder], text, message[-_SIGNED:])
+        card = invitation.holders[found.holder]
+        if found.invitation != invitation.digest.hex():
+            raise InputError(f"the answer of {card.name!r} is of another round, attempt or study")
+        check_signature(card, text, message[-_SIGNED:])
         return found
 
 
