@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from metricdp.accounting import Cost, Grant, Ledger, exact
 from metricdp.accounting.binding import Protection
 from metricdp.accounting.ledger import Answered
-from metricdp.accounting.scales import laplace_scale
 from metricdp.arguments import Amount, shown
 from metricdp.errors import InputError
 from metricdp.privacy import HistogramQuery, measure
@@ -154,8 +153,6 @@ def contributions(
             f"anything else is paid for"
         )
     query = HistogramQuery(Doublings())
-    if price.epsilon > 0:  # else the ledger says it better
-        laplace_scale(query.sensitivity(payer.neighboring, 1), price.epsilon)
 
     def ask(grant: Grant) -> Answered:
         release = measure(demand, query, price, grant)

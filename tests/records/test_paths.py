@@ -101,6 +101,25 @@ def test_keys_of_few_bits_take_more_readings_and_none_in_vain(bits, readings, mo
     assert again.readings == readings
 
 
+def test_ways_that_were_read_to_different_depths_are_told_apart(monkeypatch):
+    """Some leaves with records stay where they are, above what is read."""
+    monkeypatch.setattr("metricdp.records.paths.KEY_BITS", 3)
+    box = mdp.EuclideanSpace([0.0, 0.0], [1.0, 1.0])
+    spots = np.array([[0.11, 0.2], [0.6, 0.95], [0.61, 0.3], [0.9, 0.1], [0.3, 0.8]])
+    points = np.repeat(spots, [9, 7, 5, 3, 3], axis=0)
+    tree, source = ShiftedQuadtree(box, 12, seed=2), Counting(points)
+    paths = Paths(source, tree)
+    for number, level in ((0, 12), (1, 5), (2, 7), (1, 12), (3, 2), (0, 3)):
+        cells = tree.opened()
+        while cells.level.max() < level:
+            at = int(cells.encode(spots[number : number + 1])[0])
+            cells = cells.open(cells.leaves[[at]])
+            if number != 1:  # else asked when the whole way is known
+                assert (paths.counted(cells) == HistogramQuery(cells).exact(points)).all()
+        assert (paths.counted(cells) == HistogramQuery(cells).exact(points)).all()
+    assert source.readings == 9
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_any_order_of_questions_is_answered(seed):
     points, rng = clusters(300, seed), np.random.default_rng(seed)

@@ -392,3 +392,37 @@ def test_a_solution_is_one_line():
     box = mdp.EuclideanSpace([0, 0], [1, 1])
     found = mdp.k_means(box, mdp.PrivateDemand(box, [[0.2, 0.3]] * 9), k=1, epsilon=1)
     assert "\n" not in repr(found) and "epsilon 1)" in repr(found)
+
+
+def test_certificates_are_of_public_demand_in_finite_universes():
+    metric, box = TOWNS["graph"](), mdp.EuclideanSpace([0, 0], [1, 1])
+    demand, ledger = mdp.PrivateDemand(metric, [(0, 0)] * 9), mdp.Ledger(1)
+    for proof in ("certificate", "exact"):
+        for asked in ((metric, demand), (box,)):
+            given = {"epsilon": 1, "ledger": ledger} if demand in asked else {}
+            with pytest.raises(InputError, match="a certificate is for public demand"):
+                mdp.k_median(*asked, k=2, **given, **{proof: True})
+        assert ledger.spent == 0
+        found = mdp.k_median(metric, k=1, **{proof: True})
+        assert found.certificate is not None and found.universe is metric
+    assert mdp.k_median(metric, k=1).certificate is None
+
+
+def test_public_answers_are_of_the_universe_that_was_given():
+    box = mdp.EuclideanSpace([0, 0], [1, 1])
+    assert mdp.k_means(box, k=2).universe is box
+    line = mdp.EuclideanMetric([[0.0], [1.0], [5.0]])
+    weights = np.array([4.0, 2.0, -1.0])
+    found = mdp.k_median(line, k=1, weights=weights)
+    assert found.centers == [0] and (found.weights == weights).all()
+
+
+def test_the_receipt_tells_what_was_asked():
+    line = mdp.EuclideanMetric([[0.0], [1.0], [5.0]])
+    demand = mdp.PrivateDemand(line, [0] * 90)
+    for call, k in ((mdp.k_median, 1), (mdp.k_means, 2)):
+        made = call(line, demand, k, epsilon=1, seed=5).receipt.made.to_dict()
+        assert made["call"] == call.__name__ and made["options"]["k"]["value"] == k
+        assert made["options"]["seed"]["value"] == 5 and "power" not in made["options"]
+    release = mdp.release(line, demand, epsilon=1, seed=6)
+    assert release.receipt.made.to_dict()["options"]["seed"]["value"] == 6

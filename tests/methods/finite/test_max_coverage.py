@@ -26,7 +26,7 @@ from metricdp.methods.finite.max_coverage import (
 )
 from metricdp.metrics.set_systems import Balls, ListedSets
 from metricdp.partitions.finite.labels import LabelParts
-from metricdp.privacy import CoverQuery, cover
+from metricdp.privacy import CoverQuery, cover, split
 from metricdp.records.sums.coverage import add_sums, bounded
 from tests import naive
 
@@ -409,23 +409,31 @@ def test_names_sizes_and_refusals_of_max_coverage():
     ledger = mdp.Ledger(1, neighboring="replace-one")
     good = {"sets": ["ab", "cd", "b"], "demand": demand, "m": 1, "epsilon": 1, "ledger": ledger}
     boxed = mdp.PrivateDemand(mdp.EuclideanSpace([0], [1]), [])
-    for change in (
-        {"m": 0},
-        {"m": 4},
-        {"m": 1.0},
-        {"demand": ["a"]},
-        {"demand": boxed},
-        {"epsilon": None},
-        {"epsilon": -1},
-        {"delta": 1},
-        {"ledger": 3},
-        {"sets": []},
-        {"sets": ["q"]},
-        {"published": True},
+    halves = mdp.Ledger(1)
+    (part, grant), *_ = split(demand, LabelParts.of(universe), 1, halves)
+    for change, words in (
+        ({"m": 0}, "m must be"),
+        ({"m": 4}, "m must be"),
+        ({"m": 1.0}, "m must be"),
+        ({"m": "x"}, "m must be"),
+        ({"demand": ["a"]}, "demand must be"),
+        ({"demand": boxed}, "demand must be"),
+        ({"demand": part}, "paid from the grant"),
+        ({"demand": part, "ledger": None}, "paid from the grant"),
+        ({"ledger": grant}, "paid from the grant"),
+        ({"epsilon": None}, "needs epsilon="),
+        ({"epsilon": 0}, "epsilon must be between"),
+        ({"epsilon": -1}, ""),
+        ({"delta": 1}, ""),
+        ({"ledger": 3}, "ledger must be a Ledger"),
+        ({"sets": []}, ""),
+        ({"sets": ["q"]}, ""),
+        ({"published": True}, ""),
     ):
-        with pytest.raises(mdp.InputError):
+        with pytest.raises(mdp.InputError, match=words):
             mdp.max_coverage(**(good | change))
-    assert ledger.left == 1
+    assert ledger.left == 1 and halves.spent == 1
+    assert len(mdp.max_coverage(**good).sets) == 1
 
 
 # The method

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from metricdp.errors import InputError
+from metricdp.errors import InputError, MissingExtraError
 from metricdp.records.engines import opening, spilling
 
 
@@ -38,8 +39,12 @@ def test_a_reading_has_a_private_folder_and_removes_what_others_left(tmp_path, m
     left.mkdir()
     (left / "lock").touch()
     (tmp_path / "another").mkdir()
-    locked, locks = spilling._locked, []
-    monkeypatch.setattr(spilling, "_locked", lambda path: locks.append(locked(path)) or locks[-1])
+    (tmp_path / "metricdp-spill-link").mkdir()
+    (tmp_path / "metricdp-spill-link" / "lock").symlink_to(tmp_path / "another")
+    locked, locks = spilling.fcntl.flock, []
+    monkeypatch.setattr(
+        spilling.fcntl, "flock", lambda lock, how: locks.append(lock) or locked(lock, how)
+    )
     with spilling.spilling() as first, spilling.spilling() as second:
         assert not left.exists()
         for folder in (first, second):
@@ -47,7 +52,9 @@ def test_a_reading_has_a_private_folder_and_removes_what_others_left(tmp_path, m
             assert stat.S_IMODE(lock.stat().st_mode) == 0o600 and lock.name == "lock"
             assert stat.S_IMODE(lock.parent.stat().st_mode) == 0o700
         spilling.shutil.rmtree(second)  # as a thorough cleaner may
-    assert [one.name for one in tmp_path.iterdir()] == ["another"]
+    kept = sorted(one.name for one in tmp_path.iterdir())
+    assert kept == ["another", "metricdp-spill-link"]  # a link is not followed
+    assert len(locks) == 4  # what was left, the first, the second that sees it, and its own
     for given_back in locks:
         with pytest.raises(OSError, match="descriptor"):
             os.fstat(given_back)
@@ -59,3 +66,10 @@ def test_a_reading_where_there_are_no_locks(tmp_path, monkeypatch):
     with spilling.spilling() as folder:
         assert not list(Path(folder).iterdir())
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("library", ["duckdb", "pyarrow"])
+def test_libraries_that_are_missing_are_named(library, monkeypatch):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(MissingExtraError, match="streamed from files"):
+        spilling.duckdb_module()

@@ -1,0 +1,111 @@
+"""Files of this machine: what they are by their names and first bytes, and what is refused."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+
+import numpy as np
+import pytest
+
+from metricdp.errors import GraphFileError, InputError, MissingExtraError
+from metricdp.records.engines import arrays, embedded
+
+
+@pytest.mark.parametrize(
+    ("start", "problem"),
+    [
+        (b"a,b\n1,2\n", ""),
+        (b"", "empty"),
+        (b"\xef\xbb\xbf \r\n\t", "empty"),
+        (b"\x1f\x8b rest", "gzip"),
+        (b"a\0\nb", "UTF-8"),
+        (b"a\0", "UTF-8"),
+        (b"a\n\0", ""),
+        (b"\0\n", "UTF-8"),
+    ],
+)
+def test_text_is_told_by_its_first_line(start, problem):
+    assert problem in embedded._not_text(start, "a.csv")
+    assert bool(embedded._not_text(start, "a.csv")) == bool(problem)
+
+
+def test_packed_files_are_told_from_damaged_ones(tmp_path):
+    packed = gzip.compress(b"x\n" + bytes(range(1, 120)) * 9, mtime=0)
+    for content, said in ((packed[:30], "damaged or truncated"), (b"x\n1\n", embedded._NOT_PACKED)):
+        (tmp_path / "a.csv.gz").write_bytes(content)
+        with pytest.raises(GraphFileError, match=said):
+            embedded.text(str(tmp_path / "a.csv.gz"), ["x"])
+
+
+def test_parquet_is_told_by_its_ending_else_by_its_first_bytes(tmp_path):
+    pytest.importorskip("pyarrow")
+    file = tmp_path / "rows"
+    for content, expected in ((b"PAR1", True), (b"PAR1\0\1", True), (b"PAR2", False), (b"", False)):
+        file.write_bytes(content)
+        assert embedded.is_parquet(str(file)) is expected
+    assert not embedded.is_parquet(str(tmp_path / "none"))
+    assert embedded.is_parquet("none.PARQUET") and not embedded.is_parquet("rows.csv")
+    file.write_bytes(b"PAR1, and no table")
+    with pytest.raises(InputError, match="is not a readable Parquet file"):
+        embedded._small_parquet(str(file))
+    with pytest.raises(NotImplementedError):
+        embedded.ENGINE.table(7)
+
+
+def test_what_is_large_is_read_when_it_is_asked(tmp_path, monkeypatch):
+    file = tmp_path / "rows.csv"
+    file.write_text("x\n1\n")
+    for most, expected in ((3, True), (4, False)):
+        monkeypatch.setattr(embedded, "AT_ONCE", most)
+        assert embedded.large(str(file)) is expected
+    assert not embedded.large(str(tmp_path / "none.csv")) and embedded.large(str(tmp_path))
+    assert embedded.large("s3://bucket/a.csv") and embedded.large("*.csv")
+    assert embedded.of_text(str(file)) == [str(file)] and embedded.of_text("s3://a/*.csv") == []
+
+
+def test_files_of_a_storage_are_found_by_their_pattern(tmp_path):
+    pytest.importorskip("pyarrow")
+    for name in ("b.csv", "a.csv", "c.txt"):
+        (tmp_path / name).write_text("x\n1\n")
+    found = embedded._found(f"file://{tmp_path}/*.csv")
+    assert found == [f"file://{tmp_path}/{name}" for name in ("a.csv", "b.csv")]
+
+
+def test_libraries_that_are_missing_are_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match="Parquet"):
+        embedded._small_parquet("rows.parquet")
+    with pytest.raises(MissingExtraError, match="network"):
+        embedded._file_system("s3://a")
+
+
+@pytest.mark.parametrize(("values", "rows"), [(1, [1] * 5), (7, [3, 2]), (99, [5])])
+def test_arrays_are_read_block_by_block(values, rows, tmp_path, monkeypatch):
+    monkeypatch.setattr(arrays, "VALUES", values)
+    points = np.arange(10, dtype=np.float32).reshape(5, 2)
+    np.save(tmp_path / "points.npy", points)
+    frame = arrays.array_in(str(tmp_path / "points.npy"))
+    blocks = list(frame.batches(["0", "1"]))
+    assert [len(block) for block in blocks] == rows
+    assert (np.concatenate(blocks) == points).all() and blocks[0].dtype == np.float64
+
+
+def test_arrays_of_other_kinds_are_refused(tmp_path):
+    path = tmp_path / "a.npy"
+    for array in (
+        np.zeros(6),
+        np.zeros((2, 3, 1)),
+        np.asfortranarray(np.zeros((2, 3))),
+        np.zeros((2, 3), complex),
+        np.array([["a", "b"]]),
+        np.array([[None]]),
+    ):
+        np.save(path, array)
+        with pytest.raises(InputError, match=r"shape \(n, d\), in C order"):
+            arrays.array_in(str(path))
+        if array.dtype != object:
+            with pytest.raises(InputError, match=r"shape \(n, d\), in C order"):
+                arrays.ENGINE.table(np.load(path, mmap_mode="r"))
+    with pytest.raises(GraphFileError, match="no such file"):
+        arrays.array_in(str(tmp_path / "none.npy"))

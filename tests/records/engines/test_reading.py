@@ -1,0 +1,47 @@
+"""Rows that were read, beside their users: names, kinds, and what is told of trouble."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.errors import InputError, ReadingError
+from metricdp.records.ingestion.encoders import Reading, RowEncoder, checked_users, ids_encoder
+from metricdp.records.trouble import Trouble
+
+pd = pytest.importorskip("pandas")
+BOX = mdp.EuclideanSpace([0, 0], [9, 9])
+ROWS = pd.DataFrame({"id": ["b", "a"], "x": [-0.0, 12.0], "y": [1.0, -0.0], "u": ["v", "w"]})
+
+
+def test_positions_stand_beside_their_areas_and_users():
+    encode = ids_encoder("id", ["a", "b", "c"])
+    for areas, columns in ((None, {}), (np.array([7, 5, 5]), {"_1": [5, 7]})):
+        reading = Reading(encode, "u", areas)
+        assert reading.names == ["_0", *columns, "_user"] and reading.kind is np.int64
+        found = {name: list(cells) for name, cells in reading.rows(ROWS).items()}
+        assert found == {"_0": [1, 0], **columns, "_user": ["v", "w"]}
+        wrong = reading.rows(ROWS.assign(id=["b", "z"]))
+        told = {name: list(cells) for name, cells in wrong.items()}
+        assert told == {"_0": [1], **{name: [1] for name in columns}, "_user": [None]}
+
+
+def test_points_have_no_negative_zeros():
+    reading = Reading(RowEncoder(("x", "y"), BOX.clip), "u")
+    assert reading.names == ["_0", "_1", "_user"] and reading.kind is np.float64
+    found = reading.rows(ROWS)
+    assert [list(found[name]) for name in ("_0", "_1")] == [[0, 9], [1, 0]]
+    assert not np.signbit([found["_0"], found["_1"]]).any()
+    with pytest.raises(InputError, match="a user is missing"):
+        reading(ROWS.assign(u=["v", None]))
+
+
+@pytest.mark.parametrize("kinds", [(Trouble.BAD, Trouble.FAULT), (Trouble.FAULT, Trouble.BAD)])
+def test_of_several_troubles_the_worst_is_told(kinds):
+    block = pd.DataFrame({"_0": [*map(int, kinds), 9], "_user": [None, None, "a"]})
+    with pytest.raises(ReadingError):
+        checked_users(block)
+    with pytest.raises(InputError):
+        checked_users(block.assign(_0=1))
+    checked_users(block[2:])
