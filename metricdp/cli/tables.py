@@ -57,7 +57,7 @@ def of_centers(result: Any, summary: Any = None) -> str:
     if summary is not None:
         lines += ["", str(summary).splitlines()[0]]
     if result.receipt is not None:
-        lines += ["", f"receipt: {result.receipt}"]
+        lines += ["", _receipt(result.receipt)]
     return "\n".join(lines) + "\n"
 
 
@@ -87,7 +87,17 @@ def of_levels(exploration: Any) -> str:
     told = [_grid(columns)]
     if exploration.plan is not None:
         told.append(of_plan(exploration.plan).rstrip())
-    return "\n\n".join([*told, f"receipt: {exploration.receipt}"]) + "\n"
+    return "\n\n".join([*told, _receipt(exploration.receipt)]) + "\n"
+
+
+def _receipt(receipt: Any) -> str:
+    """A line a mechanism, folded where the terminal is narrow."""
+    wide = shutil.get_terminal_size().columns
+    folded = (
+        textwrap.fill(line, wide, subsequent_indent="    ", break_on_hyphens=False)
+        for line in f"receipt: {receipt}".splitlines()
+    )
+    return "\n".join(folded)
 
 
 def _pieces(columns: dict[str, list[str]], wide: int) -> list[dict[str, list[str]]]:
