@@ -134,6 +134,27 @@ def test_a_number_passes_its_coins_with_the_odds_of_the_law(number, honest, monk
     assert Fraction(sum(passed), len(passed)) == odds
 
 
+def test_no_coin_is_of_the_last_run_that_is_not_whole(monkeypatch):
+    """2^64 leaves 1 by 3: one number of 64 bits is drawn again, and the one before it is not."""
+    words = iter([[2**64 - 1, 5], [2**64 - 2]])
+
+    def drawn(n):
+        some = np.array(next(words), np.uint64).tobytes()
+        assert len(some) == n
+        return some
+
+    monkeypatch.setattr(module.os, "urandom", drawn)
+    assert module._below(3, 2).tolist() == [(2**64 - 2) % 3, 5 % 3]
+
+
+def test_the_receipt_of_laplace_shares_is_that_of_laplace_noise_as_large():
+    noise = module.LaplaceShares(1, Fraction(1, 2), 20, 19)
+    told = noise.mechanism(CountQuery(), 1)
+    assert told.scale == pytest.approx(noise.deviation / 2**0.5) and told.rho is None
+    least = Fraction(2, module.MOST_SCALE)  # below it, they would take for ever
+    assert module.LaplaceShares(2, least, 3, 2).scale == module.MOST_SCALE
+
+
 def test_coins_are_even(monkeypatch):
     """False alarm rate 1e-8; bits beyond the last whole multiple are drawn again."""
     seen = np.bincount(module._below(7, 70_000).astype(np.int64), minlength=7)
