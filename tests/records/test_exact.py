@@ -149,6 +149,7 @@ ALLOWED = {
         privacy/opening.py bias_of
         privacy/scores.py CostQuery.__init__
         privacy/shares.py GaussianShares.__init__
+        privacy/shares.py LaplaceShares.__init__
         privacy/shares.py excess
         privacy/swaps.py CentersQuery.__init__
         records/engines/arrays.py ArrayFile.batches
@@ -196,9 +197,10 @@ ALLOWED = {
         records/engines/local.py LocalFrame.thinned
         records/engines/sources.py Gathered.n_records
         records/sums/swap_costs.py CappedSwapCosts.total""",
-    "modulo 2^64 on purpose, of counts that are clipped before such that their sum has room": """
-        privacy/shares.py GaussianShares.masked
-        privacy/shares.py GaussianShares.total""",
+    "coins and noise of a scale of at most 2^12: beyond 2^61 with odds of e^(-2^49)": """
+        privacy/shares.py LaplaceShares.__call__
+        privacy/shares.py LaplaceShares._passes
+        privacy/shares.py _below""",
     "`Sums` themselves": """
         records/engines/weighting.py Weighted.grouped
         records/engines/work.py added
@@ -226,8 +228,8 @@ ALLOWED = {
         privacy/evaluation.py exact_cost
         privacy/evaluation.py exact_counts""",
     "modulo 2^64, as masks are: the counts of all holders together are held within 2^61 of 0": """
-        privacy/shares.py GaussianShares.masked
-        privacy/shares.py GaussianShares.total""",
+        privacy/shares.py Shares.masked
+        privacy/shares.py Shares.total""",
     "concatenates lists": """
         records/engines/memory.py AtOnce.records""",
 }
