@@ -285,11 +285,10 @@ class SumsQuery(Query):
         if (
             not placed
             or within.shape not in ((), (n_parts,))
-            or not np.isfinite(around).all()
             or not ((space.diameter_bound() <= within * 2**20) & np.isfinite(within)).all()
         ):
             raise InputError(
-                "sums need finite centers of shape (n_parts, d), and radii (n_parts,), the box's "
+                "sums need centers of shape (n_parts, d), and radii (n_parts,), the box's "
                 "diagonal / 2^20 at least"
             )
         object.__setattr__(

@@ -478,3 +478,23 @@ def test_what_states_no_budget_is_no_journal(tmp_path, line):
 def test_what_is_no_anchor(text):
     with pytest.raises(InputError, match="an anchor is a number, a dash"):
         journal.checked_anchor(text)
+
+
+def test_a_history_is_read_to_its_last_whole_line_and_no_other_file_is_one(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    torn = filled(path)[:-1]
+    path.write_bytes(torn)  # the last line is whole, its end is not
+    told = journal.Journal(path, {})
+    assert told.verify() is False
+    assert len(told.lines) == 3 and path.read_bytes() == torn
+    path.write_text('{"epsilon": 1}\n')
+    with pytest.raises(JournalError, match="is not the journal of a ledger"):
+        journal.Journal(path, {}).verify()
+
+
+def test_nothing_is_written_outside_of_a_turn(tmp_path):
+    path = tmp_path / "ledger.jsonl"
+    before = filled(path)
+    with pytest.raises(JournalError, match="is not locked"):
+        Ledger(1, journal=path)._journal.append({"epsilon": "1/10"})
+    assert path.read_bytes() == before
