@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metricdp.arguments import check_distinct
 from metricdp.cli.streams import read_json
 from metricdp.errors import InputError
 
@@ -76,6 +75,7 @@ def read_areas(path: str, column: str, metric: GraphMetric) -> Any:
     """Public areas, as `metricdp.partitions.areas.Areas.of` takes them: polygons, whose index is
     the column that names them, or a mapping from vertex to name.
     """
+    from metricdp.arguments import check_distinct
     from metricdp.records.engines.geographic import is_geographic
     from metricdp.universe.tables import read_table
 
