@@ -113,6 +113,7 @@ SETS = {
         "tests/privacy/test_sums.py",
         "tests/privacy/test_assertions.py",
         "tests/records/test_exact.py",
+        "tests/records/engines/test_edges.py",
         "tests/privacy/test_gate_wiring.py",
         "tests/privacy/test_gaussian.py",
         "tests/privacy/test_apart.py",
