@@ -24,9 +24,10 @@ from benchmarks.frame import options
 from benchmarks.frame.costs import Points, best_known, cost, improved
 from benchmarks.frame.figures import figure, saved
 from benchmarks.frame.tables import Claim, RatioReport, gathered_rows, judged, timed, told
+from benchmarks.methods.balcan import Balcan
+from benchmarks.methods.k_variates import KVariates, seeded
 from benchmarks.sets.point_sets import POINT_SETS, chosen_sets
 from metricdp.bench.report import Report, gathered
-from metricdp.methods.baselines.k_variates import seeded
 from metricdp.methods.question import NET_POINTS
 
 SETS = ("skin", "shuttle", "s1", "digits", "covertype", "higgs")
@@ -272,8 +273,8 @@ class World:
             "HST-tree": methods.Quadtree(published=True, steps=0),
             "lsh": methods.LSHCoreset(radius=radius),
             "lloyd": methods.Lloyd(radius=radius),
-            "k-variates": methods.KVariates(radius=radius),
-            "balcan": methods.Balcan(radius=radius),
+            "k-variates": KVariates(radius=radius),
+            "balcan": Balcan(radius=radius),
         }
         return named.get(name, name)
 

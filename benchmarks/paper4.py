@@ -154,11 +154,12 @@ def _box(d: int, n: int, seed: int) -> _Box:
 
 
 def _means_methods() -> dict[str, Any]:
+    from benchmarks.methods.balcan import Balcan
     from metricdp import methods
 
     return {
         "Feldman et al. 2017": methods.Coreset(published=True),
-        "Balcan et al. 2017": methods.Balcan(radius=1.0),
+        "Balcan et al. 2017": Balcan(radius=1.0),
         PRINTED: methods.MaxCoverage(published=True),
         "max-coverage": "max-coverage",
         "partition": "partition",

@@ -12,10 +12,8 @@ if TYPE_CHECKING:
 
 _LISTED = (
     "BY_NAME",
-    "Balcan",
     "Coreset",
     "DPHST",
-    "KVariates",
     "LSHCoreset",
     "Lloyd",
     "LocalSearch",

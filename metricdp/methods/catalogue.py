@@ -18,7 +18,5 @@ OF_BOXES_ALONE = {
     "coreset": "a weighted set to publish: noisy counts, or private balls",
     "lloyd": "noisy counts and sums around centers, step after step",
     "lsh": "noisy averages of the nodes of a tree of hash prefixes",
-    "k-variates": "k-means++ seeding on noisy averages of hashed nodes",
-    "balcan": "candidates by projection and grids, and private local search",
 }
 LISTED = OF_FINITE_UNIVERSES | OF_BOXES_ALONE

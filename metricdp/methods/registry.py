@@ -8,8 +8,6 @@ from typing import Any
 
 from metricdp.arguments import chosen
 from metricdp.errors import InputError
-from metricdp.methods.baselines.balcan import Balcan as Balcan
-from metricdp.methods.baselines.k_variates import KVariates as KVariates
 from metricdp.methods.baselines.lloyd import Lloyd as Lloyd
 from metricdp.methods.baselines.lsh import LSHCoreset as LSHCoreset
 from metricdp.methods.box.coreset import Coreset as Coreset
@@ -37,8 +35,6 @@ _KINDS: tuple[type[Method], ...] = (
     Coreset,
     Lloyd,
     LSHCoreset,
-    KVariates,
-    Balcan,
 )
 BY_NAME = {kind.name: kind for kind in _KINDS}
 """All methods, in the order of `metricdp.methods.catalogue`."""

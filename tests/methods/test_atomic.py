@@ -111,8 +111,6 @@ OPTIONS = [
     methods.Coreset(),
     methods.Lloyd(),
     methods.LSHCoreset(),
-    methods.KVariates(),
-    methods.Balcan(),
     methods.Partition(records_hint=3),
 ]
 

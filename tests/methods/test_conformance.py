@@ -59,16 +59,6 @@ class TestLSHCoreset(MethodTestCase):
         return mdp.methods.LSHCoreset()
 
 
-class TestKVariates(MethodTestCase):
-    def method(self):
-        return mdp.methods.KVariates()
-
-
-class TestBalcan(MethodTestCase):
-    def method(self):
-        return mdp.methods.Balcan()
-
-
 def test_every_method_has_a_case():
     cases = [c for c in MethodTestCase.__subclasses__() if c.__module__ == __name__]
     assert {type(case().method()) for case in cases} >= set(BY_NAME.values())

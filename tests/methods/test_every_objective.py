@@ -61,7 +61,6 @@ BOXES = {
         ("coreset", 5),
         ("quadtree", 2),
         ("lsh", 2),
-        ("k-variates", 2),
     )
 }
 UNIVERSES = ["box", *FINITE, *BOXES]

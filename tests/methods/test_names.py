@@ -55,7 +55,7 @@ def test_a_class_is_built_by_its_name_and_says_it(name):
         assert type(methods.method_of(kind.name)) is kind
 
 
-@pytest.mark.parametrize("name", ["MaxCoverage", "Quadtree", "Balcan"])
+@pytest.mark.parametrize("name", ["MaxCoverage", "Quadtree", "Lloyd"])
 def test_a_class_is_the_first_thing_that_is_imported(name):
     ran = subprocess.run(
         [sys.executable, "-c", f"from metricdp.methods import {name}; print({name}.__name__)"],

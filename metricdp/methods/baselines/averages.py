@@ -1,10 +1,10 @@
 """What the baselines share: a budget in shares, and noisy averages of the parts of a public
 partition of the box.
 
-**Privacy.** All reads are histograms (`HistogramQuery`), sums (`SumsQuery`) and, in `balcan`,
-selections, about parts that public coins and earlier releases determine. Their shares add up to at
-most 1: of rho, with discrete Gaussian noise, where there is a delta; else of epsilon, with discrete
-Laplace noise. So zCDP or sequential composition applies.
+**Privacy.** All reads are histograms (`HistogramQuery`) and sums (`SumsQuery`) about parts that
+public coins and earlier releases determine. Their shares add up to at most 1: of rho, with discrete
+Gaussian noise, where there is a delta; else of epsilon, with discrete Laplace noise. So zCDP or
+sequential composition applies.
 """
 
 from __future__ import annotations

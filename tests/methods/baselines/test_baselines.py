@@ -12,22 +12,19 @@ from metricdp.accounting import Cost
 from metricdp.audit.patch import patched
 from metricdp.audit.worlds import Labels, UnitCells, demands, neighbors
 from metricdp.errors import InputError
-from metricdp.methods.baselines import balcan, k_variates, lsh
+from metricdp.methods.baselines import lsh
 from metricdp.methods.baselines.lloyd import _random, count_share
 from metricdp.methods.question import BoxQuestion
 from metricdp.methods.shares import Terms
 from metricdp.partitions.box.cells import VoronoiCells
 from metricdp.partitions.box.simhash import HashCells, SimHash
 from metricdp.privacy import HistogramQuery, PrivateDemand, _vault, gate, measure, moved, split
-from metricdp.running.runner import Run
 
 M = mdp.methods
-NAMES = ("lloyd", "lsh", "k-variates", "balcan")
+NAMES = ("lloyd", "lsh")
 QUICK = {
     "lloyd": M.Lloyd(steps=3),
     "lsh": M.LSHCoreset(depth=6),
-    "k-variates": "k-variates",
-    "balcan": M.Balcan(swaps=2),
 }
 BOX = mdp.EuclideanSpace([0, 0], [10, 10])
 
@@ -62,6 +59,10 @@ def exactly(monkeypatch):
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 @pytest.mark.parametrize("name", QUICK)
 def test_what_is_charged_is_spent_whoever_is_there(name, delta, relation):
+    check_budgets(QUICK[name], delta, relation)
+
+
+def check_budgets(method, delta, relation):
     for n, k, users in ((0, 2, False), (1, 1, False), (40, 50, True), (3000, 3, True)):
         points = blobs(n)[0].reshape(-1, 2)
         whose = {"user": [i // 3 for i in range(n)], "max_contributions": 2} if users else {}
@@ -74,7 +75,7 @@ def test_what_is_charged_is_spent_whoever_is_there(name, delta, relation):
             epsilon="7/3",
             delta=delta,
             ledger=ledger,
-            method=QUICK[name],
+            method=method,
         )
         assert result.centers.shape == (k, 2) and len(np.unique(result.centers, axis=0)) == k
         assert np.array_equal(BOX.clip(result.centers), result.centers)
@@ -91,9 +92,7 @@ def test_what_is_charged_is_spent_whoever_is_there(name, delta, relation):
             assert sum(m.epsilon for m in result.receipt.mechanisms) == Fraction(7, 3)
 
 
-@pytest.mark.parametrize(
-    ("name", "most"), [("lloyd", 30), ("lsh", 4), ("k-variates", 60), ("balcan", 3)]
-)
+@pytest.mark.parametrize(("name", "most"), [("lloyd", 30), ("lsh", 4)])
 @pytest.mark.parametrize("d", [2, 5])  # on a line a SimHash has but two cells
 def test_much_data_is_clustered(name, most, d):
     points, middle = blobs(20_000, d)
@@ -110,15 +109,14 @@ def test_much_data_is_clustered(name, most, d):
 
 def test_a_coreset_answers_further_questions_for_free():
     points = blobs(20_000)[0]
-    for name in ("lsh", "k-variates"):
-        ledger = mdp.Ledger(5)
-        release = mdp.k_means(
-            BOX, PrivateDemand(BOX, points), 3, epsilon=5, ledger=ledger, method=name
-        ).release
-        assert release.k_median(7).centers.shape == (7, 2) and release.k_means(3).method == name
-        held, weights = release.coreset()
-        assert len(held) == len(weights) > 3 and (weights > 0).all()
-        assert ledger.left == 0 and abs(weights.sum() - 20_000) < 4000
+    ledger = mdp.Ledger(5)
+    release = mdp.k_means(
+        BOX, PrivateDemand(BOX, points), 3, epsilon=5, ledger=ledger, method="lsh"
+    ).release
+    assert release.k_median(7).centers.shape == (7, 2) and release.k_means(3).method == "lsh"
+    held, weights = release.coreset()
+    assert len(held) == len(weights) > 3 and (weights > 0).all()
+    assert ledger.left == 0 and abs(weights.sum() - 20_000) < 4000
 
 
 @pytest.mark.parametrize("power", [1, 2])
@@ -216,52 +214,6 @@ def test_lsh_without_noise_is_the_means_of_the_nodes(exactly):
     assert counts[kept].sum() > 0.9 * 4000
 
 
-def test_variates_are_drawn_by_weight_and_distance():
-    points, weights = np.array([[0.0], [1.0], [3.0]]), np.array([2.0, 1.0, 1.0])
-    rng = np.random.default_rng(0)
-    draws = [tuple(k_variates.seeded(points, weights, 2, 2, rng)[:, 0]) for _ in range(4000)]
-    law = {
-        (0, 1): 0.5 * 0.1,
-        (0, 3): 0.5 * 0.9,
-        (1, 0): 0.25 / 3,
-        (1, 3): 0.25 * 2 / 3,
-        (3, 0): 0.25 * 18 / 22,
-        (3, 1): 0.25 * 4 / 22,
-    }
-    assert {pair: draws.count(pair) / 4000 for pair in law} == pytest.approx(law, abs=0.03)
-    assert k_variates.seeded(points, np.zeros(3), 5, 1, rng).shape == (5, 1)
-
-
-def test_a_projection_keeps_distances_on_average_and_sees_points_alone():
-    rng = np.random.default_rng(0)
-    space = mdp.EuclideanSpace([-1.0] * 40, [1.0] * 40)
-    points = rng.uniform(-0.5, 0.5, (300, 40))
-    ratios = []
-    for seed in range(20):
-        look = balcan.Projection(space, 5, seed)
-        images = look(points)
-        assert np.array_equal(images, np.concatenate([look(p[None]) for p in points]))
-        assert np.array_equal(look.image.clip(images), images)
-        ratios += (
-            ((images[:-1] - images[1:]) ** 2).sum(axis=1)
-            / ((points[:-1] - points[1:]) ** 2).sum(axis=1)
-        ).tolist()
-    assert np.mean(ratios) == pytest.approx(1, abs=0.05)
-    same = balcan.Projection(box(3), 3, 0)
-    assert same(blobs(5, 3)[0]) == pytest.approx(blobs(5, 3)[0] - 5)
-
-
-def test_candidates_lie_where_the_records_are(exactly):
-    points, middle = blobs(5000)
-    demand = PrivateDemand(BOX, points)
-    run = Run(demand, mdp.Ledger(1).charge(1))
-    found = run.drive(balcan._candidates(balcan.Projection(BOX, 2, 0), 3, 0))
-    assert len(np.unique(found, axis=0)) == len(found) <= balcan.MOST
-    assert np.linalg.norm(found[:, None] + 5 - middle, axis=2).min(axis=0).max() < 0.6
-    centers = mdp.k_means(BOX, demand, 3, epsilon=1, method="balcan").centers
-    assert cost(points, centers, 2) == pytest.approx(cost(points, middle, 2), rel=0.02)
-
-
 # records elsewhere
 
 
@@ -350,8 +302,6 @@ def test_bad_moves_are_refused(change, message):
     ("options", "message"),
     [
         ({"method": "lloyd", "epsilon": 1e-8}, "at least"),
-        ({"method": "balcan", "epsilon": 2e-9}, "at least"),
-        ({"method": "k-variates", "epsilon": 1e-9}, "at least"),
         ({"k": 0}, "1 to 4,096"),
         ({"k": 5000}, "1 to 4,096"),
         ({"candidates": [0]}, "finite universe"),
@@ -376,10 +326,8 @@ def test_what_cannot_be_answered_is_not_read(options, message):
         lambda: M.Lloyd(steps=2.5),
         lambda: M.LSHCoreset(depth=25),
         lambda: M.LSHCoreset(depth=True),
-        lambda: M.Balcan(swaps=0),
-        lambda: M.Balcan(dimensions="2"),
         lambda: M.Lloyd(radius=-1),
-        lambda: M.KVariates(radius=float("nan")),
+        lambda: M.LSHCoreset(radius=float("nan")),
         lambda: M.LSHCoreset(records_hint=0),
     ],
 )

@@ -74,7 +74,8 @@ class KVariates(Baseline):
     --------
     >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
     >>> demand = mdp.PrivateDemand(space, [[0.2, 0.2]] * 4000 + [[0.8, 0.7]] * 4000)
-    >>> method = mdp.methods.KVariates()
+    >>> from benchmarks.methods.k_variates import KVariates
+    >>> method = KVariates()
     >>> mdp.k_means(space, demand, k=2, epsilon=4, delta=1e-6, method=method).centers.shape
     (2, 2)
     """

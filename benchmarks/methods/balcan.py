@@ -101,7 +101,8 @@ class Balcan(Baseline):
     --------
     >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
     >>> demand = mdp.PrivateDemand(space, [[0.2, 0.2]] * 4000 + [[0.8, 0.7]] * 4000)
-    >>> mdp.k_means(space, demand, k=2, epsilon=4, method=mdp.methods.Balcan()).centers.shape
+    >>> from benchmarks.methods.balcan import Balcan
+    >>> mdp.k_means(space, demand, k=2, epsilon=4, method=Balcan()).centers.shape
     (2, 2)
     """
 

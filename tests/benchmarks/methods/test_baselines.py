@@ -1,0 +1,125 @@
+"""k-variates++ and Balcan et al.: without noise each is the algorithm it says it is."""
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from benchmarks.methods import balcan, k_variates
+from metricdp.errors import InputError
+from metricdp.privacy import PrivateDemand
+from metricdp.running.runner import Run
+from tests.methods.baselines.test_baselines import (
+    BOX,
+    blobs,
+    box,
+    check_budgets,
+    cost,
+    exactly,  # noqa: F401
+)
+
+METHODS = {"k-variates": k_variates.KVariates(), "balcan": balcan.Balcan(swaps=2)}
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("delta", [0, "1e-6"])
+@pytest.mark.parametrize("name", METHODS)
+def test_what_is_charged_is_spent_whoever_is_there(name, delta, relation):
+    check_budgets(METHODS[name], delta, relation)
+
+
+@pytest.mark.parametrize(("name", "most"), [("k-variates", 60), ("balcan", 3)])
+@pytest.mark.parametrize("d", [2, 5])  # on a line a SimHash has but two cells
+def test_much_data_is_clustered(name, most, d):
+    points, middle = blobs(20_000, d)
+    space = box(d)
+    demand = PrivateDemand(space, points)
+    method = {"k-variates": k_variates.KVariates(), "balcan": balcan.Balcan()}[name]
+    for ask, power in ((mdp.k_median, 1), (mdp.k_means, 2)):
+        least = min(
+            cost(points, ask(space, demand, 3, epsilon=5, method=method, seed=seed).centers, power)
+            / cost(points, middle, power)
+            for seed in range(2)
+        )
+        assert least < most ** (power / 2)
+
+
+def test_variates_answer_further_questions_for_free():
+    ledger = mdp.Ledger(5)
+    demand = PrivateDemand(BOX, blobs(20_000)[0])
+    asked = {"epsilon": 5, "ledger": ledger, "method": METHODS["k-variates"]}
+    release = mdp.k_means(BOX, demand, 3, **asked).release
+    assert release.k_median(7).centers.shape == (7, 2)
+    held, weights = release.coreset()
+    assert len(held) == len(weights) > 3
+    assert ledger.left == 0
+    assert abs(weights.sum() - 20_000) < 4000
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: balcan.Balcan(swaps=0), lambda: balcan.Balcan(dimensions="2")],
+)
+def test_bad_options(make):
+    with pytest.raises(InputError):
+        make()
+
+
+@pytest.mark.parametrize(("name", "epsilon"), [("balcan", 2e-9), ("k-variates", 1e-9)])
+def test_what_cannot_be_answered_costs_nothing(name, epsilon):
+    ledger = mdp.Ledger(5)
+    with pytest.raises(InputError, match="at least"):
+        mdp.k_means(
+            BOX,
+            PrivateDemand(BOX, [[1, 1]]),
+            2,
+            epsilon=epsilon,
+            ledger=ledger,
+            method=METHODS[name],
+        )
+    assert ledger.spent == 0
+
+
+def test_variates_are_drawn_by_weight_and_distance():
+    points, weights = np.array([[0.0], [1.0], [3.0]]), np.array([2.0, 1.0, 1.0])
+    rng = np.random.default_rng(0)
+    draws = [tuple(k_variates.seeded(points, weights, 2, 2, rng)[:, 0]) for _ in range(4000)]
+    law = {
+        (0, 1): 0.5 * 0.1,
+        (0, 3): 0.5 * 0.9,
+        (1, 0): 0.25 / 3,
+        (1, 3): 0.25 * 2 / 3,
+        (3, 0): 0.25 * 18 / 22,
+        (3, 1): 0.25 * 4 / 22,
+    }
+    assert {pair: draws.count(pair) / 4000 for pair in law} == pytest.approx(law, abs=0.03)
+    assert k_variates.seeded(points, np.zeros(3), 5, 1, rng).shape == (5, 1)
+
+
+def test_a_projection_keeps_distances_on_average_and_sees_points_alone():
+    rng = np.random.default_rng(0)
+    space = mdp.EuclideanSpace([-1.0] * 40, [1.0] * 40)
+    points = rng.uniform(-0.5, 0.5, (300, 40))
+    ratios = []
+    for seed in range(20):
+        look = balcan.Projection(space, 5, seed)
+        images = look(points)
+        assert np.array_equal(images, np.concatenate([look(p[None]) for p in points]))
+        assert np.array_equal(look.image.clip(images), images)
+        ratios += (
+            ((images[:-1] - images[1:]) ** 2).sum(axis=1)
+            / ((points[:-1] - points[1:]) ** 2).sum(axis=1)
+        ).tolist()
+    assert np.mean(ratios) == pytest.approx(1, abs=0.05)
+    same = balcan.Projection(box(3), 3, 0)
+    assert same(blobs(5, 3)[0]) == pytest.approx(blobs(5, 3)[0] - 5)
+
+
+def test_candidates_lie_where_the_records_are(exactly):  # noqa: F811
+    points, middle = blobs(5000)
+    demand = PrivateDemand(BOX, points)
+    run = Run(demand, mdp.Ledger(1).charge(1))
+    found = run.drive(balcan._candidates(balcan.Projection(BOX, 2, 0), 3, 0))
+    assert len(np.unique(found, axis=0)) == len(found) <= balcan.MOST
+    assert np.linalg.norm(found[:, None] + 5 - middle, axis=2).min(axis=0).max() < 0.6
+    centers = mdp.k_means(BOX, demand, 3, epsilon=1, method=balcan.Balcan()).centers
+    assert cost(points, centers, 2) == pytest.approx(cost(points, middle, 2), rel=0.02)

@@ -1,0 +1,42 @@
+"""The papers' methods do what every private method must, and no record changes what they ask."""
+
+from functools import partial
+
+import pytest
+
+import metricdp as mdp
+from benchmarks.methods.balcan import Balcan
+from benchmarks.methods.k_variates import KVariates
+from metricdp.audit.replay import verified
+from metricdp.audit.replay.subjects import RECORD, USER, _asked, _worlds
+from metricdp.audit.replay.verifying import RELATIONS, Subject
+from metricdp.testing import MethodTestCase
+
+
+class TestKVariates(MethodTestCase):
+    def method(self):
+        return KVariates()
+
+
+class TestBalcan(MethodTestCase):
+    def method(self):
+        return Balcan()
+
+
+ROWS = {
+    "k-variates": ("a box", mdp.k_median, KVariates(), (1, 0)),
+    "balcan": ("a box", mdp.k_median, Balcan(), (1, 0)),
+    "balcan, delta": ("a box", mdp.k_means, Balcan(), (1, "1e-9")),
+}
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("unit", [RECORD, USER], ids=["record", "user"])
+@pytest.mark.parametrize("row", ROWS)
+def test_the_same_questions_whoever_is_there(row, unit, relation):
+    world, ask, method, budget = ROWS[row]
+    universe, places = _worlds()[world]
+    call = partial(_asked, ask, 2, method, budget)
+    verdict = verified(Subject(row, universe, places, call, unit, budget=budget), relation, True)
+    assert not verdict.fault
+    assert verdict.pairs
