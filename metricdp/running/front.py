@@ -335,12 +335,11 @@ def _public(
     public = public_weights(finite.metric, weights, signed=True)
     if certify:
         finite.check_certifiable(public)
-    proof = None
-    if not exact or finite.time_limit is None:  # mostly a bound proves what was found
+    if exact:
+        found, proof = finite.exactly(public)
+    else:
         found = finite.answer(public)
         proof = finite.certificate(public, found) if certify else None
-    if exact and (proof is None or proof.gap > 0):
-        found, proof = finite.exactly(public)
     chosen = finite.names(found)
     result = Result(chosen, finite.k, "public", certificate=proof)
     box = isinstance(question, BoxQuestion)
