@@ -25,7 +25,7 @@ SECONDS_PER_CELL = 300
 LARGEST = 1_000_000
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
-MACHINE_PATH = re.compile(r"(?:/home/|/root/|/tmp/|/usr/|/opt/|/Users/|[A-Z]:\\\\)")
+MACHINE_PATH = re.compile(r"/(?:home|root|tmp|usr|opt|Users)/|[A-Z]:\\\\")
 
 
 def main(arguments: list[str] | None = None) -> int:

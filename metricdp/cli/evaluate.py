@@ -88,7 +88,7 @@ def run(args: Namespace) -> int:
     metric = inputs.read_metric(args)
     centers = sites.read_centers(args.centers, metric, args.centers_layer)
     others = None if args.against is None else sites.read_centers(args.against, metric)
-    args.by = None if args.by is None else sites.read_areas(args.by, args.by_column, metric)
+    areas = None if args.by is None else sites.read_areas(args.by, args.by_column, metric)
     demand = inputs.read_demand(args, metric)
     report = None
     if args.epsilon is None:
@@ -96,7 +96,7 @@ def run(args: Namespace) -> int:
         problem = tables.show(args, exact, lambda: _exact_table(exact, metric))
     else:
         with held(budget.told):  # figures that are paid for are told
-            report = _privately(args, metric, demand, centers, others)
+            report = _privately(args, metric, demand, centers, others, areas)
             figures = {"k": len(centers), **report.to_dict(), "distance_unit": metric.measured}
             figures["privacy"] = "differential"
             problem = tables.show(args, figures, lambda: f"{report}\n\nreceipt: {report.receipt}\n")
@@ -123,7 +123,9 @@ def _check_options(args: Namespace) -> None:
         streams.check_targets({"--map": args.map, "--ledger": args.ledger}, given)
 
 
-def _privately(args: Namespace, metric: Any, demand: Any, centers: Any, others: Any) -> Any:
+def _privately(
+    args: Namespace, metric: Any, demand: Any, centers: Any, others: Any, areas: Any
+) -> Any:
     import metricdp as mdp
 
     ledger = budget.open_ledger(args)
@@ -137,7 +139,7 @@ def _privately(args: Namespace, metric: Any, demand: Any, centers: Any, others: 
             ledger=ledger,
             within=args.within or (),
             against=others,
-            by=args.by,
+            by=areas,
             clip=args.clip,
         )
     if not args.quiet:

@@ -8,7 +8,6 @@ from typing import Any
 
 from metricdp.cli import parsing, sites
 from metricdp.cli.parsing import UsageError
-from metricdp.errors import InputError
 
 PLAIN = ("k-median", "k-means")
 """Answered by `metricdp.k_median` and `metricdp.k_means` where nothing else is asked."""
@@ -166,7 +165,7 @@ def margin(plan: Any) -> str:
 
 def public_weights(args: Namespace, metric: Any) -> Any:
     """The weights of ``--weights``; None if it was not given."""
-    return None if args.weights is None else _table(args.weights, "weight", metric, of_sites=False)
+    return None if args.weights is None else _by_vertex(args.weights, "weight", metric)
 
 
 def add_expected(group: Any) -> None:
@@ -187,28 +186,21 @@ def expected(args: Namespace, metric: Any) -> Any:
 
     if args.expected is None or args.expected == STREETS:
         return args.expected
-    return _table(args.expected, args.expected_column, metric, of_sites=False)
+    return _by_vertex(args.expected, args.expected_column, metric, " (--expected-column)")
 
 
 def _number_or_table(text: str, column: str, metric: Any) -> Any:
     try:
         return float(text)
     except ValueError:
-        return _table(text, column, metric)
+        return _by_vertex(text, column, metric, of_sites=True)
 
 
-def _table(path: str, column: str, metric: Any, of_sites: bool = True) -> dict[Any, float]:
+def _by_vertex(
+    path: str, column: str, metric: Any, option: str = "", of_sites: bool = False
+) -> dict[Any, float]:
     """A mapping from site, or from demand point, to number, out of a public table."""
-    from metricdp.universe.tables import read_table
-
-    table = read_table(path)
-    if "vertex" not in table.names or column not in table.names:
-        raise InputError(f"{path}: needs the columns 'vertex' and '{column}'")
-    text = all(isinstance(i, str) for i in (metric.sites if of_sites else metric.ids))
-    ids = list(table.strings("vertex") if text else table.ids("vertex"))
-    (metric.site_positions if of_sites else metric.positions)(ids)
-    if len(set(ids)) < len(ids):
-        raise InputError(f"{path}: a vertex is listed twice")
+    ids, table = sites.read_by_vertex(path, column, metric, option, of_sites)
     return dict(zip(ids, table.numbers(column).tolist()))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from metricdp.errors import InputError
 
 if TYPE_CHECKING:
     from metricdp.metrics import GraphMetric
+    from metricdp.universe.tables import Table
 
 _COLUMNS = ("center", "vertex")
 """Columns of ids, the first that is there: as `metricdp cluster --output` writes them, and ours."""
@@ -53,7 +55,7 @@ def read_vertices(path: str, metric: GraphMetric, layer: str | None = None) -> l
     name = known[0] if known else names[0] if len(names) == 1 else None
     if name is None:
         raise InputError(f"{path}: needs a column 'vertex' or 'center', or only one column")
-    ids = list(table.strings(name) if _texts(metric) else table.ids(name))
+    ids = list(table.strings(name) if _texts(metric.sites) else table.ids(name))
     return _checked(path, ids, metric)
 
 
@@ -68,16 +70,14 @@ def _of_places(path: str, metric: GraphMetric, layer: str | None) -> list[Any]:
     if column is None:
         return _nearest(file, frame, metric)
     cells = frame[column].tolist()
-    return _checked(path, [str(c) for c in cells] if _texts(metric) else cells, metric)
+    return _checked(path, [str(c) for c in cells] if _texts(metric.sites) else cells, metric)
 
 
 def read_areas(path: str, column: str, metric: GraphMetric) -> Any:
     """Public areas, as `metricdp.partitions.areas.Areas.of` takes them: polygons, whose index is
     the column that names them, or a mapping from vertex to name.
     """
-    from metricdp.arguments import check_distinct
     from metricdp.records.engines.geographic import is_geographic
-    from metricdp.universe.tables import read_table
 
     if is_geographic(path):
         from metricdp.universe.formats.format import File
@@ -88,12 +88,27 @@ def read_areas(path: str, column: str, metric: GraphMetric) -> Any:
         if column not in frame.columns:
             raise InputError(f"{path}: has no column {column!r} of names (--by-column)")
         return frame.set_index(column).geometry
+    ids, table = read_by_vertex(path, column, metric, " (--by-column)")
+    return dict(zip(ids, (name or None for name in table.strings(column))))
+
+
+def read_by_vertex(
+    path: str, column: str, metric: GraphMetric, option: str = "", of_sites: bool = False
+) -> tuple[list[Any], Table]:
+    """A public table of a column by vertex: ids of demand points or sites, each once, and it."""
+    from metricdp.arguments import check_distinct
+    from metricdp.universe.tables import read_table
+
     table = read_table(path)
     if not {"vertex", column} <= set(table.names):
-        raise InputError(f"{path}: needs the columns 'vertex' and '{column}' (--by-column)")
-    ids = list(table.strings("vertex") if _texts(metric) else table.ids("vertex"))
-    check_distinct(ids, f"{path}: a vertex has one area")
-    return dict(zip(ids, (name or None for name in table.strings(column))))
+        raise InputError(f"{path}: needs the columns 'vertex' and '{column}'{option}")
+    known, positions = metric.ids, metric.positions
+    if of_sites:
+        known, positions = metric.sites, metric.site_positions
+    ids = list(table.strings("vertex") if _texts(known) else table.ids("vertex"))
+    positions(ids)  # unknown ones are refused
+    check_distinct(ids, f"{path}: a vertex is listed once")
+    return ids, table
 
 
 def _nearest(file: Any, frame: Any, metric: GraphMetric) -> list[Any]:
@@ -109,8 +124,8 @@ def _nearest(file: Any, frame: Any, metric: GraphMetric) -> list[Any]:
     return [metric.ids[i] for i in at.tolist()]
 
 
-def _texts(metric: GraphMetric) -> bool:
-    return all(isinstance(i, str) for i in metric.sites)
+def _texts(ids: Iterable[Any]) -> bool:
+    return all(isinstance(i, str) for i in ids)
 
 
 def _checked(path: str, ids: list[Any], metric: GraphMetric) -> list[Any]:

@@ -17,7 +17,7 @@ from metricdp.arguments import by_id, check_distinct, listed, shown
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.partitions.service import BITS, Service, whole
+from metricdp.partitions.service import Service, near_and_far
 from metricdp.protocols import finite, trusted
 from metricdp.universe.crs import crs_text
 from metricdp.universe.geo import need_geo
@@ -111,7 +111,7 @@ class AreaDistances:
     """
 
     def __init__(self, service: Service, areas: Areas) -> None:
-        self.universe = service.universe
+        self.universe, self.names = service.universe, areas.names
         self.n_values = 2 * len(areas.names)
         self.reach = np.full(len(areas.names), service.farthest)
         self._service, self._areas = service, areas
@@ -124,12 +124,10 @@ class AreaDistances:
     def amounts(self, records: NDArray[Any]) -> NDArray[np.int64]:
         """Shape (n, 2 · n_areas): near and far of the first area, of the second, …"""
         label = self._areas.label(records)
-        far = np.minimum(whole(self._service.served(records)[1] / self.reach[label]), 2**BITS)
-        found = np.zeros((len(label), self.n_values), np.int64)
-        row = np.arange(len(label))
-        found[row, 2 * label] = 2**BITS - far
-        found[row, 2 * label + 1] = far
-        return found
+        found = np.zeros((len(label), len(self.names), 2), np.int64)
+        share = self._service.served(records)[1] / self.reach[label]
+        found[np.arange(len(label)), label] = near_and_far(share)
+        return found.reshape(-1, self.n_values)
 
 
 @dataclass(frozen=True, eq=False)

@@ -88,9 +88,7 @@ class ClippedDistances:
 
     def amounts(self, records: NDArray[Any]) -> NDArray[np.int64]:
         """Shape (n, 2): what is near, and what is far."""
-        far = whole(self._service.served(records)[1] / self.clip)
-        far = np.minimum(far, 2**BITS)
-        return np.stack([2**BITS - far, far], axis=1)
+        return near_and_far(self._service.served(records)[1] / self.clip)
 
 
 @trusted
@@ -111,6 +109,12 @@ class DistanceDifferences:
         """Shape (n, 1): distance to the first centers less that to the others, rounded down."""
         mine, theirs = (service.served(records)[1] for service in self._services)
         return whole((mine - theirs) / (self.reach or 1.0))[:, None]
+
+
+def near_and_far(share: NDArray[np.float64]) -> NDArray[np.int64]:
+    """What of 2**BITS is near, and what far, shape (n, 2), of the share that is far, shape (n,)."""
+    far = whole(share)
+    return np.stack([2**BITS - far, far], axis=1)
 
 
 def whole(share: NDArray[np.float64]) -> NDArray[np.int64]:

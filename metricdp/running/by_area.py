@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from metricdp.partitions.areas import AreaDistances
-from metricdp.solvers.estimate.intervals import Interval, Noisy
+from metricdp.partitions.service import BITS
+from metricdp.solvers.estimate.intervals import Floats, Interval, Noisy
 
 MOST = 1e6
 """A ratio beyond it is told as without a bound."""
@@ -46,38 +48,31 @@ class ByArea:
 
     @classmethod
     def read(
-        cls,
-        names: tuple[str, ...],
-        answers: Noisy,
-        places: tuple[slice, AreaDistances],
-        others: tuple[slice, AreaDistances] | None,
-        rounding: float,
+        cls, answers: Noisy, where: Sequence[slice], amounts: Sequence[AreaDistances]
     ) -> ByArea:
         """Of the noisy amounts of each area, and of other centers' where they were asked.
 
         Parameters
         ----------
-        names : tuple of str
         answers : Noisy
-        places, others : (slice, AreaDistances)
-            Where the amounts stand among the answers, and of what they are.
-        rounding : float
-            Share of an area's reach by which the distance of a record may be rounded down.
+        where : sequence of slice
+            Where the amounts stand among the answers, of each set of centers.
+        amounts : sequence of AreaDistances
         """
+        names, reach = amounts[0].names, amounts[0].reach
         counts, means, ratios = [], [], []
         for i in range(len(names)):
-            everyone, far = _vectors(answers, *places, i)
-            number, off = answers.linear(everyone)
-            counts.append((max(number, 0.0), max(number - off, 0.0), max(number + off, 0.0)))
-            most = float(places[1].reach[i])
+            everyone, far = _vectors(answers, where[0], reach, i)
+            counts.append(_ends(answers.number(everyone)))
+            most = float(reach[i])
             mean = answers.ratio(far, everyone, (0.0, most))
-            means.append((mean.estimate, mean.low, min(mean.high + rounding * most, most)))
-            if others is not None:
-                ratio = answers.ratio(far, _vectors(answers, *others, i)[1], (0.0, MOST))
+            rounded = most / 2**BITS  # far parts are rounded down by less than one
+            means.append((mean.estimate, mean.low, min(mean.high + rounded, most)))
+            for place, other in zip(where[1:], amounts[1:]):
+                ratio = answers.ratio(far, _vectors(answers, place, other.reach, i)[1], (0.0, MOST))
                 known = ratio.high < MOST
-                ends = (ratio.estimate, ratio.low, ratio.high)
-                ratios.append(ends if known else (np.nan, ratio.low, np.inf))
-        relative = None if others is None else Interval(*np.array(ratios).T)
+                ratios.append(_ends(ratio) if known else (np.nan, ratio.low, np.inf))
+        relative = Interval(*np.array(ratios).T) if ratios else None
         return cls(names, Interval(*np.array(counts).T), Interval(*np.array(means).T), relative)
 
     @property
@@ -117,9 +112,13 @@ class ByArea:
         return {"worst": self.worst, "areas": entries}
 
 
-def _vectors(answers: Noisy, where: slice, amounts: AreaDistances, i: int) -> tuple[Any, Any]:
+def _vectors(answers: Noisy, where: slice, reach: Floats, i: int) -> tuple[Floats, Floats]:
     """Coefficients of an area's number of records, and of the sum of their distances."""
     everyone, far = np.zeros((2, len(answers.values)))
     everyone[where.start + 2 * i : where.start + 2 * i + 2] = 1.0
-    far[where.start + 2 * i + 1] = amounts.reach[i]
+    far[where.start + 2 * i + 1] = reach[i]
     return everyone, far
+
+
+def _ends(figure: Interval) -> tuple[float, float, float]:
+    return figure.estimate, figure.low, figure.high

@@ -63,7 +63,8 @@ SHARES = {
     "loads": Fraction(10, 100),
 }
 """Of the budget, where nothing else is asked."""
-ASIDE = {"against": Fraction(1, 4), "areas": Fraction(1, 4), "other areas": Fraction(1, 4)}
+AREAS = ("areas", "other areas")
+ASIDE = dict.fromkeys(("against", *AREAS), Fraction(1, 4))
 """Of what is asked besides (`against`, `by`, and both together): all others give it up."""
 NARROW = np.array([*range(1, 10), 9.4, 9.7, 9.9]) / 10
 """Narrow bands, for quantiles: their edges are these quantiles of the expected demand."""
@@ -315,7 +316,7 @@ def evaluate(
         "within": ", ".join(f"{limit:g}" for limit in design.within),
         "clip": design.clip,
         "against": "none" if against is None else "other centers",
-        "by": "none" if design.areas is None else f"{len(design.areas.names)} public areas",
+        "by": f"{len(design.areas[0].names)} public areas" if design.areas else "none",
         "release": "none" if release is None else "an earlier one",
     }
     made = provenance(
@@ -382,7 +383,7 @@ class _Design:
     differences: DistanceDifferences | None
     places: Any
     density: Floats
-    areas: Areas | None
+    areas: tuple[AreaDistances, ...]
     queries: dict[str, Query]
 
     @classmethod
@@ -419,15 +420,15 @@ class _Design:
             "loads": HistogramQuery(Nearest(service)),
         }
         differences = None
-        areas = None if by is None else Areas.of(universe, by)
-        if areas is not None:
-            queries["areas"] = TotalsQuery(AreaDistances(service, areas), BITS, shift)
+        judged = [service]
         if against is not None:
-            others = Service(universe, against)
-            differences = DistanceDifferences(service, others)
+            judged.append(Service(universe, against))
+            differences = DistanceDifferences(*judged)
             queries["against"] = TotalsQuery(differences, BITS, shift)
-            if areas is not None:
-                queries["other areas"] = TotalsQuery(AreaDistances(others, areas), BITS, shift)
+        drawn = [] if by is None else [Areas.of(universe, by)] * len(judged)
+        areas = tuple(map(AreaDistances, judged, drawn))
+        for name, amounts in zip(AREAS, areas):
+            queries[name] = TotalsQuery(amounts, BITS, shift)
         public = (places, density, areas)
         return cls(service, limits, most, bands, narrow, differences, *public, queries)
 
@@ -506,13 +507,12 @@ class _Design:
         far = self.vector("distances", [0.0, self.clip])
         capped = answers.ratio(far, everyone, (0.0, self.clip))
         rounding = self.clip / 2**BITS  # far parts are rounded down by less than one
-        count, reach = answers.linear(everyone)
         narrow = self.places_of["narrow"], self.narrow.bounds
         beyond = self._share(answers, self.bands.bounds[:-1] >= self.clip)
         shares = [self._share(answers, self.bands.bounds[1:] <= limit) for limit in self.within]
         ends = np.array([_ends(share) for share in shares]).reshape(-1, 3)
         return Evaluation(
-            records=Interval(max(count, 0.0), max(count - reach, 0.0), max(count + reach, 0.0)),
+            records=answers.number(everyone),
             mean=self._mean(answers, far, everyone, rounding),
             mean_capped=Interval(
                 capped.estimate, capped.low, min(capped.high + rounding, self.clip)
@@ -552,15 +552,8 @@ class _Design:
         return answers.ratio(those, self.vector("bands", 1.0), (0.0, 1.0))
 
     def _by_area(self, answers: Noisy) -> ByArea | None:
-        if self.areas is None:
-            return None
-        asked = [
-            (self.places_of[name], query.measured)
-            for name in ("areas", "other areas")
-            if isinstance(query := self.queries.get(name), TotalsQuery)
-        ]
-        others = asked[1] if len(asked) > 1 else None
-        return ByArea.read(self.areas.names, answers.apart(), asked[0], others, 2.0**-BITS)
+        where = [self.places_of[name] for name in AREAS if name in self.queries]
+        return ByArea.read(answers.apart(), where, self.areas) if where else None
 
     def _comparison(self, answers: Noisy, everyone: Floats) -> Comparison | None:
         if self.differences is None:

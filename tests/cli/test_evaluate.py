@@ -125,4 +125,4 @@ def test_areas_come_from_a_table_or_from_polygons(town, capsys):
     assert ran.status == 2 and "--by goes with --epsilon" in ran.err
     (town / "twice.csv").write_text("vertex,area\n1,a\n1,b\n")
     ran = run(capsys, *BASE, "--epsilon", "1", "--by", "twice.csv")
-    assert ran.status == 2 and "a vertex has one area" in ran.err
+    assert ran.status == 2 and "a vertex is listed once" in ran.err

@@ -153,12 +153,11 @@ def read(town, weights, noise, scale_told):
     told = (np.concatenate(exact) + noise(2 * n)).astype(float)
     laws, unit = ["discrete Laplace"] * (2 * n), np.full(2 * n, 2.0**-BITS)
     answers = Noisy(told, np.full(2 * n, scale_told), laws, unit)
-    places = (slice(0, n), pair[0]), (slice(n, 2 * n), pair[1])
     number, far = exact[0].reshape(-1, 2).sum(axis=1) / 2**BITS, exact[0][1::2] * pair[0].reach
     with np.errstate(invalid="ignore"):
         mean, relative = far / number / 2**BITS, far / (exact[1][1::2] * pair[1].reach)
     truth = {"records": number, "mean": mean, "relative": relative}
-    return ByArea.read(areas.names, answers, *places, 2.0**-BITS), truth
+    return ByArea.read(answers, [slice(0, n), slice(n, 2 * n)], pair), truth
 
 
 def test_nothing_is_claimed_of_an_area_without_records(town):

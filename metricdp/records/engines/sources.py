@@ -200,7 +200,9 @@ class Tallied:
 
 
 def kept_of(counts: NDArray[np.int64], share: float) -> NDArray[np.int64]:
-    """How many of each count stay: binomials by a generator with a 256-bit secret seed."""
+    """How many of each count stay: binomials by a generator with a 256-bit secret seed. What is
+    told of those that stay is paid for in full (`gate.thinned`), so no guarantee rests on them.
+    """
     coins = np.random.default_rng(np.frombuffer(os.urandom(32), np.uint32))
     return coins.binomial(counts, share)
 

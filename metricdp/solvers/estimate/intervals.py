@@ -106,14 +106,18 @@ class Noisy:
         value, draws, off = self._statistic(coefficients)
         return value, _beyond(draws, 1 - level) + off
 
+    def number(self, coefficients: Floats, level: float = LEVEL) -> Interval:
+        """Interval of a linear statistic that cannot be negative, such as a number of records."""
+        value, reach = self.linear(coefficients, level)
+        return Interval(max(value, 0.0), max(value - reach, 0.0), max(value + reach, 0.0), level)
+
     def counts(self, which: slice, level: float = LEVEL) -> Interval:
         """Interval of every count of one release, by itself; none is negative."""
         rows = np.eye(len(self.values))[which]
         _, reach = self.linear(rows[0], level)  # all counts of one release have one law of noise
         value = np.array([self._estimate(row)[0] for row in rows])
-        low = np.maximum(value - reach, 0.0)
-        high = np.maximum(value + reach, 0.0)
-        return Interval(np.maximum(value, 0.0), low, high, level)
+        ends = (np.maximum(end, 0.0) for end in (value, value - reach, value + reach))
+        return Interval(*ends, level)
 
     def ratio(
         self, above: Floats, below: Floats, within: tuple[float, float], level: float = LEVEL
