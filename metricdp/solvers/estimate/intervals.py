@@ -116,8 +116,8 @@ class Noisy:
         rows = np.eye(len(self.values))[which]
         _, reach = self.linear(rows[0], level)  # all counts of one release have one law of noise
         value = np.array([self._estimate(row)[0] for row in rows])
-        ends = (np.maximum(end, 0.0) for end in (value, value - reach, value + reach))
-        return Interval(*ends, level)
+        estimate, low, high = np.maximum([value, value - reach, value + reach], 0.0)
+        return Interval(estimate, low, high, level)
 
     def ratio(
         self, above: Floats, below: Floats, within: tuple[float, float], level: float = LEVEL
