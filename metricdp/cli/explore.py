@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from metricdp.cli import budget, inputs, parsing, streams, tables
+from metricdp.cli import budget, inputs, objectives, parsing, streams, tables
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 from metricdp.errors import InputError
@@ -47,6 +47,7 @@ def register(subparsers: parsing.Subparsers) -> None:
     parsing.add_graph_options(parser)
     group = parser.add_argument_group("the question (public)")
     add_question(group)
+    objectives.add_expected(group)
     guess = (
         "public guess of the number of records, for the predictions (default: the noisy total "
         "that is released)"
@@ -153,6 +154,7 @@ def run(args: Namespace) -> int:
         "delta": args.delta or 0,
         "method": args.method,
         "objective": args.objective,
+        "expected": objectives.expected(args, metric),
         "names": names,
         "records": args.records,
     }
@@ -209,6 +211,7 @@ def _check(args: Namespace) -> list[str] | None:
     check_method(args, releases=True)
     streams.check_stdout([args.output])
     given = {"GRAPH": args.graph, "--nodes": args.nodes, "--demand": args.demand}
+    given["--expected"] = args.expected
     streams.check_targets({"--output": args.output, "--ledger": args.ledger}, given)
     return names
 

@@ -171,9 +171,9 @@ def public_weights(args: Namespace, metric: Any) -> Any:
 def add_expected(group: Any) -> None:
     """Options for what is expected where."""
     known = (
-        "public table of where demand is expected (columns vertex and weight), such as a census, "
-        "or 'streets': the length of street at each vertex; less noise where it is right, believed "
-        "as far as the noisy counts agree"
+        "public table of where demand is expected (columns vertex and weight), or polygons with "
+        "weights, such as a census, or 'streets': the length of street at each vertex; less noise "
+        "where it is right, believed as far as the noisy counts agree"
     )
     group.add_argument("--expected", metavar="FILE", help=known)
     column = "column of --expected that has the weights (default: %(default)s)"
@@ -186,6 +186,9 @@ def expected(args: Namespace, metric: Any) -> Any:
 
     if args.expected is None or args.expected == STREETS:
         return args.expected
+    frame = sites.read_polygons(args.expected, args.expected_column, "--expected-column")
+    if frame is not None:
+        return frame.assign(weight=frame[args.expected_column])
     return _by_vertex(args.expected, args.expected_column, metric, " (--expected-column)")
 
 

@@ -77,19 +77,27 @@ def read_areas(path: str, column: str, metric: GraphMetric) -> Any:
     """Public areas, as `metricdp.partitions.areas.Areas.of` takes them: polygons, whose index is
     the column that names them, or a mapping from vertex to name.
     """
-    from metricdp.records.engines.geographic import is_geographic
-
-    if is_geographic(path):
-        from metricdp.universe.formats.format import File
-        from metricdp.universe.formats.geographic import layer
-        from metricdp.universe.text import read_bytes
-
-        frame = layer(File(Path(path), read_bytes(path)), None)
-        if column not in frame.columns:
-            raise InputError(f"{path}: has no column {column!r} of names (--by-column)")
+    frame = read_polygons(path, column, "--by-column")
+    if frame is not None:
         return frame.set_index(column).geometry
     ids, table = read_by_vertex(path, column, metric, " (--by-column)")
     return dict(zip(ids, (name or None for name in table.strings(column))))
+
+
+def read_polygons(path: str, column: str, option: str) -> Any:
+    """Public polygons with a column, or None for a file that is no geographic one."""
+    from metricdp.records.engines.geographic import is_geographic
+
+    if not is_geographic(path):
+        return None
+    from metricdp.universe.formats.format import File
+    from metricdp.universe.formats.geographic import layer
+    from metricdp.universe.text import read_bytes
+
+    frame = layer(File(Path(path), read_bytes(path)), None)
+    if column not in frame.columns:
+        raise InputError(f"{path}: has no column {column!r} ({option})")
+    return frame
 
 
 def read_by_vertex(

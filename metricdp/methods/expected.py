@@ -16,6 +16,7 @@ from metricdp.arguments import Weights
 from metricdp.errors import InputError
 from metricdp.methods.demand_release import Release
 from metricdp.methods.result import public_weights
+from metricdp.partitions.areas import spread_evenly
 from metricdp.protocols import finite
 
 STREETS = "streets"
@@ -40,17 +41,23 @@ class Expected:
 
     @staticmethod
     def of(metric: Any, given: Any) -> Expected:
-        """Weights from a mapping, an array, a release, or "streets" (half of a vertex's edges)."""
+        """Weights from a mapping, an array, a release, polygons with a column ``weight`` (each
+        spread over the points in it), or "streets" (half of a vertex's edges).
+        """
         finite(metric, "expected=")
         source = "weights"
         if isinstance(given, str):
             if given != STREETS:
-                raise InputError("expected must be weights of points, a release, or 'streets'")
+                raise InputError(
+                    "expected must be weights of points, a release, polygons, or 'streets'"
+                )
             weights, source = street_lengths(metric), STREETS
         elif isinstance(given, Release):
             if given.space is not None or list(given.universe.ids) != list(metric.ids):
                 raise InputError("expected= needs a release of the same universe")
             weights, source = np.maximum(given.weights, 0.0), "a release"
+        elif hasattr(given, "geometry"):
+            weights, source = spread_evenly(metric, given, "weight"), "polygons"
         else:
             weights = public_weights(metric, given, "expected")
         mean = float(weights.mean())

@@ -74,12 +74,9 @@ class Areas:
     def _drawn(
         cls, universe: Metric | EuclideanSpace, names: Sequence[str], shapes: Sequence[Any]
     ) -> Areas:
-        inside = _Inside(tuple(shapes))
         if universe.n_points is None:
-            return cls(universe, (*names, ELSEWHERE), inside)
-        if universe.coordinates is None:
-            raise InputError(f"{universe.name} has no coordinates that polygons could hold")
-        return cls._finite(universe, names, inside(universe.coordinates))
+            return cls(universe, (*names, ELSEWHERE), _Inside(tuple(shapes)))
+        return cls._finite(universe, names, _held(universe, shapes))
 
     @classmethod
     def _finite(
@@ -96,6 +93,23 @@ class Areas:
                 f"multiplied; group them"
             )
         return cls(universe, kept, table.astype(np.int64).__getitem__)
+
+
+def spread_evenly(points: Metric, frame: Any, column: str) -> NDArray[np.float64]:
+    """A column of polygons, such as counts of a census or of a grid, spread over the points of a
+    finite universe: of each polygon evenly over the points in it, shape (n_points,).
+    """
+    if column not in frame.columns:
+        raise InputError(f"the polygons need a column {column!r} of numbers")
+    try:
+        weights = np.r_[np.asarray(frame[column], np.float64), 0.0]
+    except (TypeError, ValueError):
+        raise InputError(f"the polygons' column {column!r} must hold numbers") from None
+    found = _polygons(frame.geometry.reset_index(drop=True), points)
+    if found is None or not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise InputError(f"the polygons' column {column!r} must be finite and at least 0")
+    label = _held(points, found[1])
+    return weights[label] / np.bincount(label)[label]
 
 
 @trusted
@@ -128,6 +142,13 @@ class AreaDistances:
         share = self._service.served(records)[1] / self.reach[label]
         found[np.arange(len(label)), label] = near_and_far(share)
         return found.reshape(-1, self.n_values)
+
+
+def _held(points: Any, shapes: Sequence[Any]) -> NDArray[np.int64]:
+    """Number of the first polygon that holds each point; their number, if none does."""
+    if points.coordinates is None:
+        raise InputError(f"{points.name} has no coordinates that polygons could hold")
+    return _Inside(tuple(shapes))(points.coordinates)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,11 +187,11 @@ def _polygons(by: Any, universe: Any) -> tuple[list[str], list[Any]] | None:
         raise InputError("polygons need a universe of two coordinates")
     for name, shape in zip(names, shapes):
         if getattr(shape, "geom_type", None) not in ("Polygon", "MultiPolygon"):
-            raise InputError(f"by= holds no polygon for {shown(name)}")
+            raise InputError(f"there is no polygon for {shown(name)}")
     labels = [str(name) for name in names]
-    check_distinct(labels, "by= must name every area once")
+    check_distinct(labels, "every area must have a name of its own")
     if not labels or ELSEWHERE in labels:
-        raise InputError(f"by= needs at least one polygon, and none named {ELSEWHERE!r}")
+        raise InputError(f"there must be at least one polygon, and none named {ELSEWHERE!r}")
     return labels, shapes
 
 

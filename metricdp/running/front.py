@@ -76,9 +76,9 @@ def k_median(
         them. They need not be candidates.
     records_hint : float, optional
         A public guess of the number of records; saves what their noisy count would cost.
-    expected : array_like, mapping from id to weight, Release or "streets", optional
-        Where demand is expected, from public knowledge alone, such as a census, or the length of
-        street at each vertex (`docs/partition-method.md`).
+    expected : array_like, mapping from id to weight, Release, GeoDataFrame or "streets", optional
+        Where demand is expected, from public knowledge alone: weights of points, polygons with a
+        column ``weight``, or the length of street at each vertex (`docs/partition-method.md`).
     seed, rng : int; Generator, SeedSequence or int
         Public coins of partitions and solvers, by `metricdp.arguments.coins`. Noise has no seed.
     time_limit : float, optional

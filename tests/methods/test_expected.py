@@ -153,3 +153,26 @@ def test_the_command(tmp_path, capsys):
     assert "'weight'" in capsys.readouterr().err
     assert main(["cluster", str(graph), "-k", "2", *column]) == 2
     assert main([*asked, "--epsilon", "1", "--method", "hst", *column]) == 2
+
+
+def test_polygons_are_spread_over_the_points_in_them():
+    geopandas = pytest.importorskip("geopandas")
+    shapely = pytest.importorskip("shapely")
+    metric = mdp.EuclideanMetric([[0.5, 0.5], [0.6, 0.5], [1.5, 0.5], [9.0, 9.0]])
+    boxes = [shapely.box(i, 0, i + 1, 1) for i in range(3)]
+    frame = geopandas.GeoDataFrame({"weight": [6, 4, 50]}, geometry=boxes)  # the last is empty
+    found = Expected.of(metric, frame)
+    told = np.array([3, 3, 4, 0]) / 2.5
+    np.testing.assert_allclose(found.weights, 0.95 * told + 0.05)
+    assert found.source == "polygons"
+    demand = mdp.PrivateDemand(metric, [0] * 50)
+    page = mdp.explore(metric, demand, [1], 2, expected=frame, repeats=0)
+    assert "polygons" in str(page.receipt.to_dict())
+    for wrong, said in (
+        (frame.drop(columns="weight"), "column 'weight'"),
+        (frame.set_geometry(frame.centroid), "no polygon for"),
+        (frame.assign(weight=-1), "at least 0"),
+        (frame.assign(weight="many"), "must hold numbers"),
+    ):
+        with pytest.raises(mdp.errors.InputError, match=said):
+            Expected.of(metric, wrong)

@@ -38,9 +38,10 @@ from metricdp.arguments import (
 from metricdp.atomic import write_whole
 from metricdp.errors import InputError
 from metricdp.interruption import held
+from metricdp.methods.expected import Expectation
 from metricdp.methods.method import Method
 from metricdp.methods.question import asked_of
-from metricdp.methods.registry import answering
+from metricdp.methods.registry import answering, expecting
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import PrivateDemand
@@ -186,6 +187,7 @@ def explore(
     delta: Amount = 0,
     ledger: Budget | None = None,
     method: str | Method = "partition",
+    expected: Expectation | None = None,
     objective: Objective = "k-median",
     names: Sequence[str] | None = None,
     records: int | None = None,
@@ -212,6 +214,8 @@ def explore(
         One with a release (``METHODS``), so that there is a coreset to show. With
         `metricdp.methods.Regional` an epsilon is that of the least private region, the others have
         less; the page shows the former, ``to_dict`` each.
+    expected : optional
+        Where demand is expected, from public knowledge alone, as `metricdp.k_median`.
     objective : {"k-median", "k-means"}
     names : sequence of str, optional
         One a level, in the order of `epsilons`.
@@ -248,7 +252,7 @@ def explore(
     (Fraction(1, 2), ['Good', 'Strong'])
     """
     seed = coins(seed, rng)
-    recipe = answering(method, checked_universe(universe))
+    recipe = expecting(answering(method, checked_universe(universe)), universe, expected)
     order = _named(epsilons, names)
     power = 2 if chosen(objective, ("k-median", "k-means"), "objective") == "k-means" else 1
     solve = (k_median, k_means)[power - 1]
