@@ -34,6 +34,7 @@ from benchmarks.frame.tables import (
     shown,
     told,
 )
+from benchmarks.methods.printed_hst import PrintedHST
 from benchmarks.sets import graphs
 from benchmarks.sets.graphs import Classified
 from metricdp.bench.report import Column, Report, aligned, gathered
@@ -498,14 +499,8 @@ def _private(trial: Trial, k: int, method: str) -> dict[str, Any]:
     public start, which leaves all for the search.
     """
     starts = {"DP-rand": "random", "DP-kmedian++": "k-median++"}
-    printed = method == "DP-HST-printed"
-    tree = DPHST(
-        tree=trial.tree,
-        budget="geometric",
-        levels=PRIVATE_LEVELS,
-        centers="initial",
-        published=printed,
-    )
+    kind = PrintedHST if method == "DP-HST-printed" else DPHST
+    tree = kind(tree=trial.tree, budget="geometric", levels=PRIVATE_LEVELS, centers="initial")
     search = WatchedSearch(steps=trial.steps, start=starts.get(method, tree))
     final = trial.answered(
         k, search, Fraction(1, 2) if trial.half_search and method in starts else Fraction(1)

@@ -81,11 +81,12 @@ def _plane(n: int, seed: int) -> _Plane:
 
 
 def _medians_methods() -> dict[str, Any]:
+    from benchmarks.methods.printed_coverage import PrintedCoverage
     from metricdp import methods
 
     return {
         GUPTA: methods.LocalSearch(steps=20, start="random"),
-        PRINTED: methods.MaxCoverage(published=True),
+        PRINTED: PrintedCoverage(),
         "max-coverage": "max-coverage",
         "partition": "partition",
     }
@@ -155,12 +156,13 @@ def _box(d: int, n: int, seed: int) -> _Box:
 
 def _means_methods() -> dict[str, Any]:
     from benchmarks.methods.balcan import Balcan
+    from benchmarks.methods.printed_coverage import PrintedCoverage
     from metricdp import methods
 
     return {
         "Feldman et al. 2017": methods.Coreset(published=True),
         "Balcan et al. 2017": Balcan(radius=1.0),
-        PRINTED: methods.MaxCoverage(published=True),
+        PRINTED: PrintedCoverage(),
         "max-coverage": "max-coverage",
         "partition": "partition",
     }
@@ -199,17 +201,21 @@ def _covered(case: Any, scale: Scale) -> Iterator[dict[str, Any]]:
     import numpy as np
 
     import metricdp as mdp
+    from benchmarks.methods.printed_coverage import printed_part
+    from metricdp.accounting import Cost
 
     n, m, radius = case
     metric, weights, demand = _plane(n, scale.seed)
     inside = np.stack([row <= radius for row in metric.distance_rows(np.arange(n))])
     greedy = _greedily(inside, weights, m)
     total = weights.sum()
-    for name, published in (("as printed", True), ("exact exponent", False)):
+    price = Cost.of(EPSILON, DELTA)
+    printed = price.epsilon * printed_part(price, m, "add-remove", 1)
+    for name, epsilon in (("as printed", printed), ("exact exponent", EPSILON)):
         found = []
         for _ in range(scale.repeats):
             sets = [np.flatnonzero(row).tolist() for row in inside]  # ids are numbers
-            asked: dict[str, Any] = {"epsilon": EPSILON, "delta": DELTA, "published": published}
+            asked: dict[str, Any] = {"epsilon": epsilon, "delta": DELTA}
             chosen = mdp.max_coverage(sets, demand, m, **asked).sets
             found.append(float(weights[inside[list(chosen)].any(axis=0)].sum()))
         row = {"n": n, "m": m, "radius": radius, "method": name, "covered": found}

@@ -28,7 +28,6 @@ from metricdp.errors import InputError
 from metricdp.releases import Neighboring
 
 WHOLE_LOOP = "whole-loop bound"
-PUBLISHED = "published bound"
 _GRID = 2**60
 """Exponents are rounded down to multiples of 1 / _GRID."""
 LEAST = Fraction(1, 10**40)
@@ -43,24 +42,13 @@ class Exponent(NamedTuple):
 
 
 def exponent(
-    budget: Cost,
-    rounds: int,
-    neighboring: Neighboring,
-    max_contributions: int,
-    *,
-    published: bool = False,
+    budget: Cost, rounds: int, neighboring: Neighboring, max_contributions: int
 ) -> Exponent:
     """Largest eta known to be safe for a loop of so many rounds at this price."""
     m = max_contributions
     epsilon = budget.epsilon
     delta = budget.delta
     spread = m if neighboring == "add-remove" else 2 * m
-    if published:
-        if not delta:
-            raise InputError("the published exponent of a covering loop needs delta > 0")
-        return Exponent(
-            min(_loose(epsilon, delta), _largest(epsilon, delta, neighboring)) / m, PUBLISHED
-        )
     known = [Exponent(epsilon / (rounds * spread), BASIC)]
     if delta:
         known.append(Exponent(_largest(epsilon, delta, neighboring) / m, WHOLE_LOOP))
@@ -101,11 +89,3 @@ def _safe(x: Fraction, epsilon: Fraction, delta: Fraction, neighboring: Neighbor
             else growth.ln() - s / growth
         )
         return bound < loss.ln() - Decimal(10) ** -12
-
-
-def _loose(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """epsilon / (2 ln(e / delta)), rounded down."""
-    with localcontext() as context:
-        context.prec = 60
-        loss = Decimal(delta.numerator) / Decimal(delta.denominator)
-        return epsilon * Fraction(int(Fraction(1 / (2 * (1 - loss.ln()))) * _GRID), _GRID)

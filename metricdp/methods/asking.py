@@ -85,7 +85,6 @@ class Cover(NamedTuple):
 
     query: CoverQuery
     share: Fraction
-    published: bool = False
 
 
 class Within(NamedTuple):

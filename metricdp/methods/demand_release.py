@@ -188,7 +188,6 @@ class Release:
     subspace: Any
     day: int
     label: str | None
-    seed: int
 
     method: str = "partition"
 

@@ -272,7 +272,7 @@ def select(
 
 
 def cover(
-    demand: PrivateDemand, query: CoverQuery, cost: object, grant: Grant, *, published: bool = False
+    demand: PrivateDemand, query: CoverQuery, cost: object, grant: Grant
 ) -> tuple[list[NDArray[np.int64]], Receipt]:
     """Select sets in turn, each by how many records it covers that none before it did, paid from
     `grant` all at once.
@@ -290,8 +290,6 @@ def cover(
         (epsilon, delta) of the whole loop; a number: epsilon alone.
     grant : Grant
         Not a `Pool`: the loop has no rho.
-    published : bool
-        As in `metricdp.accounting.covering.exponent`.
 
     Returns
     -------
@@ -323,9 +321,7 @@ def cover(
     if price.epsilon * MOST_SPREAD < query.rounds * 2 * demand.max_contributions:
         raise InputError(f"epsilon is too small for a cover, got {shown(cost)}")
     price = Cost(price.epsilon, price.delta)
-    eta, bound = exponent(
-        price, query.rounds, grant.neighboring, demand.max_contributions, published=published
-    )
+    eta, bound = exponent(price, query.rounds, grant.neighboring, demand.max_contributions)
     spread = demand.max_contributions * (1 if grant.neighboring == "add-remove" else 2)
     mechanism = Mechanism(
         "exponential mechanism",

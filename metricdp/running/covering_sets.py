@@ -8,7 +8,7 @@ from typing import Any
 
 from metricdp.accounting import Budget, Cost, Ledger
 from metricdp.accounting.covering import exponent
-from metricdp.arguments import Amount, flag, integer, shown
+from metricdp.arguments import Amount, integer, shown
 from metricdp.errors import InputError
 from metricdp.metrics.base import metric_of
 from metricdp.metrics.set_systems import ListedSets
@@ -55,7 +55,6 @@ def max_coverage(
     epsilon: Amount | None = None,
     delta: Amount = 0,
     ledger: Budget | None = None,
-    published: bool = False,
 ) -> Coverage:
     """Select m of the given sets that together cover many private records.
 
@@ -76,8 +75,6 @@ def max_coverage(
     ledger : Ledger (or Grant), optional
         Where it is charged, before any data is read; a fresh one of that size by default
         (add-remove neighbors).
-    published : bool
-        Use the papers' eta, epsilon / (2 ln(e/delta)).
 
     Returns
     -------
@@ -136,17 +133,11 @@ def max_coverage(
     cost = Cost.of(epsilon, delta)
     if cost.epsilon > 0:
         relation: Neighboring = "add-remove" if ledger is None else ledger.neighboring
-        exponent(
-            cost,
-            query.rounds,
-            relation,
-            demand.max_contributions,
-            published=flag(published, "published"),
-        )
+        exponent(cost, query.rounds, relation, demand.max_contributions)
     grant = (Ledger(epsilon, delta) if ledger is None else ledger).charge(
         epsilon, delta, purpose="max_coverage", protects=demand.protects
     )
-    (selected,), receipt = cover(demand, query, cost, grant, published=published)
+    (selected,), receipt = cover(demand, query, cost, grant)
     made = provenance(
         "max_coverage",
         demand,
@@ -154,7 +145,7 @@ def max_coverage(
         method="max-coverage of any sets",
         chooses="Sets, and how many are selected, are public arguments; nothing else is chosen.",
         afterwards="None beyond the selections themselves: the sets are told as they were drawn.",
-        options={"m": int(m), "sets": system.n_sets, "published": published},
+        options={"m": int(m), "sets": system.n_sets},
     )
     chosen_sets = [int(i) if names is None else names[i] for i in selected]
     return Coverage(chosen_sets, attested(receipt, made))

@@ -100,9 +100,9 @@ class Run:
                 epsilon = self.terms.selection(share)
                 index, receipt = select(self._seen(image), query, epsilon, self.grant)
                 return self._kept(index, receipt)
-            case Cover(query, share, published):
+            case Cover(query, share):
                 cost = Cost(self.terms.price.epsilon * share, self.grant.left_delta)
-                sets, receipt = cover(self.demand, query, cost, self.grant, published=published)
+                sets, receipt = cover(self.demand, query, cost, self.grant)
                 return self._kept(sets, receipt)
             case Within(cost, work, image):
                 return self._worked(Run(self._seen(image), self.grant.charge(cost)), work)

@@ -123,7 +123,7 @@ class MethodTestCase:
             def again(request: Any, told: Any = told) -> Any:
                 before, answer = next(told)
                 assert type(request) is type(before)
-                for name in ("share", "cost", "epsilons", "published"):
+                for name in ("share", "cost", "epsilons"):
                     assert getattr(request, name, None) == getattr(before, name, None)
                 assert str(getattr(request, "query", "")) == str(getattr(before, "query", ""))
                 return answer

@@ -60,7 +60,7 @@ def test_the_tables_hold_the_bugs_that_must_be_caught_for_ever():
         "progress counts records",
         "seeded noise",
         "covered points count on",
-        "loose exponent beyond its range",
+        "all of epsilon for a loop",
         "rounds charged nothing",
         "cover priced one way",
         "looks by the exact count",

@@ -98,7 +98,6 @@ OPTIONS = [
     methods.LocalSearch(steps=0),
     methods.LocalSearch(start=methods.MaxCoverage(), share="1/1000000"),
     methods.LocalSearch(cap=1e-300),
-    methods.MaxCoverage(published=True),
     methods.MaxCoverage(picks=2, share="1/100"),
     methods.Quadtree(published=True, depth=6),
     methods.Quadtree(opening="privtree", steps=2),

@@ -118,9 +118,8 @@ COVER = CoverQuery(
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("demand", [ONE, MANY])
-@pytest.mark.parametrize("published", [False, True])
 def test_a_cover_is_paid_whole_and_drawn_with_the_factor_of_its_proof(
-    monkeypatch, demand, relation, published
+    monkeypatch, demand, relation
 ):
     seen = []
     monkeypatch.setattr(gate, "_covered", lambda demand, query, eta: seen.append(eta) or [])
@@ -128,8 +127,8 @@ def test_a_cover_is_paid_whole_and_drawn_with_the_factor_of_its_proof(
     ledger = mdp.Ledger(1, "1e-6", neighboring=relation)
     grant = ledger.charge("3/4", "1e-6")
     price = Cost(Fraction(1, 2), Fraction(1, 10**7))
-    _, receipt = cover(demand, COVER, price, grant, published=published)
-    eta, bound = exponent(price, 3, relation, m, published=published)
+    _, receipt = cover(demand, COVER, price, grant)
+    eta, bound = exponent(price, 3, relation, m)
     assert seen == [eta] and (grant.spent, grant.spent_delta) == (price.epsilon, price.delta)
     (told,) = receipt.mechanisms
     assert (told.epsilon, told.delta, told.scale) == (price.epsilon, price.delta, float(1 / eta))

@@ -177,7 +177,6 @@ def _options() -> Iterator[Subject]:
     labels = ["ward", *["elsewhere"] * 15]
     regions = ours.Regional(regions={"ward": "1/2", "elsewhere": 1}, labels=labels, records_hint=24)
     away = partial(tree, published=True, threshold=0.02)
-    covered = ours.MaxCoverage(published=True, picks=1)
     hashed = ours.MaxCoverage(net_dimensions=0, picks=1)
     cast = ours.Projected(inner=tree(rounds=1, records_hint=24), dimensions=1, steps=1)
     for name, world, ask, method, budget in (
@@ -189,12 +188,9 @@ def _options() -> Iterator[Subject]:
         ("k_means, coreset by rounds, delta", "a box", mdp.k_means, rounds(), (8, "1/100")),
         ("k_means, projected centers", "a box", mdp.k_means, rounds(center="projection"), (8, 0)),
         ("k_means, coreset in chunks", "a box", mdp.k_means, rounds(chunk=10), (8, 0)),
-        ("k_means, max-coverage as published", "a box", mdp.k_means, covered, (4, "1/10")),
         ("k_means, max-coverage by hashing", "a box", mdp.k_means, hashed, (4, 0)),
-        ("k_median, max-coverage as published", "a grid", mdp.k_median, covered, (4, "1/10")),
         ("k_means, projected", "a box in R^4", mdp.k_means, cast, (1, 0)),
         ("k_median, hst by levels", "a grid", mdp.k_median, ours.DPHST(levels=2), (1, 0)),
-        ("k_median, hst as published", "a grid", mdp.k_median, ours.DPHST(published=True), (1, 0)),
         ("k_median, regions", "a grid", mdp.k_median, regions, (1, 0)),
         ("k_median, two swaps and the best", "a grid", mdp.k_median, swaps(final=True), (5, 0)),
         ("k_means, two swaps, cap", "a grid", mdp.k_means, swaps(cap=1.0), (5, 0)),
@@ -209,7 +205,7 @@ def _options() -> Iterator[Subject]:
                 partial(_asked, ask, 2, method, budget),
                 unit,
                 budget=budget,
-                n_units=MANY if method is covered else 24,
+                n_units=MANY if method is hashed else 24,
                 essential=unit is RECORD,
             )
     cube, corners = _worlds()["a box in R^4"]

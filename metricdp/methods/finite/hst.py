@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting import Cost
-from metricdp.arguments import chosen, flag, integer, shown
+from metricdp.arguments import chosen, integer, shown
 from metricdp.errors import InputError
 from metricdp.methods.asking import Ask, Steps
 from metricdp.methods.demand_release import Release, Search, on_weights
@@ -32,20 +32,15 @@ from metricdp.solvers.hst_init import hst_init
 from metricdp.solvers.tree_dp import solve_on_tree
 
 CENTERS = ("solver", "initial", "tree")
-PUBLISHED_LEVELS = 8
 _TYPICAL_LEVELS = 4
 """Levels for which the kind of noise is chosen, where their number is still open."""
 
 
-def release_of(
-    universe: Metric, counts: TreeCounts, centers: str = "solver", seed: int = 0
-) -> Release:
+def release_of(universe: Metric, counts: TreeCounts, centers: str = "solver") -> Release:
     """Noisy counts of a tree's nodes, and the weights estimated from them."""
     weights = (counts.settled()[0] / counts.tree.sizes)[counts.tree.leaf]
     how = SEARCHES[centers]
-    return Release(
-        universe, weights, counts.receipt, method="hst", search=how, counts=counts, seed=seed
-    )
+    return Release(universe, weights, counts.receipt, method="hst", search=how, counts=counts)
 
 
 def initial(release: Release, question: Question) -> NDArray[np.int64]:
@@ -70,33 +65,7 @@ def on_tree(release: Release, question: Question) -> NDArray[np.int64]:
     ).centers
 
 
-def as_published(release: Release, question: Question) -> NDArray[np.int64]:
-    """Centers by Algorithm 6, which makes no use of the weights: positions, shape (k,).
-
-    The paper's clusters are named by the point that is first in the random order; a walk ends at
-    that one.
-    """
-    counts = release.counts
-    tree = counts.tree
-    score, first = counts.published_scores(question.power)
-    return hst_init(
-        tree,
-        first,
-        question.k,
-        candidates=question.candidates,
-        opened=question.opened,
-        known=tree.level <= counts.levels[-1],
-        score=score,
-        rank=np.random.default_rng([release.seed, tree.seed]).permutation(tree.n_points),
-    )
-
-
-SEARCHES: dict[str, Search] = {
-    "solver": on_weights,
-    "initial": initial,
-    "tree": on_tree,
-    "published": as_published,
-}
+SEARCHES: dict[str, Search] = {"solver": on_weights, "initial": initial, "tree": on_tree}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,23 +83,16 @@ class DPHST(Method):
         universe.
     budget : {"rising", "uniform", "geometric"} or float
         What a level gets of the budget of the level above it: 3 (the default: it measured best), 1,
-        1/2 (the paper; the default if `published`), or that factor. The shares add up to 1 exactly.
+        1/2 (the paper), or that factor. The shares add up to 1 exactly.
     levels : int, optional
         How many levels are counted, the highest first, of those at which a cluster splits. By
         default as many as the number of records can fill; that number costs a share of it, unless
-        it is public or `records_hint` guesses it. If `published`: 8, all below the root whether or
-        not a cluster splits.
+        it is public or `records_hint` guesses it.
     centers : {"solver", "initial", "tree"}
         "solver" (the default): the solver on the counts' consistent estimates; "initial": the
         paper's choice of k disjoint subtrees of largest score and a point in each, on the same
         estimates, as deep as they stand out of the noise, and there at a median of the public
-        points; "tree": the exact k-median of the tree's metric on the estimates. Only "initial" if
-        `published`.
-    published : bool
-        Algorithm 6 as printed: every count on its own, however noisy, decides by itself; the walk
-        goes down to the last level and ends at the point that names the cluster. Two things are
-        not as printed: the levels' budgets add up to epsilon, not to almost twice that, and noise
-        is discrete. The root, in which all subtrees lie, is not counted.
+        points; "tree": the exact k-median of the tree's metric on the estimates.
 
     References
     ----------
@@ -164,32 +126,27 @@ class DPHST(Method):
     budget: Any = None
     levels: int | None = None
     centers: str | None = None
-    published: bool = False
 
     @property
     def one_way(self) -> bool:  # type: ignore[override]
         """The tree is that of the universe's symmetric metric; the solver knows directions."""
-        return self.centers in (None, "solver") and not self.published
+        return self.centers in (None, "solver")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         checked_tree(self.tree)
-        flag(self.published, "published")
         self._factor  # noqa: B018 - its checks
         if self.centers is not None:
-            chosen(self.centers, ("initial",) if self.published else CENTERS, "centers")
+            chosen(self.centers, CENTERS, "centers")
         if self.levels is not None and (integer(self.levels) or 0) < 1:
             raise InputError(f"levels must be an integer of at least 1, got {shown(self.levels)}")
 
     @property
     def _factor(self) -> Fraction:
-        usual = "geometric" if self.published else "rising"
-        return checked_budget(usual if self.budget is None else self.budget)
+        return checked_budget("rising" if self.budget is None else self.budget)
 
     def composition(self, offer: Terms) -> Composition:
         """rho if Gaussian noise is then less over all levels."""
-        if self.published:
-            return "epsilon"
         gaussian = Cost.zcdp(offer.price.epsilon, offer.price.delta)
         by_laplace, by_gauss = shares_of_noise(self._shares(_TYPICAL_LEVELS), gaussian)
         return "rho" if by_gauss < by_laplace else "epsilon"
@@ -204,12 +161,8 @@ class DPHST(Method):
     def work(self, terms: Terms, question: Question) -> Steps:
         """The release of the levels' counts."""
         tree = tree_for(self.tree, question.metric, question.seed)
-        levels = self.levels or (PUBLISHED_LEVELS if self.published else None)
-        counts = yield from count_levels(
-            terms, tree, self._factor, levels, self.records_hint, each=self.published
-        )
-        how = "published" if self.published else self.centers or "solver"
-        return release_of(question.metric, counts, how, question.seed)
+        counts = yield from count_levels(terms, tree, self._factor, self.levels, self.records_hint)
+        return release_of(question.metric, counts, self.centers or "solver")
 
     def _shares(self, levels: int = MOST_LEVELS) -> list[Fraction]:
         return level_shares(self._factor, self.levels or levels)

@@ -54,8 +54,7 @@ def checked_budget(budget: Any) -> Fraction:
 @dataclass(frozen=True, eq=False)
 class TreeCounts:
     """Noisy counts of a tree's nodes at some `levels`: `measured`, the mean over a node's levels by
-    precision, its noise's `variance` (infinite if not counted), and `each` level's counts where
-    asked for.
+    precision, and its noise's `variance` (infinite if not counted).
     """
 
     tree: HST
@@ -63,7 +62,6 @@ class TreeCounts:
     measured: NDArray[np.float64]
     variance: NDArray[np.float64]
     receipt: Receipt
-    each: tuple[NDArray[np.int64], ...] = ()
 
     def consistent(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Estimates that add up, of all nodes, and bounds of their variances, both of shape
@@ -85,18 +83,6 @@ class TreeCounts:
         )
         return found
 
-    def published_scores(self, power: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Of every node, (n_nodes,) each: the best score ``count · 2**(power · h)`` of its counted
-        levels, and the count at its first one; minus infinity where there is none.
-        """
-        score, first = np.full((2, self.tree.n_nodes), -np.inf)
-        for level, noisy in zip(self.levels, self.each):
-            at = self.tree.nodes_at(level)
-            new = self.tree.level[at] == level
-            first[at[new]] = noisy[new]
-            score[at] = np.maximum(score[at], noisy * 2.0 ** (power * (self.levels[-1] - level)))
-        return score, first
-
 
 def splitting_levels(tree: HST) -> list[int]:
     """The levels whose clusters differ from those above; of a tree of one node, the last."""
@@ -109,8 +95,6 @@ def count_levels(
     factor: Fraction,
     levels: int | None = None,
     records_hint: float | None = None,
-    *,
-    each: bool = False,
 ) -> Generator[Any, Any, TreeCounts]:
     """Spend all that is left on the levels of a tree at which clusters split."""
     left = Fraction(1)
@@ -118,14 +102,11 @@ def count_levels(
         records = yield from count_records(terms, COUNT_SHARE, records_hint)
         left = (yield Account()).left
         levels = number_of_levels(tree, records.number, terms.scale_of_counts(left))
-    below = list(range(1, tree.n_levels)) if each else []
-    counted = (below or splitting_levels(tree))[:levels]
-    kept = []
+    counted = splitting_levels(tree)[:levels]
     total = np.zeros(tree.n_nodes)
     precision = np.zeros(tree.n_nodes)
     for level, share in zip(counted, level_shares(factor, len(counted))):
         noisy = yield Ask(HistogramQuery(LevelCells(tree, level)), left * share)
-        kept.append(noisy.values)
         nodes = tree.nodes_at(level)
         exactness = 1.0 / noise_variance(noisy.receipt.mechanisms[0])
         total[nodes] += exactness * noisy.values
@@ -133,9 +114,8 @@ def count_levels(
     with np.errstate(divide="ignore"):
         variance = 1.0 / precision
     measured = np.where(precision > 0, total / np.maximum(precision, 1e-300), 0.0)
-    values = tuple(kept) if each else ()
     receipt = (yield Account()).receipt
-    return TreeCounts(tree, tuple(counted), measured, variance, receipt, values)
+    return TreeCounts(tree, tuple(counted), measured, variance, receipt)
 
 
 def number_of_levels(tree: HST, records: float, scale: float) -> int:

@@ -11,9 +11,8 @@ Nguyen & Nguyen, AAAI 2021).
 
 **Privacy.** Steps 1, 2, 3 and 5 are the only reads. Step 2 is a loop of
 `metricdp.accounting.covering`, (epsilon/10, delta)-DP (proof P10); the others are counts with
-Laplace noise: sequential composition. With ``published=True``: the paper's Algorithm 2, half of
-epsilon for the loop and half for the histogram of Voronoi cells; in a box its Section 5, whose
-candidates (`metricdp.methods.box.private_candidates`) cost half of epsilon and delta.
+Laplace noise: sequential composition. In a box of more than two dimensions the paper's Section 5,
+whose candidates (`metricdp.methods.box.private_candidates`) cost half of epsilon and delta.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from scipy.spatial.distance import cdist
 
 from metricdp.accounting import Cost, exact
 from metricdp.accounting.covering import exponent
-from metricdp.arguments import flag, integer, positive, shown
+from metricdp.arguments import integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Cover, Steps, Within
 from metricdp.methods.box.private_candidates import private_candidates
@@ -97,20 +96,14 @@ class MaxCoverage(Method):
     Parameters
     ----------
     picks : int, optional
-        Balls selected for each radius: 6, or 2k·ln(1/eta) if `published`.
+        Balls selected for each radius: 6, or 2k·ln(1/eta) among candidates.
     net_dimensions : int
-        Boxes of up to so many dimensions are answered on a public net; beyond, and always if
-        `published`, the paper's Section 5: private candidates by locality-sensitive hashing
+        Boxes of up to so many dimensions are answered on a public net; beyond, the paper's
+        Section 5: private candidates by locality-sensitive hashing
         (`metricdp.methods.box.private_candidates`), a cover of the demand by balls around them, and
         counts of the selected ones' cells.
     share : number, optional
-        Of epsilon for the selections: 1/10, or 1/2 if `published`.
-    published : bool
-        Algorithm 2 as printed: radii (1 + eta)^i·Δ/n up to Δ, half of epsilon for each half, the
-        papers' exponent where that is safe, the counts of the selected centers' cells clipped at 0,
-        all weight at the centers. In a box, Section 5: the same on private candidates, which have
-        half of epsilon and delta beforehand; a record counts in the balls that hold its nearest
-        candidate. Public points join them only where they are fewer than k.
+        Of epsilon for the selections: 1/10.
     eta : float
         The paper's accuracy parameter, between 0 and 0.6.
 
@@ -143,69 +136,52 @@ class MaxCoverage(Method):
 
     picks: int | None = None
     net_dimensions: int = 2
-    share: Any = None
-    published: bool = False
+    share: Any = LOOP_SHARE
     eta: float = 0.5
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        flag(self.published, "published")
         if self.picks is not None and (integer(self.picks) or 0) < 1:
             raise InputError(f"picks must be an integer of at least 1, got {shown(self.picks)}")
         if not positive(self.eta, "eta") < 0.6:
             raise InputError(f"eta must be between 0 and 0.6, got {shown(self.eta)}")
-        if not 0 < self._share < (1 if self.published else Fraction(4, 5)):
-            raise InputError(
-                f"share must be between 0 and {'1' if self.published else '0.8'}, got "
-                f"{shown(self.share)}"
-            )
+        if not 0 < self._share < Fraction(4, 5):
+            raise InputError(f"share must be between 0 and 0.8, got {shown(self.share)}")
 
     @property
     def _share(self) -> Fraction:
-        return (
-            exact(self.share, "share")
-            if self.share is not None
-            else Fraction(1, 2)
-            if self.published
-            else LOOP_SHARE
-        )
+        return exact(self.share, "share")
 
     def composition(self, offer: Terms) -> Composition:
         """Both: delta is for the selections."""
         return "both"
 
     def least(self, terms: Terms, question: Any) -> Iterable[Ask]:
-        """The number of records; refuses the published exponent without a delta."""
+        """The number of records; refuses shares that leave nothing."""
         price = terms.price
         loop = price.epsilon * self._share
         loss = price.delta
         if self._takes_candidates(question):
             if price.delta:
                 Cost.zcdp(price.epsilon * HASHES_SHARE, price.delta / 2)
-            if not self.published and self._share >= 1 - HASHES_SHARE:
+            if self._share >= 1 - HASHES_SHARE:
                 raise InputError(
                     f"share must be below {1 - HASHES_SHARE} in a box of more than "
                     f"{self.net_dimensions} dimensions, where {HASHES_SHARE} of epsilon finds "
                     f"candidates; got {shown(self.share)}"
                 )
-            loop = loop * (1 - HASHES_SHARE if self.published else 1)
             loss = loss / 2
-        m = terms.max_contributions
-        exponent(Cost(loop, loss), 1, terms.neighboring, m, published=self.published)
+        exponent(Cost(loop, loss), 1, terms.neighboring, terms.max_contributions)
         return super().least(terms, question)
 
     def _takes_candidates(self, question: Any) -> bool:
-        """Whether Section 5 answers: in a box, if as published or a net is too coarse."""
-        return bool(question.coarse(0 if self.published else self.net_dimensions))
+        """Whether Section 5 answers: in a box in which a net is too coarse."""
+        return bool(question.coarse(self.net_dimensions))
 
     def work(self, terms: Terms, question: Any) -> Steps:
         """The release; see the module's text for the steps and the guarantee."""
         if self._takes_candidates(question):
             return (yield from self._on_candidates(terms, question))
-        recipe = self._as_published if self.published else self._refined
-        return (yield from recipe(terms, question))
-
-    def _refined(self, terms: Terms, question: Any) -> Steps:
         metric = question.on_net().metric
         at = question.parts
         count = yield from count_records(terms, COUNT_SHARE, self.records_hint)
@@ -230,7 +206,7 @@ class MaxCoverage(Method):
         )
         centers = [(some.centers[chosen], some.radius) for some, chosen in zip(balls, selected)]
         receipt = (yield Account()).receipt
-        return self._told(metric, tree.spread(estimate), receipt, centers, question.space)
+        return told(metric, tree.spread(estimate), receipt, centers, question.space)
 
     def _on_candidates(self, terms: Terms, question: BoxQuestion) -> Steps:
         space = question.space
@@ -238,68 +214,49 @@ class MaxCoverage(Method):
         half = terms.price.epsilon * HASHES_SHARE
         hashes = partial(private_candidates, space=space, seed=question.seed)
         points, scales = yield Within(Cost.zcdp(half, loss) if loss else Cost.of(half), hashes)
-        metric = self._candidate_metric(points, space, question)
-        radii = (
-            published_radii(metric, self.eta, question.power) if self.published else sorted(scales)
-        )
-        share = self._share * ((yield Account()).left if self.published else 1)
-        centers, weights = yield from self._covered(question, metric, radii, share)
-        receipt = (yield Account()).receipt
-        return self._told(metric, weights, receipt, centers, space, moved_to_means)
-
-    def _candidate_metric(
-        self, points: NDArray[np.float64], space: EuclideanSpace, question: BoxQuestion
-    ) -> EuclideanMetric:
-        """The candidates, with public points besides, or as published only if too few."""
-        found = np.unique(points, axis=0)
-        if not self.published or len(found) < question.k:
-            public = space.net(max(NET, question.k), question.seed).points
-            found = np.unique(np.concatenate([found, public]), axis=0)
-        return EuclideanMetric(found)
-
-    def _as_published(self, terms: Terms, question: Any) -> Steps:
-        metric = question.on_net().metric
-        radii = published_radii(metric, self.eta, question.power)
-        centers, weights = yield from self._covered(question, metric, radii, self._share)
-        receipt = (yield Account()).receipt
-        return self._told(metric, weights, receipt, centers, question.space)
-
-    def _told(
-        self,
-        metric: Metric,
-        weights: NDArray[np.float64],
-        receipt: Receipt,
-        centers: Centers,
-        space: EuclideanSpace | None,
-        search: Search = on_weights,
-    ) -> Release:
-        return Release(
-            metric,
-            weights,
-            receipt,
-            space=space,
-            method=self.name,
-            search=search,
-            asks=None if space is None else PointsQuestion,
-            centers=centers,
-        )
-
-    def _covered(
-        self, question: Any, metric: Metric, radii: list[float], share: Fraction
-    ) -> Generator[Any, Any, tuple[Centers, NDArray[np.float64]]]:
-        """The selected balls, and weights: at their centers noisy counts, not below 0."""
-        balls = [Balls(metric, radius) for radius in radii]
+        public = space.net(max(NET, question.k), question.seed).points
+        metric = EuclideanMetric(np.unique(np.concatenate([points, public]), axis=0))
         picks = self.picks or math.ceil(2 * question.k * math.log(1 / self.eta))
-        stages = [(some, picks) for some in balls]
-        query = CoverQuery(question.parts(LabelParts.of(metric)), stages)
-        selected = yield Cover(query, share, published=self.published)
-        at = np.unique(np.concatenate(selected))
-        cells = LabelParts(metric, metric.nearest_to(at)[0], len(at))
-        left = (yield Account()).left
-        counts = yield Ask(HistogramQuery(question.parts(cells)), left)
-        weights = np.zeros(len(metric))
-        weights[at] = np.maximum(counts.values, 0)
-        return [(chosen, some.radius) for some, chosen in zip(balls, selected)], weights
+        balls = [Balls(metric, radius) for radius in sorted(scales)]
+        query = CoverQuery(question.parts(LabelParts.of(metric)), [(some, picks) for some in balls])
+        selected = yield Cover(query, self._share)
+        weights = yield from counted_cells(question, metric, selected, (yield Account()).left)
+        receipt = (yield Account()).receipt
+        centers = [(chosen, some.radius) for some, chosen in zip(balls, selected)]
+        return told(metric, weights, receipt, centers, space, moved_to_means)
+
+
+def told(
+    metric: Metric,
+    weights: NDArray[np.float64],
+    receipt: Receipt,
+    centers: Centers,
+    space: EuclideanSpace | None,
+    search: Search = on_weights,
+) -> Release:
+    """The release of weights; in a box its points are candidates."""
+    return Release(
+        metric,
+        weights,
+        receipt,
+        space=space,
+        method="max-coverage",
+        search=search,
+        asks=None if space is None else PointsQuestion,
+        centers=centers,
+    )
+
+
+def counted_cells(
+    question: Any, metric: Metric, selected: list[NDArray[np.int64]], share: Fraction
+) -> Generator[Ask, Any, NDArray[np.float64]]:
+    """Weights of the points: noisy counts of the selected ones' cells, not below 0."""
+    at = np.unique(np.concatenate(selected))
+    cells = LabelParts(metric, metric.nearest_to(at)[0], len(at))
+    counts = yield Ask(HistogramQuery(question.parts(cells)), share)
+    weights = np.zeros(len(metric))
+    weights[at] = np.maximum(counts.values, 0)
+    return weights
 
 
 def public_balls(metric: Metric, seed: int) -> list[Balls]:
@@ -311,14 +268,6 @@ def public_balls(metric: Metric, seed: int) -> list[Balls]:
         radius = float(np.median(metric.nearest_to(at[:scale])[1]))
         found.append(Balls(metric, radius, at[: CANDIDATES * scale]))
     return found
-
-
-def published_radii(metric: Metric, eta: float, power: int) -> list[float]:
-    """The paper's thresholds (1 + eta)^i·Δ^z/n, up to Δ^z, as distances."""
-    n = len(metric)
-    top = metric.diameter_bound()
-    steps = math.ceil(1 + math.log(n) / math.log1p(eta))
-    return [min(top, top * ((1 + eta) ** i / n) ** (1 / power)) for i in range(steps)]
 
 
 def first_covering(stages: list[tuple[SetSystem, NDArray[np.int64]]]) -> NDArray[np.int64]:

@@ -7,6 +7,7 @@ import pytest
 import metricdp as mdp
 from benchmarks.methods.balcan import Balcan
 from benchmarks.methods.k_variates import KVariates
+from benchmarks.methods.printed_hst import PrintedHST
 from metricdp.audit.replay import verified
 from metricdp.audit.replay.subjects import RECORD, USER, _asked, _worlds
 from metricdp.audit.replay.verifying import RELATIONS, Subject
@@ -23,9 +24,15 @@ class TestBalcan(MethodTestCase):
         return Balcan()
 
 
+class TestPrintedHST(MethodTestCase):
+    def method(self):
+        return PrintedHST()
+
+
 ROWS = {
     "k-variates": ("a box", mdp.k_median, KVariates(), (1, 0)),
     "balcan": ("a box", mdp.k_median, Balcan(), (1, 0)),
+    "hst as printed": ("a grid", mdp.k_median, PrintedHST(), (1, 0)),
     "balcan, delta": ("a box", mdp.k_means, Balcan(), (1, "1e-9")),
 }
 

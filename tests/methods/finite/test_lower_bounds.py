@@ -26,7 +26,6 @@ SLACK = math.sqrt(-math.log(1e-7) / (2 * RUNS))
 """By Hoeffding a mean of so many shares exceeds its expectation by this with probability 1e-7."""
 METRIC = mdp.PrecomputedMetric(1.0 - np.eye(N))
 METHODS = {name: name for name, kind in BY_NAME.items() if kind.in_finite} | {
-    "hst as published": DPHST(published=True, levels=1),
     "hst, initial": DPHST(centers="initial"),
     "local-search from all": LocalSearch(start="k-median++", steps=4),
     "max-coverage, few picks": MaxCoverage(picks=K),

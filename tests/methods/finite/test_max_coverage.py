@@ -16,13 +16,12 @@ from scipy.sparse import csr_matrix
 
 import metricdp as mdp
 from metricdp.accounting import Cost, covering, selection_epsilon
-from metricdp.accounting.covering import PUBLISHED, WHOLE_LOOP, exponent
+from metricdp.accounting.covering import WHOLE_LOOP, exponent
 from metricdp.audit.samplers import p_value
 from metricdp.kernels.scores import CAP
 from metricdp.methods.finite.max_coverage import (
     MaxCoverage,
     first_covering,
-    published_radii,
 )
 from metricdp.metrics.set_systems import Balls, ListedSets
 from metricdp.partitions.finite.labels import LabelParts
@@ -235,12 +234,6 @@ def test_the_exponent_solves_the_condition_and_is_never_beyond_it(relation, epsi
     assert few.eta >= max(many.eta, budget.epsilon / (1 if relation == "add-remove" else 2))
     etas = [exponent(budget, rounds, relation, 2).eta for rounds in (1, 2, 5, 20, 100, 1000)]
     assert etas == sorted(etas, reverse=True)
-    printed = exponent(budget, 5, relation, 1, published=True)
-    assert printed.bound == PUBLISHED
-    assert printed.eta <= many.eta
-    assert float(printed.eta) == pytest.approx(
-        min(s / (2 * (1 - math.log(float(budget.delta)))), x)
-    )
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
@@ -263,9 +256,6 @@ def test_the_factor_is_the_largest_of_its_grid_that_keeps_its_margin(relation, e
         assert Decimal("1e-12") <= d.ln() - bound < Decimal("1.001e-12")
     assert covering._safe(x, *budget_of(budget), relation)
     assert not covering._safe(x + Fraction(1, 2**60), *budget_of(budget), relation)
-    loose = covering._loose(*budget_of(budget))
-    exact = budget.epsilon / Fraction(2 * (1 - d.ln()))
-    assert 0 <= exact - loose < budget.epsilon / 2**60
 
 
 def budget_of(cost):
@@ -280,10 +270,7 @@ def test_the_largest_of_the_bounds_that_are_known_is_taken():
     for relation, times in (("add-remove", 1), ("replace-one", 2)):
         assert exponent(budget, 6, relation, 3).eta == bounds[6].eta / (3 * times)
         assert exponent(budget, 1, relation, 3).eta == Fraction(1, 3 * times)
-        for m in (1, 3):
-            printed = exponent(budget, 5, relation, m, published=True)
-            assert printed.eta == covering._loose(*budget_of(budget)) / m
-    wide = exponent(Cost.of(60, "1/20"), 5, "replace-one", 3, published=True)
+    wide = exponent(Cost.of(60, "1/20"), 10**6, "replace-one", 3)
     assert wide.eta == covering._largest(Fraction(60), Fraction(1, 20), "replace-one") / 3
     assert exponent(Cost.of(least, "1/10"), 2, "add-remove", 1).eta > 0
     assert covering._largest(least, Fraction(1, 10**60), "add-remove") == 0  # below the grid
@@ -294,8 +281,6 @@ def test_the_largest_of_the_bounds_that_are_known_is_taken():
 def test_without_delta_rounds_add_up():
     assert exponent(Cost.of(1), 10, "add-remove", 2) == (Fraction(1, 20), "basic composition")
     assert exponent(Cost.of(1), 10, "replace-one", 2) == (Fraction(1, 40), "basic composition")
-    with pytest.raises(mdp.InputError):
-        exponent(Cost.of(1), 10, "add-remove", 1, published=True)
 
 
 # The law
@@ -403,9 +388,8 @@ def test_names_sizes_and_refusals_of_max_coverage():
     demand = mdp.PrivateDemand(universe, ["a"] * 2000 + ["c"] * 1000)
     found = mdp.max_coverage({"x": "ab", "y": "cd", "z": "b"}, demand, 2, epsilon=1)
     assert (found.sets, found.receipt.epsilon) == (["x", "y"], 1)
-    assert sorted(
-        mdp.max_coverage(["ab", "cd", "b"], demand, 3, epsilon=1, delta=1e-6, published=True).sets
-    ) == [0, 1, 2]
+    every = mdp.max_coverage(["ab", "cd", "b"], demand, 3, epsilon=1, delta=1e-6)
+    assert sorted(every.sets) == [0, 1, 2]
     ledger = mdp.Ledger(1, neighboring="replace-one")
     good = {"sets": ["ab", "cd", "b"], "demand": demand, "m": 1, "epsilon": 1, "ledger": ledger}
     boxed = mdp.PrivateDemand(mdp.EuclideanSpace([0], [1]), [])
@@ -428,7 +412,6 @@ def test_names_sizes_and_refusals_of_max_coverage():
         ({"ledger": 3}, "ledger must be a Ledger"),
         ({"sets": []}, ""),
         ({"sets": ["q"]}, ""),
-        ({"published": True}, ""),
     ):
         with pytest.raises(mdp.InputError, match=words):
             mdp.max_coverage(**(good | change))
@@ -444,7 +427,6 @@ def test_names_sizes_and_refusals_of_max_coverage():
     "method",
     [
         "max-coverage",
-        MaxCoverage(published=True, eta=0.3),
         MaxCoverage(picks=1, share="1/5", records_hint=9),
     ],
 )
@@ -497,17 +479,6 @@ def test_demand_in_one_corner_of_a_large_universe_is_found():
     assert release.weights[metric.positions(corner)].sum() > 0.8 * release.weights.sum()
 
 
-def test_published_radii_grow_to_the_diameter_and_square_for_means():
-    metric = METRICS["points"]()
-    for power in (1, 2):
-        radii = np.array(published_radii(metric, 0.5, power)) ** power
-        top = metric.diameter_bound() ** power
-        assert len(radii) == math.ceil(1 + math.log(len(metric)) / math.log(1.5))
-        assert radii[0] == pytest.approx(top / len(metric))
-        assert radii[-1] == pytest.approx(top)
-        assert np.allclose(radii[1:-1] / radii[:-2], 1.5)
-
-
 def test_the_first_covering_set_counts():
     universe = mdp.GroundSet("abcd")
     one, two = ListedSets.of(["ab", "bc"], universe), ListedSets.of(["c"], universe)
@@ -523,7 +494,6 @@ def test_the_first_covering_set_counts():
         {"share": 0.9},
         {"eta": 0.6},
         {"eta": 0},
-        {"published": "yes"},
         {"records_hint": -1},
     ],
 )
@@ -537,7 +507,6 @@ def test_what_cannot_be_answered_is_refused_before_it_is_charged():
     ledger = mdp.Ledger(1, "1e-6")
     demand = mdp.PrivateDemand(metric, [0])
     for method, epsilon, delta in (
-        (MaxCoverage(published=True), 1, 0),
         ("max-coverage", 2, 0),
         ("max-coverage", 1, 1),
     ):

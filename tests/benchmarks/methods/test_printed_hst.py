@@ -7,14 +7,12 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
+from benchmarks.methods.printed_hst import PrintedHST, chosen, released
 from metricdp.errors import InputError
-from metricdp.methods import DPHST
-from metricdp.methods.finite.hst import as_published, release_of
-from metricdp.methods.finite.hst_counts import TreeCounts
 from metricdp.methods.question import Question
 from metricdp.releases import Receipt
 
-PRINTED = DPHST(published=True)
+PRINTED = PrintedHST()
 
 
 def literal(tree, levels, counts, k, power, rank):
@@ -66,15 +64,12 @@ def test_centers_are_those_of_the_literal_algorithm(seed, power):
     counts = {
         i: rng.normal(1, 3, len(tree.nodes_at(i))) / 2.0 ** (i / 2) for i in levels
     }  # real numbers: no ties
-    none, infinite = np.zeros(tree.n_nodes), np.full(tree.n_nodes, np.inf)
-    infinite[0] = 1.0
     receipt = Receipt.of([], "add-remove", "record")
-    kept = TreeCounts(tree, levels, none, infinite, receipt, tuple(counts.values()))
-    release = release_of(metric, kept, "published", seed)
+    release = released(tree, levels, list(counts.values()), receipt, seed)
     rank = np.random.default_rng([seed, tree.seed]).permutation(30)
     for k in range(1, len(tree.nodes_at(levels[-1])) + 1):
         question = Question(metric, k, power, None, np.empty(0, np.int64), 0, None)
-        at = as_published(release, question)
+        at = chosen(release, question)
         assert len(set(at.tolist())) == k
         assert sorted(at.tolist()) == literal(tree, levels, counts, k, power, rank)
 
@@ -85,7 +80,7 @@ def test_levels_and_shares_are_the_papers_and_add_up_to_epsilon():
     tree = mdp.build_hst(metric, 0)
     for relation, factor in (("add-remove", 1), ("replace-one", 2)):
         ledger = mdp.Ledger(1, "1e-6", neighboring=relation)
-        method = DPHST(published=True, tree=tree, levels=3)
+        method = PrintedHST(tree=tree, levels=3)
         result = mdp.k_median(
             metric, demand, 4, epsilon=1, delta="1e-6", ledger=ledger, method=method
         )
@@ -98,9 +93,9 @@ def test_levels_and_shares_are_the_papers_and_add_up_to_epsilon():
             [factor * 7 / 4, factor * 7 / 2, factor * 7]
         )
         assert (ledger.spent, ledger.spent_delta) == (1, 0)
-        assert result.release.counts.levels == (1, 2, 3)
-    deep = mdp.k_median(metric, demand, 4, epsilon=1, method=DPHST(published=True, tree=tree))
-    assert deep.release.counts.levels == tuple(range(1, min(8, tree.n_levels - 1) + 1))
+        assert result.release.levels == (1, 2, 3)
+    deep = mdp.k_median(metric, demand, 4, epsilon=1, method=PrintedHST(tree=tree))
+    assert deep.release.levels == tuple(range(1, min(8, tree.n_levels - 1) + 1))
 
 
 def test_without_noise_to_speak_of_it_is_the_algorithm_without_privacy():
@@ -109,7 +104,7 @@ def test_without_noise_to_speak_of_it_is_the_algorithm_without_privacy():
     metric = mdp.EuclideanMetric(rng.random((60, 2)))
     demand = mdp.PrivateDemand(metric, rng.integers(0, 60, 500).tolist())
     tree = mdp.build_hst(metric, 2)
-    method = DPHST(published=True, tree=tree, levels=4)
+    method = PrintedHST(tree=tree, levels=4)
     one = mdp.k_median(metric, demand, 6, epsilon=1000, method=method)
     two = mdp.k_median(metric, demand, 6, epsilon=1000, method=method)
     assert one.centers == two.centers
@@ -134,9 +129,7 @@ def test_every_k_gets_distinct_centers_even_of_nobody():
 
 
 def test_what_is_not_the_papers_is_refused():
-    for options in ({"centers": "solver"}, {"centers": "tree"}, {"budget": "none"}, {"levels": 0}):
+    for options in ({"budget": "none"}, {"levels": 0}):
         with pytest.raises(InputError):
-            DPHST(published=True, **options)
-    with pytest.raises(InputError):
-        DPHST(published="yes")
-    assert DPHST(published=True, centers="initial").price(1, "1e-6").delta == 0
+            PrintedHST(**options)
+    assert PRINTED.price(1, "1e-6").delta == 0
