@@ -38,6 +38,7 @@ EXTENDED = (
     "tests/records/test_geographic.py",
     "tests/records/test_trouble.py",
     "tests/report/explore/",
+    "tests/report/heat/",
     "tests/report/map/",
     "tests/report/days/",
     "tests/solvers/estimate/test_credible.py",

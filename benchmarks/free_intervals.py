@@ -93,7 +93,7 @@ def one(release, metric, positions, k, found) -> None:
     mean = told.mean(distance)
     sums = told.sums(labels, k)
     known = told.shift._replace(either=0.0)
-    with mock.patch.object(told, "shift", known), mock.patch.object(credible, "_BORDER", 0.0):
+    with mock.patch.object(told, "shift", known), mock.patch.object(credible, "UNEVEN", 0.0):
         oracle = told.mean(distance)
         oracle_sums = told.sums(labels, k)
     each = len(positions) / k

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from metricdp.errors import BudgetError, InputError, MetricDPError
     from metricdp.methods.caps import Caps as Caps
     from metricdp.methods.demand_release import Coreset, PartitionRelease, Release
+    from metricdp.methods.heat import heatmap
     from metricdp.methods.registry import METHODS
     from metricdp.methods.result import Result
     from metricdp.methods.solution import Solution
@@ -54,6 +55,7 @@ _HOME = {
     "metricdp.running.covering_sets": ("Coverage", "max_coverage"),
     "metricdp.running.evaluation": ("Evaluation", "evaluate", "plan_evaluation"),
     "metricdp.running.contributions": ("Contributions", "contributions"),
+    "metricdp.methods.heat": ("heatmap",),
     "metricdp.methods.registry": ("METHODS",),
     "metricdp.methods.demand_release": ("Coreset", "PartitionRelease", "Release"),
     "metricdp.methods.solution": ("Solution",),
@@ -113,6 +115,7 @@ __all__ = [
     "evidence",
     "exact_cost",
     "explore",
+    "heatmap",
     "k_means",
     "k_median",
     "max_coverage",

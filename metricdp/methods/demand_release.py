@@ -16,6 +16,7 @@ from metricdp.methods import saving
 from metricdp.methods.box.anywhere import on_points
 from metricdp.methods.box.small_ball import reduced
 from metricdp.methods.finite.looks import FAST_GROWTH
+from metricdp.methods.heat import ERROR, smoothed
 from metricdp.methods.question import BoxQuestion, PointsQuestion, Question
 from metricdp.methods.result import Result
 from metricdp.methods.solution import Solution
@@ -33,11 +34,13 @@ from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.releases import Receipt
 from metricdp.releases import Release as Noisy
+from metricdp.report.heat.heatmap import Heatmap
 from metricdp.report.layers import crs_of
 from metricdp.report.point_files import checked_ending, write_points
 from metricdp.solvers.effort import Effort
 from metricdp.solvers.estimate.credible import HUBS, ROADS, Credible
 from metricdp.solvers.estimate.intervals import LEVEL, Interval
+from metricdp.solvers.estimate.smoothing import drawn_demand
 from metricdp.solvers.estimate.tree_posterior import Estimate
 from metricdp.solvers.objectives.objective import Objective
 
@@ -398,6 +401,41 @@ class Release:
         named = listed(centers, "centers")
         told, metric = self._credible, self.universe
         return stable(told, metric, metric.site_positions(named), within)
+
+    def heatmap(self, *, bandwidth: Length | None = None, error: float = ERROR) -> Heatmap:
+        """A heat map of the demand, smoothed along shortest paths as far as its noise asks:
+        post-processing, free. Kernel and densities are those of `metricdp.heatmap`.
+
+        Parameters
+        ----------
+        bandwidth : float or str, optional
+            By default the smallest, of steps of 20 %, at which the standard error of the density is
+            at most `error` of it for half of the demand: nothing finer is shown than the noise
+            allows. Errors are of demand drawn from the posterior of the counts
+            (`metricdp.solvers.estimate.smoothing`).
+        error : float
+
+        Raises
+        ------
+        InputError
+            A release of a box: `sample` gives points to draw. One that is not of counts of parts
+            needs a bandwidth, and its map has no standard error.
+
+        Examples
+        --------
+        >>> metric = mdp.GraphMetric(nx.path_graph(50), weight=None)
+        >>> homes = mdp.PrivateDemand(metric, [7] * 3000 + [40] * 3000)
+        >>> heat = mdp.release(metric, homes, epsilon=2).heatmap(bandwidth=3)
+        >>> bool(5800 < heat.density.sum() < 6200), heat.bandwidth
+        (True, 3.0)
+        """
+        if self.space is not None:
+            raise InputError(
+                "a heat map is of a finite universe: draw a box's `sample` or `coreset`"
+            )
+        drawn = drawn_demand(self._credible) if self.has_intervals else None
+        weights = np.maximum(self.weights, 0.0)
+        return smoothed(self.universe, weights, drawn, bandwidth, error, self.receipt)
 
     def load_intervals(
         self,

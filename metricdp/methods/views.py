@@ -115,15 +115,21 @@ def draw(
         size = 60 * demand / demand.max()
         size *= min(1.0, _INK / size.sum())  # of many points each is small, or all would be black
         ax.scatter(*xy.T, s=size, c="black", alpha=0.25, linewidths=0, zorder=3)
+    set_aspect(ax, metric)
+    ax.scatter(*places.T, s=60, c="black", edgecolors="white", linewidths=1.2, zorder=5)
+    for rank, at in enumerate(places, 1):
+        if np.isfinite(at).all():
+            ax.annotate(str(rank), at, xytext=(5, 4), textcoords="offset points", zorder=6)
+
+
+def set_aspect(ax: Any, metric: Metric) -> None:
+    """Draw degrees as long as on the ground, in the middle."""
+    xy: Any = metric.coordinates
     if metric.coordinate_system == "lonlat":
         middle = np.radians(np.nanmean(xy[:, 1]))
         ax.set_aspect(1 / max(float(np.cos(middle)), 0.01))
     elif metric.graph is None:
         ax.set_aspect("equal")
-    ax.scatter(*places.T, s=60, c="black", edgecolors="white", linewidths=1.2, zorder=5)
-    for rank, at in enumerate(places, 1):
-        if np.isfinite(at).all():
-            ax.annotate(str(rank), at, xytext=(5, 4), textcoords="offset points", zorder=6)
 
 
 def html(solution: Any, cost: str) -> str:

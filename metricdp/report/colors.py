@@ -34,6 +34,9 @@ least 0.08. Found by search (simulated annealing from random colors of OKLab lig
 which show on light and on dark ground), then ordered so that the first ones lie farthest apart.
 """
 
+HEAT = ("#9fa9b5", "#bfae62", "#d9a033", "#df7f2b", "#d5573a", "#b83059", "#98279a")
+"""From what is not told from nothing to the highest densities, on light and on dark ground."""
+
 _CLEAR = 0.14  # OKLab distance beyond which two colors are told apart at a glance
 
 _TO_LMS = np.array(

@@ -116,10 +116,10 @@ class Ground:
     width: float
     height: float
 
-    def painted(self, hue: NDArray[np.int64]) -> dict[str, Any]:
-        """The picture in which every point's pixels have its color in `PALETTE`."""
+    def painted(self, hue: NDArray[np.int64], palette: Sequence[str] = PALETTE) -> dict[str, Any]:
+        """The picture in which every point's pixels have its color in the palette."""
         index = np.where(self.owner < 0, 0, 1 + np.asarray(hue)[self.owner]).astype(np.uint8)
-        source = "data:image/png;base64," + base64.b64encode(_png(index)).decode()
+        source = "data:image/png;base64," + base64.b64encode(_png(index, palette)).decode()
         return {
             "source": source,
             "x": self.x,
@@ -174,7 +174,7 @@ def _along_edges(
     return np.vstack([points, start[edge] + step[edge] * share[:, None]]), np.r_[own, end]
 
 
-def _png(index: NDArray[np.uint8]) -> bytes:
+def _png(index: NDArray[np.uint8], colors: Sequence[str]) -> bytes:
     """Palette indices (0 transparent) as an indexed PNG (RFC 2083)."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
@@ -183,13 +183,13 @@ def _png(index: NDArray[np.uint8]) -> bytes:
         )
 
     rows, columns = index.shape
-    palette = b"\xff\xff\xff" + b"".join(bytes.fromhex(c[1:]) for c in PALETTE)
+    palette = b"\xff\xff\xff" + b"".join(bytes.fromhex(c[1:]) for c in colors)
     scanlines = np.column_stack([np.zeros(rows, dtype=np.uint8), index]).tobytes()
     return (
         b"\x89PNG\r\n\x1a\n"
         + chunk(b"IHDR", struct.pack(">IIBBBBB", columns, rows, 8, 3, 0, 0, 0))
         + chunk(b"PLTE", palette)
-        + chunk(b"tRNS", bytes([0] + [255] * len(PALETTE)))
+        + chunk(b"tRNS", bytes([0] + [255] * len(colors)))
         + chunk(b"IDAT", zlib.compress(scanlines, 9))
         + chunk(b"IEND", b"")
     )

@@ -79,7 +79,7 @@ def write_plan(path: str | os.PathLike[str], plan: Any, **page: Any) -> Path:
         if ending == ".html":
             content = plan.page(**page).encode()
         else:
-            content = _picture(plan) if ending == ".png" else _json(plan)
+            content = figure_bytes(plan) if ending == ".png" else _json(plan)
         with whole_file(target) as file:
             file.write(content)
     return target
@@ -89,8 +89,10 @@ def _json(plan: Any) -> bytes:
     return (json.dumps(plan.to_dict(), ensure_ascii=False) + "\n").encode()
 
 
-def _picture(plan: Any) -> bytes:
-    """Without pyplot, which would keep the figure."""
+def figure_bytes(plan: Any) -> bytes:
+    """What `plot` draws, as PNG; without pyplot, which would keep the figure."""
+    if find_spec("matplotlib") is None:
+        raise MissingExtraError("drawing", "plots")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -138,7 +140,7 @@ def _write_geopackage(target: Path, plan: Any) -> None:
             _add_layer(draft, name, frame, facts)
             styles.append((name, qml(name, frame)))
         _add_receipt(draft, told)
-        _add_styles(draft, styles)
+        add_styles(draft, styles)
         known = layers.xy[np.isfinite(layers.xy).all(axis=1)]
         box = np.r_[known.min(axis=0), known.max(axis=0)]
         _add_project(draft, project_row(target.name, styles, box, crs_of(layers.metric)))
@@ -204,7 +206,7 @@ _STYLES = """create table layer_styles (
     update_time datetime default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')))"""
 
 
-def _add_styles(draft: Path, styles: list[tuple[str, str]]) -> None:
+def add_styles(draft: Path, styles: list[tuple[str, str]]) -> None:
     """The table that QGIS looks for: it styles the layers as they are opened."""
     with _opened(draft) as file:
         file.execute(_STYLES)

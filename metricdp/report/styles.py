@@ -45,6 +45,22 @@ def qml(layer: str, frame: Any) -> str:
     return _whole(renderer, _labels(list(frame["color"])) if layer == "sites" else "")
 
 
+def colored(kind: str) -> str:
+    """The style of points or lines that have a column ``color``."""
+    if kind == "marker":
+        plain = _options(
+            name="circle", outline_style="no", size="1.6", size_unit="MM", color="0,0,0,255"
+        )
+        by = _property("fillColor", '"color"')
+        layer = "SimpleMarker"
+    else:
+        plain = _options(line_color="0,0,0,255", line_width="0.5", line_width_unit="MM")
+        by = _property("outlineColor", '"color"')
+        layer = "SimpleLine"
+    by = f"<data_defined_properties>{by}</data_defined_properties>"
+    return _whole(_single(kind, layer, plain + by))
+
+
 def style_body(style: str) -> str:
     """What stands inside a style's element: a project has it inside its layer's."""
     return style[style.index(">", style.index("<qgis")) + 1 : -len("</qgis>")]

@@ -84,7 +84,7 @@ const strokes = (seen, hue, sx, sy, s, dpr) => {
       const a = tails[e],
         c = heads[e],
         own = hue && hue[road.firsts[e]],
-        p = paths[hue && own === hue[road.seconds[e]] ? own : palette.length];
+        p = paths[hue && (data.graded || own === hue[road.seconds[e]]) ? own : palette.length];
       p.moveTo(sx[a], sy[a]);
       p.lineTo(sx[c], sy[c]);
     }
@@ -182,7 +182,9 @@ const color = (hue) => {
     }
     const e = last[i],
       h = hue ? hue[road.firsts[e]] : -1;
-    out[i] = (h >= 0 && h === hue[road.seconds[e]] ? swapped[h] : grey) + alpha[tally[i]];
+    out[i] =
+      (h >= 0 && (data.graded || h === hue[road.seconds[e]]) ? swapped[h] : grey) +
+      alpha[tally[i]];
   }
   ink.putImageData(frame, 0, 0);
   pen.drawImage(sketch, 0, 0);

@@ -16,6 +16,10 @@ STEPS = 1 << 20
 """Places are drawn on a grid of so many steps."""
 _WEIGHTS = 50_000
 """Distinct weights that an answer keeps; more are rounded to three digits."""
+_TERRITORIES = (
+    "Shading: the territory of what is nearest on the page. Territories themselves follow the "
+    "metric's distances."
+)
 
 Points = NDArray[np.float64]
 
@@ -121,18 +125,15 @@ class DrawnUniverse:
             "shade": self.shade(label, color),
         }
 
-    def remarks(self) -> list[str]:
-        """What a reader of the picture must know."""
+    def remarks(self, shading: str = _TERRITORIES) -> list[str]:
+        """What a reader of the picture must know; `shading`: what the ground's colors are."""
         if self.unit is None:
             told = [
                 "The universe has no coordinates: places are a layout computed from public "
                 "distances (pivot MDS), not geography."
             ]
         else:
-            told = [
-                "Shading: the territory of what is nearest on the page. Territories themselves "
-                "follow the metric's distances."
-            ]
+            told = [shading]
         lost = len(self.everywhere) - len(self.order)
         if lost:
             verb = "has" if lost == 1 else "have"

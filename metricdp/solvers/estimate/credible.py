@@ -9,7 +9,7 @@ territory. Three unknowns have a term each.
   this noise) and `_TRUST`.
 - *Where demand stands inside its part*: evenly plus a normal shift per unit of the part's mean
   absolute deviation, of `ROADS` or `HUBS`. For sums over territories each divided part has a shift
-  of `_BORDER`.
+  of `UNEVEN`.
 - *That demand is a finite number of people*: the sampling error of points drawn in their parts.
 
 ``benchmarks/free_intervals.md`` says where the constants come from and where coverage fails.
@@ -53,7 +53,7 @@ class Shift(NamedTuple):
 ROADS = Shift(0.0, 0.35)
 HUBS = Shift(0.45, 0.4)
 """Where balls grow as in the plane, and where they grow faster."""
-_BORDER = 0.6
+UNEVEN = 0.6
 """Of a part that a border divides: how uneven, relative to all of it standing on one point."""
 _ENTRIES = 4_000_000
 """Most counts drawn in all: between 64 and 400 draws of all parts."""
@@ -142,7 +142,7 @@ class Credible:
             [np.bincount(territory, share * draw[part], k).tolist() for draw in self._error]
         )
         noise = _CURSE**2 * error.var(axis=0)
-        reach = ndtri((1 + level) / 2) * np.sqrt(noise + _BORDER**2 * rough + people) + 0.5
+        reach = ndtri((1 + level) / 2) * np.sqrt(noise + UNEVEN**2 * rough + people) + 0.5
         low, high = np.maximum(counts - reach, 0.0), np.maximum(counts + reach, 0.0)
         return Interval(np.clip(counts, low, high), low, high, level)
 

@@ -1,0 +1,87 @@
+"""Kernel smoothing along shortest paths, by bounded searches."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from metricdp.kernels.heap import FAR
+from metricdp.kernels.reach import bounded_search
+
+
+@njit(cache=True, nogil=True)
+def search_space(graph: tuple) -> tuple:
+    """Work space of `bounded_search`."""
+    n, m = len(graph[0]) - 1, len(graph[1])
+    touched = np.empty(n, np.int64)
+    return np.full(n, FAR), touched, np.empty(m + 1, np.int64), np.empty(m + 1, np.int64)
+
+
+@njit(cache=True, nogil=True)
+def net(graph: tuple, radius: int) -> NDArray:
+    """Vertices such that every vertex is within `radius` of one, each farther from those before."""
+    n = len(graph[0]) - 1
+    space = search_space(graph)
+    reached = np.empty(n, np.int64)
+    covered = np.zeros(n, np.bool_)
+    chosen = np.empty(n, np.int64)
+    count = 0
+    for v in range(n):
+        if covered[v]:
+            continue
+        chosen[count] = v
+        count += 1
+        for j in range(bounded_search(graph, v, radius, reached, space)):
+            covered[space[1][j]] = True
+    return chosen[:count].copy()
+
+
+@njit(cache=True, nogil=True)
+def quartic(reached: NDArray, inside: int, width: float) -> None:
+    """The kernel (1 - (d / width)²)² of distances, in place, as fixed-point numbers in 2**-30."""
+    for j in range(inside):
+        share = min(reached[j] / width, 1.0)
+        reached[j] = np.int64((1.0 - share * share) ** 2 * 1073741824.0)
+
+
+@njit(cache=True, nogil=True)
+def spread(
+    graph: tuple, sources: NDArray, masses: NDArray, lengths: NDArray, width: float, out: NDArray
+) -> None:
+    """Spread the masses (n_sources, n_columns) of sources over what is within `width` of them by
+    the kernel: densities `out` (n_vertices, n_columns) whose sums by `lengths` are the masses'.
+    """
+    space = search_space(graph)
+    reached = np.empty(len(graph[0]) - 1, np.int64)
+    for s in range(len(sources)):
+        inside = bounded_search(graph, sources[s], int(width), reached, space)
+        quartic(reached, inside, width)
+        whole = 0.0
+        for j in range(inside):
+            whole += reached[j] * lengths[space[1][j]]
+        for j in range(inside):
+            factor = reached[j] / whole
+            v = space[1][j]
+            for c in range(masses.shape[1]):
+                out[v, c] += factor * masses[s, c]
+
+
+@njit(cache=True, nogil=True)
+def gathered(graph: tuple, places: NDArray, masses: NDArray, width: float, out: NDArray) -> int:
+    """What the kernel sees of the masses (n_vertices, n_columns) from each place: `out`, shape
+    (n_places, n_columns); and the smallest number of vertices that were within `width`.
+    """
+    n = len(graph[0]) - 1
+    space = search_space(graph)
+    reached = np.empty(n, np.int64)
+    least = n
+    for i in range(len(places)):
+        inside = bounded_search(graph, places[i], int(width), reached, space)
+        least = min(least, inside)
+        quartic(reached, inside, width)
+        out[i] = 0.0
+        for j in range(inside):
+            for c in range(masses.shape[1]):
+                out[i, c] += reached[j] * masses[space[1][j], c]
+    return least

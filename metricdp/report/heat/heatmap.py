@@ -1,0 +1,267 @@
+"""A heat map of demand: densities of the points of a universe, and how they leave as files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib.util import find_spec
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.arguments import chosen, file_path
+from metricdp.atomic import drafted, whole_file
+from metricdp.errors import InputError, MissingExtraError
+from metricdp.metrics.units import in_words, unit_shown
+from metricdp.report.colors import HEAT
+from metricdp.report.layers import Layers, crs_of
+from metricdp.report.plan_files import add_styles, check_degrees, figure_bytes
+from metricdp.report.point_files import write_points
+from metricdp.report.styles import colored
+from metricdp.universe.bends import polylines
+from metricdp.universe.geo import need_geo
+
+_CLEAR = 2.0
+"""Standard errors that a density must have for a color of its own."""
+_PER = {"m": (1000.0, "km"), "s": (60.0, "min")}
+"""How densities are told: lengths of street of so many units."""
+ENDINGS = (".html", ".png", ".tif", ".gpkg", ".geojson", ".csv", ".parquet")
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Heatmap:
+    """Densities of demand; made by `metricdp.heatmap` and `Release.heatmap`.
+
+    Attributes
+    ----------
+    universe : Metric
+    density : ndarray of float64, shape (n_points,)
+        Demand per unit of street length, or per point in a universe without edges, in the order of
+        ``universe.ids``.
+    standard_error : ndarray of float64, shape (n_points,), or None
+        Of the densities; None where the noise of a release is not known point by point.
+    bandwidth : float
+        How far each point's demand was spread, in the universe's units.
+    lengths : ndarray of float64, shape (n_points,)
+        Street that belongs to each point, half of each edge at it, or 1: ``density @ lengths`` is
+        the whole demand.
+    receipt : Receipt or None
+        What the release cost; None of public weights.
+
+    Examples
+    --------
+    >>> metric = mdp.GraphMetric(nx.path_graph(50), weight=None)
+    >>> homes = mdp.PrivateDemand(metric, [7] * 3000 + [40] * 3000)
+    >>> heat = mdp.release(metric, homes, epsilon=2).heatmap()
+    >>> int(heat.density[:20].argmax()), bool(heat.density[7] > 5 * heat.standard_error[7])
+    (7, True)
+    """
+
+    universe: Any
+    density: Floats
+    standard_error: Floats | None
+    bandwidth: float
+    lengths: Floats
+    receipt: Any = None
+
+    def __repr__(self) -> str:
+        width = in_words(self.bandwidth, unit_shown(self.universe))
+        return f"Heatmap({self.universe.name}, bandwidth {width})"
+
+    @property
+    def per(self) -> tuple[float, str]:
+        """A factor and a unit in which densities are told: 1000 and ``"km"`` of meters."""
+        if self.universe.network is None and self.universe.graph is None:
+            return 1.0, "point"
+        unit = unit_shown(self.universe)
+        return _PER.get(unit or "", (1.0, "unit of length" if unit is None else unit))
+
+    @property
+    def breaks(self) -> Floats:
+        """Densities at which a color begins: the highest, halved up to six times; shape (6,)."""
+        return float(self.density.max(initial=0.0)) * 2.0 ** -np.arange(6.0, 0.0, -1.0)
+
+    @property
+    def classes(self) -> NDArray[np.int64]:
+        """Number of each point's color in `HEAT`: 0 below all breaks, and where a density is less
+        than two standard errors.
+        """
+        found = np.searchsorted(self.breaks, self.density, side="right").astype(np.int64)
+        if self.standard_error is not None:
+            found[self.density < _CLEAR * self.standard_error] = 0
+        return found
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """A row a point: ``vertex``, ``density``, and where it is known ``standard_error``."""
+        told = {"vertex": list(self.universe.ids), "density": self.density.tolist()}
+        if self.standard_error is not None:
+            told["standard_error"] = self.standard_error.tolist()
+        return told
+
+    def to_frame(self) -> Any:
+        """`to_columns` as a data frame of pandas."""
+        from metricdp.methods import views
+
+        return views.frame(self.to_columns())
+
+    def to_geopandas(self, layer: Literal["points", "streets"] = "points") -> Any:
+        """A GeoDataFrame in the universe's coordinate system: points with the columns of
+        `to_columns`, or edges with the mean of both ends; ``color`` is the page's.
+
+        Raises
+        ------
+        InputError
+            The universe has no coordinates, or no edges for streets.
+        MissingExtraError
+            The extra ``geo`` is not installed.
+        """
+        chosen(layer, ("points", "streets"), "layer")
+        layers = Layers(self.universe, np.zeros(1, np.int64), {})
+        import shapely
+
+        colors = np.array(HEAT)[self.classes]
+        if layer == "points":
+            kept = np.isfinite(layers.xy).all(axis=1)
+            told = {"vertex": [str(name) for name in self.universe.ids], **self._figures()}
+            held: dict[str, Any] = {
+                name: np.asarray(cells)[kept] for name, cells in (told | {"color": colors}).items()
+            }
+            return layers.frame(held, shapely.points(layers.xy[kept]))
+        graph = self.universe.graph
+        if graph is None:
+            raise InputError(f"{self.universe.name} has no edges, so no streets")
+        pairs = graph.pairs()
+        placed = np.flatnonzero(np.isfinite(layers.xy[pairs]).all(axis=(1, 2)))
+        u, v = pairs[placed].T
+        bends = graph.bends
+        if bends is not None:
+            bends = bends.taken(placed, np.zeros(len(placed), bool))
+        xy, line, _ = polylines(layers.xy[u], layers.xy[v], bends)
+        told = {name: (cells[u] + cells[v]) / 2 for name, cells in self._figures().items()}
+        higher = np.where(self.density[u] >= self.density[v], u, v)
+        return layers.frame(told | {"color": colors[higher]}, shapely.linestrings(xy, indices=line))
+
+    def _figures(self) -> dict[str, Floats]:
+        doubt = self.standard_error
+        return {"density": self.density} | ({} if doubt is None else {"standard_error": doubt})
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the streets, or the points, by matplotlib, colored by density; returns the axes.
+
+        Raises
+        ------
+        MissingExtraError
+            The extra ``plots`` is not installed.
+        """
+        from metricdp.methods import views
+
+        xy = self.universe.coordinates
+        ax = views.axes(xy, ax)
+        from matplotlib.collections import LineCollection
+
+        colors = np.array(HEAT)[self.classes]
+        graph = self.universe.graph
+        if graph is None:
+            ax.scatter(*xy.T, s=12, c=colors, linewidths=0)
+        else:
+            u, v = graph.pairs().T
+            order = np.argsort(np.maximum(self.classes[u], self.classes[v]), kind="stable")
+            u, v = u[order], v[order]
+            ends = np.stack([xy[u], xy[v]], axis=1)
+            higher = np.where(self.density[u] >= self.density[v], u, v)
+            lines = LineCollection(list(ends), colors=colors[higher].tolist(), linewidths=1.2)
+            ax.add_collection(lines)
+            ax.autoscale()
+        views.set_aspect(ax, self.universe)
+        width = in_words(self.bandwidth, unit_shown(self.universe))
+        ax.set_title(f"demand per {self.per[1]}, bandwidth {width}")
+        return ax
+
+    def page(self, *, title: str | None = None, attribution: str | None = None) -> str:
+        """A self-contained HTML page: streets and ground by density, with what each color stands
+        for, the bandwidth, and the receipt.
+        """
+        from metricdp.report.heat.page import heat_page
+
+        return heat_page(self, title, attribution)
+
+    def save(self, path: str | PathLike[str], **page: Any) -> Path:
+        """Write the map as the ending of the name asks, wholly or not at all.
+
+        Parameters
+        ----------
+        path : path
+            ``.html``: `page`. ``.png``: `plot`. ``.tif``: a GeoTIFF with two bands, density and
+            standard error, of what is near a street or a point. ``.gpkg``: the layers ``heat``
+            (points) and ``heat_streets``, with styles that QGIS applies. ``.geojson``, ``.csv``,
+            ``.parquet``: the points.
+        **page
+            Words of the page.
+
+        Raises
+        ------
+        InputError
+            Another ending, or no coordinates where it needs some.
+        MissingExtraError
+            The extra of the ending is not installed: ``geo``, ``parquet`` or ``plots``.
+        """
+        target = file_path(path, "path")
+        ending = chosen(target.suffix.lower(), ENDINGS, "the ending of a heat map's file")
+        if ending == ".html":
+            content = self.page(**page).encode()
+        elif ending == ".png":
+            content = figure_bytes(self)
+        elif ending == ".tif":
+            from metricdp.report.heat.raster import write_raster
+
+            write_raster(target, self)
+            return target
+        elif ending == ".gpkg":
+            self._write_geopackage(target)
+            return target
+        else:
+            self._write_points(target, ending)
+            return target
+        with whole_file(target) as file:
+            file.write(content)
+        return target
+
+    def _write_points(self, target: Path, ending: str) -> None:
+        if ending == ".geojson":
+            check_degrees(self.universe, target)
+        if ending == ".parquet" and find_spec("pyarrow") is None:
+            raise MissingExtraError("saving a heat map as Parquet", "parquet")
+        xy, columns, crs = self.universe.coordinates, self.to_columns(), crs_of(self.universe)
+        write_points(target, ending, columns, xy, columns, geometry=xy is not None, crs=crs)
+
+    def _write_geopackage(self, target: Path) -> None:
+        need_geo()
+        kinds: list[tuple[str, Any]] = [("heat", "points")]
+        kinds += [("heat_streets", "streets")] * (self.universe.graph is not None)
+        with drafted(target) as draft:
+            styles = []
+            for name, layer in kinds:
+                self.to_geopandas(layer).to_file(
+                    draft,
+                    layer=name,
+                    driver="GPKG",
+                    dataset_metadata=None if draft.exists() else self.facts(),
+                    mode="a" if draft.exists() else "w",
+                )
+                styles.append((name, colored("marker" if layer == "points" else "line")))
+            add_styles(draft, styles)
+
+    def facts(self) -> dict[str, str]:
+        """What files say of the map: kernel, bandwidth, unit, receipt."""
+        receipt = None if self.receipt is None else self.receipt.to_dict()
+        return {
+            "METRICDP_KERNEL": "quartic, along shortest paths",
+            "METRICDP_BANDWIDTH": repr(self.bandwidth),
+            "METRICDP_UNIT": self.universe.measured,
+            "METRICDP_RECEIPT": json.dumps(receipt),
+        }

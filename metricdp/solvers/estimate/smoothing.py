@@ -1,0 +1,183 @@
+"""Demand smoothed along shortest paths, and the bandwidth that its noise allows: post-processing.
+
+Each point spreads its demand over what is near, by the quartic kernel ``(1 - (d / b)²)²`` of the
+distance d up to the bandwidth b, scaled so that its demand is kept [1]_: a density per length of
+street in a graph, per point elsewhere. Where many points are within b, demand first moves to the
+nearest of a public net of points that leaves none farther than b / 16.
+
+References
+----------
+.. [1] A. Okabe, T. Satoh, K. Sugihara, "A kernel density estimation method for networks", IJGIS
+   23(1), 2009: densities of networks are per length, and keep their mass.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from metricdp.kernels import smoothing as kernels
+from metricdp.metrics.base import Metric
+from metricdp.solvers.estimate.credible import UNEVEN, Credible
+from metricdp.threads import in_threads
+
+DRAWS = 24
+"""Of the demand, for standard errors: those are 15 % off at random, and cost as many maps."""
+_NET = 16
+"""Parts of the bandwidth by which demand may move: larger is exact, and costs its square."""
+_PLACES = 64
+"""At which a bandwidth is tried."""
+_STEP = 1.2
+"""From one bandwidth that is tried to the next."""
+_ENTRIES = 1 << 22
+_MEMORY = 1 << 27
+"""Densities that all processors hold at once: 1 GB."""
+
+Floats = NDArray[np.float64]
+
+
+def drawn_demand(told: Credible) -> Floats:
+    """Demand of every point as it may be, for a release: (n_points, DRAWS).
+
+    Counts are drawn from their posterior. Where in its part demand stands is not known: of a count
+    c a share is put on one random point, ``sqrt(UNEVEN² + 1 / c)``, the rest is even. So sums over
+    a piece of the part deviate as in `Credible.shared`.
+    """
+    labels, coins = told.tree.labels, np.random.default_rng([0, 2])
+    order = np.argsort(labels, kind="stable")
+    ends = np.cumsum(np.bincount(labels, minlength=told.tree.n_parts))
+    below = np.cumsum(told.spread(np.ones(told.tree.n_parts))[order])  # 1 more a part
+    found = np.empty((len(labels), DRAWS))
+    for i, counts in enumerate(told.draws(DRAWS)):
+        share = np.minimum(np.sqrt(UNEVEN**2 + 1.0 / np.maximum(counts, 1e-9)), 1.0)
+        at = np.searchsorted(below, np.arange(len(ends)) + coins.random(len(ends)))
+        at = order[np.clip(at, np.r_[0, ends[:-1]], ends - 1)]
+        found[:, i] = told.spread(counts * (1.0 - share))
+        found[at, i] += counts * share
+    return found
+
+
+def sampled_demand(weights: Floats) -> Floats:
+    """The same for public weights, as if they counted people: Poisson, (n_points, DRAWS)."""
+    coins = np.random.default_rng([0, 3])
+    return np.stack([coins.poisson(weights) for _ in range(DRAWS)], axis=1).astype(np.float64)
+
+
+class Smoothing:
+    """The kernel of a universe: distances along its edges both ways, the shorter one of two; where
+    it has no edges, those of its symmetric metric, n² of them.
+    """
+
+    def __init__(self, universe: Metric) -> None:
+        way: Any = getattr(universe, "there", universe)
+        if getattr(way, "directed", False):
+            self.metric: Any = way.undirected(np.minimum(way.csr[2], way.back), "streets")
+        else:
+            self.metric = universe.symmetric
+        self.network = self.metric.network
+        n = len(self.metric)
+        self.lengths = np.ones(n)
+        """Length of street that is each point's, or 1, shape (n_points,)."""
+        if self.network is not None:
+            indptr, _, lengths = self.network.csr
+            half = np.add.reduceat(np.r_[lengths, 0], indptr[:-1]) * (np.diff(indptr) > 0)
+            own = half[self.network.rank] * self.network.unit / 2.0
+            least = 1e-3 * own.mean()
+            self.lengths = np.maximum(own, least) if least > 0 else self.lengths
+
+    def density(self, demand: Floats, bandwidth: float) -> Floats:
+        """Smoothed demand (n_points, n_columns), the same shape."""
+        if self.network is None:
+            return self._by_rows(demand, bandwidth)
+        order, rank = self.network.order, self.network.rank
+        width = bandwidth / self.network.unit
+        sources, masses = self._on_net(demand[order], int(width) // _NET)
+        lengths, csr = self.lengths[order], self.network.csr
+        workers = int(np.clip(_MEMORY // demand.size, 1, os.cpu_count() or 1))
+        outs = [np.zeros(demand.shape) for _ in range(workers)]
+
+        def work(part: int) -> None:
+            mine = slice(part, None, workers)
+            mass = np.ascontiguousarray(masses[mine])
+            kernels.spread(csr, sources[mine].copy(), mass, lengths, width, outs[part])
+
+        in_threads(work, range(workers))
+        for more in outs[1:]:
+            outs[0] += more
+        return outs[0][rank]
+
+    def _on_net(self, demand: Floats, radius: int) -> tuple[NDArray[np.int64], Floats]:
+        """Points that stand for all, and the demand of each, in the inner order."""
+        held = np.arange(len(demand))
+        if radius > 0:
+            sources = kernels.net(self.network.csr, radius)
+            label, _ = self.metric.voronoi(sources)
+            ones = csr_array((np.ones(len(held)), (label, held)), (len(sources), len(held)))
+            held, demand = sources, np.asarray(ones @ demand)
+        some = demand.any(axis=1)
+        return held[some], demand[some]
+
+    def _by_rows(self, demand: Floats, bandwidth: float) -> Floats:
+        found = np.zeros(demand.shape)
+        held = np.flatnonzero(demand.any(axis=1))
+        for seen, some in self._rows(held, bandwidth):
+            found += (seen / seen.sum(axis=1, keepdims=True)).T @ demand[some]
+        return found
+
+    def _rows(self, points: NDArray[np.int64], bandwidth: float) -> Any:
+        step = max(1, _ENTRIES // len(self.metric))
+        for start in range(0, len(points), step):
+            some = points[start : start + step]
+            away = self.metric.distance_rows(some) / bandwidth
+            yield np.maximum(1.0 - away**2, 0.0) ** 2, some
+
+    def bandwidth(self, demand: Floats, error: float) -> float:
+        """The smallest bandwidth, of steps of 20 %, at which the standard error of the density is
+        at most `error` of it for half of the demand: `demand` (n_points, 1 + n_draws) is what is
+        shown, and what it may be; at 64 places drawn from it.
+        """
+        shown = np.maximum(demand[:, 0], 0.0)
+        if not shown.sum() > 0:
+            shown = np.ones(len(shown))
+        coins = np.random.default_rng([0, 4])
+        places = coins.choice(len(shown), _PLACES, p=shown / shown.sum())
+        if self.network is None:
+            return self._by_rows_chosen(demand, error, places)
+        csr, unit = self.network.csr, self.network.unit
+        inner, places = demand[self.network.order], self.network.rank[places]
+        positive = csr[2][csr[2] > 0]
+        width = float(np.median(positive)) if len(positive) else 1.0
+        seen = np.empty((_PLACES, demand.shape[1]))
+        while True:
+            least = kernels.gathered(csr, places, inner, width, seen)
+            if _typical(seen) <= error or least == len(inner):
+                return width * unit
+            width *= _STEP
+
+    def _by_rows_chosen(self, demand: Floats, error: float, places: NDArray[np.int64]) -> float:
+        rows = self.metric.distance_rows(places)
+        least = np.partition(rows + np.where(rows > 0, 0.0, np.inf), 0, axis=1)[:, 0]
+        tried, most = float(np.median(least)), float(rows.max())
+        if not np.isfinite(tried):
+            return 1.0
+        while True:
+            seen = np.maximum(1.0 - (rows / tried) ** 2, 0.0) ** 2 @ demand
+            if _typical(seen) <= error or tried > most:
+                return tried
+            tried *= _STEP
+
+
+def standard_error(density: Floats) -> Floats:
+    """Of the first column, by the draws in the others."""
+    return np.sqrt(((density[:, 1:] - density[:, :1]) ** 2).mean(axis=1))
+
+
+def _typical(seen: Floats) -> float:
+    """Median relative standard error of places."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = standard_error(seen) / seen[:, 0]
+    return float(np.median(np.where(seen[:, 0] > 0, share, np.inf)))
