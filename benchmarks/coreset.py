@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import metricdp as mdp
+from benchmarks.methods.printed_coreset import PrintedCoreset
 from benchmarks.sets.point_sets import pickups
 from metricdp.kernels.points import nearest_centers
 from metricdp.solvers.lloyd import lloyd, settled
@@ -49,8 +50,8 @@ def public_means(points: Points, k: int, starts: int = 8) -> Points:
 
 METHODS = {
     "default": mdp.methods.Coreset(),
-    "published": mdp.methods.Coreset(published=True),
-    "published, 128² cells": mdp.methods.Coreset(published=True, cells=128**2),
+    "published": PrintedCoreset(),
+    "published, 128² cells": PrintedCoreset(cells=128**2),
 }
 
 
@@ -179,7 +180,7 @@ def concave(n: int, runs: int) -> None:
     """Records that the printed constants need; and RecConcave with a promise of its own beside the
     exponential mechanism.
     """
-    from metricdp.methods.box.rec_concave import published_promise, records_needed
+    from benchmarks.methods.rec_concave import published_promise, records_needed
 
     for k in (1, 5, 10):
         print(
@@ -196,9 +197,7 @@ def concave(n: int, runs: int) -> None:
     for k in (1, 5):
         best = cost(points, public_means(points, k))
         for radius, promise in (("exponential", None), ("rec-concave", 300), ("rec-concave", 3000)):
-            method = mdp.methods.Coreset(
-                published=True, cells=64**2, radius=radius, promise=promise
-            )
+            method = PrintedCoreset(cells=64**2, radius=radius, promise=promise)
             for epsilon in (0.5, 2):
                 some, start = [], time.process_time()
                 for _ in range(runs):
@@ -235,7 +234,7 @@ def centers(n: int, runs: int, k: int, epsilons: list[float]) -> None:
         ):
             if options.get("images", 0) >= space.dimension:
                 continue
-            method = mdp.methods.Coreset(published=True, cells=1 << 14, **options)
+            method = PrintedCoreset(cells=1 << 14, **options)
             row, start = [], time.process_time()
             for epsilon in epsilons:
                 some = []

@@ -110,6 +110,7 @@ class _World:
         import numpy as np
 
         import metricdp as mdp
+        from benchmarks.methods.printed_coreset import PrintedCoreset
 
         ledger = mdp.Ledger(epsilon, DELTA, neighboring="replace-one")
         start = time.process_time()
@@ -123,9 +124,6 @@ class _World:
         published = name.startswith(PRINTED)
         cells = GRID_SIDE**2 if "128" in name else None
         chunk = 10_000 if "chunks" in name else None
-        asked: dict[str, Any] = (
-            {"published": True, "cells": cells, "chunk": chunk} if published else {}
-        )
         result = mdp.k_means(
             self.space,
             self.demand,
@@ -133,7 +131,7 @@ class _World:
             epsilon=epsilon,
             delta=DELTA if published and chunk is None else 0,
             ledger=ledger,
-            method=mdp.methods.Coreset(**asked),
+            method=PrintedCoreset(cells=cells, chunk=chunk) if published else "coreset",
         )
         spent = time.process_time() - start
         if name == f"{OURS}, small":

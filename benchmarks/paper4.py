@@ -156,11 +156,11 @@ def _box(d: int, n: int, seed: int) -> _Box:
 
 def _means_methods() -> dict[str, Any]:
     from benchmarks.methods.balcan import Balcan
+    from benchmarks.methods.printed_coreset import PrintedCoreset
     from benchmarks.methods.printed_coverage import PrintedCoverage
-    from metricdp import methods
 
     return {
-        "Feldman et al. 2017": methods.Coreset(published=True),
+        "Feldman et al. 2017": PrintedCoreset(),
         "Balcan et al. 2017": Balcan(radius=1.0),
         PRINTED: PrintedCoverage(),
         "max-coverage": "max-coverage",

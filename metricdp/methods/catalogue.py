@@ -15,7 +15,7 @@ OF_FINITE_UNIVERSES = {
 }
 OF_BOXES_ALONE = {
     "quadtree": "noisy counts of a box's cells, opened where the demand is",
-    "coreset": "a weighted set to publish: noisy counts, or private balls",
+    "coreset": "a weighted set to publish, by noisy counts",
     "lloyd": "noisy counts and sums around centers, step after step",
     "lsh": "noisy averages of the nodes of a tree of hash prefixes",
 }

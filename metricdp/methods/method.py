@@ -65,7 +65,7 @@ class Method(ABC):
     >>> method = mdp.methods.Partition()
     >>> isinstance(method, mdp.methods.Method), method.name, method.in_finite, method.free
     (True, 'partition', True, False)
-    >>> mdp.methods.Coreset(published=True).price("1/2", "1e-6").bound
+    >>> mdp.methods.Coreset().price("1/2", "1e-6").bound
     'zCDP'
     """
 

@@ -11,7 +11,6 @@ from metricdp.errors import InputError
 from metricdp.methods.baselines.lloyd import Lloyd as Lloyd
 from metricdp.methods.baselines.lsh import LSHCoreset as LSHCoreset
 from metricdp.methods.box.coreset import Coreset as Coreset
-from metricdp.methods.box.coreset import ReleasedCoreset
 from metricdp.methods.box.default import MOST_DIMENSIONS, GridMethod, RoundsMethod
 from metricdp.methods.box.quadtree import Quadtree as Quadtree
 from metricdp.methods.expected import Expected
@@ -104,9 +103,8 @@ def _in_box(recipe: Method, space: EuclideanSpace) -> Method:
         if recipe.tree is not None:
             raise InputError("a tree is of a finite universe, and cannot be cut in a box")
         return default_of(space, recipe.records_hint)
-    if isinstance(recipe, Coreset) and not recipe.published:
-        source = default_of(space, recipe.records_hint)
-        return ReleasedCoreset(records_hint=recipe.records_hint, source=source)
+    if isinstance(recipe, Coreset):
+        return replace(recipe, source=recipe.source or default_of(space, recipe.records_hint))
     return recipe.within(space)
 
 

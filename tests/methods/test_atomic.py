@@ -102,11 +102,6 @@ OPTIONS = [
     methods.Quadtree(published=True, depth=6),
     methods.Quadtree(opening="privtree", steps=2),
     methods.Quadtree(rounds=2, passes=2),
-    methods.Coreset(published=True, cells=4)
-    if hasattr(methods.Coreset, "published")
-    else "coreset",
-    methods.Coreset(published=True, cells=9, center="projection", left_over=0.5),
-    methods.Coreset(published=True, cells=4, center="projection", images=1, left_over=0.5),
     methods.Coreset(),
     methods.Lloyd(),
     methods.LSHCoreset(),

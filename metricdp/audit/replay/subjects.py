@@ -172,7 +172,6 @@ def _options() -> Iterator[Subject]:
     """Questions that methods ask only where they are told to, and users counted for themselves."""
     ours = mdp.methods
     tree = partial(ours.Quadtree, steps=0)
-    rounds = partial(ours.Coreset, published=True, cells=3, records_hint=24, left_over=0.5)
     swaps = partial(ours.LocalSearch, steps=2)
     labels = ["ward", *["elsewhere"] * 15]
     regions = ours.Regional(regions={"ward": "1/2", "elsewhere": 1}, labels=labels, records_hint=24)
@@ -184,10 +183,6 @@ def _options() -> Iterator[Subject]:
         ("k_median, quadtree by levels", "a box", mdp.k_median, away(depth=2), (1, 0)),
         ("k_means, badly cut centers", "a box", mdp.k_means, away(depth=1, passes=2), (1, 0)),
         ("k_means, the best of two runs", "a box", mdp.k_means, tree(rounds=1, runs=2), (4, 0)),
-        ("k_means, coreset by rounds", "a box", mdp.k_means, rounds(), (8, 0)),
-        ("k_means, coreset by rounds, delta", "a box", mdp.k_means, rounds(), (8, "1/100")),
-        ("k_means, projected centers", "a box", mdp.k_means, rounds(center="projection"), (8, 0)),
-        ("k_means, coreset in chunks", "a box", mdp.k_means, rounds(chunk=10), (8, 0)),
         ("k_means, max-coverage by hashing", "a box", mdp.k_means, hashed, (4, 0)),
         ("k_means, projected", "a box in R^4", mdp.k_means, cast, (1, 0)),
         ("k_median, hst by levels", "a grid", mdp.k_median, ours.DPHST(levels=2), (1, 0)),

@@ -7,6 +7,7 @@ import pytest
 import metricdp as mdp
 from benchmarks.methods.balcan import Balcan
 from benchmarks.methods.k_variates import KVariates
+from benchmarks.methods.printed_coreset import PrintedCoreset
 from benchmarks.methods.printed_hst import PrintedHST
 from metricdp.audit.replay import verified
 from metricdp.audit.replay.subjects import RECORD, USER, _asked, _worlds
@@ -24,12 +25,22 @@ class TestBalcan(MethodTestCase):
         return Balcan()
 
 
+class TestPrintedCoreset(MethodTestCase):
+    def method(self):
+        return PrintedCoreset(cells=16)
+
+
 class TestPrintedHST(MethodTestCase):
     def method(self):
         return PrintedHST()
 
 
+ROUNDS = partial(PrintedCoreset, cells=3, records_hint=24, left_over=0.5)
 ROWS = {
+    "coreset by rounds": ("a box", mdp.k_means, ROUNDS(), (8, 0)),
+    "coreset by rounds, delta": ("a box", mdp.k_means, ROUNDS(), (8, "1/100")),
+    "projected centers": ("a box", mdp.k_means, ROUNDS(center="projection"), (8, 0)),
+    "coreset in chunks": ("a box", mdp.k_means, ROUNDS(chunk=10), (8, 0)),
     "k-variates": ("a box", mdp.k_median, KVariates(), (1, 0)),
     "balcan": ("a box", mdp.k_median, Balcan(), (1, 0)),
     "hst as printed": ("a grid", mdp.k_median, PrintedHST(), (1, 0)),

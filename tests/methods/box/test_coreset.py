@@ -1,7 +1,6 @@
-"""Private coresets: RecConcave, the rounds, what is saved, what is refused."""
+"""Private coresets: what they hold, what is saved, what is refused."""
 
 import json
-from fractions import Fraction
 
 import networkx as nx
 import numpy as np
@@ -9,17 +8,8 @@ import pytest
 
 import metricdp as mdp
 from metricdp.errors import InputError, MissingExtraError
-from metricdp.methods.asking import driven
-from metricdp.methods.box.coreset import Coreset, paper_cells
-from metricdp.methods.box.rec_concave import (
-    published_promise,
-    rec_concave,
-    records_needed,
-    selections_of,
-)
+from metricdp.methods.box.coreset import Coreset
 from metricdp.methods.box.small_ball import reduced, sizes
-from metricdp.partitions.box.chunks import Chunks
-from metricdp.privacy import _vault
 from metricdp.records.sums.peeling import (
     radii_of,
 )
@@ -31,35 +21,6 @@ def clusters(n=20_000, k=4, seed=0, spread=0.02):
     rng = np.random.default_rng(seed)
     middle = np.array([[0.2, 0.2], [0.8, 0.3], [0.5, 0.8], [0.15, 0.75]])[:k]
     return np.clip(middle[rng.integers(k, size=n)] + spread * rng.normal(size=(n, 2)), 0, 1), middle
-
-
-# RecConcave
-
-
-@pytest.mark.parametrize("size", [10, 33, 200, 1000])
-@pytest.mark.parametrize("where", [0.0, 0.01, 0.3, 1.0])
-def test_rec_concave_finds_good_solutions(size, where):
-    quality, asked = 60 - 3 * np.abs(np.arange(size) - int(where * (size - 1))), []
-
-    def choose(views):
-        asked.append(views)
-        scores = quality
-        for view in views:
-            scores = view(scores)
-        return int(np.argmax(scores))
-
-    found = driven(rec_concave(lambda views: views, size, 60), choose)
-    assert quality[found] >= 30 and len(asked) == selections_of(size)
-
-
-def test_the_published_promise_is_out_of_reach():
-    assert published_promise(1000, 1.0, 1e-6) > 1e6
-    assert records_needed(1, 1.0, 1e-6, 2) > 5e8
-    assert (
-        records_needed(10, 0.5, 1e-6, 2)
-        > records_needed(5, 0.5, 1e-6, 2)
-        > records_needed(5, 1.0, 1e-6, 2)
-    )
 
 
 # The method
@@ -75,94 +36,14 @@ def test_sizes_of_rounds():
         )
         assert len(numbers) <= 1100
     assert sizes(0, 3) == sizes(1, 3) == []
-    assert [paper_cells(n, 2) for n in (0, 3, 100_000, 10**6, 10**9)] == [
-        1,
-        4,
-        512**2,
-        1024**2,
-        2048**2,
-    ]
     assert radii_of((512, 512))[:8] == (0, 1, 2, 3, 4, 6, 8, 11) and radii_of((1,)) == (0, 1)
 
 
-@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
-@pytest.mark.parametrize(
-    ("delta", "options"),
-    [(0, {"cells": 900}), (1e-6, {"cells": 900}), (0, {"cells": 400, "chunk": 10_000})],
-)
-def test_published_rounds_find_the_clusters(relation, delta, options):
-    points, middle = clusters()
-    demand, ledger = mdp.PrivateDemand(PLANE, points), mdp.Ledger(8, 1e-6, neighboring=relation)
-    result = mdp.k_means(
-        PLANE,
-        demand,
-        4,
-        epsilon=8,
-        delta=delta,
-        ledger=ledger,
-        method=Coreset(published=True, **options),
-    )
-    assert all(np.linalg.norm(result.centers - m, axis=1).min() < 0.1 for m in middle)
-    points, weights = result.release.coreset()
-    assert (
-        0.9 * 20_000 < weights.sum() <= 20_400
-        and (weights > 0).all()
-        and len(points) <= 10 * 4 * (2 if "chunk" in options else 1)
-    )
-    assert result.receipt.epsilon <= ledger.spent <= 8 and result.receipt.neighboring == relation
-    assert (result.receipt.bound == "zCDP") == bool(delta)
-    exact = relation == "replace-one"
-    assert ("exact" in {m.name for m in result.receipt.mechanisms}) == exact
-    spent = ledger.spent
-    assert result.release.k_median(2).centers.shape == (2, 2) and ledger.spent == spent
+def test_few_records_and_users():
+    check_few_records(Coreset())
 
 
-def test_rec_concave_with_constants_given():
-    points, _ = clusters(5000, 2)
-    demand = mdp.PrivateDemand(PLANE, points)
-    method = Coreset(published=True, radius="rec-concave", promise=200, cells=40**2, left_over=0.4)
-    result = mdp.k_means(PLANE, demand, 1, epsilon=20, method=method)
-    asked = [
-        sum(step in m.query for m in result.receipt.mechanisms)
-        for step in ("levels", "intervals", "only", "ball of")
-    ]
-    assert asked == [2, 4, 2, 2]  # two rounds
-    assert np.linalg.norm(result.centers[0] - points.mean(axis=0)) < 0.3
-
-
-def test_rec_concave_as_printed_is_refused_and_says_what_it_needs(monkeypatch):
-    monkeypatch.setattr(_vault, "_open", lambda holder: pytest.fail("private data was read"))
-    demand, ledger = mdp.PrivateDemand(PLANE, [[0.5, 0.5]]), mdp.Ledger(1, 1e-6)
-    method = Coreset(published=True, radius="rec-concave")
-    with pytest.raises(InputError, match=r"needs at least [\d.]+e\+\d+ records at k = 5"):
-        mdp.k_means(PLANE, demand, 5, epsilon=1, delta=1e-6, ledger=ledger, method=method)
-    with pytest.raises(InputError, match="needs a delta"):
-        mdp.k_means(PLANE, demand, 5, epsilon=1, ledger=ledger, method=method)
-    assert ledger.spent == 0
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"radius": "exact"},
-        {"published": "yes"},
-        {"cells": 100},
-        {"published": True, "cells": 0},
-        {"published": True, "promise": -1},
-        {"published": True, "left_over": 1.0},
-        {"published": True, "chunk": 1.5},
-        {"published": True, "promise": 1e30},
-        {"records_hint": 0},
-    ],
-)
-def test_bad_options_are_refused(options):
-    with pytest.raises(InputError):
-        Coreset(**options)
-
-
-@pytest.mark.parametrize("published", [False, True])
-def test_few_records_and_users(published):
-    method = Coreset(published=published)
+def check_few_records(method):
     for records, user, k in (
         ([], None, 3),
         ([[0.3, 0.3]], None, 2),
@@ -180,7 +61,7 @@ def test_few_records_and_users(published):
     ).centers.shape == (1, 1)
     with pytest.raises(InputError, match="needs a box"):
         metric = mdp.EuclideanMetric([[0.0], [1.0]])
-        mdp.k_median(metric, mdp.PrivateDemand(metric, [0]), 1, epsilon=1, method="coreset")
+        mdp.k_median(metric, mdp.PrivateDemand(metric, [0]), 1, epsilon=1, method=method)
 
 
 @pytest.mark.parametrize("d", [3, 4])
@@ -188,36 +69,19 @@ def test_more_dimensions(d):
     rng = np.random.default_rng(d)
     space = mdp.EuclideanSpace([0.0] * d, [1.0] * d)
     demand = mdp.PrivateDemand(space, np.clip(rng.normal(0.3, 0.03, (3000, d)), 0, 1))
-    for method in (Coreset(), Coreset(published=True, left_over=0.3)):
-        result = mdp.k_means(space, demand, 1, epsilon=20, delta=1e-6, method=method)
-        assert np.linalg.norm(result.centers[0] - 0.3) < 0.15
+    result = mdp.k_means(space, demand, 1, epsilon=20, delta=1e-6, method=Coreset())
+    assert np.linalg.norm(result.centers[0] - 0.3) < 0.15
 
 
-def test_the_default_is_close_to_the_best_and_never_worse_than_the_published_rounds():
+def test_the_default_is_close_to_the_best():
     points, middle = clusters(spread=0.05)
     demand = mdp.PrivateDemand(PLANE, points)
 
     def cost(centers):
         return ((points[:, None] - centers) ** 2).sum(axis=2).min(axis=1).sum()
 
-    best = cost(middle)
-    errors = [
-        cost(mdp.k_means(PLANE, demand, 4, epsilon=0.5, delta=1e-6, method=m).centers) / best - 1
-        for m in ("coreset", Coreset(published=True, cells=64**2))
-    ]
-    assert errors[0] < 0.05 and errors[0] <= errors[1]
-
-
-def test_chunks_depend_on_the_record_alone():
-    points = clusters(4000)[0]
-    chunks = Chunks(PLANE, 4)
-    parts = chunks.encode(points)
-    order = np.random.default_rng(0).permutation(4000)
-    assert (chunks.encode(points[order]) == parts[order]).all() and (
-        chunks.encode(points[:7]) == parts[:7]
-    ).all()
-    assert np.bincount(parts, minlength=4).min() > 850
-    assert (chunks.encode(np.array([[-0.0, 0.5]])) == chunks.encode(np.array([[0.0, 0.5]]))).all()
+    found = mdp.k_means(PLANE, demand, 4, epsilon=0.5, delta=1e-6, method="coreset").centers
+    assert cost(found) < 1.05 * cost(middle)
 
 
 # What is released
@@ -354,18 +218,6 @@ def test_what_cannot_be_saved_leaves_nothing(tmp_path, monkeypatch):
     with pytest.raises(OSError):
         coreset.save(tmp_path / "nowhere" / "core.csv")
     assert not list(tmp_path.iterdir())
-
-
-def test_a_pool_is_not_overspent():
-    points, _ = clusters(3000)
-    ledger = mdp.Ledger(1, "1/1000000", neighboring="replace-one")
-    pool = ledger.charge(Coreset(published=True).price(1, "1/1000000"))
-    from metricdp.methods.question import BoxQuestion
-    from metricdp.running.runner import answered
-
-    question = BoxQuestion.checked(PLANE, 3, 2)
-    answered(Coreset(published=True, cells=100), mdp.PrivateDemand(PLANE, points), pool, question)
-    assert Fraction(99, 100) * pool.rho < pool.spent_rho <= pool.rho
 
 
 def test_the_command_line_saves_by_the_ending(tmp_path, monkeypatch, capsys):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.partitions.box import slabs as module
+from benchmarks.methods import slabs as module
+from benchmarks.methods.slabs import Slabs, directions, half_diagonal, middles, offsets
 from metricdp.partitions.box.grid import Grid
-from metricdp.partitions.box.slabs import Slabs, directions, half_diagonal, middles, offsets
 
 
 def grid_of(shape):

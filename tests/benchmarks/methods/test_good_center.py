@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
+from benchmarks.methods import good_center
+from benchmarks.methods.good_center import AVERAGE, AXES, BOX, GoodCenter, Prices
+from benchmarks.methods.printed_coreset import PrintedCoreset
 from metricdp.errors import InputError
 from metricdp.methods.asking import Select, driven
-from metricdp.methods.box import good_center
-from metricdp.methods.box.coreset import Coreset
-from metricdp.methods.box.good_center import AVERAGE, AXES, BOX, GoodCenter, Prices
 from metricdp.partitions.box.grid import Grid
 from metricdp.privacy import _vault
 from metricdp.records.sums.peeling import peel
@@ -95,7 +95,7 @@ def test_rounds_find_the_clusters(relation, delta, d, images):
     points, middle = clusters(d, 2, 20_000)
     space = space_of(d)
     ledger = mdp.Ledger(20, "1e-6", neighboring=relation)
-    method = Coreset(published=True, cells=16**d, center="projection", images=images, left_over=0.2)
+    method = PrintedCoreset(cells=16**d, center="projection", images=images, left_over=0.2)
     demand = mdp.PrivateDemand(space, points)
     result = mdp.k_means(space, demand, 2, epsilon=20, delta=delta, ledger=ledger, method=method)
     away = np.linalg.norm(middle[:, None] - result.centers[None], axis=2).min(axis=1)
@@ -113,7 +113,7 @@ def test_users_and_chunks():
     points, middle = clusters(2, 1, 8000)
     space = space_of(2)
     users = np.arange(8000) // 2
-    method = Coreset(published=True, cells=256, center="projection", chunk=4000, left_over=0.3)
+    method = PrintedCoreset(cells=256, center="projection", chunk=4000, left_over=0.3)
     for bound in ({}, {"user": users, "max_contributions": 2}):
         demand = mdp.PrivateDemand(space, points, **bound)
         result = mdp.k_means(space, demand, 1, epsilon=40, method=method)
@@ -128,7 +128,7 @@ def test_too_small_an_epsilon_is_refused_before_it_is_charged(monkeypatch, epsil
     monkeypatch.setattr(_vault, "_open", lambda holder: pytest.fail("private data was read"))
     space = space_of(2)
     demand, ledger = mdp.PrivateDemand(space, [[0.5, 0.5]] * 500), mdp.Ledger(1, "1e-6")
-    method = Coreset(published=True, center="projection", chunk=chunk, records_hint=500)
+    method = PrintedCoreset(center="projection", chunk=chunk, records_hint=500)
     with pytest.raises(InputError):
         mdp.k_means(space, demand, 2, epsilon=epsilon, delta=delta, ledger=ledger, method=method)
     assert ledger.spent == 0
@@ -137,12 +137,11 @@ def test_too_small_an_epsilon_is_refused_before_it_is_charged(monkeypatch, epsil
 @pytest.mark.parametrize(
     "options",
     [
-        {"center": "projection"},
-        {"published": True, "center": "stable histogram"},
-        {"published": True, "images": 2},
-        {"published": True, "center": "projection", "images": 0},
+        {"center": "stable histogram"},
+        {"images": 2},
+        {"center": "projection", "images": 0},
     ],
 )
 def test_bad_options_are_refused(options):
     with pytest.raises(InputError):
-        Coreset(**options)
+        PrintedCoreset(**options)

@@ -6,12 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.protocols import trusted
 
 Array = NDArray[np.float64]
 
 
-@trusted
 class Chunks:
     """A box's records in parts of about equal size, by digits of their coordinates."""
 

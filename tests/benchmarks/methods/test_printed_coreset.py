@@ -1,0 +1,176 @@
+"""Coresets by the rounds of Feldman, Xiang, Zhu & Rus, as printed."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from benchmarks.methods.chunks import Chunks
+from benchmarks.methods.printed_coreset import PrintedCoreset, paper_cells
+from benchmarks.methods.rec_concave import (
+    published_promise,
+    rec_concave,
+    records_needed,
+    selections_of,
+)
+from metricdp.errors import InputError
+from metricdp.methods.asking import driven
+from metricdp.privacy import _vault
+from tests.methods.box.test_coreset import PLANE, check_few_records, clusters
+
+
+@pytest.mark.parametrize("size", [10, 33, 200, 1000])
+@pytest.mark.parametrize("where", [0.0, 0.01, 0.3, 1.0])
+def test_rec_concave_finds_good_solutions(size, where):
+    quality, asked = 60 - 3 * np.abs(np.arange(size) - int(where * (size - 1))), []
+
+    def choose(views):
+        asked.append(views)
+        scores = quality
+        for view in views:
+            scores = view(scores)
+        return int(np.argmax(scores))
+
+    found = driven(rec_concave(lambda views: views, size, 60), choose)
+    assert quality[found] >= 30 and len(asked) == selections_of(size)
+
+
+def test_the_published_promise_is_out_of_reach():
+    assert published_promise(1000, 1.0, 1e-6) > 1e6
+    assert records_needed(1, 1.0, 1e-6, 2) > 5e8
+    assert (
+        records_needed(10, 0.5, 1e-6, 2)
+        > records_needed(5, 0.5, 1e-6, 2)
+        > records_needed(5, 1.0, 1e-6, 2)
+    )
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize(
+    ("delta", "options"),
+    [(0, {"cells": 900}), (1e-6, {"cells": 900}), (0, {"cells": 400, "chunk": 10_000})],
+)
+def test_published_rounds_find_the_clusters(relation, delta, options):
+    points, middle = clusters()
+    demand, ledger = mdp.PrivateDemand(PLANE, points), mdp.Ledger(8, 1e-6, neighboring=relation)
+    result = mdp.k_means(
+        PLANE,
+        demand,
+        4,
+        epsilon=8,
+        delta=delta,
+        ledger=ledger,
+        method=PrintedCoreset(**options),
+    )
+    assert all(np.linalg.norm(result.centers - m, axis=1).min() < 0.1 for m in middle)
+    points, weights = result.release.coreset()
+    assert (
+        0.9 * 20_000 < weights.sum() <= 20_400
+        and (weights > 0).all()
+        and len(points) <= 10 * 4 * (2 if "chunk" in options else 1)
+    )
+    assert result.receipt.epsilon <= ledger.spent <= 8 and result.receipt.neighboring == relation
+    assert (result.receipt.bound == "zCDP") == bool(delta)
+    exact = relation == "replace-one"
+    assert ("exact" in {m.name for m in result.receipt.mechanisms}) == exact
+    spent = ledger.spent
+    assert result.release.k_median(2).centers.shape == (2, 2) and ledger.spent == spent
+
+
+def test_rec_concave_with_constants_given():
+    points, _ = clusters(5000, 2)
+    demand = mdp.PrivateDemand(PLANE, points)
+    method = PrintedCoreset(radius="rec-concave", promise=200, cells=40**2, left_over=0.4)
+    result = mdp.k_means(PLANE, demand, 1, epsilon=20, method=method)
+    asked = [
+        sum(step in m.query for m in result.receipt.mechanisms)
+        for step in ("levels", "intervals", "only", "ball of")
+    ]
+    assert asked == [2, 4, 2, 2]  # two rounds
+    assert np.linalg.norm(result.centers[0] - points.mean(axis=0)) < 0.3
+
+
+def test_rec_concave_as_printed_is_refused_and_says_what_it_needs(monkeypatch):
+    monkeypatch.setattr(_vault, "_open", lambda holder: pytest.fail("private data was read"))
+    demand, ledger = mdp.PrivateDemand(PLANE, [[0.5, 0.5]]), mdp.Ledger(1, 1e-6)
+    method = PrintedCoreset(radius="rec-concave")
+    with pytest.raises(InputError, match=r"needs at least [\d.]+e\+\d+ records at k = 5"):
+        mdp.k_means(PLANE, demand, 5, epsilon=1, delta=1e-6, ledger=ledger, method=method)
+    with pytest.raises(InputError, match="needs a delta"):
+        mdp.k_means(PLANE, demand, 5, epsilon=1, ledger=ledger, method=method)
+    assert ledger.spent == 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"radius": "exact"},
+        {"cells": 0},
+        {"promise": -1},
+        {"left_over": 1.0},
+        {"chunk": 1.5},
+        {"promise": 1e30},
+        {"records_hint": 0},
+    ],
+)
+def test_bad_options_are_refused(options):
+    with pytest.raises(InputError):
+        PrintedCoreset(**options)
+
+
+def test_chunks_depend_on_the_record_alone():
+    points = clusters(4000)[0]
+    chunks = Chunks(PLANE, 4)
+    parts = chunks.encode(points)
+    order = np.random.default_rng(0).permutation(4000)
+    assert (chunks.encode(points[order]) == parts[order]).all() and (
+        chunks.encode(points[:7]) == parts[:7]
+    ).all()
+    assert np.bincount(parts, minlength=4).min() > 850
+    assert (chunks.encode(np.array([[-0.0, 0.5]])) == chunks.encode(np.array([[0.0, 0.5]]))).all()
+
+
+def test_a_pool_is_not_overspent():
+    points, _ = clusters(3000)
+    ledger = mdp.Ledger(1, "1/1000000", neighboring="replace-one")
+    pool = ledger.charge(PrintedCoreset().price(1, "1/1000000"))
+    from metricdp.methods.question import BoxQuestion
+    from metricdp.running.runner import answered
+
+    question = BoxQuestion.checked(PLANE, 3, 2)
+    answered(PrintedCoreset(cells=100), mdp.PrivateDemand(PLANE, points), pool, question)
+    assert Fraction(99, 100) * pool.rho < pool.spent_rho <= pool.rho
+
+
+def test_few_records_and_users():
+    check_few_records(PrintedCoreset())
+
+
+@pytest.mark.parametrize("d", [3, 4])
+def test_more_dimensions(d):
+    rng = np.random.default_rng(d)
+    space = mdp.EuclideanSpace([0.0] * d, [1.0] * d)
+    demand = mdp.PrivateDemand(space, np.clip(rng.normal(0.3, 0.03, (3000, d)), 0, 1))
+    method = PrintedCoreset(left_over=0.3)
+    result = mdp.k_means(space, demand, 1, epsilon=20, delta=1e-6, method=method)
+    assert np.linalg.norm(result.centers[0] - 0.3) < 0.15
+
+
+def test_the_default_is_never_worse_than_the_published_rounds():
+    points, _ = clusters(spread=0.05)
+    demand = mdp.PrivateDemand(PLANE, points)
+
+    def cost(centers):
+        return ((points[:, None] - centers) ** 2).sum(axis=2).min(axis=1).sum()
+
+    errors = [
+        cost(mdp.k_means(PLANE, demand, 4, epsilon=0.5, delta=1e-6, method=m).centers)
+        for m in ("coreset", PrintedCoreset(cells=64**2))
+    ]
+    assert errors[0] <= errors[1]
+
+
+def test_the_papers_grid():
+    cells = [paper_cells(n, 2) for n in (0, 3, 100_000, 10**6, 10**9)]
+    assert cells == [1, 4, 512**2, 1024**2, 2048**2]
