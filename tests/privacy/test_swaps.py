@@ -193,6 +193,14 @@ def test_what_queries_about_centers_state():
     assert scores_of(alone, [0, 3]).tolist() == [0] and alone.sensitivity("add-remove", 1) == 1
 
 
+def test_a_cap_beyond_the_diameter_is_none():
+    tiny = mdp.EuclideanMetric(np.arange(4.0)[:, None] * 1e-14)
+    for cap in (0.5, 1e300):
+        query, free = (SwapQuery(tiny, [1, 2], cap=of) for of in (cap, None))
+        assert query.sensitivity("add-remove", 1) == free.sensitivity("add-remove", 1)
+        assert scores_of(query, [0, 3]).tolist() == scores_of(free, [0, 3]).tolist()
+
+
 def test_points_at_distance_zero_of_each_other():
     same = PrecomputedMetric(np.zeros((3, 3)))
     demand = mdp.PrivateDemand(same, [0, 1])

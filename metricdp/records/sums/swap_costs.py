@@ -29,8 +29,9 @@ class Scale(NamedTuple):
 
     @classmethod
     def of(cls, metric: Finite, power: int, cap: float | None = None) -> Scale:
-        """The public scale: `cap` is by default the universe's bound of its diameter."""
-        steps = max(1, math.ceil((metric.diameter_bound() if cap is None else cap) / metric.unit))
+        """The public scale: `cap` is at most, and by default, the bound of the diameter."""
+        bound = metric.diameter_bound()
+        steps = max(1, math.ceil((bound if cap is None else min(cap, bound)) / metric.unit))
         shift = max(0, steps.bit_length() - COST_BITS // power)
         return cls(shift, -(-steps >> shift), power)
 
