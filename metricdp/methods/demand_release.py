@@ -22,6 +22,7 @@ from metricdp.methods.result import Result
 from metricdp.methods.solution import Solution
 from metricdp.methods.solving import answered, answered_in_box
 from metricdp.methods.summary import (
+    Again,
     Stability,
     Summary,
     checked_level,
@@ -383,8 +384,10 @@ class Release:
             self._credible, self.universe, listed(centers, "centers"), stability, level
         )
 
-    def stability(self, centers: Centers, *, within: Length | None = None) -> Stability:
-        """How firmly these centers stand: searches begun at them on demand drawn from the release.
+    def stability(
+        self, centers: Centers, *, within: Length | None = None, again: Again | None = None
+    ) -> Stability:
+        """How firmly these centers stand: searches on demand drawn from the release.
 
         Parameters
         ----------
@@ -392,6 +395,8 @@ class Release:
         within : float or str, optional
             A distance: a center is where it was if one is found so near. By default half of the
             demand's mean distance.
+        again : callable, optional
+            Another search than that for k-median: `metricdp.methods.summary.Again`.
 
         Raises
         ------
@@ -400,7 +405,7 @@ class Release:
         """
         named = listed(centers, "centers")
         told, metric = self._credible, self.universe
-        return stable(told, metric, metric.site_positions(named), within)
+        return stable(told, metric, metric.site_positions(named), within, again)
 
     def heatmap(self, *, bandwidth: Length | None = None, error: float = ERROR) -> Heatmap:
         """A heat map of the demand, smoothed along shortest paths as far as its noise asks:

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import Length, floats
+from metricdp.arguments import Length, floats, positive
 from metricdp.errors import InputError
 from metricdp.methods import views
 from metricdp.methods.summary import Stability, Summary
 from metricdp.metrics.base import Metric, metric_of
+from metricdp.metrics.units import in_units_of
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.releases import Receipt
 from metricdp.report.bands import Bands, bands_of
@@ -32,6 +33,7 @@ from metricdp.solvers.objectives.instance import WITHIN, Assignment, Chosen, Ins
 from metricdp.solvers.objectives.medians import KMeans, KMedian
 from metricdp.solvers.objectives.nested import Stage
 from metricdp.solvers.objectives.objective import steps_of
+from metricdp.solvers.objectives.site_costs import SiteCosts, site_costs
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
@@ -388,9 +390,11 @@ class Solution:
         told: Summary = self.release.summary(self.centers)
         return told
 
-    def stability(self, *, within: Length | None = None) -> Stability:
-        """How sure each center is, from what was released: how often it stands where it is, for
-        demand drawn from the release. Free: `Release.stability` of the centers.
+    def stability(self, *, within: Length | None = None) -> Stability | SiteCosts:
+        """How firmly each center stands.
+
+        Of a release: how often a center stands where it is, for demand drawn from what was released
+        (`Release.stability`, free). Of public weights: what doing without it costs, and moving it.
 
         Parameters
         ----------
@@ -401,12 +405,40 @@ class Solution:
         Raises
         ------
         InputError
-            There is no release of counts behind it.
+            No weights are known, or the release is not of counts.
+
+        Examples
+        --------
+        >>> metric = mdp.GraphMetric(nx.path_graph(["a", "b", "c", "d"]), weight=None)
+        >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
+        >>> firm = plan.stability()
+        >>> firm.removal, firm.moving, firm.places
+        (array([8., 5.]), array([2., 2.]), ['b', 'c'])
         """
-        if not hasattr(self.release, "stability"):
-            raise InputError("stability is of noisy demand: it needs a release of counts")
-        found: Stability = self.release.stability(self.centers, within=within)
-        return found
+        if self.weights is None:
+            raise self._unknown
+        if self.noisy:
+            if not hasattr(self.release, "stability"):
+                raise InputError("stability of noisy demand needs a release of counts")
+            plain = self._asked is None and self.power == 1
+            again = None if plain else self._found_anew
+            found: Stability = self.release.stability(self.centers, within=within, again=again)
+            return found
+        instance = self._instance
+        if within is None:
+            limit = 0.5 * (self.mean or 0.0)
+        else:
+            length = in_units_of(instance.metric, within, "within")
+            limit = positive(length, "within", or_zero=True)
+        return site_costs(instance, self.objective, self._chosen.sites, limit)
+
+    def _found_anew(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
+        """Sites for other weights, and by which share of the value they are better than these."""
+        instance = replace(self._instance, weights=weights, kept={})
+        found = self.objective.choose(instance)
+        before = float(self.objective.judge(instance, self._chosen.sites).value)
+        sign = -1 if self.objective.maximized else 1
+        return found.sites, sign * (before - found.value) / (abs(before) or 1.0)
 
     def bands(self, limits: Iterable[Length]) -> Bands:
         """Service bands: what lies within each of these distances of its nearest center, and not
@@ -431,7 +463,7 @@ class Solution:
         n = self._n_points or len(self._instance.metric)
         distance = self._nearest[1][:n]
         metric = self._instance.metric
-        return bands_of(limits, metric, distance, self.weights, self.release, self.layers)
+        return bands_of(limits, metric, distance, self.weights, self)
 
     def load_intervals(self, level: float = LEVEL) -> Interval:
         """What each site serves of the private demand that a release is of, with intervals: how far
@@ -665,10 +697,11 @@ class Solution:
         title: str | None = None,
         attribution: str | None = None,
         basis: Literal["public", "non-private"] = "public",
+        stability: bool = False,
     ) -> str:
         """A self-contained HTML page with the network, the centers, their territories and the
         demand: `metricdp.report.map_page`, whose words these are. Without a receipt it says what
-        `basis` the weights are.
+        `basis` the weights are. With `stability` halos and a sentence tell `Solution.stability`.
         """
         from metricdp.report.map.page import map_page
 
@@ -687,9 +720,22 @@ class Solution:
             basis=basis if self.receipt is None else None,
             attribution=attribution,
             evaluation=self.summary() if self.has_interval else None,
+            stability=self._firmness if stability else None,
         )
 
-    def save(self, path: str | PathLike[str], **page: Any) -> Path:
+    @cached_property
+    def _firmness(self) -> Stability | SiteCosts:
+        """What pages and files share."""
+        return self.stability()
+
+    def save(
+        self,
+        path: str | PathLike[str],
+        *,
+        stability: bool = False,
+        bands: Iterable[Length] | None = None,
+        **page: Any,
+    ) -> Path:
         """Write the plan as the ending of the name asks, wholly or not at all; links are followed.
 
         Parameters
@@ -699,6 +745,11 @@ class Solution:
             and ``.geojson`` (always longitude and latitude): the rows of `to_frame`. ``.gpkg``: the
             layers with styles that QGIS applies by itself, and the receipt as metadata and as a
             table. ``.html``: `page`. ``.png``: `plot`.
+        stability : bool
+            Also how firmly each center stands: as halos and a sentence on the page, in columns of
+            the layer ``sites``, and in JSON.
+        bands : iterable of float or str, optional
+            Distances of `Solution.bands`: in a GeoPackage as layers, and in JSON.
         **page
             Words of the page, as `page` takes them; of no use in other files.
 
@@ -719,7 +770,8 @@ class Solution:
         """
         from metricdp.report.plan_files import write_plan
 
-        return write_plan(path, self, **page)
+        firm = self._firmness if stability else None
+        return write_plan(path, self, firm, None if bands is None else self.bands(bands), page)
 
     def __repr__(self) -> str:
         names = [str(center) for center in self.centers[:_NAMED]]

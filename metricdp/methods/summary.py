@@ -6,7 +6,7 @@ Intervals are those of `metricdp.solvers.estimate.credible`, which hold under a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,19 +20,26 @@ from metricdp.metrics.units import in_units_of, in_words, unit_shown
 from metricdp.progress import progress
 from metricdp.solvers.estimate.credible import Credible
 from metricdp.solvers.estimate.intervals import Interval
+from metricdp.solvers.estimate.smoothing import drawn_demand
 from metricdp.solvers.kmedian import solve
 
 REDRAWN = 24
 """Draws of the demand for which centers are searched anew."""
+Again = Callable[[NDArray[np.float64]], tuple[NDArray[np.int64], float]]
+"""Positions of centers for other weights, and by which share they are better than those asked."""
+SURE = 0.9
+"""From where a center is called sure."""
 
 
 @dataclass(frozen=True)
 class Stability:
-    """How firmly centers stand: found anew for demand drawn from the release, from where they are.
+    """How firmly centers stand: found anew for demand drawn from the release.
 
     `stays` (k,): how often a center stays at its very point; `moves` (k,): median distance from a
-    center to the nearest of those found anew; `near` (k,): how often one of those found anew stands
-    within a distance of the center: how sure it is; `within`: that distance.
+    center to the nearest of those found anew; `near` (k,): how sure it is that one stands within a
+    distance of the center, ``(h + 1) / (n_draws + 2)`` where h draws had one there (Laplace's rule
+    of succession): so it is calibrated; `within`: that distance; `gain` (n_draws,): by
+    which share of the value those found anew are better for the demand drawn.
     """
 
     stays: NDArray[np.float64]
@@ -40,6 +47,41 @@ class Stability:
     n_draws: int
     near: NDArray[np.float64]
     within: float
+    gain: NDArray[np.float64]
+
+    @property
+    def doubt(self) -> NDArray[np.float64]:
+        """How unsure each center is, 0 to 1."""
+        return 1.0 - self.near
+
+    def sentence(self, unit: str | None = None) -> str:
+        """How many centers are sure, which one is least, and what others would gain."""
+        least, gain = int(np.argmin(self.near)), 100 * np.quantile(self.gain, (0.5, 0.9))
+        return (
+            f"{np.count_nonzero(self.near >= SURE):,} of {len(self.near):,} centers are sure: "
+            f"found within {in_words(self.within, unit)} in nine of ten draws of the demand. Least "
+            f"sure is center {least + 1} ({100 * self.near[least]:.0f} %). Found anew they would "
+            f"be {gain[0]:.1f} % better for the demand drawn, seldom more than {gain[1]:.1f} %."
+        )
+
+    def of_site(self, i: int) -> str:
+        """What a map says of a center."""
+        return f"{100 * self.near[i]:.0f} % sure"
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Columns of a table of centers: ``sure`` and ``moves``."""
+        return {"sure": self.near.tolist(), "moves": self.moves.tolist()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        return {
+            "stays": self.stays.tolist(),
+            "moves": self.moves.tolist(),
+            "draws": self.n_draws,
+            "near": self.near.tolist(),
+            "within": self.within,
+            "gain": self.gain.tolist(),
+        }
 
 
 @dataclass(frozen=True)
@@ -68,13 +110,7 @@ class Summary:
             "demand": self.records,
         }
         if self.stability is not None:
-            plain["stability"] = {
-                "stays": self.stability.stays.tolist(),
-                "moves": self.stability.moves.tolist(),
-                "draws": self.stability.n_draws,
-                "near": self.stability.near.tolist(),
-                "within": self.stability.within,
-            }
+            plain["stability"] = self.stability.to_dict()
         return plain
 
     def __str__(self) -> str:
@@ -130,7 +166,13 @@ def summarized(
     )
 
 
-def stable(told: Credible, metric: Metric, positions: NDArray[np.int64], within: Any) -> Stability:
+def stable(
+    told: Credible,
+    metric: Metric,
+    positions: NDArray[np.int64],
+    within: Any,
+    again: Again | None = None,
+) -> Stability:
     """How often each center stays when the search is repeated on demand of the posterior."""
     if metric.sites is not metric.ids:
         raise InputError(
@@ -143,20 +185,26 @@ def stable(told: Credible, metric: Metric, positions: NDArray[np.int64], within:
         if within is None
         else in_units_of(metric, within, "within")
     )
-    stays = []
-    moves = []
+    stays, moves, gain = [], [], []
     k = len(positions)
     bar = progress(total=REDRAWN, label="stability", unit="draw")
-    for drawn in told.draws(REDRAWN):
-        weights = told.spread(drawn)
-        found = solve(metric, weights, k, first=positions, starts=1).centers
-        away = np.asarray(metric.nearest_to(found)[1], np.float64)[positions]
+    for weights in drawn_demand(told, REDRAWN).T:
+        if again is not None:
+            found, better = again(weights)
+            away = np.asarray(metric.nearest_to(found)[1], np.float64)
+        else:
+            found = solve(metric, weights, k).centers
+            away = np.asarray(metric.nearest_to(found)[1], np.float64)
+            before = float(weights @ distance)
+            better = 1.0 - float(weights @ away) / before if before > 0 else 0.0
         stays.append(np.isin(positions, found))
-        moves.append(away)
+        moves.append(away[positions])
+        gain.append(max(better, 0.0))
         bar.update(1)
     bar.close()
-    near = (np.array(moves) <= limit).mean(axis=0)
-    return Stability(np.mean(stays, axis=0), np.median(moves, axis=0), REDRAWN, near, float(limit))
+    near = ((np.array(moves) <= limit).sum(axis=0) + 1) / (REDRAWN + 2)
+    stayed, moved = np.mean(stays, axis=0), np.median(moves, axis=0)
+    return Stability(stayed, moved, REDRAWN, near, float(limit), np.array(gain))
 
 
 def checked_level(level: Any) -> float:

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import shown
-from metricdp.atomic import drafted
+from metricdp.atomic import drafted, write_whole
 from metricdp.errors import InputError
 from metricdp.metrics.units import in_units_of
 from metricdp.report.layers import Layers, band_of
+from metricdp.report.plan_files import add_bands, add_styles
 from metricdp.solvers.estimate.intervals import Interval
 from metricdp.universe.geo import need_geo
 
@@ -34,8 +35,10 @@ class Bands:
         Demand in each band, noisy where the weights are; None where they are not known.
     interval : Interval or None
         Of a release the same with its intervals, arrays of shape (n + 1,).
-    unit : str
-        What distances are measured in.
+    metric : Metric
+        The universe, in whose units distances are.
+    distance : ndarray of float64, shape (n_points,)
+        From or to each point's nearest center.
 
     Examples
     --------
@@ -49,8 +52,14 @@ class Bands:
     label: NDArray[np.int64]
     demand: NDArray[np.float64] | None
     interval: Interval | None
-    unit: str
-    _layers: Any
+    metric: Any
+    distance: NDArray[np.float64]
+    _plan: Any
+
+    @property
+    def unit(self) -> str:
+        """What distances are measured in."""
+        return str(self.metric.measured)
 
     @property
     def share(self) -> NDArray[np.float64] | None:
@@ -103,35 +112,46 @@ class Bands:
         MissingExtraError
             The extra ``geo`` is not installed.
         """
-        layers: Layers = self._layers()
+        layers: Layers = self._plan.layers()
         if layer not in ("areas", "streets"):
             raise InputError(f"layer must be 'areas' or 'streets', got {shown(layer)}")
         made = layers.band_areas if layer == "areas" else layers.band_streets
         return layers.frame(self.to_columns(), made(self.limits))
 
-    def save(self, path: str | PathLike[str]) -> Path:
-        """Write the layers ``bands`` and ``band_streets`` as a GeoPackage (``.gpkg``), or the areas
-        as ``.geojson``: wholly or not at all.
+    def page(self, *, title: str | None = None, attribution: str | None = None) -> str:
+        """A self-contained HTML page: streets and ground by band, sites, and a table; of a box
+        there is none (`InputError`).
+        """
+        from metricdp.report.heat.page import bands_page
+
+        return bands_page(self, self._plan, title, attribution)
+
+    def save(self, path: str | PathLike[str], **page: Any) -> Path:
+        """Write the layers ``bands`` and ``band_streets`` as a GeoPackage (``.gpkg``), with styles;
+        the areas as ``.geojson``; or ``.html``: `page`, whose words are `page`. Wholly or not at
+        all.
 
         Raises
         ------
         InputError
             Another ending; errors as `to_geopandas`.
         """
-        need_geo()
         target = Path(path)
-        if target.suffix not in (".geojson", ".gpkg"):
-            raise InputError(f"bands are saved as .gpkg or .geojson, got {shown(target.suffix)}")
+        if target.suffix not in (".geojson", ".gpkg", ".html"):
+            raise InputError(
+                f"bands are saved as .gpkg, .geojson or .html, got {shown(target.suffix)}"
+            )
+        if target.suffix == ".html":
+            write_whole(target, self.page(**page))
+            return target
+        need_geo()
         with drafted(target) as draft:
-            areas = self.to_geopandas()
             if target.suffix == ".geojson":
+                areas = self.to_geopandas()
                 areas = areas if areas.crs is None else areas.to_crs(4326)
                 areas.to_file(draft, driver="GeoJSON")
             else:
-                areas.to_file(draft, layer="bands", driver="GPKG")
-                if self._layers().metric.graph is not None:
-                    streets = self.to_geopandas("streets")
-                    streets.to_file(draft, layer="band_streets", driver="GPKG")
+                add_styles(draft, add_bands(draft, self, {"METRICDP_UNIT": self.unit}))
         return target
 
 
@@ -140,8 +160,7 @@ def bands_of(
     metric: Any,
     distance: NDArray[np.float64],
     weights: NDArray[np.float64] | None,
-    release: Any,
-    layers: Any,
+    plan: Any,
 ) -> Bands:
     """See `Bands`."""
     if isinstance(limits, str) or not isinstance(limits, Iterable):
@@ -154,7 +173,7 @@ def bands_of(
     if weights is not None:
         mass = np.maximum(weights, 0.0)
         demand = np.bincount(label, mass, len(ends) + 1).astype(np.float64)
-    if release is not None and getattr(release, "has_intervals", False):
+    if getattr(plan.release, "has_intervals", False):
         n = len(label)
-        interval = release.load_intervals(np.arange(n), label, np.ones(n), len(ends) + 1)
-    return Bands(ends, label, demand, interval, metric.measured, layers)
+        interval = plan.release.load_intervals(np.arange(n), label, np.ones(n), len(ends) + 1)
+    return Bands(ends, label, demand, interval, metric, distance, plan)

@@ -37,6 +37,15 @@ which show on light and on dark ground), then ordered so that the first ones lie
 HEAT = ("#9fa9b5", "#bfae62", "#d9a033", "#df7f2b", "#d5573a", "#b83059", "#98279a")
 """From what is not told from nothing to the highest densities, on light and on dark ground."""
 
+
+def ramp(n: int) -> list[str]:
+    """n colors from the strongest of `HEAT` down, then its gray: n >= 2."""
+    seen = np.array([[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in HEAT[:0:-1]])
+    at = np.linspace(0, len(seen) - 1, n - 1)
+    mixed = np.stack([np.interp(at, np.arange(len(seen)), axis) for axis in seen.T], axis=1)
+    return ["#{:02x}{:02x}{:02x}".format(*row) for row in mixed.round().astype(int)] + [HEAT[0]]
+
+
 _CLEAR = 0.14  # OKLab distance beyond which two colors are told apart at a glance
 
 _TO_LMS = np.array(

@@ -18,11 +18,11 @@ from metricdp.arguments import file_path
 from metricdp.atomic import drafted, whole_file
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.report import drawing
-from metricdp.report.colors import PALETTE
+from metricdp.report.colors import PALETTE, ramp
 from metricdp.report.layers import crs_of
 from metricdp.report.point_files import write_points
 from metricdp.report.qgis_project import project_row
-from metricdp.report.styles import qml
+from metricdp.report.styles import colored, qml
 from metricdp.universe.geo import need_geo
 
 ENDINGS = (".json", ".csv", ".geojson", ".parquet", ".gpkg", ".html", ".png")
@@ -67,26 +67,35 @@ def check_degrees(universe: Any, path: object) -> None:
         need_geo()
 
 
-def write_plan(path: str | os.PathLike[str], plan: Any, **page: Any) -> Path:
-    """Write a solution: `metricdp.Solution.save`."""
+def write_plan(
+    path: str | os.PathLike[str], plan: Any, firm: Any, bands: Any, page: dict[str, Any]
+) -> Path:
+    """Write a solution, its stability and its bands: `metricdp.Solution.save`."""
     ending = plan_ending(path, plan.universe)
     target = Path(os.path.realpath(file_path(path, "path")))
     if ending == ".gpkg":
-        _write_geopackage(target, plan)
+        _write_geopackage(target, plan, firm, bands)
     elif ending in (".csv", ".geojson", ".parquet"):
         _write_table(target, ending, plan)
     else:
         if ending == ".html":
-            content = plan.page(**page).encode()
+            content = plan.page(stability=firm is not None, **page).encode()
         else:
-            content = figure_bytes(plan) if ending == ".png" else _json(plan)
+            content = figure_bytes(plan) if ending == ".png" else _json(plan, firm, bands)
         with whole_file(target) as file:
             file.write(content)
     return target
 
 
-def _json(plan: Any) -> bytes:
-    return (json.dumps(plan.to_dict(), ensure_ascii=False) + "\n").encode()
+def more_told(firm: Any, bands: Any) -> dict[str, Any]:
+    """What JSON has of stability and bands."""
+    told = {} if firm is None else {"stability": firm.to_dict()}
+    return told if bands is None else told | {"bands": bands.to_columns()}
+
+
+def _json(plan: Any, firm: Any, bands: Any) -> bytes:
+    told = plan.to_dict() | more_told(firm, bands)
+    return (json.dumps(told, ensure_ascii=False) + "\n").encode()
 
 
 def figure_bytes(plan: Any) -> bytes:
@@ -119,7 +128,7 @@ def _write_table(target: Path, ending: str, plan: Any) -> None:
     )
 
 
-def _write_geopackage(target: Path, plan: Any) -> None:
+def _write_geopackage(target: Path, plan: Any, firm: Any, bands: Any) -> None:
     told, layers = plan.to_dict(), plan.layers()
     with drafted(target) as draft:
         facts = {
@@ -137,8 +146,12 @@ def _write_geopackage(target: Path, plan: Any) -> None:
                 continue
             if "rank" in frame:
                 frame["color"] = [colors[rank - 1] for rank in frame["rank"]]
+            if name == "sites" and firm is not None:
+                frame = frame.assign(**firm.to_columns())
             _add_layer(draft, name, frame, facts)
             styles.append((name, qml(name, frame)))
+        below = [i for i, (name, _) in enumerate(styles) if name in ("streets", "territories")]
+        styles[min(below) : min(below)] = add_bands(draft, bands, facts)
         _add_receipt(draft, told)
         add_styles(draft, styles)
         known = layers.xy[np.isfinite(layers.xy).all(axis=1)]
@@ -158,7 +171,9 @@ def _colors(layers: Any) -> list[str]:
 def _add_layer(draft: Path, name: str, frame: Any, facts: dict[str, str]) -> None:
     import pyogrio
 
-    kind = {"territories": "MultiPolygon", "streets": "MultiLineString", "spider": "LineString"}
+    areas, lines = ("territories", "bands"), ("streets", "band_streets")
+    kind = dict.fromkeys(areas, "MultiPolygon") | dict.fromkeys(lines, "MultiLineString")
+    kind["spider"] = "LineString"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of universes without a system
         pyogrio.write_dataframe(
@@ -167,11 +182,24 @@ def _add_layer(draft: Path, name: str, frame: Any, facts: dict[str, str]) -> Non
             layer=name,
             driver="GPKG",
             geometry_type=kind.get(name, "Point"),
-            promote_to_multi=name in ("territories", "streets"),
+            promote_to_multi=name in areas + lines,
             append=draft.exists(),
             dataset_metadata=None if draft.exists() else facts,
             dataset_options={"VERSION": "1.2"} if not draft.exists() else {},
         )
+
+
+def add_bands(draft: Path, bands: Any, facts: dict[str, str]) -> list[tuple[str, str]]:
+    """Write the layers of `Bands`, if there are any; returns their names and styles."""
+    styles = []
+    if bands is not None:
+        for name, kind in (("band_streets", "line"), ("bands", "fill")):
+            if name == "bands" or bands.metric.graph is not None:
+                frame = bands.to_geopandas("areas" if name == "bands" else "streets")
+                frame = frame.assign(color=ramp(len(frame)))
+                _add_layer(draft, name, frame[~frame.geometry.isna()], facts)
+                styles.append((name, colored(kind)))
+    return styles
 
 
 _MECHANISM = ("name", "query", "sensitivity", "scale", "epsilon_exact", "delta_exact")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from metricdp.report.styles import HEAD, style_body
 
 _GEOMETRY = {"territories": "Polygon", "streets": "Line", "spider": "Line"}
+_GEOMETRY |= {"bands": "Polygon", "band_streets": "Line"}
 _MARGIN = 0.04
 """How much wider than the layers the first view is."""
 

@@ -46,19 +46,22 @@ def qml(layer: str, frame: Any) -> str:
 
 
 def colored(kind: str) -> str:
-    """The style of points or lines that have a column ``color``."""
+    """The style of points, lines or areas (fill) that have a column ``color``."""
     if kind == "marker":
         plain = _options(
             name="circle", outline_style="no", size="1.6", size_unit="MM", color="0,0,0,255"
         )
         by = _property("fillColor", '"color"')
         layer = "SimpleMarker"
+    elif kind == "fill":
+        plain = _options(color="0,0,0,255", outline_style="no", style="solid")
+        by, layer = _property("fillColor", '"color"'), "SimpleFill"
     else:
         plain = _options(line_color="0,0,0,255", line_width="0.5", line_width_unit="MM")
         by = _property("outlineColor", '"color"')
         layer = "SimpleLine"
     by = f"<data_defined_properties>{by}</data_defined_properties>"
-    return _whole(_single(kind, layer, plain + by))
+    return _whole(_single(kind, layer, plain + by, 0.6 if kind == "fill" else 1))
 
 
 def style_body(style: str) -> str:
@@ -72,10 +75,10 @@ def _whole(renderer: str, labels: str = "") -> str:
     return f"{HEAD}<qgis {kinds}{on}>{renderer}{labels}</qgis>"
 
 
-def _single(kind: str, symbol: str, options: str) -> str:
+def _single(kind: str, symbol: str, options: str, alpha: float = 1) -> str:
     return (
         '<renderer-v2 type="singleSymbol" enableorderby="0" forceraster="0"><symbols>'
-        f'<symbol name="0" type="{kind}" alpha="1" clip_to_extent="1" force_rhr="0">'
+        f'<symbol name="0" type="{kind}" alpha="{alpha}" clip_to_extent="1" force_rhr="0">'
         f'<layer class="{symbol}" enabled="1" locked="0" pass="0">{options}</layer></symbol>'
         "</symbols></renderer-v2>"
     )

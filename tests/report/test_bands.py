@@ -1,11 +1,14 @@
 """Service bands against distances computed place by place."""
 
+import itertools
+
 import networkx as nx
 import numpy as np
 import pytest
 
 import metricdp as mdp
 from metricdp.errors import InputError
+from tests.report.conftest import settle
 
 LIMITS = [1.5, 3.25]
 
@@ -85,7 +88,7 @@ def test_areas_do_not_overlap_and_are_saved(tmp_path):
     union = shapely.union_all(areas.geometry.to_numpy())
     assert areas.geometry.area.sum() == pytest.approx(union.area)
     path = bands.save(tmp_path / "bands.gpkg")
-    assert sorted(gpd.list_layers(path)["name"]) == ["band_streets", "bands"]
+    assert sorted(gpd.list_layers(path)["name"]) == ["band_streets", "bands", "layer_styles"]
     assert len(gpd.read_file(bands.save(tmp_path / "bands.geojson"))) == 3
 
 
@@ -93,6 +96,25 @@ def test_areas_do_not_overlap_and_are_saved(tmp_path):
 def test_what_are_no_limits_is_refused(limits):
     with pytest.raises(InputError):
         mdp.k_median(town(), k=1).bands(limits)
+
+
+def test_a_page_shows_bands_and_sites(show, tmp_path):
+    plan = mdp.k_median(town(), k=2)
+    page = show(plan.bands(LIMITS).save(tmp_path / "bands.html", title="Reach"))
+    settle(page)
+    assert page.troubles == [] and "Reach" in page.title()
+    box = page.locator("#stage").bounding_box()
+    told = set()
+    for x, y in itertools.product(np.linspace(0.05, 0.95, 25), np.linspace(0.05, 0.95, 25)):
+        page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
+        told.add(page.locator("#tip").inner_text())
+    assert {f"Center {i + 1} · {site}" for i, site in enumerate(plan.centers)} <= told
+    points = [text for text in told if text.startswith("(")]
+    away = dict(zip(map(str, plan.universe.ids), plan.universe.nearest(plan.centers)[1]))
+    assert len(points) > 9
+    for text in points:
+        name, distance = text.split("\n")
+        assert float(distance.split()[0]) == pytest.approx(away[name], abs=0.01)
 
 
 def test_bands_without_places_have_numbers_alone(tmp_path):

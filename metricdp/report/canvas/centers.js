@@ -67,17 +67,21 @@ const servedBy = (c) =>
   many(c.vertices, data.noun) +
   " in its territory" +
   (c.mass === null ? "" : "\n" + data.mass + " " + amount(c.mass)) +
-  (c.low === undefined ? "" : "\ninterval " + number(c.low) + " to " + number(c.high));
+  (c.low === undefined ? "" : "\ninterval " + number(c.low) + " to " + number(c.high)) +
+  (c.firm === undefined ? "" : "\n" + c.firm);
 const disk = (x, y, r) => {
   pen.beginPath();
   pen.arc(x, y, r, 0, 2 * Math.PI);
 };
-const doubt = (c) => Math.min(1, (c.high - c.low) / 2 / Math.max(Math.abs(c.mass || 0), 1));
+const doubt = (c) =>
+  c.doubt === undefined
+    ? Math.min(1, (c.high - c.low) / 2 / Math.max(Math.abs(c.mass || 0), 1))
+    : c.doubt;
 const halos = (marks) => {
-  // the wider, the less is known of what stands in the territory
+  // the wider, the less firm is the center, or the less is known of what stands in its territory
   pen.globalAlpha = 0.4;
   for (const { c, x, y } of marks) {
-    if (c.low === undefined) continue;
+    if (c.low === undefined && c.doubt === undefined) continue;
     pen.fillStyle = data.palette[c.color];
     disk(x, y, 14 + 22 * doubt(c));
     pen.fill();

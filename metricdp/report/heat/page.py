@@ -1,4 +1,4 @@
-"""The page of a heat map, on the canvas of the other maps."""
+"""The pages of heat maps and of service bands, on the canvas of the other maps."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from metricdp.errors import InputError
 from metricdp.metrics.units import in_words, unit_shown
 from metricdp.report import drawing
-from metricdp.report.canvas.network import DrawnUniverse, packed_weights
+from metricdp.report.canvas.network import DrawnUniverse, packed_weights, short
 from metricdp.report.canvas.stage import notes_html, page_html
-from metricdp.report.colors import HEAT
+from metricdp.report.colors import HEAT, ramp
 from metricdp.report.evidence.statement import embedded
-from metricdp.report.map.page import MAX_IDS
+from metricdp.report.map.page import MAX_IDS, far
 from metricdp.report.words import receipt_html, show_number
 
 
@@ -58,6 +59,76 @@ def heat_page(heat: Any, title: str | None, attribution: str | None) -> str:
         notes=notes_html(_notes(heat, width, net), "Reading this map"),
         scripts=["heat/page.js"],
         styles=["heat/page.css"],
+    )
+
+
+def bands_page(bands: Any, plan: Any, title: str | None, attribution: str | None) -> str:
+    """See `Bands.page`."""
+    metric, receipt = bands.metric, plan.receipt
+    if len(bands.label) != len(metric) or metric.sites is not metric.ids:
+        raise InputError("a page of bands needs a finite universe whose points are the sites")
+    net, sited = DrawnUniverse(metric), metric.positions(plan.centers)
+    colors, n = ramp(len(bands.limits) + 1), len(bands.limits) + 1
+    label = bands.label[net.order]
+    sites = [
+        {"color": n, "rank": i + 1, "id": str(name), "x": short(x), "y": short(y)}
+        for i, (name, (x, y)) in enumerate(zip(plan.centers, net.everywhere[sited].tolist()))
+        if np.isfinite([x, y]).all()
+    ]
+    level: dict[str, Any] = {
+        "centers": [{"color": i, "x": None, "y": None} for i in range(n)] + sites,
+        "label": drawing.squeezed(label),
+        "weight": None,
+        "shade": None if net.ground is None else net.ground.painted(label, colors),
+    }
+    names = json.dumps([str(metric.ids[i]) for i in net.order.tolist()], separators=(",", ":"))
+    scene = net.told() | {
+        "palette": [*colors, "#22262b"],
+        "inks": ["#ffffff"] * (n + 1),
+        "graded": True,
+        "levels": [level],
+        "measure": unit_shown(metric) or "",
+        "far": far(bands.distance[net.order]),
+        "ids": drawing.squeezed_text(names) if len(net.order) <= MAX_IDS else None,
+    }
+    said = "" if receipt is None else receipt_html(receipt) + embedded(receipt)
+    layers = {"network": "Streets", "territories": "Bands", "centers": "Centers"}
+    return page_html(
+        title or f"Service bands · {metric.name}",
+        {name: text for name, text in layers.items() if name != "network" or len(net.edges)},
+        attribution,
+        scene,
+        beside=_bands_table(bands, colors, net.noun) + said,
+        notes=notes_html(
+            net.remarks(shading="The ground has the band of what is nearest on the page."),
+            "Reading this map",
+        ),
+        scripts=["heat/bands.js"],
+        styles=["heat/page.css"],
+    )
+
+
+def _bands_table(bands: Any, colors: list[str], noun: str) -> str:
+    """What each color stands for, and what lies there."""
+    told, unit = bands.to_columns(), unit_shown(bands.metric)
+    ends = [in_words(limit, unit) for limit in bands.limits]
+    said = [f"up to {ends[0]}", *(f"to {end}" for end in ends[1:]), "farther"]
+    head = f"<th>Distance</th><th>{noun.capitalize()}</th>"
+    head += "" if bands.demand is None else "<th>Demand</th><th>Share</th>"
+    rows = ""
+    for i, color in enumerate(colors):
+        cells = (
+            f'<td><i style="background:{color}"></i>{said[i]}</td><td>{told["points"][i]:,}</td>'
+        )
+        if bands.demand is not None:
+            known = f"{told['demand'][i]:,.0f}"
+            if bands.interval is not None:
+                known += f" ({told['low'][i]:,.0f} to {told['high'][i]:,.0f})"
+            cells += f"<td>{known}</td><td>{100 * told['share'][i]:.0f} %</td>"
+        rows += f"<tr>{cells}</tr>"
+    return (
+        f'<section class="intervals"><h2>Service bands</h2><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></section>"
     )
 
 

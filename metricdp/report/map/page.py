@@ -54,6 +54,7 @@ def map_page(
     basis: Basis | None = None,
     attribution: str | None = None,
     evaluation: Any = None,
+    stability: Any = None,
 ) -> str:
     """Return an HTML page with the network, the centers, their territories and the noisy demand.
 
@@ -86,6 +87,9 @@ def map_page(
     evaluation : Evaluation or Summary, optional
         How well these centers serve the demand (`metricdp.evaluate`, or free
         `metricdp.Result.summary`), in the order of `centers`: shown with its intervals.
+    stability : Stability or SiteCosts, optional
+        How firmly the centers stand (`metricdp.Solution.stability`), in the order of `centers`:
+        shown as halos and a sentence.
 
     Raises
     ------
@@ -117,8 +121,14 @@ def map_page(
     scene = _scene(metric, chosen, noisy, "weight" if receipt is None else "noisy demand")
     answer = scene["levels"][0]
     answer["centers"] = _with_intervals(answer["centers"], evaluation)
+    if stability is not None:
+        for i, (record, doubt) in enumerate(zip(answer["centers"], stability.doubt.tolist())):
+            record |= {"doubt": short(doubt), "firm": stability.of_site(i)}
     named = title if title is not None else _title(metric, len(chosen), receipt, k)
     figures = _summary(metric, scene, method, k, evaluation) + intervals_html(evaluation)
+    if stability is not None:
+        sentence = escape(stability.sentence(unit_shown(metric)))
+        figures += f"<section><h2>How firmly they stand</h2><p>{sentence}</p></section>"
     return page_html(
         named,
         _layers(scene),
@@ -219,7 +229,7 @@ def _scene(
         )
         return told
     names = json.dumps([str(metric.ids[i]) for i in net.order.tolist()], separators=(",", ":"))
-    return told | {"ids": drawing.squeezed_text(names), "far": _far(distance[net.order])}
+    return told | {"ids": drawing.squeezed_text(names), "far": far(distance[net.order])}
 
 
 def _unplaced(places: NDArray[np.float64]) -> list[str]:
@@ -230,7 +240,7 @@ def _unplaced(places: NDArray[np.float64]) -> list[str]:
     return [f"{lost:,} {what} no coordinates: see the table."]
 
 
-def _far(distance: NDArray[np.float64]) -> dict[str, Any]:
+def far(distance: NDArray[np.float64]) -> dict[str, Any]:
     """Distances for the script, on a grid of 2^20 steps; -1 where there is no way."""
     known = np.isfinite(distance)
     step = float(distance[known].max(initial=0.0)) / STEPS or 1.0
@@ -247,7 +257,9 @@ def _notes(answer: dict[str, Any]) -> list[str]:
             "to the sum. Sums below a thousandth of the largest, and negative ones, as noise "
             "makes some, are not drawn."
         )
-    if "low" in answer["centers"][0]:
+    if "doubt" in answer["centers"][0]:
+        notes.append("Halos around centers: the wider, the less firmly the center stands.")
+    elif "low" in answer["centers"][0]:
         notes.append(
             "Halos around centers: the wider, the less is known of how much each one serves."
         )

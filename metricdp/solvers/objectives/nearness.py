@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from metricdp.kernels.shortest_paths import FAR, add_sources
-from metricdp.solvers.objectives.instance import Instance, Positions, costs_between
+from metricdp.solvers.objectives.instance import Floats, Instance, Positions, costs_between
 
 
 class Nearness:
@@ -42,6 +42,16 @@ class Nearness:
             self.searched += entered / len(self.distance)
             self.distance = self._steps[network.rank] * network.unit
         self.seconds = max(self.seconds, time.process_time() - start)
+
+    def distance_with(self, site: int) -> Floats:
+        """What `distance` would be with one more, which does not join."""
+        network = self.network
+        if network is None:
+            row = self.instance.metric.distance_rows(np.array([site]))[0]
+            return np.asarray(np.minimum(self.distance, row), np.float64)
+        steps, inner = self._steps.copy(), network.rank[[site]]
+        add_sources(*network.csr, inner, 0, steps, self._labels.copy(), *self._space)
+        return np.asarray(steps[network.rank] * network.unit, np.float64)
 
     def site_of(self, client: int, taken: list[int]) -> int:
         """Position of the site that serves a client best and is not taken."""
