@@ -12,6 +12,7 @@ import os
 from collections.abc import Generator
 from doctest import UnexpectedException
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -84,6 +85,14 @@ def pytest_xdist_auto_num_workers() -> int:
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
     return min(usable, MOST_PROCESSES)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave the second tier's files unread where the first alone is asked for."""
+    if config.option.markexpr != "not extended":
+        return None
+    file = collection_path.relative_to(config.rootpath).as_posix()
+    return file.startswith(EXTENDED) or f"{file}/".startswith(EXTENDED) or None
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

@@ -18,7 +18,7 @@ from importlib import import_module
 from typing import Any
 
 from metricdp.cli.parsing import Parser, ShowVersion
-from metricdp.cli.streams import STDOUT, abandon_stdout, say
+from metricdp.cli.streams import STDOUT, abandon_stdout, say, told_at_the_end
 from metricdp.errors import BudgetError, MetricDPError
 from metricdp.interruption import heard, listen, over
 from metricdp.waiting import Waiting
@@ -108,7 +108,7 @@ def main(argv: Sequence[str] | None = None, parsers: Callable[[], Parser] | None
 
 def _run(args: Namespace) -> int:
     """Run the command; on a terminal nothing stays silent for long, unless it is asked to."""
-    with Waiting(None if getattr(args, "quiet", False) else sys.stderr):
+    with Waiting(None if getattr(args, "quiet", False) else sys.stderr), told_at_the_end():
         return int(args.run(args) or 0)
 
 

@@ -42,13 +42,11 @@ def run(args: Namespace) -> int:
     streams.check_targets({"--output": args.output}, {})
     report = args.measure(args)
     text = streams.to_json(report.to_dict())
-    problem = streams.show_result(text if args.json else report.table())
+    streams.show_result(text if args.json else report.table())
     if args.output is not None:
         streams.write_text(args.output, text)
         if not args.quiet:
             say(f"wrote {args.output}")
-    if problem is not None:
-        raise problem
     if report.unfinished:
         say(report.unfinished)
         return INTERRUPTED

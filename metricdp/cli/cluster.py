@@ -475,7 +475,7 @@ def _write(args: Namespace, metric: Any, result: Any) -> None:
     if summary is not None:
         estimates = {"estimates": {**summary.to_dict(), "distance_unit": metric.measured}}
     told = result.to_dict() | estimates
-    problem = tables.show(args, told, lambda: tables.of_centers(result, summary))
+    tables.show(args, told, lambda: tables.of_centers(result, summary))
     written = []
     if args.output is not None:
         _write_output(args, result, told)
@@ -488,9 +488,8 @@ def _write(args: Namespace, metric: Any, result: Any) -> None:
         written.append(args.map)
     if written and not args.quiet:
         say(f"wrote {', '.join(written)}")
-    for trouble in (problem, failed):
-        if trouble is not None:
-            raise trouble
+    if failed is not None:
+        raise failed
 
 
 def _write_output(args: Namespace, result: Any, told: dict[str, Any]) -> None:

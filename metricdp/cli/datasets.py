@@ -59,9 +59,7 @@ def run(args: Namespace) -> int:
         text = "\n".join(_told(info, path) for info, path in found)
     else:
         text = _listed(found)
-    problem = streams.show_result(text)
-    if problem is not None:
-        raise problem
+    streams.show_result(text)
     return 0
 
 

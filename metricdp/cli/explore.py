@@ -162,14 +162,12 @@ def run(args: Namespace) -> int:
     with budget.noting_expense(ledger), _naming(args.output), held(budget.told):  # to the page
         levels = mdp.explore(metric, demand, args.epsilons, args.k, ledger=ledger, **options)
         told = {**levels.to_dict(), "page": args.output}
-        problem = tables.show(args, told, lambda: tables.of_levels(levels))
+        tables.show(args, told, lambda: tables.of_levels(levels))
         with _owner_only() if args.administrator else nullcontext():
             streams.write_text(args.output, levels.page(args.title, attribution=args.attribution))
     if not args.quiet:
         budget.say_expense(args, levels.receipt, ledger)
         say(f"wrote {args.output}")
-    if problem is not None:
-        raise problem
     return 0
 
 
@@ -244,14 +242,12 @@ def _dry_run(args: Namespace, priced: Namespace) -> int:
         "delta": float(Fraction(priced.delta or 0)),
     }
     told = {"levels": args.epsilons, **price, "charged": False, "ledger": args.ledger}
-    problem = tables.show(args, told, lambda: tables.of_facts(told))
+    tables.show(args, told)
     if not args.quiet:
         say(
             "dry run: the demand was not read and nothing was charged"
             + (f"; {args.ledger} holds it" if args.ledger else "")
         )
-    if problem is not None:
-        raise problem
     return 0
 
 

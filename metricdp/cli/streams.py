@@ -9,8 +9,8 @@ import shutil
 import sys
 import tempfile
 import textwrap
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from metricdp.progress import clear
 
 STDOUT = "<stdout>"
 """Stands for a path in errors of stdout."""
+_failed: list[OSError] = []
 
 
 def say(text: str, *, raw: bool = False) -> None:
@@ -81,10 +82,10 @@ def _layout(value: Any, indent: str) -> str:
     return "{\n" + ",\n".join(items) + f"\n{indent}}}"
 
 
-def show_result(text: str) -> OSError | None:
-    """Write text to stdout; return what went wrong, to be raised once all files are written."""
+def show_result(text: str) -> None:
+    """Write text to stdout; what goes wrong is raised by `told_at_the_end`, after all files."""
     if sys.stdout is None:
-        return None
+        return
     clear()  # both may be one terminal
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     try:
@@ -95,10 +96,18 @@ def show_result(text: str) -> OSError | None:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError as error:
-        return error
+        _failed.append(error)
     except OSError as error:
-        return OSError(error.errno, error.strerror, STDOUT)
-    return None
+        _failed.append(OSError(error.errno, error.strerror, STDOUT))
+
+
+@contextmanager
+def told_at_the_end() -> Iterator[None]:
+    """Raise at the end what went wrong on stdout meanwhile, the first of it."""
+    _failed.clear()
+    yield
+    for error in _failed[:1]:
+        raise error
 
 
 def abandon_stdout() -> None:

@@ -22,9 +22,12 @@ def add_json(parser: Any) -> None:
     parser.add_argument("--json", action="store_true", help=text)
 
 
-def show(args: Namespace, value: dict[str, Any], table: Callable[[], str]) -> OSError | None:
-    """Print a result; return what went wrong, as `metricdp.cli.streams.show_result`."""
-    return streams.show_result(table() if on_terminal(args) else streams.to_json(value))
+def show(args: Namespace, value: dict[str, Any], table: Callable[[], str] | None = None) -> None:
+    """Print a result: for people as a table, by default of its facts."""
+    if not on_terminal(args):
+        streams.show_result(streams.to_json(value))
+    else:
+        streams.show_result(of_facts(value) if table is None else table())
 
 
 def on_terminal(args: Namespace) -> bool:

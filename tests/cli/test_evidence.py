@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from metricdp.cli import main
-from metricdp.report.evidence.schema import problems
+from tests.report.evidence.schema import problems
 
 
 @pytest.fixture

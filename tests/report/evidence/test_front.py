@@ -21,7 +21,7 @@ from metricdp.methods.method import Method
 from metricdp.provenance import KEYS, package_facts
 from metricdp.report.evidence.facts import UNKNOWN, Facts
 from metricdp.report.evidence.people import BLANK, QUESTIONS
-from metricdp.report.evidence.schema import problems
+from tests.report.evidence.schema import problems
 
 SOFTWARE = """
 dp_variant.variant_name dp_variant.data_domain dp_variant.unprotected_quantities

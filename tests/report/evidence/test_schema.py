@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from metricdp.report.evidence.schema import problems
+from tests.report.evidence.schema import problems
 
 GOOD = {
     "url_slug": "x",
