@@ -36,6 +36,7 @@ EXTENDED = (
     "tests/running/test_evaluation.py::test_every_interval_covers_through_the_gate",
     "tests/cli/test_commands.py::test_demo",
     "tests/records/engines/",
+    "tests/records/test_doors.py",
     "tests/records/test_geographic.py",
     "tests/records/test_trouble.py",
     "tests/report/explore/",

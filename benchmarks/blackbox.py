@@ -24,7 +24,6 @@ from __future__ import annotations
 import argparse
 import base64
 import contextlib
-import functools
 import gc
 import io
 import json
@@ -350,7 +349,6 @@ if __name__ == "__main__":
     parser.add_argument("--write", metavar="FILE")
     options = parser.parse_args()
     os.environ.setdefault("NUMBA_NUM_THREADS", "1")
-    metricdp.cli.build_parser = functools.cache(metricdp.cli.build_parser)
     target = None if options.write is None else Path(options.write).resolve()
     with tempfile.TemporaryDirectory() as scratch:
         kept_in = Path(options.keep or scratch).resolve()

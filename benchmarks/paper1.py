@@ -26,6 +26,7 @@ from benchmarks.frame.figures import figure, saved
 from benchmarks.frame.tables import Claim, RatioReport, gathered_rows, judged, timed, told
 from benchmarks.methods.balcan import Balcan
 from benchmarks.methods.k_variates import KVariates, seeded
+from benchmarks.methods.printed_quadtree import PrintedQuadtree
 from benchmarks.sets.point_sets import POINT_SETS, chosen_sets
 from metricdp.bench.report import Report, gathered
 from metricdp.methods.question import NET_POINTS
@@ -269,8 +270,8 @@ class World:
         methods = mdp.methods
         radius = self.radius
         named = {
-            "HST": methods.Quadtree(published=True),
-            "HST-tree": methods.Quadtree(published=True, steps=0),
+            "HST": PrintedQuadtree(),
+            "HST-tree": PrintedQuadtree(steps=0),
             "lsh": methods.LSHCoreset(radius=radius),
             "lloyd": methods.Lloyd(radius=radius),
             "k-variates": KVariates(radius=radius),

@@ -23,6 +23,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 import metricdp as mdp
+from benchmarks.methods.printed_quadtree import PrintedQuadtree
 from benchmarks.sets.point_sets import POINT_SETS
 from metricdp.kernels.points import nearest_centers
 from metricdp.metrics import EuclideanMetric
@@ -54,10 +55,10 @@ METHODS = {
     "tree": Quadtree(centers="tree"),
     "tree, two passes": Quadtree(centers="tree", passes=2),
     "tree, three passes": Quadtree(centers="tree", passes=3),
-    "as published": Quadtree(published=True),
-    "published, one pass": Quadtree(published=True, passes=1),
-    "published, no steps": Quadtree(published=True, steps=0),
-    "published, no steps, one pass": Quadtree(published=True, steps=0, passes=1),
+    "as published": PrintedQuadtree(),
+    "published, one pass": PrintedQuadtree(passes=1),
+    "published, no steps": PrintedQuadtree(steps=0),
+    "published, no steps, one pass": PrintedQuadtree(steps=0, passes=1),
 }
 
 

@@ -67,10 +67,8 @@ def build_world(folder: Path) -> None:
     (folder / "nodes.csv").write_text(
         "id,lon,lat\n" + "".join(f"{v},{x},{y}\n" for v, (x, y) in places().items())
     )
-    at = [100 if i % 2 else 124 for i in range(ROWS)]
-    rows = [
-        f"{v},{places()[v][0]:.4f},{places()[v][1]:.4f},canary-{i % 900}" for i, v in enumerate(at)
-    ]
+    corners = {v: f"{v},{x:.4f},{y:.4f}" for v, (x, y) in places().items()}
+    rows = [f"{corners[100 if i % 2 else 124]},canary-{i % 900}" for i in range(ROWS)]
     (folder / "homes.csv").write_text("\n".join(["vertex,lon,lat,person", *rows]) + "\n")
 
 

@@ -14,6 +14,7 @@ import warnings
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -130,6 +131,7 @@ def complete(parser: Parser) -> None:
         argcomplete.autocomplete(parser)
 
 
+@cache
 def build_parser() -> Parser:
     """Return the parser of all commands."""
     parser = Parser(

@@ -282,6 +282,7 @@ def test_a_real_limit_on_the_file_size(tmp_path):
     assert Ledger(1, journal=path).spent == TENTH
 
 
+@pytest.mark.extended
 def test_kill_9_while_writing(tmp_path):
     code = """
         import os, sys
@@ -304,6 +305,7 @@ def test_kill_9_while_writing(tmp_path):
         ledger.charge("1/1000")
 
 
+@pytest.mark.extended
 def test_kill_9_during_private_calls(tmp_path):
     """Whatever a killed call had released, or read, stands in the journal."""
     code = """
@@ -395,6 +397,7 @@ def test_a_disk_that_is_really_full(tmp_path):
     assert done.stdout == "never under-counted\n", done.stderr
 
 
+@pytest.mark.extended
 def test_two_processes_of_four_threads(tmp_path):
     path = tmp_path / "ledger.jsonl"
     code = """

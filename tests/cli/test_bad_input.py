@@ -414,6 +414,7 @@ def test_every_good_base_would_pass(
     (world / "study.ledger").write_bytes(before["study.ledger"])
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("name", ["unknown id", "k zero", "ledger exhausted", "disconnected"])
 def test_the_same_in_a_process_of_its_own(name: str, world: Path) -> None:
     command, words = CASES[name]

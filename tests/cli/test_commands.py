@@ -471,6 +471,7 @@ def process(*argv: str, **options: Any) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.extended
 def test_nobody_reads_stdout(world: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
@@ -480,6 +481,7 @@ def test_nobody_reads_stdout(world: Path) -> None:
     assert len(json.loads((world / "out.json").read_text())["centers"]) == 2
 
 
+@pytest.mark.extended
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_stdout(world: Path) -> None:
     with Path("/dev/full").open("w") as full:
@@ -491,6 +493,7 @@ def test_a_full_stdout(world: Path) -> None:
     assert (world / "out.json").exists()
 
 
+@pytest.mark.extended
 @pytest.mark.skipif(shutil.which("sh") is None, reason="needs a shell")
 def test_closed_streams(world: Path) -> None:
     command = shlex.join([sys.executable, "-m", "metricdp", *PRIVATE, "--ledger", "study.ledger"])

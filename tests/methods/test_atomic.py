@@ -99,7 +99,7 @@ OPTIONS = [
     methods.LocalSearch(start=methods.MaxCoverage(), share="1/1000000"),
     methods.LocalSearch(cap=1e-300),
     methods.MaxCoverage(picks=2, share="1/100"),
-    methods.Quadtree(published=True, depth=6),
+    methods.Quadtree(rounds=6, budget="uniform", centers="tree", estimate="own", depth=6),
     methods.Quadtree(opening="privtree", steps=2),
     methods.Quadtree(rounds=2, passes=2),
     methods.Coreset(),

@@ -213,9 +213,9 @@ def test_what_an_opening_states_in_numbers():
     [
         Quadtree(depth=60),
         Quadtree(opening="privtree", steps=0, depth=60),
-        Quadtree(published=True, steps=0),
+        Quadtree(rounds=24, budget="uniform", estimate="own"),
     ],
-    ids=["rounds", "privtree", "published"],
+    ids=["rounds", "privtree", "by levels"],
 )
 def test_a_method_reads_the_records_once(method, monkeypatch):
     """All of its noisy counts, and at least one is asked of more than one level."""

@@ -175,13 +175,19 @@ def _options() -> Iterator[Subject]:
     swaps = partial(ours.LocalSearch, steps=2)
     labels = ["ward", *["elsewhere"] * 15]
     regions = ours.Regional(regions={"ward": "1/2", "elsewhere": 1}, labels=labels, records_hint=24)
-    away = partial(tree, published=True, threshold=0.02)
+    away = partial(tree, budget="uniform", centers="tree", estimate="own", threshold=0.02)
     hashed = ours.MaxCoverage(net_dimensions=0, picks=1)
     cast = ours.Projected(inner=tree(rounds=1, records_hint=24), dimensions=1, steps=1)
     for name, world, ask, method, budget in (
         ("k_means, PrivTree", "a box", mdp.k_means, tree(opening="privtree", depth=2), (1, 0)),
-        ("k_median, quadtree by levels", "a box", mdp.k_median, away(depth=2), (1, 0)),
-        ("k_means, badly cut centers", "a box", mdp.k_means, away(depth=1, passes=2), (1, 0)),
+        ("k_median, quadtree by levels", "a box", mdp.k_median, away(rounds=2, depth=2), (1, 0)),
+        (
+            "k_means, badly cut centers",
+            "a box",
+            mdp.k_means,
+            away(rounds=1, depth=1, passes=2),
+            (1, 0),
+        ),
         ("k_means, the best of two runs", "a box", mdp.k_means, tree(rounds=1, runs=2), (4, 0)),
         ("k_means, max-coverage by hashing", "a box", mdp.k_means, hashed, (4, 0)),
         ("k_means, projected", "a box in R^4", mdp.k_means, cast, (1, 0)),

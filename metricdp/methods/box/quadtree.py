@@ -8,7 +8,7 @@ al., KDD 2022, Algorithms 1-3).
 3. Estimate the true counts from all rounds together, and spread each over its cell.
 4. Solve on those weights, for any k.
 5. If a part was kept for it, take private steps on the records
-   (`metricdp.methods.box.private_lloyd`).
+   (`metricdp.methods.box.descent`).
 
 **Privacy.** Steps 1, 2 and 5 are the only reads. The tree is public, splits follow from earlier
 releases, and every record is in one closed cell: a round is one `HistogramQuery`. Shares are exact
@@ -26,14 +26,15 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from metricdp.arguments import chosen, flag, integer, positive, shown
+from metricdp.arguments import chosen, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Image, Steps
 from metricdp.methods.box.best_run import best_run, least_of_choice, shares_of_runs
 from metricdp.methods.box.cell_counts import CellCounts
 from metricdp.methods.box.descent import Step, descended, distinct_in
-from metricdp.methods.box.private_lloyd import MOST_STEPS, least_of_steps, lloyd_steps
+from metricdp.methods.box.private_lloyd import MOST_STEPS, least_of_steps
 from metricdp.methods.box.quadtree_means import improved_means
 from metricdp.methods.box.quadtree_release import radii_and_mass, release_of
 from metricdp.methods.demand_release import Release
@@ -61,24 +62,18 @@ CENTERS = ("solver", "tree")
 OPENINGS = ("rounds", "privtree")
 ESTIMATES = ("supported", "posterior", "least-squares", "own")
 SIDE_CUTS = 24
-PUBLISHED_CUTS = 12
-"""Mean cuts across each side at most: of the default, and of the paper (alpha)."""
+"""Mean cuts across each side at most."""
 FEWEST_ROUNDS = 2
 MOST_ROUNDS = 4
 """Of the default, which makes one a dimension within these bounds."""
 FEWEST_RECORDS = 4.0
-"""Cells of fewer estimated records, in scales of the next round's noise, stay closed; …"""
-PUBLISHED_THRESHOLD = 20 / 3
-"""… the paper's 10·beta·d/epsilon, with beta = 8, in scales alpha·d/epsilon."""
+"""Cells of fewer estimated records, in scales of the next round's noise, stay closed."""
 MOST_CELLS = 8192
 FEW_DIMENSIONS = 3
 """Beyond, cells are opened by PrivTree, and a step on the records follows."""
 OPENING_SHARE = Fraction(1, 2)
 STEP_SHARE = Fraction(1, 5)
 """Share of the release for PrivTree's decisions; of the whole, for each later step."""
-PUBLISHED_STEPS = 4
-PUBLISHED_PASSES = 2
-"""Lloyd steps of the paper's experiments; trees for k-means."""
 MARGIN = 2.0
 """Lengths of noise below which a step is not believed."""
 
@@ -93,47 +88,39 @@ class Quadtree(Method):
     Parameters
     ----------
     depth : int, optional
-        Public bound of the levels: 24 (12 if `published`) for each coordinate by default, at most
-        30.
+        Public bound of the levels: 24 for each coordinate by default, at most 30.
     rounds : int, optional
-        Histograms: by default one for each dimension, at least 2 and at most 4; `depth` of them if
-        `published`. Before each, cells are opened by as many levels as their counts allow, or by
-        one if `published`.
+        Histograms: by default one for each dimension, at least 2 and at most 4. Before each, cells
+        are opened by as many levels as their counts allow.
     budget : {"rising", "uniform", "geometric"} or float
-        What a round gets of the budget of the one before: 3, 1, 1/2, or that factor. "uniform" if
-        `published`.
+        What a round gets of the budget of the one before: 3, 1, 1/2, or that factor.
     threshold : float, optional
         Cells whose estimated count is no larger, in scales of the next round's noise, stay closed:
-        4, or 20/3 if `published`.
+        4 by default.
     centers : {"solver", "tree"}
         "solver": the package's solver on the estimated weights, then Lloyd's or Weiszfeld's steps;
-        "tree": the exact optimum of the paper's dynamic program on the opened cells. "tree" if
-        `published`.
+        "tree": the exact optimum of the paper's dynamic program on the opened cells.
     estimate : {"supported", "posterior", "least-squares", "own"}
         Of the cells' true counts. "least-squares": unbiased estimates that add up; "supported": the
         same, without cells that do not stand out of the noise beside one that does; "posterior":
         the mean under a prior on the tree (`metricdp.solvers.estimate.tree_posterior`); "own": each
-        cell's own noisy counts, the default if `published`.
+        cell's own noisy counts.
     opening : {"rounds", "privtree"}
         Which cells are opened: by the counts of earlier rounds, or by PrivTree's decisions, to any
         depth for half of it; then `rounds`, `budget` and `threshold` have no meaning. By default
         "rounds" in up to three dimensions, else "privtree".
     steps : int, optional
         Private Lloyd (Weiszfeld) steps on the records from those centers, each for a fifth of the
-        budget: none after "rounds" by default, one after "privtree", and 4, each for as much as the
-        tree, if `published`.
+        budget: none after "rounds" by default, one after "privtree".
     passes : int, optional
         Trees for k-means: each after the first sets aside the clusters of the centers that it cuts
         badly, keeps these centers, and solves the rest; what is more than k is removed by reverse
-        greedy on noisy cluster sizes (`metricdp.methods.box.quadtree_means`). 1 by default, 2 if
-        `published`; one for k-median.
+        greedy on noisy cluster sizes (`metricdp.methods.box.quadtree_means`). 1 by default; one for
+        k-median.
     runs : int
         Trees of every pass, of which the one with the best centers goes on: their budget is shared,
         with a tenth for a private comparison of costs (`metricdp.methods.box.best_run`). Helps the
-        dynamic program on many records; 1 by default, also if `published`.
-    published : bool
-        The paper's algorithm: one level a round, uniform budget, decisions and dynamic program on
-        the cells' own counts, four steps.
+        dynamic program on many records; 1 by default.
 
     References
     ----------
@@ -163,6 +150,10 @@ class Quadtree(Method):
     in_finite = False
     in_space = True
     releases = True
+    side_cuts = SIDE_CUTS
+    step_share = STEP_SHARE
+    ends_early = False
+    """Whether the first round that would open nothing is the last, for all that is left."""
 
     depth: int | None = None
     rounds: int | None = None
@@ -174,11 +165,9 @@ class Quadtree(Method):
     steps: int | None = None
     passes: int | None = None
     runs: int = 1
-    published: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        flag(self.published, "published")
         for name, least in (("depth", 1), ("rounds", 1), ("passes", 1), ("runs", 1), ("steps", 0)):
             value = getattr(self, name)
             number = integer(getattr(self, name))
@@ -233,46 +222,44 @@ class Quadtree(Method):
             counted = partial(self._release, terms, space)
             depth = self._depth(space)
             centers = yield from improved_means(counted, depth, centers, question, more, self.runs)
-        if self.published and steps:
-            centers = yield from lloyd_steps(terms, space, centers, steps, power=power)
-        for share in () if self.published else steps:
-            step = Step(*radii_and_mass(release, centers, power), MARGIN)
-            cells = VoronoiCells(space, centers)
-            centers = distinct_in(space, (yield from descended(cells, centers, step, share)))
+        centers = yield from self._stepped(terms, question, centers, release, steps)
         return Result(centers, question.k, self.name, (yield Account()).receipt, release)
 
+    def _stepped(
+        self,
+        terms: Terms,
+        question: BoxQuestion,
+        centers: NDArray[np.float64],
+        release: Release,
+        shares: list[Fraction],
+    ) -> Generator[Any, Any, NDArray[np.float64]]:
+        """Centers after private steps on the records, one a share."""
+        space = question.space
+        for share in shares:
+            step = Step(*radii_and_mass(release, centers, question.power), MARGIN)
+            cells = VoronoiCells(space, centers)
+            centers = distinct_in(space, (yield from descended(cells, centers, step, share)))
+        return centers
+
     def _depth(self, space: EuclideanSpace) -> int:
-        return self.depth or (PUBLISHED_CUTS if self.published else SIDE_CUTS) * space.dimension
+        return self.depth or self.side_cuts * space.dimension
 
     def _privtree(self, space: EuclideanSpace) -> bool:
-        by_rounds = (
-            self.published
-            or self.rounds
-            or (self.passes or 1) > 1
-            or space.dimension <= FEW_DIMENSIONS
-        )
+        by_rounds = self.rounds or (self.passes or 1) > 1 or space.dimension <= FEW_DIMENSIONS
         return (self.opening or ("rounds" if by_rounds else "privtree")) == "privtree"
 
     def _split(self, space: EuclideanSpace, power: int) -> tuple[list[Fraction], list[Fraction]]:
         """Shares of the trees (after several, of cluster sizes too), and of the steps."""
-        default = PUBLISHED_STEPS if self.published else int(self._privtree(space))
-        steps = default if self.steps is None else int(self.steps)
-        passes = (self.passes or (PUBLISHED_PASSES if self.published else 1)) if power == 2 else 1
-        each = Fraction(1, steps + 1) if self.published else min(STEP_SHARE, Fraction(1, steps + 1))
+        steps = int(self._privtree(space) if self.steps is None else self.steps)
+        passes = (self.passes or 1) if power == 2 else 1
+        each = min(self.step_share, Fraction(1, steps + 1))
         trees = 1 - each * steps
         parts = [trees] if passes == 1 else [trees / (passes + 1)] * (passes + 1)
         return parts, [each] * steps
 
     def _shares(self, space: EuclideanSpace) -> list[Fraction]:
-        default = (
-            self._depth(space)
-            if self.published
-            else min(max(space.dimension, FEWEST_ROUNDS), MOST_ROUNDS)
-        )
-        rounds = self.rounds or default
-        return level_shares(
-            checked_budget(self.budget or ("uniform" if self.published else "rising")), rounds
-        )
+        rounds = self.rounds or min(max(space.dimension, FEWEST_ROUNDS), MOST_ROUNDS)
+        return level_shares(checked_budget(self.budget or "rising"), rounds)
 
     def _release(
         self, terms: Terms, space: EuclideanSpace, seed: int, share: Fraction, kept: Any = None
@@ -301,9 +288,9 @@ class Quadtree(Method):
             if records.release is not None:
                 known = known.with_values(cells, np.array([0]), records.release)
             cells, known = yield from self._rounds(terms, space, end, cells, known, histogram)
-        estimate, how = ("own", "tree") if self.published else ("supported", "solver")
         receipt = Receipt.combined((yield Account()).receipts[len(before.receipts) :])
-        return release_of(cells, known, receipt, self.estimate or estimate, self.centers or how)
+        estimate, centers = self.estimate or ESTIMATES[0], self.centers or CENTERS[0]
+        return release_of(cells, known, receipt, estimate, centers)
 
     def _rounds(
         self,
@@ -320,7 +307,7 @@ class Quadtree(Method):
             left = (yield Account()).left - end
             scale = terms.scale_of_counts(left * share)
             opened = self._opened(cells, known, scale, self._depth(space))
-            last = i == len(shares) - 1 or (self.published and opened is cells)
+            last = i == len(shares) - 1 or (self.ends_early and opened is cells)
             if opened is cells and not last:
                 continue  # what this round had is left to the next ones
             cells = opened
@@ -334,12 +321,6 @@ class Quadtree(Method):
         self, cells: OpenedCells, known: CellCounts, scale: float, depth: int
     ) -> OpenedCells:
         """The cells of the next round, by released counts alone; the same object if none splits."""
-        if self.published:
-            floor = (self.threshold or PUBLISHED_THRESHOLD) * scale
-            at = cells.leaves[
-                (known.measured[cells.leaves] > floor) & (cells.level[cells.leaves] < depth)
-            ]
-            return cells.open(at) if len(at) else cells
         estimate, _ = known.consistent(cells)
         most = min(MOST_CELLS, number_of_parts(float(estimate[0]), scale))
         return cells.refined(estimate, most, (self.threshold or FEWEST_RECORDS) * scale, depth)[0]

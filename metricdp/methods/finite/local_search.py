@@ -57,7 +57,7 @@ class LocalSearch(Method):
         How many swaps (paper: 20). Each more means less budget for every one; few measured best.
     start : {"hst", "k-median++", "random"} or Method
         The answer of the method hst or of any other private method, k-median++ on the public
-        universe, or random points. The paper's is ``DPHST(published=True)``.
+        universe, or random points.
     share : number
         Of the budget, for a private start (paper: 1/2). A public one costs nothing.
     final : bool

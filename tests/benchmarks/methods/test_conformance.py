@@ -9,6 +9,7 @@ from benchmarks.methods.balcan import Balcan
 from benchmarks.methods.k_variates import KVariates
 from benchmarks.methods.printed_coreset import PrintedCoreset
 from benchmarks.methods.printed_hst import PrintedHST
+from benchmarks.methods.printed_quadtree import PrintedQuadtree
 from metricdp.audit.replay import verified
 from metricdp.audit.replay.subjects import RECORD, USER, _asked, _worlds
 from metricdp.audit.replay.verifying import RELATIONS, Subject
@@ -35,6 +36,12 @@ class TestPrintedHST(MethodTestCase):
         return PrintedHST()
 
 
+class TestPrintedQuadtree(MethodTestCase):
+    def method(self):
+        return PrintedQuadtree()
+
+
+TREE = partial(PrintedQuadtree, threshold=0.02, steps=0)
 ROUNDS = partial(PrintedCoreset, cells=3, records_hint=24, left_over=0.5)
 ROWS = {
     "coreset by rounds": ("a box", mdp.k_means, ROUNDS(), (8, 0)),
@@ -43,6 +50,8 @@ ROWS = {
     "coreset in chunks": ("a box", mdp.k_means, ROUNDS(chunk=10), (8, 0)),
     "k-variates": ("a box", mdp.k_median, KVariates(), (1, 0)),
     "balcan": ("a box", mdp.k_median, Balcan(), (1, 0)),
+    "quadtree as printed": ("a box", mdp.k_median, TREE(depth=2), (1, 0)),
+    "badly cut centers": ("a box", mdp.k_means, TREE(depth=1), (1, 0)),
     "hst as printed": ("a grid", mdp.k_median, PrintedHST(), (1, 0)),
     "balcan, delta": ("a box", mdp.k_means, Balcan(), (1, "1e-9")),
 }

@@ -71,7 +71,7 @@ def test_shares_add_up(share, runs):
     [
         Quadtree(runs=3),
         Quadtree(runs=2, passes=3, centers="tree"),
-        Quadtree(published=True, runs=2, depth=8),
+        Quadtree(rounds=8, budget="uniform", estimate="own", passes=2, runs=2, depth=8),
         Quadtree(opening="privtree", runs=2),
     ],
 )
@@ -84,7 +84,7 @@ def test_runs_spend_the_whole_budget_and_no_more(relation, method, solve):
     each = [m.epsilon for m in result.receipt.mechanisms]
     assert result.receipt.epsilon == ledger.spent == sum(each) == Fraction(7, 3)
     compared = [m for m in result.receipt.mechanisms if m.query.startswith("totals")]
-    passes = (method.passes or (2 if method.published else 1)) if solve is mdp.k_means else 1
+    passes = (method.passes or 1) if solve is mdp.k_means else 1
     assert len(compared) == passes
     sides = 1 if relation == "add-remove" else 2
     assert all(m.sensitivity == sides * 2**BITS for m in compared)

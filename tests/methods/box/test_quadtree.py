@@ -78,13 +78,16 @@ def test_other_dimensions(d):
     "method",
     [
         Quadtree(),
-        Quadtree(published=True),
         Quadtree(rounds=5, budget="geometric"),
         Quadtree(rounds=1),
     ],
 )
 @pytest.mark.parametrize("n", [0, 30, 3000])
 def test_all_that_is_charged_is_spent_and_no_more(relation, method, n):
+    check_all_is_spent(relation, method, n)
+
+
+def check_all_is_spent(relation, method, n):
     for hint in (None, 3000):
         ledger = mdp.Ledger("7/3", neighboring=relation)
         demand = mdp.PrivateDemand(BOX, blobs(n)[0].reshape(-1, 2))
@@ -94,30 +97,6 @@ def test_all_that_is_charged_is_spent_and_no_more(relation, method, n):
         )  # centers: how good is all one
         assert result.receipt.epsilon == ledger.spent == Fraction(7, 3)
         assert sum(m.epsilon for m in result.receipt.mechanisms) == Fraction(7, 3)
-
-
-def test_published_levels_share_the_budget_by_the_true_depth():
-    points, _ = blobs(2000)
-    depth, ledger = 24, mdp.Ledger(1)
-    everything = Quadtree(published=True, depth=depth, threshold=1e-9, records_hint=2000, steps=0)
-    result = mdp.k_median(
-        BOX, mdp.PrivateDemand(BOX, points), 2, epsilon=1, ledger=ledger, method=everything
-    )
-    levels = result.receipt.mechanisms
-    assert len(levels) == depth > 2 * np.log2(2000)
-    assert {m.epsilon for m in levels} == {Fraction(1, depth)}
-    assert result.release.cells.level.max() == depth
-
-
-def test_a_published_search_stops_where_no_cell_stands_out_and_counts_once_more():
-    result = mdp.k_median(
-        BOX,
-        mdp.PrivateDemand(BOX, []),
-        1,
-        epsilon=1,
-        method=Quadtree(published=True, threshold=50, steps=0),
-    )
-    assert [m.epsilon for m in result.receipt.mechanisms] == [Fraction(1, 20), Fraction(19, 20)]
 
 
 def test_a_round_that_opens_nothing_leaves_its_share():
@@ -146,10 +125,12 @@ def scripted(seed, asked):
     return answer
 
 
-@pytest.mark.parametrize(
-    "method", [Quadtree(rounds=4), Quadtree(published=True, depth=6, threshold=0.5, steps=0)]
-)
+@pytest.mark.parametrize("method", [Quadtree(rounds=4)])
 def test_what_is_asked_depends_on_released_values_alone(method):
+    check_what_is_asked(method)
+
+
+def check_what_is_asked(method):
     seen = []
     for points in ([], blobs(500)[0], [[9.9, 9.9]] * 700):
         asked = []
@@ -199,8 +180,11 @@ def test_one_release_answers_many_questions():
     assert "quadtree" in repr(release)
 
 
-@pytest.mark.parametrize("method", ["quadtree", Quadtree(published=True)])
-def test_more_centers_than_cells(method):
+def test_more_centers_than_cells():
+    check_many_centers("quadtree")
+
+
+def check_many_centers(method):
     result = mdp.k_median(BOX, mdp.PrivateDemand(BOX, []), 100, epsilon=1, method=method)
     assert result.release.cells.n_parts < 100
     assert len(np.unique(result.centers, axis=0)) == 100
@@ -269,7 +253,6 @@ def test_a_finite_universe_is_refused_and_nothing_charged():
         ({"steps": 1000}, "at most"),
         ({"passes": 0}, "passes must"),
         ({"passes": 2, "opening": "privtree"}, "one pass"),
-        ({"published": "yes"}, "published"),
         ({"records_hint": -5}, "records_hint"),
     ],
 )
@@ -428,7 +411,7 @@ def test_records_of_badly_cut_centers_are_set_aside_one_by_one():
     "method",
     [
         Quadtree(opening="privtree"),
-        Quadtree(published=True, passes=3),
+        Quadtree(passes=3, rounds=24, budget="uniform", estimate="own"),
         Quadtree(passes=2, centers="tree"),
         Quadtree(steps=3),
     ],
@@ -446,13 +429,3 @@ def test_steps_passes_and_openings_spend_the_whole_budget(relation, method):
     )
     assert len(np.unique(result.centers, axis=0)) == 4
     assert result.release.k_means(2).receipt.epsilon <= Fraction(7, 3)
-
-
-def test_published_steps_cost_a_fifth_each():
-    result = mdp.k_median(
-        BOX, mdp.PrivateDemand(BOX, blobs(3000)[0]), 3, epsilon=1, method=Quadtree(published=True)
-    )
-    assert result.release.receipt.epsilon == Fraction(1, 5)
-    assert sum(
-        m.epsilon for m in result.receipt.mechanisms if m.query.startswith("sums")
-    ) == 4 * Fraction(1, 5) * Fraction(4, 5)

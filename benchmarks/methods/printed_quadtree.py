@@ -1,0 +1,83 @@
+"""Algorithms 1 to 3 and Appendix A of Cohen-Addad et al. (KDD 2022), with the steps of their
+experiments.
+
+One level a round, a uniform budget, decisions and the dynamic program on each cell's own counts,
+two passes for k-means, then four private steps, each for as much as the trees. Not as printed: the
+depth and the number of passes are public, where the paper has log n.
+
+**Privacy.** As `metricdp.methods.Quadtree`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.methods import Quadtree
+from metricdp.methods.box.cell_counts import CellCounts
+from metricdp.methods.box.private_lloyd import lloyd_steps
+from metricdp.methods.demand_release import Release
+from metricdp.methods.finite.hst_counts import checked_budget
+from metricdp.methods.question import BoxQuestion
+from metricdp.methods.shares import Terms, level_shares
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.partitions.box.quadtree import OpenedCells
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrintedQuadtree(Quadtree):
+    """The tree of the paper, its dynamic program, and its private steps.
+
+    Examples
+    --------
+    >>> from benchmarks.methods.printed_quadtree import PrintedQuadtree
+    >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
+    >>> demand = mdp.PrivateDemand(space, [[0.2, 0.2]] * 4000 + [[0.8, 0.7]] * 4000)
+    >>> mdp.k_means(space, demand, k=2, epsilon=4, method=PrintedQuadtree()).centers.shape
+    (2, 2)
+    """
+
+    name = "quadtree-printed"
+    side_cuts = 12
+    """The paper's alpha."""
+    step_share = Fraction(1)
+    ends_early = True
+
+    budget: Any = "uniform"
+    threshold: float | None = 20 / 3
+    """The paper's 10·beta·d/epsilon, with beta = 8, in scales alpha·d/epsilon."""
+    centers: str | None = "tree"
+    estimate: str | None = "own"
+    opening: str | None = "rounds"
+    steps: int | None = 4
+    passes: int | None = 2
+
+    def _shares(self, space: EuclideanSpace) -> list[Fraction]:
+        return level_shares(checked_budget(self.budget), self.rounds or self._depth(space))
+
+    def _stepped(
+        self,
+        terms: Terms,
+        question: BoxQuestion,
+        centers: NDArray[np.float64],
+        release: Release,
+        shares: list[Fraction],
+    ) -> Generator[Any, Any, NDArray[np.float64]]:
+        if not shares:
+            return centers
+        found: NDArray[np.float64] = yield from lloyd_steps(
+            terms, question.space, centers, shares, power=question.power
+        )
+        return found
+
+    def _opened(
+        self, cells: OpenedCells, known: CellCounts, scale: float, depth: int
+    ) -> OpenedCells:
+        above = known.measured[cells.leaves] > (self.threshold or 0) * scale
+        at = cells.leaves[above & (cells.level[cells.leaves] < depth)]
+        return cells.open(at) if len(at) else cells
