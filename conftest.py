@@ -30,6 +30,7 @@ EXTENDED = (
     "tests/metrics/test_diameter.py",
     "tests/methods/box/test_best_run.py",
     "tests/methods/box/test_quadtree.py::test_finds_the_groups",
+    "tests/methods/test_expected.py::test_a_box_believes",
     "tests/methods/finite/test_lower_bounds.py",
     "tests/running/test_stream_crashes.py",
     "tests/running/test_stream.py::test_kill_at_any_moment",

@@ -1,4 +1,4 @@
-"""What the public knows of where demand is expected: weights of the points of a finite universe.
+"""What the public knows of where demand is expected: weights of points.
 
 **Privacy.** Public facts alone. Whoever gives them vouches that they were not computed from the
 demand that is to be protected; a release of another year was paid for when it was made.
@@ -7,20 +7,23 @@ demand that is to be protected; a release of another year was paid for when it w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from metricdp.arguments import Weights
 from metricdp.errors import InputError
 from metricdp.methods.demand_release import Release
 from metricdp.methods.result import public_weights
+from metricdp.metrics.snapping import finite_points
+from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.areas import spread_evenly
+from metricdp.partitions.box.halving import Halving
 from metricdp.protocols import finite
 
 STREETS = "streets"
-Expectation = Weights | Release
+Expectation = Weights | Release | tuple[ArrayLike, ArrayLike]
 """What `Expected.of` takes; of text only `STREETS`."""
 EVEN = 0.05
 """Share of what is expected that is spread evenly: nowhere is nothing at all."""
@@ -64,6 +67,54 @@ class Expected:
         if not 0 < mean < np.inf:
             raise InputError("expected must be positive somewhere, and of a finite sum")
         return Expected((1 - EVEN) * weights / mean + EVEN, source)
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedPoints:
+    """Public weights of points (n, d) of a box, of sum 1.
+
+    Of more than `MOST` points, those in a common cell are replaced by their mean.
+    """
+
+    EVEN: ClassVar[float] = EVEN
+    MOST: ClassVar[int] = 1 << 13
+
+    points: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    source: str
+
+    def __repr__(self) -> str:
+        return f"ExpectedPoints({len(self.weights):,} public weights, {self.source})"
+
+    @staticmethod
+    def of(space: EuclideanSpace, given: Any) -> ExpectedPoints:
+        """From a pair (points, weights), or a release of this very box. Points outside are clipped
+        to it.
+        """
+        source = "weights"
+        if isinstance(given, Release):
+            if given.space is None or given.space.facts() != space.facts():
+                raise InputError("expected= needs a release of the same box")
+            source = "a release"
+            given = given.coreset()
+        if not isinstance(given, tuple) or len(given) != 2:
+            raise InputError("expected= of a box must be a pair (points, weights), or a release")
+        points = space.clip(finite_points(given[0], space.dimension))
+        weights = np.asarray(given[1], np.float64)
+        total = float(weights.sum())
+        if weights.shape != (len(points),) or not (weights >= 0).all() or not 0 < total < np.inf:
+            raise InputError(
+                "expected= of a box needs a weight for each point, none negative, positive "
+                "somewhere, and of a finite sum"
+            )
+        points, weights = points[weights > 0], weights[weights > 0] / total
+        if len(points) > ExpectedPoints.MOST:
+            label = Halving(space, (points, weights)).cut(ExpectedPoints.MOST).cells.encode(points)
+            label = np.unique(label, return_inverse=True)[1]
+            mass = np.bincount(label, weights).astype(np.float64)
+            means = [np.bincount(label, weights * column) / mass for column in points.T]
+            points, weights = np.stack(means, axis=1), mass
+        return ExpectedPoints(points, weights, source)
 
 
 def street_lengths(metric: Any) -> NDArray[np.float64]:

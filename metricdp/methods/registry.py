@@ -13,7 +13,7 @@ from metricdp.methods.baselines.lsh import LSHCoreset as LSHCoreset
 from metricdp.methods.box.coreset import Coreset as Coreset
 from metricdp.methods.box.default import MOST_DIMENSIONS, GridMethod, RoundsMethod
 from metricdp.methods.box.quadtree import Quadtree as Quadtree
-from metricdp.methods.expected import Expected
+from metricdp.methods.expected import Expected, ExpectedPoints
 from metricdp.methods.finite.hst import DPHST as DPHST
 from metricdp.methods.finite.local_search import LocalSearch as LocalSearch
 from metricdp.methods.finite.max_coverage import MaxCoverage as MaxCoverage
@@ -91,10 +91,19 @@ def expecting(recipe: Method, universe: Metric | EuclideanSpace, expected: Any) 
     """The method with public weights of what is expected where, if any are given."""
     if expected is None:
         return recipe
-    weights = Expected.of(universe, expected)
-    if not isinstance(recipe, Partition):
-        raise InputError(f"expected= is for the default method, not for {recipe.name}")
-    return replace(recipe, expected=weights)
+    known = _EXPECTED[universe.kind](universe, expected)
+    if not isinstance(recipe, (Partition, GridMethod)):
+        raise InputError(
+            f"expected= is for the default method, in boxes of up to {MOST_DIMENSIONS} dimensions, "
+            f"not for {recipe.name}"
+        )
+    return replace(recipe, expected=known)
+
+
+_EXPECTED: dict[Kind, Callable[[Any, Any], Any]] = {
+    "finite": Expected.of,
+    "box": ExpectedPoints.of,
+}
 
 
 def _in_box(recipe: Method, space: EuclideanSpace) -> Method:

@@ -14,7 +14,7 @@ import numpy as np
 
 from metricdp.accounting import Grant, Ledger
 from metricdp.accounting import ledger as ledgers
-from metricdp.methods.expected import Expected
+from metricdp.methods.expected import Expected, ExpectedPoints
 from metricdp.metrics.kept import Kept
 from metricdp.privacy import PrivateDemand
 from metricdp.provenance import Provenance, package_facts
@@ -117,4 +117,4 @@ def _plain(value: Any) -> Any:
         return value.item()
     if isinstance(value, list | tuple | set | frozenset | dict | np.ndarray):
         return f"{len(value):,} given"
-    return repr(value) if isinstance(value, Expected) else type(value).__name__
+    return repr(value) if isinstance(value, Expected | ExpectedPoints) else type(value).__name__

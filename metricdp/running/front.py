@@ -78,7 +78,8 @@ def k_median(
         A public guess of the number of records; saves what their noisy count would cost.
     expected : array_like, mapping from id to weight, Release, GeoDataFrame or "streets", optional
         Where demand is expected, from public knowledge alone: weights of points, polygons with a
-        column ``weight``, or the length of street at each vertex (`docs/partition-method.md`).
+        column ``weight``, or the length of street at each vertex (`docs/partition-method.md`). In a
+        box of up to three dimensions, a pair (points, weights), or a release.
     seed, rng : int; Generator, SeedSequence or int
         Public coins of partitions and solvers, by `metricdp.arguments.coins`. Noise has no seed.
     time_limit : float, optional

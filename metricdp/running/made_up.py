@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from metricdp.kernels.points import nearest_centers
 from metricdp.methods.box.anywhere import starts_for
 from metricdp.methods.demand_release import STARTS
-from metricdp.methods.expected import Expected
+from metricdp.methods.expected import Expected, ExpectedPoints
 from metricdp.methods.question import BoxQuestion, Question
 from metricdp.methods.result import site_positions
 from metricdp.metrics.base import Metric
@@ -164,10 +164,18 @@ def _unequal(
 
 
 class BoxWorld:
-    """Made-up demand in a box: coordinates of records."""
+    """Made-up demand in a box: coordinates of records, by what is expected where."""
 
-    def __init__(self, space: EuclideanSpace, k: int, power: int, seed: int) -> None:
+    def __init__(
+        self,
+        space: EuclideanSpace,
+        k: int,
+        power: int,
+        seed: int,
+        expected: ExpectedPoints | None = None,
+    ) -> None:
         self.space = space
+        self.expected = expected
         self.power = power
         self.question = BoxQuestion.checked(space, k, power, seed=seed)
 
@@ -176,8 +184,8 @@ class BoxWorld:
         low = self.space.lower
         high = self.space.upper
         if not shape.spots:
-            return rng.uniform(low, high, (records, len(low)))
-        spots = rng.uniform(low, high, (shape.spots, len(low)))
+            return self._places(records, rng)
+        spots = self._places(shape.spots, rng)
         wide = float((shape.share / shape.spots) ** (1 / len(low))) * (high - low) / 2
         which = rng.integers(0, shape.spots, records)
         times = np.ones(shape.spots)
@@ -192,8 +200,23 @@ class BoxWorld:
         """The records as a demand of users with m each."""
         return PrivateDemand(self.space, made, **_users(len(made), m))
 
+    def _places(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Places where records are expected, or anywhere in the box, shape (n, d)."""
+        low = self.space.lower
+        anywhere = rng.uniform(low, self.space.upper, (n, len(low)))
+        if self.expected is None:
+            return anywhere
+        at = rng.choice(len(self.expected.weights), n, p=self.expected.weights)
+        even = rng.random((n, 1)) < self.expected.EVEN
+        return np.where(even, anywhere, self.expected.points[at])
+
     def blind(self) -> Any:
-        """Centers of the box itself."""
+        """Centers of the box itself, or of what is expected there."""
+        if self.expected is not None and self.question.k <= len(self.expected.points):
+            points, weights = self.expected.points, self.expected.weights
+            return lloyd(
+                points, weights, self.question.k, power=self.power, seed=self.question.seed
+            )
         net = self.question.on_net()
         return net.names(net.answer(np.ones(len(net.metric)), STARTS))
 

@@ -406,7 +406,7 @@ def plan(
     delta : same
         What a call may spend besides; for methods to which it is of use.
     method : str or Method
-    expected : array_like, mapping, Release or "streets", optional
+    expected : array_like, mapping, pair, Release or "streets", optional
         As `k_median`; made-up demands lie by it, and around hot spots of it.
     objective : {"k-median", "k-means"}
     neighboring : {"add-remove", "replace-one"}

@@ -9,6 +9,8 @@
 4. A call for k centers keeps 15 % for one more step on the records
    (`metricdp.methods.box.descent`), clipped at radii of the coreset.
 
+Where demand is `expected` somewhere, `metricdp.methods.box.halved` takes the place of all steps.
+
 *Beyond* (`rounds_release`):
 
 1. Pay 1 % for the number of records. It decides the *design*: the shares of all reads, and how many
@@ -52,8 +54,10 @@ from metricdp.methods.box.directions import (
 from metricdp.methods.box.distances import measured_together
 from metricdp.methods.box.focus import focused_grid
 from metricdp.methods.box.grid_release import radii_and_mass, release_of
+from metricdp.methods.box.halved import halved_release
 from metricdp.methods.box.rounds import ALONG, WHOLE, Round, release_of_rounds, two_rounds
 from metricdp.methods.demand_release import Release
+from metricdp.methods.expected import ExpectedPoints
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import BoxQuestion
 from metricdp.methods.result import Result
@@ -107,6 +111,8 @@ class GridMethod(Method):
     adds_up = True
     releases = True
 
+    expected: ExpectedPoints | None = None
+
     def least(self, terms: Terms, question: BoxQuestion) -> Iterable[Ask]:
         """The number of records, and the sums of the last step."""
         space = question.space
@@ -117,6 +123,11 @@ class GridMethod(Method):
 
     def work(self, terms: Terms, question: BoxQuestion) -> Steps:
         """The release; or centers, and the release they were computed from."""
+        if self.expected is not None:
+            found = yield from halved_release(
+                terms, question.space, self.expected, COUNT_SHARE, self.records_hint
+            )
+            return found.answer(question) if question.k else found
         if not question.k:
             return (yield from grid_release(terms, question.space, Fraction(1), self.records_hint))
         share = 1 - STEP_SHARE

@@ -18,7 +18,7 @@ delta, the shares are of rho, noise is discrete Gaussian, and cuts are refined b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -125,19 +125,7 @@ class Partition(Method):
         if whole is None:
             expected = None if self.expected is None else self.expected.weights
             whole = hierarchy(question.metric, question.seed if areas is None else 0, expected)
-        count = yield from count_records(terms, COUNT_SHARE, self.records_hint)
-        looked = Looked(whole, [] if count.release is None else [count.release])
-        growth = whole.growth()
-        left = (yield Account()).left
-        looks = planned(count.number, _scale(terms, left), growth)
-        total = sum((look.share for look in looks), Fraction(0))
-        for look in looks:
-            share = left * look.share / total
-            parts = looked.cut(look, count.number, _scale(terms, share))
-            if areas is not None:
-                parts = whole.joined([areas, parts])
-            found = yield Ask(HistogramQuery(parts), share)
-            looked.add(parts, found, many=len(looks) > 1)
+        looked = yield from refined(terms, whole, self.records_hint, areas=areas)
         receipt = (yield Account()).receipt
         histograms = tuple(looked.releases)
         return Release(
@@ -148,8 +136,38 @@ class Partition(Method):
             partition=looked.tree,
             histograms=histograms,
             estimate=looked.estimate,
-            growth=growth,
+            growth=looked.growth,
         )
+
+
+def refined(
+    terms: Terms,
+    whole: Any,
+    records_hint: float | None,
+    rounds: Callable[[Looked, float, float], Iterable[Look]] | None = None,
+    *,
+    count_share: Fraction = COUNT_SHARE,
+    areas: PartitionTree | None = None,
+    told: Callable[[Any], Any] = lambda parts: parts,
+) -> Generator[Any, Any, Looked]:
+    """All rounds on a public hierarchy. `rounds`: which, by what was found, records and noise;
+    `areas`: a cut that refines each; `told`: by what records tell their part.
+    """
+    count = yield from count_records(terms, count_share, records_hint)
+    looked = Looked(whole, [] if count.release is None else [count.release])
+    left = (yield Account()).left
+    for look in (rounds or _planned)(looked, count.number, _scale(terms, left)):
+        share = left * look.share
+        parts = looked.cut(look, count.number, _scale(terms, share))
+        if areas is not None:
+            parts = whole.joined([areas, parts])
+        found = yield Ask(HistogramQuery(told(parts)), share)
+        looked.add(parts, found, many=look.share < 1)
+    return looked
+
+
+def _planned(looked: Looked, records: float, scale: float) -> tuple[Look, ...]:
+    return planned(records, scale, looked.growth)
 
 
 def _scale(terms: Terms, share: Fraction) -> float:
@@ -170,6 +188,8 @@ class Looked:
 
     def __init__(self, whole: Hierarchy, totals: list[Noisy]) -> None:
         self.whole = whole
+        self.growth = whole.growth()
+        self.even = EVEN
         self.totals = totals
         self.cuts: list[PartitionTree] = []
         self.releases: list[Noisy] = []
@@ -207,7 +227,7 @@ class Looked:
         each /= each.sum()
         mass = float(self.weights.sum())
         found_here = self.weights / mass if mass > 0 else each
-        self.density = (1 - EVEN) * found_here + EVEN * each
+        self.density = (1 - self.even) * found_here + self.even * each
 
 
 def _counts(nodes: NDArray[np.int64], release: Noisy, least: float = 0.0) -> Counts:

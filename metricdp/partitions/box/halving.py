@@ -1,0 +1,179 @@
+"""A public hierarchy of a box by halving, as deep as asked, and partitions cut from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.metrics.vectors import EuclideanMetric
+from metricdp.partitions.box.quadtree import OpenedCells, ShiftedQuadtree
+from metricdp.partitions.finite.ward import PartitionTree
+from metricdp.protocols import trusted
+
+Array = NDArray[np.float64]
+
+
+@trusted
+@dataclass(frozen=True, eq=False, repr=False)
+class Halves(OpenedCells):
+    """The top of a tree of boxes, each cut in the middle of its longest side."""
+
+    def open(self, cells: ArrayLike) -> Halves:
+        """These closed cells opened too, in the middle."""
+        found: Any = super().open(cells)
+        first = np.arange(len(self.level), len(found.level), 2)
+        at = found.parent[first]
+        axis = self.tree.axes[self.level[at]]
+        half = self.size[at, axis] // np.uint64(2)
+        found.cut[at] = self.low[at, axis] + half
+        found.low[first + 1, axis] = self.low[at, axis] + half
+        found.size[first, axis] = half
+        found.size[first + 1, axis] = self.size[at, axis] - half
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class CellParts(PartitionTree):
+    """Closed cells as parts, of points that are their middles: sizes are shares of the box, or of
+    what is expected.
+    """
+
+    cells: Any = None
+
+    def spread(self, amounts: Array, trust: float = 1.0) -> Array:
+        """A part is one point."""
+        return amounts.copy()
+
+
+class Halving:
+    """The hierarchy of a box, with public weights of points that are `expected`, of sum 1.
+
+    A cell's size is its share of the weights, by a part `even` of its volume.
+    """
+
+    def __init__(
+        self, space: EuclideanSpace, expected: tuple[Array, Array] | None = None, even: float = 0.05
+    ) -> None:
+        self.space = space
+        self.expected = expected
+        self.even = even
+        self._known: CellParts | None = None
+
+    def growth(self) -> float:
+        """Balls grow with the dimension."""
+        return float(self.space.dimension)
+
+    def cut(
+        self,
+        n_parts: int,
+        density: Array | None = None,
+        least: float = 0.0,
+        shown: NDArray[np.bool_] | None = None,
+    ) -> CellParts:
+        """Partition into `n_parts` parts at most: again and again the cells of largest mass times
+        diameter are halved, those of less than `least` mass are not.
+
+        Mass is half expected and half even, times the `density` of the last `joined` parts, if one
+        is given. O(m · d) for m cells, and O(depth) for each point that is expected.
+        """
+        cells = self._top()
+        keys, known = self._masses(density)
+        mass = np.ones(1)
+        size = np.ones(1)
+        inside = _Inside(self.expected)
+        while cells.n_parts < n_parts:
+            at = cells.leaves
+            at = at[(cells.level[at] < cells.tree.depth) & (mass[at] >= least)]
+            if not len(at):
+                break
+            urgency = mass[at] * cells.diameter[at]
+            order = np.argsort(-urgency, kind="stable")[: n_parts - cells.n_parts]
+            batch = np.sort(at[order[urgency[order] >= 0.5 * urgency[order[0]]]])
+            cells = cells.open(batch)
+            new = slice(len(mass), None)
+            size = np.r_[size, (cells.volume[new] + inside.moved(cells, len(mass))) / 2]
+            parent = cells.parent[new]
+            below = mass[parent] * size[new] / np.maximum(size[parent], 1e-300)
+            if len(keys):
+                place = np.minimum(np.searchsorted(keys, cells.keys[new]), len(keys) - 1)
+                below = np.where(keys[place] == cells.keys[new], known[place], below)
+            mass = np.r_[mass, below]
+        return self._parts(cells)
+
+    def joined(self, cuts: Sequence[Any]) -> CellParts:
+        """The coarsest partition that is finer than all these cuts."""
+        split = np.concatenate([cut.cells.keys[cut.cells.child >= 0] for cut in cuts])
+        cells = self._top()
+        while len(at := cells.leaves[np.isin(cells.keys[cells.leaves], split)]):
+            cells = cells.open(at)
+        self._known = self._parts(cells)
+        return self._known
+
+    def _top(self) -> Halves:
+        return Halves(**vars(ShiftedQuadtree(self.space).opened()))
+
+    def _parts(self, cells: Halves) -> CellParts:
+        """Parts in the order of the closed cells, then the halved ones, children first."""
+        leaves = cells.leaves
+        inner = np.flatnonzero(cells.child >= 0)[::-1]
+        order = np.r_[leaves, inner]
+        number = np.empty(len(order), np.int64)
+        number[order] = np.arange(len(order))
+        children = number[np.stack([cells.child[inner], cells.child[inner] + 1], axis=1)]
+        sizes = volumes = cells.volume[order]
+        expected: dict[str, Array] = {}
+        if self.expected is not None:
+            points, weights = self.expected
+            held = np.bincount(cells.encode(points), weights, len(leaves))
+            sizes = self.even * volumes
+            sizes[: len(leaves)] += (1 - self.even) * held
+            for i, (left, right) in enumerate(children, start=len(leaves)):
+                sizes[i] = sizes[left] + sizes[right]
+            expected = {"weights": sizes[: len(leaves)], "numbers": volumes}
+        universe = EuclideanMetric(cells.centers[leaves])
+        labels = np.arange(len(leaves), dtype=np.int32)
+        nodes = cells.keys[order].view(np.int64)
+        return CellParts(universe, labels, children, sizes, nodes, **expected, cells=cells)
+
+    def _masses(self, density: Array | None) -> tuple[NDArray[np.uint64], Array]:
+        """Keys of all known cells, sorted, and the density's mass in each."""
+        if density is None or self._known is None or self._known.nodes is None:
+            return np.empty(0, np.uint64), np.empty(0)
+        m = self._known.n_parts
+        mass = np.r_[density, np.zeros(m - 1)]
+        for i, (left, right) in enumerate(self._known.children, start=m):
+            mass[i] = mass[left] + mass[right]
+        keys = self._known.nodes.view(np.uint64)
+        order = np.argsort(keys)
+        return keys[order], mass[order]
+
+
+class _Inside:
+    """Which cell each expected point is in, as cells are opened."""
+
+    def __init__(self, expected: tuple[Array, Array] | None) -> None:
+        self.expected = expected
+        self.steps: Any = None
+        self.at = np.zeros(0 if expected is None else len(expected[0]), np.int64)
+
+    def moved(self, cells: Halves, first: int) -> Array:
+        """Weights of the cells from the `first` on, which were just made; without expectation
+        their volumes.
+        """
+        if self.expected is None:
+            return cells.volume[first:]
+        points, weights = self.expected
+        if self.steps is None:
+            self.steps = cells.tree.grid(points)
+        rows = np.flatnonzero(cells.child[self.at] >= first)
+        node = self.at[rows]
+        axis = cells.tree.axes[cells.level[node]]
+        self.at[rows] = cells.child[node] + (self.steps[rows, axis] >= cells.cut[node])
+        new = np.flatnonzero(self.at >= first)
+        number = len(cells.level) - first
+        return np.bincount(self.at[new] - first, weights[new], number).astype(np.float64)
