@@ -1,150 +1,342 @@
-"""Generalized assignment: every client is served by one site, within the sites' room."""
+"""Single sources: every client is served by one site, whole, and no site serves more than it can.
+
+A local search over sites and assignments, where sites may be too full on the way: a unit of load
+that has no room costs a `price` that rises while there is any. Best known moves of generalized
+assignment (moves, exchanges, chains of three sites), and of medians (a site moves inside its
+cluster, or one closes and one opens elsewhere).
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-_PAIRS = 200_000_000
-"""Most pairs of clients that are looked at for exchanges."""
+_MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+_27, _30, _31, _11 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(11)
+_REPAIRS = 8
+_DEARER, _CHEAPER = 1.2, 0.9
+"""The price of missing room after a round that ends without room for all, and with it."""
+
+
+class Service(NamedTuple):
+    """Who is served where: `rows` (k,) open, `slot` (m,) of each row, -1 if it is closed; `site`
+    (n,): slot of each client; `used` (k,): load of each slot; `first` (k,), `after`, `before`
+    (n,): each slot's clients, linked; `changed` (k,), `seen` (n,): when; `clock` (1,): now;
+    `nearest` (n, 2): cheapest slots, -1 if there is one only; `two` (n, 2): their costs.
+    """
+
+    rows: NDArray
+    slot: NDArray
+    site: NDArray
+    used: NDArray
+    first: NDArray
+    after: NDArray
+    before: NDArray
+    changed: NDArray
+    seen: NDArray
+    clock: NDArray
+    nearest: NDArray
+    two: NDArray
 
 
 @njit(cache=True, nogil=True)
-def _emptied(
-    costs: NDArray, loads: NDArray, room: NDArray, site: NDArray, used: NDArray, s: int
+def service(costs: NDArray, rows: NDArray, site: NDArray, loads: NDArray) -> Service:
+    """Everybody where `site` says."""
+    k, n = len(rows), len(site)
+    made = Service(
+        rows.copy(),
+        np.full(costs.shape[1], -1),
+        np.full(n, -1),
+        np.zeros(k),
+        np.full(k, -1),
+        np.full(n, -1),
+        np.full(n, -1),
+        np.ones(k, np.int64),
+        np.zeros(n, np.int64),
+        np.ones(1, np.int64),
+        np.full((n, 2), -1),
+        np.full((n, 2), np.inf),
+    )
+    for s in range(k):
+        made.slot[rows[s]] = s
+    for j in range(n):
+        _join(made, loads, j, site[j])
+        _two_nearest(costs, made, j)
+    return made
+
+
+@njit(cache=True, nogil=True)
+def _join(state: Service, loads: NDArray, j: int, s: int) -> None:
+    head = state.first[s]
+    state.after[j], state.before[j] = head, -1
+    if head >= 0:
+        state.before[head] = j
+    state.first[s] = j
+    state.site[j] = s
+    state.used[s] += loads[j]
+    state.clock[0] += 1
+    state.changed[s] = state.clock[0]
+
+
+@njit(cache=True, nogil=True)
+def _move(state: Service, loads: NDArray, j: int, t: int) -> None:
+    s, a, b = state.site[j], state.after[j], state.before[j]
+    if b >= 0:
+        state.after[b] = a
+    else:
+        state.first[s] = a
+    if a >= 0:
+        state.before[a] = b
+    state.used[s] -= loads[j]
+    _join(state, loads, j, t)
+    state.changed[s] = state.clock[0]
+
+
+@njit(cache=True, nogil=True)
+def _two_nearest(costs: NDArray, state: Service, j: int) -> None:
+    near, two = state.nearest, state.two
+    near[j, 0] = near[j, 1] = -1
+    two[j, 0] = two[j, 1] = np.inf
+    for t in range(len(state.rows)):
+        cost = costs[j, state.rows[t]]
+        if cost < two[j, 0]:
+            near[j, 1], two[j, 1] = near[j, 0], two[j, 0]
+            near[j, 0], two[j, 0] = t, cost
+        elif cost < two[j, 1]:
+            near[j, 1], two[j, 1] = t, cost
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _place(
+    costs: NDArray,
+    loads: NDArray,
+    room: NDArray,
+    state: Service,
+    price: float,
+    least: float,
+    chains: bool,
+    j: int,
 ) -> bool:
-    """Lessen the excess at site s most cheaply: move a client, or exchange it for a smaller one."""
-    excess = used[s] - room[s]
-    least, mover, goal = np.inf, -1, -1
-    for j in range(len(site)):
-        if site[j] != s or loads[j] <= 0.0:
-            continue
-        for t in range(len(room)):
-            if t != s and used[t] + loads[j] <= room[t]:
-                price = (costs[t, j] - costs[s, j]) / min(loads[j], excess)
-                if price < least:
-                    least, mover, goal = price, j, t
-    if mover >= 0:
-        site[mover] = goal
-        used[s] -= loads[mover]
-        used[goal] += loads[mover]
-        return True
-    other = -1
-    for j in range(len(site)):
-        if site[j] != s:
-            continue
-        for i in range(len(site)):
-            t = site[i]
-            less = loads[j] - loads[i]
-            if t == s or less <= 0.0 or used[t] + less > room[t]:
-                continue
-            price = costs[t, j] - costs[s, j] + costs[s, i] - costs[t, i]
-            if price / min(less, excess) < least:
-                least, mover, other = price / min(less, excess), j, i
-    if mover < 0:
+    """The best move of client j to a slot it likes better, with `chains` where needed in place of
+    another, which goes wherever that is cheapest; whether there was one.
+    """
+    rows, used, s, load = state.rows, state.used, state.site[j], loads[j]
+    here, seen = costs[j, rows[s]], state.seen[j]
+    room_s = room[rows[s]]
+    left = used[s] - load - room_s
+    relief = price * (max(0.0, left + load) - max(0.0, left))
+    same = state.changed[s] <= seen
+    near, two = state.nearest, state.two
+    if two[j, 1 if near[j, 0] == s else 0] - here - relief >= -least:
         return False
-    _exchanged(loads, site, used, mover, other)
+    best, to, other, goal = -least, -1, -1, -1
+    for t in range(len(rows)):
+        if same and state.changed[t] <= seen:
+            continue
+        gain = costs[j, rows[t]] - here - relief
+        if gain >= best or t == s:
+            continue
+        over = used[t] - room[rows[t]]
+        before = price * max(0.0, over)
+        if gain + price * max(0.0, over + load) - before < best:
+            best, to, other = gain + price * max(0.0, over + load) - before, t, -1
+        if over + load <= 0.0 or not chains:
+            continue
+        i = state.first[t]
+        while i >= 0:
+            more = loads[i]
+            bare = gain - costs[i, rows[t]] - before
+            bare += price * max(0.0, over + load - more)
+            if more > 0.0 and bare + two[i, 1 if near[i, 0] == t else 0] < best:
+                for u in range(len(rows)):
+                    change = bare + costs[i, rows[u]]
+                    if change >= best or u == t:
+                        continue
+                    full = left if u == s else used[u] - room[rows[u]]
+                    change += price * (max(0.0, full + more) - max(0.0, full))
+                    if change < best:
+                        best, to, other, goal = change, t, i, u
+            i = state.after[i]
+    state.seen[j] = state.clock[0]
+    if to < 0:
+        return False
+    _move(state, loads, j, to)
+    if other >= 0:
+        _move(state, loads, other, goal)
     return True
 
 
 @njit(cache=True, nogil=True)
-def _exchanged(loads: NDArray, site: NDArray, used: NDArray, j: int, i: int) -> None:
-    """Clients j and i change places."""
-    less = loads[j] - loads[i]
-    used[site[j]] -= less
-    used[site[i]] += less
-    site[j], site[i] = site[i], site[j]
-
-
-@njit(cache=True, nogil=True)
-def _moved(
-    costs: NDArray, loads: NDArray, room: NDArray, site: NDArray, used: NDArray, least: float
+def _centered(
+    costs: NDArray, room: NDArray, state: Service, price: float, least: float, s: int
 ) -> bool:
-    """Move clients to the cheapest site that has room for them."""
-    better = False
-    for j in range(len(site)):
-        s = site[j]
-        best = s
-        for t in range(len(room)):
-            if used[t] + loads[j] <= room[t] and costs[t, j] < costs[best, j] - least:
-                best = t
-        if best != s:
-            site[j] = best
-            used[s] -= loads[j]
-            used[best] += loads[j]
-            better = True
-    return better
+    """Serve a slot's clients from the row that does so best."""
+    total = price * np.maximum(0.0, state.used[s] - room)
+    i = state.first[s]
+    while i >= 0:
+        total += costs[i]
+        i = state.after[i]
+    best, found = total[state.rows[s]] - least, -1
+    for r in range(len(room)):
+        if total[r] < best and state.slot[r] < 0:
+            best, found = total[r], r
+    if found >= 0:
+        _open(costs, state, s, found)
+    return found >= 0
 
 
 @njit(cache=True, nogil=True)
-def _swapped(
-    costs: NDArray, loads: NDArray, room: NDArray, site: NDArray, used: NDArray, least: float
-) -> bool:
-    """Move a client to its cheapest site and another away: the best such pair for each client."""
-    better = False
-    for j in range(len(site)):
-        s = site[j]
-        if costs[s, j] <= costs[:, j].min() + least:
-            continue
-        gain, out, goal = -least, -1, -1
-        for i in range(len(site)):
-            t = site[i]
-            won = costs[t, j] - costs[s, j]
-            if t == s or won >= 0.0 or used[t] + loads[j] - loads[i] > room[t]:
-                continue
-            for u in range(len(room)):
-                if u == t:
-                    continue
-                there = used[u] + loads[i] - (loads[j] if u == s else 0.0)
-                if there <= room[u] and won + costs[u, i] - costs[t, i] < gain:
-                    gain, out, goal = won + costs[u, i] - costs[t, i], i, u
-        if out >= 0:
-            t = site[out]
-            used[s] -= loads[j]
-            used[t] += loads[j] - loads[out]
-            used[goal] += loads[out]
-            site[j], site[out] = t, goal
-            better = True
-    return better
+def _open(costs: NDArray, state: Service, s: int, row: int) -> None:
+    state.slot[state.rows[s]] = -1
+    state.slot[row] = s
+    state.rows[s] = row
+    state.clock[0] += 1
+    state.changed[s] = state.clock[0]
+    near, two = state.nearest, state.two
+    for j in range(len(near)):
+        cost = costs[j, row]
+        if near[j, 0] == s or near[j, 1] == s:
+            _two_nearest(costs, state, j)
+        elif cost < two[j, 0]:
+            near[j, 1], two[j, 1] = near[j, 0], two[j, 0]
+            near[j, 0], two[j, 0] = s, cost
+        elif cost < two[j, 1]:
+            near[j, 1], two[j, 1] = s, cost
 
 
 @njit(cache=True, nogil=True)
-def serve_whole(costs: NDArray, loads: NDArray, room: NDArray, site: NDArray) -> bool:
-    """Make an assignment of clients to sites keep the sites' room, then make it cheaper; `site` is
-    changed. O(n_sites · n_clients) a move; exchanges of at most 200 million pairs.
-    """
-    room = room * (1 + 1e-9)
-    used = np.zeros(len(room))
-    for j in range(len(site)):
-        used[site[j]] += loads[j]
+def _descend(
+    costs: NDArray,
+    loads: NDArray,
+    room: NDArray,
+    state: Service,
+    fixed: int,
+    price: float,
+    least: float,
+    chains: bool,
+    centered: NDArray,
+) -> None:
+    """Move clients and sites while that lowers the cost; the first `fixed` slots stay."""
+    n, quiet, j = len(loads), 0, 0
+    least += 1e-13 * price * state.used.sum()  # what rounding can do
     while True:
-        s = np.argmax(used - room)
-        if used[s] <= room[s]:
-            break
-        if not _emptied(costs, loads, room, site, used, s):
-            return False
-    least = 1e-12 * costs.max()
-    for _ in range(100):
-        better = _moved(costs, loads, room, site, used, least)
-        away = 0
-        for j in range(len(site)):
-            away += costs[site[j], j] > costs[:, j].min() + least
-        if away * len(site) <= _PAIRS:
-            better |= _swapped(costs, loads, room, site, used, least)
+        while quiet < n:
+            quiet = 0 if _place(costs, loads, room, state, price, least, chains, j) else quiet + 1
+            j = j + 1 if j + 1 < n else 0
+        better = False
+        for s in range(fixed, len(state.rows)):
+            if state.changed[s] > centered[s]:
+                better |= _centered(costs, room, state, price, least, s)
+                centered[s] = state.clock[0]
         if not better:
             break
-    return True
+        quiet = 0
 
 
 @njit(cache=True, nogil=True)
-def largest_first(costs: NDArray, loads: NDArray, room: NDArray, site: NDArray) -> None:
-    """Fill `site`, largest loads first: the cheapest site with room, or that with most left."""
-    left = room * (1 + 1e-9)
-    for j in np.argsort(-loads):
-        best = int(np.argmax(left))
-        for t in range(len(room)):
-            if loads[j] <= left[t] and (loads[j] > left[best] or costs[t, j] < costs[best, j]):
-                best = t
-        site[j] = best
-        left[best] -= loads[j]
+def _worth(costs: NDArray, room: NDArray, state: Service) -> tuple[float, float]:
+    """Cost without prices, and load without room."""
+    cost, over = 0.0, 0.0
+    for j in range(len(state.site)):
+        cost += costs[j, state.rows[state.site[j]]]
+    for s in range(len(state.rows)):
+        over += max(0.0, state.used[s] - room[state.rows[s]])
+    return cost, over
+
+
+@njit(cache=True, nogil=True)
+def _copy(source: Service, target: Service) -> None:
+    target.rows[:], target.slot[:] = source.rows, source.slot
+    target.site[:], target.used[:] = source.site, source.used
+    target.first[:], target.after[:] = source.first, source.after
+    target.before[:], target.nearest[:] = source.before, source.nearest
+    target.two[:] = source.two
+
+
+@njit(cache=True, nogil=True)
+def _uniform(coins: NDArray) -> float:
+    """The next of a splitmix64 sequence, in [0, 1)."""
+    coins[0] += _MIX[0]
+    x = coins[0]
+    x = (x ^ (x >> _30)) * _MIX[1]
+    x = (x ^ (x >> _27)) * _MIX[2]
+    return np.float64((x ^ (x >> _31)) >> _11) * 2.0**-53
+
+
+@njit(cache=True, nogil=True)
+def _kick(
+    costs: NDArray, state: Service, loads: NDArray, fixed: int, near: NDArray, coins: NDArray
+) -> None:
+    """Close a site, often that of a random client, and open one near the client."""
+    j = int(_uniform(coins) * len(loads))
+    row = near[j, int(_uniform(coins) * near.shape[1])]
+    s = state.site[j]
+    if s < fixed or _uniform(coins) < 0.5:
+        s = fixed + int(_uniform(coins) * (len(state.rows) - fixed))
+    if state.slot[row] >= 0:
+        _move(state, loads, j, state.slot[row])
+    else:
+        _open(costs, state, s, row)
+
+
+@njit(cache=True, nogil=True)
+def explore(
+    costs: NDArray,
+    loads: NDArray,
+    room: NDArray,
+    rows: NDArray,
+    site: NDArray,
+    fixed: int,
+    near: NDArray,
+    coins: NDArray,
+    prices: NDArray,
+    heat: float,
+    rounds: int,
+    chains: bool,
+    best_rows: NDArray,
+    best_site: NDArray,
+    best_cost: float,
+) -> float:
+    """Descend; then kick and descend so many times, and keep that if it costs no more, or little
+    more. The first `fixed` of the `rows` stay; `chains`: whether one makes place for another;
+    `rows` and `site` (n,), the slot of each client, are changed; `best_rows`, `best_site` get the
+    cheapest service within the room, if it is below `best_cost`; its cost.
+
+    `costs` (n, m); `near` (n, few): rows near each client; `prices` (3,): of a unit of load without
+    room, changed; least; most.
+    """
+    least = 1e-11 * max(costs.max(), 1e-300)
+    state, held = service(costs, rows, site, loads), service(costs, rows, site, loads)
+    centered = np.zeros(len(rows), np.int64)
+    cost, over = np.inf, 0.0
+    for step in range(rounds + 1):
+        if step > 0:
+            state.seen[:] = centered[:] = state.clock[0]
+            _kick(costs, state, loads, fixed, near, coins)
+        price = prices[0]
+        _descend(costs, loads, room, state, fixed, price, least, chains, centered)
+        new, full = _worth(costs, room, state)
+        price_after = prices[0] * (_DEARER if full > 0.0 else _CHEAPER)
+        prices[0] = min(max(price_after, prices[1]), prices[2])
+        again = 0
+        while full > 0.0 and again < _REPAIRS and new < best_cost - least:
+            again += 1
+            price *= 4.0
+            centered[:] = state.clock[0]
+            state.seen[:] = 0
+            _descend(costs, loads, room, state, fixed, price, least, chains, centered)
+            new, full = _worth(costs, room, state)
+        if full <= 0.0 and new < best_cost - least:
+            best_cost = new
+            best_rows[:], best_site[:] = state.rows, state.site
+        warm = -heat * np.log(1.0 - _uniform(coins))
+        if new + prices[0] * full <= cost + prices[0] * over + warm:
+            cost, over = new, full
+            _copy(state, held)
+        else:
+            _copy(held, state)
+    rows[:], site[:] = held.rows, held.site
+    return best_cost

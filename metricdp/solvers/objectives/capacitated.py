@@ -29,7 +29,9 @@ from metricdp.solvers.objectives.objective import (
     per_site,
     steps_of,
 )
+from metricdp.solvers.objectives.whole_search import WholeSearch
 from metricdp.solvers.part_median import part_median
+from metricdp.solvers.stopping import Deadline
 
 _ROUNDS, _SEARCHES = 2, 6
 """In large universes: rounds of moving sites to medians, and searches for each."""
@@ -66,10 +68,12 @@ class Capacitated(Objective):
     all costs up to 20 million, sites come from exchanges, a Lagrangian bound of knapsacks and
     HiGHS; beyond, from k-median, then moved to the medians of those they serve, without a bound.
 
-    With a single source for everybody, who is served where is a generalized assignment: moves and
-    exchanges from the shared service, HiGHS where sites × points are 20,000 at most; bounds are
-    those of shared service otherwise, and where room is scarce a choice that serves all may not be
-    found though there is one.
+    With a single source for everybody: a local search on sites and services (moves, exchanges,
+    chains of three; too full sites cost on the way), a Lagrangian bound of knapsacks, and the best
+    choice among all sets of clients that can be part of anything better, where these are at most a
+    million, or four with a time limit. A time limit is used up while a gap is open. Beyond 4
+    million costs there is no bound; where room is very scarce a service of all may not be found
+    though there is one.
 
     Of a release, capacities hold for the noisy loads; `Solution.load_intervals` tells how far the
     true ones may exceed them.
@@ -126,23 +130,43 @@ class Capacitated(Objective):
         start = chosen_by_impedance(instance, self.k, self._impedance(instance), prove=False).sites
         if not instance.fits:
             return self._moved(instance, start)
-        search = self._search(instance, instance.allowed, self.k, instance.opened)
+        if self.single_source:
+            return self._whole(instance, start)
+        search = CapacitySearch(*self._asked(instance, instance.allowed, self.k, instance.opened))
         search.run(np.searchsorted(instance.allowed, start))
-        if len(search.best) < self.k:
-            raise InputError(_NONE_WHOLE)
         sites = first_opened(instance, instance.allowed[search.best])
         found = self.judge(instance, sites)
         return Chosen(sites, found.value, min(search.lower, found.value), found.assignment)
 
     def judge(self, instance: Instance, sites: Positions) -> Chosen:
         """Cheapest service from given sites."""
-        search = self._search(instance, sites, len(sites), sites)
-        value, flow = search.settled()
+        asked = self._asked(instance, sites, len(sites), sites)
+        if self.single_source:
+            known, site = instance.kept.get("served", (None, None))
+            search = WholeSearch(*asked, instance.seed)
+            search.serve(site if np.array_equal(known, sites) else None)
+            if search.rows is None:
+                short = asked[2].sum() < asked[1].sum() * (1 - 1e-9)
+                raise InputError(_NO_ROOM if short else _NONE_WHOLE)
+            return _whole(sites, search, None)
+        shared = CapacitySearch(*asked)
+        value, flow = shared.flow(np.arange(len(sites)))
         if flow is None:
-            short = float(search.room.sum()) < float(instance.load.sum()) * (1 - 1e-9)
-            what = _NONE_WHOLE if self.single_source and not short else _NO_ROOM
-            raise InputError(what)
-        return Chosen(sites, value, None, self._assignment(instance, search, flow, len(sites)))
+            raise InputError(_NO_ROOM)
+        return Chosen(sites, value, None, self._assignment(instance, shared, flow, len(sites)))
+
+    def _whole(self, instance: Instance, start: Positions) -> Chosen:
+        """A single source for everybody."""
+        all_opened = len(instance.opened) == self.k
+        places = instance.opened if all_opened else instance.allowed
+        search = WholeSearch(*self._asked(instance, places, self.k, instance.opened), instance.seed)
+        search.run(np.searchsorted(places, start))
+        if search.rows is None:
+            raise InputError(_NONE_WHOLE)
+        found = _whole(places[search.rows], search, search.lower)
+        assert found.assignment is not None
+        instance.kept["served"] = found.sites, search.site
+        return found
 
     def _limit(self, instance: Instance) -> float | None:
         if self.limit is None:
@@ -156,9 +180,10 @@ class Capacitated(Objective):
         limit = self._limit(instance)
         return Impedance() if limit is None else Impedance(1.0, 0.0, limit, UNSERVED * limit)
 
-    def _search(
+    def _asked(
         self, instance: Instance, places: Positions, k: int, fixed: Positions
-    ) -> CapacitySearch:
+    ) -> tuple[Floats, Floats, Floats, int, Positions, Floats | None, Deadline]:
+        """What searches are given."""
         limit = self._limit(instance)
         block = instance.block(places)
         spare = None
@@ -166,7 +191,7 @@ class Capacitated(Objective):
             spare = UNSERVED * limit * instance.mass
             block = np.where(block > limit * (1 + WITHIN), 2 * UNSERVED * limit, block)
         known = Instance(instance.metric, instance.weights, places)
-        return CapacitySearch(
+        return (
             block * instance.mass,
             instance.load,
             per_site(self.capacities, known, "capacities"),
@@ -174,7 +199,6 @@ class Capacitated(Objective):
             np.searchsorted(places, fixed) if len(fixed) < len(places) else np.arange(len(places)),
             spare,
             instance.deadline,
-            self.single_source,
         )
 
     def _assignment(
@@ -253,3 +277,11 @@ class Capacitated(Objective):
                 deadline=instance.deadline,
             ).center
         return moved
+
+
+def _whole(sites: Positions, search: WholeSearch, bound: float | None) -> Chosen:
+    """What a search of single sources found."""
+    clients = np.flatnonzero(search.site >= 0)
+    at = search.site[clients]
+    assignment = Assignment(clients, at, np.ones(len(clients)))
+    return Chosen(sites, search.upper, bound, assignment)

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array, hstack, kron
 
 from metricdp.kernels.transport import fill_knapsack, knapsacks, transport
-from metricdp.kernels.whole_service import largest_first, serve_whole
 from metricdp.solvers.objectives.instance import Floats
 from metricdp.solvers.objectives.programs import Rule, solved
 from metricdp.solvers.stopping import Deadline
@@ -31,8 +30,7 @@ class CapacitySearch:
 
     `costs` (n_sites, n_clients): of serving all of each client; `loads` (n_clients,); `room`
     (n_sites,); `spare` (n_clients,): what leaving each client unserved costs, where that is
-    allowed; `whole`: whether every client is served by one site: then the flow of given rows comes
-    from moves and exchanges, and bounds are those of clients that may be shared.
+    allowed.
 
     `best` (k,): shorter where no rows were found that serve everybody.
     """
@@ -46,9 +44,7 @@ class CapacitySearch:
         fixed: Rows,
         spare: Floats | None,
         deadline: Deadline,
-        whole: bool = False,
     ) -> None:
-        self.whole = whole
         self.costs, self.loads, self.room = np.ascontiguousarray(costs), loads, room
         self.k, self.fixed, self.spare, self.deadline = k, fixed, spare, deadline
         self.best, self.upper, self.lower = fixed, np.inf, 0.0
@@ -84,17 +80,12 @@ class CapacitySearch:
 
     def flow(self, rows: Rows) -> tuple[float, Floats | None]:
         """Cost of serving everybody from these rows, and the loads; infinite without room."""
-        return self._served(rows, self.whole)
-
-    def _served(self, rows: Rows, whole: bool) -> tuple[float, Floats | None]:
         unit, room = self.unit[rows], self.room[rows]
         if self.spare is not None:
             none = np.where(self.loads > 0, self.spare / np.where(self.loads > 0, self.loads, 1), 0)
             unit, room = np.vstack([unit, none]), np.r_[room, self.loads.sum()]
         flow = np.empty_like(unit)
         if not transport(unit, self.loads, room, flow):
-            return np.inf, None
-        if whole and not _made_whole(unit, self.loads, room, flow):
             return np.inf, None
         free = self.loads <= 0  # clients of no load are served by the cheapest
         extra = float(self.costs[rows][:, free].min(axis=0).sum()) if free.any() else 0.0
@@ -155,7 +146,7 @@ class CapacitySearch:
         if self.spare is not None:
             price = np.minimum(price, self.spare)
         pace, vain, at, top = 1.0, 0, price, -np.inf
-        aim = 1.2 * self._served(first, False)[0]  # where whole service was not found yet
+        aim = 1.2 * self.flow(first)[0]
         known: set[bytes] = set()
         for step in range(_STEPS):
             value, _, chosen, slope = self._relaxed(price)
@@ -202,23 +193,8 @@ class CapacitySearch:
         value = float(price.sum() - earns[chosen].sum())
         return value - 1e-12 * abs(float(price.sum())), earns, chosen, 1.0 - served
 
-    def settled(self) -> tuple[float, Floats | None]:
-        """`flow` of all rows, all of them open, at its best where HiGHS can be asked for that."""
-        rows = np.arange(len(self.costs))
-        value, flow = self.flow(rows)
-        if not self.whole or self.costs.size > _PROGRAM_PAIRS:
-            return value, flow
-        if value <= self._served(rows, False)[0] * (1 + 1e-9):
-            return value, flow
-        self.best, self.upper = rows, value
-        x = self._program(rows)
-        if x is None or self.upper >= value:
-            return value, flow
-        shares = x[len(rows) : len(rows) + self.costs.size].reshape(self.costs.shape)
-        return self.upper, (shares > 0.5) * self.loads
-
-    def _program(self, rows: Rows, proves: bool = True) -> Floats | None:
-        """HiGHS on some rows, outside of which nothing better is if that `proves`; its point."""
+    def _program(self, rows: Rows, proves: bool = True) -> None:
+        """HiGHS on some rows, outside of which nothing better is if that `proves`."""
         m, n = len(rows), len(self.loads)
         spare = self.spare is not None
         served = [kron(np.ones((1, m)), eye_array(n))] + ([eye_array(n)] if spare else [])
@@ -243,7 +219,7 @@ class CapacitySearch:
         parts = [np.zeros(m), self.costs[rows].ravel()]
         if self.spare is not None:
             parts.append(self.spare)
-        integer = np.full(n_vars, self.whole, np.int8)
+        integer = np.zeros(n_vars, np.int8)
         integer[:m] = 1
         answer = solved(
             np.concatenate(parts),
@@ -256,30 +232,11 @@ class CapacitySearch:
         )
         if answer.x is not None:
             chosen = rows[np.argsort(-answer.x[:m], kind="stable")[: self.k]]
-            value = answer.value if self.whole else self.flow(chosen)[0]
+            value = self.flow(chosen)[0]
             if value < self.upper:
                 self.best, self.upper = chosen, value
         if proves:
             self.lower = max(self.lower, min(answer.bound, self.upper))
-        return answer.x
-
-
-def _made_whole(unit: Floats, loads: Floats, room: Floats, flow: Floats) -> bool:
-    """Have every client of a flow served by one site; False if no room was found for that."""
-    costs = np.ascontiguousarray(unit * loads)
-    found, least = None, np.inf
-    packed = np.empty(len(loads), np.int64)
-    largest_first(costs, loads, room, packed)
-    for site in (flow.argmax(axis=0), packed):
-        if serve_whole(costs, loads, room, site):
-            cost = float(np.take_along_axis(costs, site[None], 0).sum())
-            if cost < least:
-                found, least = site, cost
-    if found is None:
-        return False
-    flow[:] = 0.0
-    flow[found, np.arange(len(loads))] = loads
-    return True
 
 
 def _prices(unit: Floats, flow: Floats, room: Floats) -> Floats:

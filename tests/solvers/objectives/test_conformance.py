@@ -86,6 +86,16 @@ class TestCapacitated(ObjectiveTestCase):
         return naive.within_room(costs[:, held], weights[held], weights[held], room)
 
 
+class TestSingleSource(ObjectiveTestCase):
+    def objective(self, k):
+        return o.Capacitated(k, 16.0 / max(k, 1), single_source=True)
+
+    def value(self, costs, weights):
+        held = weights > 0
+        room = np.full(len(costs), 16.0 / len(costs))
+        return naive.within_room_whole(costs[:, held], weights[held], weights[held], room)
+
+
 class TestEquity(ObjectiveTestCase):
     def objective(self, k):
         return o.Equity(k, kappa=0.4)

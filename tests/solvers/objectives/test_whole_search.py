@@ -1,0 +1,119 @@
+"""Single sources: search, bound and the choice among sets against all choices there are."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from metricdp.solvers.objectives import partitioning, whole_search
+from metricdp.solvers.objectives.whole_search import WholeSearch
+from metricdp.solvers.stopping import NEVER, Deadline
+from tests.naive_objectives import within_room_whole
+
+NONE = np.empty(0, np.int64)
+
+
+def instance(seed: int, n: int = 9) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Costs, loads and room: whole numbers for even seeds."""
+    rng = np.random.default_rng(seed)
+    points = rng.random((n, 2)) * 20
+    loads = rng.integers(0, 9, n).astype(float)
+    costs = np.linalg.norm(points[:, None] - points[None], axis=2)
+    costs = np.floor(costs) if seed % 2 == 0 else costs
+    return costs, loads, loads.sum() / 3 * rng.uniform(0.95, 1.4, n)
+
+
+def least(costs, loads, room, k, fixed, spare=None):
+    """By all choices of sites, and all services from them."""
+    limit = None if spare is None else spare[0] / 10
+    values = []
+    for rows in combinations(range(len(costs)), k):
+        if set(fixed.tolist()) <= set(rows):
+            at = list(rows)
+            ones = np.ones(len(loads))
+            values.append(within_room_whole(costs[at], ones, loads, room[at], limit))
+    return min((value for value in values if value is not None), default=np.inf)
+
+
+@pytest.mark.parametrize("way", ["plain", "fixed", "spare"])
+def test_it_is_proven_best(way, monkeypatch):
+    monkeypatch.setattr(partitioning, "_FEW", 3)  # cuts, and not HiGHS at once
+    for seed in range(8):
+        costs, loads, room = instance(seed)
+        fixed = np.array([4]) if way == "fixed" else NONE
+        spare, given = None, costs
+        if way == "spare":
+            spare, room = np.full(len(loads), 60.0), 0.7 * room
+            given = np.where(costs > 6.0, 2 * spare[0], costs)
+        best = least(costs, loads, room, 3, fixed, spare)
+        made = WholeSearch(given, loads, room, 3, fixed, spare, NEVER)
+        made.run(np.r_[fixed, np.setdiff1d([0, 1, 2], fixed)][:3])
+        if np.isinf(best):
+            assert made.rows is None
+            continue
+        assert made.upper == pytest.approx(best, rel=1e-9)
+        assert made.lower == made.upper
+        assert set(fixed.tolist()) <= set(made.rows.tolist())
+        served = made.site >= 0
+        used = np.bincount(made.site[served], loads[served], 3)
+        assert (used <= room[made.rows] * (1 + 1e-8)).all()
+        paid = given[made.rows[made.site[served]], np.flatnonzero(served)].sum()
+        assert paid + (~served).sum() * 60.0 == pytest.approx(made.upper)
+
+
+def test_a_cut_short_bound_is_still_below(monkeypatch):
+    """Whatever ends the search among sets, nothing that is better is excluded."""
+    monkeypatch.setattr(whole_search, "_SETS", (40, 400))
+    monkeypatch.setattr(partitioning, "_FEW", 1)
+    monkeypatch.setattr(partitioning, "_MOST", 0)
+    monkeypatch.setattr(partitioning, "_ROUNDS", 2)
+    monkeypatch.setattr(whole_search, "_STEPS", 30)
+    for seed in range(8):
+        costs, loads, room = instance(seed)
+        made = WholeSearch(costs, loads, room, 3, NONE, None, NEVER)
+        made.run(np.arange(3))
+        best = least(costs, loads, room, 3, NONE)
+        assert made.lower <= best * (1 + 1e-9)
+        assert made.upper >= best * (1 - 1e-9)
+
+
+def test_a_choice_of_sets_finds_what_the_search_did_not(monkeypatch):
+    """Rounds that never gain leave it to the sets of clients."""
+    found = []
+    for seed in range(8):
+        costs, loads, room = instance(seed)
+        made = WholeSearch(costs, loads, room, 3, NONE, None, NEVER)
+        made.run(np.arange(3))
+        again = WholeSearch(costs, loads, room, 3, NONE, None, NEVER)
+        again._begin(np.argsort(-room)[:3], None)
+        again._explore(0, 0.0)
+        if again.rows is None:
+            continue
+        found.append(again.upper > made.upper * (1 + 1e-9))
+        again._climb()
+        again._parted((100_000,))
+        assert again.upper == pytest.approx(made.upper)
+        assert again.proven
+    assert any(found)
+
+
+def test_the_roomiest_sites_are_packed_where_the_search_finds_no_room(monkeypatch):
+    monkeypatch.setattr(whole_search, "_QUIET", 0)
+    monkeypatch.setattr(whole_search.WholeSearch, "_explore", lambda self, rounds, seconds: rounds)
+    loads = np.array([5.0, 4.0, 3.0, 2.0])
+    made = WholeSearch(np.zeros((3, 4)), loads, np.array([1.0, 7, 7]), 2, NONE, None, NEVER)
+    made.run(np.array([0, 1]))
+    assert made.rows.tolist() == [1, 2]
+    assert np.bincount(made.site, loads).tolist() == [7.0, 7.0]
+
+
+def test_time_is_used_while_a_gap_is_open_and_not_after(monkeypatch):
+    costs, loads, room = instance(1)
+    made = WholeSearch(costs, loads, room, 3, NONE, None, Deadline(600))
+    made.run(np.arange(3))
+    assert made.proven
+    monkeypatch.setattr(whole_search, "_SETS", (1,))
+    monkeypatch.setattr(whole_search, "_STEPS", 2)
+    deadline = Deadline(0.5)
+    WholeSearch(costs, loads, room, 3, NONE, None, deadline).run(np.arange(3))
+    assert deadline.over
