@@ -62,6 +62,7 @@ def test_two_commands_set_everything_up():
     assert {*everything.split(","), *named, "all", "browser", "docs"} == set(declared)
 
 
+@pytest.mark.extended
 def test_python_runs_as_pasted(tmp_path):
     (code,) = blocks(README, "python")
     assert sum(1 for line in code.splitlines() if line.strip()) <= 12

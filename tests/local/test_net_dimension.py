@@ -24,6 +24,7 @@ def test_the_subspace_has_the_papers_dimension_as_far_as_it_fits(d, k, depth):
         assert items.subspace == {12: 4, 32: 5}[k]
 
 
+@pytest.mark.extended
 def test_more_dimensions_are_encoded_and_decoded():
     """Whatever the few users say, there are k centers in all dimensions."""
     rng, d, k = np.random.default_rng(0), 5, 12

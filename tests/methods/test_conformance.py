@@ -6,12 +6,20 @@ import pytest
 
 import metricdp as mdp
 from metricdp.accounting import Cost
+from metricdp.audit.patch import patched
 from metricdp.errors import BudgetError
-from metricdp.methods import BY_NAME
+from metricdp.methods import BY_NAME, question
 from metricdp.methods.asking import Ask
+from metricdp.methods.box import quadtree_release
 from metricdp.methods.shares import counts_of
 from metricdp.privacy import CountQuery
 from metricdp.testing import MethodTestCase
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_nets():
+    with patched(question, "NET_POINTS", 200), patched(quadtree_release, "POINTS", 200):
+        yield
 
 
 class TestPartition(MethodTestCase):

@@ -184,6 +184,7 @@ def covered(town, scale_told, runs=50):
     return held
 
 
+@pytest.mark.extended
 def test_intervals_cover_at_their_level_and_narrower_ones_do_not(town, monkeypatch):
     """Of 200 intervals fewer than 173 cover once in 10^6 if each does with 95 %."""
     monkeypatch.setattr(intervals, "_DRAWS", 1 << 12)  # for speed: a little wider

@@ -76,6 +76,7 @@ def test_every_interval_covers_through_the_gate(town, relation, monkeypatch):
     assert (np.array(hits).sum(axis=0) >= 60).all()
 
 
+@pytest.mark.extended
 def test_the_mean_is_of_distances_however_far(monkeypatch):
     """A tenth of the records lies beyond a clip that was asked for: the mean covers them. Of 60
     intervals fewer than 40 hold the truth once in 10^8 if each does with 95 %.

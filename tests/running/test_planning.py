@@ -271,6 +271,7 @@ def test_the_best_known_are_chosen_from_all_that_was_found():
     assert box.refined(at, [np.array([[0.9]]), np.array([[0.3]])]) == 0.3
 
 
+@pytest.mark.extended
 def test_shorter_searches_of_a_plan_cost_little():
     """On a network too large for a table of distances, against ten times the time: less than 5 %
     more (0.5 % is usual); public coins, so nothing here is by chance.

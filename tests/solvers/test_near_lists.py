@@ -101,6 +101,7 @@ def test_thorough_without_a_block_finds_what_it_finds_with_one(monkeypatch):
     assert costs[2] <= costs[1] * 1.002
 
 
+@pytest.mark.extended
 def test_points_with_many_centers_are_searched_on_lists():
     """As good as rows of distances, the opened kept, and within the candidates."""
     rng = np.random.default_rng(8)

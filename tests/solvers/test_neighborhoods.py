@@ -36,6 +36,7 @@ def test_small_blocks_against_all_choices(seed):
     assert rows[: len(opened)].tolist() == opened.tolist()
 
 
+@pytest.mark.extended
 def test_parts_find_what_swaps_do_not_and_ends_by_itself():
     points = np.random.default_rng(5).integers(0, 400, (500, 2)).astype(float)
     block = np.floor(np.hypot(*(points[:, None] - points[None]).T))

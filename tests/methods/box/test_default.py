@@ -31,6 +31,7 @@ def cost(points, centers, power):
     return (nearest_centers(points, np.ascontiguousarray(centers))[1] ** (power / 2)).sum()
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("power", [1, 2])
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_costs_are_near_those_of_public_records(d, power):
@@ -181,6 +182,7 @@ def test_the_number_of_cells_follows_public_numbers():
     assert number_of_cells(10_000, 4.0, 3) == 950 and number_of_cells(10_000, 1.0, 1) == 217
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("delta", [0, 1e-6])
 def test_a_loose_box_of_many_dimensions_costs_next_to_nothing(delta):
     space, points, _ = scene(6)

@@ -32,6 +32,7 @@ def scene(d=6, n=30_000, k=5, seed=0, spread=0.03):
     return space, space.clip(middles[rng.integers(0, k, n)] + rng.normal(0, spread, (n, d)))
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("delta", [0, DELTA])
 @pytest.mark.parametrize("power", [1, 2])
 def test_costs_are_near_those_of_public_records(power, delta):

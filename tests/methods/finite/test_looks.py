@@ -74,6 +74,7 @@ def test_the_looks_are_on_the_ledger(neighboring, users):
     }
 
 
+@pytest.mark.extended
 def test_people_on_whom_many_records_stand_are_found():
     metric, records = heavy()
     demand = mdp.PrivateDemand(metric, records.tolist())
@@ -86,6 +87,7 @@ def test_people_on_whom_many_records_stand_are_found():
     assert len(set(found) & set(np.argsort(-weights)[:8])) >= 7
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("per_place", [150, 900])
 def test_heavy_places_of_a_road_network_are_found(per_place):
     """Four cells of a grid hold all records: 150 are 57 units of the last look's noise.

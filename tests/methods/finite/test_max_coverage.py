@@ -354,6 +354,7 @@ def best_cover(sets: np.ndarray, weights: np.ndarray, k: int) -> float:
     return -found.fun
 
 
+@pytest.mark.extended
 def test_enough_selections_cover_nearly_the_optimum_on_200_random_systems():
     """Lemma 9 of the paper with its constants: all systems fail together with probability below
     1e-6.
