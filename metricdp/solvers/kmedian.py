@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,10 +47,21 @@ _SHARES = (2, 16)
 _NEARBY = 24
 _ROW_SHARES = (1, 2, 8)
 """Away from graphs: candidates around each center, and where they are drawn."""
+_ROW_STARTS = 6
+_ROWS_SAMPLED = 20_000
+_CANDIDATES = 5
+"""Searches away from graphs, the most demand points that they look at but for the last, and
+candidates for each of these; more of each cost time and gain .2 % (``benchmarks/medoids.py``)."""
+_LISTS = 5
+"""Lists of what is near are faster from k² = this many times the demand points on: with 6,000 and
+20,000 points in the plane from 170 and 300 centers on."""
 _ENTRY_SECONDS = 1e-6
 """Time limits below this much for each distance from the sample do without exact ones."""
 _MOST_SAMPLED = 6000
 """Most candidates of a coarse search: 144 MB of distances between them."""
+
+
+S = TypeVar("S", GraphSearch, RowSearch)
 
 
 @dataclass(frozen=True)
@@ -95,13 +107,13 @@ def solve(
     while that block has at most 20 M entries. Beyond, on graphs by pruned searches
     (`metricdp.solvers.graph_search`): over all candidates from several starts where that is cheap
     (many centers), else on a sample of 1,280 candidates first, on a graph of cells beyond 60,000
-    vertices, then at full resolution; what several searches found is searched once more, all their
-    centers together, by exact rows. At the end no center of a graph can be improved by moving it to
-    a neighboring vertex, unless a time limit struck. Points of few dimensions
-    with many centers by swaps and kicks on lists of what is near, found by a k-d tree
-    (`metricdp.solvers.neighborhoods`); elsewhere by rows of distances to what lies near each center
-    (`metricdp.solvers.row_search`). Memory O(n + m), at most 160 MB of rows;
-    figures in ``benchmarks/graph_solver.md``.
+    vertices, then at full resolution. At the end no center of a graph can be improved by moving it
+    to a neighboring vertex, unless a time limit struck. Elsewhere by rows of distances to what lies
+    near each center (`metricdp.solvers.row_search`), beyond 20,000 demand points on a sample of
+    them first; many centers of points in few dimensions by swaps and kicks on lists of what is
+    near, found by a k-d tree (`metricdp.solvers.neighborhoods`). What several searches found is
+    searched once more, all their centers together, by exact rows. Memory O(n + m), at most 160 MB
+    of rows; figures in ``benchmarks/graph_solver.md`` and ``benchmarks/medoids.md``.
     """
     n, n_sites = len(metric), len(metric.sites)
     fixed = np.empty(0, np.int64) if opened is None else np.unique(opened)
@@ -159,10 +171,12 @@ def solve(
     )
     with deadline:
         if metric.network is not None:
-            search = _on_network(problem, metric.network, starts)
-            return Found(search.centers, search.cost)
-        start = _start(problem, starts)
-        return _on_lists(problem, start) or _by_rows(problem, start)
+            search: GraphSearch | RowSearch = _on_network(problem, metric.network, starts)
+        elif k * k >= _LISTS * len(demand) and (found := _on_lists(problem, starts)):
+            return found
+        else:
+            search = _on_points(problem, starts)
+        return Found(search.centers, search.cost)
 
 
 _matrices = Kept()
@@ -254,8 +268,8 @@ def _sample(problem: _Problem, m: int, mass: NDArray[np.float64]) -> NDArray[np.
     return np.r_[drawn, np.setdiff1d(problem.allowed, drawn)[: m - len(drawn)]]
 
 
-def _start(problem: _Problem, starts: int | None) -> NDArray[np.int64]:
-    """Centers to begin with: given, proposed by bounds (k = 1), or coarse."""
+def _start(problem: _Problem) -> NDArray[np.int64] | None:
+    """Centers to begin with: given, proposed by bounds (k = 1) or by a symmetric bound; or none."""
     if problem.first is not None:
         return problem.first
     if problem.k == 1 and len(problem.metric) <= _LARGE and (problem.weights >= 0).all():
@@ -271,7 +285,7 @@ def _start(problem: _Problem, starts: int | None) -> NDArray[np.int64]:
     bound = problem.metric.symmetric
     if len(bound) > _LARGE and bound.network is not None and problem.metric.network is None:
         return _on_bound(problem, bound)  # rows of all are dear, its searches are not
-    return _coarse(problem, starts)
+    return None
 
 
 def _on_bound(problem: _Problem, bound: Metric) -> NDArray[np.int64]:
@@ -289,19 +303,69 @@ def _on_network(problem: _Problem, metric: Network, starts: int | None) -> Graph
     count = (starts or _STARTS) if sweeps else more if starts is None and small else 1
     found: list[GraphSearch] = []
     while len(found) < count and (not found or not problem.deadline.over):
-        drawn = len(found) > 0 or (sweeps and problem.first is None)
-        centers = (
-            _sample(problem, problem.k, np.maximum(problem.weights, 0.0))
-            if drawn
-            else _start(problem, starts)
-        )
+        if found or (sweeps and problem.first is None):
+            centers = _sample(problem, problem.k, np.maximum(problem.weights, 0.0))
+        else:
+            start = _start(problem)
+            centers = _coarse(problem, starts) if start is None else start
         found.append(_searched(problem, metric, centers))
-    search = _between(problem, metric, found)
+    search = _between(problem, found)
     search.descend(visits=float("inf") if problem.effort == 1 else _LAST_VISITS * len(metric))
     return search
 
 
-def _between(problem: _Problem, metric: Network, found: list[GraphSearch]) -> GraphSearch:
+def _on_points(problem: _Problem, starts: int | None) -> RowSearch:
+    """The best of some searches, on a sample of many points first."""
+    start = _start(problem)
+    if start is not None:
+        return _by_rows(problem, start)
+    few = _sampled(problem, _ROWS_SAMPLED)
+    more = _ROW_STARTS if problem.k < _MANY else _ROW_STARTS // 2
+    count = (starts or more) if problem.effort == 1 and problem.k > 1 else 1
+    found: list[RowSearch] = []
+    while len(found) < count and (not found or not problem.deadline.over):
+        found.append(_by_rows(few, _coarse_start(few)))
+    search = _between(few, found)
+    if few is not problem:
+        return _by_rows(problem, search.centers)
+    if len(found) > 1:
+        search.descend(_NEARBY, problem.rng)
+    return search
+
+
+def _sampled(problem: _Problem, m: int) -> _Problem:
+    """The problem with m candidates, beside the opened, and m demand points drawn by weight."""
+    mass = np.abs(problem.weights)
+    if m >= max(int(np.count_nonzero(mass)), len(problem.allowed)):
+        return problem
+    total = mass.sum()
+    drawn = problem.rng.choice(len(mass), m, p=mass / total)
+    weights = np.bincount(drawn, minlength=len(mass)) * np.sign(problem.weights) * (total / m)
+    n_some = min(_CANDIDATES * m, len(problem.allowed))
+    some = problem.rng.choice(problem.allowed, n_some, replace=False)
+    return replace(problem, weights=weights, allowed=np.union1d(some, problem.opened))
+
+
+def _coarse_start(problem: _Problem) -> NDArray[np.int64]:
+    """Centers by local search on a small sample, the opened first."""
+    m = max(LANDMARKS, 8 * problem.k)
+    if m > _MOST_SAMPLED or 2 * problem.k > len(problem.allowed) or problem.deadline.over:
+        return _sample(problem, problem.k, np.maximum(problem.weights, 0.0))
+    few = _sampled(problem, m)
+    demand = np.flatnonzero(few.weights)
+    rows, _ = block_search(
+        costs_between(few.metric, few.allowed, demand, few.power),
+        few.weights[demand],
+        few.k,
+        few.rng,
+        starts=1,
+        opened=np.searchsorted(few.allowed, few.opened),
+        deadline=few.deadline,
+    )
+    return few.allowed[rows]
+
+
+def _between(problem: _Problem, found: list[S]) -> S:
     """The best of some searches, or of one among all their centers, by exact rows."""
     best = min(found, key=lambda one: one.cost)
     union = np.unique(np.concatenate([one.centers for one in found]))
@@ -322,8 +386,8 @@ def _between(problem: _Problem, metric: Network, found: list[GraphSearch]) -> Gr
     )
     if cost >= best.cost:
         return best
-    search = GraphSearch(
-        metric,
+    search = type(best)(
+        best.metric,
         problem.weights,
         union[rows],
         problem.power,
@@ -391,37 +455,38 @@ def _on_cells(problem: _Problem, metric: Network, centers: NDArray[np.int64]) ->
     return cells[_searched(inner, coarse, start).centers]
 
 
-def _on_lists(problem: _Problem, centers: NDArray[np.int64]) -> Found | None:
+def _on_lists(problem: _Problem, starts: int | None) -> Found | None:
     """Swaps and kicks on lists of near candidates, where a k-d tree finds them."""
     demand = np.flatnonzero(problem.weights)
     weights = problem.weights[demand]
     costs = MetricCosts(problem.metric, problem.allowed, demand, weights, problem.power)
     if not costs.by_tree or (weights < 0).any() or problem.deadline.over:
         return None
+    start = _start(problem)
     found = near_search(
         costs,
         problem.rng,
-        first=np.searchsorted(problem.allowed, centers),
+        first=np.searchsorted(
+            problem.allowed, _coarse(problem, starts) if start is None else start
+        ),
         opened=np.searchsorted(problem.allowed, problem.opened),
         deadline=problem.deadline,
     )
     return None if found is None else Found(problem.allowed[found[1]], found[0])
 
 
-def _by_rows(problem: _Problem, centers: NDArray[np.int64]) -> Found:
+def _by_rows(problem: _Problem, centers: NDArray[np.int64]) -> RowSearch:
     """Swaps by rows of distances to what lies near each center; from farther away first."""
-    opened = len(problem.opened)
-    deadline = problem.deadline
     search = RowSearch(
         problem.metric,
         problem.weights,
         centers,
         problem.power,
         allowed=problem.allowed,
-        opened=opened,
-        deadline=deadline,
+        opened=len(problem.opened),
+        deadline=problem.deadline,
     )
     for share in _ROW_SHARES:
         search.round(share, _NEARBY, problem.rng)
     search.descend(_NEARBY // 2, problem.rng)
-    return Found(search.centers, search.cost)
+    return search

@@ -42,7 +42,7 @@ class RowSearch:
         self.power = power
         self.tolerance = tolerance
         self.deadline = deadline
-        self.tried = 0
+        self.tried, self.budget = 0, float("inf")
         self.centers = np.array(centers, np.int64)
         self._allowed = np.arange(len(metric)) if allowed is None else np.asarray(allowed, np.int64)
         self._opened = opened
@@ -69,6 +69,14 @@ class RowSearch:
                 rows[self._first[some], at] = np.inf
                 self._second[some] = rows.argmin(axis=0)
                 self._far[some] = rows[self._second[some], at]
+
+    def _served(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Slot of the nearest center of each candidate, and its distance."""
+        if len(self.centers) * len(self._allowed) > min(len(self.metric), _ENTRIES):
+            label, distance = self.metric.nearest_to(self.centers)
+            return label[self._allowed], distance[self._allowed]
+        rows = self.metric.distance_rows(self.centers, self._allowed)
+        return rows.argmin(axis=0), rows.min(axis=0)
 
     def _account(self) -> None:
         self.cost = row_losses(
@@ -151,9 +159,10 @@ class RowSearch:
         slots: NDArray[np.int64] | None = None,
     ) -> NDArray[np.int64]:
         """Try up to `sample` random points near each center, the nearest 1 / `share`."""
-        label, distance = self.metric.nearest_to(self.centers)
-        order = self._allowed[np.lexsort((distance[self._allowed], label[self._allowed]))]
+        label, distance = self._served()
+        order = np.lexsort((distance, label))
         bounds = np.searchsorted(label[order], np.arange(len(self.centers) + 1))
+        order = self._allowed[order]
         before = self._first.copy()
         centers = self.centers.copy()
         chosen = rng.permutation(len(self.centers) if slots is None else slots)

@@ -134,10 +134,11 @@ def large(monkeypatch):
 
 @pytest.fixture
 def sampled(large, monkeypatch):
-    """And on graphs, too, as too large for full passes: centers are chosen among landmarks
-    first.
+    """And as too large for full passes on graphs, where centers are chosen among landmarks first,
+    and for all demand at once elsewhere.
     """
     monkeypatch.setattr(kmedian, "_PASSES", 10**9)
+    monkeypatch.setattr(kmedian, "_ROWS_SAMPLED", 100)
 
 
 @pytest.fixture
@@ -184,8 +185,10 @@ def test_nearly_as_good_without_the_whole_block(name, power, scale, request):
 
 
 @pytest.mark.parametrize("power", [1, 2])
-def test_among_the_centers_of_several_searches(power, large, monkeypatch):
-    metric = road_like(30)
+@pytest.mark.parametrize("name", ["roads", "points"])
+def test_among_the_centers_of_several_searches(name, power, large, monkeypatch):
+    points = np.random.default_rng(1).random((900, 2))
+    metric = road_like(30) if name == "roads" else mdp.EuclideanMetric(points)
     weights, opened = np.random.default_rng(0).random(len(metric)), np.array([7, 200])
     together = [
         solve(metric, weights, 25, power=power, opened=opened, seed=seed, starts=None).cost
