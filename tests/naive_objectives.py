@@ -76,6 +76,12 @@ def within_room(costs, weights, loads, room, limit=None):
     return None if found.status == 2 else float(found.fun)
 
 
+def apart(costs):
+    """Least distance between sites, from those to all points: two differ most at one of them."""
+    pairs = combinations(costs, 2)
+    return min((float(np.abs(a - b).max()) for a, b in pairs), default=None)
+
+
 def within_room_whole(costs, weights, loads, room, limit=None):
     """Cheapest service within the rows' room where no client is shared; None if there is none."""
     states = {(0.0,) * len(room): 0.0}

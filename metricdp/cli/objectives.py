@@ -15,6 +15,7 @@ NAMES = (
     *PLAIN,
     "kz",
     "p-center",
+    "p-dispersion",
     "max-coverage",
     "backup-coverage",
     "set-cover",

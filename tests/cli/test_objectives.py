@@ -15,6 +15,7 @@ CALLS = {
     "k-median, limit": "-k 3 --limit 400",
     "kz": "-k 3 --objective kz --z 3",
     "p-center": "-k 3 --objective p-center --threshold 0.5",
+    "p-dispersion": "-k 3 --objective p-dispersion",
     "max-coverage": "-k 3 --objective max-coverage --limit 300",
     "backup-coverage": "-k 3 --objective backup-coverage --limit 300 --first 0.7",
     "set-cover": "--objective set-cover --limit 500",

@@ -111,6 +111,7 @@ def _cases(k, limit, total):
         "limit": (o.KMedian(k, limit=limit), lambda c, w: naive.sums(c, w, 1, limit)),
         "p-center": (o.PCenter(k), lambda c, w: naive.farthest(c, w)),
         "threshold": (o.PCenter(k, threshold=9), lambda c, w: naive.farthest(c, w, 9)),
+        "p-dispersion": (o.PDispersion(k), lambda c, w: naive.apart(c)),
         "max-coverage": (o.MaxCoverage(k, limit), lambda c, w: naive.covered(c, w, reach)),
         "backup-coverage": (
             o.BackupCoverage(k, limit),
@@ -153,7 +154,8 @@ def test_every_objective_answers(universe, case):
     released = isinstance(universe, mdp.EuclideanSpace) is False
     weights = np.maximum(universe.weights, 0) if released else np.ones(PLACES)
     n = max(len(weights), PLACES if getattr(universe, "space", True) is not None else 0)
-    k = 2 if n <= PLACES else 1  # as many choices as can be tried
+    # as many choices as can be tried
+    k = 2 if n <= PLACES or case == "p-dispersion" else 1
     limit = 3.0
     objective, value = _cases(k, limit, weights.sum())[case]
     plan = mdp.solve(universe, objective, time_limit=0.3)

@@ -15,6 +15,7 @@ from metricdp.solvers.objectives.nested import Nested
 from metricdp.solvers.objectives.objective import Objective
 from metricdp.solvers.objectives.ordered_median import OrderedMedian
 from metricdp.solvers.objectives.p_center import PCenter
+from metricdp.solvers.objectives.p_dispersion import PDispersion
 
 OBJECTIVES: dict[str, type[Objective]] = {
     one.name: one
@@ -23,6 +24,7 @@ OBJECTIVES: dict[str, type[Objective]] = {
         KMeans,
         KZ,
         PCenter,
+        PDispersion,
         MaxCoverage,
         BackupCoverage,
         SetCover,
@@ -49,6 +51,7 @@ __all__ = [
     "Objective",
     "OrderedMedian",
     "PCenter",
+    "PDispersion",
     "SetCover",
 ]
 

@@ -43,6 +43,17 @@ class TestPCenter(ObjectiveTestCase):
         return naive.farthest(costs, weights)
 
 
+class TestPDispersion(ObjectiveTestCase):
+    def objective(self, k):
+        return o.PDispersion(k)
+
+    def universes(self):
+        return super().universes()[:2]  # a table has no distances between sites
+
+    def value(self, costs, weights):
+        return naive.apart(costs)
+
+
 class TestMaxCoverage(ObjectiveTestCase):
     def objective(self, k):
         return o.MaxCoverage(k, LIMIT)

@@ -1,0 +1,235 @@
+"""p-dispersion: sites as far from each other as can be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.errors import InputError
+from metricdp.solvers.objectives.instance import (
+    WHOLE_BLOCK,
+    WITHIN,
+    Chosen,
+    Floats,
+    Instance,
+    Positions,
+    first_opened,
+)
+from metricdp.solvers.objectives.kinds import matrix_of
+from metricdp.solvers.objectives.objective import Objective, checked_k
+from metricdp.solvers.objectives.programs import Rule, solved
+
+_STARTS = 30
+"""Places from which sites are added farthest first, where all distances can be held."""
+_PAIRS, _SECONDS = 40_000, 20.0
+"""HiGHS is asked where at most so many pairs are too close; for how long."""
+
+
+@dataclass(frozen=True)
+class PDispersion(Objective):
+    """k sites whose least distance from each other is as large as possible: *p-dispersion*, for
+    what should not stand close together. Demand does not count.
+
+    Parameters
+    ----------
+    k : int
+        At least 2.
+
+    Notes
+    -----
+    Farthest first from many places, exchanges of those that are closest, then HiGHS decides by
+    cliques of places that are too close whether a larger distance can be kept (Erkut 1990). The
+    bound elsewhere is twice that of farthest first: of k places two are near one of k - 1 sites.
+
+    Examples
+    --------
+    >>> metric = mdp.GraphMetric(nx.path_graph(7), weight=None)
+    >>> plan = mdp.solve(metric, mdp.objectives.PDispersion(k=3))
+    >>> sorted(plan.centers), plan.value, plan.gap
+    ([0, 3, 6], 3.0, 0.0)
+    """
+
+    name: ClassVar[str] = "p-dispersion"
+    arcgis: ClassVar[str] = "none"
+    spopt: ClassVar[str] = "PDispersion"
+    maximized: ClassVar[bool] = True
+
+    k: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", checked_k(self.k))
+
+    def check(self, instance: Instance) -> None:
+        """See `Objective`; besides, distances between sites must be known."""
+        instance.check_count(self.k)
+        if self.k < 2:
+            raise InputError("p-dispersion needs two sites at least: k=1 has no distance")
+        if instance.metric.sites is not instance.metric.ids:
+            raise InputError(
+                "p-dispersion needs distances between sites; a table of costs has those from sites "
+                "to clients alone"
+            )
+
+    def choose(self, instance: Instance) -> Chosen:
+        """See the notes of the class."""
+        sites, bound = _farthest_first(instance, self.k, instance.seed)
+        value = _least(_between(instance, sites))
+        if len(instance.allowed) ** 2 <= WHOLE_BLOCK:
+            at = np.searchsorted(instance.allowed, sites)
+            fixed = np.searchsorted(instance.allowed, instance.opened)
+            block = _between(instance, instance.allowed)
+            search = _Search(block, self.k, fixed, instance)
+            search.run(at, bound)
+            sites, value, bound = instance.allowed[search.best], search.lower, search.upper
+        return Chosen(first_opened(instance, sites), value, max(bound, value))
+
+    def judge(self, instance: Instance, sites: Positions) -> Chosen:
+        """See `Objective`; infinite for one site."""
+        return Chosen(sites, _least(_between(instance, sites)))
+
+
+def _between(instance: Instance, sites: Positions) -> Floats:
+    """Distances between sites, the shorter way of two."""
+    rows = np.array(instance.metric.distance_rows(sites, sites), np.float64)
+    return np.minimum(rows, rows.T)
+
+
+def _least(block: Floats) -> float:
+    apart = block[np.triu_indices(len(block), 1)]
+    return float(apart.min()) if len(apart) else float("inf")
+
+
+def _farthest_first(instance: Instance, k: int, seed: int) -> tuple[Positions, float]:
+    """Sites added farthest first (Gonzalez 1985), and an upper bound of what k can keep."""
+    metric, allowed = instance.metric, instance.allowed
+    sites = list(instance.opened)
+    if not sites:
+        sites = [int(allowed[np.random.default_rng(seed).integers(len(allowed))])]
+        sites = [int(allowed[np.argmax(_from(instance, sites))])]
+    distance, last = _from(instance, sites), float("inf")
+    for _ in range(k - len(sites)):
+        sites.append(int(allowed[np.argmax(distance)]))
+        last = float(distance.max())
+        distance = np.minimum(distance, _from(instance, sites[-1:]))
+    return np.array(sites, np.int64), float("inf") if metric.directed else 2.0 * last
+
+
+def _from(instance: Instance, sites: list[int]) -> Floats:
+    """Distance of each place from the nearest of some sites, either way."""
+    far = instance.metric.nearest_to(np.array(sites))[1][instance.allowed]
+    if instance.metric.directed:
+        back = instance.metric.distance_rows(instance.allowed, np.array(sites)).min(axis=1)
+        far = np.minimum(far, back)
+    far[np.isin(instance.allowed, sites)] = -1.0
+    return far
+
+
+class _Search:
+    """Rows of a block of distances that are far apart: `best` keeps `lower`, none more than
+    `upper`.
+    """
+
+    def __init__(self, block: Floats, k: int, fixed: Positions, instance: Instance) -> None:
+        self.block, self.k, self.fixed, self.instance = block, k, fixed, instance
+        np.fill_diagonal(block, -1.0)  # nobody twice
+        self.best, self.lower, self.upper = np.empty(0, np.int64), -1.0, np.inf
+
+    def run(self, first: Positions, bound: float) -> None:
+        """Exchanges from several starts, then bisection."""
+        rng = np.random.default_rng(self.instance.seed)
+        pairs = np.sort(self.block[np.triu_indices(len(self.block), 1)])
+        need = self.k * (self.k - 1) // 2
+        self.upper = min(bound, float(pairs[len(pairs) - need]))
+        if len(self.fixed) > 1:
+            self.upper = min(self.upper, self._kept(self.fixed))
+        self._exchanged(first)
+        for start in rng.permutation(len(self.block))[:_STARTS]:
+            if self.lower >= self.upper or self.instance.deadline.over:
+                break
+            self._exchanged(self._added(np.append(self.fixed, start)[: max(len(self.fixed), 1)]))
+        while self.lower < self.upper and not self.instance.deadline.over:
+            left = np.unique(pairs[(pairs > self.lower * (1 + WITHIN)) & (pairs <= self.upper)])
+            if len(left) == 0:
+                self.upper = self.lower
+                break
+            radius = float(left[(len(left) - 1) // 2])
+            found, proven = self._apart(radius)
+            if found is not None:
+                self._exchanged(found)
+            elif proven:
+                self.upper = max(float(pairs[pairs < radius].max(initial=0.0)), self.lower)
+            else:
+                break
+
+    def _kept(self, rows: Positions) -> float:
+        return _least(self.block[np.ix_(rows, rows)])
+
+    def _added(self, rows: Positions) -> Positions:
+        near = self.block[:, rows].min(axis=1)
+        while len(rows) < self.k:
+            rows = np.append(rows, np.argmax(near))
+            near = np.minimum(near, self.block[:, rows[-1]])
+        return rows
+
+    def _exchanged(self, rows: Positions) -> None:
+        """Exchange one of the two that are closest for what is farthest from the others."""
+        now = self._kept(rows)
+        while True:
+            inside = self.block[np.ix_(rows, rows)]
+            inside[inside < 0] = np.inf
+            ends = np.unravel_index(int(inside.argmin()), inside.shape)
+            better = False
+            for i in ends:
+                others = np.delete(rows, i)
+                into = int(self.block[:, others].min(axis=1).argmax())
+                value = self._kept(np.append(others, into))
+                if rows[i] not in self.fixed and value > now:
+                    rows, now, better = np.append(others, into), value, True
+                    break
+            if not better:
+                break
+        if now > self.lower:
+            self.best, self.lower = rows, now
+
+    def _apart(self, radius: float) -> tuple[Positions | None, bool]:
+        """k rows that keep a distance, and whether it is settled that there are none."""
+        close = self.block < radius * (1 - WITHIN)
+        np.fill_diagonal(close, False)
+        if np.count_nonzero(close) > 2 * _PAIRS:
+            return None, False
+        cliques = matrix_of(_cliques(close), len(close))
+        ones = np.ones(len(close))
+        rules = [Rule(ones[None, :], float(self.k), float(self.k))]
+        if cliques.shape[0]:
+            rules.append(Rule(cliques, 0.0, 1.0))
+        if len(self.fixed):
+            held = np.zeros((1, len(close)))
+            held[0, self.fixed] = 1.0
+            rules.append(Rule(held, float(len(self.fixed)), float(len(self.fixed))))
+        deadline = self.instance.deadline
+        whole = ones.astype(np.int8)
+        answer = solved(np.zeros(len(close)), rules, whole, ones, deadline, most=_SECONDS)
+        if answer.x is None:
+            return None, answer.proven
+        return np.flatnonzero(answer.x > 0.5), True
+
+
+def _cliques(close: NDArray[np.bool_]) -> list[NDArray[np.int32]]:
+    """Sets of rows all of which are close to each other, so that every close pair is in one."""
+    left, found = np.triu(close), []
+    for a in range(len(close)):
+        for b in np.flatnonzero(left[a]):
+            if not left[a, b]:
+                continue
+            clique, common = [a, int(b)], close[a] & close[b]
+            while common.any():
+                c = int(np.argmax(common * (1 + left[a])))
+                clique.append(c)
+                common &= close[c]
+            clique.sort()
+            left[np.ix_(clique, clique)] = False
+            found.append(np.array(clique, np.int32))
+    return found

@@ -1,0 +1,69 @@
+"""Sites far apart, against all choices of them."""
+
+from itertools import combinations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.errors import InputError
+from metricdp.solvers.objectives import p_dispersion
+
+o = mdp.objectives
+
+
+def _one_way():
+    rng = np.random.default_rng(3)
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(12))
+    for u in range(12):
+        for v in (u + 1, u + 5):
+            graph.add_edge(u, v % 12, length=float(rng.integers(1, 9)))
+    return mdp.GraphMetric(graph, weight="length", directed=True)
+
+
+UNIVERSES = {
+    "points": lambda: mdp.EuclideanMetric(np.random.default_rng(1).random((12, 2))),
+    "road": lambda: mdp.GraphMetric(nx.path_graph(12), weight=None),
+    "one-way": _one_way,
+}
+
+
+def _best(metric, k, opened, places):
+    far = metric.distances(metric.ids)
+    choices = (c for c in combinations(places, k) if set(opened) <= set(c))
+    return max(min(min(far[a, b], far[b, a]) for a, b in combinations(c, 2)) for c in choices)
+
+
+@pytest.mark.parametrize("universe", sorted(UNIVERSES))
+@pytest.mark.parametrize("opened", [[], [5], [5, 6]])
+@pytest.mark.parametrize("k", [2, 4])
+def test_none_is_better(universe, opened, k):
+    metric = UNIVERSES[universe]()
+    for places in (range(12), range(1, 9)):
+        asked = {"opened": opened, "candidates": list(places)}
+        plan = mdp.solve(metric, o.PDispersion(k), **asked)
+        best = _best(metric, k, opened, places)
+        assert plan.value == pytest.approx(best)
+        assert plan.gap == pytest.approx(0, abs=1e-9)
+        assert set(opened) <= set(plan.centers) <= set(places)
+        assert plan.compare(plan.centers)["ratio"] == pytest.approx(1)
+
+
+def test_a_bound_where_not_all_distances_are_held(monkeypatch):
+    monkeypatch.setattr(p_dispersion, "WHOLE_BLOCK", 0)
+    for universe in UNIVERSES.values():
+        metric = universe()
+        plan = mdp.solve(metric, o.PDispersion(3))
+        best = _best(metric, 3, [], range(12))
+        assert plan.value <= best * (1 + 1e-9) <= plan.bound * (1 + 2e-9)
+        assert metric.directed or plan.value >= best / 2 * (1 - 1e-9)
+
+
+def test_what_is_refused():
+    table = mdp.CostTable(np.ones((3, 2)), sites=list("abc"), clients=["x", "y"])
+    with pytest.raises(InputError, match="needs distances between sites"):
+        mdp.solve(table, o.PDispersion(2))
+    with pytest.raises(InputError, match="two sites at least"):
+        mdp.solve(UNIVERSES["road"](), o.PDispersion(1))
