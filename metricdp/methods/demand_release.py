@@ -313,8 +313,8 @@ class Release:
         ----------
         objective : Objective
         **asked
-            `loads`, `candidates`, `opened`, `forbidden`, `seed` (or `rng`) and
-            `time_limit` of `metricdp.solve`; a box takes these.
+            `loads`, `candidates`, `opened`, `forbidden`, `start`, `seed` (or `rng`) and
+            `time_limit` of `metricdp.solve`; a box takes the last two.
 
         Examples
         --------

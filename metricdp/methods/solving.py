@@ -47,6 +47,7 @@ def solve(
     seed: int = 0,
     rng: Coins | None = None,
     time_limit: float | None = None,
+    start: Ids | None = None,
     scenarios: str | ArrayLike | None = None,
 ) -> Solution:
     """Sites for an objective of `metricdp.objectives`: for public demand, or from a release, which
@@ -78,6 +79,9 @@ def solve(
         Public coins of the searches, by `metricdp.arguments.coins`.
     time_limit : float, optional
         Seconds after which the best that was found is returned, with the bound so far.
+    start : iterable of ids, optional
+        Sites known to be good, such as another plan's: the answer is no worse, and capacitated
+        searches begin there.
     scenarios : {"mean", "worst"} or array_like of shape (n_scenarios,), optional
         Of a list of universes: whether the value is the mean over them (the default), that of the
         worst, or the mean by these weights. Every scenario's weights are scaled to the same total
@@ -119,6 +123,7 @@ def solve(
         "forbidden": forbidden,
         "seed": seed,
         "time_limit": time_limit,
+        "start": start,
     }
     if isinstance(universe, list | tuple):
         return _for_scenarios(universe, objective, weights, scenarios, asked)
@@ -189,7 +194,7 @@ def _for_scenarios(
     both = Scenarios(objective, own, shares)
     both.check(whole)
     with whole.deadline:
-        chosen = both.choose(whole)
+        chosen = _no_worse(both, whole)
     sites = [whole.metric.sites[i] for i in chosen.sites]
     seen = []
     for metric, held, release in parts:
@@ -218,7 +223,7 @@ def _scenario(universe: Any, weights: Any) -> tuple[Metric, NDArray[np.float64],
     return metric, np.maximum(universe.weights, 0.0), universe
 
 
-_PLACES = ("loads", "candidates", "opened", "forbidden")
+_PLACES = ("loads", "candidates", "opened", "forbidden", "start")
 _BOX_PLACES = 1024
 """Places where a site may stand in a box, at least: a public net joins fewer weighted points."""
 
@@ -264,13 +269,31 @@ def answered(
     instance = instance_of(metric, weights, **asked)
     objective.check(instance)
     with instance.deadline:
-        chosen = objective.choose(instance)
+        chosen = _no_worse(objective, instance)
 
     places: Any = metric
     boxed = space is not None
     sites = places.points[chosen.sites] if boxed else [metric.sites[i] for i in chosen.sites]
     where = space or metric
     return _told(sites, instance, chosen, objective, release, universe=where, n_points=n_points)
+
+
+def _no_worse(objective: Objective, instance: Instance) -> Chosen:
+    """What an objective chooses, or the sites to start from where they are better."""
+    given, k = instance.start, getattr(objective, "k", None)
+    if given is not None and hasattr(objective, "ks"):
+        raise InputError("start is one set of sites, and nested stages are several: leave it out")
+    if given is not None and k is not None and len(given) != k:
+        raise InputError(f"start must name k sites, {k:,}; got {len(given):,}")
+    chosen = objective.choose(instance)
+    if given is None:
+        return chosen
+    try:
+        own = objective.judge(instance, given)
+    except InputError:  # they do not meet the objective's conditions
+        return chosen
+    better = own.value > chosen.value if objective.maximized else own.value < chosen.value
+    return replace(own, bound=chosen.bound) if better else chosen
 
 
 def _told(
@@ -308,6 +331,7 @@ def instance_of(
     forbidden: Ids | None = None,
     seed: Any = 0,
     time_limit: Any = None,
+    start: Ids | None = None,
 ) -> Instance:
     """The question of `solve`, checked."""
     allowed = np.arange(len(metric.sites))
@@ -329,6 +353,16 @@ def instance_of(
         raise InputError(
             "there is no place where a site may stand: candidates are none, or all forbidden"
         )
+    first = None
+    if start is not None:
+        named = site_positions(metric, start)
+        out = np.r_[np.setdiff1d(named, allowed), np.setdiff1d(fixed, named)]
+        if len(out):
+            raise InputError(
+                f"start must name sites that are allowed, the opened ones among them: see "
+                f"{shown(metric.sites[out[0]])}"
+            )
+        first = np.r_[fixed, np.setdiff1d(named, fixed)].astype(np.int64)
     return Instance(
         metric,
         weights,
@@ -337,4 +371,5 @@ def instance_of(
         None if loads is None else public_weights(metric, loads, "loads"),
         checked_seed(seed),
         Deadline(checked_time_limit(time_limit)),
+        start=first,
     )

@@ -11,6 +11,7 @@ import pytest
 import metricdp as mdp
 from metricdp.cli.streams import to_json
 from metricdp.errors import InputError
+from metricdp.solvers.objectives.instance import Chosen
 from tests import naive_objectives as naive
 
 o = mdp.objectives
@@ -254,6 +255,19 @@ def test_capacities_of_a_single_source(universe, way):
     assert plan.compare(plan.centers)["ratio"] == pytest.approx(1)
 
 
+def test_a_start_is_where_searches_begin_and_never_lost(monkeypatch):
+    metric = UNIVERSES["euclidean"]
+    for objective in (o.KMedian(3), o.PDispersion(3), o.Capacitated(3, 8, single_source=True)):
+        best = mdp.solve(metric, objective)
+        again = mdp.solve(metric, objective, start=best.centers)
+        assert again.value == pytest.approx(best.value)
+        bad = Chosen(np.arange(3), np.inf if not objective.maximized else -np.inf, best.bound)
+        monkeypatch.setattr(type(objective), "choose", lambda self, instance, bad=bad: bad)
+        kept = mdp.solve(metric, objective, start=best.centers, opened=best.centers[:1])
+        assert set(kept.centers) == set(best.centers)
+        assert kept.value == pytest.approx(best.value) and kept.bound == best.bound
+
+
 def test_where_no_single_source_has_room():
     metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
     with pytest.raises(InputError, match="2 has a load of 7, more than any site"):
@@ -490,6 +504,10 @@ def test_units_of_limits():
         (lambda m: mdp.solve(m, o.BackupCoverage(1, 1, first=0.2)), "first must be from"),
         (lambda m: mdp.solve(m, o.KMedian(1, limit=0)), "limit must be positive"),
         (lambda m: mdp.solve(m, o.KMedian(1), time_limit=-1), "time_limit"),
+        (lambda m: mdp.solve(m, o.KMedian(1), start=[1, 2]), "start must name k sites"),
+        (lambda m: mdp.solve(m, o.KMedian(1), start=[1], forbidden=[1]), "that are allowed"),
+        (lambda m: mdp.solve(m, o.KMedian(1), start=[1], opened=[2]), "opened ones among them"),
+        (lambda m: mdp.solve(m, o.Nested([1, 2]), start=[1]), "stages are several"),
         (lambda m: mdp.solve(m, o.Capacitated(2, 4)), "capacities are below the demand"),
         (lambda m: mdp.solve(m, o.Capacitated(2, -4)), "finite and not negative"),
         (lambda m: mdp.solve(m, o.Capacitated(2, {0: 9})), "names no number for the site 1"),

@@ -31,7 +31,7 @@ from metricdp.solvers.objectives.objective import (
 )
 from metricdp.solvers.objectives.whole_search import WholeSearch
 from metricdp.solvers.part_median import part_median
-from metricdp.solvers.stopping import Deadline
+from metricdp.solvers.stopping import NEVER, Deadline
 
 _ROUNDS, _SEARCHES = 2, 6
 """In large universes: rounds of moving sites to medians, and searches for each."""
@@ -127,7 +127,11 @@ class Capacitated(Objective):
 
     def choose(self, instance: Instance) -> Chosen:
         """See the class's notes."""
-        start = chosen_by_impedance(instance, self.k, self._impedance(instance), prove=False).sites
+        start = instance.start
+        if start is None:
+            start = chosen_by_impedance(
+                instance, self.k, self._impedance(instance), prove=False
+            ).sites
         if not instance.fits:
             return self._moved(instance, start)
         if self.single_source:
@@ -143,7 +147,7 @@ class Capacitated(Objective):
         asked = self._asked(instance, sites, len(sites), sites)
         if self.single_source:
             known, site = instance.kept.get("served", (None, None))
-            search = WholeSearch(*asked, instance.seed)
+            search = WholeSearch(*asked[:-1], NEVER, instance.seed)
             search.serve(site if np.array_equal(known, sites) else None)
             if search.rows is None:
                 short = asked[2].sum() < asked[1].sum() * (1 - 1e-9)

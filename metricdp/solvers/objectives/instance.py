@@ -30,8 +30,9 @@ class Instance:
     demand at every position, none negative; what distances and coverage count; `allowed`: positions
     where sites may stand, ascending, those of `opened` among them; `opened`: positions of mandatory
     sites, ascending; `loads` (n_points,): what a point uses of a site's capacity, if that is not
-    its weight: vehicles rather than people; `seed`: public coins; `kept`: what an objective found
-    out once and needs again.
+    its weight: vehicles rather than people; `seed`: public coins; `start`:
+    sites known to be good, the mandatory ones first; `kept`: what an objective found out once and
+    needs again.
     """
 
     metric: Metric
@@ -41,6 +42,7 @@ class Instance:
     loads: Floats | None = None
     seed: int = 0
     deadline: Deadline = NEVER
+    start: Positions | None = None
     kept: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
