@@ -1,6 +1,7 @@
 """The default method in a box, from the records to the centers.
 
-*Up to three dimensions* (`grid_release`):
+*Up to three dimensions*, with few records for the noise, or demand `expected` somewhere:
+`metricdp.methods.box.halved`. Otherwise (`grid_release`):
 
 1. Pay 1 % for the number of records, unless it is public or guessed (`records_hint`), and 4 % for
    each pilot histogram of where they are (`metricdp.methods.box.focus`).
@@ -8,8 +9,6 @@
 3. Cluster the cells above the noise threshold: they are a coreset for any number of questions.
 4. A call for k centers keeps 15 % for one more step on the records
    (`metricdp.methods.box.descent`), clipped at radii of the coreset.
-
-Where demand is `expected` somewhere, `metricdp.methods.box.halved` takes the place of all steps.
 
 *Beyond* (`rounds_release`):
 
@@ -77,6 +76,8 @@ STEP_SHARE = Fraction(3, 20)
 """Of what the release gets, for every survey; of the whole, for the last step."""
 CELLS_FACTOR = 19.0
 LINE_FACTOR = 5.0
+FEW = 500.0
+"""Records per unit of noise below which cells are halved in rounds, in place of the grid."""
 FEWEST_CELLS = 16
 MOST_CELLS = 1 << 17
 MARGIN = 2.0
@@ -105,7 +106,8 @@ class GridMethod(Method):
     )
     afterwards = (
         "Cells or candidates that stand out of the noise become weighted points; centers by a "
-        "public solver on them, moved by one private step that is paid for."
+        "public solver on them, moved, unless records are few, by one private step that is paid "
+        "for."
     )
     in_space = True
     adds_up = True
@@ -123,15 +125,16 @@ class GridMethod(Method):
 
     def work(self, terms: Terms, question: BoxQuestion) -> Steps:
         """The release; or centers, and the release they were computed from."""
-        if self.expected is not None:
-            found = yield from halved_release(
-                terms, question.space, self.expected, COUNT_SHARE, self.records_hint
-            )
+        kept = STEP_SHARE if question.k else Fraction(0)
+        space = question.space
+        count = yield from count_records(terms, (1 - kept) * COUNT_SHARE, self.records_hint)
+        few = count.number < FEW * terms.scale_of_counts(Fraction(1))
+        if few or self.expected is not None:
+            found = yield from halved_release(terms, space, count, self.expected)
             return found.answer(question) if question.k else found
+        noisy = yield from grid_release(terms, space, 1 - kept, count.number)
         if not question.k:
-            return (yield from grid_release(terms, question.space, Fraction(1), self.records_hint))
-        share = 1 - STEP_SHARE
-        noisy = yield from grid_release(terms, question.space, share, self.records_hint)
+            return noisy
         centers = noisy.search(noisy, question)
         radii, mass = radii_and_mass(noisy, centers, question.power)
         cells = VoronoiCells(noisy.space, centers)
@@ -142,7 +145,7 @@ class GridMethod(Method):
 
 
 def grid_release(
-    terms: Terms, space: EuclideanSpace, share: Fraction, records_hint: float | None = None
+    terms: Terms, space: EuclideanSpace, share: Fraction, records: float
 ) -> Generator[Any, Any, Release]:
     """Spend a share on one release of demand in a box of few dimensions; see the module's text for
     the steps and the guarantee.
@@ -150,7 +153,6 @@ def grid_release(
     O(n·d) time for n records, and for G cells O(G·3d); noise takes 6 µs a cell.
     """
     kept = 1 - share
-    records = (yield from count_records(terms, share * COUNT_SHARE, records_hint)).number
     n_cells = number_of_cells(records, terms.scale_of_counts(share), space.dimension)
     grid = yield from focused_grid(share * SURVEY_SHARE, space, records, n_cells, MOST_CELLS)
     left = (yield Account()).left

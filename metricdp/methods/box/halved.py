@@ -1,6 +1,6 @@
-"""The finite default's rounds on halves of a box, for demand that is expected somewhere.
+"""The finite default's rounds on halves of a box: for few records, and where demand is `expected`.
 
-1. Pay 1 % for the number of records. In one round (few records), or two to five, halve the cells of
+1. In one round (very few records), or two to five, halve the cells of
    largest estimate times diameter, and count them; a tenth of the budget each but for the last.
 2. Estimate the counts from all rounds, by the posterior of `metricdp.solvers.estimate`. How far the
    expectation is believed, `Estimate.trust`, is learned from the noisy counts.
@@ -24,7 +24,7 @@ from metricdp.methods.demand_release import Release
 from metricdp.methods.expected import ExpectedPoints
 from metricdp.methods.finite.looks import ENOUGH, Look, number_of_parts
 from metricdp.methods.finite.partition import EVEN, Looked, refined
-from metricdp.methods.shares import Terms
+from metricdp.methods.shares import Records, Terms
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.halving import Halving
@@ -45,40 +45,36 @@ Array = NDArray[np.float64]
 def halved_release(
     terms: Terms,
     space: EuclideanSpace,
-    expected: ExpectedPoints,
-    count_share: Fraction,
-    records_hint: float | None,
+    count: Records,
+    expected: ExpectedPoints | None,
 ) -> Generator[Any, Any, Release]:
     """One release of demand; see the module's text for the steps and the guarantee."""
-    known = expected.points, expected.weights
-    halving = Halving(space, known, expected.EVEN)
-    looked = yield from refined(
-        terms,
-        halving,
-        records_hint,
-        _rounds,
-        count_share=count_share,
-        told=lambda parts: parts.cells,
-    )
+    known = None if expected is None else (expected.points, expected.weights)
+    halving = Halving(space, known, ExpectedPoints.EVEN)
+    looked = yield from refined(terms, halving, count, _rounds, told=lambda parts: parts.cells)
     tree: Any = looked.tree
     estimate: Any = looked.estimate
-    mean, trust, m = estimate.mean, estimate.trust, tree.n_parts
-    at = tree.cells.encode(expected.points)
-    near = (1 - expected.EVEN) * trust * mean / tree.sizes[:m]
-    rest = (1 - trust) * mean
-    rest[rest < SHOWS * (1 - trust) * looked.releases[-1].receipt.mechanisms[0].scale] = 0.0
-    rest += expected.EVEN * trust * mean * tree.numbers[:m] / tree.sizes[:m]
-    leaves = tree.cells.leaves
-    sides = tree.cells.sides[leaves]
+    noise = looked.releases[-1].receipt.mechanisms[0].scale
+    points, sides = tree.universe.points, tree.cells.sides[tree.cells.leaves]
+    trust = 0.0 if expected is None else estimate.trust
+    weights = (1 - trust) * estimate.mean
+    weights[estimate.mean < SHOWS * noise] = 0.0
+    if expected is not None:
+        m = tree.n_parts
+        share = trust * estimate.mean / tree.sizes[:m]
+        near = (1 - expected.EVEN) * share[tree.cells.encode(expected.points)] * expected.weights
+        weights = np.r_[near, weights + expected.EVEN * share * tree.numbers[:m]]
+        points = np.concatenate([expected.points, points])
+        sides = np.concatenate([np.zeros_like(expected.points), sides])
     return Release(
-        EuclideanMetric(np.concatenate([expected.points, tree.universe.points])),
-        np.r_[near[at] * expected.weights, rest],
+        EuclideanMetric(points),
+        weights,
         (yield Account()).receipt,
         space=space,
         partition=tree.cells,
         histograms=tuple(looked.releases),
         estimate=estimate,
-        sides=np.concatenate([np.zeros_like(expected.points), sides]),
+        sides=sides,
     )
 
 

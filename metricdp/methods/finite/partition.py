@@ -34,7 +34,7 @@ from metricdp.methods.expected import Expected
 from metricdp.methods.finite.looks import MOST_PARTS, SHOWS, Look, number_of_parts, planned
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import Question
-from metricdp.methods.shares import COUNT_SHARE, Terms, count_records
+from metricdp.methods.shares import COUNT_SHARE, Records, Terms, count_records
 from metricdp.partitions.finite.hst import HST
 from metricdp.partitions.finite.hst_levels import checked_tree, tree_for
 from metricdp.partitions.finite.hst_partition import HSTHierarchy
@@ -125,7 +125,8 @@ class Partition(Method):
         if whole is None:
             expected = None if self.expected is None else self.expected.weights
             whole = hierarchy(question.metric, question.seed if areas is None else 0, expected)
-        looked = yield from refined(terms, whole, self.records_hint, areas=areas)
+        count = yield from count_records(terms, COUNT_SHARE, self.records_hint)
+        looked = yield from refined(terms, whole, count, areas=areas)
         receipt = (yield Account()).receipt
         histograms = tuple(looked.releases)
         return Release(
@@ -143,17 +144,15 @@ class Partition(Method):
 def refined(
     terms: Terms,
     whole: Any,
-    records_hint: float | None,
+    count: Records,
     rounds: Callable[[Looked, float, float], Iterable[Look]] | None = None,
     *,
-    count_share: Fraction = COUNT_SHARE,
     areas: PartitionTree | None = None,
     told: Callable[[Any], Any] = lambda parts: parts,
 ) -> Generator[Any, Any, Looked]:
     """All rounds on a public hierarchy. `rounds`: which, by what was found, records and noise;
     `areas`: a cut that refines each; `told`: by what records tell their part.
     """
-    count = yield from count_records(terms, count_share, records_hint)
     looked = Looked(whole, [] if count.release is None else [count.release])
     left = (yield Account()).left
     for look in (rounds or _planned)(looked, count.number, _scale(terms, left)):

@@ -11,6 +11,7 @@ import metricdp as mdp
 from metricdp.kernels.points import nearest_centers
 from metricdp.methods.box import focus
 from metricdp.methods.box.default import number_of_cells
+from metricdp.partitions.box.halving import Halves
 from metricdp.solvers.lloyd import lloyd
 
 
@@ -52,7 +53,7 @@ def test_the_step_gains_what_the_grid_cannot_see(monkeypatch):
     monkeypatch.setattr(focus, "PAYS", np.inf)
     space = mdp.EuclideanSpace([0, 0], [100, 100])
     points = np.random.default_rng(1).normal([40.13, 7.71], 0.01, (50_000, 2))  # all in one cell
-    found = mdp.k_means(space, mdp.PrivateDemand(space, points), 1, epsilon=1, records_hint=100)
+    found = mdp.k_means(space, mdp.PrivateDemand(space, points), 1, epsilon=1, records_hint=1000)
     release = found.release.k_means(1)
     off, before = (np.linalg.norm(r.centers[0] - [40.13, 7.71]) for r in (found, release))
     assert off < 0.1 * before
@@ -88,11 +89,11 @@ def test_small_clusters_beside_tight_large_ones():
 
 
 @pytest.mark.parametrize("neighboring", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("hint", [None, 5000])
+@pytest.mark.parametrize("hint", [None, 10_000])
 @pytest.mark.parametrize("m", [1, 3])
 def test_what_is_paid(neighboring, hint, m):
-    space, points, _ = scene(2, n=6000)
-    users = np.arange(6000) // 2 if m > 1 else None
+    space, points, _ = scene(2, n=12_000)
+    users = np.arange(12_000) // 2 if m > 1 else None
     demand = mdp.PrivateDemand(space, points, user=users, max_contributions=m if m > 1 else None)
     ledger = mdp.Ledger("1/2", neighboring=neighboring)
     found = mdp.k_means(space, demand, 4, epsilon="1/2", ledger=ledger, records_hint=hint)
@@ -122,6 +123,21 @@ def test_what_is_paid(neighboring, hint, m):
     assert (
         release.receipt.epsilon == Fraction(1, 2) and release.k_means(3).receipt == release.receipt
     )
+
+
+@pytest.mark.parametrize("epsilon", ["0.01", "0.2"])
+def test_few_records_are_counted_in_halves(epsilon):
+    space, points, best = scene(2, n=2000)
+    demand = mdp.PrivateDemand(space, points)
+    found = [mdp.k_means(space, demand, 4, epsilon=epsilon, records_hint=2000) for _ in range(4)]
+    for result in found:
+        steps = result.receipt.mechanisms
+        assert sum(step.epsilon for step in steps) == result.receipt.epsilon == Fraction(epsilon)
+        assert isinstance(result.release.partition, Halves) and (len(steps) == 1) == (
+            epsilon == "0.01"
+        )
+    if epsilon == "0.2":
+        assert np.median([cost(points, r.centers, 2) for r in found]) < 2 * cost(points, best, 2)
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
