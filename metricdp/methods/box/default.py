@@ -76,8 +76,8 @@ STEP_SHARE = Fraction(3, 20)
 """Of what the release gets, for every survey; of the whole, for the last step."""
 CELLS_FACTOR = 19.0
 LINE_FACTOR = 5.0
-FEW = 500.0
-"""Records per unit of noise below which cells are halved in rounds, in place of the grid."""
+FEW = 250.0
+"""Records per unit of noise and dimension below which cells are halved, in place of the grid."""
 FEWEST_CELLS = 16
 MOST_CELLS = 1 << 17
 MARGIN = 2.0
@@ -128,7 +128,7 @@ class GridMethod(Method):
         kept = STEP_SHARE if question.k else Fraction(0)
         space = question.space
         count = yield from count_records(terms, (1 - kept) * COUNT_SHARE, self.records_hint)
-        few = count.number < FEW * terms.scale_of_counts(Fraction(1))
+        few = count.number < FEW * space.dimension * terms.scale_of_counts(Fraction(1))
         if few or self.expected is not None:
             found = yield from halved_release(terms, space, count, self.expected)
             return found.answer(question) if question.k else found

@@ -30,7 +30,7 @@ from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.halving import Halving
 
 ROUND = Look(Fraction(1, 10), 2.0, 2.0)
-LAST = 4.0
+LAST = Look(Fraction(1), 4.0, 1.0)
 MOST_ROUNDS = 4
 PER_CELL = 32.0
 """Rounds end when the last one's cells are so many for each cell that estimates fill."""
@@ -87,6 +87,6 @@ def _rounds(looked: Looked, records: float, scale: float) -> Iterator[Look]:
         left -= ROUND.share
         mean = looked.estimate.mean if looked.estimate else np.ones(1)
         filled = float(mean.sum() ** 2 / max((mean**2).sum(), 1e-9))
-        if number_of_parts(records, scale / float(left), LAST) <= PER_CELL * max(filled, 1.0):
+        if number_of_parts(records, scale / float(left), LAST.finer) <= PER_CELL * max(filled, 1.0):
             break
-    yield Look(left, LAST, ROUND.least)
+    yield LAST._replace(share=left)
