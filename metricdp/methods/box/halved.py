@@ -57,18 +57,19 @@ def halved_release(
     noise = looked.releases[-1].receipt.mechanisms[0].scale
     points, sides = tree.universe.points, tree.cells.sides[tree.cells.leaves]
     trust = 0.0 if expected is None else estimate.trust
-    weights = (1 - trust) * estimate.mean
-    weights[estimate.mean < SHOWS * noise] = 0.0
+    rest = (1 - trust) * estimate.mean
+    near = np.empty(0)
     if expected is not None:
         m = tree.n_parts
         share = trust * estimate.mean / tree.sizes[:m]
         near = (1 - expected.EVEN) * share[tree.cells.encode(expected.points)] * expected.weights
-        weights = np.r_[near, weights + expected.EVEN * share * tree.numbers[:m]]
+        rest += expected.EVEN * share * tree.numbers[:m]
         points = np.concatenate([expected.points, points])
         sides = np.concatenate([np.zeros_like(expected.points), sides])
+    rest[estimate.mean < SHOWS * noise] = 0.0
     return Release(
         EuclideanMetric(points),
-        weights,
+        np.r_[near, rest],
         (yield Account()).receipt,
         space=space,
         partition=tree.cells,
