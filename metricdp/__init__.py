@@ -44,14 +44,16 @@ if TYPE_CHECKING:
     from metricdp.running.contributions import Contributions, contributions
     from metricdp.running.covering_sets import Coverage, max_coverage
     from metricdp.running.evaluation import Evaluation, evaluate, plan_evaluation
-    from metricdp.running.front import k_means, k_median, release
+    from metricdp.running.front import k_means, k_median
     from metricdp.running.planning import Plan, plan
     from metricdp.running.private_centers import private_lloyd, private_mean, private_median
+    from metricdp.running.privately import release
     from metricdp.running.stream import Stream
     from metricdp.solvers import objectives
 
 _HOME = {
-    "metricdp.running.front": ("k_means", "k_median", "release"),
+    "metricdp.running.front": ("k_means", "k_median"),
+    "metricdp.running.privately": ("release",),
     "metricdp.running.covering_sets": ("Coverage", "max_coverage"),
     "metricdp.running.evaluation": ("Evaluation", "evaluate", "plan_evaluation"),
     "metricdp.running.contributions": ("Contributions", "contributions"),

@@ -299,6 +299,14 @@ SETS = {
         "tests/methods/test_refusals.py",
         "metricdp/running/front.py",
     ),
+    "running/privately.py": (
+        "tests/running/test_front.py",
+        "tests/running/test_charging.py",
+        "tests/methods/test_atomic.py",
+        "tests/methods/test_expected.py",
+        "tests/methods/test_refusals.py",
+        "metricdp/running/privately.py",
+    ),
     "running/covering_sets.py": (
         "tests/methods/finite/test_max_coverage.py",
         "tests/running/test_front.py",

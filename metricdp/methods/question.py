@@ -218,8 +218,16 @@ class BoxQuestion:
 
 def asked_of(universe: Metric | EuclideanSpace, k: Any, power: int, **asked: Any) -> Any:
     """The question of a universe: a `Question` of a metric, a `BoxQuestion` of a box."""
+    if k is None:
+        raise InputError("k= is needed: how many centers, an integer of at least 1")
     return _QUESTIONS[universe.kind].checked(universe, k, power, **asked)
 
+
+NOT_PROVABLE = (
+    "a certificate is for public demand in a finite universe: the exact cost of private demand "
+    "stays private; of a release, pass weights=release.weights in place of demand= to certify the "
+    "cost on its noisy weights"
+)
 
 _QUESTIONS: dict[Kind, Any] = {"finite": Question, "box": BoxQuestion}
 

@@ -1,28 +1,26 @@
-"""The front door: `k_median`, `k_means` and `release`, for every universe and method."""
+"""The front door: `k_median` and `k_means`, for every universe and method.
+
+Without private demand the gate is not even loaded.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from metricdp.accounting import Grant
 from metricdp.arguments import Amount, Coins, Ids, Weights, coins, flag
 from metricdp.errors import InputError
-from metricdp.methods.demand_release import Release
-from metricdp.methods.expected import Expectation
-from metricdp.methods.method import Method
-from metricdp.methods.question import BoxQuestion, Question, asked_of
-from metricdp.methods.registry import answering, default_of, expecting
+from metricdp.methods.question import NOT_PROVABLE, BoxQuestion, asked_of
 from metricdp.methods.result import Result, public_weights
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.privacy import Budget, PrivateDemand
-from metricdp.provenance import Provenance
-from metricdp.running.attesting import attest, provenance
-from metricdp.running.charging import Payer, check_private, checked_universe
-from metricdp.running.runner import answered, released
+from metricdp.protocols import space_of
 from metricdp.solvers.effort import Effort
+
+if TYPE_CHECKING:
+    from metricdp.methods.expected import Expectation
+    from metricdp.methods.method import Method
+    from metricdp.privacy import Budget, PrivateDemand
 
 
 def k_median(
@@ -205,45 +203,8 @@ def k_means(
     )
 
 
-def release(
-    universe: Metric | EuclideanSpace,
-    demand: PrivateDemand,
-    *,
-    epsilon: Amount,
-    delta: Amount = 0,
-    ledger: Budget | None = None,
-    records_hint: float | None = None,
-    expected: Expectation | None = None,
-    seed: int = 0,
-    rng: Coins | None = None,
-) -> Release:
-    """One private release of the demand, which then answers any k, any number of times, at no
-    further cost.
-
-    Parameters, guarantee and errors as `k_median` with the default method; a delta is of use in
-    boxes of more than three dimensions, and for users with `Caps` of many parts.
-
-    Examples
-    --------
-    >>> metric = mdp.EuclideanMetric([[0.0, 0.0], [0.0, 1.0], [9.0, 0.0]], ids=["a", "b", "c"])
-    >>> demand = mdp.PrivateDemand(metric, ["a"] * 100 + ["c"] * 900)
-    >>> noisy = mdp.release(metric, demand, epsilon=1.0)
-    >>> noisy.k_median(k=1).centers, sorted(noisy.k_median(k=2).centers)
-    (['c'], ['a', 'c'])
-    """
-    recipe: Any = default_of(checked_universe(universe), records_hint)
-    recipe = expecting(recipe, universe, expected)
-    seed = coins(seed, rng)
-    payer = Payer(universe, demand, ledger)
-    question = replace(asked_of(universe, 1, 1, seed=seed), k=0)
-    confirm = partial(recipe.confirm, question=question)
-    grant = payer.charge(recipe.priced, confirm, [(epsilon, delta)], "release")
-    found = released(recipe, demand, grant, question)
-    return attest(found, _made("release", recipe, demand, grant, {"seed": seed}))
-
-
 def _cluster(
-    universe: Metric | EuclideanSpace,
+    universe: Any,
     demand: PrivateDemand | None,
     budget: tuple[Any, Any],
     ledger: Budget | None,
@@ -254,68 +215,22 @@ def _cluster(
     exact: bool,
     asked: dict[str, Any],
 ) -> Result:
-    records_hint, expected = known
-    recipe = answering(method, checked_universe(universe), records_hint)
-    recipe = expecting(recipe, universe, expected)
-    if asked["k"] is None:
-        raise InputError("k= is needed: how many centers, an integer of at least 1")
-    if demand is not None:
-        check_private(demand)
-    question = asked_of(universe, **asked)
     proofs = flag(certificate, "certificate") or flag(exact, "exact")
-    if proofs and (demand is not None or not question.provable):
-        raise InputError(
-            "a certificate is for public demand in a finite universe: the exact cost of private "
-            "demand stays private; of a release, pass weights=release.weights in place of demand= "
-            "to certify the cost on its noisy weights"
-        )
-    if demand is None:
-        if expected is not None:
-            raise InputError("expected= is for private demand; public demand is given as weights=")
-        return _public(question, budget, ledger, weights, proofs, exact)
-    if weights is not None:
-        raise InputError("give demand (private) or weights (public), not both")
-    found, grant = private_answer(recipe, demand, ledger, budget, question)
-    purpose = _purpose(question)
-    told = replace(found, universe=universe, power=question.power)
-    return attest(told, _made(purpose, recipe, demand, grant, asked))
+    if demand is not None:
+        from metricdp.running.privately import clustered
 
+        return clustered(universe, demand, budget, ledger, method, known, weights, proofs, asked)
+    space: Any = space_of(universe)
+    if method != "partition" or known[0] is not None:
+        from metricdp.methods.registry import answering
 
-def private_answer(
-    recipe: Method,
-    demand: PrivateDemand,
-    ledger: Budget | None,
-    budget: tuple[Any, Any],
-    question: Question | BoxQuestion,
-) -> tuple[Result, Grant]:
-    """Charge (epsilon, delta) for a checked question about private demand, and answer it."""
-    payer = Payer(question.universe, demand, ledger)
-    if recipe.free:
-        grant = payer.nothing()
-    else:
-        confirm = partial(recipe.confirm, question=question)
-        grant = payer.charge(recipe.priced, confirm, [budget], _purpose(question))
-    return answered(recipe, demand, grant, question), grant
-
-
-def _purpose(question: Question | BoxQuestion) -> str:
-    return ("k_median", "k_means")[question.power - 1]
-
-
-def _made(
-    call: str, recipe: Method, demand: PrivateDemand, grant: Grant, asked: dict[str, Any]
-) -> Provenance:
-    """Public circumstances of a call."""
-    return provenance(
-        call,
-        demand,
-        grant,
-        method=recipe.name,
-        chooses=recipe.chooses,
-        afterwards=recipe.afterwards,
-        options={name: value for name, value in asked.items() if name != "power"},
-        recipe=recipe,
-    )
+        answering(method, space, known[0])
+    if known[1] is not None:
+        raise InputError("expected= is for private demand; public demand is given as weights=")
+    question = asked_of(space, **asked)
+    if proofs and not question.provable:
+        raise InputError(NOT_PROVABLE)
+    return _public(question, budget, ledger, weights, proofs, exact)
 
 
 def _public(

@@ -37,8 +37,8 @@ from metricdp.progress import progress
 from metricdp.protocols import Kind
 from metricdp.releases import Neighboring
 from metricdp.running.charging import checked_universe
-from metricdp.running.front import private_answer
 from metricdp.running.made_up import SHAPES, BoxWorld, FiniteWorld, Shape
+from metricdp.running.privately import private_answer
 from metricdp.running.target import LADDER, REPEATS, Needed, checked_target, needed
 
 Objective = Literal["k-median", "k-means"]

@@ -1,0 +1,123 @@
+"""What the front door does with private demand: `release`, and centers for one question."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from metricdp.accounting import Grant
+from metricdp.arguments import Amount, Coins, coins
+from metricdp.errors import InputError
+from metricdp.methods.demand_release import Release
+from metricdp.methods.expected import Expectation
+from metricdp.methods.method import Method
+from metricdp.methods.question import NOT_PROVABLE, BoxQuestion, Question, asked_of
+from metricdp.methods.registry import answering, default_of, expecting
+from metricdp.methods.result import Result
+from metricdp.metrics.base import Metric
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.privacy import Budget, PrivateDemand
+from metricdp.provenance import Provenance
+from metricdp.running.attesting import attest, provenance
+from metricdp.running.charging import Payer, check_private, checked_universe
+from metricdp.running.runner import answered, released
+
+
+def release(
+    universe: Metric | EuclideanSpace,
+    demand: PrivateDemand,
+    *,
+    epsilon: Amount,
+    delta: Amount = 0,
+    ledger: Budget | None = None,
+    records_hint: float | None = None,
+    expected: Expectation | None = None,
+    seed: int = 0,
+    rng: Coins | None = None,
+) -> Release:
+    """One private release of the demand, which then answers any k, any number of times, at no
+    further cost.
+
+    Parameters, guarantee and errors as `k_median` with the default method; a delta is of use in
+    boxes of more than three dimensions, and for users with `Caps` of many parts.
+
+    Examples
+    --------
+    >>> metric = mdp.EuclideanMetric([[0.0, 0.0], [0.0, 1.0], [9.0, 0.0]], ids=["a", "b", "c"])
+    >>> demand = mdp.PrivateDemand(metric, ["a"] * 100 + ["c"] * 900)
+    >>> noisy = mdp.release(metric, demand, epsilon=1.0)
+    >>> noisy.k_median(k=1).centers, sorted(noisy.k_median(k=2).centers)
+    (['c'], ['a', 'c'])
+    """
+    recipe: Any = default_of(checked_universe(universe), records_hint)
+    recipe = expecting(recipe, universe, expected)
+    seed = coins(seed, rng)
+    payer = Payer(universe, demand, ledger)
+    question = replace(asked_of(universe, 1, 1, seed=seed), k=0)
+    confirm = partial(recipe.confirm, question=question)
+    grant = payer.charge(recipe.priced, confirm, [(epsilon, delta)], "release")
+    found = released(recipe, demand, grant, question)
+    return attest(found, _made("release", recipe, demand, grant, {"seed": seed}))
+
+
+def clustered(
+    universe: Metric | EuclideanSpace,
+    demand: PrivateDemand,
+    budget: tuple[Any, Any],
+    ledger: Budget | None,
+    method: Any,
+    known: tuple[float | None, Any],
+    weights: Any,
+    proofs: bool,
+    asked: dict[str, Any],
+) -> Result:
+    """Answer of `k_median` or `k_means`, charged and with its receipt."""
+    recipe = answering(method, checked_universe(universe), known[0])
+    recipe = expecting(recipe, universe, known[1])
+    check_private(demand)
+    question = asked_of(universe, **asked)
+    if proofs:
+        raise InputError(NOT_PROVABLE)
+    if weights is not None:
+        raise InputError("give demand (private) or weights (public), not both")
+    found, grant = private_answer(recipe, demand, ledger, budget, question)
+    told = replace(found, universe=universe, power=question.power)
+    return attest(told, _made(_purpose(question), recipe, demand, grant, asked))
+
+
+def private_answer(
+    recipe: Method,
+    demand: PrivateDemand,
+    ledger: Budget | None,
+    budget: tuple[Any, Any],
+    question: Question | BoxQuestion,
+) -> tuple[Result, Grant]:
+    """Charge (epsilon, delta) for a checked question about private demand, and answer it."""
+    payer = Payer(question.universe, demand, ledger)
+    if recipe.free:
+        grant = payer.nothing()
+    else:
+        confirm = partial(recipe.confirm, question=question)
+        grant = payer.charge(recipe.priced, confirm, [budget], _purpose(question))
+    return answered(recipe, demand, grant, question), grant
+
+
+def _purpose(question: Question | BoxQuestion) -> str:
+    return ("k_median", "k_means")[question.power - 1]
+
+
+def _made(
+    call: str, recipe: Method, demand: PrivateDemand, grant: Grant, asked: dict[str, Any]
+) -> Provenance:
+    """Public circumstances of a call."""
+    return provenance(
+        call,
+        demand,
+        grant,
+        method=recipe.name,
+        chooses=recipe.chooses,
+        afterwards=recipe.afterwards,
+        options={name: value for name, value in asked.items() if name != "power"},
+        recipe=recipe,
+    )
