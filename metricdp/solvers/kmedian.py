@@ -18,7 +18,7 @@ from metricdp.solvers.graph_search import GraphSearch, recentered
 from metricdp.solvers.near_lists import MetricCosts
 from metricdp.solvers.neighborhoods import near_search
 from metricdp.solvers.part_median import part_median
-from metricdp.solvers.row_search import RowSearch
+from metricdp.solvers.row_search import RowSearch, served
 from metricdp.solvers.stopping import NEVER, Deadline
 
 WHOLE_BLOCK = 20_000_000
@@ -347,22 +347,25 @@ def _sampled(problem: _Problem, m: int) -> _Problem:
 
 
 def _coarse_start(problem: _Problem) -> NDArray[np.int64]:
-    """Centers by local search on a small sample, the opened first."""
-    m = max(LANDMARKS, 8 * problem.k)
-    if m > _MOST_SAMPLED or 2 * problem.k > len(problem.allowed) or problem.deadline.over:
+    """Centers by local search on the cells of a small sample of candidates, the opened first."""
+    fixed = problem.opened
+    m = min(max(LANDMARKS, 8 * problem.k), len(problem.allowed))
+    if m > _MOST_SAMPLED or 2 * problem.k > m or problem.deadline.over:
         return _sample(problem, problem.k, np.maximum(problem.weights, 0.0))
-    few = _sampled(problem, m)
-    demand = np.flatnonzero(few.weights)
-    rows, _ = block_search(
-        costs_between(few.metric, few.allowed, demand, few.power),
-        few.weights[demand],
-        few.k,
-        few.rng,
+    others = np.setdiff1d(problem.allowed, fixed)
+    sample = np.r_[fixed, problem.rng.choice(others, m - len(fixed), replace=False)]
+    demand = np.flatnonzero(problem.weights)
+    label = served(problem.metric, sample, demand)[0]
+    chosen, _ = block_search(
+        costs_between(problem.metric, sample, sample, problem.power),
+        _cell_weights(label, problem.weights[demand], m),
+        problem.k,
+        problem.rng,
         starts=1,
-        opened=np.searchsorted(few.allowed, few.opened),
-        deadline=few.deadline,
+        opened=np.arange(len(fixed)),
+        deadline=problem.deadline,
     )
-    return few.allowed[rows]
+    return sample[chosen]
 
 
 def _between(problem: _Problem, found: list[S]) -> S:

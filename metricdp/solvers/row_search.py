@@ -12,7 +12,25 @@ from metricdp.solvers.stopping import NEVER, Deadline
 
 _ENTRIES = 8_000_000
 """Largest block of distances held: 64 MB."""
+_FEW = 8
+"""Rows of distances beat a search for all points where so many times as many are asked for."""
 _SLACK = 1e-9  # keeps points that rounding would lose
+
+
+def served(
+    metric: Metric, centers: NDArray[np.int64], points: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Slot of the nearest center of some points, and its distance; by rows where they are few."""
+    if _FEW * len(points) > len(metric):
+        label, distance = metric.nearest_to(centers)
+        return label[points], distance[points]
+    label, distance = np.empty(len(points), np.int64), np.empty(len(points))
+    step = max(_ENTRIES // len(centers), 1)
+    for start in range(0, len(points), step):
+        part = slice(start, start + step)
+        rows = metric.distance_rows(centers, points[part])
+        label[part], distance[part] = rows.argmin(axis=0), rows.min(axis=0)
+    return label, distance
 
 
 class RowSearch:
@@ -69,14 +87,6 @@ class RowSearch:
                 rows[self._first[some], at] = np.inf
                 self._second[some] = rows.argmin(axis=0)
                 self._far[some] = rows[self._second[some], at]
-
-    def _served(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Slot of the nearest center of each candidate, and its distance."""
-        if len(self.centers) * len(self._allowed) > min(len(self.metric), _ENTRIES):
-            label, distance = self.metric.nearest_to(self.centers)
-            return label[self._allowed], distance[self._allowed]
-        rows = self.metric.distance_rows(self.centers, self._allowed)
-        return rows.argmin(axis=0), rows.min(axis=0)
 
     def _account(self) -> None:
         self.cost = row_losses(
@@ -159,7 +169,7 @@ class RowSearch:
         slots: NDArray[np.int64] | None = None,
     ) -> NDArray[np.int64]:
         """Try up to `sample` random points near each center, the nearest 1 / `share`."""
-        label, distance = self._served()
+        label, distance = served(self.metric, self.centers, self._allowed)
         order = np.lexsort((distance, label))
         bounds = np.searchsorted(label[order], np.arange(len(self.centers) + 1))
         order = self._allowed[order]
