@@ -3,8 +3,8 @@
     python -m benchmarks planners [--instances 1,10,20,30,40] [--time-limit 300]
 
 Each package gets what it needs: the graph, or a matrix of distances, whose making does not count.
-Seconds of the processor, after a small call that compiles. Needs ``pip install spopt highspy kmedoids``
-and METRICDP_DATA.
+Seconds of the processor, after a small call that compiles. Needs METRICDP_DATA and
+``pip install spopt highspy kmedoids``.
 """
 
 from __future__ import annotations
@@ -94,9 +94,8 @@ def main() -> None:
         best = min(cost for _, cost, _, _ in rows if np.isfinite(cost))
         for name, cost, seconds, told in rows:
             above = f"{cost / best - 1:.2%}" if np.isfinite(cost) else "-"
-            print(
-                f"| pmed{number} | {len(metric)} | {k} | {name} | {above} | {seconds:.2f} | {told} |"
-            )
+            told = f"{name} | {above} | {seconds:.2f} | {told}"
+            print(f"| pmed{number} | {len(metric)} | {k} | {told} |")
 
 
 if __name__ == "__main__":

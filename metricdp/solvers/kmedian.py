@@ -51,7 +51,7 @@ _ROW_STARTS = 6
 _ROWS_SAMPLED = 20_000
 _CANDIDATES = 5
 """Searches away from graphs, the most demand points that they look at but for the last, and
-candidates for each of these; more of each cost time and gain .2 % (``benchmarks/medoids.py``)."""
+candidates for each of these; more of each cost time and gain .1 % (``benchmarks/medoids.py``)."""
 _LISTS = 5
 """Lists of what is near are faster from k² = this many times the demand points on: with 6,000 and
 20,000 points in the plane from 170 and 300 centers on."""
