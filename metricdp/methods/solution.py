@@ -413,7 +413,7 @@ class Solution:
         >>> plan = mdp.solve(metric, mdp.objectives.KMedian(k=2), weights={"a": 3, "b": 1, "d": 2})
         >>> firm = plan.stability()
         >>> firm.removal, firm.moving, firm.places
-        (array([8., 5.]), array([2., 2.]), ['b', 'c'])
+        (array([10.,  6.]), array([2., 2.]), ['b', 'c'])
         """
         if self.weights is None:
             raise self._unknown
