@@ -327,7 +327,9 @@ def test_steps_in_a_box_are_functions_of_the_noisy_values(power, neighboring, mo
     assert (
         asked[:once] == asked[once:]
         and kinds[0] is CountQuery
-        and kinds[-2:] == [HistogramQuery, SumsQuery]
+        # Replacing doubles the noise: too few records for the grid and a step.
+        and kinds[-2:]
+        == [HistogramQuery, SumsQuery if neighboring == "add-remove" else HistogramQuery]
     )
     assert set(kinds[1:-2]) <= {HistogramQuery, LevelsQuery}  # looks
     assert outcomes[0][0]["receipt"]["epsilon"] == 0.8
