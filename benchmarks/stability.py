@@ -76,14 +76,18 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=70, help="of each network")
+    parser.add_argument("--only", nargs="+", help="networks, by name")
     parser.add_argument("--begun", action="store_true")
     parser.add_argument("--data", type=Path, default=Path("../shared/data/roads"))
     asked = parser.parse_args()
     known = networks(asked.data) | {"Manhattan": manhattan(1)[0]}
     print("| network | " + " | ".join(f"{a:g} to {b:g}" for a, b in pairwise(ENDS)) + " |")
     print("| --- |" + " --- |" * (len(ENDS) - 1))
-    coins, whole = np.random.default_rng(11), []
-    for name, (n, epsilon) in SETTINGS.items():
+    whole = []
+    for i, (name, (n, epsilon)) in enumerate(SETTINGS.items()):
+        if name not in (asked.only or SETTINGS):
+            continue
+        coins = np.random.default_rng([11, i])
         found = [one(known[name], n, epsilon, coins, asked.begun) for _ in range(asked.draws)]
         whole += found
         print(row(name, *(np.concatenate(part) for part in zip(*found))), flush=True)

@@ -31,6 +31,17 @@ def test_only_what_is_filled_in_is_asked():
     assert asked == known
 
 
+def test_stages_have_no_number_and_one_release_no_scenarios():
+    stages = COMMANDS.asked({"K": 3, "KS": "1,2", "OBJECTIVE": "k-median", "STABILITY": True})
+    asked = " ".join(COMMANDS.command("m", "cluster", "a.gpkg", stages))
+    assert asked == "m cluster a.gpkg --ks 1,2 --objective nested --stability"
+    both = {"RELEASES": ["a.release", "b.release"], "SCENARIOS": "worst", "K": 2}
+    asked = " ".join(COMMANDS.command("m", "cluster", "a.gpkg", COMMANDS.asked(both)))
+    both = "--from-release a.release --from-release b.release --scenarios worst"
+    assert asked == f"m cluster a.gpkg {both} -k 2"
+    assert "SCENARIOS" not in COMMANDS.asked({"RELEASES": ["a"], "SCENARIOS": "mean"})
+
+
 def test_every_option_exists():
     from metricdp.cli import build_parser
 
@@ -127,6 +138,27 @@ def test_a_plan_is_made_and_judged_in_qgis(desk):
     assert told["k"] == 2 and told["share"]["low"][1] > 0.8
     over = ask("evaluate", EPSILON="2", LEDGER=ledger, **layer)
     assert over.returncode != 0 and "budget" in over.stderr + over.stdout
+
+
+def test_stages_bands_stability_heat_and_common_sites_in_qgis(desk):
+    folder, ask, world = desk
+    named = {name: folder / f"{name}.gpkg" for name in ("bands", "heat", "common")}
+    kept, ledger = folder / "kept.release", folder / "more.ledger"
+    more = {"BANDS": "200,600", "STABILITY": "true", "HEATMAP": named["heat"]}
+    paid = {"EPSILON": "2", "LEDGER": ledger, "EPSILON_BUDGET": "2", "SAVE_RELEASE": kept}
+    ran = ask("cluster", KS="1,2", OUTPUT=named["bands"], **paid, **more)
+    assert ran.returncode == 0, ran.stderr + ran.stdout
+    told = json.loads(json.loads(ran.stdout)["results"]["RESULT"])
+    assert [stage["k"] for stage in told["stages"]] == [1, 2]
+    assert len(told["stability"]["near"]) == 2
+    assert world.gpd.read_file(named["bands"], layer="sites")["sure"].between(0, 1).all()
+    assert len(world.gpd.read_file(named["bands"], layer="bands")) >= 2
+    assert "density" in world.gpd.read_file(named["heat"], layer="heat_streets")
+    files = {"RELEASES": f"{kept};{kept}", "SCENARIOS": "worst", "OUTPUT": named["common"]}
+    free = ask("ask", free=True, K=2, OBJECTIVE="k-median", **files)
+    assert free.returncode == 0, free.stderr + free.stdout
+    common = json.loads(json.loads(free.stdout)["results"]["RESULT"])
+    assert len(common["scenarios"]) == 2 and len(common["centers"]) == 2
 
 
 def test_levels_are_explored_and_planned_in_qgis(desk):

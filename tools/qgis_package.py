@@ -21,6 +21,7 @@ REQUIRED = (
     "description",
     "version",
     "qgisMinimumVersion",
+    "qgisMaximumVersion",
     "author",
     "email",
     "about",
@@ -83,6 +84,7 @@ def metadata_problems(text: str) -> list[str]:
             found.append(f"metadata.txt: {key} is no address")
     if "/" in told.get("author", ""):
         found.append("metadata.txt: author must not hold /")
-    if not re.fullmatch(r"\d+(\.\d+){1,2}", told.get("qgisMinimumVersion", "")):
-        found.append("metadata.txt: qgisMinimumVersion is no version")
+    for key in ("qgisMinimumVersion", "qgisMaximumVersion"):
+        if not re.fullmatch(r"\d+(\.\d+){1,2}", told.get(key, "")):
+            found.append(f"metadata.txt: {key} is no version")
     return found

@@ -8,6 +8,7 @@ from argparse import Namespace
 from contextlib import nullcontext
 from dataclasses import fields, replace
 from decimal import ROUND_CEILING, Decimal
+from pathlib import Path
 from typing import Any
 
 from metricdp.cli import budget, inputs, objectives, parsing, sites, streams, tables
@@ -117,8 +118,11 @@ def register(subparsers: parsing.Subparsers) -> None:
     price = parser.add_argument_group("the price")
     spent = "privacy budget of this call, such as 0.5 or 1/3; needed with --demand"
     budget.add_privacy_options(demand, price, spent)
-    earlier = "answer from a release that --save-release wrote, in place of --demand: free"
-    price.add_argument("--from-release", metavar="FILE", help=earlier)
+    earlier = (
+        "answer from a release that --save-release wrote, in place of --demand: free; repeated, of "
+        "several (--scenarios)"
+    )
+    price.add_argument("--from-release", metavar="FILE", action="append", help=earlier)
     without = "use the demand without any protection: the result may reveal it"
     price.add_argument("--non-private", action="store_true", help=without)
     _add_outputs(parser.add_argument_group("what is written"))
@@ -164,6 +168,18 @@ def _add_outputs(group: Any) -> None:
     page = "one HTML page that opens offline: network, centers, territories, noisy demand"
     group.add_argument("--map", metavar="FILE", help=page)
     parsing.add_words_of_page(group)
+    bands = "distances, such as 500,1000: service bands, as layers of --output FILE.gpkg and JSON"
+    group.add_argument("--bands", metavar="D,D,...", type=parsing.distances, help=bands)
+    firm = "how firmly each center stands: halos on the map, columns of --output, and JSON"
+    group.add_argument("--stability", action="store_true", help=firm)
+    heat = (
+        "heat map of the (noisy) demand, no finer than its noise allows: .html, .tif, .gpkg, .png, "
+        ".geojson, .csv or .parquet"
+    )
+    group.add_argument("--heatmap", metavar="FILE", help=heat)
+    group.add_argument(
+        "--bandwidth", metavar="D", type=parsing.distance, help="of --heatmap, in place of its own"
+    )
     weights = (
         "the released weights as .csv, .parquet (columns vertex and weight) or .geojson: safe to "
         "publish"
@@ -178,13 +194,16 @@ def _add_outputs(group: Any) -> None:
 
 def run(args: Namespace) -> int:
     """Check, read, charge, solve, write."""
+    from metricdp.arguments import chosen
     from metricdp.methods.demand_release import coreset_format
+    from metricdp.report.heat.heatmap import ENDINGS
     from metricdp.report.layers import crs_of
     from metricdp.report.plan_files import plan_ending
 
     start = time.perf_counter()
     _check(args)
-    metric = inputs.read_universe(args)
+    metrics = _universes(args)
+    metric = metrics[0]
     if args.k is not None and args.k > len(metric.sites):
         what = "vertices" if metric.sites is metric.ids else "sites"
         raise InputError(f"-k {args.k}: {metric.name} has only {len(metric.sites):,} {what}")
@@ -192,8 +211,12 @@ def run(args: Namespace) -> int:
         coreset_format(args.coreset, metric.coordinates, crs_of(metric))
     if args.output is not None:
         plan_ending(args.output, metric)
+    if args.heatmap is not None:
+        chosen(Path(args.heatmap).suffix.lower(), ENDINGS, "the ending of --heatmap")
+    if args.bandwidth is not None and args.heatmap is None:
+        raise UsageError("--bandwidth is of --heatmap FILE")
     if args.from_release is not None:
-        result = _saved(args, metric)
+        result = _saved(args, metrics)
     elif args.demand is None or args.non_private:
         result = _unprotected(args, metric)
     else:
@@ -218,8 +241,11 @@ def _check(args: Namespace) -> None:
     if args.demand is not None and not mdp.methods.BY_NAME[args.method].releases:
         for name in _given(args, ["coreset", "save_release"]):
             raise UsageError(f"{name}: the method {args.method} releases no weights")
-    if args.expected is not None and args.method != "partition":
-        raise UsageError(f"--expected is for the method partition, not for {args.method}")
+    counted = {"--expected": args.expected is not None, "--stability": args.stability}
+    counted |= {"--bands": args.bands is not None, "--heatmap": args.heatmap is not None}
+    for name, given in counted.items():
+        if given and args.method != "partition" and (args.demand or name == "--expected"):
+            raise UsageError(f"{name} is for the method partition, not for {args.method}")
     if args.tree is not None and "tree" not in {
         field.name for field in fields(mdp.methods.BY_NAME[args.method])
     }:
@@ -230,7 +256,7 @@ def _check(args: Namespace) -> None:
     elif args.save_release is None and args.ledger is not None and releases:
         args.save_release = _beside(args.ledger)
     files = {"--save-release": args.save_release, "--output": args.output}
-    files |= {"--map": args.map, "--coreset": args.coreset}
+    files |= {"--map": args.map, "--coreset": args.coreset, "--heatmap": args.heatmap}
     ledger = {"--ledger": args.ledger}
     streams.check_stdout([args.output])
     given = {
@@ -323,6 +349,7 @@ def _answered_objective(args: Namespace, metric: Any, universe: Any, weights: An
     search = objectives.asked(args, metric)
     objective = objectives.objective_of(args, metric)
     public = {} if weights is None else {"weights": weights}
+    public |= {} if args.scenarios is None else {"scenarios": args.scenarios}
     result = mdp.solve(universe, objective, **public, **search)
     if not args.quiet:
         of = "noisy" if result.noisy else "given"
@@ -418,17 +445,32 @@ def _private(args: Namespace, metric: Any) -> Any:
     return result
 
 
-def _saved(args: Namespace, metric: Any) -> Any:
-    """Centers from a release that was paid for before."""
+def _universes(args: Namespace) -> list[Any]:
+    """The public graph, or one for each scenario where each has a column of lengths."""
+    columns = str(args.weight or "").split(",")
+    if args.scenarios is None or len(columns) == 1:
+        return [inputs.read_universe(args)]
+    if len(columns) != len(args.from_release):
+        raise UsageError("--weight names a column for each release of --from-release, or one")
+    return [
+        inputs.read_universe(Namespace(**{**vars(args), "weight": column})) for column in columns
+    ]
+
+
+def _saved(args: Namespace, metrics: list[Any]) -> Any:
+    """Centers from releases that were paid for before."""
     import metricdp as mdp
 
-    release = mdp.Release.load(args.from_release, metric)
-    return _question(args, release, _search(args, metric))
+    own = metrics * len(args.from_release) if len(metrics) == 1 else metrics
+    releases = [mdp.Release.load(path, metric) for path, metric in zip(args.from_release, own)]
+    one = releases[0] if args.scenarios is None else releases
+    return _question(args, one, _search(args, metrics[0]))
 
 
 def _question(args: Namespace, release: Any, search: dict[str, Any]) -> Any:
     if objectives.planned(args):
-        return _answered_objective(args, release.universe, release, None)
+        first = release[0] if isinstance(release, list) else release
+        return _answered_objective(args, first.universe, release, None)
     ask = release.k_means if args.objective == "k-means" else release.k_median
     return ask(args.k, **search)
 
@@ -464,17 +506,25 @@ def _save(args: Namespace, release: Any) -> None:
 
 def _write(args: Namespace, metric: Any, result: Any) -> None:
     """Stdout first: whatever happens to the files, a result that was paid for has been told."""
+    from metricdp.metrics.units import unit_shown
+    from metricdp.report.plan_files import more_told
+
     summary = None
     failed: MetricDPError | None = None
-    if getattr(result, "has_interval", False):
-        try:
-            summary = result.summary()
-        except MetricDPError as error:
-            failed = error
+    firm = bands = None
+    try:
+        summary = result.summary() if getattr(result, "has_interval", False) else None
+        firm = result.stability() if args.stability else None
+        bands = None if args.bands is None else result.bands(args.bands)
+    except MetricDPError as error:
+        failed = error
     estimates = {}
     if summary is not None:
         estimates = {"estimates": {**summary.to_dict(), "distance_unit": metric.measured}}
     told = result.to_dict() | estimates
+    told |= more_told(firm, bands)
+    if firm is not None and not args.quiet:
+        say(firm.sentence(unit_shown(metric)))
     tables.show(args, told, lambda: tables.of_centers(result, summary))
     written = []
     if args.output is not None:
@@ -484,8 +534,11 @@ def _write(args: Namespace, metric: Any, result: Any) -> None:
         result.release.coreset().save(args.coreset)
         written.append(args.coreset)
     if args.map is not None:
-        streams.write_text(args.map, result.page(**_words(args)))
+        streams.write_text(args.map, result.page(stability=args.stability, **_words(args)))
         written.append(args.map)
+    if args.heatmap is not None:
+        _heat(args, metric, result).save(args.heatmap)
+        written.append(args.heatmap)
     if written and not args.quiet:
         say(f"wrote {', '.join(written)}")
     if failed is not None:
@@ -497,7 +550,16 @@ def _write_output(args: Namespace, result: Any, told: dict[str, Any]) -> None:
     if args.output.lower().endswith(".json"):
         streams.write_text(args.output, streams.to_json(told))
         return
-    result.save(args.output, **_words(args))
+    result.save(args.output, stability=args.stability, bands=args.bands, **_words(args))
+
+
+def _heat(args: Namespace, metric: Any, result: Any) -> Any:
+    """The heat map of the release, or of public weights."""
+    import metricdp as mdp
+
+    if result.release is not None:
+        return mdp.heatmap(result.release, bandwidth=args.bandwidth)
+    return mdp.heatmap(metric, result.weights, bandwidth=args.bandwidth)
 
 
 def _words(args: Namespace) -> dict[str, Any]:

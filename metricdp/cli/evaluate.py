@@ -54,7 +54,7 @@ def register(subparsers: parsing.Subparsers) -> None:
     group.add_argument("--centers-layer", metavar="NAME", help=which)
     parsing.add_objective(group)
     limits = "distances, such as 500,1000 or '5 min': the share of the demand within each of them"
-    group.add_argument("--within", metavar="D,D,...", type=_distances, help=limits)
+    group.add_argument("--within", metavar="D,D,...", type=parsing.distances, help=limits)
     rivals = "other centers, such a file: do the first ones serve better?"
     group.add_argument("--against", metavar="FILE", help=rivals)
     areas = (
@@ -189,7 +189,3 @@ def _exact_table(told: dict[str, Any], metric: Any) -> str:
         mean, name = in_words(mean, unit_shown(metric)), "mean distance"
     lines = {"cost": told["cost"], name: mean, "centers": told["k"], "privacy": "none: exact"}
     return tables.of_facts(lines)
-
-
-def _distances(text: str) -> list[float | str]:
-    return [parsing.distance(part) for part in text.split(",")]

@@ -79,6 +79,11 @@ def add_options(group: Any) -> None:
     group.add_argument("--single-source", action="store_true", default=None, help=whole)
     ks = "nested: numbers of sites of the stages, such as 5,10,20; sites that are open stay open"
     group.add_argument("--ks", metavar="K,K,…", type=_numbers, help=ks)
+    how = (
+        "one set of sites for several releases (--from-release, repeated), such as times of day: "
+        "mean, worst, or weights such as 5,1,1; --weight may name a column for each: am,pm"
+    )
+    group.add_argument("--scenarios", metavar="HOW", type=_scenarios, help=how)
     forbidden = "vertices where no site may stand, such a table as --candidates"
     group.add_argument("--forbidden", metavar="FILE", help=forbidden)
     weights = "public demand: a table with columns vertex and weight, in place of --demand"
@@ -89,6 +94,8 @@ def planned(args: Namespace) -> bool:
     """Whether `metricdp.solve` is to answer, and not `metricdp.k_median`."""
     plain = args.objective in PLAIN and args.limit is None and args.forbidden is None
     proved = args.exact or args.certificate or args.effort is not None
+    if args.scenarios is not None:
+        return True
     return not plain or (args.weights is not None and not proved)
 
 
@@ -106,6 +113,8 @@ def check(args: Namespace) -> None:
             raise UsageError(f"{shown} is of no use with --objective {args.objective}")
         if own and not given and taken[name].default is MISSING:
             raise UsageError(f"--objective {args.objective} needs {shown}")
+    if (args.scenarios is not None) != (len(args.from_release or ()) > 1):
+        raise UsageError("--scenarios is for several releases: --from-release FILE, repeated")
     if args.weights is not None and (args.demand is not None or args.from_release is not None):
         raise UsageError("--weights is public demand: leave --demand and --from-release out")
     if planned(args) and args.certificate:
@@ -220,6 +229,12 @@ def _numbers(text: str) -> list[int]:
         return [int(one) for one in text.split(",")]
     except ValueError:
         raise ArgumentTypeError(f"must be numbers such as 5,10,20, got {text[:40]!r}") from None
+
+
+def _scenarios(text: str) -> Any:
+    if text in ("mean", "worst"):
+        return text
+    return [_at_least_0(one) for one in text.split(",")]
 
 
 def _at_least_0(text: str) -> float:

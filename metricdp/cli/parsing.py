@@ -250,6 +250,11 @@ def add_words_of_page(group: Any) -> None:
     group.add_argument("--attribution", metavar="TEXT", help=credit)
 
 
+def distances(text: str) -> list[float | str]:
+    """Return several, between commas."""
+    return [distance(part) for part in text.split(",")]
+
+
 def effort(text: str) -> str | float:
     """Return quick, thorough or a positive number of seconds."""
     if text in ("quick", "thorough"):

@@ -811,8 +811,11 @@ class Solution:
         """What an objective measures of the weights, JSON-ready."""
         intervals = self.load_intervals() if self.has_intervals else None
         stages = self._instance.kept.get("stages")
+        days = self._instance.kept.get("scenarios", ())
+        scenarios = [{n: _finite(getattr(day, n)) for n in ("value", "mean")} for day in days]
         facts = {
             **({} if stages is None else {"stages": [asdict(stage) for stage in stages]}),
+            **({"scenarios": scenarios} if days else {}),
             "objective": self.objective.name,
             "value": self.value,
             "bound": self.bound,

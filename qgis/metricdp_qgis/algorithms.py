@@ -1,4 +1,4 @@
-"""Cluster, Evaluate, Plan and Explore as Processing algorithms: parameters, and the command."""
+"""Cluster, Ask, Evaluate, Plan and Explore as Processing algorithms: parameters, and commands."""
 
 from qgis.core import (
     QgsProcessing,
@@ -6,11 +6,14 @@ from qgis.core import (
     QgsProcessingException,
     QgsProcessingParameterBoolean,
     QgsProcessingParameterDefinition,
+    QgsProcessingParameterEnum,
     QgsProcessingParameterFile,
     QgsProcessingParameterFileDestination,
+    QgsProcessingParameterMultipleLayers,
     QgsProcessingParameterNumber,
     QgsProcessingParameterString,
     QgsProcessingParameterVectorLayer,
+    QgsRasterLayer,
     QgsVectorLayer,
 )
 
@@ -37,7 +40,7 @@ POINTS = {"DEMAND_POINTS": "DEMAND", "CENTERS_POINTS": "CENTERS"}
 class Algorithm(QgsProcessingAlgorithm):
     """What all have in common: a network, and a program that is run."""
 
-    command, title, shown, help_text = "", "", (), ""
+    command, called, title, shown, help_text = "", "", "", (), ""
 
     def createInstance(self):
         """Another one."""
@@ -45,7 +48,7 @@ class Algorithm(QgsProcessingAlgorithm):
 
     def name(self):
         """Of the algorithm."""
-        return self.command
+        return self.called or self.command
 
     def displayName(self):
         """As it is shown."""
@@ -99,6 +102,11 @@ class Algorithm(QgsProcessingAlgorithm):
                 found[name] = self.parameterAsFileOutput(parameters, name, context)
             elif kind == "file":
                 found[name] = self.parameterAsFile(parameters, name, context)
+            elif kind == "enum":
+                found[name] = self.parameterAsEnumString(parameters, name, context)
+            elif kind == "multilayer":
+                files = self.parameterAsFileList(parameters, name, context)
+                found[name] = [path for each in files for path in each.split(";")]
             elif kind == "number":
                 found[name] = self.parameterAsInt(parameters, name, context)
             else:
@@ -111,7 +119,7 @@ class Algorithm(QgsProcessingAlgorithm):
                     found |= {name: path, f"{name}_LAYER": within}
         if self.command == "evaluate" and not found.get("CENTERS"):
             raise commands.Failed("give sites: a layer of points, or a file")
-        return found
+        return commands.asked(found)
 
     def network(self, parameters, context):
         """The network's file and layer."""
@@ -166,36 +174,101 @@ def whole(name, label, default):
     )
 
 
+def question():
+    """Parameters of what is asked, and of what is shown."""
+    return [
+        whole("K", "Number of sites", 10),
+        QgsProcessingParameterEnum(
+            "OBJECTIVE",
+            "What makes sites good",
+            ["k-median", "k-means", "p-center", "max-coverage"],
+            defaultValue="k-median",
+            usesStaticStrings=True,
+        ),
+        text("LIMIT", "Distance that counts as covered: 900, 500 m, 10 min"),
+        text("KS", "Stages, in place of a number of sites: 5,10,20"),
+        text("BANDS", "Service bands: distances such as 500,1000"),
+        QgsProcessingParameterBoolean(
+            "STABILITY", "Tell how firmly each site stands", defaultValue=False
+        ),
+        written("HEATMAP", "Heat map", "GeoPackage (*.gpkg);;GeoTIFF (*.tif);;HTML (*.html)"),
+        written("MAP", "Page", "HTML (*.html)"),
+        QgsProcessingParameterFileDestination("OUTPUT", "Plan", "GeoPackage (*.gpkg)"),
+    ]
+
+
+def written(name, label, kinds):
+    """A file that is written if it is named."""
+    return QgsProcessingParameterFileDestination(
+        name, label, kinds, optional=True, createByDefault=False
+    )
+
+
 class Cluster(Algorithm):
     """``metricdp cluster``."""
 
-    command, title, shown = "cluster", "Cluster private demand", ("OUTPUT", "SAVE_RELEASE")
+    command, title = "cluster", "Cluster private demand"
+    shown = ("OUTPUT", "SAVE_RELEASE", "HEATMAP", "MAP")
     help_text = (
         "k sites for private locations on a public network, under differential privacy: a "
-        "GeoPackage with sites, territories, lines and noisy demand. Without demand, for the "
-        "network itself. Each run spends epsilon of the ledger; what cannot be done is refused "
-        "before."
+        "GeoPackage with sites, territories, lines and noisy demand; stages, service bands, how "
+        "firmly each site stands, and a heat map no finer than its noise allows. Without demand, "
+        "for the network itself. Each run spends epsilon of the ledger; what cannot be done is "
+        "refused before. A saved release answers any number of further questions, free."
     )
 
     def own(self):
         """Demand, price, and the plan."""
         return [
-            whole("K", "Number of sites", 10),
             *private(),
             text("EPSILON", "Epsilon: what this run may spend, such as 0.5 or 1/3"),
-            QgsProcessingParameterFileDestination("OUTPUT", "Plan", "GeoPackage (*.gpkg)"),
+            written("SAVE_RELEASE", "Release, for further questions", "Release (*.release)"),
+            *question(),
         ]
 
     def finished(self, values, context):
         """Load the layers, which come with their styles, the sites on top."""
-        project = context.project()
-        for name in ("territories", "streets", "demand", "spider", "sites"):
+        heat = values.get("HEATMAP") or ""
+        if heat.endswith(".tif"):
+            load(QgsRasterLayer(heat, "heat"), "HEATMAP", context)
+        elif heat.endswith(".gpkg"):
+            for name in ("heat", "heat_streets"):
+                load(QgsVectorLayer(f"{heat}|layername={name}", name, "ogr"), "HEATMAP", context)
+        below = ("territories", "streets", "bands", "band_streets")
+        for name in (*below, "demand", "spider", "sites"):
             uri = f"{values['OUTPUT']}|layername={name}"
-            layer = QgsVectorLayer(uri, name, "ogr")
-            if layer.isValid() and project is not None:
-                context.temporaryLayerStore().addMapLayer(layer)
-                details = context.LayerDetails(name, project, "OUTPUT")
-                context.addLayerToLoadOnCompletion(layer.id(), details)
+            load(QgsVectorLayer(uri, name, "ogr"), "OUTPUT", context)
+
+
+def load(layer, output, context):
+    """Show a layer when the algorithm is done, if there is one."""
+    project = context.project()
+    if layer.isValid() and project is not None:
+        context.temporaryLayerStore().addMapLayer(layer)
+        details = context.LayerDetails(layer.name(), project, output)
+        context.addLayerToLoadOnCompletion(layer.id(), details)
+
+
+class Ask(Cluster):
+    """``metricdp cluster --from-release``."""
+
+    called, title = "ask", "Ask releases: other sites, common sites, maps (free)"
+    help_text = (
+        "Other sites, stages, bands, stability and heat maps from a release that is paid for: "
+        "free. Of several releases, such as times of day, one set of sites that serves all: their "
+        "mean, the worst, or by weights such as 5,1,1. Where each has its own travel times, name "
+        "a column of lengths for each: am,pm."
+    )
+
+    def own(self):
+        """Releases, and the plan."""
+        return [
+            QgsProcessingParameterMultipleLayers(
+                "RELEASES", "Releases (files)", QgsProcessing.TypeFile
+            ),
+            text("SCENARIOS", "Of several: mean, worst, or weights", "mean"),
+            *question(),
+        ]
 
 
 class Evaluate(Algorithm):

@@ -36,9 +36,20 @@ OPTIONS = {
     "OUTPUT": "--output",
     "MAP": "--map",
     "SAVE_RELEASE": "--save-release",
+    "RELEASES": "--from-release",
+    "SCENARIOS": "--scenarios",
+    "OBJECTIVE": "--objective",
+    "LIMIT": "--limit",
+    "KS": "--ks",
+    "BANDS": "--bands",
+    "HEATMAP": "--heatmap",
 }
 """Option of each parameter that has a value."""
-FLAGS = {"SYMMETRIZE": "--symmetrize", "LARGEST_COMPONENT": "--largest-component"}
+FLAGS = {
+    "SYMMETRIZE": "--symmetrize",
+    "LARGEST_COMPONENT": "--largest-component",
+    "STABILITY": "--stability",
+}
 """Option of each parameter that is on or off."""
 VARIABLE = "METRICDP"
 """Environment variable that names the program."""
@@ -84,9 +95,28 @@ def command(path, name, network, values):
     for key, value in values.items():
         if key in FLAGS:
             parts += [FLAGS[key]] if value else []
+        elif isinstance(value, list):
+            parts += [part for each in value for part in (OPTIONS[key], each)]
         elif value not in (None, ""):
             parts += [OPTIONS[key], str(value)]
     return parts
+
+
+def asked(values):
+    """The values of one question: stages have no number of sites, one release no scenarios.
+
+    Examples
+    --------
+    >>> asked({"K": 3, "KS": "1,2", "OBJECTIVE": "k-median"})
+    {'KS': '1,2', 'OBJECTIVE': 'nested'}
+    """
+    made = dict(values)
+    if made.get("KS"):
+        made["OBJECTIVE"] = "nested"
+        made.pop("K", None)
+    if len(made.get("RELEASES", ())) < 2:
+        made.pop("SCENARIOS", None)
+    return made
 
 
 def source_of(uri):

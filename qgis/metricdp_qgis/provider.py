@@ -2,7 +2,7 @@
 
 from qgis.core import QgsProcessingProvider
 
-from .algorithms import Cluster, Evaluate, Explore, Plan
+from .algorithms import Ask, Cluster, Evaluate, Explore, Plan
 
 
 class Provider(QgsProcessingProvider):
@@ -10,7 +10,7 @@ class Provider(QgsProcessingProvider):
 
     def loadAlgorithms(self):
         """Add all."""
-        for kind in (Cluster, Evaluate, Plan, Explore):
+        for kind in (Cluster, Ask, Evaluate, Plan, Explore):
             self.addAlgorithm(kind())
 
     def id(self):

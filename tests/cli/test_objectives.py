@@ -149,3 +149,43 @@ def test_bad_calls(options: str, rule: str, world: Path, capsys: Capture) -> Non
 
 def test_help_knows_all_objectives_without_loading_them() -> None:
     assert tuple(OBJECTIVES) == NAMES
+
+
+def test_common_sites_of_releases_bands_stability_and_heat(world: Path, capsys: Capture) -> None:
+    for name in ("am", "pm"):
+        paid = ["--demand", "homes.csv", "--epsilon", "2", "--save-release", f"{name}.release"]
+        run(capsys, "cluster", "roads.csv", "-k", "2", *paid, "--quiet")
+    more = ["--bands", "200,900", "--stability", "--heatmap", "heat.csv", "--map", "map.html"]
+    one = ["--from-release", "am.release", "--nodes", "nodes.csv"]
+    ran = run(capsys, "cluster", "roads.csv", "-k", "2", *one, *more)
+    told = json.loads(ran.out)
+    assert len(told["stability"]["near"]) == 2 and told["bands"]["to"] == [200, 900, None]
+    assert "centers are sure" in ran.err and "firmly" in Path("map.html").read_text("utf-8")
+    assert Path("heat.csv").read_text("utf-8").startswith("vertex,density,standard_error")
+    both = ["--from-release", "am.release", "--from-release", "pm.release", "--scenarios", "worst"]
+    common = json.loads(run(capsys, "cluster", "roads.csv", "-k", "2", *both).out)
+    assert len(common["scenarios"]) == 2 and common["receipt"]["epsilon"] == 4.0
+    scaled = mdp.read_graph("roads.csv")
+    releases = [mdp.Release.load(f"{name}.release", scaled) for name in ("am", "pm")]
+    wanted = mdp.solve(releases, mdp.objectives.KMedian(2), scenarios="worst")
+    assert common["centers"] == wanted.centers
+    public = run(capsys, "cluster", "roads.csv", "-k", "2", "--stability", "--bands", "300")
+    assert len(json.loads(public.out)["stability"]["removal"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--from-release a.release --from-release b.release", "--scenarios is for several"),
+        ("--from-release a.release --scenarios mean", "--scenarios is for several"),
+        ("--bandwidth 300", "--bandwidth is of"),
+        ("--heatmap heat.pdf", "ending of --heatmap"),
+        ("--demand homes.csv --epsilon 1 --method local-search --stability", "method partition"),
+        ("--demand homes.csv --epsilon 1 --method hst --heatmap heat.csv", "method partition"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_first(
+    options: str, said: str, world: Path, capsys: Capture
+) -> None:
+    ran = run(capsys, "cluster", "roads.csv", "-k", "2", *options.split())
+    assert ran.status == 2 and said in " ".join(ran.err.split())
