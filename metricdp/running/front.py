@@ -221,7 +221,7 @@ def _cluster(
 
         return clustered(universe, demand, budget, ledger, method, known, weights, proofs, asked)
     space: Any = space_of(universe)
-    if method != "partition" or known[0] is not None:
+    if not isinstance(method, str) or method != "partition" or known[0] is not None:
         from metricdp.methods.registry import answering
 
         answering(method, space, known[0])
