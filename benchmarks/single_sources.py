@@ -94,5 +94,7 @@ def highs(metric: mdp.EuclideanMetric, loads: np.ndarray, k: int, room: float) -
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
     what, more = sys.argv[1], [float(x) for x in sys.argv[2:]]
     {"pmedcap": pmedcap, "blocks": blocks}[what](*more)
