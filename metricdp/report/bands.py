@@ -176,4 +176,5 @@ def bands_of(
     if getattr(plan.release, "has_intervals", False):
         n = len(label)
         interval = plan.release.load_intervals(np.arange(n), label, np.ones(n), len(ends) + 1)
+        demand = np.asarray(interval.estimate)
     return Bands(ends, label, demand, interval, metric, distance, plan)
