@@ -39,8 +39,9 @@ class GraphMetric(Metric):
         Multi- and directed graphs too: of parallel edges the shortest counts, self-loops are
         dropped, and a directed graph is accepted when every arc has a reverse of the same length
         (or with `directed` or `symmetrize`).
-    weight : str or None
-        Edge attribute that holds the length (not used for scipy.sparse); None counts hops.
+    weight : str, None or list of str
+        Edge attribute that holds the length (not used for scipy.sparse); None counts hops. Of a
+        list, such as one of times of day, a list of metrics is made.
     symmetrize : bool
         Use the shorter direction of one-way arcs both ways.
     largest_component : bool
@@ -91,7 +92,13 @@ class GraphMetric(Metric):
     on_grid = True
 
     def __new__(cls, *given: Any, directed: bool = False, **options: Any) -> Any:
-        """Of a directed graph a `DirectedGraphMetric`, or for round trips a metric by rows."""
+        """Of a directed graph a `DirectedGraphMetric`, or for round trips a metric by rows; of a
+        list of weights a list of metrics.
+        """
+        weights = given[1] if len(given) > 1 else options.get("weight")
+        if isinstance(weights, list):
+            told = {name: value for name, value in options.items() if name != "weight"}
+            return [cls(*given[:1], weight=one, directed=directed, **told) for one in weights]
         if flag(directed, "directed"):
             from metricdp.metrics.directed import directed_metric  # it derives from this class
 
