@@ -97,8 +97,8 @@ class GraphMetric(Metric):
         """
         weights = given[1] if len(given) > 1 else options.get("weight")
         if isinstance(weights, list):
-            told = {name: value for name, value in options.items() if name != "weight"}
-            return [cls(*given[:1], weight=one, directed=directed, **told) for one in weights]
+            told: Any = {**options, "directed": directed}
+            return [cls(*given[:1], **{**told, "weight": one}) for one in weights]
         if flag(directed, "directed"):
             from metricdp.metrics.directed import directed_metric  # it derives from this class
 
