@@ -7,6 +7,8 @@ too low.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation, localcontext
@@ -22,6 +24,10 @@ BASIC = "basic composition"
 ZCDP = "zCDP"
 _GRID = 10**24
 """Bounds that hold a logarithm are rounded to this denominator."""
+_ROUNDING = Fraction(1, 10**30)
+"""Above every error of rounding where 120 digits, and numbers up to 10^20, are worked with."""
+_SMALL, _LARGE = Fraction(1, 10**12), 2000
+"""Beyond these epsilons the simple bounds of rho are stated: its square over 2 or 8, or itself."""
 
 
 def exact(value: object, name: str = "epsilon") -> Fraction:
@@ -93,11 +99,8 @@ class Cost:
     .. [1] M. Bun, T. Steinke, "Concentrated differential privacy: simplifications, extensions, and
        lower bounds", TCC
        2016.
-    .. [2] D. Durfee, R. Rogers, "Practical differentially private top-k selection with
-       pay-what-you-get composition",
-       NeurIPS 2019; J. Dong, D. Durfee, R. Rogers, "Optimal differential privacy composition for
-       exponential mechanisms", ICML 2020; M. Cesar, R. Rogers, "Bounding, concentrating, and
-       truncating", ALT 2021, lemma 3.4.
+    .. [2] C. Harrison, P. Manurangsi, "Exact zCDP characterizations for fundamental differentially
+       private mechanisms", FORC 2026.
 
     Examples
     --------
@@ -135,20 +138,17 @@ class Cost:
         pair = exact(epsilon), exact(delta, "delta")
         if not 0 <= pair[1] < 1:
             raise InputError(f"delta must be at least 0 and below 1, got {shown(delta)}")
-        return cls(*pair, rho=pair[0] ** 2 / 2 if pair[1] == 0 else None)
+        return cls(*pair, rho=pure_rho(pair[0]) if pair[1] == 0 else None)
 
     @classmethod
     def selection(cls, epsilon: object) -> Cost:
-        """One exponential mechanism: epsilon-DP and, its privacy loss having range epsilon,
-        epsilon²/8-zCDP ([2]_).
-
-        Pure epsilon-DP alone would give epsilon²/2 ([1]_, proposition 1.4): permute-and-flip is
-        charged that.
+        """One exponential mechanism: epsilon-DP and, its privacy loss having range epsilon, of the
+        rho of `range_rho`. Permute-and-flip is charged that of `pure_rho`.
         """
         asked = exact(epsilon)
         if asked <= 0:
             raise InputError(f"epsilon must be positive, got {shown(epsilon)}")
-        return cls(asked, rho=asked**2 / 8)
+        return cls(asked, rho=range_rho(asked))
 
     @classmethod
     def zcdp(cls, epsilon: object, delta: object) -> Cost:
@@ -161,8 +161,8 @@ def selections(epsilon: object, times: int, delta: object = 0) -> Cost:
     """Price of `times` exponential mechanisms of `epsilon` each, chosen one after another: the
     cheaper valid bound.
 
-    Basic composition costs ``times * epsilon``; zCDP composition of ``times * epsilon² / 8``, at
-    the price of `delta`, grows with the square root of `times`.
+    Basic composition costs ``times * epsilon``; zCDP composition of ``times * range_rho(epsilon)``,
+    at the price of `delta`, grows with the square root of `times`.
 
     Raises
     ------
@@ -189,13 +189,13 @@ def selections(epsilon: object, times: int, delta: object = 0) -> Cost:
             f"{shown(times)}, {shown(delta)}"
         )
     basic = each * int(times)
-    rho = each**2 / 8 * int(times)
+    rho = range_rho(each) * int(times)
     composed = zcdp_epsilon(rho, loss) if loss else basic
-    return Cost(composed, loss, rho, ZCDP) if composed < basic else Cost(basic, rho=basic**2 / 2)
+    return Cost(composed, loss, rho, ZCDP) if composed < basic else Cost.of(basic)
 
 
 def selection_epsilon(budget: Cost, times: int) -> Fraction:
-    """Largest epsilon (to 24 digits, rounded down) that each of `times` selections paid from
+    """Largest epsilon (to 14 digits, rounded down) that each of `times` selections paid from
     `budget` may have.
 
     Examples
@@ -209,8 +209,69 @@ def selection_epsilon(budget: Cost, times: int) -> Fraction:
     """
     if not budget.pooled or budget.rho is None:
         return budget.epsilon / times
-    square = 8 * budget.rho / times
-    return Fraction(math.isqrt(int(square * _GRID**2)), _GRID)
+    return _largest(range_rho, budget.rho / times)
+
+
+def pure_epsilon(rho: Fraction) -> Fraction:
+    """Largest epsilon (to 14 digits, rounded down) with ``pure_rho(epsilon) <= rho``."""
+    return _largest(pure_rho, rho)
+
+
+def _largest(price: Callable[[Fraction], Fraction], rho: Fraction) -> Fraction:
+    least = Fraction(math.isqrt(int(2 * rho * _GRID**2)), _GRID)  # price(e) <= e²/2
+    steps = range(100 * 10**14)
+    found = bisect_right(steps, rho, key=lambda at: price(least * (1 + Fraction(at, 10**14))))
+    return least * (1 + Fraction(max(found - 1, 0), 10**14))
+
+
+def pure_rho(epsilon: Fraction, sensitivity: int = 1) -> Fraction:
+    """The rho of discrete Laplace noise of scale ``sensitivity / epsilon``, rounded up; for
+    `sensitivity` 1, of the worst epsilon-DP mechanism.
+
+    **Privacy.** Proof P12, exact: ``t·(s - 2q(1 - q^s) / (1 - q²))`` for ``t = epsilon / s`` and
+    ``q = exp(-t)``, the divergence of order 1 ([2]_ of `Cost`); ``epsilon·tanh(epsilon / 2)`` for
+    s = 1. Never above ``epsilon²/2``.
+
+    Examples
+    --------
+    >>> from metricdp.accounting.cost import pure_rho
+    >>> round(float(pure_rho(Fraction(1))), 4), round(float(pure_rho(Fraction(1), 1000)), 4)
+    (0.4621, 0.3679)
+    """
+    if not _SMALL < epsilon < _LARGE:
+        return min(epsilon**2 / 2, epsilon)
+    with localcontext() as context:
+        context.prec = 120
+        t = _decimal(epsilon) / sensitivity
+        q = (-t).exp()
+        rho = t * (sensitivity - 2 * q * (1 - (-_decimal(epsilon)).exp()) / (1 - q * q))
+    return min(_up(Fraction(rho) + _ROUNDING), epsilon**2 / 2)
+
+
+def range_rho(epsilon: Fraction) -> Fraction:
+    """The rho of the worst mechanism whose privacy loss has range `epsilon`, rounded up.
+
+    **Privacy.** Proof P12, exact: ``e / (exp(e) - 1) + ln((exp(e) - 1) / e) - 1`` ([2]_ of
+    `Cost`), never above ``e²/8``.
+
+    Examples
+    --------
+    >>> from metricdp.accounting.cost import range_rho
+    >>> round(float(range_rho(Fraction(1))), 4), round(float(range_rho(Fraction(4))), 3)
+    (0.1233, 1.67)
+    """
+    if not _SMALL < epsilon < _LARGE:
+        return min(epsilon**2 / 8, epsilon)
+    with localcontext() as context:
+        context.prec = 120
+        x = _decimal(epsilon)
+        ratio = (x.exp() - 1) / x
+        rho = 1 / ratio + ratio.ln() - 1
+    return min(_up(Fraction(rho) + _ROUNDING), epsilon**2 / 8)
+
+
+def _decimal(x: Fraction) -> Decimal:
+    return Decimal(x.numerator) / Decimal(x.denominator)
 
 
 def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:

@@ -217,8 +217,8 @@ def select(
 
     **Privacy.** *Neighboring*, unit and order of steps: as `measure`. *Sensitivity*: the query's
     range. *Guarantee*: epsilon-DP by permute-and-flip; from a `Pool`, which counts rho, by the
-    exponential mechanism, whose bounded range makes it epsilon²/8-zCDP (permute-and-flip:
-    epsilon²/2). *Composition*: as the grant says.
+    exponential mechanism, which has a quarter of its rho (`Cost.selection`). *Composition*: as the
+    grant says.
 
     Parameters
     ----------

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting import Cost, Pool
+from metricdp.accounting.cost import pure_rho
 from metricdp.accounting.scales import gaussian_scale, laplace_scale
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
@@ -81,7 +82,7 @@ class DiscreteLaplace(Noise):
     at most `sensitivity` apart in L1. *Guarantee*: for every output y the log ratio of its two
     probabilities is ``sum(|y - w| - |y - v|) / scale <=
     |v - w| / scale <= sensitivity / scale <= epsilon`` by the triangle inequality: epsilon-DP, with
-    equality for y beyond both; delta = 0. *Composition*: sequential, or epsilon²/2-zCDP.
+    equality for y beyond both; delta = 0. *Composition*: sequential, or the rho of `pure_rho`.
 
     `sensitivity`: in L1, at least 1; `epsilon`: positive.
     """
@@ -91,7 +92,8 @@ class DiscreteLaplace(Noise):
     name = "discrete Laplace"
 
     def __init__(self, sensitivity: int, epsilon: Fraction) -> None:
-        self.scale, self.cost = laplace_scale(sensitivity, epsilon), Cost.of(epsilon)
+        self.scale = laplace_scale(sensitivity, epsilon)
+        self.cost = Cost(epsilon, rho=pure_rho(epsilon, sensitivity))
         from opendp.domains import (
             atom_domain,
             vector_domain,
@@ -144,8 +146,8 @@ def best_noise(sensitivity: int, squared_sensitivity: int, cost: Cost, grant: ob
 
     Pure epsilon buys Laplace. (epsilon, delta) buys either: Laplace of variance about
     2·(L1/epsilon)², and then delta is not spent, or Gaussian of variance L2²/(2 rho). From a
-    `Pool`, which counts rho, Laplace would cost epsilon²/2 and has at least twice the variance, as
-    L1 >= L2. Where no squared sensitivity is stated (0), Laplace noise is all there is.
+    `Pool`, which counts rho, Gaussian noise has the smaller variance of the two up to a rho of 2,
+    as L1 >= L2. Where no squared sensitivity is stated (0), Laplace noise is all there is.
     """
     if cost.delta == 0 or cost.rho is None or not squared_sensitivity:
         return DiscreteLaplace(sensitivity, cost.epsilon)

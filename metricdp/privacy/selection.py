@@ -8,8 +8,8 @@ that its proven error cannot turn; others are settled with as many further bits 
 (``kernels/race.py``).
 
 **Privacy.** Proof P8 (``docs/proofs/08-selection.md``). With eta = epsilon / r for a query of
-*range* r, both are epsilon-DP, and the exponential mechanism is epsilon²/8-zCDP by its bounded
-range (`Cost.selection`). Monotone scores that move by at most D have r = D, others r = 2D.
+*range* r, both are epsilon-DP, and the exponential mechanism's loss has range epsilon
+(`Cost.selection`). Monotone scores that move by at most D have r = D, others r = 2D.
 *Composition*: one charge for each selection.
 
 References

@@ -24,6 +24,8 @@ from metricdp.accounting import (
     zcdp_epsilon,
     zcdp_rho,
 )
+from metricdp.accounting.cost import pure_epsilon, pure_rho, range_rho
+from metricdp.audit import laws
 from metricdp.errors import BudgetError, InputError
 from metricdp.releases import Mechanism, Receipt
 
@@ -103,28 +105,67 @@ def test_bounds_are_rounded_against_the_user():
         assert Cost(epsilon, Fraction(1, 10**6), rho, "zCDP").rho == rho
 
 
+ORDERS = (1 + 1e-6, 1.01, 1.3, 2, 4, 10, 60)
+
+
+def rho_of(p, q):
+    return max(laws.renyi(p, q, order) / order for order in ORDERS)
+
+
+@given(st.fractions("1/10", 6), st.integers(1, 6))
+@settings(max_examples=25, deadline=None)
+def test_rho_is_exact(epsilon, sensitivity):
+    """Of noise, of randomized response, of the worst of two-point losses of this range."""
+    scale = sensitivity / float(epsilon)
+    z = np.arange(-math.ceil(45 * scale) - 6, math.ceil(45 * scale) + 6)
+    noise = rho_of(laws.log_laplace(z, scale), laws.log_laplace(z - sensitivity, scale))
+    assert noise == pytest.approx(float(pure_rho(epsilon, sensitivity)), rel=1e-4)
+    response = np.array([0.0, float(epsilon)]) - np.logaddexp(0, float(epsilon))
+    assert rho_of(response, response[::-1]) == pytest.approx(float(pure_rho(epsilon)), rel=1e-4)
+    worst = 0.0
+    for high in np.linspace(0, float(epsilon), 202)[1:-1]:
+        p = np.log([math.exp(epsilon) - math.exp(high), math.exp(high) - 1])
+        p -= math.log(math.expm1(epsilon))
+        worst = max(worst, rho_of(p, p - [high, high - float(epsilon)]))
+    assert 0.999 < worst / float(range_rho(epsilon)) < 1 + 1e-6
+    assert range_rho(epsilon) <= min(epsilon**2 / 8, pure_rho(epsilon) / 2)
+
+
+def test_rho_at_the_ends_and_its_inverse():
+    for tiny in (Fraction(1, 10**13), Fraction(1, 10**350)):
+        assert (pure_rho(tiny), range_rho(tiny)) == (tiny**2 / 2, tiny**2 / 8)
+    assert pure_rho(MILLION) == range_rho(MILLION) == MILLION
+    assert pure_rho(Fraction(0)) == 0 and pure_rho(Fraction(1), 2**61) > Fraction(36, 100)
+    for rho in (Fraction(1, 10**20), Fraction(1, 7), Fraction(40)):
+        epsilon = pure_epsilon(rho)
+        assert pure_rho(epsilon) <= rho < pure_rho(epsilon * (1 + Fraction(1, 10**12)))
+
+
 MILLION = Fraction(10**6)
 
 
 def test_prices_in_numbers():
     one, tenth = Fraction(1), Fraction(1, 10)
-    assert Cost.of(3) == Cost(Fraction(3), rho=Fraction(9, 2)) and Cost.of(Cost.of(3)) == Cost.of(3)
+    assert Cost.of(3) == Cost(Fraction(3), rho=pure_rho(Fraction(3))) and Cost.of(
+        Cost.of(3)
+    ) == Cost.of(3)
     assert Cost.of(3, tenth) == Cost(Fraction(3), tenth) and Cost.of(3, tenth).rho is None
-    assert Cost.selection(3) == Cost(Fraction(3), rho=Fraction(9, 8))
-    assert selections(3, 5) == Cost(Fraction(15), rho=Fraction(225, 2))
+    assert Cost.selection(3) == Cost(Fraction(3), rho=range_rho(Fraction(3)))
+    assert selections(3, 5) == Cost.of(15)
     assert selections(MILLION, 1).epsilon == MILLION
     assert selections(1, 2**63 - 1).epsilon == 2**63 - 1
     many = selections("1/100", 7000, delta=tenth)
-    assert (many.rho, many.bound) == (Fraction(7, 80), "zCDP")
-    assert many.epsilon == zcdp_epsilon(Fraction(7, 80), tenth)
+    assert (many.rho, many.bound) == (7000 * range_rho(Fraction(1, 100)), "zCDP")
+    assert many.epsilon == zcdp_epsilon(many.rho, tenth)
     assert not Cost.of(1, tenth).pooled and many.pooled
     free = Cost(one, tenth, Fraction(0), "zCDP")
     assert free.pooled and free.rho == 0
     assert zcdp_rho(MILLION, tenth) > 0
     assert selection_epsilon(Cost.of(3), 4) == Fraction(3, 4)
     pool = Cost(Fraction(9), tenth, Fraction(1, 2), "zCDP")
-    assert selection_epsilon(pool, 4) == 1
-    assert selection_epsilon(pool, 3) == Fraction(math.isqrt(4 * 10**48 // 3), 10**24)
+    assert 1 < selection_epsilon(pool, 4) < Fraction(101, 100)
+    each = selection_epsilon(pool, 3)
+    assert 3 * range_rho(each) <= pool.rho < 3 * range_rho(each * (1 + Fraction(1, 10**12)))
 
 
 @pytest.mark.parametrize("delta", [-1, 0, 1, 2])
@@ -199,11 +240,15 @@ def test_the_price_of_selections_holds_for_the_extreme_mechanisms(each, times, d
 
 
 def test_the_cheaper_bound_is_chosen_and_named():
-    assert selections(0.1, 1, delta=1e-6) == Cost(Fraction(1, 10), rho=Fraction(1, 200))
+    assert selections(0.1, 1, delta=1e-6) == Cost.of("1/10")
     many = selections(0.1, 20, delta=1e-6)
-    assert (many.bound, many.delta, many.rho) == ("zCDP", Fraction(1, 10**6), Fraction(1, 40))
+    assert (many.bound, many.delta, many.rho) == (
+        "zCDP",
+        Fraction(1, 10**6),
+        20 * range_rho(Fraction(1, 10)),
+    )
     assert many.epsilon <= Fraction(121, 100)
-    assert selections(0.1, 20) == Cost(Fraction(2), rho=Fraction(2))
+    assert selections(0.1, 20) == Cost.of(2)
     ledger = Ledger(2, 1e-6)
     quote = ledger.quote(many)
     assert (quote.fits, quote.epsilon, quote.bound) == (True, many.epsilon, "zCDP")
@@ -261,14 +306,14 @@ def test_bad_costs_are_refused(call, error):
 def test_a_pool_takes_any_mechanism_of_known_rho_and_no_other():
     pool = Ledger(1, 1e-6).charge(Cost.zcdp(1, 1e-6))
     pool.draw(Cost.zcdp(0.3, 1e-6))
-    pool.draw(0.1)  # pure: 0.005
-    spent = zcdp_rho(Fraction(3, 10), Fraction(1, 10**6)) + Fraction(1, 200)
+    pool.draw(0.1)
+    spent = zcdp_rho(Fraction(3, 10), Fraction(1, 10**6)) + pure_rho(Fraction(1, 10))
     assert pool.spent_rho == spent
     with pytest.raises(InputError, match="states none"):
         pool.draw(0.01, 1e-9)
     inner = pool.charge(0.05, purpose="a call inside")
     assert type(inner) is Grant
-    assert pool.spent_rho == spent + Fraction(1, 800)
+    assert pool.spent_rho == spent + pure_rho(Fraction(1, 20))
     with pytest.raises(BudgetError):
         inner.draw("0.051")
     with pytest.raises(BudgetError, match="asked rho"):
@@ -278,10 +323,10 @@ def test_a_pool_takes_any_mechanism_of_known_rho_and_no_other():
 def test_a_grant_bought_from_a_pool_costs_what_any_mechanism_may_make_of_it():
     pool = Ledger(1, 1e-6).charge(Cost.zcdp(1, 1e-6))
     inner = pool.charge(Cost.selection("1/10"))
-    assert pool.spent_rho == Fraction(1, 200)
+    assert pool.spent_rho == pure_rho(Fraction(1, 10))
     assert inner.epsilon == Fraction(1, 10)
     pool.draw(Cost.selection("1/10"))
-    assert pool.spent_rho == Fraction(1, 200) + Fraction(1, 800)
+    assert pool.spent_rho == pure_rho(Fraction(1, 10)) + range_rho(Fraction(1, 10))
 
 
 def test_grants_nest_and_never_exceed_what_was_charged():

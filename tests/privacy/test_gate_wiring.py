@@ -96,8 +96,7 @@ def test_the_receipt_of_a_selection_tells_rho_where_rho_was_paid():
     assert plain.mechanisms[0].rho is None
     pool = mdp.Ledger(1, "1e-6").charge(Cost.zcdp(1, "1e-6"))
     _, pooled = select(ONE, query, "1/10", pool)
-    assert pooled.mechanisms[0].rho == Fraction(1, 800)
-    assert pool.spent_rho == Fraction(1, 800)
+    assert pooled.mechanisms[0].rho == pool.spent_rho == Cost.selection("1/10").rho
 
 
 QUARTERS = HistogramQuery(LabelParts.of(METRIC))

@@ -117,7 +117,7 @@ def test_in_a_pool_it_always_wins_and_costs_rho():
     assert pool.spent_rho == Cost.zcdp(Fraction(1, 2), DELTA).rho
     laplace = measure(PrivateDemand(TWO, ["a"]), HistogramQuery(finest(TWO)), Fraction(1, 10), pool)
     assert laplace.receipt.mechanisms[0].name == "discrete Laplace"
-    assert pool.spent_rho == Cost.zcdp(Fraction(1, 2), DELTA).rho + Fraction(1, 200)
+    assert pool.spent_rho == Cost.zcdp(Fraction(1, 2), DELTA).rho + Cost.of("1/10").rho
     with pytest.raises(BudgetError, match="rho"):
         measure(PrivateDemand(TWO, ["a"]), CountQuery(), 1, pool)
 

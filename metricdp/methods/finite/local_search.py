@@ -8,7 +8,7 @@ Algorithm 7; Gupta et al., SODA 2010).
 
 **Privacy.** Steps 2 and 3 are selections (`SwapQuery`, `CentersQuery`) about centers that earlier
 releases and public coins chose: adaptive composition. Pure epsilon adds up and permute-and-flip
-selects; with a delta, where that allows more, the exponential mechanism selects at epsilon²/8 of
+selects; with a delta, where that allows more, the exponential mechanism selects at `range_rho` of
 rho a step.
 
 Unlike the paper: under add-remove the scores are monotone, so the exponent is epsilon·cost/R and
@@ -18,7 +18,6 @@ number, and not the diameter.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -29,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting import Cost, exact, selection_epsilon
+from metricdp.accounting.cost import pure_epsilon
 from metricdp.arguments import flag, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Select, Steps, Within
@@ -193,8 +193,7 @@ class LocalSearch(Method):
         share = exact(self.share) if self._times else Fraction(1)
         if not terms.pooled:
             return Cost.of(terms.price.epsilon * share)
-        square = 2 * share * (terms.price.rho or 0)
-        return Cost.of(Fraction(math.isqrt(int(square * 10**48)), 10**24))
+        return Cost.of(pure_epsilon(share * (terms.price.rho or Fraction(0))))
 
     def _begin(self, terms: Terms, question: Question) -> Generator[Any, Any, NDArray[np.int64]]:
         if settled(question):
