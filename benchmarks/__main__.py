@@ -7,12 +7,17 @@ from importlib import import_module
 from pathlib import Path
 from runpy import run_module
 
-from benchmarks import PAPERS, SUITES
+from benchmarks import PAPERS
 from metricdp import cli
-from metricdp.cli import parsing
-from metricdp.cli.bench import add_suite
+from metricdp.cli import bench, declared, parsing
 
 PROGRAM = "python -m benchmarks"
+OPTIONS = (
+    "--seed",
+    {"name": "--json", "help": "JSON on stdout instead of the table"},
+    {"name": "--output", "help": "the JSON, to a file as well"},
+    "--quiet",
+)
 
 
 def scripts() -> list[str]:
@@ -28,8 +33,11 @@ def parser() -> parsing.Parser:
     others = f"Other measurements: {', '.join(scripts())}."
     whole = parsing.Parser(prog=PROGRAM, description="Measure metricdp.", epilog=others)
     suites = whole.add_subparsers(title="suites", metavar="NAME", required=True)
-    for name in (*SUITES, "benchmarks.everything"):
-        add_suite(import_module(name), suites)
+    declared.declare_actions(suites, "bench")
+    for name in (*PAPERS, "everything"):
+        suite = import_module(f"benchmarks.{name}").register(suites)
+        declared.add(suite, OPTIONS)
+        suite.set_defaults(run=lambda args: bench.run(args, args.measure))
     return whole
 
 

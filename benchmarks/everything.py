@@ -12,9 +12,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks import SUITES
+from benchmarks import PAPERS, SUITES
 from benchmarks.frame.pages import facts, html_page, markdown_page
 from metricdp.bench.report import Column, Report
+from metricdp.cli.declared import declare_actions
 from metricdp.errors import InputError, MetricDPError
 from metricdp.progress import progress
 
@@ -224,12 +225,18 @@ def _chosen(suites: str | None) -> list[Run]:
     return [one for one in runs if one.suite in asked]
 
 
+def _module(suite: str) -> str:
+    return next(name for name in SUITES if name.endswith(f".{suite}"))
+
+
 def _parser() -> ArgumentParser:
     """The parser of all suites but this one."""
     parser = ArgumentParser(prog="python -m benchmarks", exit_on_error=False)
     below = parser.add_subparsers(required=True)
-    for name in SUITES:
-        import_module(name).register(below).add_argument("--seed", type=int, default=0)
+    declare_actions(below, "bench")
+    for name in PAPERS:
+        suite = import_module(f"benchmarks.{name}").register(below)
+        suite.add_argument("--seed", type=int, default=0)
     return parser
 
 
@@ -243,7 +250,7 @@ def _measured(
         known.plots = str(folder)
     start = time.perf_counter()
     try:
-        report = known.measure(known)
+        report = import_module(_module(one.suite)).measure(known)
     except MetricDPError as error:
         spent = time.perf_counter() - start
         return Part(one.title, command, None, spent, f"left out: {error}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -45,17 +45,6 @@ _PRIVATE = [
     Column("worst_ratio", "worst ratio", ".3f"),
     Column("seconds", "seconds", ".2f"),
 ]
-_EPILOG = """\
-examples:
-  metricdp bench pmed                                          all 40, fetched by metricdp.datasets
-  metricdp bench pmed orlib --instances 1-5,40 --json          pmed1.txt …, pmedopt.txt in orlib/
-  metricdp bench pmed orlib -e 1 --records 10000 --hot-spots   what privacy costs
-
-Without --epsilon: gap to the proven optimum, and the solver's time. With --epsilon: cost of
-private centers over the cost of non-private ones, mean and worst of the repeats, and the time of
-one release. The demand is then made up: a record at every vertex, where the non-private cost is
-the proven optimum, or --records N drawn at random, where it is the solver's. Even demand flatters
-every method, also one that ignores it (uniform); --hot-spots does not."""
 
 
 @dataclass(frozen=True)
@@ -76,58 +65,6 @@ class Privacy:
     repeats: int
     records: int | None
     hot_spots: bool
-
-
-def register(suites: Any) -> ArgumentParser:
-    """Add the suite to ``metricdp bench``."""
-    parser: ArgumentParser = suites.add_parser(
-        "pmed",
-        usage="metricdp bench pmed [DIR] [--instances LIST] [--epsilon E] [option ...]",
-        help="OR-Library p-median: gap to proven optima",
-        description="Solve OR-Library's 40 p-median instances and compare with their proven "
-        "optima.",
-        epilog=_EPILOG,
-    )
-    where = (
-        "folder with pmed1.txt … and pmedopt.txt (default: METRICDP_DATA, or fetched and kept in "
-        "a cache)"
-    )
-    parser.add_argument("folder", metavar="DIR", nargs="?", help=where)
-    parser.add_argument(
-        "--instances",
-        metavar="LIST",
-        help="numbers and ranges, such as 1-5,40 (default: all there are)",
-    )
-    parser.add_argument(
-        "--time-limit",
-        metavar="SECONDS",
-        type=float,
-        help="of each search; the best centers found by then count",
-    )
-    group = parser.add_argument_group("private methods, on made-up demand")
-    group.add_argument(
-        "-e", "--epsilon", metavar="E", help="privacy budget of each release, such as 0.5 or 1/3"
-    )
-    group.add_argument(
-        "--method", metavar="LIST", help=f"names with commas between (default: {','.join(METHODS)})"
-    )
-    group.add_argument(
-        "--repeats", metavar="R", type=int, help="releases a method and instance (default: 10)"
-    )
-    group.add_argument(
-        "--records",
-        metavar="N",
-        type=int,
-        help="records at random vertices (default: one at every vertex)",
-    )
-    group.add_argument(
-        "--hot-spots",
-        action="store_true",
-        default=None,
-        help="--records near eight random vertices, not uniformly",
-    )
-    parser.set_defaults(measure=measure)
-    return parser
 
 
 def measure(args: Namespace) -> Report:

@@ -9,7 +9,7 @@ import csv
 import io
 import os
 import time
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -75,54 +75,6 @@ _COLUMNS = [
     Column("proven_percent", "proven %", ".4f"),
     Column("seconds", "seconds", ".1f"),
 ]
-_EPILOG = """\
-examples:
-  metricdp bench tsplib --instances rl1304 -p 100              points fetched by name
-  metricdp bench tsplib points                                 rl1304.tsp, ... in the folder points
-  metricdp bench tsplib points --instances rl1304 -p 100,500 --effort thorough
-  metricdp bench tsplib points --instances fl1400 --exact --time-limit 600
-
-gap: cost above the best value known (Duran-Mateluna, Ales & Elloumi 2023, or the folder's
-pmedian_best_known.csv). bound and proven, with --certificate or --exact: what any choice of p
-sites costs at least, and how far the sites can be from the best. Instances of which no value is
-known need -p. Files: http://comopt.ifi.uni-heidelberg.de/software/TSPLIB95/"""
-
-
-def register(suites: Any) -> ArgumentParser:
-    """Add the suite to ``metricdp bench``."""
-    parser: ArgumentParser = suites.add_parser(
-        "tsplib",
-        usage="metricdp bench tsplib [DIR] [--instances LIST] [-p LIST] [--effort HOW] [option "
-        "...]",
-        help="TSPLIB p-median: gap to the best values known",
-        description="Solve p-median problems on TSPLIB's point sets (distances rounded down) and "
-        "compare with the best values known.",
-        epilog=_EPILOG,
-    )
-    where = (
-        "folder with rl1304.tsp, fl1400.tsp, ... (default: METRICDP_DATA, or tsplib in it; else "
-        "the points are fetched by name, see metricdp datasets)"
-    )
-    parser.add_argument("folder", metavar="DIR", nargs="?", help=where)
-    named = "names with commas between (default: all files of which values are known)"
-    parser.add_argument("--instances", metavar="LIST", help=named)
-    parser.add_argument(
-        "-p", metavar="LIST", help="numbers of sites, such as 5,100 (default: those known)"
-    )
-    effort = "of the search: quick, thorough or seconds (default: quick)"
-    parser.add_argument("--effort", metavar="HOW", default="quick", help=effort)
-    parser.add_argument("--certificate", action="store_true", help="prove a bound as well")
-    parser.add_argument(
-        "--exact", action="store_true", help="prove the best, as far as the time allows"
-    )
-    parser.add_argument(
-        "--time-limit",
-        metavar="SECONDS",
-        type=float,
-        help="of each search and each proof; with --exact of both together (default: 600 there)",
-    )
-    parser.set_defaults(measure=measure)
-    return parser
 
 
 def measure(args: Namespace) -> Report:

@@ -1,8 +1,8 @@
 """The command line: ``metricdp COMMAND …``, also ``python -m metricdp``. JSON goes to stdout, all
 else to stderr.
 
-Each command is a module of `COMMANDS` with a function ``register(subparsers)``. Modules here import
-nothing heavy at the top, so that ``--help`` is fast.
+Each command of `COMMANDS` is a table in ``commands/``, its options, and a module with a function
+``run(args)``, which is imported when the command is run.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
-from importlib import import_module
 from typing import Any
 
+from metricdp.cli.declared import declare
 from metricdp.cli.parsing import Parser, ShowVersion
 from metricdp.cli.streams import STDOUT, abandon_stdout, say, told_at_the_end
 from metricdp.errors import BudgetError, MetricDPError
 from metricdp.interruption import heard, listen, over
 from metricdp.waiting import Waiting
 
-_NAMES = (
+COMMANDS = (
     "cluster",
     "explore",
     "plan",
@@ -42,8 +42,7 @@ _NAMES = (
     "bench",
     "demo",
 )
-COMMANDS = tuple(f"metricdp.cli.{name}" for name in _NAMES)
-"""Modules of the commands, in the order in which ``--help`` lists them."""
+"""In the order in which ``--help`` lists them."""
 
 BAD_INPUT = 2
 UNEXPECTED = 1
@@ -143,7 +142,7 @@ def build_parser() -> Parser:
     parser.add_argument("--version", action=ShowVersion, help="show the version and exit")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in COMMANDS:
-        import_module(name).register(subparsers)
+        declare(subparsers, name)
     return parser
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from metricdp.cli import parsing
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 from metricdp.errors import BudgetError, InputError, JournalError
@@ -19,76 +18,6 @@ if TYPE_CHECKING:
 
 
 _OF_LEDGERS = ("dataset", "purpose", "who", "renews", "expires", "anchor")
-
-
-def add_ledger_options(group: Any, total: str, loss: str) -> None:
-    """Add ``--ledger`` and what belongs to it; `total` and `loss` say what a new one holds."""
-    journal = (
-        "journal that adds up what all calls on this population spend; made if it does not exist"
-    )
-    group.add_argument("--ledger", metavar="FILE", help=journal)
-    group.add_argument("--epsilon-budget", metavar="E", type=parsing.budget, help=total)
-    group.add_argument("--delta-budget", metavar="D", type=parsing.delta, help=loss)
-    name = "public name of the data that the ledger is about; one of another name is refused"
-    group.add_argument("--dataset", metavar="NAME", help=name)
-    note = "public name of what for, kept in the ledger, which tells sums by it"
-    group.add_argument("--purpose", metavar="TEXT", help=note)
-    person = "public note of who charges, kept in the ledger"
-    group.add_argument("--who", metavar="TEXT", help=person)
-    again = (
-        "a new ledger's budget begins anew with each calendar period: it is then promised of each "
-        "by itself, and T times as much of what stays in the data for T of them"
-    )
-    group.add_argument("--renews", choices=("yearly", "quarterly", "monthly"), help=again)
-    last = "last day (UTC), such as 2030-12-31, on which a new ledger pays"
-    group.add_argument("--expires", metavar="DAY", help=last)
-    earlier = (
-        "anchor of the ledger that an earlier call told on stderr: refuse one that was rolled "
-        "back or rewritten since"
-    )
-    group.add_argument("--anchor", metavar="A", help=earlier)
-
-
-def add_privacy_options(demand: Any, price: Any, spent: str) -> None:
-    """Add whose record is whose, and what may be spent; `spent` explains ``--epsilon``."""
-    whose = "column that says whose record it is: protects users instead of records"
-    demand.add_argument("--user", metavar="COLUMN", type=parsing.column, help=whose)
-    kept = (
-        "records kept of each user, a random sample (default: what the ledger is held to, else 1); "
-        "metricdp contributions chooses it privately"
-    )
-    demand.add_argument(
-        "--max-contributions", metavar="M", type=parsing.whole_number(1, 2**31 - 1), help=kept
-    )
-    shares = (
-        "what has a weight of 1: record, or share: all records of a user together (with --user)"
-    )
-    demand.add_argument("--weighting", choices=("record", "share"), help=shares)
-    capped = (
-        "keep records of each user in at most PARTS of 64 public parts, at most RECORDS in each "
-        "(default: 1); with --delta the noise then follows their L2 norm (with --user)"
-    )
-    demand.add_argument("--caps", metavar="PARTS,RECORDS", type=parsing.caps, help=capped)
-    where = (
-        "what reads large demand: this machine, the Dask scheduler that DASK_SCHEDULER_ADDRESS "
-        "names, or Spark (default: embedded)"
-    )
-    demand.add_argument("--engine", choices=("embedded", "dask", "spark"), help=where)
-    price.add_argument("--epsilon", metavar="E", type=parsing.budget, help=spent)
-    loss = (
-        "what this call may spend besides; methods to which it is of no use leave it (default: 0)"
-    )
-    price.add_argument("--delta", metavar="D", type=parsing.delta, help=loss)
-    relation = (
-        "what changes: one more or less, or one for another (default: the ledger's, else "
-        "add-remove)"
-    )
-    price.add_argument("--neighboring", choices=("add-remove", "replace-one"), help=relation)
-    add_ledger_options(
-        price,
-        total="budget of a new ledger (default: this call's epsilon)",
-        loss="delta of a new ledger (default: this call's)",
-    )
 
 
 def check_options(args: Namespace) -> None:

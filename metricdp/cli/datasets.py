@@ -5,42 +5,10 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from metricdp.cli import parsing, streams
+from metricdp.cli import streams
 
 if TYPE_CHECKING:
     from metricdp.datasets import DatasetInfo
-
-_EPILOG = """\
-examples:
-  metricdp datasets                                 all names
-  metricdp datasets facebook_combined --fetch       fetch, check, print its path
-  metricdp cluster dataset:facebook_combined -k 10  use it"""
-
-
-def register(subparsers: parsing.Subparsers) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser(
-        "datasets",
-        help="public graphs and points by name: OR-Library, TSPLIB, DIMACS, SNAP",
-        description="List public graphs and points that metricdp fetches by name: size, license, "
-        "and where they are on this machine.\n"
-        "They are looked for in the folder METRICDP_DATA, then in a cache, then at their "
-        "publisher's.",
-        epilog=_EPILOG,
-    )
-    parser.add_argument(
-        "names",
-        metavar="NAME",
-        nargs="*",
-        help="tell all about these (default: a line on each data set)",
-    )
-    parser.add_argument(
-        "--fetch",
-        action="store_true",
-        help="download what is not on this machine, and verify what is",
-    )
-    parser.add_argument("--json", action="store_true", help="JSON on stdout instead of text")
-    parser.set_defaults(run=run)
 
 
 def run(args: Namespace) -> int:

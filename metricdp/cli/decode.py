@@ -7,80 +7,9 @@ import time
 from argparse import Namespace
 from typing import Any
 
-from metricdp.cli import inputs, parsing, streams, tables
+from metricdp.cli import inputs, streams, tables
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
-
-_EPILOG = """\
-examples:
-  metricdp decode roads.csv --parameters public.json -k 10 \\
-      --messages messages.jsonl
-  metricdp decode --demo  # 10^6 simulated users on the sample network
-
-Messages are JSON lines as `metricdp encode` writes them; they are read once, in memory that does
-not grow with their number. What is no message of these parameters is left out and counted. Stdout
-gets the result as of `metricdp cluster`, with "messages" and "rejected"; the same messages may be
-decoded again, for any k, at no further cost."""
-
-
-def register(subparsers: parsing.Subparsers) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser(
-        "decode",
-        usage="metricdp decode [GRAPH] --parameters FILE -k K [--messages FILE] [option "
-        "...]\n       metricdp decode --demo [--users N]",
-        help="one round without a trusted curator: centers from users' messages",
-        description="Estimate where the users of `metricdp encode` are, from their randomized "
-        "messages alone, and find\n"
-        "centers. GRAPH is the one that the parameters were made for; points of R^d need none.",
-        epilog=_EPILOG,
-    )
-    parsing.add_graph_options(parser, required=False)
-    group = parser.add_argument_group("the messages")
-    group.add_argument(
-        "--parameters", metavar="FILE", help="the public parameters that they were encoded by"
-    )
-    group.add_argument("--messages", metavar="FILE", help="JSON lines (default: stdin)")
-    group = parser.add_argument_group("the question")
-    group.add_argument(
-        "-k",
-        type=parsing.whole_number(1),
-        default=10,
-        metavar="K",
-        help="number of centers (default: %(default)s)",
-    )
-    parsing.add_objective(group)
-    group.add_argument(
-        "--seed",
-        metavar="S",
-        type=parsing.whole_number(0),
-        default=0,
-        help="public coins of the solver (default: 0)",
-    )
-    group.add_argument("--output", metavar="FILE", help="also write the result there")
-    group = parser.add_argument_group("the demonstration")
-    group.add_argument(
-        "--demo",
-        action="store_true",
-        help="simulate users on the sample network, encode, decode and compare",
-    )
-    group.add_argument(
-        "--users",
-        metavar="N",
-        type=parsing.whole_number(1),
-        default=1_000_000,
-        help="how many (default: 1,000,000)",
-    )
-    group.add_argument(
-        "--epsilon",
-        metavar="E",
-        type=parsing.budget,
-        default="1",
-        help="of each message (default: %(default)s)",
-    )
-    tables.add_json(parser)
-    parsing.add_quiet(parser)
-    parser.set_defaults(run=run, demand="messages: tell nothing of them")
 
 
 def run(args: Namespace) -> int:

@@ -10,7 +10,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from metricdp.cli import inputs, parsing, streams, tables
+from metricdp.cli import inputs, streams, tables
 from metricdp.cli.streams import say
 from metricdp.errors import InputError
 
@@ -19,30 +19,6 @@ NODES = "coquimbo_nodes.csv.gz"
 DEMAND = "coquimbo_demand.csv.gz"
 RESULT = "coquimbo_centers.json"
 PAGE = "coquimbo_map.html"
-
-
-def register(subparsers: parsing.Subparsers) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser(
-        "demo",
-        help="the main job on the sample road network, with a map",
-        description="Cluster 5,000 synthetic locations on the road network of La Serena and "
-        "Coquimbo, Chile, under\n"
-        "differential privacy: print the centers and the privacy receipt, and write\n"
-        f"{RESULT} and {PAGE}.",
-        epilog="example:\n  metricdp demo -k 10 --epsilon 0.5 --directory out",
-    )
-    where = "where the files are written, made if it does not exist (default: here)"
-    parser.add_argument("--directory", metavar="DIR", default=".", help=where)
-    number = parsing.whole_number(1)
-    parser.add_argument(
-        "-k", type=number, default=20, metavar="K", help="number of centers (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--epsilon", metavar="E", type=parsing.budget, help="privacy budget (default: 1)"
-    )
-    parsing.add_quiet(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: Namespace) -> int:

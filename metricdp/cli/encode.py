@@ -9,90 +9,10 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import Any
 
-from metricdp.cli import inputs, parsing, streams
+from metricdp.cli import inputs, streams
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 from metricdp.errors import InputError
-
-_EPILOG = """\
-examples:
-  once, by whoever asks:
-  metricdp encode roads.csv --epsilon 1 --users 100000 -k 10 \\
-      --write-parameters public.json
-  on every device:
-  echo 4711 | metricdp encode --parameters public.json
-  the answer:
-  metricdp decode roads.csv --parameters public.json -k 10 < messages.jsonl
-
-Each line read is an item as JSON: a vertex id, or a list of coordinates; or an object with it
-under "item". Each line written is {"message": BASE64}. Messages are randomized on this machine
-with the operating system's coins, and spend the parameters' epsilon each; nothing else about an
-item leaves it. If one item is not in the universe, nothing is written."""
-
-
-def register(subparsers: parsing.Subparsers) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser(
-        "encode",
-        usage="metricdp encode GRAPH --epsilon E --write-parameters FILE [option ...]\n"
-        "       metricdp encode --parameters FILE [--items FILE] [--most-epsilon E]",
-        help="one round without a trusted curator: parameters, and a randomized message for "
-        "every item",
-        description="With a graph: choose the public parameters of a collection and write "
-        "them to a file. With such a\n"
-        "file: encode items, one a line, into messages that are differentially private each by "
-        "itself.",
-        epilog=_EPILOG,
-    )
-    parsing.add_graph_options(parser, required=False)
-    group = parser.add_argument_group("the public parameters")
-    group.add_argument(
-        "--epsilon",
-        metavar="E",
-        type=parsing.budget,
-        help="of each message; with --shuffle of all of them, once shuffled",
-    )
-    guess = "public guess of the number of users (default: %(default)s)"
-    group.add_argument(
-        "--users", metavar="N", type=parsing.whole_number(1), default=100_000, help=guess
-    )
-    group.add_argument(
-        "-k",
-        type=parsing.whole_number(1),
-        default=10,
-        metavar="K",
-        help="public guess of k (default: %(default)s)",
-    )
-    group.add_argument(
-        "--shuffle",
-        action="store_true",
-        help="a trusted shuffler mixes the messages: each may say more",
-    )
-    group.add_argument(
-        "--delta",
-        metavar="D",
-        type=parsing.delta,
-        help="with --shuffle: delta of the guarantee (default: 1e-6)",
-    )
-    group.add_argument(
-        "--seed",
-        metavar="S",
-        type=parsing.whole_number(0),
-        default=0,
-        help="public coins (default: %(default)s)",
-    )
-    group.add_argument("--write-parameters", metavar="FILE", help="where to write them, as JSON")
-    group = parser.add_argument_group("the items (private)")
-    group.add_argument("--parameters", metavar="FILE", help="public parameters to encode by")
-    group.add_argument("--items", metavar="FILE", help="JSON lines (default: stdin)")
-    group.add_argument(
-        "--most-epsilon",
-        metavar="E",
-        type=parsing.budget,
-        help="refuse parameters that would spend more a message",
-    )
-    parsing.add_quiet(parser)
-    parser.set_defaults(run=run, demand="items: tell nothing of them")
 
 
 def run(args: Namespace) -> int:

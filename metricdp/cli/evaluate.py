@@ -12,70 +12,11 @@ from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 from metricdp.interruption import held
 
-_EPILOG = """\
-examples:
-  metricdp evaluate roads.csv --demand homes.csv --centers result.json \\
-      --epsilon 0.1 --within 500,1000
-  metricdp evaluate roads.csv --demand homes.csv --centers result.json
-
-With --epsilon stdout gets estimates with 95 % intervals that may be published: {"mean":
-{"estimate": ..., "low": ..., "high": ...}, "median": ..., "p90": ..., "share": ..., "loads": ...,
-"receipt": ...}; distances beyond "clip" count as that in the mean. Without, it gets {"objective":
-..., "k": ..., "cost": ..., "mean": ..., "privacy": "none"}; mean is the cost per record. Those
-figures are exact and stand on no ledger: whoever publishes them, or chooses by them, has no
-guarantee any more."""
 _PRIVATE = (
     *("delta", "neighboring", "ledger", "user", "max_contributions", "weighting", "caps"),
     "engine",
 )
 _QUESTIONS = ("within", "against", "by", "clip", "map")
-
-
-def register(subparsers: parsing.Subparsers) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser(
-        "evaluate",
-        usage="metricdp evaluate GRAPH --demand FILE --centers FILE [--epsilon E] [option ...]",
-        help="how well centers serve private demand: with --epsilon under privacy, else exactly",
-        description="Tell how well centers serve the demand of a file: with --epsilon under "
-        "differential privacy,\n"
-        "with intervals; without, exactly, for those who hold the data, and not private.",
-        epilog=_EPILOG,
-    )
-    parsing.add_graph_options(parser)
-    demand = parsing.add_demand_options(parser, required=True)
-    group = parser.add_argument_group("the question")
-    what = (
-        "what `metricdp cluster` wrote (JSON, GeoPackage, ...), a JSON list of vertex ids, a table "
-        "with a column center or vertex, or points"
-    )
-    group.add_argument("--centers", metavar="FILE", required=True, help=what)
-    which = "layer of --centers (default: sites, or the only one)"
-    group.add_argument("--centers-layer", metavar="NAME", help=which)
-    parsing.add_objective(group)
-    limits = "distances, such as 500,1000 or '5 min': the share of the demand within each of them"
-    group.add_argument("--within", metavar="D,D,...", type=parsing.distances, help=limits)
-    rivals = "other centers, such a file: do the first ones serve better?"
-    group.add_argument("--against", metavar="FILE", help=rivals)
-    areas = (
-        "public areas: polygons, or a table with the columns vertex and area; how well is each "
-        "served, and which one worst?"
-    )
-    group.add_argument("--by", metavar="FILE", help=areas)
-    named = "column of --by that names the areas (default: %(default)s)"
-    group.add_argument("--by-column", metavar="C", default="area", help=named)
-    bound = "in the mean, distances beyond it count as this much (default: one few should exceed)"
-    group.add_argument("--clip", metavar="D", type=parsing.distance, help=bound)
-    parsing.add_measured_in(group)
-    spent = "privacy budget of this call, such as 0.1 or 1/3; without it the answer is exact"
-    budget.add_privacy_options(demand, parser.add_argument_group("the price"), spent)
-    page = "one HTML page of the centers, with these figures and their intervals"
-    group = parser.add_argument_group("what is written")
-    group.add_argument("--map", metavar="FILE", help=page)
-    parsing.add_words_of_page(group)
-    tables.add_json(parser)
-    parsing.add_quiet(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: Namespace) -> int:

@@ -5,47 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from metricdp.cli import parsing, streams
+from metricdp.cli import streams
 from metricdp.errors import InputError
-
-_EPILOG = """\
-examples:
-  metricdp evidence result.json --registry record.yaml --html statement.html
-  metricdp evidence result.json --answers answers.json --registry record.yaml
-  python -m metricdp.audit --json > audit.json
-  metricdp evidence result.json --audit audit.json
-
-RESULT is what `metricdp cluster --output`, `evaluate --epsilon`, `explore` or `decode` wrote.
-Stdout gets JSON: the record for the public registry of deployments, the checklist after NIST
-SP 800-226, the blanks that only a person can fill, and what the receipt should hold and does not.
---html is a statement of one sheet for lay readers, with the checklist behind it. Nothing private
-is read."""
-
-
-def register(subparsers: parsing.Subparsers) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser(
-        "evidence",
-        usage="metricdp evidence RESULT [--registry FILE] [--html FILE] [option ...]",
-        help="what to sign: registry record, statement and checklist of a result",
-        description="Tell from the receipt of a result what was promised to whom and how: for the "
-        "registry of deployments,\nfor lay readers and for a privacy officer.",
-        epilog=_EPILOG,
-    )
-    parser.add_argument("result", metavar="RESULT", help="JSON with a receipt")
-    group = parser.add_argument_group("what is written")
-    entry = "record for the registry of deployments: .yaml (extra: evidence) or .json"
-    group.add_argument("--registry", metavar="FILE", help=entry)
-    group.add_argument("--html", metavar="FILE", help="statement of one sheet, and the checklist")
-    more = parser.add_argument_group("what only you know")
-    told = "JSON object: texts by the names of the blanks that stdout lists"
-    more.add_argument("--answers", metavar="FILE", help=told)
-    audit = "what `python -m metricdp.audit --json` wrote"
-    more.add_argument("--audit", metavar="FILE", help=audit)
-    report = "what `metricdp evaluate --epsilon` told of these centers: the error, with intervals"
-    more.add_argument("--evaluation", metavar="FILE", help=report)
-    parsing.add_quiet(parser)
-    parser.set_defaults(run=run)
 
 
 def run(args: Namespace) -> int:

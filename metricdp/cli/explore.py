@@ -16,111 +16,6 @@ from metricdp.cli.streams import say
 from metricdp.errors import InputError
 from metricdp.interruption import held
 
-EPSILONS_HELP = "privacy levels, such as 0.1,0.5,1,2 (the default); each is a release of its own"
-_EPILOG = """\
-examples:
-  metricdp explore roads.csv --nodes nodes.csv --demand homes.csv -k 10 \\
-      --epsilons 0.1,0.5,1,2 --output page.html
-  metricdp explore roads.csv --demand homes.csv --epsilons 1/2,1 -k 10 --dry-run
-  metricdp explore roads.csv --demand homes.csv --epsilons 1/2,1 -k 10 \\
-      --ledger study.ledger --output page.html
-
-The levels are shown together, so they are charged together: the sum of all epsilons, once, before
-any data is read. Stdout gets {"k": ..., "levels": [{"name", "epsilon", "centers", "receipt",
-...}], "receipt": {...}, ...}. With --administrator the page also shows centers without privacy:
-it must not be published. Stdout never holds them."""
-
-
-def register(subparsers: parsing.Subparsers) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser(
-        "explore",
-        usage="metricdp explore GRAPH --demand FILE -k K --output PAGE [--epsilons E,E,...] "
-        "[option ...]",
-        help="several privacy levels of private demand on one page, charged together",
-        description="Release private demand at several privacy levels and write one HTML page "
-        "that opens offline: a\n"
-        "slider over the levels, the released coreset, centers, territories and predicted "
-        "accuracy of each.",
-        epilog=_EPILOG,
-    )
-    parsing.add_graph_options(parser)
-    group = parser.add_argument_group("the question (public)")
-    add_question(group)
-    objectives.add_expected(group)
-    guess = (
-        "public guess of the number of records, for the predictions (default: the noisy total "
-        "that is released)"
-    )
-    group.add_argument(
-        "--records", metavar="N", type=parsing.whole_number(1, 2**31 - 1), help=guess
-    )
-    predict = (
-        "simulated demands of every shape for the predictions; 0: no predictions (default: "
-        "%(default)s)"
-    )
-    group.add_argument(
-        "--repeats", metavar="N", type=parsing.whole_number(0, 1000), default=1, help=predict
-    )
-    group.add_argument(
-        "--names", metavar="A,B,...", help="names of the levels, in the order of --epsilons"
-    )
-    demand = parsing.add_demand_options(parser, required=True)
-    whose = "column that says whose record it is: protects users instead of records"
-    demand.add_argument("--user", metavar="COLUMN", type=parsing.column, help=whose)
-    kept = (
-        "records kept of each user, a random sample (default: what the ledger is held to, else 1)"
-    )
-    demand.add_argument(
-        "--max-contributions", metavar="M", type=parsing.whole_number(1, 2**31 - 1), help=kept
-    )
-    _add_price(parser.add_argument_group("the price"))
-    group = parser.add_argument_group("what is written")
-    group.add_argument(
-        "--output",
-        metavar="PAGE",
-        help="the page, one HTML file; needed unless --dry-run",
-    )
-    parsing.add_words_of_page(group)
-    unsafe = (
-        "show centers without privacy too: for those who hold the data; the page must not be "
-        "published"
-    )
-    group.add_argument("--administrator", action="store_true", help=unsafe)
-    tables.add_json(parser)
-    parsing.add_quiet(parser)
-    parser.set_defaults(run=run)
-
-
-def add_question(group: Any) -> None:
-    """Add what `explore` and `plan` ask alike."""
-    group.add_argument(
-        "-k", type=parsing.whole_number(1), required=True, metavar="K", help="number of centers"
-    )
-    group.add_argument(
-        "--epsilons",
-        metavar="E,E,...",
-        type=epsilon_list,
-        default="0.1,0.5,1,2",
-        help=EPSILONS_HELP,
-    )
-    loss = "what each level may spend besides, where it is of use (default: 0)"
-    group.add_argument("--delta", metavar="D", type=parsing.delta, help=loss)
-    parsing.add_objective(group)
-    group.add_argument(
-        "--method",
-        metavar="NAME",
-        default="partition",
-        help="as for metricdp cluster (default: %(default)s)",
-    )
-    coins = "public coins, never of noise (default: %(default)s)"
-    group.add_argument("--seed", metavar="S", type=parsing.whole_number(0), default=0, help=coins)
-
-
-def epsilon_list(text: str) -> list[str]:
-    """Budgets written with commas between them, each kept as it is written."""
-    return [parsing.budget(part.strip()) for part in text.split(",")]
-
 
 def check_method(args: Namespace, *, releases: bool) -> None:
     """Refuse an unknown method, or one that releases nothing to show."""
@@ -169,24 +64,6 @@ def run(args: Namespace) -> int:
         budget.say_expense(args, levels.receipt, ledger)
         say(f"wrote {args.output}")
     return 0
-
-
-def _add_price(group: Any) -> None:
-    relation = (
-        "what changes: one more or less, or one for another (default: the ledger's, else "
-        "add-remove)"
-    )
-    group.add_argument("--neighboring", choices=("add-remove", "replace-one"), help=relation)
-    budget.add_ledger_options(
-        group,
-        total="budget of a new ledger (default: the sum of the levels)",
-        loss="delta of a new ledger (default: that of the levels)",
-    )
-    dry = (
-        "say what the levels would cost together, and whether the ledger holds it; read no data, "
-        "charge nothing"
-    )
-    group.add_argument("--dry-run", action="store_true", help=dry)
 
 
 def _check(args: Namespace) -> list[str] | None:

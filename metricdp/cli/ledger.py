@@ -7,57 +7,12 @@ import sys
 from argparse import Namespace
 from typing import Any
 
-from metricdp.cli import parsing, streams
+from metricdp.cli import streams
 from metricdp.cli.parsing import UsageError
 from metricdp.errors import InputError, one_line
 
 _TERMS = ("epsilon", "delta", "neighboring", "dataset", "renews", "expires")
 """What is settled when a ledger is made, and never again."""
-
-_EPILOG = """\
-examples:
-  metricdp ledger create study.ledger --epsilon 1 --dataset homes-2031
-  metricdp ledger show study.ledger
-  metricdp ledger show study.ledger --anchor 12-0f3a…  # no other history
-  metricdp ledger show study.ledger --json
-
-Every line of a journal ends in a checksum of itself and all lines before it: a changed, lost or
-moved line is seen. An older copy of the whole file is not, unless its later state left an anchor:
-calls tell it on stderr; keep it elsewhere. Days are of UTC. Nothing in a ledger is private."""
-
-
-def register(subparsers: parsing.Subparsers) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser(
-        "ledger",
-        usage="metricdp ledger create FILE --epsilon E [option ...], or metricdp ledger show FILE "
-        "[--anchor A] [--json]",
-        help="make a privacy budget; what was spent of it, when and what for",
-        description="create: make a ledger that later calls spend from (--ledger FILE).\n"
-        "show: print its history: when, what for, epsilon, what is left; and check that its lines "
-        "are\nwhole and in order. Changes nothing.",
-        epilog=_EPILOG,
-    )
-    parser.add_argument("action", choices=("create", "show"), help="make one, or print its history")
-    parser.add_argument("ledger", metavar="FILE", help="the journal, as --ledger names it")
-    group = parser.add_argument_group("create")
-    total = "budget that all calls share, such as 1 or 1/3: needed"
-    group.add_argument("--epsilon", metavar="E", type=parsing.budget, help=total)
-    loss = "delta that all calls share (default: 0)"
-    group.add_argument("--delta", metavar="D", type=parsing.delta, help=loss)
-    relation = "what changes: one more or less (default: add-remove), or one for another"
-    group.add_argument("--neighboring", choices=("add-remove", "replace-one"), help=relation)
-    name = "public name of the data that the ledger is about; calls on other data are refused"
-    group.add_argument("--dataset", metavar="NAME", help=name)
-    again = "the budget begins anew with each calendar period"
-    group.add_argument("--renews", choices=("yearly", "quarterly", "monthly"), help=again)
-    last = "last day (UTC), such as 2030-12-31, on which it pays"
-    group.add_argument("--expires", metavar="DAY", help=last)
-    group = parser.add_argument_group("show")
-    earlier = "anchor of an earlier state, which the journal must go on from"
-    group.add_argument("--anchor", metavar="A", help=earlier)
-    group.add_argument("--json", action="store_true", help="JSON instead of a table")
-    parser.set_defaults(run=run)
 
 
 def run(args: Namespace) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentTypeError, Namespace
+from argparse import Namespace
 from dataclasses import MISSING, fields
 from typing import Any
 
-from metricdp.cli import parsing, sites
+from metricdp.cli import sites
 from metricdp.cli.parsing import UsageError
 
 PLAIN = ("k-median", "k-means")
@@ -43,51 +43,6 @@ _OPTION_OF = {
 }
 """The command line's name of each field of an objective."""
 _TABLES = {"opening_costs": "cost", "capacity": "capacity"}
-
-
-def add_options(group: Any) -> None:
-    """Add ``--objective`` and what objectives take."""
-    text = "; all but the first two print an object of their own (docs: objectives.md)"
-    group.add_argument(
-        "--objective",
-        metavar="NAME",
-        choices=NAMES,
-        default="k-median",
-        help=f"what makes sites good: {', '.join(NAMES)}{text}; default: %(default)s",
-    )
-    limit = "distance beyond which nobody is served or covered, such as 900, '10 min' or '500 m'"
-    group.add_argument("--limit", metavar="D", type=parsing.distance, help=limit)
-    parsing.add_measured_in(group)
-    threshold = "p-center, set-cover: only points of more weight than this count (noisy weights)"
-    group.add_argument("--threshold", metavar="W", type=_at_least_0, help=threshold)
-    group.add_argument("--z", metavar="Z", type=parsing.positive_number, help="power of kz")
-    first = "backup-coverage: share that counts when covered once (default: 0.5)"
-    group.add_argument("--first", metavar="SHARE", type=parsing.positive_number, help=first)
-    costs = "facility-location: what opening costs, a number or a table with vertex and cost"
-    group.add_argument("--opening-costs", metavar="COST", help=costs)
-    room = "capacitated: what a site serves at most, a number or a table with vertex and capacity"
-    group.add_argument("--capacity", metavar="LOAD", help=room)
-    aversion = "equity: aversion to inequality (default: 1)"
-    group.add_argument("--aversion", metavar="A", type=parsing.positive_number, help=aversion)
-    kappa = "equity: in one over units of distance, in place of --aversion"
-    group.add_argument("--kappa", metavar="KAPPA", type=parsing.positive_number, help=kappa)
-    share = "ordered-median: share of the demand, the worst off, that counts (default: 0.1)"
-    group.add_argument("--share", metavar="SHARE", type=_share, help=share)
-    blend = "ordered-median: how much it counts beside the mean of all, 0 to 1 (default: 1)"
-    group.add_argument("--blend", metavar="SHARE", type=_share, help=blend)
-    whole = "capacitated: every vertex is served by one site alone, never shared by several"
-    group.add_argument("--single-source", action="store_true", default=None, help=whole)
-    ks = "nested: numbers of sites of the stages, such as 5,10,20; sites that are open stay open"
-    group.add_argument("--ks", metavar="K,K,…", type=_numbers, help=ks)
-    how = (
-        "one set of sites for several releases (--from-release, repeated), such as times of day: "
-        "mean, worst, or weights such as 5,1,1; --weight may name a column for each: am,pm"
-    )
-    group.add_argument("--scenarios", metavar="HOW", type=_scenarios, help=how)
-    forbidden = "vertices where no site may stand, such a table as --candidates"
-    group.add_argument("--forbidden", metavar="FILE", help=forbidden)
-    weights = "public demand: a table with columns vertex and weight, in place of --demand"
-    group.add_argument("--weights", metavar="FILE", help=weights)
 
 
 def planned(args: Namespace) -> bool:
@@ -178,18 +133,6 @@ def public_weights(args: Namespace, metric: Any) -> Any:
     return None if args.weights is None else _by_vertex(args.weights, "weight", metric)
 
 
-def add_expected(group: Any) -> None:
-    """Options for what is expected where."""
-    known = (
-        "public table of where demand is expected (columns vertex and weight), or polygons with "
-        "weights, such as a census, or 'streets': the length of street at each vertex; less noise "
-        "where it is right, believed as far as the noisy counts agree"
-    )
-    group.add_argument("--expected", metavar="FILE", help=known)
-    column = "column of --expected that has the weights (default: %(default)s)"
-    group.add_argument("--expected-column", metavar="C", default="weight", help=column)
-
-
 def expected(args: Namespace, metric: Any) -> Any:
     """What ``--expected`` names; None if it was not given."""
     from metricdp.methods.expected import STREETS
@@ -215,33 +158,3 @@ def _by_vertex(
     """A mapping from site, or from demand point, to number, out of a public table."""
     ids, table = sites.read_by_vertex(path, column, metric, option, of_sites)
     return dict(zip(ids, table.numbers(column).tolist()))
-
-
-def _share(text: str) -> float:
-    number = _at_least_0(text)
-    if number > 1:
-        raise ArgumentTypeError(f"must be a number from 0 to 1, got {text[:40]!r}")
-    return number
-
-
-def _numbers(text: str) -> list[int]:
-    try:
-        return [int(one) for one in text.split(",")]
-    except ValueError:
-        raise ArgumentTypeError(f"must be numbers such as 5,10,20, got {text[:40]!r}") from None
-
-
-def _scenarios(text: str) -> Any:
-    if text in ("mean", "worst"):
-        return text
-    return [_at_least_0(one) for one in text.split(",")]
-
-
-def _at_least_0(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0 <= number < float("inf"):
-        raise ArgumentTypeError(f"must be a number of at least 0, got {text[:40]!r}")
-    return number

@@ -14,9 +14,7 @@ from itertools import groupby
 from typing import Any, NoReturn
 
 from metricdp.errors import MetricDPError
-from metricdp.universe.formats import FORMATS
 
-Subparsers = Any  # argparse names its type with an underscore
 HELP_WIDTH = 100
 """Columns of help in terminals that have more."""
 
@@ -199,6 +197,62 @@ def caps(text: str) -> tuple[int, int]:
     return found
 
 
+def budgets(text: str) -> list[str]:
+    """Budgets written with commas between them, each kept as it is written."""
+    return [budget(part.strip()) for part in text.split(",")]
+
+
+def open_share(text: str) -> str:
+    """A number above 0 and below 1, kept as it is written."""
+    from metricdp.accounting import exact
+
+    try:
+        fits = 0 < exact(text, "quantile") < 1
+    except MetricDPError:
+        fits = False
+    if not fits:
+        raise argparse.ArgumentTypeError(
+            f"must be a number above 0 and below 1, such as 0.5 or 9/10, got {text[:40]!r}"
+        )
+    return text
+
+
+def share(text: str) -> float:
+    """A number from 0 to 1."""
+    number = at_least_0(text)
+    if number > 1:
+        raise argparse.ArgumentTypeError(f"must be a number from 0 to 1, got {text[:40]!r}")
+    return number
+
+
+def at_least_0(text: str) -> float:
+    """A finite number that is not negative."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a number of at least 0, got {text[:40]!r}")
+    return number
+
+
+def numbers(text: str) -> list[int]:
+    """Whole numbers with commas between them."""
+    try:
+        return [int(one) for one in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"must be numbers such as 5,10,20, got {text[:40]!r}"
+        ) from None
+
+
+def scenarios(text: str) -> str | list[float]:
+    """A way to join scenarios by name, or their weights."""
+    if text in ("mean", "worst"):
+        return text
+    return [at_least_0(one) for one in text.split(",")]
+
+
 def positive_number(text: str) -> float:
     """Return a positive, finite number."""
     value = math.nan
@@ -228,12 +282,6 @@ def distance(text: str) -> float | str:
     return given
 
 
-def add_measured_in(group: Any) -> None:
-    """``--measured-in``, where distances are asked for."""
-    text = "what lengths are measured in (m, km, s, min, …; default: what is known of them)"
-    group.add_argument("--measured-in", metavar="UNIT", type=unit, help=text)
-
-
 def unit(text: str) -> str:
     """Return the name of a unit."""
     from metricdp.metrics.units import UNITS
@@ -241,13 +289,6 @@ def unit(text: str) -> str:
     if text not in UNITS:
         raise argparse.ArgumentTypeError(f"must be one of {', '.join(UNITS)}; got {text[:40]!r}")
     return text
-
-
-def add_words_of_page(group: Any) -> None:
-    """``--title`` and ``--attribution``, where a page with a map is written."""
-    group.add_argument("--title", metavar="TEXT", help="heading of the page (default: what it is)")
-    credit = "whose data the map shows, such as '© OpenStreetMap contributors'"
-    group.add_argument("--attribution", metavar="TEXT", help=credit)
 
 
 def distances(text: str) -> list[float | str]:
@@ -306,119 +347,6 @@ def box(text: str) -> list[float]:
     if len(edges) != 4 or not all(map(math.isfinite, edges)):
         raise argparse.ArgumentTypeError(f"must be XMIN,YMIN,XMAX,YMAX, got {text[:60]!r}")
     return edges
-
-
-_GRAPH = f"the public graph: {', '.join(FORMATS.values())}; also .gz; or dataset:NAME"
-_GRAPH_OPTIONS = (
-    (
-        "--nodes",
-        "FILE",
-        "vertex ids with lon and lat, or x and y (default: a .co or _node.tntp file beside GRAPH)",
-    ),
-    (
-        "--weight",
-        "COLUMN",
-        "column with edge lengths; 'unit' counts hops (default: length, weight, distance, cost, …)",
-    ),
-    ("--source", "COLUMN", "column with one end of an edge (default: source, from, u, …)"),
-    ("--target", "COLUMN", "column with its other end (default: target, to, v, …)"),
-    ("--name", "TEXT", "what to call the graph in notes and on pages (default: its file)"),
-    ("--layer", "NAME", "layer of a geographic file (default: its only one, or edges)"),
-    (
-        "--crs",
-        "CRS",
-        "coordinate reference system of its coordinates, such as EPSG:32719, where the file "
-        "declares none",
-    ),
-    (
-        "--topology",
-        "HOW",
-        "geometry: lines of a geographic file meet where they end, whatever its columns of vertex "
-        "ids say; lines of several pieces are taken piece by piece (default: ids, if there are)",
-    ),
-    (
-        "--format",
-        "NAME",
-        f"one of {', '.join(FORMATS)} (default: told by ending and content); of metricdp "
-        f"cluster and stream also costs, a table of sites × clients",
-    ),
-    (
-        "--symmetrize",
-        "",
-        "use the shorter direction of one-way edges both ways, and say how far they differ "
-        "(default: refuse directed graphs)",
-    ),
-    (
-        "--directed",
-        "",
-        "keep one-way edges: distances are travel in one --direction",
-    ),
-    ("--largest-component", "", "keep the largest component (default: refuse disconnected graphs)"),
-)
-_DEMAND_OPTIONS = (
-    ("--demand-column", "column with vertex ids (default: vertex)"),
-    (
-        "--x",
-        "with --y: coordinates instead of ids, moved to the nearest vertex; longitude, or planar x",
-    ),
-    ("--y", "latitude, or planar y"),
-)
-
-
-def add_graph_options(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
-    """Add what every command that reads a graph understands."""
-    parser.add_argument("graph", metavar="GRAPH", nargs=None if required else "?", help=_GRAPH)
-    group = parser.add_argument_group("the graph (public)")
-    for option, metavar, text in _GRAPH_OPTIONS:
-        if metavar:
-            group.add_argument(
-                option, metavar=metavar, type=column if metavar == "COLUMN" else str, help=text
-            )
-        else:
-            group.add_argument(option, action="store_true", help=text)
-    way = "with --directed: who travels, the demand, the center, or either (default: to-center)"
-    group.add_argument("--direction", choices=("to-center", "from-center", "round-trip"), help=way)
-
-
-def add_demand_options(parser: argparse.ArgumentParser, *, required: bool) -> Any:
-    """Add the demand file and its columns; return the group, for more options."""
-    group = parser.add_argument_group("the demand (private)")
-    rows = (
-        "CSV, TSV or Parquet (also .gz), or points as GeoPackage, GeoJSON, GeoParquet, Shapefile; "
-        "one row a record; repeats count"
-    )
-    group.add_argument("--demand", metavar="FILE", required=required, help=rows)
-    for option, text in _DEMAND_OPTIONS:
-        group.add_argument(option, metavar="COLUMN", type=column, help=text)
-    group.add_argument("--demand-layer", metavar="NAME", help="layer of a geographic file")
-    declared = "coordinate reference system of coordinates whose file declares none"
-    group.add_argument("--demand-crs", metavar="CRS", help=declared)
-    near = "leave out records farther than this from every vertex: 500m, 2km, 0.3mi"
-    group.add_argument("--max-snap", metavar="D", help=near)
-    inside = (
-        "where all coordinates are, as far as is publicly known: XMIN,YMIN,XMAX,YMAX; a box that "
-        "misses the graph is refused, and so are records outside"
-    )
-    group.add_argument("--box", metavar="BOX", type=box, help=inside)
-    return group
-
-
-def add_objective(group: Any) -> None:
-    """Add ``--objective``."""
-    text = "sum of distances or of squared distances (default: %(default)s)"
-    group.add_argument(
-        "--objective", choices=("k-median", "k-means"), default="k-median", help=text
-    )
-
-
-def add_quiet(parser: argparse.ArgumentParser) -> None:
-    """Add ``--quiet``."""
-    parser.add_argument(
-        "-q",
-        "--quiet",
-        action="store_true",
-        help="no notes on stderr; warnings and errors still show",
-    )
 
 
 def check_columns(args: argparse.Namespace) -> None:

@@ -6,75 +6,10 @@ from argparse import Namespace
 from collections.abc import Sequence
 from fractions import Fraction
 
-from metricdp.cli import inputs, objectives, parsing, streams, tables
-from metricdp.cli.explore import add_question, check_method
+from metricdp.cli import inputs, objectives, streams, tables
+from metricdp.cli.explore import check_method
 from metricdp.cli.streams import say
 from metricdp.errors import InputError
-
-_EPILOG = """\
-examples:
-  metricdp plan roads.csv --records 5000 -k 20
-  metricdp plan roads.csv --records 5000 -k 20 --target 3%%
-  metricdp plan roads.csv --nodes nodes.csv --records 5000 -k 20 \\
-      --epsilons 0.1,0.5,1,2 --output plan.html
-
-Demands are made up on the public graph (spread evenly, and around hot spots of several widths),
-and the real method runs on them with a ledger that is thrown away. No private data takes part and
-nothing is charged, so there is no --demand; --records must be a guess from public knowledge.
-A terminal gets a table; a pipe, a file or --json gets JSON, and stderr the table."""
-
-
-def register(subparsers: parsing.Subparsers) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser(
-        "plan",
-        usage="metricdp plan GRAPH --records N -k K [--epsilons E,E,...] [--output PAGE] "
-        "[option ...]",
-        help="what each epsilon would cost in accuracy, from public simulation alone",
-        description="Predict how much accuracy each privacy budget would cost on a public "
-        "graph, for a guess of the\n"
-        "number of records. Nothing private is read.",
-        epilog=_EPILOG,
-    )
-    parsing.add_graph_options(parser)
-    group = parser.add_argument_group("the question (public)")
-    guess = "guess of the number of records, from public knowledge"
-    group.add_argument(
-        "--records", metavar="N", type=parsing.whole_number(1, 2**31 - 1), required=True, help=guess
-    )
-    add_question(group)
-    objectives.add_expected(group)
-    relation = "what changes: one more or less, or one for another (default: %(default)s)"
-    group.add_argument(
-        "--neighboring", choices=("add-remove", "replace-one"), default="add-remove", help=relation
-    )
-    kept = "records kept of each user, if users are to be protected (default: 1)"
-    group.add_argument(
-        "--max-contributions",
-        metavar="M",
-        type=parsing.whole_number(1, 2**31 - 1),
-        default=1,
-        help=kept,
-    )
-    runs = "simulated demands of every shape (default: 3; for --goal 6)"
-    group.add_argument("--repeats", metavar="N", type=parsing.whole_number(1, 1000), help=runs)
-    goal = (
-        "the least epsilon for centers that cost at most so much more than the best, such as 3%%, "
-        "in nine draws of ten; --target 3%% says the same"
-    )
-    group.add_argument("--goal", metavar="P", help=goal)
-    limit = (
-        "seconds in which as many of these are simulated as find room (default: 50; of a "
-        "goal 400); more are surer"
-    )
-    group.add_argument("--time-limit", metavar="S", type=parsing.positive_number, help=limit)
-    page = "the explore page of one simulated demand, an HTML file that opens offline"
-    group = parser.add_argument_group("what is written")
-    group.add_argument("--output", metavar="PAGE", help=page)
-    parsing.add_words_of_page(group)
-    tables.add_json(parser)
-    parsing.add_quiet(parser)
-    parser.set_defaults(run=run, epsilons=None)
 
 
 def run(args: Namespace) -> int:

@@ -16,12 +16,6 @@ _LISTED = 6
 """Longest list that stands on a line of facts."""
 
 
-def add_json(parser: Any) -> None:
-    """Add ``--json``."""
-    text = "JSON on stdout also where it is a terminal, which else gets a table"
-    parser.add_argument("--json", action="store_true", help=text)
-
-
 def show(args: Namespace, value: dict[str, Any], table: Callable[[], str] | None = None) -> None:
     """Print a result: for people as a table, by default of its facts."""
     if not on_terminal(args):

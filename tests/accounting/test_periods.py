@@ -231,11 +231,12 @@ def interrupted(act, stop, files):
                 raise Interrupted
         return traced
 
+    before = sys.gettrace()
     sys.settrace(traced)
     try:
         act()
     finally:
-        sys.settrace(None)
+        sys.settrace(before)
     return n
 
 

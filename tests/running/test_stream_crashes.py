@@ -58,6 +58,7 @@ def lines_of(where, act, stop=None):
         return traced
 
     kept = patched(atomic.Path, "unlink", lambda *_, **__: None)
+    before = sys.gettrace()
     sys.settrace(traced)
     try:
         if stop is None:
@@ -65,7 +66,7 @@ def lines_of(where, act, stop=None):
         with kept:
             return None, act(), n
     finally:
-        sys.settrace(None)
+        sys.settrace(before)
 
 
 def test_a_step_that_ends_at_any_of_its_lines_counts_its_day_once(tmp_path):

@@ -1,0 +1,114 @@
+"""Commands and their options, as the tables of ``commands/`` declare them.
+
+A table has what ``--help`` says, groups of options (names of ``shared.toml``, or tables of an
+option's own) and actions, which are commands of a command.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, partial
+from importlib import import_module
+from importlib.resources import files
+from typing import Any
+
+from metricdp.cli import parsing
+from metricdp.cli.objectives import NAMES
+from metricdp.methods.catalogue import OF_FINITE_UNIVERSES
+from metricdp.universe.formats import FORMATS
+
+_HEAD = ("help", "usage", "description", "epilog")
+_WORDS = {
+    "{formats}": ", ".join(FORMATS.values()),
+    "{format_names}": ", ".join(FORMATS),
+    "{methods}": "; ".join(f"{name}: {does}" for name, does in OF_FINITE_UNIVERSES.items()),
+    "{objectives}": ", ".join(NAMES),
+}
+_KINDS = {True: "store_true", False: "store"}
+
+
+def declare(subparsers: Any, name: str) -> None:
+    """Add a command to the parser."""
+    table = _table(name)
+    parser = subparsers.add_parser(name, **_head(table))
+    _fill(parser, table, partial(_run, name, "run"))
+    if "action" in table:
+        named = {"title": "actions", "metavar": "ACTION", **table.get("actions", {})}
+        actions = parser.add_subparsers(required=True, prog=f"metricdp {name}", **named)
+        declare_actions(actions, name)
+
+
+def declare_actions(subparsers: Any, name: str) -> None:
+    """Add the actions of a command: each is run by a function of its name."""
+    for action in _table(name)["action"]:
+        run = partial(_run, name, f"run_{action['name']}")
+        _fill(subparsers.add_parser(action["name"], **_head(action)), action, run)
+
+
+def add(group: Any, options: Iterable[str | Mapping[str, Any]]) -> None:
+    """Add options by their shared names, or as tables, to a parser or a group of one."""
+    shared = _table("shared")
+    for option in _each(options, shared["sets"]):
+        own = {"name": option} if isinstance(option, str) else option
+        base = {} if own.get("own") else shared["options"].get(own["name"], {})
+        _add(group, **{**base, **own})
+
+
+def _each(options: Iterable[Any], sets: Mapping[str, list[str]]) -> Iterator[Any]:
+    for option in options:
+        yield from sets.get(option, [option]) if isinstance(option, str) else [option]
+
+
+def _add(
+    group: Any, *, name: str, help: str, short: str | None = None, own: bool = False, **said: Any
+) -> None:
+    for word, text in _WORDS.items():
+        help = help.replace(word, text)
+    if "type" in said:
+        said["type"] = _type(*said["type"].split())
+    if said.get("choices") == "objectives":
+        said["choices"] = NAMES
+    if said.get("required") is False:
+        del said["required"]
+    if "flag" in said:
+        unset = said.pop("flag") == "unset"
+        said |= {"action": "store_true"} | ({"default": None} if unset else {})
+    if said.pop("repeated", False):
+        said["action"] = "append"
+    names = [name] if short is None else [short, name]
+    group.add_argument(*names, help=" ".join(help.split()), **said)
+
+
+def _type(name: str, *bounds: str) -> Callable[[str], Any]:
+    """A function of `metricdp.cli.parsing`, with bounds one that it makes."""
+    if name in ("int", "float"):
+        return {"int": int, "float": float}[name]
+    kind: Callable[..., Any] = getattr(parsing, name)
+    return kind(*map(int, bounds)) if bounds else kind
+
+
+def _fill(parser: Any, table: Mapping[str, Any], run: Callable[[Namespace], int]) -> None:
+    for group in table.get("group", ()):
+        titled = parser.add_argument_group(group["title"]) if "title" in group else parser
+        add(titled, group["options"])
+    defaults: dict[str, Any] = dict.fromkeys(table.get("unset", ()))
+    if "tells_nothing_of" in table:
+        defaults["demand"] = table["tells_nothing_of"]
+    parser.set_defaults(run=run, **defaults)
+
+
+def _head(table: Mapping[str, Any]) -> dict[str, str]:
+    return {key: table[key] for key in _HEAD if key in table}
+
+
+def _run(name: str, function: str, args: Namespace) -> int:
+    """Run a command, whose module is imported only now."""
+    return int(getattr(import_module(f"metricdp.cli.{name}"), function)(args) or 0)
+
+
+@cache
+def _table(name: str) -> dict[str, Any]:
+    path = files("metricdp.cli").joinpath("commands", f"{name}.toml")
+    return tomllib.loads(path.read_text(encoding="utf-8"))
