@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import Any
+
+from metricdp.releases import Provenance as Provenance
 
 LIBRARIES = ("numpy", "scipy", "numba", "opendp")
 _ENDINGS = (".py", ".html", ".css", ".js", ".toml")
@@ -61,50 +62,6 @@ def _version(name: str) -> str:
         return version(name)
     except PackageNotFoundError:
         return "unknown"
-
-
-class Provenance:
-    """The circumstances of a release, as names and plain values: see `KEYS`.
-
-    Parameters
-    ----------
-    facts : mapping of str to plain values
-        What is known at once.
-    universe : object, optional
-        With a method ``facts()``, which is asked when it is first needed: a checksum of a large
-        universe takes a while.
-
-    Examples
-    --------
-    >>> Provenance({"call": "release", "day": "2031-02-03"}).to_dict()
-    {'call': 'release', 'day': '2031-02-03'}
-    """
-
-    __slots__ = ("_facts", "_universe")
-
-    def __init__(self, facts: Mapping[str, Any], universe: Any = None) -> None:
-        self._facts = dict(facts)
-        self._universe = universe
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form."""
-        if self._universe is not None:
-            self._facts["universe"] = self._universe.facts()
-            self._universe = None
-        return dict(self._facts)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Provenance, (self.to_dict(),)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Provenance):
-            return NotImplemented
-        return self.to_dict() == other.to_dict()
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"Provenance({self._facts.get('call')}, {self._facts.get('day')})"
 
 
 KEYS = {

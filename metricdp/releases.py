@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
-from metricdp.provenance import Provenance
 
 Neighboring = Literal["add-remove", "replace-one"]
 Unit = Literal["record", "user"]
@@ -137,6 +136,46 @@ class Mechanism:
         noise = f"{self.name}, scale {self.scale:.6g}" if self.scale else self.name
         cost = f"epsilon {_show(self.epsilon)}" if self.rho is None else f"rho {_show(self.rho)}"
         return f"{self.query}: {noise}, sensitivity {self.sensitivity}, {cost}"
+
+
+class Provenance:
+    """The circumstances of a release, as names and plain values: see
+    `metricdp.provenance.KEYS`.
+
+    `facts`: what is known at once; `universe`: with a method ``facts()``, which is asked when it is
+    first needed: a checksum of a large universe takes a while.
+
+    Examples
+    --------
+    >>> Provenance({"call": "release", "day": "2031-02-03"}).to_dict()
+    {'call': 'release', 'day': '2031-02-03'}
+    """
+
+    __slots__ = ("_facts", "_universe")
+
+    def __init__(self, facts: Mapping[str, Any], universe: Any = None) -> None:
+        self._facts = dict(facts)
+        self._universe = universe
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready form."""
+        if self._universe is not None:
+            self._facts["universe"] = self._universe.facts()
+            self._universe = None
+        return dict(self._facts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Provenance, (self.to_dict(),)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Provenance):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Provenance({self._facts.get('call')}, {self._facts.get('day')})"
 
 
 @dataclass(frozen=True)

@@ -503,8 +503,10 @@ def standing_groups(grid, values, least, most_scales=3, coarser=1.4):
     and of levels.
     """
     group, level, first = [-1] * grid.n_parts, [], 0
+    from metricdp.partitions.box.blocks import kept_of
+
     for part in grid.grids():
-        cells = [at for at, kept in zip(np.ndindex(part.shape), part.kept()) if kept]
+        cells = [at for at, kept in zip(np.ndindex(part.shape), kept_of(part)) if kept]
         number = {at: first + int(np.ravel_multi_index(at, part.shape)) for at in cells}
         for scale in range(most_scales + 1):
             if 2 ** (scale - 1) >= max(part.shape):

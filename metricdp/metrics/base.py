@@ -21,11 +21,10 @@ from metricdp.metrics.searches import (
     RowSearches,
     Searches,
     ServedPositions,
-    TwoNearest,
-    two_nearest_by_rows,
 )
 from metricdp.metrics.snapping import CoordinatePlacing, Snapper, Stretch
 from metricdp.metrics.structures import Lattice, Network, Vectors
+from metricdp.metrics.two_nearest import TwoNearest, two_nearest_by_rows
 from metricdp.protocols import Finite, finite
 from metricdp.universe.crs import described
 from metricdp.universe.graph import CoordinateSystem, Graph

@@ -19,7 +19,8 @@ from metricdp.kernels.shortest_paths import FAR
 from metricdp.kernels.two_nearest import two_nearest
 from metricdp.metrics.base import Metric
 from metricdp.metrics.edge_grid import quantised
-from metricdp.metrics.searches import EdgeBalls, EdgeSearches, TwoNearest
+from metricdp.metrics.searches import EdgeBalls, EdgeSearches
+from metricdp.metrics.two_nearest import TwoNearest
 from metricdp.progress import progress
 from metricdp.threads import in_threads
 from metricdp.universe.convert import graph_from

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,16 +55,6 @@ class ServedPoints:
         return label, np.sqrt(square)
 
 
-class TwoNearest(NamedTuple):
-    """The nearest of some centers for every point in the inner order (`first`), and the grid
-    distances to the two nearest (`near`, `far`; FAR if there is no second).
-    """
-
-    first: NDArray[np.int32]
-    near: NDArray[np.int64]
-    far: NDArray[np.int64]
-
-
 class Searches(ABC):
     """Searches from some points, again and again, for what could serve them."""
 
@@ -85,18 +75,6 @@ class BallSums(ABC):
         self, total: NDArray[np.int64], points: NDArray[np.int64], amounts: NDArray[np.int64]
     ) -> None:
         """Add ``amounts[i]`` to ``total[c]`` for every candidate whose ball holds ``points[i]``."""
-
-
-def two_nearest_by_rows(metric: Rows, centers: NDArray[np.int64]) -> TwoNearest:
-    """One row of distances a center: O(n_points · k) time, O(n_points) memory beside them."""
-    n = len(metric)
-    k = len(centers)
-    found = TwoNearest(np.full(n, -1, np.int32), np.full(n, FAR), np.full(n, FAR))
-    step = max(1, _ENTRIES // n)
-    for start in range(0, k, step):
-        for slot, row in enumerate(sound_rows(metric, centers[start : start + step]), start):
-            kernels.add_row(row, slot, *found)
-    return found
 
 
 @trusted

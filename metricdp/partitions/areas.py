@@ -1,12 +1,12 @@
 """Areas of a universe, such as districts: a public label of every place.
 
-What is said of each area by itself comes from sums by label (`AreaDistances`): a record adds to its
-own area alone, so that all areas together cost what one costs.
+What is said of each area by itself comes from sums by label (`metricdp.partitions.labeling`): a
+record adds to its own area alone, so that all areas together cost what one costs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +17,8 @@ from metricdp.arguments import by_id, check_distinct, listed, shown
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.partitions.service import Service, near_and_far
-from metricdp.protocols import finite, trusted
+from metricdp.partitions.labeling import Inside, Listed
+from metricdp.protocols import finite
 from metricdp.universe.crs import crs_text
 from metricdp.universe.geo import need_geo
 
@@ -43,7 +43,7 @@ class Areas:
 
     universe: Metric | EuclideanSpace
     names: tuple[str, ...]
-    label: Callable[[NDArray[Any]], NDArray[np.int64]]
+    label: Listed | Inside
 
     @classmethod
     def of(cls, universe: Metric | EuclideanSpace, by: Any) -> Areas:
@@ -75,7 +75,7 @@ class Areas:
         cls, universe: Metric | EuclideanSpace, names: Sequence[str], shapes: Sequence[Any]
     ) -> Areas:
         if universe.n_points is None:
-            return cls(universe, (*names, ELSEWHERE), _Inside(tuple(shapes)))
+            return cls(universe, (*names, ELSEWHERE), Inside(tuple(shapes)))
         return cls._finite(universe, names, _held(universe, shapes))
 
     @classmethod
@@ -92,7 +92,7 @@ class Areas:
                 f"{len(kept):,} areas of {len(table):,} points are too many: {MOST:,} at most, "
                 f"multiplied; group them"
             )
-        return cls(universe, kept, table.astype(np.int64).__getitem__)
+        return cls(universe, kept, Listed(table.astype(np.int64)))
 
 
 def spread_evenly(points: Metric, frame: Any, column: str) -> NDArray[np.float64]:
@@ -112,60 +112,11 @@ def spread_evenly(points: Metric, frame: Any, column: str) -> NDArray[np.float64
     return weights[label] / np.bincount(label)[label]
 
 
-@trusted
-class AreaDistances:
-    """A record's distance as two amounts of its area: how much of 2**BITS is near, how much far.
-
-    As `metricdp.partitions.service.ClippedDistances`, with 0 for all other areas. The farthest that
-    a place of the area is from its center stands in place of the clip: nothing is cut off.
-
-    `areas`: of the same universe.
-
-    `reach` (n_areas,): the farthest of each area, public; in a box of all.
-    """
-
-    def __init__(self, service: Service, areas: Areas) -> None:
-        self.universe, self.names = service.universe, areas.names
-        self.n_values = 2 * len(areas.names)
-        self.reach = np.full(len(areas.names), service.farthest)
-        self._service, self._areas = service, areas
-        if (n := self.universe.n_points) is not None:
-            every = np.arange(n)
-            self.reach[:] = 0.0
-            np.maximum.at(self.reach, areas.label(every), service.served(every)[1])
-        self.reach[self.reach == 0] = 1.0
-
-    def amounts(self, records: NDArray[Any]) -> NDArray[np.int64]:
-        """Shape (n, 2 · n_areas): near and far of the first area, of the second, …"""
-        label = self._areas.label(records)
-        found = np.zeros((len(label), len(self.names), 2), np.int64)
-        share = self._service.served(records)[1] / self.reach[label]
-        found[np.arange(len(label)), label] = near_and_far(share)
-        return found.reshape(-1, self.n_values)
-
-
 def _held(points: Any, shapes: Sequence[Any]) -> NDArray[np.int64]:
     """Number of the first polygon that holds each point; their number, if none does."""
     if points.coordinates is None:
         raise InputError(f"{points.name} has no coordinates that polygons could hold")
-    return _Inside(tuple(shapes))(points.coordinates)
-
-
-@dataclass(frozen=True, eq=False)
-class _Inside:
-    """Number of the first of some polygons that holds a point; their number, if none does."""
-
-    shapes: tuple[Any, ...]
-
-    def __call__(self, points: NDArray[np.float64]) -> NDArray[np.int64]:
-        import shapely
-
-        label = np.full(len(points), len(self.shapes))
-        known = np.flatnonzero(np.isfinite(points).all(axis=1))
-        tree = shapely.STRtree(self.shapes)
-        which, polygon = tree.query(shapely.points(points[known]), predicate="intersects")
-        np.minimum.at(label, known[which], polygon)
-        return label
+    return Inside(tuple(shapes))(points.coordinates)
 
 
 def _polygons(by: Any, universe: Any) -> tuple[list[str], list[Any]] | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.partitions.areas import AreaDistances
+from metricdp.partitions.labeling import AreaDistances
 from metricdp.partitions.service import BITS
 from metricdp.solvers.estimate.intervals import Floats, Interval, Noisy
 

@@ -35,7 +35,8 @@ from metricdp.methods.shares import Terms, price_in_shares
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.units import in_units_of, in_words, unit_shown
-from metricdp.partitions.areas import AreaDistances, Areas
+from metricdp.partitions.areas import Areas
+from metricdp.partitions.labeling import AreaDistances
 from metricdp.partitions.service import (
     BITS,
     ClippedDistances,

@@ -9,7 +9,8 @@ from scipy.stats import binom
 
 import metricdp as mdp
 from metricdp.errors import InputError
-from metricdp.partitions.areas import ELSEWHERE, AreaDistances, Areas
+from metricdp.partitions.areas import ELSEWHERE, Areas
+from metricdp.partitions.labeling import AreaDistances
 from metricdp.partitions.service import BITS, Service
 from metricdp.privacy.totals import TotalsQuery
 from metricdp.running.by_area import ByArea

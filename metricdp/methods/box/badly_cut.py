@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.kernels.quadtree_cells import BITS, cut_margins
+from metricdp.kernels.cut_margins import cut_margins
+from metricdp.kernels.quadtree_cells import BITS
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from metricdp.methods.asking import Ask
 from metricdp.methods.shares import deviation
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.partitions.box.blocks import block_of, box_sums, cover_of
 from metricdp.partitions.box.grid import Block, ChosenGrids, Grid, NestedGrid
 from metricdp.privacy.queries import HistogramQuery, LevelsQuery, Query
 from metricdp.releases import Release
@@ -93,7 +94,7 @@ def focused_grid(
     values = release.values[:-1].astype(np.float64)
     for low, high, mass in apart(standing_blocks(surveyed.grids[0], values, noise, own)):
         deserved = n_cells * mass / max(n_records, mass, 1.0)
-        box = own.block(low, high)
+        box = block_of(own, low, high)
         least = max(PAYS * np.prod(high - low), min(SMALLEST[0], SMALLEST[1] * n_cells))
         if box is not None and deserved >= least:
             whole.blocks.append((low, high, Area(box, int(deserved))))
@@ -137,8 +138,8 @@ def narrow(
         ends = np.array([hull(values[x, i], noise, margin) for x in range(d)]).T / BINS
         own = Grid(area.space, area.n_cells)
         lower, upper = area.space.lower + ends * (area.space.upper - area.space.lower)
-        low, high = own.cover(EuclideanSpace(lower, upper))
-        box = own.block(low, high)
+        low, high = cover_of(own, EuclideanSpace(lower, upper))
+        box = block_of(own, low, high)
         if box is not None and area.n_cells >= NARROWER * np.prod(high - low):
             area.blocks.append((low, high, Area(box, area.n_cells)))
 
@@ -147,8 +148,8 @@ def hull(values: Array, noise: float, margin: float) -> tuple[float, float]:
     """Start and end of the bins that stand out, with a margin; of all, if none does."""
     n_bins = len(values)
     line = Grid(EuclideanSpace([0.0], [float(n_bins)]), (n_bins,))
-    threshold = STANDS_OUT * noise * np.sqrt(line.box_sums(np.ones(n_bins)))
-    out = np.flatnonzero(line.box_sums(values) > threshold)
+    threshold = STANDS_OUT * noise * np.sqrt(box_sums(line, np.ones(n_bins)))
+    out = np.flatnonzero(box_sums(line, values) > threshold)
     if not len(out):
         return 0.0, float(n_bins)
     margin *= out[-1] + 1 - out[0]
@@ -159,17 +160,17 @@ def standing_blocks(grid: NestedGrid, values: Array, noise: float, own: Grid) ->
     """Components of the cells above the threshold, as blocks, with noisy numbers of records."""
     from scipy.ndimage import find_objects, label
 
-    threshold = STANDS_OUT * noise * np.sqrt(grid.box_sums(np.ones(grid.n_own)))
-    out = grid.box_sums(values) > threshold
+    threshold = STANDS_OUT * noise * np.sqrt(box_sums(grid, np.ones(grid.n_own)))
+    out = box_sums(grid, values) > threshold
     components = label(out.reshape(grid.shape), np.ones((3,) * len(grid.shape)))[0]
     mass = np.bincount(components.ravel(), values)
     found = []
     for i, slices in enumerate(find_objects(components), start=1):
         low = np.array([part.start for part in slices])
         high = np.array([part.stop for part in slices])
-        box = grid.block(low, high)
+        box = block_of(grid, low, high)
         if box is not None:
-            found.append((*own.cover(box), float(mass[i])))
+            found.append((*cover_of(own, box), float(mass[i])))
     return found
 
 

@@ -54,6 +54,7 @@ from metricdp.methods.shares import (
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import VoronoiCells
 from metricdp.partitions.box.quadtree import OpenedCells, ShiftedQuadtree
+from metricdp.partitions.box.refining import refined
 from metricdp.privacy.opening import OpeningQuery
 from metricdp.privacy.queries import HistogramQuery
 from metricdp.releases import Receipt
@@ -323,4 +324,4 @@ class Quadtree(Method):
         """The cells of the next round, by released counts alone; the same object if none splits."""
         estimate, _ = known.consistent(cells)
         most = min(MOST_CELLS, number_of_parts(float(estimate[0]), scale))
-        return cells.refined(estimate, most, (self.threshold or FEWEST_RECORDS) * scale, depth)[0]
+        return refined(cells, estimate, most, (self.threshold or FEWEST_RECORDS) * scale, depth)[0]

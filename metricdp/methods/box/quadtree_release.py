@@ -16,6 +16,7 @@ from metricdp.methods.demand_release import Release, on_weights
 from metricdp.methods.question import PointsQuestion, Question
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.quadtree import OpenedCells
+from metricdp.partitions.box.refining import refined
 from metricdp.releases import Receipt
 from metricdp.solvers.lloyd import distinct, settled
 
@@ -34,7 +35,7 @@ def release_of(
     It tells besides the ``cells``, their ``counts`` and ``amounts``, the estimated demand in each.
     """
     whole = counts.estimated(cells, estimate, receipt.mechanisms[-1].scale)
-    fine, amounts = cells.refined(whole, POINTS)
+    fine, amounts = refined(cells, whole, POINTS)
     weights = amounts[fine.leaves]
     diameter = fine.diameter[fine.leaves]
     held = np.maximum(weights, 0.0) + 1e-300
@@ -75,7 +76,7 @@ def tree_centers(release: Any, question: Question) -> NDArray[np.float64]:
     Where there are fewer closed cells than centers, the largest are divided.
     """
     k = question.k
-    cells, amounts = release.cells.refined(release.amounts, k)
+    cells, amounts = refined(release.cells, release.amounts, k)
     places = (cells.child < 0).astype(np.int64)
     for v in range(len(places) - 1, 0, -1):
         places[cells.parent[v]] += places[v]

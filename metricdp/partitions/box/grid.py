@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +14,6 @@ from metricdp.metrics.space import EuclideanSpace
 from metricdp.protocols import trusted
 
 Places = NDArray[np.int64]
-FINEST = 1e-9
-"""Least extent of a block, in its distance from the origin."""
 
 
 @trusted
@@ -42,27 +39,6 @@ class Grid:
         """Middle of every cell, shape (n_parts, d)."""
         at = np.stack(np.unravel_index(np.arange(math.prod(self.shape)), self.shape), axis=1)
         return self.universe.lower + (at + 0.5) * self.side
-
-    def box_sums(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Sum of the values of every cell and of all that touch it, shape (n_parts,)."""
-        return touching(np.asarray(values, np.float64).reshape(self.shape)).ravel()
-
-    def block(self, low: Places, high: Places) -> EuclideanSpace | None:
-        """The box of cells from `low` to before `high`; None if floats are too coarse."""
-        lower = self.universe.lower + low * self.side
-        upper = self.universe.lower + high * self.side
-        fine = upper - lower > FINEST * np.maximum(np.abs(lower), np.abs(upper))
-        return EuclideanSpace(lower, upper) if fine.all() else None
-
-    def cover(self, box: EuclideanSpace) -> tuple[Places, Places]:
-        """First place, and the one after the last, of the smallest block around a box."""
-        low = (
-            np.floor((box.lower - self.universe.lower) / self.side * (1 - 1e-9))
-            .astype(np.int64)
-            .clip(0, np.array(self.shape) - 1)
-        )
-        high = np.ceil((box.upper - self.universe.lower) / self.side * (1 - 1e-9)).astype(np.int64)
-        return low, np.clip(high, low + 1, self.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,25 +106,6 @@ class NestedGrid(Grid):
         return np.concatenate(
             [np.full(grid.n_own, np.linalg.norm(grid.side)) for grid in self.grids()]
         )
-
-    def kept(self) -> NDArray[np.bool_]:
-        """Whether each cell of the outermost grid lies in no block, shape (n_own,)."""
-        kept = np.ones(self.shape, bool)
-        for block in self.blocks:
-            kept[tuple(slice(low, high) for low, high in zip(block.low, block.high))] = False
-        return kept.ravel()
-
-
-def touching(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sum of every entry and of all that touch it, of the same shape."""
-    total = table
-    for axis in range(total.ndim):
-        padded = np.pad(total, [(1, 1) if i == axis else (0, 0) for i in range(total.ndim)])
-        before, here, after = (
-            np.take(padded, range(i, i + table.shape[axis]), axis=axis) for i in range(3)
-        )
-        total = before + here + after
-    return total
 
 
 def _shape(extent: NDArray[np.float64], n_cells: int) -> tuple[int, ...]:

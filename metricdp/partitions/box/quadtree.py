@@ -162,39 +162,6 @@ class OpenedCells(TreeCells):
             left = left[~there]
         return cells
 
-    def refined(
-        self,
-        amounts: NDArray[np.float64],
-        most: int,
-        least: float = -np.inf,
-        deepest: int | None = None,
-    ) -> tuple[OpenedCells, NDArray[np.float64]]:
-        """Split, again and again, the closed cells of largest amount times diameter; amounts go to
-        halves by volume. Cells above half of the largest urgency are split together. O(m · d) for m
-        new cells, times a logarithm.
-        """
-        cells = self
-        known = np.asarray(amounts, float)
-        bottom = self.tree.depth if deepest is None else min(deepest, self.tree.depth)
-        while cells.n_parts < most:
-            open_to = cells.leaves[
-                (cells.level[cells.leaves] < bottom) & (known[cells.leaves] > least)
-            ]
-            if len(open_to) == 0:
-                break
-            weight = np.maximum(known[open_to], 0.0) + 1e-9 * max(float(known.max()), 1.0)
-            urgency = weight * cells.diameter[open_to]
-            order = np.argsort(-urgency, kind="stable")[: most - cells.n_parts]
-            batch = np.sort(open_to[order[urgency[order] > 0.5 * urgency[order[0]]]])
-            cells = cells.open(batch)
-            first = len(known) + 2 * np.arange(len(batch))
-            axis = cells.tree.axes[cells.level[batch]]
-            share = cells.size[first, axis] / cells.size[batch, axis]
-            known = np.r_[
-                known, (known[batch, None] * np.stack([share, 1 - share], axis=1)).ravel()
-            ]
-        return cells, known
-
     @cached_property
     def sides(self) -> NDArray[np.float64]:
         """Lengths of the cells' sides, shape (n_cells, d)."""

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.partitions.box.grid import NestedGrid, Places, touching
+from metricdp.partitions.box.blocks import kept_of, touching
+from metricdp.partitions.box.grid import NestedGrid, Places
 
 MOST_SCALES = 3
 COARSER = 1.4
@@ -30,7 +31,7 @@ def standing_groups(
     level = list[Places]()
     first = 0
     for part in grid.grids():
-        alive = part.kept()
+        alive = kept_of(part)
         own = np.asarray(values[first : first + part.n_own], np.float64)
         here = group[first : first + part.n_own]
         places = np.unravel_index(np.arange(part.n_own), part.shape)

@@ -11,7 +11,7 @@ import metricdp as mdp
 from metricdp.kernels.points import nearest_centers
 from metricdp.methods.box import focus
 from metricdp.methods.box.default import number_of_cells
-from metricdp.partitions.box.halving import Halves
+from metricdp.partitions.box.halves import Halves
 from metricdp.solvers.lloyd import lloyd
 
 

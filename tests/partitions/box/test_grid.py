@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 import metricdp as mdp
+from metricdp.partitions.box.blocks import block_of, box_sums, cover_of, kept_of
 from metricdp.partitions.box.grid import Block, Grid, NestedGrid
 
 
@@ -32,7 +33,7 @@ def test_box_sums(shape):
     values = np.random.default_rng(1).integers(-5, 9, grid.n_parts)
     at = np.stack(np.unravel_index(np.arange(grid.n_parts), shape), axis=1)
     near = (np.abs(at[:, None] - at) <= 1).all(axis=2)
-    assert grid.box_sums(values).tolist() == (near @ values).tolist()
+    assert box_sums(grid, values).tolist() == (near @ values).tolist()
 
 
 def nest():
@@ -46,11 +47,11 @@ def nest():
     space = mdp.EuclideanSpace([0, 0], [8, 6])
     outer = NestedGrid(space, (8, 6))
     spaces = [
-        outer.block(np.array(low), np.array(high))
+        block_of(outer, np.array(low), np.array(high))
         for low, high in (((2, 1), (5, 4)), ((7, 0), (8, 1)))
     ]
     middle = NestedGrid(spaces[0], (3, 3))
-    inner = NestedGrid(middle.block(np.array([0, 2]), np.array([1, 3])), (2, 2))
+    inner = NestedGrid(block_of(middle, np.array([0, 2]), np.array([1, 3])), (2, 2))
     middle = NestedGrid(spaces[0], (3, 3), [block((0, 2), (1, 3), inner)])
     return NestedGrid(
         space,
@@ -84,7 +85,7 @@ def test_nested_grids():
 
 def test_what_a_nested_grid_keeps_for_itself():
     grid = nest()
-    kept = [part.kept().reshape(part.shape) for part in grid.grids()]
+    kept = [kept_of(part).reshape(part.shape) for part in grid.grids()]
     assert {tuple(at) for at in np.argwhere(~kept[0]).tolist()} == {
         *((x, y) for x in (2, 3, 4) for y in (1, 2, 3)),
         (7, 0),
@@ -103,7 +104,7 @@ def test_a_cover_holds_its_box_and_no_cell_more_than_it_meets(parts, n_cells):
         np.array([min(low + size, 1.0) for low, size in parts]),
     )
     grid = Grid(mdp.EuclideanSpace([0.0] * len(parts), [1.0] * len(parts)), n_cells)
-    low, high = grid.cover(mdp.EuclideanSpace(lower, upper))
+    low, high = cover_of(grid, mdp.EuclideanSpace(lower, upper))
     assert (low >= 0).all() and (low < high).all() and (high <= grid.shape).all()
     assert (low * grid.side <= lower + 1e-8).all() and (high * grid.side >= upper - 1e-8).all()
     assert ((low + 1) * grid.side >= lower - 1e-8).all() and (
@@ -114,6 +115,6 @@ def test_a_cover_holds_its_box_and_no_cell_more_than_it_meets(parts, n_cells):
 def test_a_block_too_fine_for_floating_point_numbers_is_none():
     grid = Grid(mdp.EuclideanSpace([1.0], [1.0 + 1e-6]), 10_000)
     assert (
-        grid.block(np.array([3]), np.array([4])) is None
-        and grid.block(np.array([0]), np.array([900])) is not None
+        block_of(grid, np.array([3]), np.array([4])) is None
+        and block_of(grid, np.array([0]), np.array([900])) is not None
     )

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import metricdp as mdp
 from metricdp.kernels.quadtree_cells import BITS, MOST_CUTS
 from metricdp.partitions.box.quadtree import OpenedCells, ShiftedQuadtree
+from metricdp.partitions.box.refining import refined
 from tests import naive_quadtree as naive
 
 few = settings(max_examples=40, deadline=None)
@@ -175,7 +176,7 @@ def test_refining_keeps_what_there_is(space, seed, most):
     cells = randomly_opened(space, seed, 3)
     amounts = np.zeros(len(cells.parent))
     amounts[cells.leaves] = np.random.default_rng(1).normal(5, 10, cells.n_parts)
-    finer, given_ = cells.refined(amounts, most)
+    finer, given_ = refined(cells, amounts, most)
     assert finer.n_parts == max(most, cells.n_parts)
     assert np.array_equal(given_[: len(amounts)], amounts)
     points = points_in(space, 40)
@@ -188,11 +189,11 @@ def test_refining_keeps_what_there_is(space, seed, most):
 
 def test_refining_goes_where_the_demand_is_and_stops():
     cells = ShiftedQuadtree(mdp.EuclideanSpace([0], [8]), seed=1).opened().open([0])
-    finer, _ = cells.refined(np.array([0, 100.0, 1.0]), 9)
+    finer, _ = refined(cells, np.array([0, 100.0, 1.0]), 9)
     first = finer.low[:, 0] < cells.low[2, 0]
     assert first[finer.leaves].sum() == 8
-    assert cells.refined(np.array([0, 100.0, 1.0]), 1000, least=20)[0].n_parts < 12
-    assert cells.refined(np.array([0, 100.0, 1.0]), 1000, deepest=2)[0].n_parts == 4
+    assert refined(cells, np.array([0, 100.0, 1.0]), 1000, least=20)[0].n_parts < 12
+    assert refined(cells, np.array([0, 100.0, 1.0]), 1000, deepest=2)[0].n_parts == 4
 
 
 def test_what_cells_are_in_the_box():

@@ -5,6 +5,7 @@ import numpy as np
 from hypothesis import given, settings
 
 import metricdp as mdp
+from metricdp.partitions.box.blocks import block_of
 from metricdp.partitions.box.grid import Block, NestedGrid
 from metricdp.partitions.box.standing import standing_groups
 from tests import naive
@@ -21,11 +22,11 @@ def nest():
     space = mdp.EuclideanSpace([0, 0], [8, 6])
     outer = NestedGrid(space, (8, 6))
     spaces = [
-        outer.block(np.array(low), np.array(high))
+        block_of(outer, np.array(low), np.array(high))
         for low, high in (((2, 1), (5, 4)), ((7, 0), (8, 1)))
     ]
     middle = NestedGrid(spaces[0], (3, 3))
-    inner = NestedGrid(middle.block(np.array([0, 2]), np.array([1, 3])), (2, 2))
+    inner = NestedGrid(block_of(middle, np.array([0, 2]), np.array([1, 3])), (2, 2))
     middle = NestedGrid(spaces[0], (3, 3), [block((0, 2), (1, 3), inner)])
     return NestedGrid(
         space,

@@ -1,0 +1,37 @@
+"""The two nearest of some public centers, for every point."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.kernels import swap_costs as kernels
+from metricdp.kernels.heap import FAR
+from metricdp.protocols import Rows, sound_rows
+
+_ENTRIES = 1 << 22
+"""Distances held at a time: 32 MB."""
+
+
+class TwoNearest(NamedTuple):
+    """The nearest of some centers for every point in the inner order (`first`), and the grid
+    distances to the two nearest (`near`, `far`; FAR if there is no second).
+    """
+
+    first: NDArray[np.int32]
+    near: NDArray[np.int64]
+    far: NDArray[np.int64]
+
+
+def two_nearest_by_rows(metric: Rows, centers: NDArray[np.int64]) -> TwoNearest:
+    """One row of distances a center: O(n_points · k) time, O(n_points) memory beside them."""
+    n = len(metric)
+    k = len(centers)
+    found = TwoNearest(np.full(n, -1, np.int32), np.full(n, FAR), np.full(n, FAR))
+    step = max(1, _ENTRIES // n)
+    for start in range(0, k, step):
+        for slot, row in enumerate(sound_rows(metric, centers[start : start + step]), start):
+            kernels.add_row(row, slot, *found)
+    return found

@@ -1,0 +1,39 @@
+"""Cells of a quadtree split further by public or released amounts."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.partitions.box.quadtree import OpenedCells
+
+
+def refined(
+    cells: OpenedCells,
+    amounts: NDArray[np.float64],
+    most: int,
+    least: float = -np.inf,
+    deepest: int | None = None,
+) -> tuple[OpenedCells, NDArray[np.float64]]:
+    """Split, again and again, the closed cells of largest amount times diameter; amounts go to
+    halves by volume. Cells above half of the largest urgency are split together. O(m · d) for m new
+    cells, times a logarithm.
+    """
+    known = np.asarray(amounts, float)
+    bottom = cells.tree.depth if deepest is None else min(deepest, cells.tree.depth)
+    while cells.n_parts < most:
+        closed = cells.leaves
+        at = closed[(cells.level[closed] < bottom) & (known[closed] > least)]
+        if len(at) == 0:
+            break
+        weight = np.maximum(known[at], 0.0) + 1e-9 * max(float(known.max()), 1.0)
+        urgency = weight * cells.diameter[at]
+        order = np.argsort(-urgency, kind="stable")[: most - cells.n_parts]
+        batch = np.sort(at[order[urgency[order] > 0.5 * urgency[order[0]]]])
+        cells = cells.open(batch)
+        first = len(known) + 2 * np.arange(len(batch))
+        axis = cells.tree.axes[cells.level[batch]]
+        share = cells.size[first, axis] / cells.size[batch, axis]
+        halves = known[batch, None] * np.stack([share, 1 - share], axis=1)
+        known = np.r_[known, halves.ravel()]
+    return cells, known
