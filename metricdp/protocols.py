@@ -244,18 +244,6 @@ class Partition(Protocol):
         """Number of each record's part, shape (n,)."""
 
 
-class CellGrid(Partition, Protocol):
-    """A grid of a box: sides of a cell, and numbers of cells, along each axis."""
-
-    @property
-    def side(self) -> NDArray[np.float64]:
-        """Of a cell, shape (d,)."""
-
-    @property
-    def shape(self) -> Any:
-        """Numbers of cells."""
-
-
 class CellTree:
     """A public tree of cells of a box, of which the engines count one reading for all levels.
 

@@ -30,6 +30,7 @@ import numpy as np
 
 from benchmarks.methods.chunks import Chunks
 from benchmarks.methods.good_center import GoodCenter, Prices, check_average, peeled
+from benchmarks.methods.peeling import Peeled, PeeledQuery, RadiusScores
 from benchmarks.methods.rec_concave import (
     published_promise,
     rec_concave,
@@ -41,6 +42,7 @@ from metricdp.arguments import chosen, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Parts, Select, Steps
 from metricdp.methods.box.anywhere import Array, anywhere, searched
+from metricdp.methods.box.ball_counts import BallScores, radii_of
 from metricdp.methods.box.small_ball import LEFT_OVER, Removed, sizes
 from metricdp.methods.demand_release import Release
 from metricdp.methods.method import Composition, Method
@@ -49,8 +51,6 @@ from metricdp.methods.shares import COUNT_SHARE, Terms, count_records
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.grid import Grid
-from metricdp.privacy.balls import PeeledQuery
-from metricdp.records.sums.peeling import BallScores, Peeled, RadiusScores, radii_of
 from metricdp.releases import Receipt
 from metricdp.solvers.stopping import Deadline
 

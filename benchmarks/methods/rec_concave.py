@@ -19,7 +19,7 @@ import math
 from collections.abc import Callable, Generator
 from typing import Any
 
-from metricdp.records.sums.peeling import Intervals, Levels, Only
+from benchmarks.methods.peeling import Intervals, Levels, Only
 
 FEW = 32
 """So many solutions, or fewer, are left to the exponential mechanism."""

@@ -11,7 +11,6 @@ from metricdp.audit.doors import door_cases
 from metricdp.audit.evaluating import evaluation_cases
 from metricdp.audit.exact import Case
 from metricdp.audit.prices import price_cases
-from metricdp.audit.rounds import round_cases
 from metricdp.audit.searching import search_cases
 from metricdp.audit.selecting import selecting_cases
 from metricdp.audit.snapping import snap_cases
@@ -20,6 +19,6 @@ from metricdp.audit.snapping import snap_cases
 def cases() -> Iterator[Case]:
     """All cases."""
     own = (counting_cases, selecting_cases, asking_cases)
-    more = (search_cases, round_cases, evaluation_cases, door_cases)
+    more = (search_cases, evaluation_cases, door_cases)
     for make in (*own, *more, snap_cases, capping_cases, price_cases):
         yield from make()

@@ -18,7 +18,6 @@ FAR = 671_088_640.0
 def saturation_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
     """(name, in the short form, check)."""
     yield "swaps of very many records", True, _swaps
-    yield "sums of very many records left", True, _sums
 
 
 def _swaps(quick: bool) -> Finding:
@@ -51,35 +50,3 @@ def _swaps(quick: bool) -> Finding:
 
 def _records(kind: type, size: int) -> Any:
     return kind(np.array([0]), np.array([size]))
-
-
-def _sums(quick: bool) -> Finding:
-    """One record more moves number and sum by no more than the query says, and neither wraps."""
-    from metricdp.kernels.scores import CAP
-    from metricdp.metrics import EuclideanSpace
-    from metricdp.partitions.box.grid import Grid
-    from metricdp.privacy.balls import PeeledSums
-    from metricdp.records.sums.peeling import Peeled, sums_of
-
-    grid = Grid(EuclideanSpace([0.0], [2.0]), 2)
-    offsets = np.array([[2], [-2]])
-    query = PeeledSums(Peeled(grid), np.array([0, 1]), offsets, bits=1)
-    claim = query.sensitivity("add-remove", 1)
-    amounts = np.column_stack([np.full(2, 2), offsets])
-    alike = query.exact(np.array([[0.5], [0.5], [1.5]])).tolist() == [6, 2]
-    worst = 0
-    for n in (0, 2**40, 2**60 - 1, 2**60, 2**61 - 1):
-        counts = np.array([n, 3])
-        one = sums_of(counts, amounts).tolist()
-        more = sums_of(counts + np.array([1, 0]), amounts).tolist()
-        worst = max(worst, sum(abs(a - b) for a, b in zip(one, more)))
-        if min(*one, *more) < (0 if n > 3 else -6) or max(*one, *more) > CAP:
-            worst = max(worst, CAP)
-    return Finding(
-        "sums of very many records left",
-        f"number and sum move by {claim:,} at most",
-        f"{worst:,}" if alike else "the query sums otherwise",
-        CHECK,
-        alike and worst <= claim,
-        excess=worst / claim if alike else math.inf,
-    )

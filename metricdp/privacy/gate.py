@@ -16,7 +16,6 @@ from metricdp.arguments import positive, shown
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
 from metricdp.privacy import _vault
-from metricdp.privacy.balls import PeeledQuery, PeeledSums
 from metricdp.privacy.caps import squared_sensitivity
 from metricdp.privacy.coverage import CoverQuery
 from metricdp.privacy.demand import PrivateDemand
@@ -36,7 +35,7 @@ from metricdp.privacy.shares import Shares
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
 from metricdp.privacy.totals import TotalsQuery
 from metricdp.progress import silent
-from metricdp.protocols import Box, CellTree, Finite, Partition, box, finite
+from metricdp.protocols import Box, CellTree, Finite, Partition, box, finite, is_trusted
 from metricdp.records import engines, paths
 from metricdp.releases import Mechanism, Neighboring, Receipt, Release
 from metricdp.unique import Apart
@@ -48,17 +47,17 @@ TRUSTED = (
     SumsQuery,
     OpeningQuery,
     TotalsQuery,
-    PeeledSums,
 )
 TRUSTED_SELECTIONS: tuple[type[SelectionQuery], ...] = (
     CostQuery,
     CoverageQuery,
     SwapQuery,
     CentersQuery,
-    PeeledQuery,
 )
 ADDED = (CountQuery, HistogramQuery, LevelsQuery)
 """Queries with a proof in their own files. Several holders answer `ADDED` together."""
+_KINDS: dict[Any, type] = {TRUSTED: Query, TRUSTED_SELECTIONS: SelectionQuery}
+"""Of what other classes that are registered (`protocols.trusted`) must be."""
 
 
 SELECTION, PARTS, USERS = 8, 13, 15
@@ -206,7 +205,7 @@ def contribute(
         "the query failed on private records (details withheld); try its partition's encode on "
         "public points"
     )
-    return _vault._quietly(rule, lambda: shares.masked(_noisy(demand, query, None), mask))
+    return _vault._quietly(rule, lambda: shares.masked(_noisy(demand, query, None, grant), mask))
 
 
 def select(
@@ -615,7 +614,8 @@ def _check(
     for value, kind in ((demand, PrivateDemand), (grant, payer)):
         if not isinstance(value, kind):
             raise InputError(f"the gate needs a {kind.__name__}, got {type(value).__name__}")
-    if type(query) not in trusted:
+    registered = trusted in _KINDS and isinstance(query, _KINDS[trusted]) and is_trusted(query)
+    if type(query) not in trusted and not registered:
         raise InputError(
             f"query must be one of {', '.join(c.__name__ for c in trusted)}, got "
             f"{type(query).__name__}"
@@ -638,10 +638,7 @@ def _noisy(
         records = _vault._open(demand)
         if noise and isinstance(query, OpeningQuery):
             return query.opened(records, noise)
-        if isinstance(query, PeeledSums):
-            answer = query.resumed(records, _vault._memory(demand, grant))
-        else:
-            answer = answered(query, records)
+        answer = query.resumed(records, _vault._memory(demand, grant) if grant else {})
     return noise(answer) if noise else answer
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -30,8 +30,8 @@ from metricdp.unique import Apart
 
 
 class Query(ABC):
-    """A question answered by integers. `gate.measure` accepts the classes of this file and no
-    others.
+    """A question answered by integers. `gate.measure` accepts the package's own classes, and those
+    that were registered (`metricdp.protocols.trusted`).
 
     Examples
     --------
@@ -52,6 +52,10 @@ class Query(ABC):
     @abstractmethod
     def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
         """The exact answer, shape (n_values,): private, for the gate."""
+
+    def resumed(self, records: Any, memory: MutableMapping[Any, Any]) -> NDArray[np.int64]:
+        """The answer for all records, perhaps from what queries of a slice left in `memory`."""
+        return answered(self, records)
 
     @abstractmethod
     def fits(self, answer: NDArray[Any], n_records: int) -> bool:

@@ -32,7 +32,6 @@ from metricdp.privacy import (
 from metricdp.records.engines import Tally
 from metricdp.records.exact import digits, exact_sum
 from metricdp.records.sums.coverage import add_sums
-from metricdp.records.sums.peeling import top_average
 from metricdp.records.sums.swap_costs import CappedSwapCosts, Scale, Served
 from tests.privacy_worlds import BOX, Labels, UnitCells, finest
 
@@ -147,11 +146,6 @@ def test_covers_of_more_records_than_a_sum_can_hold_keep_their_order():
         assert all((scores >= 0).all() and (scores <= CAP).all() for scores in shown)
     demand = tallied(universe, [2**61] * 6)
     assert cover(demand, query, 1, mdp.Ledger(1).charge(1))[0][0].tolist() in ([0, 1], [1, 0])
-
-
-def test_sums_of_the_largest_balls_do_not_wrap():
-    values, times, t = np.array([2**40, 7]), np.array([2**40, 1]), 2**40
-    assert top_average(values, times, t) == 2**40
 
 
 class Mapped:

@@ -162,8 +162,6 @@ ALLOWED = {
         records/paths.py Paths._read
         records/paths.py Paths._reach
         records/paths.py _paths
-        records/sums/peeling.py Levels.__call__
-        records/sums/peeling.py PartScores.__str__
         records/sums/rows.py rows_from
         records/sums/swap_costs.py Scale.of
         records/sums/swap_costs.py Scale.unit
@@ -193,7 +191,6 @@ ALLOWED = {
         records/engines/weighting.py floors
         records/engines/weighting.py SharesOfOne.statement""",
     "Python's integers, which have no end": """
-        privacy/balls.py PeeledSums.fits
         records/engines/frames.py Seal.compare
         records/engines/local.py LocalFrame.thinned
         records/engines/sources.py Gathered.n_records
@@ -215,14 +212,7 @@ ALLOWED = {
         privacy/opening.py held
         privacy/selection.py choose
         privacy/selection.py _Leader.challenge
-        privacy/selection.py _Leader._duel
-        records/sums/peeling.py peel
-        records/sums/peeling.py taken
-        records/sums/peeling.py RadiusScores.__call__""",
-    "a digit of the counts, so small that its sum, times the largest amount, is below 2^63": """
-        records/sums/peeling.py sums_of""",
-    "weights that are no counts of records: floating-point numbers": """
-        records/sums/peeling.py before""",
+        privacy/selection.py _Leader._duel""",
     "amounts of one record, each at most 2^30 in absolute value": """
         privacy/totals.py TotalsQuery._bounded""",
     "on no ledger, and says so; floating-point numbers, or one block": """

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
+from metricdp.methods.box.ball_counts import BallScores, Boxes, peel, radii_of
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.grid import Grid
-from metricdp.records.sums.peeling import BallScores, RadiusScores, peel, radii_of
 
 LEFT_OVER = 0.03
 """Rounds end when this fraction of the records is left."""
@@ -77,7 +77,9 @@ def reduced(
 
     radii = radii_of(grid.shape)
     for number in sizes(_WHOLE, k, left_over):
-        radius = radii[int(np.argmax(RadiusScores(grid.shape, radii, number)(left)))]
+        boxes = Boxes(left, grid.shape)
+        most = np.array([boxes.around(r).max() for r in radii], np.int64)
+        radius = radii[int(np.argmax(np.minimum(number - np.r_[0, most[:-1]], most - number)))]
         balls = BallScores(grid.shape, radius)
         before = left.copy()
         peel(left, grid, balls.cell(int(np.argmax(balls(left)))), number)

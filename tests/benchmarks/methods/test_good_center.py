@@ -11,9 +11,9 @@ from benchmarks.methods.good_center import AVERAGE, AXES, BOX, GoodCenter, Price
 from benchmarks.methods.printed_coreset import PrintedCoreset
 from metricdp.errors import InputError
 from metricdp.methods.asking import Select, driven
+from metricdp.methods.box.ball_counts import peel
 from metricdp.partitions.box.grid import Grid
 from metricdp.privacy import _vault
-from metricdp.records.sums.peeling import peel
 from metricdp.releases import Release
 
 

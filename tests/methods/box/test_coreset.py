@@ -8,11 +8,9 @@ import pytest
 
 import metricdp as mdp
 from metricdp.errors import InputError, MissingExtraError
+from metricdp.methods.box.ball_counts import radii_of
 from metricdp.methods.box.coreset import Coreset
 from metricdp.methods.box.small_ball import reduced, sizes
-from metricdp.records.sums.peeling import (
-    radii_of,
-)
 
 PLANE = mdp.EuclideanSpace([0, 0], [1, 1])
 

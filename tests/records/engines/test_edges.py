@@ -9,6 +9,7 @@ import pytest
 import metricdp as mdp
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
+from metricdp.methods.box.ball_counts import BallScores, Boxes, peel
 from metricdp.partitions.service import ClippedDistances, DistanceDifferences, Service
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand
 from metricdp.privacy.noise import DiscreteLaplace
@@ -34,7 +35,6 @@ from metricdp.records.engines.work import GroupWork, Work, added, checked, diges
 from metricdp.records.exact import Sums, exactly
 from metricdp.records.ingestion.encoders import RowEncoder
 from metricdp.records.paths import Segment
-from metricdp.records.sums.peeling import BallScores, Boxes, PartScores, RadiusScores, peel
 from metricdp.records.trouble import Trouble
 from tests.privacy_worlds import BOX, UnitCells
 from tests.records.engines.test_grouped import given
@@ -305,13 +305,6 @@ def test_removals_and_balls_of_very_many_records(seed):
         left = counts.copy()
         peel(left, Square(), 5, number)
         assert left.tolist() == naively_peeled(counts.tolist(), cells, 5, min(number, CAP))
-    parts = PartScores(shape, (np.arange(12) % 2,), (2,))
-    assert parts(counts).tolist() == [min(sum(counts[i::2].tolist()), CAP) for i in (0, 1)]
-    for average in (False, True):
-        radii = RadiusScores(shape, (0, 1, 2), 2**50, average=average)(counts)
-        more = counts + (np.arange(12) == 3) * (counts < CAP)
-        moved = RadiusScores(shape, (0, 1, 2), 2**50, average=average)(more) - radii
-        assert np.abs(moved).max() <= 1 + average
 
 
 def dist(a, b):

@@ -25,17 +25,17 @@ def round_cases() -> Iterator[Case]:
 
 
 def _single() -> Iterator[Case]:
-    from metricdp.partitions.box.grid import Grid
-    from metricdp.privacy.balls import PeeledQuery
-    from metricdp.records.sums.peeling import (
-        BallScores,
+    from benchmarks.methods.peeling import (
         Intervals,
         Levels,
         Only,
         PartScores,
         Peeled,
+        PeeledQuery,
         RadiusScores,
     )
+    from metricdp.methods.box.ball_counts import BallScores
+    from metricdp.partitions.box.grid import Grid
 
     world = worlds()["a box"]
     grid = Grid(world.universe, 3)
@@ -83,10 +83,9 @@ def _single() -> Iterator[Case]:
 
 def _sums() -> Iterator[Case]:
     """Number and sum of what is left in two of the cells, by both kinds of noise."""
+    from benchmarks.methods.peeling import Peeled, PeeledSums
     from metricdp.accounting import Cost
     from metricdp.partitions.box.grid import Grid
-    from metricdp.privacy.balls import PeeledSums
-    from metricdp.records.sums.peeling import Peeled
 
     world = worlds()["a box"]
     cells, offsets = np.array([1, 2]), np.array([[2], [-2]])

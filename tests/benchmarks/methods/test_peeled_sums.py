@@ -11,12 +11,20 @@ import pytest
 from hypothesis import given, settings
 
 import metricdp as mdp
+from benchmarks.methods import peeling
+from benchmarks.methods.peeling import (
+    PartScores,
+    Peeled,
+    PeeledQuery,
+    PeeledSums,
+    RadiusScores,
+    sums_of,
+)
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
+from metricdp.methods.box.ball_counts import BallScores
 from metricdp.partitions.box.grid import Grid
-from metricdp.privacy import _vault, balls, measure, select
-from metricdp.privacy.balls import PeeledQuery, PeeledSums
-from metricdp.records.sums.peeling import BallScores, PartScores, Peeled, RadiusScores, sums_of
+from metricdp.privacy import _vault, measure, select
 from tests import naive_peeling as naive
 
 SHAPE = (4, 5)
@@ -145,7 +153,7 @@ def test_sums_of_any_bits_in_numbers(bits):
 
 def test_sums_that_fit_no_such_number_of_records_are_a_fault(monkeypatch):
     monkeypatch.setattr(
-        balls, "sums_of", lambda left, amounts: np.array([4 * left.sum() + 1, 0, 0])
+        peeling, "sums_of", lambda left, amounts: np.array([4 * left.sum() + 1, 0, 0])
     )
     with pytest.raises(AssertionError, match="does not fit the number of records"):
         query().exact(at([0, 3]))

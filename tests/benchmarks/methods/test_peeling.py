@@ -8,26 +8,28 @@ import pytest
 from hypothesis import given, settings
 
 import metricdp as mdp
-from metricdp.errors import InputError
-from metricdp.kernels.summed_area import cell_counts, lattice_counts, summed_area
-from metricdp.partitions.box.grid import Grid
-from metricdp.privacy import select
-from metricdp.privacy.balls import PeeledQuery
-from metricdp.records.sums.peeling import (
-    BallScores,
+from benchmarks.methods import peeling
+from benchmarks.methods.peeling import (
     Intervals,
     Levels,
     Only,
     PartScores,
     Peeled,
+    PeeledQuery,
     RadiusScores,
-    before,
-    lattice,
-    peel,
-    radii_of,
     top_average,
 )
+from metricdp.audit.exact import examine
+from metricdp.audit.runner import REFUTED
+from metricdp.errors import InputError
+from metricdp.kernels.scores import CAP
+from metricdp.kernels.summed_area import cell_counts, lattice_counts, summed_area
+from metricdp.methods.box import ball_counts
+from metricdp.methods.box.ball_counts import BallScores, before, lattice, peel, radii_of
+from metricdp.partitions.box.grid import Grid
+from metricdp.privacy import select
 from tests import naive_peeling as naive
+from tests.benchmarks.methods.peeling_cases import round_cases
 
 SHAPES = [(7,), (4, 5), (3, 2, 4), (1, 6)]
 
@@ -278,3 +280,81 @@ def test_every_partition_has_a_number_of_parts():
         with pytest.raises((InputError, ValueError)):
             PartScores((3,), each, n_parts)
     assert PartScores((3,), (labels - 1,), (1,))(np.ones(3, np.int64)).tolist() == [0]
+
+
+def test_sums_of_the_largest_balls_do_not_wrap():
+    values, times, t = np.array([2**40, 7]), np.array([2**40, 1]), 2**40
+    assert top_average(values, times, t) == 2**40
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_scores_of_very_many_records(seed):
+    rng = np.random.default_rng(seed)
+    counts, shape = rng.choice([0, 3, 2**53, 2**60 - 1, 2**61], 12), (3, 4)
+    parts = PartScores(shape, (np.arange(12) % 2,), (2,))
+    assert parts(counts).tolist() == [min(sum(counts[i::2].tolist()), CAP) for i in (0, 1)]
+    for average in (False, True):
+        radii = RadiusScores(shape, (0, 1, 2), 2**50, average=average)(counts)
+        more = counts + (np.arange(12) == 3) * (counts < CAP)
+        moved = RadiusScores(shape, (0, 1, 2), 2**50, average=average)(more) - radii
+        assert np.abs(moved).max() <= 1 + average
+
+
+# The exact laws of these questions, on all neighbors of tiny universes
+
+
+CASES = list(round_cases())
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_exact_law(case):
+    finding = examine(case)
+    assert finding.passed, finding
+
+
+def caught(*names):
+    """By how much the worst of some cases exceeds its claim."""
+    found = [examine(case) for case in CASES if str(case) in names]
+    assert len(found) == len(names)
+    return max(one.excess for one in found if not one.passed)
+
+
+def test_sums_priced_without_their_number_are_caught(monkeypatch):
+    def short(self, neighboring, m):
+        return (1 if neighboring == "add-remove" else 2) * m * 2**self.bits
+
+    monkeypatch.setattr(peeling.PeeledSums, "sensitivity", short)
+    assert caught("sums after removals, a box, add-remove") > REFUTED
+
+
+def test_removal_by_a_private_radius_is_caught(monkeypatch):
+    """One record more brings back a whole cell of others."""
+    monkeypatch.setattr(
+        ball_counts, "taken", lambda there, before, number: there * (before < number)
+    )
+    assert caught("balls after removals, a box, add-remove") > REFUTED
+    assert caught("balls after removals, a box, replace-one") > REFUTED
+
+
+def test_removals_counted_on_the_data_are_caught(monkeypatch):
+    honest = ball_counts.peel
+
+    def peel(counts, grid, cell, number):
+        honest(counts, grid, cell, (counts.sum() + 1) // 2)
+
+    monkeypatch.setattr(peeling, "peel", peel)
+    assert caught("balls after removals, a box, add-remove") > REFUTED
+
+
+def test_sums_of_very_many_records_left_neither_move_too_far_nor_wrap():
+    grid = Grid(mdp.EuclideanSpace([0.0], [2.0]), 2)
+    offsets = np.array([[2], [-2]])
+    query = peeling.PeeledSums(Peeled(grid), np.array([0, 1]), offsets, bits=1)
+    claim = query.sensitivity("add-remove", 1)
+    amounts = np.column_stack([np.full(2, 2), offsets])
+    assert query.exact(np.array([[0.5], [0.5], [1.5]])).tolist() == [6, 2]
+    for n in (0, 2**40, 2**60 - 1, 2**60, 2**61 - 1):
+        one = peeling.sums_of(np.array([n, 3]), amounts).tolist()
+        more = peeling.sums_of(np.array([n + 1, 3]), amounts).tolist()
+        assert sum(abs(a - b) for a, b in zip(one, more)) <= claim
+        assert min(*one, *more) >= (0 if n > 3 else -6) and max(*one, *more) <= CAP
