@@ -127,17 +127,9 @@ class Budget(Unique):
         """Spend from the budget and return what was bought; on a ledger with a journal, once the
         line is on disk.
 
-        Parameters
-        ----------
-        epsilon : int, float, str, Decimal, Fraction or Cost
-            A `Cost` (`selections`, `Cost.zcdp`) states delta too, and buys a `Pool` if zCDP is its
-            bound.
-        delta : int, float, str, Decimal or Fraction
-        purpose : str
-            A public note for the record.
-        protects : Protection, optional
-            ``demand.protects``, of the demand that it will be spent on. Where it is left out, the
-            gate asks when the grant is first drawn from.
+        `epsilon`: a number, or a `Cost` (`selections`, `Cost.zcdp`), which states delta too, and
+        buys a `Pool` if zCDP is its bound; `purpose`: a public note; `protects`: of the demand that
+        it will be spent on: where it is left out, the gate asks when the grant is first drawn from.
 
         Raises
         ------
@@ -161,12 +153,7 @@ class Budget(Unique):
 
     def bind(self, protects: Protection) -> None:
         """Hold this budget, and whatever it was charged to, to one unit and bound: the first that
-        it is used for.
-
-        Raises
-        ------
-        InputError, JournalError
-            It is held to others already: nothing was changed; a journal that cannot be written.
+        it is used for. Where it is held to others already, this is refused, and nothing changes.
         """
         with self._current():
             self._agree(protects)
@@ -232,16 +219,12 @@ class Budget(Unique):
             )
 
     def __repr__(self) -> str:
-        spent = (
-            f"spent {float(self.spent):.6g} of {float(self.epsilon):.6g}, left "
-            f"{float(self.left):.6g}"
+        told = "spent {:.6g} of {:.6g}, left {:.6g}".format(
+            *map(float, (self.spent, self.epsilon, self.left))
         )
-        delta = (
-            f"; delta: spent {float(self.spent_delta):.6g} of {float(self.delta):.6g}"
-            if self.delta
-            else ""
-        )
-        return f"{type(self).__name__}({spent}{delta}; {self.neighboring})"
+        if self.delta:
+            told += f"; delta: spent {float(self.spent_delta):.6g} of {float(self.delta):.6g}"
+        return f"{type(self).__name__}({told}; {self.neighboring})"
 
 
 class Grant(Budget):

@@ -22,7 +22,7 @@ VLDB 2013.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -214,7 +214,7 @@ class _Fixed(Schedule):
         return 0
 
 
-def _least(days: int, gaussian: bool, nodes: object) -> tuple[int, int]:
+def _least(days: int, gaussian: bool, nodes: Callable[[int, int], float]) -> tuple[int, int]:
     """The shape of least noise: the mean number of nodes, times the levels, squared for Laplace."""
     best = (np.inf, 2, 1)
     for levels in range(1, max(2, days.bit_length() + 1)):
@@ -225,6 +225,6 @@ def _least(days: int, gaussian: bool, nodes: object) -> tuple[int, int]:
         for base in bases:
             if base ** (levels - 1) > days:
                 continue
-            price = nodes(base, levels) * (levels if gaussian else levels**2)  # type: ignore[operator]
+            price = nodes(base, levels) * (levels if gaussian else levels**2)
             best = min(best, (price, base, levels))
     return best[1], best[2]

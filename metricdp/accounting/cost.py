@@ -15,7 +15,7 @@ from decimal import Decimal, InvalidOperation, localcontext
 from fractions import Fraction
 from numbers import Integral, Real
 
-from metricdp.arguments import shown
+from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
 
 _MOST = 10**6
@@ -42,11 +42,8 @@ def exact(value: object, name: str = "epsilon") -> Fraction:
     ledger adds up, that calibrates the noise and that the receipt states. The float is not used
     again.
 
-    Raises
-    ------
-    InputError
-        Not a number, not finite, a bool, or a fraction of more than 400 digits, which no journal or
-        receipt could show.
+    Refused: what is no finite number, or a bool, or has more than 400 digits, which no journal or
+    receipt could show.
 
     Examples
     --------
@@ -81,24 +78,16 @@ class Cost:
     """The price of one mechanism, or of several together: (epsilon, delta)-DP, and rho-zCDP where
     rho is known.
 
-    Attributes
-    ----------
-    epsilon, delta : Fraction
-        Changing the demand by one unit changes the probability of any event by a factor
-        exp(epsilon), plus delta.
-    rho : Fraction or None
-        Every Rényi divergence of order a > 1 between neighbors is at most ``a * rho`` ([1]_,
-        definition 1.1).
-    bound : str
-        How several mechanisms were added up: ``"basic composition"`` or ``"zCDP"``.
-    pooled : bool
-        Whether a budget of this cost counts rho rather than epsilon.
+    `epsilon`, `delta`: changing the demand by one unit changes the probability of any event by a
+    factor exp(epsilon), plus delta; `rho`: every Rényi divergence of order a > 1 between neighbors
+    is at most ``a * rho`` ([1]_, definition 1.1); `bound`: how several mechanisms were added up:
+    ``"basic composition"`` or ``"zCDP"``; `pooled`: whether a budget of this cost counts rho rather
+    than epsilon.
 
     References
     ----------
     .. [1] M. Bun, T. Steinke, "Concentrated differential privacy: simplifications, extensions, and
-       lower bounds", TCC
-       2016.
+       lower bounds", TCC 2016.
     .. [2] C. Harrison, P. Manurangsi, "Exact zCDP characterizations for fundamental differentially
        private mechanisms", FORC 2026.
 
@@ -164,32 +153,21 @@ def selections(epsilon: object, times: int, delta: object = 0) -> Cost:
     Basic composition costs ``times * epsilon``; zCDP composition of ``times * range_rho(epsilon)``,
     at the price of `delta`, grows with the square root of `times`.
 
-    Raises
-    ------
-    InputError
-        `epsilon` not positive, `times` below 1, `delta` outside [0, 1).
-
     Examples
     --------
     >>> cost = selections(0.1, 20, delta=1e-6)
     >>> cost.bound, float(cost.epsilon) < 1.21, selections(0.1, 2, delta=1e-6).bound
     ('zCDP', True, 'basic composition')
     """
-    each = exact(epsilon)
-    loss = exact(delta, "delta")
-    if (
-        not 0 < each <= _MOST
-        or not isinstance(times, Integral)
-        or isinstance(times, bool)
-        or not 1 <= times < 2**63
-        or not 0 <= loss < 1
-    ):
+    each, loss = exact(epsilon), exact(delta, "delta")
+    count = integer(times) or 0
+    if not (0 < each <= _MOST and 1 <= count < 2**63 and 0 <= loss < 1):
         raise InputError(
             f"selections need epsilon > 0, times >= 1 and 0 <= delta < 1; got {shown(epsilon)}, "
             f"{shown(times)}, {shown(delta)}"
         )
-    basic = each * int(times)
-    rho = range_rho(each) * int(times)
+    basic = each * count
+    rho = range_rho(each) * count
     composed = zcdp_epsilon(rho, loss) if loss else basic
     return Cost(composed, loss, rho, ZCDP) if composed < basic else Cost.of(basic)
 
@@ -294,11 +272,6 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
 def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Largest rho for which the bound of `zcdp_epsilon` stays at or below epsilon, rounded down.
 
-    Raises
-    ------
-    InputError
-        `epsilon` or `delta` is not positive, or delta is not below 1.
-
     Examples
     --------
     >>> from fractions import Fraction
@@ -320,11 +293,11 @@ def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     return rho
 
 
-def _best_order(cost: object) -> Fraction:
+def _best_order(cost: Callable[[float], float]) -> Fraction:
     """The order in (1, 2^40) of least cost, on a logarithmic scale; any order is valid."""
     from scipy.optimize import minimize_scalar
 
-    found = minimize_scalar(lambda x: cost(1 + math.exp(x)), bounds=(-12, 27), method="bounded")  # type: ignore[operator]
+    found = minimize_scalar(lambda x: cost(1 + math.exp(x)), bounds=(-12, 27), method="bounded")
     return 1 + Fraction(math.exp(found.x)).limit_denominator(1 << 20)
 
 

@@ -36,12 +36,7 @@ def stated_budget(path: str | Path | None) -> Line | None:
     """Epsilon, delta and relation that an existing journal states in its first line; None if there
     is no such line yet.
 
-    The `Ledger` opened with them checks the whole file.
-
-    Raises
-    ------
-    JournalError, OSError
-        The file is no journal, or cannot be read.
+    The `Ledger` opened with them checks the whole file. A file that is no journal is refused.
 
     Examples
     --------
@@ -139,20 +134,9 @@ class Journal:
     It holds days, not times: the time between two lines would tell how long a private computation
     took.
 
-    Parameters
-    ----------
-    path : path
-        On a local disk (locks over a network are not to be trusted); made, for its owner only, if
-        it does not exist.
-    header : dict of str to str
-        What a new file begins with; of an old one, budget and relation must agree.
-    anchor : str, optional
-        That of an earlier state; the file must exist, and go on from there.
-
-    Attributes
-    ----------
-    header : dict of str to str
-        That of the file.
+    `path`: on a local disk (locks over a network are not to be trusted); made, for its owner only,
+    if it does not exist; `header`: what a new file begins with; of an old one, budget and relation
+    must agree; `anchor`: that of an earlier state; the file must exist, and go on from there.
     """
 
     def __init__(self, path: str | Path, header: Line, anchor: str | None = None) -> None:
@@ -249,12 +233,7 @@ class Journal:
 
     def verify(self) -> bool:
         """Read the whole file, without changing it, into `header` and `lines`; whether it ends in
-        an unfinished line.
-
-        Raises
-        ------
-        JournalError, OSError
-            As `locked`; the file is no journal.
+        an unfinished line. Refused as by `locked`, and where the file is no journal.
         """
         with open(self.path, "rb") as file:  # noqa: PTH123 - as in stated_budget
             fcntl.flock(file, fcntl.LOCK_SH)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, get_args
 from metricdp.accounting.binding import Protection, dataset_name
 from metricdp.accounting.budget import MIN_EPSILON, Budget, Grant, Pool, Slice, checked_budget
 from metricdp.accounting.cost import Cost
-from metricdp.accounting.journal import Journal, Line, Notes, stated_budget
+from metricdp.accounting.journal import BUDGET, Journal, Line, Notes, stated_budget
 from metricdp.accounting.policy import Policy, Renewal
 from metricdp.arguments import shown
 from metricdp.errors import BudgetError, InputError, JournalError
@@ -84,12 +84,8 @@ class _Tally(NamedTuple):
 
 _STREAM = re.compile(r"(?:^| )stream ([0-9a-f]{16})$")
 """Purpose of a stream's charge, which had no other name in the first version."""
-
-
 _NOTED: ContextVar[tuple[tuple[object, tuple[str, str]], ...]] = ContextVar("noted", default=())
 """Purposes and persons of the blocks of `Ledger.noting` that are under way."""
-
-
 Answered = tuple[Protection, str]
 """Whom a private choice protects from then on, and what it answered."""
 
@@ -123,10 +119,8 @@ class Ledger(Budget):
 
     Parameters
     ----------
-    epsilon : int, float, str, Decimal or Fraction
-        Budget, 1e-9 to 1000, read by `exact`.
-    delta : same
-        At least 0, below 1.
+    epsilon, delta : int, float, str, Decimal or Fraction
+        Budget, 1e-9 to 1000, and at least 0, below 1; read by `exact`.
     neighboring : {"add-remove", "replace-one"}
     journal : path, optional
         File that keeps the charges across processes and crashes (`Journal`); an existing one is
@@ -137,11 +131,9 @@ class Ledger(Budget):
         Who is protected; the first demand's unless given.
     max_contributions : int, optional
         Most records of a user, with ``unit="user"``.
-    purpose : str, optional
-        A public name of what charges are for, written before what is called; `noting` says it of
-        some calls only.
-    who : str, optional
-        Who charges, a public note.
+    purpose, who : str, optional
+        Public notes, written before what is called: what charges are for, and who charges;
+        `noting` says it of some calls only.
     renews : {"yearly", "quarterly", "monthly"}, optional
         The budget begins anew with each calendar period (UTC), and is promised of each period by
         itself: T times as much of what stays for T periods (`metricdp.accounting.policy`).
@@ -211,11 +203,7 @@ class Ledger(Budget):
         self._dataset = dataset_name(dataset)
         self._said = str(purpose), str(who)
         self._policy = Policy.of(renews, expires)
-        header = {
-            "epsilon": str(self._epsilon),
-            "delta": str(self._delta),
-            "neighboring": neighboring,
-        }
+        header = dict(zip(BUDGET, (str(self._epsilon), str(self._delta), neighboring)))
         header |= self._policy.facts() | self._facts()
         self._journal = Notes(header) if journal is None else Journal(journal, header, anchor)
         with self._current():
@@ -225,12 +213,8 @@ class Ledger(Budget):
     def open(
         cls, journal: str | Path, *, anchor: str | None = None, dataset: str | None = None
     ) -> Ledger:
-        """The ledger of an existing journal, with the budget and relation that it states.
-
-        Raises
-        ------
-        JournalError
-            There is none, or as for `Ledger`.
+        """The ledger of an existing journal, with the budget and relation that it states; refused
+        (`JournalError`) where there is none.
 
         Examples
         --------
@@ -334,29 +318,16 @@ class Ledger(Budget):
         self, question: str, epsilon: object, purpose: str, ask: Callable[[Grant], Answered]
     ) -> str:
         """The answer to a question that comes before any demand is paid for: bought once, kept with
-        the charges, and told again whenever it is asked again.
+        the charges, and told again whenever it is asked again. `question`: public: its price and
+        all that its answer depends on besides the demand; `ask`: from a grant to a `Protection` and
+        a public answer.
 
         Lines of a journal in order: the charge, which names the question; once `ask` has answered,
         the answer, with whom the ledger protects from then on. Nothing is told before that line is
         on disk. What is charged is spent, as everywhere: where `ask` raises, or the process is
         killed in between, the same question asked again is charged again, for what it drew may
-        have been seen. All locks are held meanwhile: no two answers come of one charge.
-
-        Parameters
-        ----------
-        question : str
-            Public; its price and all that its answer depends on besides the demand.
-        epsilon : int, float, str, Decimal, Fraction or Cost
-        purpose : str
-            Of the charge.
-        ask : callable
-            From a grant to a `Protection` and an answer, which is public.
-
-        Raises
-        ------
-        BudgetError, InputError, JournalError
-            As `charge`; the ledger is held to a protection already, and this was not asked. Nothing
-            was spent. What `ask` raises: the charge stays.
+        have been seen. All locks are held meanwhile: no two answers come of one charge. Refused as
+        `charge`, and where the ledger is held to a protection already: then `ask` was not asked.
 
         Examples
         --------
@@ -392,29 +363,12 @@ class Ledger(Budget):
     def charge_once(
         self, name: str, epsilon: object, purpose: str, protects: Protection
     ) -> Fraction:
-        """Charge what reads on and on, such as a stream, in each period in which it does: once.
+        """Charge what reads on and on, such as a stream, in each period in which it does, once: the
+        epsilon that was charged now.
 
-        Call it before each read. What was charged in this period under this name is not charged
-        again; what comes after the last day is refused.
-
-        Parameters
-        ----------
-        name : str
-            One word, of this alone.
-        epsilon : int, float, str, Decimal, Fraction or Cost
-            Of all that it ever releases: the same in each period.
-        purpose : str
-        protects : Protection
-
-        Returns
-        -------
-        Fraction
-            Epsilon that was charged now.
-
-        Raises
-        ------
-        BudgetError, InputError, JournalError
-            As `charge`. Nothing was spent.
+        Call it before each read. What was charged in this period under this name, one word of this
+        alone, is not charged again; what comes after the last day is refused. `epsilon`: of all
+        that it ever releases: the same in each period.
 
         Examples
         --------
@@ -437,20 +391,7 @@ class Ledger(Budget):
         """Hold what reads on and on to one course: at the step where it was left, or one further.
 
         Each step has a mark of its own, drawn at random. So of two copies of one state that each
-        go a step on, the second is refused, and so is an older state.
-
-        Parameters
-        ----------
-        name : str
-        step : int
-        mark : str
-
-        Raises
-        ------
-        InputError
-            It is another copy's course.
-        JournalError
-            The journal cannot be written.
+        go a step on, the second is refused (`InputError`), and so is an older state.
 
         Examples
         --------
@@ -486,28 +427,10 @@ class Ledger(Budget):
         processes: the whole before the first step, a step that is taken again once more by itself.
 
         Steps only go on, and what they cost together never passes `whole`. Both stand in the
-        journal, so that no copy or older state of what takes the steps takes one twice.
-
-        Parameters
-        ----------
-        name : str
-            One word, of this alone.
-        whole, piece : Cost
-            In rho, or both in epsilon: of all steps that are taken once, and of this one.
-        turn : (int, int)
-            Number of the step, and which time it is taken: beyond those of the last one.
-        protects : Protection
-        purpose : str
-
-        Returns
-        -------
-        Grant
-            Of this step.
-
-        Raises
-        ------
-        BudgetError, InputError, JournalError
-            As `charge`; or a step that was taken.
+        journal, so that no copy or older state of what takes the steps takes one twice. `name`: one
+        word; `whole`, `piece`: in rho, or both in epsilon: of all steps that are taken once, and of
+        this one; `turn`: number of the step, and which time it is taken: beyond those of the last.
+        Refused as `charge`, and where the step was taken.
 
         Examples
         --------
@@ -539,12 +462,10 @@ class Ledger(Budget):
             if self._steps.get(name) != known:
                 raise InputError("this round was answered by another process")
             self._add({"slice": name, "step": str(turn[0]), "mark": f"{turn[1]} {spent}"})
+            if again:
+                return grant
             kind = Pool if pooled else Grant
-            return (
-                grant
-                if again
-                else kind(piece, self._neighboring, None, self, self._protects, self._bought())
-            )
+            return kind(piece, self._neighboring, None, self, self._protects, self._bought())
 
     @property
     def journal(self) -> Path | None:

@@ -31,3 +31,15 @@ def gaussian_scale(squared_sensitivity: int, rho: Fraction) -> float:
     while Fraction(scale) ** 2 < square:
         scale = math.nextafter(scale, math.inf)
     return scale
+
+
+def excess(scale: float, shares: int) -> float:
+    """Largest log ratio of the probabilities of an integer as a sum of so many discrete Gaussians
+    and as one of the summed variance, rounded up (P17): at most ``(shares - 1) · ln((1 + q) / (1 -
+    q))`` with ``q = 2·sum(exp(-(pi·scale·j)²), j = 1, 2, …)``.
+    """
+    if shares == 1:
+        return 0.0
+    first = math.exp(-((math.pi * scale) ** 2))
+    q = 2 * first / (1 - first**3)
+    return math.inf if q >= 0.5 else (shares - 1) * 2 * math.atanh(q) * (1 + 1e-9)

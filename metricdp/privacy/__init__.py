@@ -38,38 +38,9 @@ from metricdp.privacy.scores import CostQuery, CoverageQuery, SelectionQuery
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
 from metricdp.protocols import Partition
 
-__all__ = [
-    "Budget",
-    "CentersQuery",
-    "Charge",
-    "Cost",
-    "CostQuery",
-    "CountQuery",
-    "CoverQuery",
-    "CoverageQuery",
-    "Grant",
-]
-__all__ += [
-    "HistogramQuery",
-    "Ledger",
-    "LevelsQuery",
-    "Partition",
-    "Pool",
-    "PrivateDataWarning",
-    "PrivateDemand",
-    "Query",
-]
-__all__ += [
-    "OpeningQuery",
-    "Quote",
-    "SelectionQuery",
-    "SwapQuery",
-    "cover",
-    "exact",
-    "exact_cost",
-    "foreseen",
-    "measure",
-    "select",
-]
-__all__ += ["contribute"]
-__all__ += ["SumsQuery", "mapped", "moved", "selection_epsilon", "selections", "split", "thinned"]
+__all__ = ["Budget", "CentersQuery", "Charge", "Cost", "CostQuery", "CountQuery"]
+__all__ += ["CoverQuery", "CoverageQuery", "Grant", "HistogramQuery", "Ledger", "LevelsQuery"]
+__all__ += ["OpeningQuery", "Partition", "Pool", "PrivateDataWarning", "PrivateDemand", "Query"]
+__all__ += ["Quote", "SelectionQuery", "SumsQuery", "SwapQuery", "contribute", "cover"]
+__all__ += ["exact", "exact_cost", "foreseen", "mapped", "measure", "moved"]
+__all__ += ["select", "selection_epsilon", "selections", "split", "thinned"]

@@ -31,17 +31,8 @@ class UserCaps(ABC):
     would only give (pc)²; and the same holds of every *finer* partition, as a part's records, c at
     most, have the largest square where they are together: see `squared_sensitivity`.
 
-    Parameters
-    ----------
-    parts : int
-        p: parts of each user, at most. Public: never choose it by looking at the data.
-    records : int
-        c: records of a user in a part, at most.
-
-    Raises
-    ------
-    InputError
-        No such numbers.
+    `parts`: p, parts of each user at most; `records`: c, records of a user in a part at most.
+    Public: never choose them by looking at the data.
     """
 
     parts: int
@@ -68,13 +59,7 @@ class UserCaps(ABC):
         """The public parts that caps are about, and the tree that they are a cut of, if any."""
 
     def of(self, universe: Any) -> Capped:
-        """The caps in a universe.
-
-        Raises
-        ------
-        InputError
-            It is a box, or the partition is of another universe.
-        """
+        """The caps in a universe; a box is refused, and a partition of another universe."""
         universe = finite(universe, "a cap of users", _FINITE_ONLY)
         partition, tree = self.areas_of(universe)
         query = HistogramQuery(partition)

@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +25,7 @@ from numpy.typing import NDArray
 from metricdp.accounting import Cost, Grant
 from metricdp.accounting.binding import Protection
 from metricdp.accounting.continual import DayBlock, Level, Node, Schedule, l1, squared
+from metricdp.arguments import Amount
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
 from metricdp.privacy import _vault
@@ -81,17 +81,18 @@ class Counting:
     def noise(self, block: DayBlock) -> Noise:
         """Of every node of a block."""
         if block not in self._noises:
-            m = self.max_contributions
+            query, m = self.query, self.max_contributions
             if self.cost.delta:
-                square = self.query.squared_sensitivity(self.neighboring, m)
+                square = query.squared_sensitivity(self.neighboring, m)
                 whole = squared(self.schedule, block, self.unit, square)
                 self._noises[block] = DiscreteGaussian(whole, self.cost)
             else:
-                whole = l1(
-                    self.schedule, block, self.unit, self.query.sensitivity(self.neighboring, m)
-                )
-                self._noises[block] = DiscreteLaplace(whole, self.cost.epsilon)
+                self._noises[block] = DiscreteLaplace(self._l1(block), self.cost.epsilon)
         return self._noises[block]
+
+    def _l1(self, block: DayBlock) -> int:
+        daily = self.query.sensitivity(self.neighboring, self.max_contributions)
+        return l1(self.schedule, block, self.unit, daily)
 
     def variance(self, block: DayBlock) -> float:
         """Of the noise of every count of a node."""
@@ -101,36 +102,25 @@ class Counting:
     def receipt(self, day: int) -> Receipt:
         """Of all that was and will be released: one price for the whole stream."""
         block = self.schedule.block(self.schedule.number_of(max(day, 0)))
-        noise = self.noise(block)
-        sensitivity = l1(
-            self.schedule,
-            block,
-            self.unit,
-            self.query.sensitivity(self.neighboring, self.max_contributions),
-        )
-        days = self.schedule.horizon
+        noise, days, cost = self.noise(block), self.schedule.horizon, self.cost
         longest = block.base ** (block.levels - 1)
         told = f"{self.query}, every day"
         if longest > 1:
             told += f", and summed over runs of up to {longest} days ({block.levels} run lengths)"
-        rho = self.cost.rho if self.cost.delta else None
-        price = (self.cost.epsilon, self.cost.delta, rho)
-        proofs = {DAYS, noise.proof, self.query.proof} | ({USERS} if self.unit == "user" else set())
-        proven = tuple(sorted(proofs))
-        mechanism = Mechanism(noise.name, told, sensitivity, noise.scale, *price, proofs=proven)
-        whom = (
-            "event level: each record, on whatever day"
-            if self.unit == "event"
-            else f"user level: each user, up to {self.max_contributions:,} records a day, all days "
-            f"together"
-        )
-        many = "any number of" if days is None else f"{days:,}"
+        proofs = {DAYS, noise.proof, self.query.proof}
+        whom = "event level: each record, on whatever day"
+        if self.unit == "user":
+            proofs |= {USERS}
+            whom = (
+                f"user level: each user, up to {self.max_contributions:,} records a day, all days "
+                f"together"
+            )
+        price = (cost.epsilon, cost.delta, cost.rho if cost.delta else None, tuple(sorted(proofs)))
+        mechanism = Mechanism(noise.name, told, self._l1(block), noise.scale, *price)
         receipt = Receipt.of([mechanism], self.neighboring, self.protects.unit)
-        return receipt.paid(
-            self.cost.epsilon,
-            self.cost.delta,
-            f"continual counting over {many} days, {whom}",
-        )
+        many = "any number of" if days is None else f"{days:,}"
+        bound = f"continual counting over {many} days, {whom}"
+        return receipt.paid(cost.epsilon, cost.delta, bound)
 
 
 class Counter(Unique):
@@ -152,10 +142,7 @@ class Counter(Unique):
         sums: Counts,
         pay: Callable[[], None],
     ) -> None:
-        self.counting = counting
-        self.days = days
-        self.nodes = nodes
-        self.pay = pay
+        self.counting, self.days, self.nodes, self.pay = counting, days, nodes, pay
         _vault._put(self, sums)
 
     def __repr__(self) -> str:
@@ -265,7 +252,7 @@ def _opening(counting: Counting, node: Node) -> Counts:
     return counting.noise(block)(np.zeros(counting.query.n_parts, np.int64))
 
 
-def whole_cost(epsilon: Any, delta: Any) -> Cost:
+def whole_cost(epsilon: Amount, delta: Amount) -> Cost:
     """What a stream costs."""
     cost = Cost.of(epsilon, delta)
     if cost.epsilon <= 0:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from metricdp.arguments import integer, listed
 from metricdp.errors import InputError
 from metricdp.privacy.queries import HistogramQuery
-from metricdp.protocols import Partition, SetSystem, is_trusted
+from metricdp.protocols import Partition, SetSystem, Space, is_trusted
 from metricdp.records.sums.coverage import add_sums, bounded
 from metricdp.unique import Frozen
 
@@ -32,17 +32,9 @@ class CoverQuery(Frozen):
     stages, since the mask of covered elements is kept through all of them. *Composition*: the whole
     loop is one charge.
 
-    Parameters
-    ----------
-    partition : Partition
-        Public, of the demand's universe; its parts are the elements.
-    stages : sequence of (SetSystem, int)
-        Public: from which sets to select, and how many. Within a stage no set is selected twice.
-
-    Attributes
-    ----------
-    rounds : int
-        Selections in all.
+    `partition`: public, of the demand's universe; its parts are the elements; `stages`: public:
+    pairs of a `SetSystem` and how many of its sets to select. Within a stage no set is selected
+    twice. `rounds`: selections in all.
 
     Examples
     --------
@@ -75,7 +67,7 @@ class CoverQuery(Frozen):
             )
         self.rounds = sum(times for _, times in self.stages)
 
-    def check(self, universe: object) -> None:
+    def check(self, universe: Space) -> None:
         """The partition must be of this universe, the very object."""
         self.histogram.check(universe)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, NoReturn, TypeVar, get_args
 
 import numpy as np
@@ -26,7 +27,7 @@ from metricdp.records.ingestion.columns import points as points_of
 from metricdp.records.ingestion.matching import positions
 from metricdp.records.ingestion.users import names_of
 from metricdp.records.trouble import FAULT
-from metricdp.releases import Neighboring, Unit, Weighting
+from metricdp.releases import Neighboring, Weighting
 from metricdp.unique import Unique
 
 T = TypeVar("T")
@@ -112,9 +113,7 @@ class PrivateDemand(Unique):
         caps: UserCaps | None = None,
     ) -> None:
         kept = _in_hand(space_of(universe), records)
-        bound = _bound(user, max_contributions, weighting, caps)
-        capped = None if caps is None else caps.of(universe)
-        self._seal(universe, kept, user, bound, capped)
+        self._seal(universe, kept, user, _bound(user, max_contributions, weighting, caps), caps)
 
     @classmethod
     def from_coordinates(
@@ -138,12 +137,11 @@ class PrivateDemand(Unique):
 
         Parameters
         ----------
-        universe : Metric or EuclideanSpace
-        points : array_like, shape (n, d)
-        user, max_contributions, weighting, caps
+        universe, user, max_contributions, weighting, caps
             As for `PrivateDemand`.
+        points : array_like, shape (n, d)
         crs : anything that pyproj reads, optional
-            The points' coordinate reference system; by default the universe's own.
+            Of the points; by default the universe's own.
         max_snap : float or str, optional
             Leave out a record that is farther than this from every point of the universe: "500m",
             "0.3 mi"; a plain number counts meters where the universe's coordinates have a known
@@ -152,12 +150,6 @@ class PrivateDemand(Unique):
             Where all points are, as far as is publicly known: x least, y least, x most, y most. A
             box that misses the universe is refused, and so is a point outside of it.
 
-        Raises
-        ------
-        InputError
-            The universe has no coordinates, a point is not finite, coordinate systems do not fit
-            each other, or as for `PrivateDemand`.
-
         Examples
         --------
         >>> stops = mdp.EuclideanMetric([[0, 0], [4, 0], [4, 3]], ids=["a", "b", "c"])
@@ -165,16 +157,14 @@ class PrivateDemand(Unique):
         >>> sorted(mdp.k_median(stops, demand, k=2, epsilon=1).centers)
         ['a', 'c']
         """
-        m = max_contributions
         place = space_of(universe).placing(crs=crs, max_snap=max_snap, box=box)
-        bound = _bound(user, m, weighting, caps, place.limited)
-        capped = None if caps is None else caps.of(universe)
+        bound = _bound(user, max_contributions, weighting, caps, place.limited)
         rule = f"every record must be {place.rule}, points of shape (n, d); {_SECRET}"
         array = read(rule, lambda: points_of(points, None))
         place(array[:0])  # without records: a mistake about public things keeps its own message
         kept = read(rule, lambda: universe.within(place(array), place.limited))
         demand = cls.__new__(cls)
-        demand._seal(universe, kept, user, bound, capped, leaves_out=place.limited)
+        demand._seal(universe, kept, user, bound, caps, place.limited)
         return demand
 
     @classmethod
@@ -210,7 +200,6 @@ class PrivateDemand(Unique):
 
         Parameters
         ----------
-        universe : Metric or EuclideanSpace
         frame_or_path : table or path
             A pandas, Polars (also lazy) or PyArrow table, an Arrow data set, a DuckDB relation, a
             Dask or PySpark data frame; a CSV or TSV (also gzipped) or Parquet file, a folder or a
@@ -218,29 +207,21 @@ class PrivateDemand(Unique):
             GeoDataFrame; a GeoPackage, GeoJSON, GeoParquet, Shapefile or FlatGeobuf: unless columns
             are named, its points are the records, moved from the system that it declares to the
             universe's.
-        node : str, optional
-            Column of ids, "vertex" unless columns of coordinates are named.
-        x, y, user : str, optional
-            Columns; see `from_coordinates` and `PrivateDemand`.
-        max_contributions : int, optional
-        weighting : {"record", "share"}
-        caps : Caps, optional
-            As `PrivateDemand`.
+        node, x, y, user : str, optional
+            Columns of ids ("vertex" unless coordinates are named), of coordinates, of users.
         columns : sequence of str, optional
             Columns of coordinates, as many as the universe has, in place of `x` and `y`.
         engine : {"embedded", "dask", "spark"}
             What reads a path: this process, the default Dask client, or the current Spark session.
         layer : str, optional
             Of a geographic file that has several.
-        crs, max_snap, box
-            As `from_coordinates`.
+        universe, max_contributions, weighting, caps, crs, max_snap, box
+            As `PrivateDemand` and `from_coordinates`.
 
         Raises
         ------
-        InputError
-            A column is missing, or as for `PrivateDemand`.
-        MissingExtraError
-            The table needs an engine that is not installed.
+        InputError, MissingExtraError
+            A column is missing, or as for `PrivateDemand`; an engine that is not installed.
 
         Examples
         --------
@@ -258,18 +239,17 @@ class PrivateDemand(Unique):
         wanted = Wanted(node, x, y, columns, user, {"crs": crs, "max_snap": max_snap, "box": box})
         frame = opened(frame_or_path, engine, wanted.names, layer)
         encode = asked(frame, universe, wanted)
-        what = encode.place.rule if isinstance(encode.place, Placing) else "a finite point"
+        place = encode.place
+        what = place.rule if isinstance(place, Placing) else "a finite point"
         if are_ids(encode):
             kind = type(finite(universe, "a column of ids").ids[0]).__name__
             what = f"the id ({kind}) of a point of {universe.name}"
-        of_text = _LINES if frame.lines else ""
-        rule = (
-            f"every record must be {what}, and have a user if users are named{of_text}; {_SECRET}"
-        )
+        line = _LINES if frame.lines else ""
+        rule = f"every record must be {what}, and have a user if users are named{line}; {_SECRET}"
         kept = None if user is None else _kept(bound, capped)
         source = read(rule, lambda: frame.records(universe, encode, user, kept))
-        far = isinstance(encode.place, Placing) and encode.place.limited
         demand = cls.__new__(cls)
+        far = isinstance(place, Placing) and place.limited
         demand._place(universe, source, bound, None, far, capped)
         return demand
 
@@ -279,10 +259,11 @@ class PrivateDemand(Unique):
         records: NDArray[Any],
         user: Users,
         bound: Protection,
-        capped: Capped | None,
+        caps: UserCaps | None,
         leaves_out: bool = False,
     ) -> None:
         """Bound what each user contributes, and put the records away."""
+        capped = None if caps is None else caps.of(universe)
         if isinstance(user, str | bytes):
             raise InputError(
                 "user must give one entry per record; a column's name goes to from_frame"
@@ -338,14 +319,23 @@ class PrivateDemand(Unique):
         return self._universe
 
     @property
-    def part(self) -> object:
-        """What slices that may read it are bound to, if it is a part (`gate.split`)."""
-        return self._part
+    def caps(self) -> Capped | None:
+        """What bounds a user's records in every public part, if anything does."""
+        return self._caps
 
     @property
-    def max_contributions(self) -> int:
-        """Most contributions of one unit: 1 for records, else the bound, or `grains`."""
-        return self._protects.max_contributions * self.grains
+    def protects(self) -> Protection:
+        """Unit, bound and weighting together, as ledgers hold to them."""
+        return self._protects
+
+    part = property(
+        attrgetter("_part"), doc="What slices that may read it are bound to, if it is of a `split`."
+    )
+    unit = property(attrgetter("_protects.unit"), doc='Who is protected: "record" or "user".')
+    weighting = property(
+        attrgetter("_protects.weighting"),
+        doc='What has a weight of 1: "record", or a user\'s records together, "share".',
+    )
 
     @property
     def grains(self) -> int:
@@ -353,24 +343,9 @@ class PrivateDemand(Unique):
         return shares_of.WHOLE if self._protects.weighting == "share" else 1
 
     @property
-    def weighting(self) -> Weighting:
-        """What has a weight of 1: "record", or a user's records together, "share"."""
-        return self._protects.weighting
-
-    @property
-    def caps(self) -> Capped | None:
-        """What bounds a user's records in every public part, if anything does."""
-        return self._caps
-
-    @property
-    def unit(self) -> Unit:
-        """Who is protected: "record" or "user"."""
-        return self._protects.unit
-
-    @property
-    def protects(self) -> Protection:
-        """Unit, bound and weighting together, as ledgers hold to them."""
-        return self._protects
+    def max_contributions(self) -> int:
+        """Most contributions of one unit: 1 for records, else the bound, or `grains`."""
+        return int(self._protects.max_contributions) * self.grains
 
     def __len__(self) -> NoReturn:  # also asked by bool()
         raise TypeError(
@@ -428,54 +403,42 @@ def _kept(bound: Protection, capped: Capped | None) -> UserRule:
 
 
 def _bound(
-    user: object,
+    user: Users | str,
     max_contributions: int | None,
-    weighting: Any,
-    caps: Any = None,
+    weighting: Weighting,
+    caps: UserCaps | None,
     limited: bool = False,
 ) -> Protection:
     """Who is protected, by public arguments."""
     chosen(weighting, get_args(Weighting), "weighting")
-    whole = "weighting='share'" if weighting == "share" else "caps="
-    if (weighting == "share" or caps is not None) and limited:
-        raise InputError(
-            f"max_snap leaves out records, and {whole} is about all records of a user: give one or "
-            f"the other"
-        )
-    if caps is not None:
-        return _capped(user, max_contributions, weighting, caps)
-    if weighting == "share":
-        if user is None:
-            raise InputError(
-                "weighting='share' spreads one unit of weight over a user's records: say whose "
-                "each record is with user="
-            )
-        if max_contributions is not None:
-            raise InputError(
-                "max_contributions keeps some records of a user, weighting='share' uses all of "
-                "them: give one or the other"
-            )
-        return Protection("user", 1, "share")
-    m = 1 if max_contributions is None else integer(max_contributions)
-    if m is None or not 1 <= m < 2**31:
-        raise InputError(
-            f"max_contributions must be an integer of at least 1, got {shown(max_contributions)}"
-        )
-    if user is None and max_contributions is not None:
-        raise InputError(
-            "max_contributions bounds the records of a user: say whose each record is with user="
-        )
-    return Protection("record" if user is None else "user", m)
-
-
-def _capped(user: object, max_contributions: int | None, weighting: Any, caps: Any) -> Protection:
-    if not isinstance(caps, UserCaps):
+    shares, m = weighting == "share", max_contributions
+    if caps is not None and not isinstance(caps, UserCaps):
         raise InputError(f"caps must be mdp.Caps(parts, records), got {shown(caps)}")
-    if user is None:
-        raise InputError("caps bound the records of a user: say whose each record is with user=")
-    if max_contributions is not None or weighting == "share":
+    ways = {"weighting='share'": shares, "caps=": caps is not None}
+    named = [way for way, asked in ways.items() if asked]
+    if named and limited:
+        raise InputError(
+            f"max_snap leaves out records, and {named[0]} is about all records of a user: give one "
+            f"or the other"
+        )
+    if user is None and (named or m is not None):
+        way = named[-1] if named else "max_contributions="
+        raise InputError(f"{way} {_OF_USERS[way]}: say whose each record is with user=")
+    if len(named) + (m is not None) > 1:
         raise InputError(
             "caps=, max_contributions= and weighting='share' are three ways to bound users: give "
             "one"
         )
-    return Protection("user", caps.max_contributions)
+    if shares:
+        return Protection("user", 1, "share")
+    number = caps.max_contributions if caps is not None else 1 if m is None else integer(m)
+    if number is None or not 1 <= number < 2**31:
+        raise InputError(f"max_contributions must be an integer of at least 1, got {shown(m)}")
+    return Protection("record" if user is None else "user", number)
+
+
+_OF_USERS = {
+    "weighting='share'": "spreads one unit of weight over a user's records",
+    "caps=": "bounds the records of a user",
+    "max_contributions=": "bounds the records of a user",
+}

@@ -15,6 +15,7 @@ from metricdp.privacy import _vault
 from metricdp.privacy.demand import PrivateDemand
 from metricdp.protocols import finite
 from metricdp.records.engines import total
+from metricdp.records.engines.sources import Answer
 
 
 class PrivateDataWarning(UserWarning):
@@ -22,42 +23,19 @@ class PrivateDataWarning(UserWarning):
 
     Examples
     --------
-    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-    >>> import warnings
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     cost = mdp.exact_cost(demand, [1, 7])
-    >>> caught[0].category.__name__
-    'PrivateDataWarning'
+    >>> issubclass(mdp.PrivateDataWarning, UserWarning)
+    True
     """
 
 
 def exact_cost(demand: PrivateDemand, centers: Iterable[Any], power: float = 1) -> float:
-    """Exact cost of centers: the sum over the demand's records of the distance to the nearest
-    center, to a power.
+    """Exact cost of centers (ids, or in a box points): the sum over the demand's records (with
+    `user=`, the kept ones) of the distance to the nearest center, to a power: 1 for k-median, 2 for
+    k-means.
 
     **Privacy.** None whatsoever. It reads private data and returns an exact number, for ``metricdp
     evaluate`` and those who hold the data; it is on no ledger. Publish it, or anything chosen by
     it, and the guarantee is void. It warns.
-
-    Parameters
-    ----------
-    demand : PrivateDemand
-        With `user=`, the kept records count.
-    centers : iterable of ids; array_like of shape (k, d) in an EuclideanSpace
-    power : float
-        1 for k-median, 2 for k-means.
-
-    Returns
-    -------
-    float
-        In the metric's unit, to the power; 0 for an empty demand.
-
-    Raises
-    ------
-    InputError
-        Unknown centers, none at all, or a power that is not positive.
 
     Examples
     --------
@@ -73,14 +51,9 @@ def exact_cost(demand: PrivateDemand, centers: Iterable[Any], power: float = 1) 
     power = positive(power, "power")
     if not isinstance(demand, PrivateDemand) or not chosen:
         raise InputError("exact_cost needs a PrivateDemand and at least one center")
-    warnings.warn(
-        "exact_cost reads private data unprotected: do not publish it",
-        PrivateDataWarning,
-        stacklevel=2,
-    )
     served = demand.universe.served_by(chosen)[0]
     of = lambda block: np.array([np.sum(served(block)[1] ** power)])  # noqa: E731
-    return _vault._quietly("cost failed", lambda: float(total(_vault._open(demand), of)[0]))
+    return float(_unprotected("exact_cost", demand, of)[0])
 
 
 def exact_counts(demand: PrivateDemand) -> NDArray[np.int64]:
@@ -92,10 +65,11 @@ def exact_counts(demand: PrivateDemand) -> NDArray[np.int64]:
     if not isinstance(demand, PrivateDemand):
         raise InputError("exact_counts needs a PrivateDemand")
     n = len(finite(demand.universe, "exact_counts"))
-    warnings.warn(
-        "exact_counts reads private data unprotected: do not publish it",
-        PrivateDataWarning,
-        stacklevel=2,
-    )
-    count = lambda block: np.bincount(block, minlength=n)  # noqa: E731
-    return _vault._quietly("counting failed", lambda: total(_vault._open(demand), count))
+    return _unprotected("exact_counts", demand, lambda block: np.bincount(block, minlength=n))
+
+
+def _unprotected(name: str, demand: PrivateDemand, of: Answer) -> NDArray[Any]:
+    """A sum over all records, after a warning."""
+    warning = f"{name} reads private data unprotected: do not publish it"
+    warnings.warn(warning, PrivateDataWarning, stacklevel=3)
+    return _vault._quietly(f"{name} failed", lambda: total(_vault._open(demand), of))

@@ -1,18 +1,24 @@
-"""The gate: everything computed from private demand leaves the package here."""
+"""The gate: everything computed from private demand leaves the package here.
+
+What each function here does, in turn: checks that see public things only; the slice pays; the vault
+opens. From there on nothing comes out but noisy values or selected candidates, with a
+receipt, or one fixed message. A refusal comes before anything is read or spent: `InputError`, a
+wrong type or universe; `BudgetError`, a slice that does not hold so much.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting import Budget, Cost, Grant, Pool, exact
 from metricdp.accounting.covering import exponent
-from metricdp.arguments import positive, shown
+from metricdp.arguments import Amount, positive, shown
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
 from metricdp.privacy import _vault
@@ -40,70 +46,41 @@ from metricdp.records import engines, paths
 from metricdp.releases import Mechanism, Neighboring, Receipt, Release
 from metricdp.unique import Apart
 
-TRUSTED = (
-    CountQuery,
-    HistogramQuery,
-    LevelsQuery,
-    SumsQuery,
-    OpeningQuery,
-    TotalsQuery,
-)
-TRUSTED_SELECTIONS: tuple[type[SelectionQuery], ...] = (
-    CostQuery,
-    CoverageQuery,
-    SwapQuery,
-    CentersQuery,
-)
+TRUSTED = (CountQuery, HistogramQuery, LevelsQuery, SumsQuery, OpeningQuery, TotalsQuery)
+TRUSTED_SELECTIONS = (CostQuery, CoverageQuery, SwapQuery, CentersQuery)
 ADDED = (CountQuery, HistogramQuery, LevelsQuery)
 """Queries with a proof in their own files. Several holders answer `ADDED` together."""
 _KINDS: dict[Any, type] = {TRUSTED: Query, TRUSTED_SELECTIONS: SelectionQuery}
 """Of what other classes that are registered (`protocols.trusted`) must be."""
 
-
 SELECTION, PARTS, USERS = 8, 13, 15
 """Numbers of the proofs of the selections, of parts of a split demand, and of users."""
 MOST_SPREAD = 2**900
 """Largest range of scores divided by epsilon that a receipt can state."""
+_PRIVATE = "failed on private records (details withheld)"
+_WITHHELD = "(details withheld); try the partition's encode on public points"
 
 
 def measure(
-    demand: PrivateDemand, query: Query, epsilon: object, grant: Grant, delta: object = 0
+    demand: PrivateDemand, query: Query, epsilon: Amount | Cost, grant: Grant, delta: Amount = 0
 ) -> Release:
-    """Answer `query` about `demand` with integer noise, paid from `grant`.
+    """Answer `query` about `demand` with integer noise, for `epsilon` (or a cost in rho) of
+    `grant`; `delta` is not spent where Laplace noise is smaller.
 
     **Privacy.** *Neighboring*: the grant's; unit: the demand's. *Sensitivity*: the query's, for
     that relation and the demand's `max_contributions` and `caps`. *Guarantee*: epsilon-DP by
     `DiscreteLaplace`, or (epsilon, delta)-DP by `DiscreteGaussian` where that is less noise. A
     query of sensitivity 0 gives the same number on all neighbors, so its exact release is 0-DP and
-    draws nothing. *Composition*: as the grant says. The order is the point: checks that see public
-    things only, then the grant pays, then the vault opens; from there on nothing comes out but
-    noisy values, or one fixed message.
-
-    Parameters
-    ----------
-    demand : PrivateDemand
-    query : CountQuery, HistogramQuery, LevelsQuery or SumsQuery
-    epsilon : int, float, str, Decimal, Fraction or Cost
-        How much of the grant to spend, read by `exact`.
-    grant : Grant
-        From `Ledger.charge`.
-    delta : int, float, str, Decimal or Fraction
-        Not spent where Laplace noise is smaller.
-
-    Raises
-    ------
-    InputError, BudgetError
-        A wrong type or universe; a grant that does not hold that much: nothing was read or spent.
+    draws nothing. *Composition*: as the grant says.
 
     Examples
     --------
     >>> from metricdp.partitions.finite.labels import LabelParts
-    >>> from metricdp.privacy import HistogramQuery
+    >>> from metricdp.privacy import HistogramQuery, measure
     >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
     >>> query = HistogramQuery(LabelParts(metric, np.array([0, 0, 1, 1]), 2))
-    >>> from metricdp.privacy import measure
-    >>> grant = mdp.Ledger(2).charge(1, purpose="halves")
-    >>> release = measure(mdp.PrivateDemand(metric, [0] * 9000 + [3] * 4000), query, 1, grant)
+    >>> demand, grant = mdp.PrivateDemand(metric, [0] * 9000 + [3] * 4000), mdp.Ledger(2).charge(1)
+    >>> release = measure(demand, query, 1, grant)
     >>> bool((abs(release.values - [9000, 4000]) < 50).all()), grant.left
     (True, Fraction(0, 1))
     """
@@ -117,22 +94,15 @@ def measure(
     name, scale, cost = (
         (noise.name, noise.scale, noise.cost) if noise else ("exact", 0.0, Cost.of(0))
     )
-    mechanism = Mechanism(
-        name,
-        str(query),
-        sensitivity,
-        scale,
-        cost.epsilon,
-        cost.delta,
+    rho, proofs = (
         cost.rho if cost.delta else None,
         _proofs(demand, query, *([noise.proof] if noise else [])),
     )
+    price = (cost.epsilon, cost.delta, rho, proofs)
+    mechanism = Mechanism(name, str(query), sensitivity, scale, *price)
     grant.draw(cost)
     grant.bind(demand.protects)
-    rule = (
-        "the query failed on private records (details withheld); try its partition's encode on "
-        "public points"
-    )
+    rule = f"the query failed on private records {_WITHHELD}"
     values = _vault._quietly(rule, lambda: _noisy(demand, query, noise, grant))
     return Release(values, query, _receipt(mechanism, demand, grant))
 
@@ -147,35 +117,18 @@ def contribute(
     honest: int,
     mask: NDArray[np.uint64],
 ) -> NDArray[np.uint64]:
-    """One holder's counts with its share of the noise, under a mask, paid from `grant`.
+    """One holder's counts with its share of the noise, under a mask: (n_values,) numbers modulo
+    2^64, in units of `Shares.bits`.
 
-    **Privacy.** *Neighboring*, unit and order of steps: as `measure`. *Sensitivity*: the query's,
-    as a unit is at one holder. *Guarantee*: the sum of what all holders contribute is epsilon-DP,
-    or rho-zCDP, for everybody who knows up to holders - honest of the contributions besides (P17).
-    What one holder contributes is uniform if its mask is, and tells nothing by itself; where the
-    mask is known it has a share of the noise alone. *Composition*: as the grant says.
+    `cost`: of the sum: a pure epsilon, or with rho; `holders`, `honest`: how many contribute, and
+    how many of them are counted on; `mask` (n_values,): uniform, for this answer alone; those of
+    all holders add up to 0.
 
-    Parameters
-    ----------
-    demand : PrivateDemand
-    query : CountQuery, HistogramQuery or LevelsQuery
-    cost : Cost
-        Of the sum: a pure epsilon, or with rho.
-    grant : Grant
-    holders, honest : int
-        How many contribute, and how many of them are counted on.
-    mask : ndarray of uint64, shape (n_values,)
-        Uniform, for this answer alone; those of all holders add up to 0.
-
-    Returns
-    -------
-    ndarray of uint64, shape (n_values,)
-        Modulo 2^64, in units of `Shares.bits`.
-
-    Raises
-    ------
-    InputError, BudgetError
-        As `measure`.
+    **Privacy.** *Neighboring*, unit: as `measure`. *Sensitivity*: the query's, as a unit is at one
+    holder. *Guarantee*: the sum of what all holders contribute is epsilon-DP, or rho-zCDP, for
+    everybody who knows up to holders - honest of the contributions besides (P17). What one holder
+    contributes is uniform if its mask is, and tells nothing by itself; where the mask is known it
+    has a share of the noise alone. *Composition*: as the grant says.
 
     Examples
     --------
@@ -184,11 +137,11 @@ def contribute(
     >>> from metricdp.privacy.shares import Shares
     >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
     >>> demand, cost = mdp.PrivateDemand(metric, [2] * 9000), Cost.zcdp(1, "1e-6")
-    >>> grants = [mdp.Ledger(1, delta="1e-6").charge(cost) for holder in range(2)]
     >>> some = np.array([123456789], np.uint64)
     >>> sent = [
     ...     contribute(demand, CountQuery(), cost, grant, holders=2, honest=1, mask=mask)
-    ...     for grant, mask in zip(grants, [some, -some])
+    ...     for mask in (some, -some)
+    ...     for grant in [mdp.Ledger(1, delta="1e-6").charge(cost)]
     ... ]
     >>> shares = Shares.of(CountQuery(), "add-remove", 1, cost, holders=2, honest=1)
     >>> bool(abs(shares.total(sum(sent)) - 18_000) < 100)
@@ -201,44 +154,19 @@ def contribute(
         raise InputError("a mask has one number modulo 2^64 for each that is answered")
     grant.draw(shares.cost)
     grant.bind(demand.protects)
-    rule = (
-        "the query failed on private records (details withheld); try its partition's encode on "
-        "public points"
-    )
-    return _vault._quietly(rule, lambda: shares.masked(_noisy(demand, query, None, grant), mask))
+    rule = f"the query failed on private records {_WITHHELD}"
+    return _vault._quietly(rule, lambda: shares.masked(_noisy(demand, query, None), mask))
 
 
 def select(
-    demand: PrivateDemand, query: SelectionQuery, epsilon: object, grant: Grant
+    demand: PrivateDemand, query: SelectionQuery, epsilon: Amount, grant: Grant
 ) -> tuple[int, Receipt]:
-    """Select one candidate (a point of the universe, a swap of centers) by private scores, paid
-    from `grant`.
+    """Select one candidate (a point of the universe, a swap of centers) by private scores: its
+    number, which `query.decode` explains (mostly a position), and the receipt.
 
-    **Privacy.** *Neighboring*, unit and order of steps: as `measure`. *Sensitivity*: the query's
-    range. *Guarantee*: epsilon-DP by permute-and-flip; from a `Pool`, which counts rho, by the
-    exponential mechanism, which has a quarter of its rho (`Cost.selection`). *Composition*: as the
-    grant says.
-
-    Parameters
-    ----------
-    demand : PrivateDemand
-    query : SelectionQuery
-        One of the package's own.
-    epsilon : int, float, str, Decimal or Fraction
-        Of this selection.
-    grant : Grant
-
-    Returns
-    -------
-    index : int
-        Of the candidate, which `query.decode` explains: mostly a position in the universe
-        (``universe.ids[index]`` is its id).
-    receipt : Receipt
-
-    Raises
-    ------
-    InputError, BudgetError
-        As `measure`.
+    **Privacy.** *Neighboring*, unit: as `measure`. *Sensitivity*: the query's range. *Guarantee*:
+    epsilon-DP by permute-and-flip; from a `Pool`, which counts rho, by the exponential mechanism,
+    which has a quarter of its rho (`Cost.selection`). *Composition*: as the grant says.
 
     Examples
     --------
@@ -265,41 +193,22 @@ def select(
     )
     grant.draw(cost)
     grant.bind(demand.protects)
-    rule = "the selection failed on private records (details withheld)"
+    rule = f"the selection {_PRIVATE}"
     position = _vault._quietly(rule, lambda: _selected(demand, query, share / spread, law, grant))
     return position, _receipt(mechanism, demand, grant)
 
 
 def cover(
-    demand: PrivateDemand, query: CoverQuery, cost: object, grant: Grant
+    demand: PrivateDemand, query: CoverQuery, cost: Amount | Cost, grant: Grant
 ) -> tuple[list[NDArray[np.int64]], Receipt]:
     """Select sets in turn, each by how many records it covers that none before it did, paid from
-    `grant` all at once.
+    `grant` (not a `Pool`: the loop has no rho) all at once: the numbers of the sets selected in
+    every stage, in order, and the receipt. `cost`: epsilon, or with a delta, of the whole loop.
 
-    **Privacy.** *Neighboring*, unit and order of steps: as `measure`. *Sensitivity*: the range m or
-    2m of one round's scores. *Guarantee*: the loop as a whole has (epsilon, delta)-DP, as each
-    round is an exponential mechanism with the factor that `metricdp.accounting.covering` proves
-    safe for so many rounds; the receipt names the bound. *Composition*: as the grant says.
-
-    Parameters
-    ----------
-    demand : PrivateDemand
-    query : CoverQuery
-    cost : Cost or number
-        (epsilon, delta) of the whole loop; a number: epsilon alone.
-    grant : Grant
-        Not a `Pool`: the loop has no rho.
-
-    Returns
-    -------
-    selected : list of ndarray of int64
-        Numbers of the sets selected in every stage, in order.
-    receipt : Receipt
-
-    Raises
-    ------
-    InputError, BudgetError
-        As `measure`.
+    **Privacy.** *Neighboring*, unit: as `measure`. *Sensitivity*: the range m or 2m of one round's
+    scores. *Guarantee*: the loop as a whole has (epsilon, delta)-DP, as each round is an
+    exponential mechanism with the factor that `metricdp.accounting.covering` proves safe for so
+    many rounds; the receipt names the bound. *Composition*: as the grant says.
 
     Examples
     --------
@@ -314,39 +223,33 @@ def cover(
     ([array([1, 3])], Fraction(1, 1))
     """
     _check(demand, query, (CoverQuery,), grant)
-    price = Cost.of(cost)
+    price, m = Cost.of(cost), demand.max_contributions
     if price.epsilon <= 0:
         raise InputError(f"epsilon must be positive, got {float(price.epsilon)!r}")
-    if price.epsilon * MOST_SPREAD < query.rounds * 2 * demand.max_contributions:
+    if price.epsilon * MOST_SPREAD < query.rounds * 2 * m:
         raise InputError(f"epsilon is too small for a cover, got {shown(cost)}")
     price = Cost(price.epsilon, price.delta)
-    eta, bound = exponent(price, query.rounds, grant.neighboring, demand.max_contributions)
-    spread = demand.max_contributions * (1 if grant.neighboring == "add-remove" else 2)
-    mechanism = Mechanism(
-        "exponential mechanism",
-        f"{query}, by {bound}",
-        spread,
-        float(1 / eta),
-        price.epsilon,
-        price.delta,
-        proofs=_proofs(demand, query, SELECTION),
-    )
+    eta, bound = exponent(price, query.rounds, grant.neighboring, m)
+    what = ("exponential mechanism", f"{query}, by {bound}")
+    spread = m * (1 if grant.neighboring == "add-remove" else 2)
+    proofs = _proofs(demand, query, SELECTION)
+    mechanism = Mechanism(*what, spread, float(1 / eta), price.epsilon, price.delta, proofs=proofs)
     grant.draw(price)
     grant.bind(demand.protects)
-    rule = "the cover failed on private records (details withheld)"
-    selected = _vault._quietly(rule, lambda: _covered(demand, query, eta))
+    selected = _vault._quietly(f"the cover {_PRIVATE}", lambda: _covered(demand, query, eta))
     return selected, _receipt(mechanism, demand, grant)
 
 
 def split(
     demand: PrivateDemand,
     partition: Partition,
-    epsilon: object | Sequence[object],
+    epsilon: Amount | Sequence[Amount],
     ledger: Budget,
     purpose: str = "",
 ) -> list[tuple[PrivateDemand, Grant]]:
     """Parallel composition: the demand of every part of a public partition, each with a grant that
-    it alone may spend.
+    it alone may spend. `epsilon`: of each part, one number or n_parts; `ledger`: where the whole is
+    charged, now.
 
     **Privacy.** One unit has 1 to m records, so under *add-remove* it changes at most m parts, each
     by records that join or leave; releases of the other parts have the same law. So all of them
@@ -355,56 +258,28 @@ def split(
     part the number of units is not public, so its grant's relation is add-remove in both cases.
     *Composition*: sequential with everything else on the ledger.
 
-    Parameters
-    ----------
-    demand : PrivateDemand
-    partition : Partition
-        Public, of the demand's universe.
-    epsilon : number or sequence of n_parts numbers
-        Of each part.
-    ledger : Ledger or Grant
-        Where the whole is charged, now.
-    purpose : str
-
-    Returns
-    -------
-    list of (PrivateDemand, Grant), of length n_parts
-
-    Raises
-    ------
-    InputError, BudgetError
-        As `measure`.
-
     Examples
     --------
     >>> from metricdp.partitions.finite.labels import LabelParts
-    >>> from metricdp.privacy import HistogramQuery
-    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-    >>> query = HistogramQuery(LabelParts(metric, np.array([0, 0, 1, 1]), 2))
     >>> from metricdp.privacy import CountQuery, measure, split
+    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
     >>> demand, ledger = mdp.PrivateDemand(metric, [0] * 9000 + [3] * 4000), mdp.Ledger(1)
-    >>> west, east = split(demand, query.partition, "1/2", ledger)
+    >>> west, east = split(demand, LabelParts(metric, np.array([0, 0, 1, 1]), 2), "1/2", ledger)
     >>> noisy = measure(east[0], CountQuery(), "1/2", east[1])
     >>> bool(abs(noisy.values[0] - 4000) < 100), ledger.left
     (True, Fraction(1, 2))
     """
     query = HistogramQuery(partition)
     _check(demand, query, TRUSTED, ledger, Budget)
-    given = (
-        list(epsilon)
-        if isinstance(epsilon, Sequence) and not isinstance(epsilon, str)
-        else [epsilon] * query.n_parts
-    )
-    shares = [exact(share) for share in given]
+    several = isinstance(epsilon, Sequence) and not isinstance(epsilon, str)
+    shares = [exact(share) for share in (epsilon if several else [epsilon] * query.n_parts)]  # type: ignore[union-attr]
     if len(shares) != query.n_parts or min(shares) <= 0:
         raise InputError(
             f"epsilon must be one positive number, or one for each of the {query.n_parts:,} parts"
         )
     whole = _split_price(shares, demand.max_contributions, ledger.neighboring)
     paid = ledger.charge(whole, purpose=purpose, protects=demand.protects)
-    rule = (
-        "the demand cannot be split (details withheld); try the partition's encode on public points"
-    )
+    rule = f"the demand cannot be split {_WITHHELD}"
     parts = _vault._quietly(rule, lambda: _parts(demand, query))
     return [
         (part, Grant(Cost.of(share), "add-remove", part.part, None, demand.protects, paid.slice))
@@ -419,25 +294,13 @@ def _split_price(shares: list[Fraction], m: int, neighboring: Neighboring) -> Fr
 
 
 def moved(demand: PrivateDemand, partition: Partition, universe: Finite) -> PrivateDemand:
-    """The same demand in a public finite universe: every record of part i of a public partition
-    becomes one at the point of position i.
+    """The same demand in a public finite universe: every record of part i of a public (or released)
+    partition of the demand's universe becomes one at the point of position i.
 
     **Privacy.** Nothing leaves the gate, so nothing is charged. A record's point depends on that
     record and public facts alone: a unit of up to m records stays one, and neighbors become
     neighbors, under both relations. So what is asked of the new demand has the guarantee that it
     would have of any, and is paid from the same grants.
-
-    Parameters
-    ----------
-    demand : PrivateDemand
-    partition : Partition
-        Public, or released before; of the demand's universe, with one part for each point.
-    universe : Metric
-
-    Raises
-    ------
-    InputError
-        A wrong type or universe, or another number of parts.
 
     Examples
     --------
@@ -456,39 +319,27 @@ def moved(demand: PrivateDemand, partition: Partition, universe: Finite) -> Priv
     if not isinstance(demand, PrivateDemand) or len(points) != query.n_parts:
         raise InputError(rule)
     query.check(demand.universe)
-    rule = (
-        "the demand cannot be moved (details withheld); try the partition's encode on public points"
-    )
-    return demand._restricted(
-        _vault._quietly(
-            rule, lambda: engines.placed(_vault._open(demand), query.parts, query.n_parts)
-        ),
-        universe,
-    )
+    place = lambda: engines.placed(_vault._open(demand), query.parts, query.n_parts)  # noqa: E731
+    rule = f"the demand cannot be moved {_WITHHELD}"
+    return demand._restricted(_vault._quietly(rule, place), universe)
 
 
-def mapped(demand: PrivateDemand, rule: Any, space: Box) -> PrivateDemand:
-    """The same demand in another public box: every record where a public map puts it; what lies
-    outside is moved to the box.
+class Map(Protocol):
+    """A public map of a box: images, shape (n, q), of records, shape (n, d), each by itself."""
+
+    universe: Any
+
+    def encode(self, records: NDArray[Any], /) -> NDArray[Any]:
+        """Of some records."""
+
+
+def mapped(demand: PrivateDemand, rule: Map, space: Box) -> PrivateDemand:
+    """The same demand in another public box: every record where a public (or released) map of the
+    demand's own box puts it; what lies outside is moved to the box.
 
     **Privacy.** As `moved`: nothing leaves the gate, a record's place depends on that record and
     public facts alone, and there are as many records as before; both are the duty of
     ``rule.encode``, as of a `Partition`'s.
-
-    Parameters
-    ----------
-    demand : PrivateDemand
-        In a box.
-    rule : object
-        Public, or released before: ``rule.universe`` is the demand's, the very object, and
-        ``rule.encode(records)``, for records of shape (n, d), gives their images, shape (n, q).
-    space : EuclideanSpace
-        Of q dimensions.
-
-    Raises
-    ------
-    InputError
-        A wrong type or universe.
 
     Examples
     --------
@@ -505,34 +356,18 @@ def mapped(demand: PrivateDemand, rule: Any, space: Box) -> PrivateDemand:
     box(space, "demand", needs)
     if not isinstance(demand, PrivateDemand) or rule.universe is not demand.universe:
         raise InputError(needs)
+    images = _Images(Apart(rule, demand.universe), space)
     failed = "the demand cannot be mapped (details withheld); try the map's encode on public points"
-    apart = Apart(rule, demand.universe)
-    return demand._restricted(
-        _vault._quietly(
-            failed, lambda: engines.mapped(_vault._open(demand), _Images(apart, space))
-        ),
-        space,
-    )
+    found = _vault._quietly(failed, lambda: engines.mapped(_vault._open(demand), images))
+    return demand._restricted(found, space)
 
 
 def foreseen(demand: PrivateDemand, tree: CellTree) -> PrivateDemand:
-    """The same demand, whose records are read once for all cells of a quadtree that will be asked
-    about.
+    """The same demand in a box, whose records are read once for all cells of a public quadtree of
+    it that will be asked about.
 
     **Privacy.** The records are the same, and so are all exact answers; nothing leaves the gate.
     What one reading leaves behind, counts by key, is kept where the records are.
-
-    Parameters
-    ----------
-    demand : PrivateDemand
-        In a box.
-    tree : CellTree
-        Public, of the very box.
-
-    Raises
-    ------
-    InputError
-        A wrong type or universe.
 
     Examples
     --------
@@ -542,17 +377,15 @@ def foreseen(demand: PrivateDemand, tree: CellTree) -> PrivateDemand:
     >>> foreseen(mdp.PrivateDemand(space, [[0.2, 0.7]]), ShiftedQuadtree(space))
     PrivateDemand(a box in R^2; protects each record)
     """
-    if (
-        not (isinstance(demand, PrivateDemand) and isinstance(tree, CellTree))
-        or tree.space is not demand.universe
-    ):
+    known = isinstance(demand, PrivateDemand) and isinstance(tree, CellTree)
+    if not known or tree.space is not demand.universe:
         raise InputError("a PrivateDemand in a box and a quadtree of it are needed")
     return demand._restricted(paths.foreseen(_vault._open(demand), tree), demand.universe)
 
 
 def thinned(demand: PrivateDemand, share: float) -> PrivateDemand:
-    """Each record of the demand with a probability, by a coin of its own: fewer to read where there
-    are more than a question needs.
+    """Each record of the demand with a public (or released) probability, by a coin of its own:
+    fewer to read where there are more than a question needs.
 
     **Privacy.** Nothing leaves the gate, so nothing is charged. Coins come from the operating
     system and look at no record. Give equal coins to the j-th record of a unit in both of two
@@ -562,17 +395,6 @@ def thinned(demand: PrivateDemand, share: float) -> PrivateDemand:
     sample has its guarantee with the coins fixed, and (joint convexity) without. Where large demand
     draws a new sample in each reading, the same holds of each. *Composition*: paid from the same
     grants.
-
-    Parameters
-    ----------
-    demand : PrivateDemand
-    share : float
-        Above 0, up to 1: public, or released before.
-
-    Raises
-    ------
-    InputError
-        A wrong type or share.
 
     Examples
     --------
@@ -586,9 +408,8 @@ def thinned(demand: PrivateDemand, share: float) -> PrivateDemand:
     if not isinstance(demand, PrivateDemand) or positive(share, "share") > 1:
         raise InputError("a PrivateDemand is thinned to a share of it, above 0, up to 1")
     rule = "the demand cannot be thinned (details withheld)"
-    return demand._restricted(
-        _vault._quietly(rule, lambda: engines.thinned(_vault._open(demand), share)), demand.universe
-    )
+    kept = _vault._quietly(rule, lambda: engines.thinned(_vault._open(demand), share))
+    return demand._restricted(kept, demand.universe)
 
 
 def _proofs(demand: PrivateDemand, query: Any, *laws: int) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.accounting import Cost, Pool
+from metricdp.accounting import Cost, Grant, Pool
 from metricdp.accounting.cost import pure_rho
 from metricdp.accounting.scales import gaussian_scale, laplace_scale
 from metricdp.errors import InputError
@@ -57,9 +57,8 @@ class Noise(ABC):
             raise InputError(
                 f"OpenDP {opendp_version()} draws noise of a wrong law: install 0.14.2 or later"
             )
-        if self._mechanism.map(sensitivity) > float(claim) * (
-            1 + 1e-12
-        ):  # OpenDP's own account, floats rounded up
+        # OpenDP's own account, floats rounded up
+        if self._mechanism.map(sensitivity) > float(claim) * (1 + 1e-12):
             raise InputError("OpenDP does not confirm the privacy of this noise")
 
     def __call__(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -73,6 +72,15 @@ class Noise(ABC):
                 noisy[start : start + _BLOCK] = self._mechanism(block)
                 bar.update(len(block))
         return noisy
+
+
+def _vectors() -> Any:
+    """OpenDP's domain of integer vectors; its prelude would load sklearn, polars and pandas too."""
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    return vector_domain(atom_domain(T="i64"))
 
 
 class DiscreteLaplace(Noise):
@@ -94,18 +102,10 @@ class DiscreteLaplace(Noise):
     def __init__(self, sensitivity: int, epsilon: Fraction) -> None:
         self.scale = laplace_scale(sensitivity, epsilon)
         self.cost = Cost(epsilon, rho=pure_rho(epsilon, sensitivity))
-        from opendp.domains import (
-            atom_domain,
-            vector_domain,
-        )  # opendp.prelude would load sklearn, polars and pandas too
         from opendp.measurements import make_laplace
         from opendp.metrics import l1_distance
-        from opendp.mod import enable_features
 
-        enable_features("contrib")
-        self._mechanism = make_laplace(
-            vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), scale=self.scale
-        )
+        self._mechanism = make_laplace(_vectors(), l1_distance(T="i64"), scale=self.scale)
         self._confirm(sensitivity, epsilon)
 
 
@@ -129,19 +129,14 @@ class DiscreteGaussian(Noise):
         rho = cost.rho or Fraction(0)
         self.scale = gaussian_scale(squared_sensitivity, rho)
         self.cost = cost
-        from opendp.domains import atom_domain, vector_domain
         from opendp.measurements import make_gaussian
         from opendp.metrics import l2_distance
-        from opendp.mod import enable_features
 
-        enable_features("contrib")
-        self._mechanism = make_gaussian(
-            vector_domain(atom_domain(T="i64")), l2_distance(T="f64"), scale=self.scale
-        )
+        self._mechanism = make_gaussian(_vectors(), l2_distance(T="f64"), scale=self.scale)
         self._confirm(math.sqrt(squared_sensitivity), rho)
 
 
-def best_noise(sensitivity: int, squared_sensitivity: int, cost: Cost, grant: object) -> Noise:
+def best_noise(sensitivity: int, squared_sensitivity: int, cost: Cost, grant: Grant) -> Noise:
     """The noise of least variance that `cost` pays for: public arguments only.
 
     Pure epsilon buys Laplace. (epsilon, delta) buys either: Laplace of variance about
@@ -151,8 +146,7 @@ def best_noise(sensitivity: int, squared_sensitivity: int, cost: Cost, grant: ob
     """
     if cost.delta == 0 or cost.rho is None or not squared_sensitivity:
         return DiscreteLaplace(sensitivity, cost.epsilon)
-    if not isinstance(
-        grant, Pool
-    ) and 2 * sensitivity**2 / cost.epsilon**2 <= squared_sensitivity / (2 * cost.rho):
+    less = 2 * sensitivity**2 / cost.epsilon**2 <= squared_sensitivity / (2 * cost.rho)
+    if less and not isinstance(grant, Pool):
         return DiscreteLaplace(sensitivity, cost.epsilon)
     return DiscreteGaussian(squared_sensitivity, cost)

@@ -43,14 +43,9 @@ class OpeningQuery(HistogramQuery):
     Gaussian noise this proof says nothing: no squared sensitivity is stated, and `best_noise` then
     takes Laplace noise. *Composition*: one epsilon for all depths; sequential with other queries.
 
-    Parameters
-    ----------
-    partition : OpenedCells
-        Public, or released before: `leaves` are its parts, `level` the cells' depths, `open` makes
-        the halves of some, numbered from the number of cells on. Which halves a cell has must not
-        depend on records.
-    depth : int
-        Public: cells of this depth stay closed.
+    `partition`: `OpenedCells`, public or released before: `leaves` are its parts, `level` the
+    cells' depths, `open` makes the halves of some, numbered from the number of cells on. Which
+    halves a cell has must not depend on records. `depth`: public: cells of this depth stay closed.
 
     Examples
     --------

@@ -21,12 +21,20 @@ from numpy.typing import NDArray
 from metricdp.arguments import floats, integer, listed, sealed
 from metricdp.errors import InputError
 from metricdp.kernels.points import relative_sums
-from metricdp.protocols import Partition, box, space_of
+from metricdp.protocols import Partition, Space, box, space_of
 from metricdp.records.engines import sums
 from metricdp.records.exact import ROWS, Sums
 from metricdp.records.paths import Paths
 from metricdp.releases import Neighboring
 from metricdp.unique import Apart
+
+
+def one_universe(own: Space, universe: Space) -> None:
+    """Refuse a question about another universe than the demand's."""
+    if own is not universe:
+        raise InputError(
+            "the question and the demand are of different universes: use one object for both"
+        )
 
 
 class Query(ABC):
@@ -45,9 +53,12 @@ class Query(ABC):
     shift: int = 0
     """The answer about all records is the sum of `exact` over 2**shift, rounded down."""
 
-    @abstractmethod
-    def check(self, universe: object) -> None:
-        """Raise InputError unless it can be asked about demand in `universe`."""
+    universe: Any
+    """Of the demand that it can be asked about."""
+
+    def check(self, universe: Space) -> None:
+        """Raise InputError unless it can be asked about demand in `universe`: the very object."""
+        one_universe(self.universe, universe)
 
     @abstractmethod
     def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
@@ -82,18 +93,15 @@ class CountQuery(Query):
 
     Examples
     --------
-    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-    >>> from metricdp.privacy import CountQuery, measure
-    >>> demand = mdp.PrivateDemand(metric, [2] * 9000)
-    >>> noisy = measure(demand, CountQuery(), 1, mdp.Ledger(1).charge(1))
-    >>> bool(abs(noisy.values[0] - 9000) < 50)
-    True
+    >>> from metricdp.privacy import CountQuery
+    >>> CountQuery().exact(np.array([0, 3, 3])), CountQuery().sensitivity("replace-one", 1)
+    (array([3]), 0)
     """
 
     proof: ClassVar[int] = 3
     n_values: ClassVar[int] = 1
 
-    def check(self, universe: object) -> None:
+    def check(self, universe: Space) -> None:
         """Any universe will do."""
 
     def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
@@ -128,10 +136,7 @@ class HistogramQuery(Query):
     look their part up. In a box it is `Partition.encode`'s duty, and a copy of the partition is
     asked: changes of the caller's object come too late, and nothing stays in it.
 
-    Parameters
-    ----------
-    partition : Partition
-        Public. ``partition.universe`` must be the demand's universe, the very object.
+    `partition`: public; its universe must be the demand's, the very object.
 
     Examples
     --------
@@ -171,14 +176,6 @@ class HistogramQuery(Query):
     def n_values(self) -> int:
         """Numbers in an answer."""
         return self.n_parts
-
-    def check(self, universe: object) -> None:
-        """The partition must be of this universe, the very object."""
-        if self.universe is not universe:
-            raise InputError(
-                "the partition and the demand are of different universes: use one metric object "
-                "for both"
-            )
 
     def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
         """Records per part, shape (n_parts,)."""
@@ -234,20 +231,11 @@ class SumsQuery(Query):
     by at most m·B in L2, and m·B·√d, rounded down, in L1. *Replace-one*: by twice that.
     *Composition*: one budget covers all parts together; sequential with other queries.
 
-    Parameters
-    ----------
-    histogram : HistogramQuery
-        Of a partition of an `EuclideanSpace`.
-    bits : int
-        1 to 20.
-    centers : array_like, shape (n_parts, d), optional
-        Public, or released before: the middle of the box by default.
-    radii : array_like, shape (n_parts,), optional
-        Likewise, and positive, down to the 2^-20 part of the box's diagonal; half the diagonal by
-        default, which clips nothing.
-    folded : bool
-        Answer with d integers: the sums of the parts 0, 2, 4, … less those of 1, 3, 5, … Every
-        record adds v or -v, so all bounds hold.
+    `histogram`: of a partition of an `EuclideanSpace`; `bits`: 1 to 20; `centers` (n_parts, d),
+    public or released before: the middle of the box by default; `radii` (n_parts,), likewise: at
+    least the 2^-20 part of the box's diagonal, by default half of it, which clips nothing;
+    `folded`: answer with d integers: the sums of the parts 0, 2, 4, … less those of 1, 3, 5, …
+    Every record adds v or -v, so all bounds hold.
 
     Examples
     --------
@@ -275,31 +263,20 @@ class SumsQuery(Query):
             raise InputError("sums need a HistogramQuery of a box's partition, and 1 to 20 bits")
         space = box(self.histogram.universe, "a query of sums")
         n_parts = self.histogram.n_parts
-        around = (
-            (space.lower + space.upper) / 2
-            if self.centers is None
-            else floats(self.centers, "centers must be numbers")
-        )
-        within = (
-            np.array(space.diameter_bound() / 2)
-            if self.radii is None
-            else floats(self.radii, "radii must be numbers")
-        )
+        around, within = (space.lower + space.upper) / 2, np.array(space.diameter_bound() / 2)
+        if self.centers is not None:
+            around = floats(self.centers, "centers must be numbers")
+        if self.radii is not None:
+            within = floats(self.radii, "radii must be numbers")
         placed = around.shape in ((space.dimension,), (n_parts, space.dimension))
-        if (
-            not placed
-            or within.shape not in ((), (n_parts,))
-            or not ((space.diameter_bound() <= within * 2**20) & np.isfinite(within)).all()
-        ):
+        wide = (space.diameter_bound() <= within * 2**20) & np.isfinite(within)
+        if not placed or within.shape not in ((), (n_parts,)) or not wide.all():
             raise InputError(
                 "sums need centers of shape (n_parts, d), and radii (n_parts,), the box's "
                 "diagonal / 2^20 at least"
             )
-        object.__setattr__(
-            self,
-            "centers",
-            sealed(np.broadcast_to(space.clip(np.atleast_2d(around)), (n_parts, space.dimension))),
-        )
+        everywhere = np.broadcast_to(space.clip(np.atleast_2d(around)), (n_parts, space.dimension))
+        object.__setattr__(self, "centers", sealed(everywhere))
         object.__setattr__(self, "radii", sealed(np.broadcast_to(within, n_parts)))
 
     @property
@@ -314,9 +291,10 @@ class SumsQuery(Query):
         parts = 1 if self.folded else self.histogram.n_parts
         return parts * int(self.histogram.universe.dimension)
 
-    def check(self, universe: object) -> None:
-        """The partition must be of this universe, the very object."""
-        self.histogram.check(universe)
+    @property
+    def universe(self) -> Any:
+        """The histogram's."""
+        return self.histogram.universe
 
     def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
         """Sums of steps, shape (n_parts · d,), or (d,)."""
@@ -364,10 +342,7 @@ class LevelsQuery(Query):
     delta) is therefore smaller than Laplace noise. *Composition*: one budget covers all levels;
     sequential with other queries. Sums are added up alike, each with its own sensitivity.
 
-    Parameters
-    ----------
-    levels : sequence of HistogramQuery or SumsQuery
-        At least one, all of one universe.
+    `levels`: at least one, all of one universe.
 
     Examples
     --------
@@ -396,7 +371,7 @@ class LevelsQuery(Query):
         """Numbers in an answer."""
         return sum(level.n_values for level in self.levels)
 
-    def check(self, universe: object) -> None:
+    def check(self, universe: Space) -> None:
         """Every partition must be of this universe, the very object."""
         for level in self.levels:
             level.check(universe)

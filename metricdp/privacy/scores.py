@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from metricdp.arguments import integer, positive, sealed
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP, add_costs, add_covered
-from metricdp.protocols import Finite, finite
+from metricdp.privacy.queries import one_universe
+from metricdp.protocols import Finite, Space, finite
 from metricdp.records.sums.rows import rows_from
 from metricdp.releases import Neighboring
 from metricdp.unique import Frozen
@@ -32,14 +33,9 @@ class SelectionQuery(Frozen, ABC):
     """A question answered by one of finitely many candidates, such as the points of a universe.
     `gate.select` takes only classes it knows.
 
-    Attributes
-    ----------
-    universe : Metric
-    monotone : bool
-        Whether one more record can move no two scores in opposite directions.
-    direction : int
-        1 or -1: scores of no records are 0, and one more record moves none of them down, or up; 0:
-        nothing of the kind.
+    `monotone`: whether one more record can move no two scores in opposite directions; `direction`:
+    1 or -1: scores of no records are 0, and one more record moves none of them down, or up; 0:
+    nothing of the kind.
 
     Examples
     --------
@@ -97,13 +93,9 @@ class SelectionQuery(Frozen, ABC):
         one_way = self.monotone and neighboring == "add-remove"
         return self.sensitivity(neighboring, max_contributions) * (1 if one_way else 2)
 
-    def check(self, universe: object) -> None:
+    def check(self, universe: Space) -> None:
         """Raise InputError unless it can be asked about demand in `universe`: the very object."""
-        if self.universe is not universe:
-            raise InputError(
-                "the query and the demand are of different universes: use one metric object for "
-                "both"
-            )
+        one_universe(self.universe, universe)
 
 
 class CostQuery(SelectionQuery):
@@ -120,20 +112,10 @@ class CostQuery(SelectionQuery):
     distance of the data can exceed it. Sums saturate at 2^61, which shrinks changes and keeps their
     direction. *Composition*: one charge a selection.
 
-    Parameters
-    ----------
-    universe : Metric
-    centers : iterable of ids
-        Public, or released before.
-    power : {1, 2}
-    cap : float, optional
-        Distances count at most this much, in the universe's unit of length; by default the public
-        bound of its diameter. A smaller one means less noise, and makes all points farther than it
-        from the demand alike. Public: never measured on the data.
-
-    Notes
-    -----
-    One search (or row of distances) from every distinct point of demand, O(n_points) memory.
+    `centers`: public, or released before; `power`: 1 or 2; `cap`: what distances count at most, by
+    default the public bound of the diameter. A smaller one means less noise, and makes all points
+    farther than it from the demand alike. Public: never measured on the data. One search (or row of
+    distances) from every distinct point of demand, O(n_points) memory.
 
     Examples
     --------
@@ -197,15 +179,7 @@ class CoverageQuery(SelectionQuery):
     to m records moves each by at most m (*add-remove*: all up; *replace-one*: by the difference of
     two numbers from 0 to m). *Composition*: one charge a selection.
 
-    Parameters
-    ----------
-    universe : Metric
-    radius : float
-        Public, in the universe's unit of length.
-
-    Notes
-    -----
-    Cost as `CostQuery`.
+    `radius`: public, in the universe's unit of length. Takes as long as `CostQuery`.
 
     Examples
     --------

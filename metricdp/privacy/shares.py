@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 import os
-from abc import abstractmethod
 from fractions import Fraction
 from typing import ClassVar
 
@@ -27,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting import Cost
+from metricdp.accounting.scales import excess
 from metricdp.arguments import integer
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
@@ -48,22 +48,17 @@ _BATCH = 1 << 8
 class Shares(Noise):
     """One holder's share of the noise of a sum.
 
-    **Privacy.** Of the sum, not of one share: see the module, and P17.
+    `scale`: of one share, or of the Laplace noise that the shares counted on add up to, in units of
+    1 / 2^`bits`; `holders`: n, how many add a share; `deviation`: standard deviation of all n
+    shares together, in records.
 
-    Attributes
-    ----------
-    scale : float
-        Of one share, or of the Laplace noise that the shares counted on add up to, in units of
-        1 / 2^bits.
-    bits : int
-    holders : int
-        n: how many add a share.
-    deviation : float
-        Standard deviation of all n shares together, in records.
+    **Privacy.** Of the sum, not of one share: see the module, and P17.
     """
 
     proof: ClassVar[int] = 17
 
+    law: ClassVar[type[Noise]]
+    """What they add up to."""
     holders: int
     deviation: float
     bits: int = 0
@@ -77,42 +72,14 @@ class Shares(Noise):
         holders: int,
         honest: int,
     ) -> Shares:
-        """The shares of a query's noise: Gaussian where the cost has a delta, else Laplace.
-
-        Parameters
-        ----------
-        query : Query
-        neighboring : {"add-remove", "replace-one"}
-        max_contributions : int
-        cost : Cost
-            Of the sum: a pure epsilon, or with rho.
-        holders, honest : int
-            n, and m: how many of them are counted on, 1 to n.
-
-        Raises
-        ------
-        InputError
-            No such numbers of holders; a price beyond what exact samplers draw.
-
-        Examples
-        --------
-        >>> from metricdp.accounting import Cost
-        >>> from metricdp.privacy import CountQuery
-        >>> from metricdp.privacy.shares import Shares
-        >>> noise = Shares.of(CountQuery(), "add-remove", 1, Cost.of(1), holders=2, honest=1)
-        >>> noise.name, noise.scale, round(noise.deviation, 2)
-        ('discrete Laplace in shares', 1.0, 1.92)
+        """The shares of a query's noise, at a cost of the sum: Gaussian where it has a delta, else
+        Laplace; `holders`, `honest`: n, and m: how many of them are counted on, 1 to n.
         """
         sensitivity = query.sensitivity(neighboring, max_contributions)
         if not cost.delta:
             return LaplaceShares(sensitivity, cost.epsilon, holders, honest)
         square = query.squared_sensitivity(neighboring, max_contributions)
         return GaussianShares(sensitivity, square, cost, holders, honest)
-
-    @property
-    @abstractmethod
-    def proofs(self) -> set[int]:
-        """Numbers of the proofs that the sum rests on."""
 
     def masked(self, counts: NDArray[np.int64], mask: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Counts and a share of noise under a mask, modulo 2^64.
@@ -125,25 +92,16 @@ class Shares(Noise):
         return held.view(np.uint64) + noise.view(np.uint64) + mask
 
     def total(self, sums: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Records, from the sum of what all holders sent: to the nearest integer, halves to even.
-
-        Examples
-        --------
-        >>> from metricdp.accounting import Cost
-        >>> shares = GaussianShares(1, 1, Cost.zcdp(1, "1e-6"), holders=20, honest=19)
-        >>> shares.total(np.array([7, 10, 2**64 - 3], np.uint64))
-        array([ 4,  5, -2])
-        """
+        """Records, from the sum of what all holders sent: rounded, halves to even."""
         found = sums.view(np.int64)
         down = found >> self.bits
         twice = 2 * (found - (down << self.bits))
-        unit = 1 << self.bits
-        answer: NDArray[np.int64] = down + ((twice > unit) | ((twice == unit) & (down % 2 == 1)))
-        return answer
+        unit, odd = 1 << self.bits, down % 2 == 1
+        return np.asarray(down + ((twice > unit) | ((twice == unit) & odd)), np.int64)
 
     def mechanism(self, query: Query, sensitivity: int) -> Mechanism:
         """What a receipt says of the sum: its noise is as large as all of this scale."""
-        cost, proofs = self.cost, tuple(sorted({query.proof, self.proof} | self.proofs))
+        cost, proofs = self.cost, tuple(sorted({query.proof, self.proof, self.law.proof}))
         scale = self.deviation if cost.delta else self.deviation / math.sqrt(2)
         price = (cost.epsilon, cost.delta, cost.rho if cost.delta else None)
         return Mechanism(self.name, str(query), sensitivity, scale, *price, proofs=proofs)
@@ -157,14 +115,7 @@ class LaplaceShares(Shares):
     1) / i. A geometric number is discrete Laplace noise, where that is not negative: OpenDP draws
     it, and coins are integers of the operating system's random bits. No float is compared.
 
-    Parameters
-    ----------
-    sensitivity : int
-        Of the sum of all holders' answers, in L1; at least 1.
-    epsilon : Fraction
-        Of the sum.
-    holders, honest : int
-        n and m.
+    `sensitivity`, `epsilon`: of the sum of all holders' answers, in L1; `holders`, `honest`: n, m.
 
     Examples
     --------
@@ -175,7 +126,7 @@ class LaplaceShares(Shares):
     (10.0, 14.5)
     """
 
-    name = "discrete Laplace in shares"
+    name, law = "discrete Laplace in shares", DiscreteLaplace
 
     def __init__(self, sensitivity: int, epsilon: Fraction, holders: int, honest: int) -> None:
         self.holders, self._honest = _counted(holders, honest)
@@ -189,11 +140,6 @@ class LaplaceShares(Shares):
         odds = math.exp(-1 / self.scale)
         variance = 2 * odds / (1 - odds) ** 2 * self.holders / self._honest
         self.deviation = math.sqrt(variance)
-
-    @property
-    def proofs(self) -> set[int]:
-        """Of discrete Laplace noise."""
-        return {DiscreteLaplace.proof}
 
     def __call__(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """Values and a share of noise, shape (n_values,)."""
@@ -222,27 +168,22 @@ class LaplaceShares(Shares):
 
 
 class GaussianShares(Shares):
-    """One holder's share of discrete Gaussian noise.
+    """One holder's share of discrete Gaussian noise: `sensitivity` and `squared_sensitivity` are of
+        the sum of all holders' answers, at least 1, and so is the `cost`, with rho.
 
-    Parameters
-    ----------
-    sensitivity, squared_sensitivity : int
-        Of the sum of all holders' answers, in L1 and in squared L2; at least 1.
-    cost : Cost
-        With rho: of the sum.
-    holders, honest : int
-        n and m.
-
-    Examples
-    --------
-    >>> from metricdp.accounting import Cost
-    >>> from metricdp.privacy.shares import GaussianShares
-    >>> shares = GaussianShares(1, 1, Cost.zcdp(1, "1e-6"), holders=20, honest=19)
-    >>> shares.bits, round(shares.scale, 2), round(shares.deviation, 2)
-    (1, 2.08, 4.65)
+        Examples
+        --------
+        >>> from metricdp.accounting import Cost
+    from metricdp.accounting.scales import excess
+        >>> from metricdp.privacy.shares import GaussianShares
+        >>> shares = GaussianShares(1, 1, Cost.zcdp(1, "1e-6"), holders=20, honest=19)
+        >>> shares.bits, round(shares.scale, 2), round(shares.deviation, 2)
+        (1, 2.08, 4.65)
+        >>> shares.total(np.array([7, 10, 2**64 - 3], np.uint64))
+        array([ 4,  5, -2])
     """
 
-    name = "discrete Gaussian in shares"
+    name, law = "discrete Gaussian in shares", DiscreteGaussian
 
     def __init__(
         self,
@@ -267,11 +208,6 @@ class GaussianShares(Shares):
         self.deviation = whole.scale * math.sqrt(n) / 2**bits
         self._mechanism = whole._mechanism
 
-    @property
-    def proofs(self) -> set[int]:
-        """Of discrete Gaussian noise."""
-        return {DiscreteGaussian.proof}
-
 
 def _counted(holders: int, honest: int) -> tuple[int, int]:
     """n and m."""
@@ -291,15 +227,3 @@ def _below(bound: int, n_values: int) -> NDArray[np.uint64]:
     while len(beyond := np.flatnonzero(bits > last)):
         bits[beyond] = np.frombuffer(os.urandom(8 * len(beyond)), np.uint64)
     return bits % np.uint64(bound)
-
-
-def excess(scale: float, shares: int) -> float:
-    """Largest log ratio of the probabilities of an integer as a sum of so many discrete Gaussians
-    and as one of the summed variance, rounded up (P17): at most ``(shares - 1) · ln((1 + q) / (1 -
-    q))`` with ``q = 2·sum(exp(-(pi·scale·j)²), j = 1, 2, …)``.
-    """
-    if shares == 1:
-        return 0.0
-    first = math.exp(-((math.pi * scale) ** 2))
-    q = 2 * first / (1 - first**3)
-    return math.inf if q >= 0.5 else (shares - 1) * 2 * math.atanh(q) * (1 + 1e-9)

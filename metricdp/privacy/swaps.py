@@ -45,24 +45,10 @@ class SwapQuery(SelectionQuery):
     Sums are kept between the selections of one grant (`resumed`). They are what a fresh query would
     compute, to the last integer, so that nothing depends on whether they were kept.
 
-    Parameters
-    ----------
-    universe : Metric
-    centers : iterable of ids
-        Distinct; public, or released before.
-    power : {1, 2}
-    cap : float, optional
-        Distances count at most this much, in the universe's unit of length; by default the public
-        bound of its diameter.
-    candidates : iterable of ids, optional
-        What may come in; all points by default.
-    opened : iterable of ids, optional
-        Centers that may not leave.
-
-    Notes
-    -----
-    Candidates are numbered x by x; `decode` says which swap one is, and `swapped` asks about the
-    centers after it. Time and memory: see `SwapCosts`.
+    `centers`: distinct; public, or released before; `power`: 1 or 2; `cap`: what distances count at
+    most, by default the public bound of the diameter; `candidates`: what may come in, all points by
+    default; `opened`: centers that may not leave. Candidates of the selection are numbered x by x:
+    `decode` says which swap one is, and `swapped` asks about the centers after it.
 
     Examples
     --------
@@ -188,19 +174,9 @@ class CentersQuery(SelectionQuery):
     monotone, and a unit of up to m records moves each by at most m·S (*add-remove*: all down;
     *replace-one*: by the difference of two such). *Composition*: one charge a selection.
 
-    Parameters
-    ----------
-    universe : Metric
-    sets : sequence of iterables of ids
-        At least one; public, or released before.
-    power : {1, 2}
-    cap : float, optional
-        As of `SwapQuery`.
-
-    Notes
-    -----
-    The answer is the index of a set. Public work: one nearest-center search a set, and 4·n_points
-    bytes for each.
+    `sets`: of ids, at least one; public, or released before; `power`, `cap`: as of `SwapQuery`. The
+    answer is the index of a set. Public work: one nearest-center search a set, and 4·n_points bytes
+    for each.
 
     Examples
     --------

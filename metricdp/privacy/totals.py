@@ -18,8 +18,13 @@ from metricdp.releases import Neighboring
 class Measured(Protocol):
     """A public map from a record of a universe to integers."""
 
-    universe: Any
-    n_values: int
+    @property
+    def universe(self) -> Any:
+        """The records'."""
+
+    @property
+    def n_values(self) -> int:
+        """Integers of each."""
 
     def amounts(self, records: NDArray[Any], /) -> NDArray[np.int64]:
         """Amounts of each record, by that record alone, shape (n_records, n_values)."""
@@ -47,7 +52,7 @@ class TotalsQuery(Query):
 
     proof: ClassVar[int] = 4
 
-    measured: Any
+    measured: Measured
     bits: int = 20
     shift: int = 0
     n_values: int = field(init=False, repr=False, compare=False)
@@ -63,12 +68,10 @@ class TotalsQuery(Query):
         table = space_of(self.measured.universe).tabulated(self._bounded)
         object.__setattr__(self, "table", table)
 
-    def check(self, universe: object) -> None:
-        """The map must be of this universe, the very object."""
-        if self.measured.universe is not universe:
-            raise InputError(
-                "the amounts and the demand are of different universes: use one object for both"
-            )
+    @property
+    def universe(self) -> Any:
+        """The map's."""
+        return self.measured.universe
 
     def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
         """Sums of amounts, shape (n_values,), before `shift`."""

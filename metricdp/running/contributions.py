@@ -23,9 +23,55 @@ from metricdp.accounting.binding import Protection
 from metricdp.accounting.ledger import Answered
 from metricdp.arguments import Amount, shown
 from metricdp.errors import InputError
-from metricdp.privacy import HistogramQuery, measure
-from metricdp.privacy.contributing import Doublings, contributors
+from metricdp.privacy import HistogramQuery, PrivateDemand, contributing, measure
+from metricdp.protocols import Finite
 from metricdp.releases import Neighboring, Receipt
+
+MOST = 20
+"""Users of more than 2^19 records are counted together."""
+
+
+class NumbersOfRecords(Finite):
+    """The public universe: point j stands for more than 2^(j-1), up to 2^j records."""
+
+    name = "numbers of records"
+    unit = 1.0
+    ids = tuple(2**j for j in range(MOST + 1))
+
+    def diameter_bound(self) -> float:
+        """Doublings."""
+        return float(MOST)
+
+    def check(self) -> None:
+        """Nothing to look at."""
+
+    def grid_rows(
+        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64]:
+        """How many doublings lie between."""
+        to = np.arange(len(self)) if targets is None else targets
+        found: NDArray[np.int64] = np.abs(sources[:, None] - to[None, :])
+        return found
+
+
+NUMBERS = NumbersOfRecords()
+
+
+class Doublings:
+    """Every point of that universe a part of its own."""
+
+    def __init__(self) -> None:
+        self.universe = NUMBERS
+        self.n_parts = MOST + 1
+
+    def encode(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The record's own number."""
+        return records
+
+
+def contributors(users: Any, column: str | None = None, engine: str = "embedded") -> PrivateDemand:
+    """One record for each user, at the number of that user's records."""
+    return contributing.contributors(users, NUMBERS, column, engine)
 
 
 class Contributions(NamedTuple):

@@ -580,12 +580,14 @@ def _planned(design: _Design, records: float, price: Cost) -> Evaluation:
     scales = []
     terms = Terms(price, "add-remove")
     law = "discrete Gaussian" if terms.pooled else "discrete Laplace"
+    answer: NDArray[np.float64]
     for name, query in design.queries.items():
         if isinstance(query, TotalsQuery):
-            answer = amounts @ query.measured.amounts(places)
+            answer = amounts @ query.measured.amounts(places).astype(np.float64)
         else:
             partition = query.partition  # type: ignore[attr-defined]
-            answer = np.bincount(partition.encode(places), amounts, partition.n_parts)
+            counted = np.bincount(partition.encode(places), amounts, partition.n_parts)
+            answer = counted.astype(np.float64)
         scale = terms.scale_of(Ask(query, design.shares[name]))
         values.append(answer)
         scales.append(np.full(len(answer), scale))

@@ -12,9 +12,9 @@ from metricdp.errors import InputError, ReadingError
 from metricdp.methods.caps import Caps
 from metricdp.metrics import EuclideanMetric, EuclideanSpace, PrecomputedMetric
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, gate
-from metricdp.privacy.contributing import contributors
 from metricdp.records.engines.opening import ENGINES, opened
 from metricdp.records.engines.weighting import WHOLE
+from metricdp.running.contributions import contributors
 
 _BIG = 1234567890123456789
 USERS = (

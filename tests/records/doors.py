@@ -25,8 +25,8 @@ import pytest
 
 from metricdp.errors import InputError
 from metricdp.privacy import HistogramQuery, gate
-from metricdp.privacy.contributing import Doublings, contributors
 from metricdp.records.engines import embedded
+from metricdp.running.contributions import Doublings, contributors
 
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "doors.md"

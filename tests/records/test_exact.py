@@ -140,8 +140,8 @@ PUBLIC |= {"sensitivity_of", "square", "square_of", "squared_sensitivity", "__po
 """Methods of `privacy` that see public arguments alone, Python's integers."""
 ALLOWED = {
     "public numbers alone: sizes, scales, budgets, places in a file or a text": """
-        privacy/contributing.py NumbersOfRecords.grid_rows
         privacy/continual.py Counting.variance
+        privacy/demand.py _bound
         privacy/coverage.py CoverQuery.__init__
         privacy/gate.py select
         privacy/gate.py cover
@@ -151,7 +151,6 @@ ALLOWED = {
         privacy/scores.py CostQuery.__init__
         privacy/shares.py GaussianShares.__init__
         privacy/shares.py LaplaceShares.__init__
-        privacy/shares.py excess
         privacy/swaps.py CentersQuery.__init__
         records/engines/arrays.py ArrayFile.batches
         records/engines/folders.py _inside

@@ -13,9 +13,9 @@ import pytest
 from metricdp.errors import InputError
 from metricdp.metrics import PrecomputedMetric
 from metricdp.privacy import HistogramQuery, gate
-from metricdp.privacy.contributing import Doublings, contributors
 from metricdp.privacy.demand import PrivateDemand
 from metricdp.records.ingestion.users import names_of
+from metricdp.running.contributions import Doublings, contributors
 
 pd, pl, pa = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
 pq, duckdb = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("duckdb")

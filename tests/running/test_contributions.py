@@ -12,10 +12,9 @@ import metricdp as mdp
 from metricdp.accounting.binding import Protection
 from metricdp.errors import BudgetError, InputError, JournalError
 from metricdp.privacy import HistogramQuery, gate
-from metricdp.privacy.contributing import NUMBERS, Doublings, contributors
 from metricdp.records.engines.sizes import Anywhere, LogSizes, doublings
 from metricdp.records.ingestion.encoders import RowEncoder
-from metricdp.running.contributions import _least
+from metricdp.running.contributions import NUMBERS, Doublings, _least, contributors
 
 PATH = mdp.GraphMetric(nx.path_graph(5), weight=None)
 

@@ -8,9 +8,9 @@ import pytest
 
 from metricdp.errors import InputError
 from metricdp.privacy import HistogramQuery, gate
-from metricdp.privacy.contributing import Doublings, contributors
 from metricdp.records.engines.folders import parquet_files
 from metricdp.records.engines.opening import opened
+from metricdp.running.contributions import Doublings, contributors
 
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("duckdb")

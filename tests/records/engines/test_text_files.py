@@ -11,11 +11,11 @@ import pytest
 
 from metricdp.errors import InputError
 from metricdp.privacy import HistogramQuery, gate
-from metricdp.privacy.contributing import Doublings, contributors
 from metricdp.records.engines import embedded
 from metricdp.records.ingestion.cells import text_of
 from metricdp.records.ingestion.columns import column, texts
 from metricdp.records.ingestion.lines import Layout, Lines
+from metricdp.running.contributions import Doublings, contributors
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

@@ -186,7 +186,7 @@ def test_weights_are_people(method):
 def test_bad_arguments_are_refused():
     with pytest.raises(InputError, match="whose each record is"):
         PrivateDemand(PATH, [1], weighting="share")
-    with pytest.raises(InputError, match="give one or the other"):
+    with pytest.raises(InputError, match="give one"):
         PrivateDemand(PATH, [1], user=[1], max_contributions=2, weighting="share")
     with pytest.raises(InputError, match="weighting must be one of"):
         PrivateDemand(PATH, [1], user=[1], weighting="shares")
