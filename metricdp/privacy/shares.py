@@ -174,7 +174,6 @@ class GaussianShares(Shares):
         Examples
         --------
         >>> from metricdp.accounting import Cost
-    from metricdp.accounting.scales import excess
         >>> from metricdp.privacy.shares import GaussianShares
         >>> shares = GaussianShares(1, 1, Cost.zcdp(1, "1e-6"), holders=20, honest=19)
         >>> shares.bits, round(shares.scale, 2), round(shares.deviation, 2)
