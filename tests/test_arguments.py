@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metricdp.arguments import file_path, flag, floats, hashable, integer, listed, positive, shown
+from metricdp.arguments import file_path, floats, integer, listed, positive, shown
 from metricdp.errors import InputError, one_line
+from metricdp.options import flag, hashable
 from tests import named
 
 

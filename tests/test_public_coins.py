@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.arguments import coins
 from metricdp.errors import InputError
+from metricdp.options import coins
 from metricdp.report import pivot_layout
 
 METRIC = mdp.GraphMetric(nx.grid_2d_graph(8, 8), weight=None)

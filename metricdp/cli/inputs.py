@@ -110,7 +110,8 @@ def _places(metric: GraphMetric) -> str:
     """What is known of where vertices are."""
     import numpy as np
 
-    from metricdp.universe.crs import WGS84, described
+    from metricdp.universe.crs import WGS84
+    from metricdp.universe.crs_kinds import described
 
     plain = {"lonlat": "longitude and latitude", "xy": "planar coordinates", None: "no coordinates"}
     known = plain[metric.coordinate_system]

@@ -104,7 +104,7 @@ def read_by_vertex(
     path: str, column: str, metric: GraphMetric, option: str = "", of_sites: bool = False
 ) -> tuple[list[Any], Table]:
     """A public table of a column by vertex: ids of demand points or sites, each once, and it."""
-    from metricdp.arguments import check_distinct
+    from metricdp.options import check_distinct
     from metricdp.universe.tables import read_table
 
     table = read_table(path)

@@ -16,7 +16,7 @@ import numpy as np
 from metricdp.accounting import exact
 from metricdp.accounting import ledger as ledgers
 from metricdp.accounting.budget import checked_budget
-from metricdp.arguments import Coins, chosen, coins, file_path, listed
+from metricdp.arguments import chosen, file_path, listed
 from metricdp.atomic import durable_file
 from metricdp.errors import InputError
 from metricdp.federated.course import Agreement, Course
@@ -28,6 +28,7 @@ from metricdp.methods.method import Method
 from metricdp.methods.registry import answering
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.options import Coins, coins
 from metricdp.provenance import Provenance, package_facts
 from metricdp.running.attesting import PublicUniverse, attest, recipe_options
 from metricdp.running.charging import checked_universe

@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import checked_seed, integer, shown
+from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
 from metricdp.kernels.points import nearest_centers
 from metricdp.local.items import NetItems
 from metricdp.local.oracles import VectorOracle, oracle_of
 from metricdp.methods.result import Result
+from metricdp.options import checked_seed
 from metricdp.partitions.box.net_tree import Leaf, build_tree, lattice_children
 from metricdp.partitions.box.simhash_tree import leaves_below, level_sums, prefix_children
 from metricdp.solvers.lloyd import distinct, lloyd

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from metricdp.accounting.cost import exact
-from metricdp.arguments import Coins, chosen, coins, integer, positive, shown
+from metricdp.arguments import chosen, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.local.items import bits_of, items_of
 from metricdp.local.oracles import best_frequency_randomizer, best_vector_randomizer, oracle_of
@@ -20,6 +20,7 @@ from metricdp.local.randomizers import LEAST_EPSILON, MOST_EPSILON
 from metricdp.local.shuffle import largest_local_epsilon
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.options import Coins, coins
 from metricdp.partitions.finite.ward import hierarchy
 from metricdp.protocols import Kind, space_of
 from metricdp.solvers.kmedian import solve

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import Coins, coins
 from metricdp.errors import InputError
 from metricdp.kernels.local_sketch import add_rows
 from metricdp.local import streams
@@ -23,6 +22,7 @@ from metricdp.local.randomizers import (
     TopVectors,
     width,
 )
+from metricdp.options import Coins, coins
 
 _BLOCK = 1 << 16  # users at once: memory against calls
 

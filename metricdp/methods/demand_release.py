@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import Centers, Coins, Ids, Length, coins, listed, shown
+from metricdp.arguments import listed, shown
 from metricdp.errors import InputError
 from metricdp.methods import saving
 from metricdp.methods.box.anywhere import on_points
@@ -33,6 +33,7 @@ from metricdp.methods.summary import (
 from metricdp.methods.synthetic import SyntheticPoints, checked_number, drawn
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.options import Centers, Coins, Ids, Length, coins
 from metricdp.releases import Receipt
 from metricdp.releases import Release as Noisy
 from metricdp.report.heat.heatmap import Heatmap
@@ -256,7 +257,7 @@ class Release:
         opened : iterable of ids, optional
             Facilities that are open already: they count towards k and stay centers.
         seed, rng : int; Generator, SeedSequence or int
-            Public coins of the solver, by `metricdp.arguments.coins`.
+            Public coins of the solver, by `metricdp.options.coins`.
         time_limit : float, optional
             Seconds after which the best centers found so far are returned; Ctrl-C then ends the
             search as well.

@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.arguments import Weights
 from metricdp.errors import InputError
 from metricdp.methods.demand_release import Release
 from metricdp.methods.result import public_weights
 from metricdp.metrics.snapping import finite_points
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.options import Weights
 from metricdp.partitions.areas import spread_evenly
 from metricdp.partitions.box.halving import Halving
 from metricdp.protocols import finite

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import Length, Weights, positive
+from metricdp.arguments import positive
 from metricdp.errors import InputError
 from metricdp.methods.result import public_weights
 from metricdp.metrics.base import Metric, metric_of
 from metricdp.metrics.units import in_units_of
+from metricdp.options import Length, Weights
 from metricdp.report.heat.heatmap import Heatmap
 from metricdp.solvers.estimate.smoothing import Smoothing, sampled_demand, standard_error
 

@@ -8,12 +8,13 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import checked_seed, integer, positive, shown
+from metricdp.arguments import integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.result import checked_candidates, site_positions
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
+from metricdp.options import checked_seed
 from metricdp.partitions.box.net_cells import NetCells
 from metricdp.protocols import Kind
 from metricdp.solvers.bounds import Certificate, certificate, check_size

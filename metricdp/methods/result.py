@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import by_id, check_distinct, floats, integer, shown
+from metricdp.arguments import floats, integer, shown
 from metricdp.errors import InputError
 from metricdp.methods.solution import Solution
 from metricdp.metrics.base import Metric
+from metricdp.options import by_id, check_distinct
 
 Result = Solution
 """The same class, by the name that it had until 0.1.0 for `k_median` and `k_means`."""

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import Length, floats, positive
+from metricdp.arguments import floats, positive
 from metricdp.errors import InputError
 from metricdp.methods import views
 from metricdp.methods.summary import Stability, Summary
 from metricdp.metrics.base import Metric, metric_of
 from metricdp.metrics.units import in_units_of
 from metricdp.metrics.vectors import EuclideanMetric
+from metricdp.options import Length
 from metricdp.releases import Receipt
 from metricdp.report.bands import Bands, bands_of
 from metricdp.report.layers import Layers, center_facts, crs_of

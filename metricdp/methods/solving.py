@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.arguments import Coins, Ids, Weights, checked_seed, coins, shown
+from metricdp.arguments import shown
 from metricdp.errors import InputError
 from metricdp.methods.question import NET_POINTS, checked_time_limit
 from metricdp.methods.result import public_weights, site_positions
@@ -21,6 +21,7 @@ from metricdp.methods.solution import Solution
 from metricdp.metrics.base import Metric, metric_of
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
+from metricdp.options import Coins, Ids, Weights, checked_seed, coins
 from metricdp.protocols import Kind
 from metricdp.releases import Receipt
 from metricdp.solvers.objectives.instance import Chosen, Instance
@@ -76,7 +77,7 @@ def solve(
     forbidden : iterable of ids, optional
         Where no site may stand.
     seed, rng : int; Generator, SeedSequence or int
-        Public coins of the searches, by `metricdp.arguments.coins`.
+        Public coins of the searches, by `metricdp.options.coins`.
     time_limit : float, optional
         Seconds after which the best that was found is returned, with the bound so far.
     start : iterable of ids, optional

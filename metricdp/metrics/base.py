@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.arguments import Weights, check_distinct, hashable, listed, shown
+from metricdp.arguments import listed, shown
 from metricdp.errors import InputError, UnknownIdError
 from metricdp.metrics import promises
 from metricdp.metrics.kept import Kept
@@ -25,8 +25,9 @@ from metricdp.metrics.searches import (
 from metricdp.metrics.snapping import CoordinatePlacing, Snapper, Stretch
 from metricdp.metrics.structures import Lattice, Network, Vectors
 from metricdp.metrics.two_nearest import TwoNearest, two_nearest_by_rows
+from metricdp.options import Weights, check_distinct, hashable
 from metricdp.protocols import Finite, finite
-from metricdp.universe.crs import described
+from metricdp.universe.crs_kinds import described
 from metricdp.universe.graph import CoordinateSystem, Graph
 from metricdp.universe.moving import meters_per_unit
 

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.arguments import by_id, check_distinct, floats
+from metricdp.arguments import floats
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric, checked_extent, public_grid
 from metricdp.metrics.by_rows import RowMetric
 from metricdp.metrics.searches import Searches, SiteBalls
 from metricdp.metrics.snapping import Snapper
+from metricdp.options import by_id, check_distinct
 
 
 class CostedMetric(RowMetric):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from metricdp.arguments import CRS, flag
+from metricdp.arguments import CRS
 from metricdp.errors import InputError
 from metricdp.kernels import shortest_paths as paths
 from metricdp.kernels.shortest_paths import FAR
@@ -21,6 +21,7 @@ from metricdp.metrics.base import Metric
 from metricdp.metrics.edge_grid import quantised
 from metricdp.metrics.searches import EdgeBalls, EdgeSearches
 from metricdp.metrics.two_nearest import TwoNearest
+from metricdp.options import flag
 from metricdp.progress import progress
 from metricdp.threads import in_threads
 from metricdp.universe.convert import graph_from

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.arguments import CRS, Coins, coins, floats
+from metricdp.arguments import CRS, floats
 from metricdp.errors import InputError
 from metricdp.kernels.boxes import clipped
 from metricdp.metrics.base import checked_extent
@@ -16,6 +16,7 @@ from metricdp.metrics.placing import placing
 from metricdp.metrics.searches import ServedPoints
 from metricdp.metrics.snapping import FINITE, CoordinatePlacing, finite_points, shaped_points
 from metricdp.metrics.vectors import EuclideanMetric
+from metricdp.options import Coins, coins
 from metricdp.protocols import Box, trusted
 from metricdp.universe.crs import crs_text
 

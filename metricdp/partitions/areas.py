@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import by_id, check_distinct, listed, shown
+from metricdp.arguments import listed, shown
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.options import by_id, check_distinct
 from metricdp.partitions.labeling import Inside, Listed
 from metricdp.protocols import finite
 from metricdp.universe.crs import crs_text

@@ -169,17 +169,17 @@ class LaplaceShares(Shares):
 
 class GaussianShares(Shares):
     """One holder's share of discrete Gaussian noise: `sensitivity` and `squared_sensitivity` are of
-        the sum of all holders' answers, at least 1, and so is the `cost`, with rho.
+    the sum of all holders' answers, at least 1, and so is the `cost`, with rho.
 
-        Examples
-        --------
-        >>> from metricdp.accounting import Cost
-        >>> from metricdp.privacy.shares import GaussianShares
-        >>> shares = GaussianShares(1, 1, Cost.zcdp(1, "1e-6"), holders=20, honest=19)
-        >>> shares.bits, round(shares.scale, 2), round(shares.deviation, 2)
-        (1, 2.08, 4.65)
-        >>> shares.total(np.array([7, 10, 2**64 - 3], np.uint64))
-        array([ 4,  5, -2])
+    Examples
+    --------
+    >>> from metricdp.accounting import Cost
+    >>> from metricdp.privacy.shares import GaussianShares
+    >>> shares = GaussianShares(1, 1, Cost.zcdp(1, "1e-6"), holders=20, honest=19)
+    >>> shares.bits, round(shares.scale, 2), round(shares.deviation, 2)
+    (1, 2.08, 4.65)
+    >>> shares.total(np.array([7, 10, 2**64 - 3], np.uint64))
+    array([ 4,  5, -2])
     """
 
     name, law = "discrete Gaussian in shares", DiscreteGaussian

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from metricdp.arguments import Coins, coins
+from metricdp.options import Coins, coins
 
 Points = NDArray[np.float64]
 

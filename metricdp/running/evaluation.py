@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting import Budget, Cost, Grant
-from metricdp.arguments import Amount, Centers, Length, listed, positive
+from metricdp.arguments import Amount, listed, positive
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
 from metricdp.methods.asking import Account, Ask
@@ -35,6 +35,7 @@ from metricdp.methods.shares import Terms, price_in_shares
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.units import in_units_of, in_words, unit_shown
+from metricdp.options import Centers, Length
 from metricdp.partitions.areas import Areas
 from metricdp.partitions.labeling import AreaDistances
 from metricdp.partitions.service import (

@@ -8,12 +8,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from metricdp.arguments import Amount, Coins, Ids, Weights, coins, flag
+from metricdp.arguments import Amount
 from metricdp.errors import InputError
 from metricdp.methods.question import NOT_PROVABLE, BoxQuestion, asked_of
 from metricdp.methods.result import Result, public_weights
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.options import Coins, Ids, Weights, coins, flag
 from metricdp.protocols import space_of
 from metricdp.solvers.effort import Effort
 
@@ -79,7 +80,7 @@ def k_median(
         column ``weight``, or the length of street at each vertex (`docs/partition-method.md`). In a
         box of up to three dimensions, a pair (points, weights), or a release.
     seed, rng : int; Generator, SeedSequence or int
-        Public coins of partitions and solvers, by `metricdp.arguments.coins`. Noise has no seed.
+        Public coins of partitions and solvers, by `metricdp.options.coins`. Noise has no seed.
     time_limit : float, optional
         Seconds after which the search returns the best centers so far; Ctrl-C then does the same.
         Partitions and releases are not cut short; a certificate has as much time again.

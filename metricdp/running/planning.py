@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting import Ledger, exact
-from metricdp.arguments import Amount, Centers, Coins, chosen, coins, integer, listed, shown
+from metricdp.arguments import Amount, chosen, integer, listed, shown
 from metricdp.errors import InputError
 from metricdp.methods.expected import Expectation
 from metricdp.methods.method import Method
@@ -33,6 +33,7 @@ from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.units import in_words, unit_shown
+from metricdp.options import Centers, Coins, coins
 from metricdp.progress import progress
 from metricdp.protocols import Kind
 from metricdp.releases import Neighboring
@@ -416,7 +417,7 @@ def plan(
         By default 3, for a target 6: made-up demands of every shape; each is used at all epsilons.
     shapes : sequence of Shape
     seed, rng : int; Generator, SeedSequence or int
-        Public coins (`metricdp.arguments.coins`) of the made-up demand and of the solvers. Noise is
+        Public coins (`metricdp.options.coins`) of the made-up demand and of the solvers. Noise is
         never seeded, so figures differ a little between calls.
     time_limit : float, optional
         Seconds in which as many of the made-up demands are tried as find room, at least one. Every

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metricdp.accounting import Budget
-from metricdp.arguments import Amount, Coins, chosen, coins, floats, integer, positive, shown
+from metricdp.arguments import Amount, chosen, floats, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.asking import Ask
 from metricdp.methods.box.descent import distinct_in
@@ -36,6 +36,7 @@ from metricdp.methods.box.private_lloyd import (
 from metricdp.methods.result import Result
 from metricdp.methods.shares import Terms, deviation, level_shares, price_in_shares
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.options import Coins, coins
 from metricdp.partitions.box.cells import Shells, WholeBox
 from metricdp.partitions.box.rings import Rings
 from metricdp.privacy import HistogramQuery, PrivateDemand

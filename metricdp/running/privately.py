@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from metricdp.accounting import Grant
-from metricdp.arguments import Amount, Coins, coins
+from metricdp.arguments import Amount
 from metricdp.errors import InputError
 from metricdp.methods.demand_release import Release
 from metricdp.methods.expected import Expectation
@@ -17,6 +17,7 @@ from metricdp.methods.registry import answering, default_of, expecting
 from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.options import Coins, coins
 from metricdp.privacy import Budget, PrivateDemand
 from metricdp.provenance import Provenance
 from metricdp.running.attesting import attest, provenance

@@ -29,12 +29,13 @@ import numpy as np
 
 from metricdp.accounting import Budget, Cost, Ledger
 from metricdp.accounting.continual import MOST_DAYS, Level, Schedule
-from metricdp.arguments import Amount, Coins, chosen, coins, file_path, integer, positive, shown
+from metricdp.arguments import Amount, chosen, file_path, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.demand_release import Release
 from metricdp.methods.finite.looks import number_of_parts
 from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
+from metricdp.options import Coins, coins
 from metricdp.partitions.finite.ward import hierarchy
 from metricdp.privacy import HistogramQuery, PrivateDemand
 from metricdp.privacy.continual import Counting, fresh, observe, whole_cost

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import floats, hashable, shown
+from metricdp.arguments import floats, shown
 from metricdp.errors import InputError
-from metricdp.universe.crs import WGS84, declared_by_graph, kind_of
+from metricdp.options import hashable
+from metricdp.universe.crs import WGS84
+from metricdp.universe.crs_kinds import declared_by_graph, kind_of
 from metricdp.universe.edges import EdgeData, float_lengths, node_points
 from metricdp.universe.graph import CoordinateSystem, Graph
 

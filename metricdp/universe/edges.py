@@ -11,8 +11,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import check_distinct, shown
+from metricdp.arguments import shown
 from metricdp.errors import GraphFileError, InputError
+from metricdp.options import check_distinct
 from metricdp.universe.bends import Bends, bends_of
 from metricdp.universe.graph import CoordinateSystem, Graph, build_graph
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from metricdp.arguments import CRS, chosen, file_path, shown
 from metricdp.errors import GraphFileError, InputError
-from metricdp.universe.crs import crs_text, described, kind_of
+from metricdp.universe.crs import crs_text
+from metricdp.universe.crs_kinds import described, kind_of
 from metricdp.universe.edges import UNIT, EdgeData
 from metricdp.universe.formats import FORMATS, formats
 from metricdp.universe.formats.format import Columns, File, Format

@@ -15,13 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
-from metricdp.arguments import check_distinct, flag, floats
+from metricdp.arguments import floats
 from metricdp.errors import (
     DirectedGraphError,
     DisconnectedGraphError,
     InputError,
     ShatteredGraphError,
 )
+from metricdp.options import check_distinct, flag
 from metricdp.protocols import CoordinateSystem
 from metricdp.universe.bends import Bends, bends_of_pairs
 

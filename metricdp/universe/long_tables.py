@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import check_distinct, file_path, floats, hashable, listed, shown
+from metricdp.arguments import file_path, floats, listed, shown
 from metricdp.errors import InputError
+from metricdp.options import check_distinct, hashable
 
 ENDS = (
     ("site", "client"),

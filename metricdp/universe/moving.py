@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
-from metricdp.universe.crs import WGS84, described, kind_of, known_crs
+from metricdp.universe.crs import WGS84, known_crs
+from metricdp.universe.crs_kinds import described, kind_of
 from metricdp.universe.transformation import Transformation
 
 _FAR_OFF = 3.0

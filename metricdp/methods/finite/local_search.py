@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from metricdp.accounting import Cost, exact, selection_epsilon
 from metricdp.accounting.cost import pure_epsilon
-from metricdp.arguments import flag, integer, positive, shown
+from metricdp.arguments import integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Select, Steps, Within
 from metricdp.methods.finite.hst import DPHST
@@ -37,6 +37,7 @@ from metricdp.methods.method import Composition, Method, answer_of
 from metricdp.methods.question import Question
 from metricdp.methods.result import Result
 from metricdp.methods.shares import Terms
+from metricdp.options import flag
 from metricdp.partitions.finite.hst import HST
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
 

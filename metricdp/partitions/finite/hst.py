@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.arguments import Coins, coins, integer, shown
+from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
 from metricdp.kernels.nested import nested_clusters
 from metricdp.metrics.base import Metric, metric_of
+from metricdp.options import Coins, coins
 from metricdp.partitions.finite import storage
 from metricdp.partitions.finite.least_elements import LevelLabels, level_labels
 

@@ -24,17 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from metricdp.accounting import Budget
-from metricdp.arguments import (
-    Amount,
-    Centers,
-    Coins,
-    chosen,
-    coins,
-    file_path,
-    integer,
-    listed,
-    shown,
-)
+from metricdp.arguments import Amount, chosen, file_path, integer, listed, shown
 from metricdp.atomic import write_whole
 from metricdp.errors import InputError
 from metricdp.interruption import held
@@ -44,6 +34,7 @@ from metricdp.methods.question import asked_of
 from metricdp.methods.registry import answering, expecting
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.options import Centers, Coins, coins
 from metricdp.privacy import PrivateDemand
 from metricdp.releases import Receipt
 from metricdp.report.explore.page import explore_page

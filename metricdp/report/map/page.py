@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.arguments import file_path, floats, hashable, integer, listed, shown
+from metricdp.arguments import file_path, floats, integer, listed, shown
 from metricdp.atomic import write_whole
 from metricdp.errors import InputError
 from metricdp.metrics.units import in_words, unit_shown
+from metricdp.options import hashable
 from metricdp.report import drawing
 from metricdp.report.canvas.network import STEPS, DrawnUniverse, short
 from metricdp.report.canvas.stage import notes_html, page_html

@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import Length, Weights, shown
+from metricdp.arguments import shown
 from metricdp.errors import InputError
+from metricdp.options import Length, Weights
 from metricdp.solvers.objectives.capacity_search import CapacitySearch
 from metricdp.solvers.objectives.impedances import Impedance
 from metricdp.solvers.objectives.instance import (

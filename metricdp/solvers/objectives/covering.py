@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from metricdp.arguments import Length, positive
+from metricdp.arguments import positive
 from metricdp.errors import InputError
+from metricdp.options import Length
 from metricdp.solvers.objectives.cover_search import CoverSearch
 from metricdp.solvers.objectives.instance import (
     WITHIN,

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from metricdp.arguments import Weights
 from metricdp.errors import InputError
 from metricdp.kernels.dual_ascent import reduced_costs_of_block
 from metricdp.kernels.opening import open_and_close
+from metricdp.options import Weights
 from metricdp.solvers import kmedian
 from metricdp.solvers.objectives.instance import Chosen, Floats, Instance, Positions, first_opened
 from metricdp.solvers.objectives.objective import Objective, per_site

@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from metricdp.arguments import Length, positive
+from metricdp.arguments import positive
 from metricdp.errors import InputError
+from metricdp.options import Length
 from metricdp.solvers import kmedian
 from metricdp.solvers.bounds import MOST_ENTRIES, certify
 from metricdp.solvers.objectives.impedance_search import searched_by_impedance

@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from metricdp.arguments import by_id, check_distinct, integer, shown
+from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.units import checked_distance, in_units_of
+from metricdp.options import by_id, check_distinct
 from metricdp.solvers.objectives.instance import Chosen, Floats, Instance, Positions
 
 

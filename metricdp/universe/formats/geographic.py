@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from metricdp.errors import GraphFileError, InputError
 from metricdp.universe import geopackage
-from metricdp.universe.crs import kind_of
+from metricdp.universe.crs_kinds import kind_of
 from metricdp.universe.edges import UNIT, EdgeData, index_endpoints
 from metricdp.universe.formats import edgelist
 from metricdp.universe.formats.format import Columns, File, Format
@@ -124,7 +124,8 @@ def _read(file: File, work: Any) -> Any:
 
 def frame_crs(frame: Any, said: str | None, file: File) -> str | None:
     """The system that a layer declares, or that was said of one that declares none."""
-    from metricdp.universe.crs import crs_text, described
+    from metricdp.universe.crs import crs_text
+    from metricdp.universe.crs_kinds import described
 
     own, declared = crs_text(frame.crs), crs_text(said)
     if own is not None and declared is not None and own != declared:

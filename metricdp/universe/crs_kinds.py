@@ -1,0 +1,42 @@
+"""What kind of coordinates a system has, and how messages name it."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any
+
+from metricdp.errors import InputError
+from metricdp.protocols import CoordinateSystem
+from metricdp.universe.crs import WGS84, crs_text, known_crs
+
+
+def declared_by_graph(declared: Any) -> str | None:
+    """The same of a graph's attribute, which may hold anything."""
+    try:
+        return crs_text(declared)
+    except InputError:
+        return str(declared)
+
+
+def kind_of(crs: str) -> CoordinateSystem:
+    """Whether a system counts degrees or has plane axes."""
+    if crs == WGS84:
+        return "lonlat"
+    if find_spec("pyproj") is None:
+        return "lonlat" if "4326" in crs or "crs84" in crs.lower() else "xy"
+    try:
+        return "lonlat" if known_crs(crs).is_geographic else "xy"
+    except InputError:
+        return "xy"
+
+
+def described(crs: str | None) -> str:
+    """A system as messages name it."""
+    if crs is None:
+        return "no declared coordinate system"
+    if crs == WGS84:
+        return f"{WGS84} (longitude and latitude)"
+    if find_spec("pyproj") is None:
+        return crs[:60]
+    name = str(known_crs(crs).name)
+    return f"{crs} ({name})" if len(crs) < 20 else name
