@@ -31,17 +31,9 @@ T = TypeVar("T", bound=type)
 class Space(ABC):
     """A public universe, in which demand lies: finite (`Finite`), or a box (`Box`).
 
-    Attributes
-    ----------
-    kind : {"finite", "box"}
-        For tables of what each kind of space has.
-    name : str
-    crs : str or None
-        The coordinate reference system that was declared.
-    measured_in : str or None
-        What distances are measured in, such as ``"m"``, where that is known.
-    coordinates : ndarray of float64, shape (n_points, 2), or None
-    coordinate_system : {"lonlat", "xy"} or None
+    `kind`: for tables of what each kind of space has; `crs`: the coordinate reference system that
+    was declared; `measured_in`: what distances are measured in, such as ``"m"``, where that is
+    known; `coordinates` (n_points, 2), and their `coordinate_system`, if there are any.
     """
 
     kind: ClassVar[Kind]
@@ -62,12 +54,8 @@ class Space(ABC):
 
     @abstractmethod
     def check(self) -> None:
-        """Look, on a public sample, whether the space keeps what private answers are built on.
-
-        Raises
-        ------
-        InputError
-            It does not; all of it is public.
+        """Look, on a public sample, whether the space keeps what private answers are built on, and
+        refuse one that does not; all of it is public.
         """
 
     def placing(self, **where: Any) -> Placing:
@@ -87,13 +75,8 @@ class Space(ABC):
         return None
 
     def within(self, records: NDArray[Any], limited: bool = False) -> NDArray[Any]:
-        """Records that the space's own code found, if they are some of it (or, if it is limited,
-        -1).
-
-        Raises
-        ------
-        InputError
-            They are not.
+        """Records that the space's own code found; refused unless they are some of it (or, if it
+        is limited, -1).
         """
         return records
 
@@ -101,12 +84,8 @@ class Space(ABC):
 class Finite(Space):
     """A finite universe: points by position, with distances on a public integer grid.
 
-    Attributes
-    ----------
-    ids : sequence of hashable
-        The user's own ids, in order of position.
-    unit : float
-        Size of the grid that distances are rounded up to.
+    `ids`: the user's own, in order of position; `unit`: size of the grid that distances are rounded
+    up to.
     """
 
     kind = "finite"
@@ -171,10 +150,7 @@ class Finite(Space):
 class Box(Space):
     """A box of R^d, any point of which may be a record.
 
-    Attributes
-    ----------
-    lower, upper : ndarray of float64, shape (d,)
-    dimension : int
+    `lower`, `upper` (d,): its corners.
     """
 
     kind = "box"

@@ -67,27 +67,15 @@ class Mechanism:
     """One noisy answer: what was asked, how far it can move between neighbors, how much noise hides
     that.
 
-    Attributes
-    ----------
-    name : str
-        Law of the noise (``"discrete Laplace"``, ``"discrete Gaussian"``) or of a selection
-        (``"exponential mechanism"``, ``"permute-and-flip"``); ``"exact"`` for a query that no
-        change of one unit can move.
-    query : str
-        What was asked, in public terms.
-    sensitivity : int
-        L1 sensitivity under the receipt's neighboring relation and unit; for a selection the range
-        of its scores' changes.
-    scale : float
-        Scale of the noise: P(noise = z) is proportional to exp(-abs(z) / scale), or to exp(-z² / (2
-        scale²)) if Gaussian; for a selection, scores are told apart in units of it; 0 for no noise.
-    epsilon, delta : Fraction
-        What it costs alone, exactly.
-    rho : Fraction or None
-        Its zCDP parameter, where that is what was paid.
-    proofs : tuple of int
-        Numbers of the proofs that it rests on: its law's, its question's and, where a user has many
-        records, theirs (`proof_page`). Empty on receipts of versions that did not tell them.
+    `name`: law of the noise (``"discrete Laplace"``, ``"discrete Gaussian"``) or of a selection
+    (``"exponential mechanism"``, ``"permute-and-flip"``); ``"exact"`` for a query that no change of
+    one unit can move. `query`: what was asked, in public terms. `sensitivity`: L1, under the
+    receipt's neighboring relation and unit; for a selection the range of its scores' changes.
+    `scale`: P(noise = z) is proportional to exp(-abs(z) / scale), or to exp(-z² / (2 scale²)) if
+    Gaussian; for a selection, scores are told apart in units of it; 0 for no noise. `epsilon`,
+    `delta`: what it costs alone, exactly; `rho`: its zCDP parameter, where that is what was paid.
+    `proofs`: numbers of the proofs that it rests on: its law's, its question's and, where a user
+    has many records, theirs (`proof_page`). Empty on receipts of versions that did not tell them.
 
     Examples
     --------
@@ -182,27 +170,15 @@ class Provenance:
 class Receipt:
     """What a result cost and what is promised about it.
 
-    Attributes
-    ----------
-    mechanisms : tuple of Mechanism
-        Every noisy answer the result was computed from, in order.
-    epsilon, delta : Fraction
-        The guarantee of all of them together: changing the demand by one unit changes the
-        probability of any event by at most a factor exp(epsilon), plus delta.
-    neighboring : {"add-remove", "replace-one"}
-        How a unit changes: it joins or leaves, or it is exchanged for another.
-    unit : {"record", "user"}
-        Who is protected: one record, or all records of one user.
-    version : str
-        Version of metricdp that made it.
-    bound : str
-        How the mechanisms' costs were composed: the cheapest valid bound.
-    grains : int
-        1; where users have one unit of weight each over all their records, how many grains that
-        unit is counted in: sensitivities and scales are then in grains, and what is minimized is
-        the mean over people.
-    made : Provenance or None
-        Public circumstances of the call: universe, options, ledger, day, package.
+    `mechanisms`: every noisy answer the result was computed from, in order. `epsilon`, `delta`: the
+    guarantee of all of them together: changing the demand by one unit changes the probability of
+    any event by at most a factor exp(epsilon), plus delta. `neighboring`: how a unit changes: it
+    joins or leaves ("add-remove"), or is exchanged for another ("replace-one"). `unit`: who is
+    protected: one record, or all records of one user. `version`: of the metricdp that made it.
+    `bound`: how the costs were composed: the cheapest valid bound. `grains`: 1; where users have
+    one unit of weight each over all their records, how many grains that unit is counted in:
+    sensitivities and scales are then in grains, and what is minimized is the mean over people.
+    `made`: public circumstances of the call: universe, options, ledger, day, package.
 
     Examples
     --------
@@ -242,28 +218,17 @@ class Receipt:
         return replace(self, epsilon=epsilon, delta=delta, bound=bound)
 
     def __add__(self, other: Receipt) -> Receipt:
-        """Receipt of both, by sequential composition.
-
-        Raises
-        ------
-        InputError
-            The two promise different things: another neighboring relation or unit.
+        """Receipt of both, by sequential composition; refused where they promise different things:
+        another neighboring relation or unit.
         """
         if not isinstance(other, Receipt):
             return NotImplemented
-        if self._promise != other._promise:
-            mine = self._promise
-            theirs = other._promise
+        mine, theirs = self._promise, other._promise
+        if mine != theirs:
             raise InputError(f"receipts of different guarantees do not add up: {mine}, {theirs}")
+        run, whom = self.mechanisms + other.mechanisms, (self.neighboring, self.unit)
         total = (self.epsilon + other.epsilon, self.delta + other.delta)
-        return Receipt(
-            self.mechanisms + other.mechanisms,
-            *total,
-            self.neighboring,
-            self.unit,
-            installed_version(),
-            grains=self.grains,
-        )
+        return Receipt(run, *total, *whom, installed_version(), grains=self.grains)
 
     @classmethod
     def combined(cls, receipts: Iterable[Receipt]) -> Receipt:
@@ -341,13 +306,8 @@ class Release:
     """A noisy answer that crossed the gate. All that is computed from it is post-processing: free,
     any number of times.
 
-    Attributes
-    ----------
-    values : ndarray of int64, shape (n_values,), read-only
-        Noisy counts; negative values are normal.
-    query : object
-        The public query they answer (`metricdp.privacy.HistogramQuery`, …).
-    receipt : Receipt
+    `values` (n_values,): noisy counts, read-only; negative values are normal; `query`: the public
+    query they answer (`metricdp.privacy.HistogramQuery`, …); `receipt`.
 
     Examples
     --------

@@ -17,13 +17,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from metricdp.local.choosing import largest_local_epsilon
     from metricdp.local.decoder import Decoder
     from metricdp.local.encoder import Encoder
     from metricdp.local.estimate import LocalEstimate, LocalRelease
     from metricdp.local.oracles import Sketch
     from metricdp.local.parameters import PublicParameters
     from metricdp.local.setup import public_parameters
-    from metricdp.local.shuffle import largest_local_epsilon, shuffled_delta, shuffled_epsilon
+    from metricdp.local.shuffle import shuffled_delta, shuffled_epsilon
     from metricdp.local.simulate import simulated_messages
 
 _HOME = {
@@ -33,7 +34,8 @@ _HOME = {
     "oracles": ("Sketch",),
     "parameters": ("PublicParameters",),
     "setup": ("public_parameters",),
-    "shuffle": ("largest_local_epsilon", "shuffled_delta", "shuffled_epsilon"),
+    "choosing": ("largest_local_epsilon",),
+    "shuffle": ("shuffled_delta", "shuffled_epsilon"),
     "simulate": ("simulated_messages",),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}

@@ -20,13 +20,8 @@ from metricdp.local.randomizers import TopVectors
 class Encoder:
     """Encodes items into messages, each of them epsilon-DP for its user, whatever becomes of it.
 
-    Parameters
-    ----------
-    parameters : PublicParameters, dict, str or bytes
-        The public parameters, or their JSON.
-    most_epsilon : str, int or Fraction, optional
-        Refuse parameters whose messages would spend more: the device's own limit, in case the
-        server asks for too much.
+    `parameters`: the public ones, or their JSON; `most_epsilon`: refuse parameters whose messages
+    would spend more: the device's own limit, in case the server asks for too much.
 
     Examples
     --------
@@ -86,14 +81,8 @@ class Encoder:
         for report in roles[number].reports:
             randomizer = report.randomizer
             view = views[report.view]
-            parts.append(
-                randomizer.pack(
-                    randomizer.draw(
-                        (view, vector) if vector is not None and _is_vector(randomizer) else view,
-                        below,
-                    )
-                )
-            )
+            value = (view, vector) if vector is not None and _is_vector(randomizer) else view
+            parts.append(randomizer.pack(randomizer.draw(value, below)))
         return b"".join(parts).ljust(self._size, b"\0")
 
 

@@ -52,10 +52,7 @@ class LabeledItems(Items):
             if isinstance(ids, dict)
             else [_id(i) for i in ids or ()]
         )
-        right = isinstance(self.labels, list) and len(self.labels) == len(self.ids) > 0
-        if not right or not all(
-            type(part) is int and 0 <= part < self.n_parts for part in self.labels
-        ):
+        if not _all_below(self.labels, self.n_parts) or not len(self.labels) == len(self.ids) > 0:
             raise InputError("labels must give each id its part, a whole number below parts")
         self.domains = (self.n_parts,)
         try:
@@ -83,9 +80,7 @@ class PartitionItems(LabeledItems):
     def __init__(self, plain: dict[str, Any]) -> None:
         super().__init__(plain)
         self.centers = plain.get("centers") or []
-        if not isinstance(self.centers, list) or not all(
-            type(c) is int and 0 <= c < len(self.ids) for c in self.centers
-        ):
+        if not _all_below(self.centers, len(self.ids)):
             raise InputError("centers must be the positions of the parts' middles")
         if [self.labels[c] for c in self.centers] != list(range(self.n_parts)):
             raise InputError("centers must give every part its middle, in order")
@@ -104,9 +99,7 @@ class HierarchyItems(LabeledItems):
         if not isinstance(self.levels, list) or not 0 < len(self.levels) < 64:
             raise InputError("levels must list the nodes of each level but the finest")
         for level in self.levels:
-            if not isinstance(level, list) or not all(
-                type(v) is int and 0 <= v < len(below) for v in level
-            ):
+            if not _all_below(level, len(below)):
                 raise InputError("the nodes of a level must be those of the tree")
             at = [(part, i) for i, v in enumerate(level) for part in below[v]]
             if sorted(part for part, _ in at) != list(range(self.n_parts)):
@@ -134,6 +127,11 @@ class HierarchyItems(LabeledItems):
         """The parts of an id, coarse to fine."""
         (part,), vector = super().values(item)
         return (*self._views[part], part), vector
+
+
+def _all_below(numbers: Any, bound: int) -> bool:
+    """Whether it is a list of integers from 0 to below a bound."""
+    return isinstance(numbers, list) and all(type(v) is int and 0 <= v < bound for v in numbers)
 
 
 def _ints(pair: list[Any]) -> list[int]:

@@ -34,17 +34,10 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
-        options = {
-            name: value
-            for name, value in vars(self.randomizer).items()
-            if name in _OPTIONS[self.randomizer.kind]
-        }
-        return {
-            "kind": self.randomizer.kind,
-            **options,
-            "epsilon": str(self.randomizer.epsilon),
-            "view": self.view,
-        }
+        kind, held = self.randomizer.kind, vars(self.randomizer)
+        options = {name: value for name, value in held.items() if name in _OPTIONS[kind]}
+        epsilon = str(self.randomizer.epsilon)
+        return {"kind": kind, **options, "epsilon": epsilon, "view": self.view}
 
     @classmethod
     def of(cls, plain: Any) -> Report:
@@ -103,20 +96,12 @@ class Role:
 class PublicParameters:
     """The public parameters of one collection. Nothing in them depends on any user.
 
-    Attributes
-    ----------
-    trust : {"one_round_local", "one_round_shuffle"}
-        Whether a shuffler stands between the users and the server, and is relied on.
-    epsilon : Fraction
-        What each message spends at most, in the local model, whatever the server does.
-    users : int
-        A public guess of the number of users, by which the sizes were chosen.
-    delta : Fraction
-        With a shuffler: the delta of the guarantee that the receipt will state.
-    items : dict
-        The universe and the views of an item, see `metricdp.local.items`.
-    roles : tuple of Role
-        A user draws one of them, by their shares, with coins of its own.
+    `trust`: "one_round_local", or "one_round_shuffle" where a shuffler stands between the users and
+    the server, and is relied on; `epsilon`: what each message spends at most, in the local model,
+    whatever the server does; `users`: a public guess of their number, by which sizes were chosen;
+    `delta`: with a shuffler, of the guarantee that the receipt will state; `items`: the universe
+    and the views of an item (`metricdp.local.items`); `roles`: a user draws one of them, by their
+    shares, with coins of its own.
 
     Examples
     --------
@@ -135,11 +120,8 @@ class PublicParameters:
     roles: tuple[Role, ...]
 
     def __post_init__(self) -> None:
-        if (
-            not self.roles
-            or any(not role.reports for role in self.roles)
-            or max(role.epsilon for role in self.roles) > self.epsilon
-        ):
+        full = bool(self.roles) and all(role.reports for role in self.roles)
+        if not full or max(role.epsilon for role in self.roles) > self.epsilon:
             raise InputError(
                 "every role needs reports, whose epsilons add up to no more than the message's "
                 "epsilon"
@@ -208,13 +190,10 @@ class PublicParameters:
             )
         if given.get("trust") not in TRUST:
             raise InputError(f"trust must be one of {', '.join(TRUST)}")
-        roles = given.get("roles")
-        items = given.get("items")
-        if (
-            not isinstance(roles, list)
-            or not 0 < len(roles) <= _MOST_ROLES
-            or not isinstance(items, dict)
-        ):
+        roles: Any = given.get("roles")
+        items: Any = given.get("items")
+        known = isinstance(roles, list) and isinstance(items, dict)
+        if not known or not 0 < len(roles) <= _MOST_ROLES:
             raise InputError(f"public parameters need items and 1 to {_MOST_ROLES} roles")
         users = whole(given.get("users"), "users", 1, 1 << 50)
         delta = fraction(given.get("delta"), "delta")
@@ -253,12 +232,8 @@ def whole(value: Any, name: str, least: int, most: int) -> int:
 def fraction(value: Any, name: str) -> Fraction:
     """A number that is written as text, such as "1/2" or "0.5", or is a whole number."""
     number = None
-    if (
-        isinstance(value, str | int)
-        and not isinstance(value, bool)
-        and len(str(value)) <= 200
-        and "e" not in str(value).lower()
-    ):
+    read = isinstance(value, str | int) and not isinstance(value, bool)
+    if read and len(str(value)) <= 200 and "e" not in str(value).lower():
         try:
             number = Fraction(value)
         except (ValueError, ZeroDivisionError):

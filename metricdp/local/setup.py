@@ -13,11 +13,11 @@ import numpy as np
 from metricdp.accounting.cost import exact
 from metricdp.arguments import chosen, integer, positive, shown
 from metricdp.errors import InputError
+from metricdp.local.choosing import largest_local_epsilon
 from metricdp.local.items import bits_of, items_of
 from metricdp.local.oracles import best_frequency_randomizer, best_vector_randomizer, oracle_of
 from metricdp.local.parameters import TRUST, PublicParameters, Report, Role
 from metricdp.local.randomizers import LEAST_EPSILON, MOST_EPSILON
-from metricdp.local.shuffle import largest_local_epsilon
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.options import Coins, coins

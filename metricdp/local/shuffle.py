@@ -28,7 +28,6 @@ _FLOAT_ERROR = 1e-11
 _GRID = 10**6
 _SUM_ERROR = 1e-9
 """The same for the probabilities of C and their sum."""
-LOWEST_LOCAL = Fraction(1, 10)  # where bisection begins
 
 
 def clone_weights(randomizer: Any) -> tuple[float, float]:
@@ -57,17 +56,8 @@ def shuffled_delta(randomizer: Any, users: int, epsilon: float) -> float:
     """A delta for which n shuffled messages are (epsilon, delta)-DP, replace-one, one message a
     user.
 
-    Parameters
-    ----------
-    randomizer : KRR, LocalHashing, SubsetSelection, or a number
-        A number: any randomizer of this local epsilon.
-    users : int
-        Honest users, whose messages the shuffler mixes; others do not hide anybody.
-    epsilon : float
-        Not negative.
-
-    Notes
-    -----
+    `randomizer`: KRR, LocalHashing, SubsetSelection, or a number: any randomizer of this local
+    epsilon; `users`: honest ones, whose messages the shuffler mixes; others do not hide anybody.
     O(square root of n).
 
     Examples
@@ -77,20 +67,12 @@ def shuffled_delta(randomizer: Any, users: int, epsilon: float) -> float:
     """
     if users < 1:
         return 1.0
-    bounds = [
-        _pair_delta(
-            *clone_weights(
-                float(randomizer) if not _known(randomizer) else float(randomizer.epsilon)
-            ),
-            1.0,
-            users,
-            epsilon,
-        )
-    ]
-    if _known(randomizer):
-        ratio, p = clone_weights(randomizer)
-        bounds.append(_pair_delta(ratio, p, (ratio + 1) * p, users, epsilon))
-    return min(bounds)
+    local = float(randomizer.epsilon if _known(randomizer) else randomizer)
+    any_of_it = _pair_delta(*clone_weights(local), 1.0, users, epsilon)
+    if not _known(randomizer):
+        return any_of_it
+    ratio, p = clone_weights(randomizer)
+    return min(any_of_it, _pair_delta(ratio, p, (ratio + 1) * p, users, epsilon))
 
 
 def _known(randomizer: Any) -> bool:
@@ -128,11 +110,6 @@ def shuffled_epsilon(randomizer: Any, users: int, delta: Fraction) -> Fraction:
     By bisection: delta falls with epsilon, and the end returned was itself computed to be enough.
     Never above the local epsilon.
 
-    Raises
-    ------
-    InputError
-        delta is not between 0 and 1.
-
     Examples
     --------
     >>> 0.1 < shuffled_epsilon(Fraction(4), 100_000, Fraction(1, 10**6)) < 0.2
@@ -151,46 +128,3 @@ def shuffled_epsilon(randomizer: Any, users: int, delta: Fraction) -> Fraction:
         else:
             low = middle
     return min(Fraction(high, _GRID), local)
-
-
-def largest_local_epsilon(
-    users: int, epsilon: Fraction, delta: Fraction, randomizer_for: Any = None
-) -> Fraction:
-    """The largest local epsilon found, in steps of 1/64, at which n shuffled messages are (epsilon,
-    delta)-DP.
-
-    Parameters
-    ----------
-    users : int
-    epsilon, delta : Fraction
-        The guarantee that is wanted of the shuffled messages.
-    randomizer_for : callable, optional
-        From a local epsilon to the randomizer that would be taken; by default any.
-
-    Notes
-    -----
-    The result was itself computed to keep the guarantee. Never less than epsilon, which needs no
-    shuffler.
-
-    Examples
-    --------
-    >>> float(largest_local_epsilon(100_000, Fraction(1, 4), Fraction(1, 10**6)))
-    4.671875
-    """
-    of = randomizer_for or (lambda local: local)
-
-    def fits(steps: int) -> bool:
-        return shuffled_delta(
-            of(Fraction(steps, 64)), users, float(epsilon) * (1 - 1e-15)
-        ) <= float(delta) * (1 - 1e-15)
-
-    if not 0 < delta < 1:
-        raise InputError("the shuffle model needs a delta between 0 and 1")
-    low = math.ceil(max(epsilon, LOWEST_LOCAL) * 64)
-    high = 64 * 16
-    if low >= high or not fits(low):
-        return epsilon
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return Fraction(low, 64)

@@ -8,11 +8,11 @@ from fractions import Fraction
 import pytest
 
 import metricdp as mdp
+from metricdp.local.choosing import largest_local_epsilon
 from metricdp.local.randomizers import KRR, LocalHashing, SubsetSelection
 from metricdp.local.shuffle import (
     _pair_delta,
     clone_weights,
-    largest_local_epsilon,
     shuffled_delta,
     shuffled_epsilon,
 )
