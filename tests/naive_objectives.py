@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from bisect import bisect_left
+from itertools import combinations, product
 
 import numpy as np
 
@@ -116,3 +117,56 @@ def ordered(costs, weights, share, blend):
         tail += counted * distance
     tail = tail / (share * weights.sum()) if share else near[weights > 0].max()
     return (1 - blend) * mean + blend * float(tail)
+
+
+def service(cost, spare, loads, room, least=0.0, whole=False):
+    """Least cost of serving each client from rows that serve `least` to `room`, or leaving it out
+    for `spare` (None: nobody is); None if there is no service.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    m, n = cost.shape
+    none = np.full(n, 0.0 if spare is None else 1.0)
+    c = np.r_[cost.ravel(), np.zeros(n) if spare is None else spare]
+    once = np.hstack([np.tile(np.eye(n), m), np.eye(n)])
+    filled = np.hstack([np.kron(np.eye(m), loads), np.zeros((m, n))])
+    found = milp(
+        c,
+        constraints=[
+            LinearConstraint(once, 1.0, 1.0),
+            LinearConstraint(filled, least, np.asarray(room) * (1 + 1e-9)),
+        ],
+        integrality=np.full(len(c), int(whole)),
+        bounds=Bounds(0.0, np.r_[np.ones(m * n), none]),
+    )
+    return None if found.x is None else float(found.fun)
+
+
+def covered_within_room(costs, weights, loads, room, limit, whole=False):
+    """Most weight within the limit that is served within the rows' room."""
+    cost = np.where(costs > limit, 2 * weights, 0.0)
+    return float(weights.sum() - service(cost, weights, loads, room, whole=whole))
+
+
+def farthest_within_room(costs, loads, room, whole=False):
+    """Least distance within which the rows can serve all; None if there is none."""
+    radii, ones = np.unique(costs), np.ones(costs.shape[1])
+
+    def enough(radius):
+        far = np.where(costs > radius, 2.0, 0.0)
+        return service(far, ones, loads, room, whole=whole) < 1e-7
+
+    at = bisect_left(radii, True, key=enough)
+    return float(radii[at]) if at < len(radii) else None
+
+
+def sized(value, k, sizes):
+    """Least value over all sizes, (room, cost, most), of k rows, with what they cost to open."""
+    values = []
+    for own in product(range(len(sizes)), repeat=k):
+        if any(own.count(s) > size[2] for s, size in enumerate(sizes)):
+            continue
+        one = value(np.array([sizes[s][0] for s in own]))
+        if one is not None:
+            values.append(one + sum(sizes[s][1] for s in own))
+    return min(values, default=None)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import time
 from argparse import Namespace
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import fields, replace
 from decimal import ROUND_CEILING, Decimal
 from pathlib import Path
@@ -204,14 +205,27 @@ def _answered_objective(args: Namespace, metric: Any, universe: Any, weights: An
     objective = objectives.objective_of(args, metric)
     public = {} if weights is None else {"weights": weights}
     public |= {} if args.scenarios is None else {"scenarios": args.scenarios}
-    result = mdp.solve(universe, objective, **public, **search)
+    with _words_aside():
+        result = mdp.solve(universe, objective, **public, **search)
     if not args.quiet:
         of = "noisy" if result.noisy else "given"
         value = f"{objective.name}: {result.value:.6g} for the {of} weights"
         say(f"{value}, {_proof(result.gap)}")
-        if objective.name == "capacitated" and result.has_intervals:
+        if args.capacity is not None and result.has_intervals:
             say(objectives.margin(result))
     return result
+
+
+@contextmanager
+def _words_aside() -> Iterator[None]:
+    """What libraries in C write to standard output goes to standard error: HiGHS forgets a line."""
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def _proof(gap: float | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from argparse import Namespace
 from dataclasses import MISSING, fields
 from typing import Any
@@ -39,6 +40,7 @@ _OPTION_OF = {
     "share": "share",
     "blend": "blend",
     "single_source": "single_source",
+    "minimum": "minimum",
     "ks": "ks",
 }
 """The command line's name of each field of an objective."""
@@ -94,7 +96,8 @@ def objective_of(args: Namespace, metric: Any) -> Any:
         value = None if option is None else getattr(args, option)
         if value is not None:
             if option in _TABLES:
-                value = _number_or_table(value, _TABLES[option], metric)
+                sizes = _sizes(value) if option == "capacity" else None
+                value = sizes or _number_or_table(value, _TABLES[option], metric)
             values[field.name] = value
     return kind(**values)
 
@@ -143,6 +146,25 @@ def expected(args: Namespace, metric: Any) -> Any:
     if frame is not None:
         return frame.assign(weight=frame[args.expected_column])
     return _by_vertex(args.expected, args.expected_column, metric, " (--expected-column)")
+
+
+def _sizes(text: str) -> list[Any] | None:
+    """Sizes told as 300:0:5,1000:50000:2; None if it is something else."""
+    from metricdp.solvers.objectives import Size
+
+    if not re.fullmatch(r"[0-9.e+]+[:,][^./\\]*(\.\d[^./\\]*)*", text):
+        return None
+    parts = [one.split(":") for one in text.split(",")]
+    try:
+        return [
+            Size(float(one[0]), float(one[1] or 0) if one[1:] else 0.0, *map(int, one[2:]))
+            for one in parts
+        ]
+    except (TypeError, ValueError):
+        raise UsageError(
+            f"--capacity {text[:40]} must be sizes such as 300:0:5,1000:50000:2: capacity, cost of "
+            f"opening one, most of them"
+        ) from None
 
 
 def _number_or_table(text: str, column: str, metric: Any) -> Any:

@@ -190,19 +190,27 @@ def transport(costs: NDArray, loads: NDArray, room: NDArray, flow: NDArray) -> b
 
 @njit(cache=True, nogil=True)
 def knapsacks(
-    costs: NDArray, prices: NDArray, loads: NDArray, room: NDArray, worth: NDArray
+    costs: NDArray, prices: NDArray, loads: NDArray, room: NDArray, least: float, worth: NDArray
 ) -> None:
     """The most that each site earns from clients who pay ``prices``: fractional knapsacks."""
     served = np.zeros(costs.shape[1])
     for i in range(len(costs)):
-        worth[i] = fill_knapsack(costs[i], prices, loads, room[i], served, 0.0)
+        worth[i] = fill_knapsack(costs[i], prices, loads, room[i], least, served, 0.0)
 
 
 @njit(cache=True, nogil=True)
 def fill_knapsack(
-    row: NDArray, prices: NDArray, loads: NDArray, room: float, served: NDArray, add: float
+    row: NDArray,
+    prices: NDArray,
+    loads: NDArray,
+    room: float,
+    least: float,
+    served: NDArray,
+    add: float,
 ) -> float:
-    """What one site earns, and ``add`` times the shares it serves added to `served`."""
+    """What one site earns that serves `least` load at least, and ``add`` times the shares it serves
+    added to `served`.
+    """
     n = len(row)
     items, count, need, total = np.empty(n, np.int64), 0, 0.0, 0.0
     for j in range(n):
@@ -211,21 +219,27 @@ def fill_knapsack(
             count += 1
             need += loads[j]
             total += prices[j] - row[j]
-    if need <= room:
+    if least <= need <= room:
         for t in range(count):
             served[items[t]] += add
         return total
+    if need < least:
+        count = n
+        items[:] = np.arange(n)
     ratio = np.empty(count)
     for t in range(count):
         j = items[t]
         ratio[t] = (row[j] - prices[j]) / max(loads[j], 1e-300)
-    left, total = room, 0.0
+    used, total = 0.0, 0.0
     for t in np.argsort(ratio):
         j = items[t]
-        share = 1.0 if loads[j] <= left else left / loads[j]
+        most = (room if ratio[t] < 0.0 else least) - used
+        share = 1.0 if loads[j] <= most else max(most, 0.0) / max(loads[j], 1e-300)
+        if ratio[t] >= 0.0 and loads[j] <= 0.0:
+            continue
         total += share * (prices[j] - row[j])
         served[j] += add * share
-        left -= share * loads[j]
+        used += share * loads[j]
         if share < 1.0:
             break
     return total

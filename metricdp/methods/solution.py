@@ -295,6 +295,12 @@ class Solution:
         return totals if self._in_a_box else dict(zip(self.centers, totals.tolist()))
 
     @property
+    def capacities(self) -> list[float] | None:
+        """Most load of each site, in the order of `centers`; None where there are no capacities."""
+        room = self._chosen.capacities
+        return None if room is None else room.tolist()
+
+    @property
     def _load_list(self) -> list[float] | None:
         loads = self.loads
         if loads is None:
@@ -588,6 +594,8 @@ class Solution:
             self._load_list,
             self._instance.metric.measured,
         )
+        if self.capacities is not None:
+            facts["capacity"] = self.capacities
         return views.placed(facts, self.coordinates, self._instance.metric.coordinate_system)
 
     def to_frame(self, *, assignments: bool = False) -> DataFrame:
@@ -596,7 +604,8 @@ class Solution:
         A row a center, in every universe: ``rank`` from 1, ``center`` (its id; its row of `centers`
         in a box), the place (``lon`` and ``lat``, ``x`` and ``y``, or ``x1`` to ``xd``),
         ``points`` of the territory, and, where weights are known, the territory's ``demand`` and
-        its ``mean_distance``, ``distance_unit``, and the ``load`` that the center serves.
+        its ``mean_distance``, ``distance_unit``, and the ``load`` that the center serves, with its
+        ``capacity`` where it has one.
 
         Parameters
         ----------
@@ -823,6 +832,7 @@ class Solution:
             "gap": self.gap,
             "weights": "noisy" if self.noisy else "public",
             "loads": self._load_list,
+            **({} if self.capacities is None else {"capacities": self.capacities}),
             "load_intervals": intervals
             and {"basis": "release", "level": intervals.level, **intervals.to_dict()},
             "served": self.served,

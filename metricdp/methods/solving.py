@@ -33,6 +33,7 @@ from metricdp.solvers.objectives.scenarios import (
     checked_shares,
     counted,
 )
+from metricdp.solvers.objectives.service import Size
 from metricdp.solvers.stopping import Deadline
 
 
@@ -244,7 +245,8 @@ def answered_in_box(
         raise InputError(f"{finite[0]} needs a finite universe; sites in a box are free points")
     for name in ("costs", "capacities"):
         told = getattr(objective, name, 0)
-        if np.ndim(told) or hasattr(told, "keys"):
+        sized = isinstance(told, tuple) and all(isinstance(one, Size) for one in told)
+        if not sized and (np.ndim(told) or hasattr(told, "keys")):
             raise InputError(f"{name} must be one number in a box: sites there are free points")
     n, places = len(points), points
     if n < _BOX_PLACES:

@@ -126,6 +126,18 @@ def _cases(k, limit, total):
             o.Capacitated(k, room),
             lambda c, w: _within(c[:, w > 0], w[w > 0], room),
         ),
+        "full coverage": (
+            o.MaxCoverage(k, limit, capacities=room / 2),
+            lambda c, w: naive.covered_within_room(c, w, w, np.full(len(c), room / 2), reach),
+        ),
+        "full center": (
+            o.PCenter(k, capacities=room),
+            lambda c, w: _farthest(c[:, w > 0], w[w > 0], room),
+        ),
+        "sizes, minimum": (
+            o.Capacitated(k, [o.Size(room / 2), o.Size(room, price)], minimum=room / 9),
+            lambda c, w: _sized(c[:, w > 0], w[w > 0], room, price),
+        ),
         "equity": (o.Equity(k, kappa=kappa), lambda c, w: naive.equal_distance(c, w, kappa)),
         "ordered-median": (
             o.OrderedMedian(k, share=0.3, blend=0.5),
@@ -139,6 +151,21 @@ def _within(costs, weights, room):
     if len(costs) == 1:  # it has room for all
         return naive.sums(costs, weights, 1)
     return naive.within_room(costs, weights, weights, np.full(len(costs), room))
+
+
+def _farthest(costs, weights, room):
+    if len(costs) == 1:
+        return naive.farthest(costs, weights)
+    return naive.farthest_within_room(costs, weights, np.full(len(costs), room))
+
+
+def _sized(costs, weights, room, price):
+    if len(costs) == 1:
+        return naive.sums(costs, weights, 1) + price
+    sizes = [(room / 2, 0.0, len(costs)), (room, price, len(costs))]
+    return naive.sized(
+        lambda own: naive.service(costs * weights, None, weights, own, room / 9), 2, sizes
+    )
 
 
 def _fewest(costs, weights, reach):

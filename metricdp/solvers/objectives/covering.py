@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from metricdp.arguments import positive
 from metricdp.errors import InputError
-from metricdp.options import Length
+from metricdp.options import Length, Weights
 from metricdp.solvers.objectives.cover_search import CoverSearch
 from metricdp.solvers.objectives.instance import (
     WITHIN,
@@ -23,29 +24,14 @@ from metricdp.solvers.objectives.objective import Objective, checked_k, checked_
 from metricdp.solvers.objectives.p_center import fewest_sites
 from metricdp.solvers.objectives.reach import reached
 from metricdp.solvers.objectives.sampled_cover import sampled_cover
+from metricdp.solvers.objectives.service import Service, Size, checked_capacities
 
 
 @dataclass(frozen=True)
-class MaxCoverage(Objective):
-    """k sites within whose limit as much demand as possible lies.
+class _Coverage(Objective):
+    """k sites within whose limit demand counts as often as it is worth something."""
 
-    Parameters
-    ----------
-    k : int
-    limit : float or str
-        In the metric's units, or with a unit: ``"10 min"``. The rim counts as covered.
-
-    Examples
-    --------
-    >>> metric = mdp.GraphMetric(nx.path_graph(7), weight=None)
-    >>> plan = mdp.solve(metric, mdp.objectives.MaxCoverage(k=1, limit=2))
-    >>> plan.value, plan.gap
-    (5.0, 0.0)
-    """
-
-    name: ClassVar[str] = "max-coverage"
-    arcgis: ClassVar[str] = "Maximize Coverage"
-    spopt: ClassVar[str] = "MCLP"
+    arcgis: ClassVar[str] = "none"
     maximized: ClassVar[bool] = True
 
     k: int
@@ -67,7 +53,7 @@ class MaxCoverage(Objective):
         if reach is None:
             found = sampled_cover(instance, self.k, limit, worth)
             return Chosen(
-                first_opened(instance, found[0]), self.judge(instance, found[0]).value, found[1]
+                first_opened(instance, found[0]), self._covered(instance, found[0]), found[1]
             )
         cover = CoverSearch(instance, reach, worth, self.k)
         value, sites, bound = cover.solve()
@@ -75,20 +61,18 @@ class MaxCoverage(Objective):
 
     def judge(self, instance: Instance, sites: Positions) -> Chosen:
         """See `Objective`."""
-        limit = steps_of(self.limit, instance.metric)
+        return Chosen(sites, self._covered(instance, sites))
+
+    def _covered(self, instance: Instance, sites: Positions) -> float:
+        limit, worth = steps_of(self.limit, instance.metric), self._worth(instance)
         count = np.zeros(len(instance.demand), np.int64)
-        if self._levels == 1:
+        if len(worth) == 1:
             count += instance.nearest(sites)[1] <= limit * (1 + WITHIN)
         else:
             for site in sites:
                 row = instance.metric.distance_rows(np.array([site]), instance.demand)[0]
                 count += row <= limit * (1 + WITHIN)
-        worth = self._worth(instance)
-        return Chosen(sites, float(sum(worth[t] @ (count > t) for t in range(len(worth)))))
-
-    @property
-    def _levels(self) -> int:
-        return 1
+        return float(sum(worth[t] @ (count > t) for t in range(len(worth))))
 
     def _worth(self, instance: Instance) -> Floats:
         """What covering each demand point once, and once more, is worth."""
@@ -96,7 +80,85 @@ class MaxCoverage(Objective):
 
 
 @dataclass(frozen=True)
-class BackupCoverage(MaxCoverage):
+class MaxCoverage(_Coverage):
+    """k sites within whose limit as much demand as possible lies.
+
+    Parameters
+    ----------
+    k : int
+    limit : float or str
+        In the metric's units, or with a unit: ``"10 min"``. The rim counts as covered.
+    capacities, single_source
+        Most load of each site, or sizes, and whether nobody is shared, as in `Capacitated`; only
+        those count who are served (Current & Storbeck 1988).
+
+    Notes
+    -----
+    With capacities sites come from the search of `Capacitated`; where more than 20 million pairs
+    of site and point would have to be held, from coverage without them, and its bound.
+
+    Examples
+    --------
+    >>> metric = mdp.GraphMetric(nx.path_graph(7), weight=None)
+    >>> plan = mdp.solve(metric, mdp.objectives.MaxCoverage(k=1, limit=2))
+    >>> plan.value, plan.gap
+    (5.0, 0.0)
+    >>> plan = mdp.solve(metric, mdp.objectives.MaxCoverage(k=1, limit=2, capacities=4))
+    >>> plan.value, list(plan.loads.values()), plan.gap
+    (4.0, [4.0], 0.0)
+    """
+
+    name: ClassVar[str] = "max-coverage"
+    arcgis: ClassVar[str] = "Maximize Coverage, Maximize Capacitated Coverage"
+    spopt: ClassVar[str] = "MCLP"
+
+    capacities: Weights | Sequence[Size] | None = None
+    single_source: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "capacities", checked_capacities(self.capacities))
+
+    def check(self, instance: Instance) -> None:
+        """See `Objective`."""
+        super().check(instance)
+        if self.capacities is not None:
+            self._service(instance).check(True)
+
+    def choose(self, instance: Instance) -> Chosen:
+        """See the class's notes."""
+        if self.capacities is None:
+            return super().choose(instance)
+        whole = float(instance.mass.sum())
+        free = super().choose(instance)
+        start = free.sites if instance.start is None else instance.start
+        if not instance.fits:
+            return replace(self.judge(instance, start), bound=free.bound)
+        found = self._service(instance).choose(start)
+        value = whole - found.value
+        most = whole if free.bound is None else free.bound
+        if found.bound is not None:
+            most = min(most, whole - found.bound)
+        return replace(found, value=value, bound=value if most <= value * (1 + 1e-9) else most)
+
+    def judge(self, instance: Instance, sites: Positions) -> Chosen:
+        """See `Objective`."""
+        if self.capacities is None:
+            return super().judge(instance, sites)
+        found = self._service(instance).judge(sites)
+        return replace(found, value=float(instance.mass.sum()) - found.value)
+
+    def _service(self, instance: Instance) -> Service:
+        limit, mass = steps_of(self.limit, instance.metric), instance.mass
+
+        def costs(places: Positions) -> tuple[Floats, Floats]:
+            return np.where(instance.block(places) > limit * (1 + WITHIN), 2 * mass, 0.0), mass
+
+        return Service(instance, self.k, self.capacities, self.single_source, costs, costly=False)
+
+
+@dataclass(frozen=True)
+class BackupCoverage(_Coverage):
     """k sites such that much demand lies within the limit of one of them, and of a second one: it
     is served while one is busy (Hogan & ReVelle 1986, BACOP2).
 
@@ -116,7 +178,6 @@ class BackupCoverage(MaxCoverage):
     """
 
     name: ClassVar[str] = "backup-coverage"
-    arcgis: ClassVar[str] = "none"
     spopt: ClassVar[str] = "none (BACOP2 of Hogan & ReVelle 1986)"
 
     first: float = 0.5
@@ -125,10 +186,6 @@ class BackupCoverage(MaxCoverage):
         super().__post_init__()
         if not 0.5 <= positive(self.first, "first") <= 1:
             raise InputError(f"first must be from 0.5 to 1, got {self.first!r}")
-
-    @property
-    def _levels(self) -> int:
-        return 2
 
     def _worth(self, instance: Instance) -> Floats:
         return np.stack([self.first * instance.mass, (1 - self.first) * instance.mass])

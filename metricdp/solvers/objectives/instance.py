@@ -131,6 +131,7 @@ class Chosen:
     value: float
     bound: float | None = None
     assignment: Assignment | None = None
+    capacities: Floats | None = None
 
 
 def first_opened(instance: Instance, sites: Positions) -> Positions:

@@ -8,12 +8,15 @@ universes: `wide_center`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from metricdp.arguments import positive
+from metricdp.options import Weights
+from metricdp.solvers.objectives.full_centers import FullCenters
 from metricdp.solvers.objectives.instance import (
     WITHIN,
     Chosen,
@@ -27,6 +30,7 @@ from metricdp.solvers.objectives.nearness import sites_filled
 from metricdp.solvers.objectives.objective import Objective, checked_k
 from metricdp.solvers.objectives.programs import fewest_columns
 from metricdp.solvers.objectives.rows import ReachLists
+from metricdp.solvers.objectives.service import Size, checked_capacities
 from metricdp.solvers.objectives.wide_center import WideSearch
 
 _LARGE = 20_000
@@ -53,7 +57,9 @@ class PCenter(Objective):
     -----
     The value of a plan is that distance; it is exact up to 20,000 sites if the time allows;
     beyond, the search ends after some 180 searches of the whole universe, or as much time, and the
-    bound says how good it is.
+    bound says how good it is. With capacities a bisection asks the search of `Capacitated` whether
+    k sites can serve all within a distance; beyond 20 million pairs of site and point the sites
+    are those without capacities.
 
     Examples
     --------
@@ -61,6 +67,9 @@ class PCenter(Objective):
     >>> plan = mdp.solve(metric, mdp.objectives.PCenter(k=2))
     >>> plan.value, plan.bound
     (2.0, 2.0)
+    >>> plan = mdp.solve(metric, mdp.objectives.PCenter(k=2, capacities=[4, 9, 4, 4, 4, 4, 4]))
+    >>> plan.value, sorted(plan.loads.values())
+    (2.0, [3.0, 4.0])
     """
 
     name: ClassVar[str] = "p-center"
@@ -69,17 +78,33 @@ class PCenter(Objective):
 
     k: int
     threshold: float = 0.0
+    capacities: Weights | Sequence[Size] | None = None
+    single_source: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", checked_k(self.k))
         positive(self.threshold, "threshold", or_zero=True)
+        object.__setattr__(self, "capacities", checked_capacities(self.capacities))
 
     def check(self, instance: Instance) -> None:
-        """See `Objective`."""
+        """See `Objective`; besides, k sites must have room for all who count."""
         instance.check_count(self.k)
+        if self.capacities is not None:
+            self._full(instance).check()
 
     def choose(self, instance: Instance) -> Chosen:
-        """See the module's text."""
+        """See the class's notes."""
+        free = self._anywhere(instance)
+        if self.capacities is None:
+            return free
+        start = free.sites if instance.start is None else instance.start
+        return self._full(instance).choose(start, free.bound or 0.0)
+
+    def _full(self, instance: Instance) -> FullCenters:
+        clients = self._clients(instance)
+        return FullCenters(instance, clients, self.k, self.capacities, self.single_source)
+
+    def _anywhere(self, instance: Instance) -> Chosen:
         kind = WideSearch if len(instance.allowed) > _LARGE else Search
         search = kind(instance, self._clients(instance), self.k)
         search.run()
@@ -87,6 +112,8 @@ class PCenter(Objective):
 
     def judge(self, instance: Instance, sites: Positions) -> Chosen:
         """See `Objective`."""
+        if self.capacities is not None:
+            return self._full(instance).judge(sites)
         distance = instance.metric.nearest_to(sites)[1]
         return Chosen(sites, float(distance[self._clients(instance)].max()))
 

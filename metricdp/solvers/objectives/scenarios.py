@@ -239,6 +239,8 @@ def check_additive(objective: Objective) -> None:
             f"several scenarios are for KMedian, KMeans, KZ and MaxCoverage; got "
             f"{type(objective).__name__}"
         )
+    if getattr(objective, "capacities", None) is not None:
+        raise InputError("several scenarios know no capacities")
 
 
 def checked_shares(scenarios: Any, n: int) -> Floats | None:

@@ -58,7 +58,7 @@ class WholeSearch:
         self.k, self.fixed, self.spare, self.deadline = k, fixed, spare, deadline
         self.rows: Rows | None = None
         self.site: Rows = np.full(len(loads), -1)
-        self.upper, self.lower = np.inf, 0.0
+        self.upper, self.lower, self.enough = np.inf, 0.0, np.inf
         parts = costs if spare is None else np.vstack([costs, spare])
         self._integral = bool((parts == np.round(parts)).all())
         if spare is None:
@@ -73,13 +73,13 @@ class WholeSearch:
         self._coins = np.array([coins], np.uint64)
         self._state: tuple[Rows, Rows] | None = None
         self._paid: Floats | None = None
-        unit = self.costs.mean() / max(float(loads.mean()), 1e-300)
+        unit = self._places.mean() / max(float(loads.mean()), 1e-300)
         self._price = np.array([0.1, 0.01, 1e4]) * max(unit, 1e-300)
 
     @property
     def proven(self) -> bool:
-        """Whether nothing is better."""
-        return self.lower >= self.upper
+        """Whether nothing is better, or the bound is above what was asked for."""
+        return self.lower >= self.upper or self.lower > self.enough
 
     def run(self, first: Rows, site: Rows | None = None) -> None:
         """Search from some rows, and given service by them; then bound, and part what is left;
@@ -211,6 +211,7 @@ class WholeSearch:
         price = self._paid
         if price is None:
             price = np.partition(costs, min(2, m - 1), axis=0)[min(2, m - 1)] * 1.5
+            price = price if self.spare is None else np.maximum(price, self.spare / 2)
         pace, vain, at, top = 1.5, 0, price, -np.inf
         goal = self.upper * 1.001 if np.isfinite(self.upper) else float(costs.max(axis=0).sum())
         every = np.arange(m)
@@ -234,7 +235,7 @@ class WholeSearch:
                 vain = 0 if value > top + 1e-6 * abs(self.upper) else vain + 1
                 if value > top:
                     top, at = value, price.copy()
-                if top >= self._aim() or pace < 1e-3 or self.deadline.over:
+                if top >= self._aim() or top > self.enough or pace < 1e-3 or self.deadline.over:
                     break
                 if vain >= _PATIENCE:
                     pace, vain, price = 0.7 * pace, 0, at.copy()

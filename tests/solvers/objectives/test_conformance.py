@@ -107,6 +107,49 @@ class TestSingleSource(ObjectiveTestCase):
         return naive.within_room_whole(costs[:, held], weights[held], weights[held], room)
 
 
+class TestMinimum(ObjectiveTestCase):
+    def objective(self, k):
+        return o.Capacitated(k, 14.0 / max(k, 1), minimum=5.0)
+
+    def value(self, costs, weights):
+        held = weights > 0
+        costs, weights = costs[:, held], weights[held]
+        return naive.service(costs * weights, None, weights, 14.0 / len(costs), 5.0)
+
+
+class TestSizes(ObjectiveTestCase):
+    def objective(self, k):
+        return o.Capacitated(k, [o.Size(6.0), o.Size(13.0, cost=4.0, most=max(k - 1, 1))])
+
+    def value(self, costs, weights):
+        held, k = weights > 0, len(costs)
+        costs, weights = costs[:, held], weights[held]
+        sizes = [(6.0, 0.0, k), (13.0, 4.0, max(k - 1, 1))]
+        return naive.sized(
+            lambda room: naive.service(costs * weights, None, weights, room), k, sizes
+        )
+
+
+class TestFullCoverage(ObjectiveTestCase):
+    def objective(self, k):
+        return o.MaxCoverage(k, LIMIT, capacities=3.5)
+
+    def value(self, costs, weights):
+        return naive.covered_within_room(
+            costs, weights, weights, np.full(len(costs), 3.5), LIMIT * (1 + 1e-9)
+        )
+
+
+class TestFullCenter(ObjectiveTestCase):
+    def objective(self, k):
+        return o.PCenter(k, capacities=14.0 / max(k, 1))
+
+    def value(self, costs, weights):
+        held = weights > 0
+        room = np.full(len(costs), 14.0 / len(costs))
+        return naive.farthest_within_room(costs[:, held], weights[held], room)
+
+
 class TestEquity(ObjectiveTestCase):
     def objective(self, k):
         return o.Equity(k, kappa=0.4)

@@ -1,0 +1,142 @@
+"""Capacities of every kind, beside programs for every choice of sites."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.errors import InputError
+from tests import naive_objectives as naive
+
+o = mdp.objectives
+LIMIT, MOST = 4.0, 3
+
+
+def case(seed):
+    """A table of costs, weights, loads and room."""
+    rng = np.random.default_rng(seed)
+    costs = rng.uniform(0, 10, (6, 7)).round(1)
+    weights = rng.integers(1, 6, 7).astype(float)
+    loads = rng.integers(1, 6, 7).astype(float)
+    loads[0] = 0.0 if seed % 2 else loads[0]
+    metric = mdp.CostTable(costs, sites=list("abcdef"), clients=[f"c{i}" for i in range(7)])
+    return metric, costs, weights, loads, (loads.sum() * rng.uniform(0.42, 0.8, 6)).round(1)
+
+
+def of_kind(kind, whole, weights, loads, room):
+    """An objective, and the value of some rows (indices) by the definition."""
+    sizes = [(0.35 * loads.sum(), 0.0, 2), (0.75 * loads.sum(), 3.0, 1)]
+    sized = [o.Size(*one) for one in sizes]
+
+    def sums(rows, costs, own, least=0.0):
+        return naive.service(costs[rows] * weights, None, loads, own, least, whole)
+
+    def covered(rows, costs, own):
+        return naive.covered_within_room(costs[rows], weights, loads, own, LIMIT, whole)
+
+    def farthest(rows, costs, own):
+        return naive.farthest_within_room(costs[rows], loads, own, whole)
+
+    free = [o.Size(one[0], most=one[2]) for one in sizes]
+    bare = [(one[0], 0.0, one[2]) for one in sizes]
+    half = 0.4 * loads.sum()
+    return {
+        "coverage": (
+            o.MaxCoverage(2, LIMIT, room, whole),
+            lambda rows, costs: covered(rows, costs, room[rows]),
+        ),
+        "coverage, sizes": (
+            o.MaxCoverage(2, LIMIT, free, whole),
+            lambda rows, costs: -naive.sized(lambda own: -covered(rows, costs, own), 2, bare),
+        ),
+        "center": (
+            o.PCenter(2, capacities=room, single_source=whole),
+            lambda rows, costs: farthest(rows, costs, room[rows]),
+        ),
+        "center, sizes": (
+            o.PCenter(2, capacities=free, single_source=whole),
+            lambda rows, costs: naive.sized(lambda own: farthest(rows, costs, own), 2, bare),
+        ),
+        "minimum": (
+            o.Capacitated(2, room, single_source=whole, minimum=half),
+            lambda rows, costs: sums(rows, costs, room[rows], half),
+        ),
+        "sizes": (
+            o.Capacitated(2, sized, single_source=whole),
+            lambda rows, costs: naive.sized(lambda own: sums(rows, costs, own), 2, sizes),
+        ),
+        "sizes, minimum": (
+            o.Capacitated(2, sized, single_source=whole, minimum=half / 2),
+            lambda rows, costs: naive.sized(lambda own: sums(rows, costs, own, half / 2), 2, sizes),
+        ),
+    }[kind]
+
+
+KINDS = sorted(
+    ["coverage", "coverage, sizes", "center", "center, sizes", "minimum", "sizes", "sizes, minimum"]
+)
+
+
+@pytest.mark.parametrize("opened", [(), (4,)])
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_choice_is_better_and_what_is_told_is_kept(kind, whole, opened):
+    for seed in range(MOST):
+        metric, costs, weights, loads, room = case(seed)
+        asked, value = of_kind(kind, whole, weights, loads, room)
+        choices = [rows for rows in combinations(range(6), 2) if set(opened) <= set(rows)]
+        known = [v for v in (value(list(rows), costs) for rows in choices) if v is not None]
+        names = [metric.sites[i] for i in opened]
+        given = {"weights": weights, "loads": loads, "opened": names}
+        if not known:
+            with pytest.raises(InputError):
+                mdp.solve(metric, asked, **given)
+            continue
+        best = (max if asked.maximized else min)(known)
+        plan = mdp.solve(metric, asked, **given)
+        assert plan.value == pytest.approx(best, abs=1e-6)
+        assert plan.gap == pytest.approx(0, abs=2e-6)
+        assert plan.compare(plan.centers)["ratio"] == pytest.approx(1)
+        assert plan.centers[: len(names)] == names
+        used = np.array(list(plan.loads.values()))
+        assert (used <= np.array(plan.capacities) * (1 + 1e-6)).all()
+        assert (used >= getattr(asked, "minimum", 0.0) * (1 - 1e-6)).all()
+        if not isinstance(asked.capacities, tuple):
+            assert plan.capacities == room[metric.site_positions(plan.centers)].tolist()
+        if whole:
+            shares = plan.to_frame(assignments=True)["share"]
+            assert set(shares) <= {0.0, 1.0}
+
+
+def test_what_cannot_be_is_refused():
+    metric = case(0)[0]
+    few = [o.Size(2.0, most=1), o.Size(3.0, most=1)]
+    refused = {
+        "sizes allow 2 sites, fewer than k=3": o.Capacitated(3, few),
+        "at least 4 each serve 8, and the load is 7": o.Capacitated(2, 9, minimum=4),
+        "roomiest sites that may be chosen can serve 5": o.PCenter(2, capacities=few),
+        "counts with mdp.objectives.Capacitated": o.MaxCoverage(2, 3, [o.Size(2.0, cost=1.0)]),
+    }
+    for words, asked in refused.items():
+        with pytest.raises(InputError, match=words):
+            mdp.solve(metric, asked)
+    with pytest.raises(InputError, match="leave limit out"):
+        o.Capacitated(2, 3, limit=1, minimum=1)
+    with pytest.raises(InputError, match=r"all of mdp.objectives.Size, or all numbers"):
+        o.MaxCoverage(2, 3, [o.Size(2.0), 4.0])
+    with pytest.raises(InputError, match="know no capacities"):
+        mdp.solve([metric] * 2, o.MaxCoverage(1, 3, capacities=3))
+
+
+def test_without_all_distances_sites_are_those_without_capacities(monkeypatch):
+    metric, _, weights, _, room = case(2)
+    plans = {}
+    for asked in (o.MaxCoverage(2, LIMIT, room), o.PCenter(2, capacities=room)):
+        plans[asked.name] = mdp.solve(metric, asked, weights=weights)
+    monkeypatch.setattr("metricdp.solvers.objectives.instance.Instance.fits", False)
+    for asked in (o.MaxCoverage(2, LIMIT, room), o.PCenter(2, capacities=room)):
+        plan, best = mdp.solve(metric, asked, weights=weights), plans[asked.name]
+        sign = -1 if asked.maximized else 1
+        assert sign * plan.bound <= sign * best.value <= sign * plan.value
+        assert (np.array(list(plan.loads.values())) <= np.array(plan.capacities) + 1e-6).all()
