@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from metricdp.accounting.cost import BASIC, ZCDP
 from metricdp.accounting.policy import Policy
 from metricdp.errors import InputError
 from metricdp.provenance import KEYS
+from metricdp.report.assets import words
 from metricdp.report.words import figures_of, show_number
 
 UNKNOWN = "NOT ON THE RECEIPT"
@@ -24,21 +24,6 @@ UNKNOWN = "NOT ON THE RECEIPT"
 _NOT_LEDGERED = ("local", "shuffle")
 _RECEIPT = ("epsilon_exact", "delta_exact", "neighboring", "unit", "composition", "mechanisms")
 
-SAMPLERS = {
-    "discrete Laplace": "OpenDP's exact sampler of that law, in integers and rationals",
-    "discrete Gaussian": "OpenDP's exact sampler of that law, in integers and rationals",
-    "discrete Laplace in shares": "OpenDP's exact sampler and integer coins at every holder; sums "
-    "modulo 2^64",
-    "discrete Gaussian in shares": "OpenDP's exact sampler at every holder; sums modulo 2^64",
-    "exponential mechanism": "an exact race of integer scores with the operating system's coins",
-    "permute-and-flip": "an exact race of integer scores with the operating system's coins",
-    "exact": "no noise: no change of one unit can move this answer",
-}
-COMPOSITIONS = {
-    BASIC: "epsilons and deltas add up, also where a question was chosen in view of earlier "
-    "answers",
-    ZCDP: "rho adds up below a bound fixed beforehand and is converted to epsilon, delta",
-}
 _DEVICES = "integer coins of each user's device, two exact weights"
 
 
@@ -199,7 +184,9 @@ class Facts:
         """How the price of all mechanisms came about."""
         n = len(self.mechanisms)
         what = f"{n:,} mechanism{'' if n == 1 else 's'}, {self.receipt['composition']}"
-        bought = COMPOSITIONS.get(str(self.receipt["composition"]), "as stated on the receipt")
+        bought = words()["compositions"].get(
+            str(self.receipt["composition"]), "as stated on the receipt"
+        )
         return f"{what}: {bought}. Together {self.price()}; arithmetic in exact rationals."
 
     def mechanism_lines(self) -> list[str]:
@@ -212,7 +199,7 @@ class Facts:
                 price = f"rho {_number(Fraction(each['rho_exact']))}"
             if proofs := each.get("proofs"):
                 price += f", proven as {' and '.join(map(str, proofs))}"
-            how = SAMPLERS.get(each["name"], _DEVICES if self.devices else "")
+            how = words()["samplers"].get(each["name"], _DEVICES if self.devices else "")
             lines.append(
                 f"{each['name']} on {each['query']}: sensitivity {each['sensitivity']}{scale}, "
                 f"{price}; {how or UNKNOWN + ': its sampler'}"

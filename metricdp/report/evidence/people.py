@@ -6,42 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from metricdp.errors import InputError
+from metricdp.report.assets import words
 
 BLANK = "FOR YOU TO ANSWER"
 """Begins every blank, so that none is taken for an answer."""
 
-QUESTIONS = {
-    "name": "a name of what is published",
-    "curator": "who publishes it",
-    "curator_type": "what the publisher is: Government, Industry or Nonprofit",
-    "description": "what is published, in a sentence for the registry's readers",
-    "intended_use": "what it is meant to be used for",
-    "region": "which region the data describe, or whose law applies",
-    "sector": "Technology, Healthcare, Education, Government, Energy or Finance",
-    "units": "about how many people or records there are, if that may be told",
-    "unit_reason": (
-        "why this unit of privacy is the right one: can a person have several records, and do "
-        "records concern several people?"
-    ),
-    "epsilon_reason": "why this epsilon (and delta) was thought right, and who decided",
-    "actors": "who holds the raw data, who sees results, and who is trusted with what",
-    "access": "who can reach the raw data and the machine, and how that is guarded",
-    "collection": "how the data were collected, with what consent, and how long they are kept",
-    "exploration": (
-        "what anybody looked at in the raw data beforehand, and whether a choice rests on it"
-    ),
-    "future": "whether data will be added, and whether more will be published from them",
-    "other_releases": "what else was published from the same data, in particular without privacy",
-    "public_universe": "that the universe (network, places, box) is public and not made from data",
-    "fitness": "whether the error is small enough for the use, for small groups too",
-    "author": "who fills in this record",
-}
+QUESTIONS: dict[str, str] = words()["questions"]
 """By name: what is to be answered."""
 
-CHOICES = {
-    "curator_type": ("Government", "Industry", "Nonprofit"),
-    "sector": ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance"),
-}
+CHOICES: dict[str, list[str]] = words()["choices"]
 
 
 def blank(name: str) -> str:

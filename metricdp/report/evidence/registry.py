@@ -6,43 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from metricdp.errors import MissingExtraError
+from metricdp.report.assets import words
 from metricdp.report.evidence.facts import Facts
 from metricdp.report.evidence.people import CHOICES, QUESTIONS, blank
 
 Answers = Mapping[str, str]
 
-_TRUST = {
-    "Central": (
-        "A curator holds the raw records and runs metricdp on them; everybody who sees what is "
-        "published, now or later, with any other knowledge and any computing power, may be hostile."
-    ),
-    "Local": (
-        "Nobody is trusted with a record: each device adds its own noise before it sends its one "
-        "message. Trusted is only that the device runs the encoder, once."
-    ),
-    "Shuffle": (
-        "Each device adds noise before it sends its one message; a shuffler is trusted to mix the "
-        "messages of the honest users, to show nobody who sent which, and not to work with the "
-        "server. Without that trust the promise is that of the single message, which the details "
-        "of the parameters tell."
-    ),
-    "Federated": (
-        "Each holder keeps its own records, adds a share of the noise to its counts and sends them "
-        "under masks that cancel in the sum. The coordinator is honest but curious, and may work "
-        "together with as many holders as the receipt says; all have limited computing power."
-    ),
-}
 _PRODUCTS = {"evaluate": "95 % intervals of how well public centers serve the records"}
-_PREPROCESSING = {
-    "Central": (
-        "Records are matched to the public universe one by one, by public rules, or clipped to "
-        "the public box; of users, a bounded number of records is kept at random. No bound, "
-        "radius, scale or category is measured on the data."
-    ),
-    "Local": "Each device maps its one item to public parts.",
-    "Shuffle": "Each device maps its one item to public parts.",
-    "Federated": "Each holder matches its records to the public universe one by one.",
-}
 
 
 def record(facts: Facts, answers: Answers) -> dict[str, Any]:
@@ -155,15 +125,11 @@ def _loss(facts: Facts, asked: _Answered) -> dict[str, Any]:
 
 
 def _model(facts: Facts, asked: _Answered) -> dict[str, Any]:
-    who = {
-        "Central": "the curator, who holds the raw records",
-        "Federated": "every holder of records, a share each",
-    }
-    holder = who.get(facts.model, "the users' devices")
+    model = words()["models"][facts.model]
     return {
         "model_name": facts.model,
-        "model_name_details": f"Noise is added by {holder}, before anything is released.",
-        "trust_assumptions": _TRUST[facts.model],
+        "model_name_details": f"Noise is added by {model['noise']}, before anything is released.",
+        "trust_assumptions": model["trust"],
         "actors": asked("actors"),
         "release_type": "One release",
         "release_type_details": f"This record is of one call. {facts.ledger()} {asked('future')}",
@@ -178,9 +144,14 @@ def _model(facts: Facts, asked: _Answered) -> dict[str, Any]:
 
 
 def _implementation(facts: Facts, asked: _Answered) -> dict[str, Any]:
+    prepared = words()["models"][facts.model]["preprocessing"]
     return {
         "preprocessing_and_hyperparameter_tuning": _list(
-            [_PREPROCESSING[facts.model], *facts.choices(), asked("exploration")]
+            [
+                words()["models"][facts.model]["preprocessing"],
+                *facts.choices(),
+                asked("exploration"),
+            ]
         ),
         "mechanisms": _list(
             [

@@ -13,12 +13,14 @@ import pytest
 
 import metricdp as mdp
 from metricdp import methods
+from metricdp.accounting.cost import BASIC, ZCDP
 from metricdp.audit.canaries import scene, sings
 from metricdp.audit.worlds import small_nets
 from metricdp.errors import InputError
 from metricdp.methods.catalogue import LISTED, OF_FINITE_UNIVERSES
 from metricdp.methods.method import Method
 from metricdp.provenance import KEYS, package_facts
+from metricdp.report.assets import words
 from metricdp.report.evidence.facts import UNKNOWN, Facts
 from metricdp.report.evidence.people import BLANK, QUESTIONS
 from tests.report.evidence.schema import problems
@@ -362,3 +364,7 @@ def test_no_canary_sings():
     found = mdp.evidence(result)
     for text in (json.dumps(found.to_dict()), found.html(), repr(found.facts.made)):
         assert not sings(text)
+
+
+def test_every_composition_has_its_words():
+    assert set(words()["compositions"]) == {BASIC, ZCDP}
