@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+import metricdp as mdp
 from metricdp.audit.exact import Case
 from metricdp.audit.patch import patched
 from metricdp.audit.worlds import EPSILON, RELATIONS, demands, worlds
+from metricdp.methods.box import best_run
 
 FIRST = "partition"
 """The method of the short form."""
@@ -16,7 +18,6 @@ FIRST = "partition"
 
 def asking_cases() -> Iterator[Case]:
     """Methods as they are asked from the front door, and releases."""
-    import metricdp as mdp
 
     for method in mdp.METHODS:
         name = "two points" if mdp.methods.BY_NAME[method].in_finite else "a box"
@@ -45,14 +46,12 @@ def asking_cases() -> Iterator[Case]:
 
 
 def _answer(method: str, demand: Any, ledger: Any) -> Any:
-    import metricdp as mdp
 
     asked = {"epsilon": EPSILON, "ledger": ledger, "method": method}
     return mdp.k_median(demand.universe, demand, 2, **asked)
 
 
 def _release(hint: float | None, demand: Any, ledger: Any) -> Any:
-    import metricdp as mdp
 
     asked = {"epsilon": EPSILON, "ledger": ledger, "records_hint": hint}
     noisy = mdp.release(demand.universe, demand, **asked)
@@ -61,8 +60,6 @@ def _release(hint: float | None, demand: Any, ledger: Any) -> Any:
 
 def _best(demand: Any, ledger: Any) -> Any:
     """The best of two quadtrees: both histograms, then the private comparison of their centers."""
-    import metricdp as mdp
-    from metricdp.methods.box import best_run
 
     trees = mdp.methods.Quadtree(rounds=1, depth=2, runs=2, steps=0, records_hint=2.0)
     with patched(best_run, "BITS", 3):

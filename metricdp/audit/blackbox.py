@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betaincinv
 
 from metricdp.audit.report import Finding
 
@@ -33,7 +34,6 @@ _MOST = 400
 
 def clopper_pearson(hits: int, runs: int, alpha: float) -> tuple[float, float]:
     """Bounds of a probability from independent runs, each wrong with probability at most alpha."""
-    from scipy.special import betaincinv
 
     low = float(betaincinv(hits, runs - hits + 1, alpha)) if hits else 0.0
     high = float(betaincinv(hits + 1, runs - hits, 1 - alpha)) if hits < runs else 1.0

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from metricdp.accounting import Cost, Ledger, selection_epsilon
 from metricdp.audit import blackbox
 from metricdp.audit.report import Finding
-from metricdp.audit.worlds import worlds
+from metricdp.audit.worlds import finest, worlds
+from metricdp.privacy import CoverageQuery, HistogramQuery, PrivateDemand, measure, select
 
 Runs = tuple[int, int]
 """How many in the short form, how many in the full one."""
@@ -20,7 +22,6 @@ TWO = "two points"
 
 def box_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
     """(name, in the short form, check)."""
-    from metricdp.accounting import Cost
 
     one = partial(Cost.of, 1)
     pool = partial(Cost.zcdp, 2, Fraction(1, 1000))
@@ -68,8 +69,6 @@ def _check(
     runs: Runs,
     quick: bool,
 ) -> Finding:
-    from metricdp.accounting import Ledger
-    from metricdp.privacy import PrivateDemand
 
     place = worlds()[TWO]
     cost = price()
@@ -91,8 +90,6 @@ def _check(
 
 
 def _counts(demand: Any, ledger: Any, cost: Any) -> Sequence[int]:
-    from metricdp.audit.worlds import finest
-    from metricdp.privacy import HistogramQuery, measure
 
     return measure(
         demand,
@@ -104,8 +101,6 @@ def _counts(demand: Any, ledger: Any, cost: Any) -> Sequence[int]:
 
 
 def _cover(demand: Any, ledger: Any, cost: Any, times: int = 1) -> Sequence[int]:
-    from metricdp.accounting import selection_epsilon
-    from metricdp.privacy import CoverageQuery, select
 
     grant = ledger.charge(cost)
     query = CoverageQuery(demand.universe, 0)

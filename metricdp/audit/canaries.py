@@ -13,10 +13,17 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
+import metricdp as mdp
+from metricdp.accounting import Ledger
 from metricdp.audit.observe import Seen, forms, told, watched
 from metricdp.audit.report import Finding
+from metricdp.cli import main
+from metricdp.errors import MetricDPError
+from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, _vault, measure, select
+from metricdp.report.map.page import map_page
 
 WORD = "CANARY-48611"
 NUMBER = 48_611
@@ -38,9 +45,6 @@ def sings(text: str, noisy: bool = False) -> bool:
 @cache
 def scene() -> tuple[Any, np.ndarray, Any]:
     """A public grid of 36 points, the positions of all records, and a demand of canaries."""
-    import networkx as nx
-
-    import metricdp as mdp
 
     universe = mdp.GraphMetric(
         nx.convert_node_labels_to_integers(nx.grid_2d_graph(6, 6)), weight=None
@@ -53,7 +57,6 @@ def scene() -> tuple[Any, np.ndarray, Any]:
 @cache
 def boxed() -> Any:
     """The same records in a box."""
-    import metricdp as mdp
 
     _, places, _ = scene()
     users = [f"{WORD}-{i // 2}" for i in range(NUMBER)]
@@ -90,7 +93,6 @@ def _check(name: str, look: Callable[[], tuple[str, Seen]], quick: bool) -> Find
 
 
 def _answers() -> list[Any]:
-    import metricdp as mdp
 
     universe, _, demand = scene()
     noisy = mdp.release(universe, demand, epsilon=0.3)
@@ -106,7 +108,6 @@ def _answers() -> list[Any]:
 
 
 def _results() -> tuple[str, Seen]:
-    from metricdp.privacy import _vault
 
     _, places, demand = scene()
     shown: Seen = {"the demand": f"{demand!r} {demand!s} {demand}"}
@@ -165,7 +166,6 @@ def _hidden(root: Any, secrets: list[np.ndarray]) -> bool:
 
 
 def _pages() -> tuple[str, Seen]:
-    from metricdp.report.map.page import map_page
 
     universe = scene()[0]
     noisy, _, receipt, result, *_ = _answers()
@@ -203,9 +203,6 @@ def _output() -> tuple[str, Seen]:
 
 
 def _ledgers() -> tuple[str, Seen]:
-    import metricdp as mdp
-    from metricdp.accounting import Ledger
-    from metricdp.privacy import CountQuery, measure
 
     universe, _, demand = scene()
     with tempfile.TemporaryDirectory() as folder:
@@ -223,7 +220,6 @@ def _ledgers() -> tuple[str, Seen]:
 
 def _command_line() -> tuple[str, Seen]:
     """``metricdp cluster`` on files: one good, and two with records that break a rule."""
-    from metricdp.cli import main
 
     _, places, _ = scene()
     rows = "".join(f"{WORD}-{i // 2},{place}\n" for i, place in enumerate(places))
@@ -281,8 +277,6 @@ def _command_line() -> tuple[str, Seen]:
 
 def _bad_calls() -> Iterator[Callable[[], Any]]:
     """Calls that break a rule, in private records or elsewhere."""
-    import metricdp as mdp
-    from metricdp.privacy import HistogramQuery, PrivateDemand, measure, select
 
     universe, _, demand = scene()
     box = mdp.EuclideanSpace([0.0], [1.0])
@@ -341,7 +335,6 @@ def _raising(text: str) -> Iterator[int]:
 
 
 def _refusals() -> tuple[str, Seen]:
-    from metricdp.errors import MetricDPError
 
     shown: Seen = {}
     for i, call in enumerate(_bad_calls()):

@@ -9,8 +9,11 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from metricdp.accounting import Cost
 from metricdp.audit.exact import Case, Chance
 from metricdp.audit.worlds import RELATIONS, Labels, demands, finest, worlds
+from metricdp.methods.caps import Caps
+from metricdp.privacy import HistogramQuery, PrivateDemand, measure
 
 GAUSS = (Fraction(4), Fraction(1, 1000))
 KEY = b"\x5a"
@@ -20,9 +23,6 @@ _URANDOM = os.urandom
 
 def capping_cases() -> Iterator[Case]:
     """Histograms of the very parts of the caps, and of one part that spans two of them."""
-    from metricdp.accounting import Cost
-    from metricdp.methods.caps import Caps
-    from metricdp.privacy import HistogramQuery
 
     world = worlds()["two points"]
     fine = HistogramQuery(finest(world.universe))
@@ -57,7 +57,6 @@ def capping_cases() -> Iterator[Case]:
 
 def _held(caps: Any, universe: Any, records: Any, users: Any, m: Any) -> Any:
     """With names by what a user's records are, so that those of one stay when another goes."""
-    from metricdp.privacy import PrivateDemand
 
     own: dict[Any, tuple[Any, ...]] = {}
     for user, record in zip(users, records):
@@ -71,8 +70,6 @@ def _held(caps: Any, universe: Any, records: Any, users: Any, m: Any) -> Any:
 
 
 def _asked(query: Any, demand: Any, ledger: Any) -> Any:
-    from metricdp.accounting import Cost
-    from metricdp.privacy import measure
 
     cost = Cost.zcdp(*GAUSS)
     return measure(demand, query, cost.epsilon, ledger.charge(cost), cost.delta)

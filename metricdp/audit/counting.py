@@ -8,6 +8,7 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+from metricdp.accounting import Cost
 from metricdp.audit.exact import Case
 from metricdp.audit.worlds import (
     EPSILON,
@@ -20,6 +21,17 @@ from metricdp.audit.worlds import (
     finest,
     small_demands,
     worlds,
+)
+from metricdp.errors import BudgetError
+from metricdp.metrics import EuclideanMetric
+from metricdp.privacy import (
+    CountQuery,
+    HistogramQuery,
+    LevelsQuery,
+    SumsQuery,
+    measure,
+    moved,
+    split,
 )
 
 GAUSS = (Fraction(4), Fraction(1, 1000))
@@ -34,13 +46,11 @@ def counting_cases() -> Iterator[Case]:
 
 
 def _measure(query: Any, epsilon: Any, delta: Any, demand: Any, ledger: Any) -> Any:
-    from metricdp.privacy import measure
 
     return measure(demand, query, epsilon, ledger.charge(epsilon, delta), delta)
 
 
 def _counts() -> Iterator[Case]:
-    from metricdp.privacy import CountQuery, HistogramQuery, LevelsQuery, SumsQuery
 
     every = worlds()
     for name in ("two points", "three points", "a zero-distance pair", "a box"):
@@ -88,15 +98,12 @@ def _counts() -> Iterator[Case]:
 
 
 def _gaussians() -> Iterator[Case]:
-    from metricdp.accounting import Cost
-    from metricdp.privacy import HistogramQuery
 
     world = worlds()["two points"]
     fine = HistogramQuery(finest(world.universe))
     rho = Cost.zcdp(*GAUSS).rho
 
     def pooled(query: Any, demand: Any, ledger: Any) -> Any:
-        from metricdp.privacy import measure
 
         cost = Cost.zcdp(*GAUSS)
         return measure(demand, query, cost.epsilon, ledger.charge(cost), cost.delta)
@@ -108,9 +115,6 @@ def _gaussians() -> Iterator[Case]:
 
 
 def _composed() -> Iterator[Case]:
-    from metricdp.errors import BudgetError
-    from metricdp.metrics import EuclideanMetric
-    from metricdp.privacy import HistogramQuery, measure, moved, split
 
     world = worlds()["two points"]
     query = HistogramQuery(finest(world.universe))

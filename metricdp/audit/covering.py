@@ -19,9 +19,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.accounting import Cost, Ledger
 from metricdp.audit import laws
 from metricdp.audit.patch import patched
 from metricdp.audit.report import Finding
+from metricdp.audit.worlds import finest
+from metricdp.metrics.ground import GroundSet
+from metricdp.metrics.set_systems import ListedSets
+from metricdp.privacy import CoverQuery, PrivateDemand, cover, gate
 from metricdp.releases import Neighboring
 
 CHECK = "exact law of many rounds"
@@ -110,11 +115,6 @@ def _chances(
     loop: Loop, places: Sequence[int], state: State
 ) -> tuple[NDArray[np.float64], tuple[Fraction, Fraction]]:
     """Log probabilities of the sets in a round, and what the ledger was charged."""
-    from metricdp.accounting import Cost, Ledger
-    from metricdp.audit.worlds import finest
-    from metricdp.metrics.ground import GroundSet
-    from metricdp.metrics.set_systems import ListedSets
-    from metricdp.privacy import CoverQuery, PrivateDemand, cover, gate
 
     universe = GroundSet(range(loop.sets))
     sets = ListedSets(np.arange(loop.sets + 1), np.arange(loop.sets), loop.sets)

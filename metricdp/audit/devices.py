@@ -15,10 +15,17 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+import networkx as nx
 import numpy as np
 
+import metricdp as mdp
 from metricdp.audit import blackbox
 from metricdp.audit.report import Finding
+from metricdp.local import Decoder, Encoder, public_parameters
+from metricdp.local.items import bits_of, items_of
+from metricdp.local.parameters import PublicParameters, Report, Role
+from metricdp.local.randomizers import KRR, LocalHashing, SubsetSelection, TopVectors
+from metricdp.local.shuffle import shuffled_delta
 
 CHECK = "exact law of messages"
 UNIT = 4
@@ -49,8 +56,6 @@ def device_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
 
 def _collections() -> dict[str, Callable[[], tuple[Any, Sequence[Any]]]]:
     """Public parameters with few coins, and all kinds of items."""
-    from metricdp.local.parameters import Report, Role
-    from metricdp.local.randomizers import KRR, LocalHashing, SubsetSelection
 
     one = Fraction(1)
     half = Fraction(1, 2)
@@ -71,7 +76,6 @@ def _collections() -> dict[str, Callable[[], tuple[Any, Sequence[Any]]]]:
 
 
 def _of_parts(roles: Any) -> tuple[Any, Sequence[Any]]:
-    from metricdp.local.parameters import PublicParameters
 
     items = {
         "kind": "partition",
@@ -86,12 +90,6 @@ def _of_parts(roles: Any) -> tuple[Any, Sequence[Any]]:
 def _of_ball() -> tuple[Any, Sequence[Any]]:
     """A vector's report beside its bucket, in the coarsest view that points have."""
     from dataclasses import replace
-
-    import metricdp as mdp
-    from metricdp.local import public_parameters
-    from metricdp.local.items import bits_of, items_of
-    from metricdp.local.parameters import Report, Role
-    from metricdp.local.randomizers import TopVectors
 
     box = mdp.EuclideanSpace([0.0, 0.0], [1.0, 1.0])
     parameters = public_parameters(box, 1, users=1000, k=2, depth=1)
@@ -136,7 +134,6 @@ def _worst(laws: Sequence[Law]) -> float:
 
 
 def _exact(name: str, make: Callable[[], tuple[Any, Sequence[Any]]], quick: bool) -> Finding:
-    from metricdp.local import Encoder
 
     parameters, items = make()
     encoder = Encoder(parameters)
@@ -156,9 +153,6 @@ def _exact(name: str, make: Callable[[], tuple[Any, Sequence[Any]]], quick: bool
 
 def _universe(name: str) -> tuple[Any, Any, Any]:
     """A universe, and two items that are far apart in it."""
-    import networkx as nx
-
-    import metricdp as mdp
 
     if name == "points":
         return mdp.EuclideanSpace([0.0, 0.0], [1.0, 1.0]), (0.0, 0.0), (1.0, 1.0)
@@ -166,7 +160,6 @@ def _universe(name: str) -> tuple[Any, Any, Any]:
 
 
 def _messages(name: str, kind: str, quick: bool) -> Finding:
-    from metricdp.local import Encoder, public_parameters
 
     universe, *items = _universe(kind)
     encoder = Encoder(public_parameters(universe, 1, users=1000, k=2))
@@ -179,7 +172,6 @@ def _messages(name: str, kind: str, quick: bool) -> Finding:
 
 def _decoded(name: str, quick: bool) -> Finding:
     """Two users, one of whom is elsewhere: the center that is decoded."""
-    from metricdp.local import Decoder, Encoder, public_parameters
 
     universe, one, other = _universe("a graph's ids")
     parameters = public_parameters(universe, 4, users=1000, k=2)
@@ -198,8 +190,6 @@ def _decoded(name: str, quick: bool) -> Finding:
 
 def _shuffled(name: str, users: int, quick: bool) -> Finding:
     """The exact delta of the multiset of messages against the bound, at several epsilons."""
-    from metricdp.local.randomizers import KRR
-    from metricdp.local.shuffle import shuffled_delta
 
     local = KRR(Fraction(2), 2, UNIT)
     laws = [

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import metricdp as mdp
 from metricdp.audit.exact import Case, Chance
 from metricdp.audit.patch import patched
 from metricdp.audit.worlds import (
@@ -23,6 +24,19 @@ from metricdp.audit.worlds import (
     finest,
     worlds,
 )
+from metricdp.privacy import (
+    CostQuery,
+    CountQuery,
+    HistogramQuery,
+    PrivateDemand,
+    SwapQuery,
+    mapped,
+    measure,
+    select,
+    split,
+    thinned,
+)
+from metricdp.records.engines import Tally
 
 EPSILON = Fraction(7, 10)
 LARGE = Fraction(5)
@@ -38,7 +52,6 @@ def door_cases() -> Iterator[Case]:
 
 
 def _counts(demand: Any, ledger: Any) -> Any:
-    from metricdp.privacy import HistogramQuery, measure
 
     universe = demand.universe
     cells = finest(universe) if hasattr(universe, "ids") else UnitCells(universe)
@@ -50,8 +63,6 @@ def _counts(demand: Any, ledger: Any) -> Any:
 
 def _as_tally(universe: Any, records: Sequence[Any], users: Any, m: int | None) -> Any:
     """Records as an engine hands them over: how many at each point."""
-    from metricdp.privacy import PrivateDemand
-    from metricdp.records.engines import Tally
 
     positions = np.array([list(universe.ids).index(r) for r in records], dtype=np.int64)
     tally = Tally(positions, np.ones(len(positions), dtype=np.int64))
@@ -59,7 +70,6 @@ def _as_tally(universe: Any, records: Sequence[Any], users: Any, m: int | None) 
 
 
 def _tallied() -> Iterator[Case]:
-    from metricdp.privacy import CostQuery, CountQuery, SwapQuery, measure, select, split
 
     def count(demand: Any, ledger: Any) -> Any:
         return measure(demand, CountQuery(), EPSILON, ledger.charge(EPSILON))
@@ -121,7 +131,6 @@ class _Binomial:
 
 
 def _thinned() -> Iterator[Case]:
-    from metricdp.privacy import thinned
 
     def sample(demand: Any, ledger: Any) -> Any:
         with patched(np.random, "default_rng", _Binomial):
@@ -157,8 +166,6 @@ class _Halved:
 
 
 def _mapped() -> Iterator[Case]:
-    import metricdp as mdp
-    from metricdp.privacy import mapped
 
     smaller = mdp.EuclideanSpace([0.0], [1.2])
 

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from metricdp.audit.exact import Case
 from metricdp.audit.worlds import FORMS, demands, worlds
+from metricdp.privacy import measure
+from metricdp.privacy.totals import TotalsQuery
 
 EPSILON = Fraction(7, 10)
 
@@ -45,8 +47,6 @@ class Heavy:
 
 def evaluation_cases() -> Iterator[Case]:
     """All cases."""
-    from metricdp.privacy import measure
-    from metricdp.privacy.totals import TotalsQuery
 
     box, three = (worlds()[name] for name in ("a box", "three points"))
     queries = {

@@ -24,6 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.accounting import Ledger
+from metricdp.accounting import ledger as ledgers
 from metricdp.audit import laws
 from metricdp.audit.observe import Seen, forms, told, watched
 from metricdp.audit.patch import patched
@@ -31,6 +33,7 @@ from metricdp.audit.public import caches, state
 from metricdp.audit.report import Finding
 from metricdp.audit.tape import Tape, recorded, scripts
 from metricdp.audit.worlds import Demand, World, coins, neighboring_pairs, small_nets
+from metricdp.privacy import PrivateDemand
 from metricdp.releases import Neighboring
 
 CHECK = "exact law"
@@ -106,8 +109,6 @@ def run(
     case: Case, private: Any, order: tuple[int, ...], script: Sequence[int], behind: bool = False
 ) -> Run:
     """Run a case on one demand, with fixed random bytes and noise, and look at its traces."""
-    from metricdp.accounting import Ledger
-    from metricdp.accounting import ledger as ledgers
 
     with ExitStack() as stack:
         tape = Tape(script)
@@ -137,7 +138,6 @@ def run(
 
 
 def _demand(case: Case, demand: Demand, order: tuple[int, ...]) -> Any:
-    from metricdp.privacy import PrivateDemand
 
     users = None if case.m is None else [i for i, user in enumerate(demand) for _ in user]
     records = [case.world.places[place] for user in demand for place in user]

@@ -10,9 +10,27 @@ from typing import Any
 
 import numpy as np
 
+import metricdp as mdp
+from metricdp.accounting import Grant, Ledger
 from metricdp.audit.patch import patched
 from metricdp.audit.report import Finding
 from metricdp.audit.worlds import finest, worlds
+from metricdp.errors import MetricDPError
+from metricdp.metrics import EuclideanMetric
+from metricdp.metrics.set_systems import Balls
+from metricdp.privacy import (
+    CentersQuery,
+    CostQuery,
+    CoverageQuery,
+    CoverQuery,
+    HistogramQuery,
+    PrivateDemand,
+    SwapQuery,
+    _vault,
+    cover,
+    measure,
+    select,
+)
 
 
 def fresh_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
@@ -52,9 +70,6 @@ def _unrepeatable(name: str, draw: Callable[[], Any], quick: bool) -> Finding:
 
 
 def _noise() -> Any:
-    from metricdp.accounting import Ledger
-    from metricdp.metrics import EuclideanMetric
-    from metricdp.privacy import HistogramQuery, PrivateDemand, measure
 
     universe = EuclideanMetric(np.arange(30.0)[:, None])
     return measure(
@@ -66,9 +81,6 @@ def _noise() -> Any:
 
 
 def _selections() -> Any:
-    from metricdp.accounting import Ledger
-    from metricdp.metrics import EuclideanMetric
-    from metricdp.privacy import CoverageQuery, PrivateDemand, select
 
     universe = EuclideanMetric(np.arange(1000.0)[:, None])
     demand = PrivateDemand(universe, [])
@@ -77,8 +89,6 @@ def _selections() -> Any:
 
 
 def _kept() -> Any:
-    from metricdp.metrics import EuclideanMetric
-    from metricdp.privacy import PrivateDemand, _vault
 
     universe = EuclideanMetric(np.arange(200.0)[:, None])
     return _vault._open(
@@ -88,9 +98,6 @@ def _kept() -> Any:
 
 def _paid_first(name: str, quick: bool) -> Finding:
     """Every opening of the vault must follow its own payment; refused calls open nothing."""
-    from metricdp.accounting import Grant
-    from metricdp.errors import MetricDPError
-    from metricdp.privacy import _vault
 
     events: list[str] = []
     real_open = _vault._open
@@ -137,20 +144,6 @@ def _paid_first(name: str, quick: bool) -> Finding:
 
 def _calls(refused: bool) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Calls of every door of the gate, paid for or not."""
-    import metricdp as mdp
-    from metricdp.accounting import Ledger
-    from metricdp.metrics.set_systems import Balls
-    from metricdp.privacy import (
-        CentersQuery,
-        CostQuery,
-        CoverageQuery,
-        CoverQuery,
-        HistogramQuery,
-        SwapQuery,
-        cover,
-        measure,
-        select,
-    )
 
     universe = worlds()["two points"].universe
     demand = mdp.PrivateDemand(universe, ["a", "b", "b"])

@@ -13,15 +13,21 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
+import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import binom
 
 import metricdp as mdp
+from metricdp.accounting import Cost, budget
 from metricdp.audit import laws
 from metricdp.audit.observe import forms
 from metricdp.audit.patch import patched
 from metricdp.audit.replay.losses import rho_of
 from metricdp.audit.report import Finding
+from metricdp.partitions.finite.labels import LabelParts
+from metricdp.privacy import HistogramQuery, contribute
+from metricdp.privacy.shares import Shares
 
 CHECK = "several holders"
 ALARM = 1e-8
@@ -45,7 +51,6 @@ def holder_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
 
 
 def _grid(side: int = 4) -> Any:
-    import networkx as nx
 
     grid = nx.convert_node_labels_to_integers(nx.grid_2d_graph(side, side))
     return mdp.GraphMetric(grid, weight=None)
@@ -53,17 +58,12 @@ def _grid(side: int = 4) -> Any:
 
 def _chance(seen: int, times: int, p: float) -> float:
     """Two-sided, of a binomial number."""
-    from scipy.stats import binom
 
     return float(min(2 * min(binom.cdf(seen, times, p), binom.sf(seen - 1, times, p)), 1.0))
 
 
 def _shares(name: str, delta: Fraction, quick: bool) -> Finding:
     """What three of four holders add is as often near 0 as all the noise that is paid for."""
-    from metricdp.accounting import Cost
-    from metricdp.partitions.finite.labels import LabelParts
-    from metricdp.privacy import HistogramQuery, contribute
-    from metricdp.privacy.shares import Shares
 
     universe = _grid(20)
     query = HistogramQuery(LabelParts.of(universe))
@@ -124,8 +124,6 @@ class _Run:
 
 def _released(delta: Fraction, mine: list[int], handed: _Run | None = None) -> _Run:
     """A release whose first holder has these records; with the sums of another run, if handed."""
-    from metricdp.accounting import budget
-    from metricdp.privacy.shares import Shares
 
     run, scales = _Run(), [0.0]
     measurements = import_module("opendp.measurements")

@@ -14,6 +14,10 @@ from typing import Any
 import numpy as np
 
 from metricdp.audit.report import Finding
+from metricdp.errors import InputError
+from metricdp.metrics import EuclideanSpace, PrecomputedMetric
+from metricdp.privacy import HistogramQuery, Ledger, PrivateDemand, _vault, measure
+from metricdp.records.engines import total
 
 _BIG = 1234567890123456789
 CELLS = (
@@ -86,9 +90,6 @@ def _relation(_: Path, columns: dict[str, list[str]]) -> Any:
 
 def _kept(table: Any) -> np.ndarray:
     """Records at each of three points: what the vault holds."""
-    from metricdp.metrics import PrecomputedMetric
-    from metricdp.privacy import PrivateDemand, _vault
-    from metricdp.records.engines import total
 
     universe = PrecomputedMetric(1.0 - np.eye(3), ids=["a", "b", "c"])
     demand = PrivateDemand.from_frame(universe, table, user="who")
@@ -121,7 +122,6 @@ def _one_more(quick: bool) -> Finding:
 
 def _lines(quick: bool) -> Finding:
     """A quote that one record leaves open is refused, and swallows no other record."""
-    from metricdp.errors import InputError
 
     swallowed = 0
     with tempfile.TemporaryDirectory() as name:
@@ -160,8 +160,6 @@ class _Stopping:
 
 def _interrupted(quick: bool) -> Finding:
     """From the exception that the caller gets, no record can be reached."""
-    from metricdp.metrics import EuclideanSpace
-    from metricdp.privacy import HistogramQuery, Ledger, PrivateDemand, measure
 
     box = EuclideanSpace([0], [1e5])
     demand = PrivateDemand(box, [[_CANARY]])

@@ -14,8 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.accounting import Ledger
 from metricdp.audit.patch import patched
 from metricdp.audit.report import Finding
+from metricdp.metrics import EuclideanSpace
+from metricdp.partitions.box.quadtree import ShiftedQuadtree
+from metricdp.privacy import OpeningQuery, PrivateDemand, gate, measure, noise
 from metricdp.releases import Neighboring
 
 CHECK = "exact law of openings"
@@ -79,10 +83,6 @@ class _Scripted:
 
 def _values(opening: Opening, n: int, place: float) -> tuple[list[int], float, float]:
     """What meets the noise on the way down to n records, its scale, and the charged epsilon."""
-    from metricdp.accounting import Ledger
-    from metricdp.metrics import EuclideanSpace
-    from metricdp.partitions.box.quadtree import ShiftedQuadtree
-    from metricdp.privacy import OpeningQuery, PrivateDemand, gate, measure, noise
 
     space = EuclideanSpace([0.0], [1.0])
     cells = ShiftedQuadtree(space).opened()

@@ -10,9 +10,13 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from metricdp import METHODS, EuclideanMetric, EuclideanSpace, PrivateDemand, k_means, methods
+from metricdp.accounting import Ledger
 from metricdp.audit.exact import Case
 from metricdp.audit.report import Finding
 from metricdp.audit.worlds import UnitCells, demands, small_nets, worlds
+from metricdp.errors import MetricDPError
+from metricdp.privacy import HistogramQuery, SumsQuery, measure
 
 CHECK = "call by call"
 NAME = "refused calls cost nothing"
@@ -24,7 +28,6 @@ EPSILON = Fraction(7, 10)
 
 def price_cases() -> Iterator[Case]:
     """A query whose own partition tries to become finer while it is answered."""
-    from metricdp.privacy import HistogramQuery, SumsQuery, measure
 
     def ask(demand: Any, ledger: Any) -> Any:
         class Cells(UnitCells):
@@ -62,7 +65,6 @@ class Keeping:
 
 
 def _counted(partition: Any, demand: Any, ledger: Any) -> Any:
-    from metricdp.privacy import HistogramQuery, measure
 
     return measure(demand, HistogramQuery(partition), EPSILON, ledger.charge(EPSILON))
 
@@ -74,8 +76,6 @@ def price_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
 
 def _refusals(quick: bool) -> Finding:
     """All methods and projected ones: an answer at no more than the price, or nothing charged."""
-    from metricdp.accounting import Ledger
-    from metricdp.errors import MetricDPError
 
     burnt = []
     asked = 0
@@ -109,7 +109,6 @@ def _refusals(quick: bool) -> Finding:
 
 def _calls(quick: bool) -> Iterator[tuple[Callable[[Any, Any, Any], Any], str, tuple[Any, Any]]]:
     """What is asked, its name and its price."""
-    from metricdp import METHODS, EuclideanMetric, EuclideanSpace, PrivateDemand, k_means, methods
 
     points = [[i / 8, (5 * i % 9) / 8, (7 * i % 9) / 8, i % 2] for i in range(9)]
     few = EuclideanMetric(points), EuclideanSpace([0.0] * 4, [1.0] * 4)

@@ -12,6 +12,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from metricdp.metrics.kept import Kept
+from metricdp.unique import Unique
+
 OURS = "metricdp"
 PRIVATE = ("metricdp.privacy._vault", "metricdp.audit")
 """Where records live, and what looks at them."""
@@ -36,7 +39,6 @@ _CONTAINERS = _Among(dict, list, set, WeakKeyDictionary)
 
 def state(*roots: Any) -> str:
     """A digest of everything that public roots lead to, without private demand and budgets."""
-    from metricdp.unique import Unique
 
     digest = hashlib.sha256()
     seen = set[int]()
@@ -88,7 +90,6 @@ def _parts(value: Any) -> list[Any]:
 
 def caches(universe: Any) -> Iterator[Any]:
     """Containers of the package's modules in which a call could leave something."""
-    from metricdp.metrics.kept import Kept
 
     for named, names in _globals(_size()):
         for value in map(named.get, names):

@@ -11,8 +11,20 @@ from functools import cache, partial
 from multiprocessing import get_context
 
 from metricdp.audit import planted
+from metricdp.audit.boxes import box_checks
+from metricdp.audit.canaries import canary_checks
+from metricdp.audit.cases import cases
+from metricdp.audit.covering import covering_checks
+from metricdp.audit.devices import device_checks
 from metricdp.audit.exact import Case, examine
+from metricdp.audit.fresh import fresh_checks
+from metricdp.audit.holders import holder_checks
+from metricdp.audit.loaders import loader_checks
+from metricdp.audit.opening import opening_checks
+from metricdp.audit.prices import price_checks
 from metricdp.audit.report import Catch, Finding
+from metricdp.audit.samplers import sampler_checks
+from metricdp.audit.saturation import saturation_checks
 from metricdp.errors import MissingExtraError
 from metricdp.progress import progress
 
@@ -46,19 +58,7 @@ class Check:
 
 def checks() -> Iterator[Check]:
     """All checks there are, in the table's order."""
-    from metricdp.audit.boxes import box_checks
-    from metricdp.audit.canaries import canary_checks
-    from metricdp.audit.cases import cases
-    from metricdp.audit.covering import covering_checks
-    from metricdp.audit.devices import device_checks
-    from metricdp.audit.fresh import fresh_checks
-    from metricdp.audit.holders import holder_checks
-    from metricdp.audit.loaders import loader_checks
-    from metricdp.audit.opening import opening_checks
-    from metricdp.audit.prices import price_checks
     from metricdp.audit.replay import replay_checks
-    from metricdp.audit.samplers import sampler_checks
-    from metricdp.audit.saturation import saturation_checks
 
     for first in replay_checks():
         yield Check(*first)

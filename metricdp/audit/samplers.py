@@ -15,10 +15,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from opendp.domains import atom_domain, vector_domain
+from opendp.measurements import make_noisy_max
+from opendp.measures import max_divergence, zero_concentrated_divergence
+from opendp.metrics import linf_distance
+from opendp.mod import enable_features
+from scipy.stats import chi2, chi2_contingency
 
+from metricdp.accounting import Cost, Ledger
 from metricdp.audit import laws
 from metricdp.audit.report import Finding
 from metricdp.audit.worlds import finest
+from metricdp.metrics import EuclideanMetric
+from metricdp.privacy import HistogramQuery, PrivateDemand, _vault, measure
+from metricdp.privacy.selection import choose
 
 ALARM = 1e-7
 CHECK = "sampler's law"
@@ -30,7 +40,6 @@ _LEAST = 10.0
 
 def p_value(counts: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
     """Chi-square p-value of counts of independent draws, rare outcomes merged."""
-    from scipy.stats import chi2
 
     expected = probabilities * counts.sum()
     if counts[expected == 0].any():
@@ -52,7 +61,6 @@ def p_value(counts: NDArray[np.int64], probabilities: NDArray[np.float64]) -> fl
 
 def agreement(one: NDArray[np.int64], other: NDArray[np.int64]) -> float:
     """Chi-square p-value that two samples, given by counts of the same outcomes, have one law."""
-    from scipy.stats import chi2_contingency
 
     often = one + other >= 4 * _LEAST
     both = np.array([[*sample[often], sample[~often].sum()] for sample in (one, other)])
@@ -101,9 +109,6 @@ def judged(name: str, claim: str, p_values: list[float], n_draws: int) -> Findin
 
 def noise(kind: str, epsilon: Fraction, name: str, quick: bool) -> Finding:
     """Noise as it comes out of the gate, against the scale on the receipt."""
-    from metricdp.accounting import Cost, Ledger
-    from metricdp.metrics import EuclideanMetric
-    from metricdp.privacy import HistogramQuery, PrivateDemand, measure
 
     n = 20_000 if quick else 100_000
     universe = EuclideanMetric(np.arange(n, dtype=float)[:, None])
@@ -129,7 +134,6 @@ CONTESTS = {
 
 def chosen(scores: NDArray[np.int64], eta: Fraction, law: str, n: int) -> NDArray[np.int64]:
     """How often each candidate wins n selections by the real `choose`, in two blocks."""
-    from metricdp.privacy.selection import choose
 
     half = len(scores) // 2
     blocks = [scores[:half], scores[half:]]
@@ -147,11 +151,6 @@ def selection(law: str, contest: str, name: str, quick: bool) -> Finding:
 
 def against_opendp(law: str, name: str, quick: bool) -> Finding:
     """Real selections and OpenDP's noisy maximum: the same law."""
-    from opendp.domains import atom_domain, vector_domain
-    from opendp.measurements import make_noisy_max
-    from opendp.measures import max_divergence, zero_concentrated_divergence
-    from opendp.metrics import linf_distance
-    from opendp.mod import enable_features
 
     enable_features("contrib")
     scores, eta = CONTESTS["five candidates"]
@@ -170,8 +169,6 @@ def against_opendp(law: str, name: str, quick: bool) -> Finding:
 
 def contributions(name: str, quick: bool) -> Finding:
     """What is kept of users with four records, two kept: all six pairs equally likely."""
-    from metricdp.metrics import EuclideanMetric
-    from metricdp.privacy import PrivateDemand, _vault
 
     n = 40_000 if quick else 100_000
     universe = EuclideanMetric(np.arange(4 * n, dtype=float)[:, None])

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 
 from metricdp.audit.report import Finding
+from metricdp.metrics import PrecomputedMetric
+from metricdp.privacy import SwapQuery
+from metricdp.records.engines import Tally
 
 CHECK = "score by score"
 FAR = 671_088_640.0
@@ -22,9 +25,6 @@ def saturation_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]
 
 def _swaps(quick: bool) -> Finding:
     """No score may move by more than the query says, and none may wrap."""
-    from metricdp.metrics import PrecomputedMetric
-    from metricdp.privacy import SwapQuery
-    from metricdp.records.engines import Tally
 
     universe = PrecomputedMetric([[0.0, FAR, FAR], [FAR, 0.0, FAR], [FAR, FAR, 0.0]])
     query = SwapQuery(universe, [1])

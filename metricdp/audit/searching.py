@@ -10,6 +10,7 @@ from typing import Any
 
 from metricdp.audit.exact import Case
 from metricdp.audit.worlds import FORMS, RELATIONS, demands, worlds
+from metricdp.privacy import CentersQuery, SwapQuery, select
 
 LARGE = Fraction(5)
 SMALL = Fraction(1, 100)
@@ -23,10 +24,8 @@ def search_cases() -> Iterator[Case]:
 
 
 def _single() -> Iterator[Case]:
-    from metricdp.privacy import CentersQuery, SwapQuery
 
     def one(ask: Callable[[], Any], demand: Any, ledger: Any) -> Any:
-        from metricdp.privacy import select
 
         return select(demand, ask(), LARGE, ledger.charge(LARGE))
 
@@ -60,7 +59,6 @@ def _single() -> Iterator[Case]:
 def _searches() -> Iterator[Case]:
     def after_a_swap(demand: Any, ledger: Any) -> Any:
         """The sums of the first selection, which is a coin, are repaired for the second."""
-        from metricdp.privacy import SwapQuery, select
 
         grant = ledger.charge(LARGE + SMALL)
         query = SwapQuery(demand.universe, [1])

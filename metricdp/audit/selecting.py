@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from metricdp.accounting import Cost, selection_epsilon
 from metricdp.audit.exact import Case
 from metricdp.audit.worlds import (
     FORMS,
@@ -20,6 +21,9 @@ from metricdp.audit.worlds import (
     small_demands,
     worlds,
 )
+from metricdp.errors import BudgetError
+from metricdp.metrics.set_systems import Balls, ListedSets
+from metricdp.privacy import CostQuery, CoverageQuery, CoverQuery, cover, select
 
 LARGE = Fraction(5)
 """For selections: so large that few records come close to the worst demand of all."""
@@ -35,10 +39,8 @@ def selecting_cases() -> Iterator[Case]:
 
 
 def _selections() -> Iterator[Case]:
-    from metricdp.privacy import CostQuery, CoverageQuery
 
     def one(query: Any, demand: Any, ledger: Any) -> Any:
-        from metricdp.privacy import select
 
         return select(demand, query, LARGE, ledger.charge(LARGE))
 
@@ -65,9 +67,6 @@ def _selections() -> Iterator[Case]:
 
 def _pools() -> Iterator[Case]:
     """Selections by one zCDP accountant: all answers together, each chosen by those before."""
-    from metricdp.accounting import Cost, selection_epsilon
-    from metricdp.errors import BudgetError
-    from metricdp.privacy import CoverageQuery, select
 
     cost = Cost.zcdp(*POOL)
 
@@ -118,9 +117,6 @@ def _pools() -> Iterator[Case]:
 
 def _covers() -> Iterator[Case]:
     """Covering loops of few rounds; `metricdp.audit.covering` has the long ones."""
-    from metricdp.accounting import Cost
-    from metricdp.metrics.set_systems import Balls, ListedSets
-    from metricdp.privacy import CoverQuery, cover
 
     def covering(stages: Any, budget: tuple[Any, Any], demand: Any, ledger: Any) -> Any:
         query = CoverQuery(finest(demand.universe), stages)

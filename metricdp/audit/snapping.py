@@ -14,6 +14,7 @@ import numpy as np
 
 from metricdp.audit.exact import Case
 from metricdp.audit.worlds import FORMS, demands, finest, worlds
+from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, measure
 
 EPSILON = Fraction(7, 10)
 
@@ -30,7 +31,6 @@ def snap_cases() -> Iterator[Case]:
 
 def _near(universe: Any, records: Sequence[Any], users: Any, m: int | None) -> Any:
     """The third place lies too far from the line."""
-    from metricdp.privacy import PrivateDemand
 
     points = np.array([[dict(zip("xyz", (0.0, 1.0, 99.0)))[r]] for r in records]).reshape(-1, 1)
     kept = {"user": users, "max_contributions": m}
@@ -38,7 +38,6 @@ def _near(universe: Any, records: Sequence[Any], users: Any, m: int | None) -> A
 
 
 def _number_and_counts(demand: Any, ledger: Any) -> Any:
-    from metricdp.privacy import CountQuery, HistogramQuery, measure
 
     counts = HistogramQuery(finest(demand.universe))
     return [measure(demand, q, EPSILON, ledger.charge(EPSILON)) for q in (CountQuery(), counts)]

@@ -18,9 +18,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from opendp import measurements
 
 from metricdp.audit import laws
 from metricdp.audit.patch import patched
+from metricdp.privacy import gate
 
 FAR = 60
 """Answers on tiny worlds are smaller: a value beyond it gives the worst ratio exactly."""
@@ -117,9 +119,6 @@ class _Scripted:
 @contextmanager
 def recorded(tape: Tape) -> Iterator[Tape]:
     """Let all noise and all selections in this block come from the tape."""
-    from opendp import measurements
-
-    from metricdp.privacy import gate
 
     with (
         patched(measurements, "make_laplace", _maker(tape, "laplace", measurements)),

@@ -11,10 +11,15 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
+import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.audit.patch import patched
+from metricdp.methods import question
+from metricdp.methods.box import default, focus, quadtree_release, rounds
+from metricdp.metrics import EuclideanMetric, EuclideanSpace, GraphMetric, PrecomputedMetric
+from metricdp.privacy import _vault, gate
 from metricdp.releases import Neighboring
 
 Demand = tuple[tuple[int, ...], ...]
@@ -68,8 +73,6 @@ def finest(universe: Any) -> Labels:
 @contextmanager
 def small_nets() -> Iterator[None]:
     """Let few points cover boxes in this block: nets are public, and their size is not audited."""
-    from metricdp.methods import question
-    from metricdp.methods.box import default, focus, quadtree_release, rounds
 
     sizes = [
         (question, "NET_POINTS"),
@@ -90,9 +93,6 @@ def small_nets() -> Iterator[None]:
 @cache
 def worlds() -> dict[str, World]:
     """Two points, three, two of them at distance 0, a path graph, a line of vectors, a box."""
-    import networkx as nx
-
-    from metricdp.metrics import EuclideanMetric, EuclideanSpace, GraphMetric, PrecomputedMetric
 
     two = PrecomputedMetric([[0.0, 1.0], [1.0, 0.0]], ids=["a", "b"])
     three = PrecomputedMetric([[0.0, 1, 2], [1, 0.0, 2], [2, 2, 0.0]], ids=["a", "b", "c"])
@@ -179,7 +179,6 @@ def small_demands(world: World, m: int | None) -> list[Demand]:
 
 def emptiness(demand: Any, epsilon: Fraction, grant: Any) -> int:
     """Randomized response to "is anyone here?": one record more turns its whole epsilon."""
-    from metricdp.privacy import _vault, gate
 
     grant.draw(epsilon)
     empty = len(_vault._open(demand)) == 0

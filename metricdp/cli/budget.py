@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from metricdp.accounting import Ledger, Protection, exact, stated_budget
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 from metricdp.errors import BudgetError, InputError, JournalError
@@ -54,7 +55,6 @@ def check_options(args: Namespace) -> None:
 
 def _take_over_bound(args: Namespace) -> None:
     """Keep as many records of each user as the ledger promises, where nothing else is said."""
-    from metricdp.accounting import Ledger, stated_budget
 
     said = [getattr(args, name, None) for name in ("max_contributions", "weighting", "caps")]
     if args.user is None or any(bound is not None for bound in said):
@@ -68,7 +68,6 @@ def _take_over_bound(args: Namespace) -> None:
 
 def check_budget(args: Namespace, price: Any, *, question: str | None = None) -> bool:
     """Refuse a call that its ledger would refuse, before the graph is read. Makes no file."""
-    from metricdp.accounting import Ledger, exact, stated_budget
 
     header = stated_budget(args.ledger)
     begun = header is not None or args.anchor is not None
@@ -92,7 +91,6 @@ def check_budget(args: Namespace, price: Any, *, question: str | None = None) ->
 
 def protection(args: Namespace) -> Protection:
     """Who the demand of these options protects."""
-    from metricdp.accounting import Protection
 
     if args.user is None:
         return Protection("record", 1)
@@ -105,7 +103,6 @@ def protection(args: Namespace) -> Protection:
 
 def open_ledger(args: Namespace) -> Ledger:
     """Open the ledger; its journal is made now if it does not exist."""
-    from metricdp.accounting import Ledger, stated_budget
 
     with held(told):  # a journal is made whole, or not at all
         return Ledger(**_settings(args, stated_budget(args.ledger)), journal=args.ledger)
@@ -156,7 +153,6 @@ def _settings(args: Namespace, header: dict[str, str] | None) -> dict[str, Any]:
 
 def _budget(args: Namespace, header: dict[str, str] | None) -> dict[str, Any]:
     """Budget and relation: those of an existing journal, else those of the options."""
-    from metricdp.accounting import exact
 
     if header is None:
         budget = {

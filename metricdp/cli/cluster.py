@@ -12,12 +12,23 @@ from decimal import ROUND_CEILING, Decimal
 from pathlib import Path
 from typing import Any
 
+import metricdp as mdp
+from metricdp.arguments import chosen
 from metricdp.cli import budget, inputs, objectives, parsing, sites, streams, tables
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 from metricdp.errors import InputError, MetricDPError
 from metricdp.interruption import held
+from metricdp.methods.demand_release import coreset_format
+from metricdp.methods.expected import STREETS, Expected
+from metricdp.methods.question import Question
 from metricdp.methods.remarks import too_few
+from metricdp.metrics.units import unit_shown
+from metricdp.partitions.finite.ward import hierarchy
+from metricdp.report.heat.heatmap import ENDINGS
+from metricdp.report.layers import crs_of
+from metricdp.report.plan_files import more_told, plan_ending
+from metricdp.running.runner import price_of
 from metricdp.waiting import doing
 
 _PRIVATE = [
@@ -49,11 +60,6 @@ _COLUMNS = ["demand_column", "x", "y"]
 
 def run(args: Namespace) -> int:
     """Check, read, charge, solve, write."""
-    from metricdp.arguments import chosen
-    from metricdp.methods.demand_release import coreset_format
-    from metricdp.report.heat.heatmap import ENDINGS
-    from metricdp.report.layers import crs_of
-    from metricdp.report.plan_files import plan_ending
 
     start = time.perf_counter()
     _check(args)
@@ -87,8 +93,6 @@ def _check(args: Namespace) -> None:
     """Refuse all that can be refused without reading anything."""
     objectives.check(args)
     _check_options(args)
-    import metricdp as mdp
-    from metricdp.methods.expected import STREETS
 
     known = [name for name in mdp.METHODS if mdp.methods.BY_NAME[name].in_finite]
     if args.method not in known:
@@ -168,7 +172,6 @@ def _given(args: Namespace, names: list[str]) -> list[str]:
 
 
 def _solver(args: Namespace) -> Any:
-    import metricdp as mdp
 
     return mdp.k_means if args.objective == "k-means" else mdp.k_median
 
@@ -199,7 +202,6 @@ def _unprotected(args: Namespace, metric: Any) -> Any:
 
 def _answered_objective(args: Namespace, metric: Any, universe: Any, weights: Any) -> Any:
     """The answer of `metricdp.solve`: of a universe and its public weights, or of a release."""
-    import metricdp as mdp
 
     search = objectives.asked(args, metric)
     objective = objectives.objective_of(args, metric)
@@ -245,7 +247,6 @@ def _rounded_up(percent: float) -> str:
 
 def _search(args: Namespace, metric: Any) -> dict[str, Any]:
     """What is asked of the solver besides k; refused here: a refused call leaves no file."""
-    from metricdp.methods.question import Question
 
     if objectives.planned(args):
         return objectives.asked(args, metric)
@@ -262,7 +263,6 @@ def _search(args: Namespace, metric: Any) -> dict[str, Any]:
 
 def _method(args: Namespace, metric: Any) -> Any:
     """The method's name, or the method with the tree that is given."""
-    import metricdp as mdp
 
     if args.tree is None:
         return args.method
@@ -272,9 +272,6 @@ def _method(args: Namespace, metric: Any) -> Any:
 
 def _private(args: Namespace, metric: Any) -> Any:
     """Centers of the private demand."""
-    import metricdp as mdp
-    from metricdp.methods.expected import Expected
-    from metricdp.partitions.finite.ward import hierarchy
 
     expected = objectives.expected(args, metric)
     demand = inputs.read_demand(args, metric)
@@ -284,7 +281,6 @@ def _private(args: Namespace, metric: Any) -> Any:
     if method == "partition" and args.save_release is not None:
         known = None if expected is None else Expected.of(metric, expected).weights
         hierarchy(metric, args.seed, known)  # public, long, and so before anything is paid
-    from metricdp.running.runner import price_of
 
     price = price_of(mdp.methods.method_of(method), demand, args.epsilon, args.delta or 0)
     budget.check_budget(args, price)  # caps may make use of a delta: known only now
@@ -327,7 +323,6 @@ def _universes(args: Namespace) -> list[Any]:
 
 def _saved(args: Namespace, metrics: list[Any]) -> Any:
     """Centers from releases that were paid for before."""
-    import metricdp as mdp
 
     own = metrics * len(args.from_release) if len(metrics) == 1 else metrics
     releases = [mdp.Release.load(path, metric) for path, metric in zip(args.from_release, own)]
@@ -374,8 +369,6 @@ def _save(args: Namespace, release: Any) -> None:
 
 def _write(args: Namespace, metric: Any, result: Any) -> None:
     """Stdout first: whatever happens to the files, a result that was paid for has been told."""
-    from metricdp.metrics.units import unit_shown
-    from metricdp.report.plan_files import more_told
 
     summary = None
     failed: MetricDPError | None = None
@@ -423,7 +416,6 @@ def _write_output(args: Namespace, result: Any, told: dict[str, Any]) -> None:
 
 def _heat(args: Namespace, metric: Any, result: Any) -> Any:
     """The heat map of the release, or of public weights."""
-    import metricdp as mdp
 
     if result.release is not None:
         return mdp.heatmap(result.release, bandwidth=args.bandwidth)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from argparse import Namespace
 
+import metricdp as mdp
+from metricdp.accounting import Cost
 from metricdp.cli import budget, streams, tables
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 from metricdp.interruption import held
+from metricdp.running.contributions import question_of
 from metricdp.waiting import doing
 
 
 def run(args: Namespace) -> int:
     """Check, charge, count, tell."""
-    import metricdp as mdp
-    from metricdp.accounting import Cost
-    from metricdp.running.contributions import question_of
 
     budget.check_options(args)
     streams.check_stdout([args.output])

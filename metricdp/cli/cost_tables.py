@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
+import metricdp as mdp
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 from metricdp.errors import InputError
@@ -31,7 +32,6 @@ _OPTIONS = {
 
 def read_costs(args: Namespace) -> Any:
     """The table, as a `metricdp.CostTable`: a long one, or a matrix; say on stderr what it is."""
-    import metricdp as mdp
 
     for name in _GRAPHS:
         if getattr(args, name):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
+from metricdp import datasets
 from metricdp.cli import streams
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
 def run(args: Namespace) -> int:
     """Print what is known, after fetching if asked."""
-    from metricdp import datasets
 
     infos = [datasets.describe(name) for name in args.names or datasets.names()]
     paths = [

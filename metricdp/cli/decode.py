@@ -7,9 +7,16 @@ import time
 from argparse import Namespace
 from typing import Any
 
+import numpy as np
+
 from metricdp.cli import inputs, streams, tables
+from metricdp.cli.demo import DEMAND, GRAPH, NODES
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
+from metricdp.local import Decoder, PublicParameters, public_parameters, simulated_messages
+from metricdp.solvers.kmedian import solve
+from metricdp.universe.samples import sample_path
+from metricdp.universe.tables import read_table
 
 
 def run(args: Namespace) -> int:
@@ -27,7 +34,6 @@ def run(args: Namespace) -> int:
 
 
 def _decode(args: Namespace) -> int:
-    from metricdp.local import Decoder, PublicParameters
 
     decoder = Decoder(PublicParameters.load(args.parameters))
     metric = None if args.graph is None else inputs.read_metric(args)
@@ -55,12 +61,6 @@ def _table(result: Any, counted: dict[str, Any]) -> str:
 
 def _demo(args: Namespace) -> int:
     """Simulated users, drawn with repeats from the sample's synthetic demand and encoded."""
-    import numpy as np
-
-    from metricdp.cli.demo import DEMAND, GRAPH, NODES
-    from metricdp.local import Decoder, public_parameters, simulated_messages
-    from metricdp.universe.samples import sample_path
-    from metricdp.universe.tables import read_table
 
     vars(args).update(
         graph=str(sample_path(GRAPH)),
@@ -91,7 +91,6 @@ def _demo(args: Namespace) -> int:
     if not args.quiet:
         say(f"decoded and solved ({time.perf_counter() - start:.1f} s)")
     power = 1 if args.objective == "k-median" else 2
-    from metricdp.solvers.kmedian import solve
 
     weights = np.bincount(users, minlength=len(metric)).astype(np.float64)
     cost = float(weights @ metric.nearest(result.centers)[1] ** power)

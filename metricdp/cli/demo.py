@@ -10,9 +10,11 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
+import metricdp as mdp
 from metricdp.cli import inputs, streams, tables
 from metricdp.cli.streams import say
 from metricdp.errors import InputError
+from metricdp.universe.samples import sample_path
 
 GRAPH = "coquimbo.csv.gz"
 NODES = "coquimbo_nodes.csv.gz"
@@ -23,8 +25,6 @@ PAGE = "coquimbo_map.html"
 
 def run(args: Namespace) -> int:
     """Run the sample through the same steps as ``metricdp cluster``."""
-    import metricdp as mdp
-    from metricdp.universe.samples import sample_path
 
     graph, nodes, demand = (str(sample_path(name)) for name in (GRAPH, NODES, DEMAND))
     folder = Path(args.directory)

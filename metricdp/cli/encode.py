@@ -13,6 +13,9 @@ from metricdp.cli import inputs, streams
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 from metricdp.errors import InputError
+from metricdp.local import public_parameters
+from metricdp.local.encoder import Encoder
+from metricdp.local.parameters import PublicParameters
 
 
 def run(args: Namespace) -> int:
@@ -35,7 +38,6 @@ def _choose(args: Namespace) -> int:
         {"--write-parameters": args.write_parameters}, {"GRAPH": args.graph, "--nodes": args.nodes}
     )
     metric = inputs.read_metric(args)
-    from metricdp.local import public_parameters
 
     trust = "one_round_shuffle" if args.shuffle else "one_round_local"
     found = public_parameters(
@@ -59,8 +61,6 @@ def _choose(args: Namespace) -> int:
 
 
 def _encode(args: Namespace) -> int:
-    from metricdp.local.encoder import Encoder
-    from metricdp.local.parameters import PublicParameters
 
     streams.check_stdout([])
     encoder = Encoder(PublicParameters.load(args.parameters), most_epsilon=args.most_epsilon)

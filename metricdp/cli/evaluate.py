@@ -7,10 +7,15 @@ import warnings
 from argparse import Namespace
 from typing import Any
 
+import metricdp as mdp
 from metricdp.cli import budget, inputs, parsing, sites, streams, tables
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 from metricdp.interruption import held
+from metricdp.metrics.units import in_words, unit_shown
+from metricdp.privacy import exact_cost
+from metricdp.privacy.evaluation import exact_counts
+from metricdp.report import write_map
 
 _PRIVATE = (
     *("delta", "neighboring", "ledger", "user", "max_contributions", "weighting", "caps"),
@@ -65,7 +70,6 @@ def _check_options(args: Namespace) -> None:
 def _privately(
     args: Namespace, metric: Any, demand: Any, centers: Any, others: Any, areas: Any
 ) -> Any:
-    import metricdp as mdp
 
     ledger = budget.open_ledger(args)
     with budget.noting_expense(ledger):
@@ -89,7 +93,6 @@ def _privately(
 
 
 def _write_map(args: Namespace, metric: Any, centers: list[Any], report: Any) -> None:
-    from metricdp.report import write_map
 
     shown = {"receipt": report.receipt, "evaluation": report, "k": len(centers)}
     shown |= {"title": args.title, "attribution": args.attribution}
@@ -99,8 +102,6 @@ def _write_map(args: Namespace, metric: Any, centers: list[Any], report: Any) ->
 
 
 def _exactly(args: Namespace, demand: Any, centers: list[Any]) -> dict[str, Any]:
-    from metricdp.privacy import exact_cost
-    from metricdp.privacy.evaluation import exact_counts
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -123,7 +124,6 @@ def _exactly(args: Namespace, demand: Any, centers: list[Any]) -> dict[str, Any]
 
 def _exact_table(told: dict[str, Any], metric: Any) -> str:
     """The same as people read it: distances, and squares of them, with their unit."""
-    from metricdp.metrics.units import in_words, unit_shown
 
     mean, name = told["mean"], "mean squared distance"
     if mean is not None and told["objective"] == "k-median":

@@ -7,11 +7,11 @@ from typing import Any
 
 from metricdp.cli import streams
 from metricdp.errors import InputError
+from metricdp.report.evidence.front import evidence
 
 
 def run(args: Namespace) -> int:
     """Read, tell, write."""
-    from metricdp.report.evidence.front import evidence
 
     given = {"RESULT": args.result, "--answers": args.answers, "--audit": args.audit}
     given["--evaluation"] = args.evaluation

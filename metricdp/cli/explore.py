@@ -10,16 +10,19 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+import metricdp as mdp
 from metricdp.cli import budget, inputs, objectives, parsing, streams, tables
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 from metricdp.errors import InputError
 from metricdp.interruption import held
+from metricdp.running.planning import checked_epsilons
 
 
 def check_method(args: Namespace, *, releases: bool) -> None:
     """Refuse an unknown method, or one that releases nothing to show."""
-    import metricdp as mdp
 
     known = mdp.methods.BY_NAME
     fitting = [
@@ -33,7 +36,6 @@ def check_method(args: Namespace, *, releases: bool) -> None:
 
 def run(args: Namespace) -> int:
     """Check, read, charge once, release, write."""
-    import metricdp as mdp
 
     names = _check(args)
     priced = _together(args)
@@ -68,7 +70,6 @@ def run(args: Namespace) -> int:
 
 def _check(args: Namespace) -> list[str] | None:
     """Refuse all that can be refused without reading anything; return the names of the levels."""
-    from metricdp.running.planning import checked_epsilons
 
     parsing.check_columns(args)
     checked_epsilons(args.epsilons)
@@ -93,7 +94,6 @@ def _check(args: Namespace) -> list[str] | None:
 
 def _together(args: Namespace) -> Namespace:
     """The same call with the price of all levels together."""
-    import metricdp as mdp
 
     prices = [
         mdp.methods.method_of(args.method).price(epsilon, args.delta or 0)
@@ -138,7 +138,6 @@ def _plain(args: Namespace, metric: Any) -> list[Any] | None:
         f"warning: --administrator: {args.output} shows centers without privacy: do not publish "
         f"it, it may reveal the demand"
     )
-    import numpy as np
 
     counts = inputs.read_as_weights(args, metric).astype(np.int64)
     return [metric.ids[i] for i in np.repeat(np.arange(len(metric)), counts).tolist()]

@@ -7,6 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
+from metricdp.atomic import whole_file
 from metricdp.cli import budget, inputs, parsing, streams, tables
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
@@ -143,7 +144,6 @@ def _short(card: Any) -> str:
 
 
 def _wrote(args: Namespace, message: bytes, facts: dict[str, Any]) -> int:
-    from metricdp.atomic import whole_file
 
     with whole_file(Path(os.path.realpath(args.output))) as file:
         file.write(message)

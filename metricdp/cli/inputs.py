@@ -7,11 +7,18 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+import metricdp as mdp
 from metricdp.cli import cost_tables
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.refusals import all_at_once
 from metricdp.cli.streams import say
 from metricdp.errors import InputError
+from metricdp.privacy.evaluation import exact_counts
+from metricdp.records.engines.geographic import is_geographic
+from metricdp.universe.crs import WGS84
+from metricdp.universe.crs_kinds import described
 from metricdp.waiting import doing
 
 if TYPE_CHECKING:
@@ -53,7 +60,6 @@ def read_universe(args: Namespace) -> Any:
 
 def read_metric(args: Namespace) -> GraphMetric:
     """Read the graph, a file or ``dataset:NAME``, and say on stderr what it is."""
-    import metricdp as mdp
 
     if args.format == cost_tables.NAME:
         raise UsageError(f"--format {cost_tables.NAME} is for metricdp cluster and stream")
@@ -108,10 +114,6 @@ def _label(metric: Any, args: Namespace) -> None:
 
 def _places(metric: GraphMetric) -> str:
     """What is known of where vertices are."""
-    import numpy as np
-
-    from metricdp.universe.crs import WGS84
-    from metricdp.universe.crs_kinds import described
 
     plain = {"lonlat": "longitude and latitude", "xy": "planar coordinates", None: "no coordinates"}
     known = plain[metric.coordinate_system]
@@ -123,8 +125,6 @@ def _places(metric: GraphMetric) -> str:
 
 def read_demand(args: Namespace, metric: GraphMetric) -> PrivateDemand:
     """Read the private demand; nothing about it is said."""
-    import metricdp as mdp
-    from metricdp.records.engines.geographic import is_geographic
 
     _check_coordinates(args, metric)
     snapped = args.x is not None or (args.demand_column is None and is_geographic(args.demand))
@@ -153,9 +153,6 @@ def read_demand(args: Namespace, metric: GraphMetric) -> PrivateDemand:
 
 def read_as_weights(args: Namespace, metric: GraphMetric) -> NDArray[Any]:
     """Count the demand's records without protection. Messages hold no cell."""
-    import numpy as np
-
-    from metricdp.privacy.evaluation import exact_counts
 
     bounds = dict.fromkeys(("user", "max_contributions", "weighting", "caps"))
     every = Namespace(**{**vars(args), **bounds})

@@ -7,9 +7,12 @@ import sys
 from argparse import Namespace
 from typing import Any
 
+from metricdp.accounting import Ledger
+from metricdp.accounting.policy import Policy
 from metricdp.cli import streams
 from metricdp.cli.parsing import UsageError
 from metricdp.errors import InputError, one_line
+from metricdp.running.history import read_history
 
 _TERMS = ("epsilon", "delta", "neighboring", "dataset", "renews", "expires")
 """What is settled when a ledger is made, and never again."""
@@ -27,7 +30,6 @@ def run(args: Namespace) -> int:
 
 def _create(args: Namespace) -> int:
     """A ledger with the whole budget left; a file that is there stays as it is."""
-    from metricdp.accounting import Ledger
 
     if args.epsilon is None:
         raise UsageError("metricdp ledger create needs --epsilon E, the budget that calls share")
@@ -40,7 +42,6 @@ def _create(args: Namespace) -> int:
 
 
 def _show(args: Namespace) -> int:
-    from metricdp.running.history import read_history
 
     history = read_history(args.ledger, anchor=args.anchor)
     text = streams.to_json(history.to_dict()) if args.json else _table(history.to_dict())
@@ -55,7 +56,6 @@ def _show(args: Namespace) -> int:
 
 def _table(told: dict[str, Any]) -> str:
     """Title, history and verdict as lines of text."""
-    from metricdp.accounting.policy import Policy
 
     about = "any data set" if told["dataset"] is None else f"data set {told['dataset']}"
     who = told["protects"] or "whoever the first call says"

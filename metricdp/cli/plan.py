@@ -6,16 +6,18 @@ from argparse import Namespace
 from collections.abc import Sequence
 from fractions import Fraction
 
+import metricdp as mdp
 from metricdp.cli import inputs, objectives, streams, tables
 from metricdp.cli.explore import check_method
 from metricdp.cli.streams import say
 from metricdp.errors import InputError
+from metricdp.methods.remarks import percent
+from metricdp.running.planning import EPSILONS, checked_epsilons
+from metricdp.running.target import LADDER, checked_target
 
 
 def run(args: Namespace) -> int:
     """Check, read the graph, simulate, write."""
-    from metricdp.running.planning import EPSILONS, checked_epsilons
-    from metricdp.running.target import LADDER, checked_target
 
     if args.target is not None and args.target[:1].isdigit():  # else the name of a column
         args.goal, args.target = args.target, None
@@ -29,7 +31,6 @@ def run(args: Namespace) -> int:
     check_method(args, releases=args.output is not None)
     streams.check_stdout([args.output])
     streams.check_targets({"--output": args.output}, {"GRAPH": args.graph, "--nodes": args.nodes})
-    import metricdp as mdp
 
     metric = inputs.read_metric(args)
     if args.k > len(metric):
@@ -77,7 +78,6 @@ class _PlanRows:
         self._begun = False
 
     def __call__(self, shape: str, epsilon: Fraction, excess: float) -> None:
-        from metricdp.methods.remarks import percent
 
         self._cells.append(percent(excess))
         if len(self._cells) == len(self._head):

@@ -6,15 +6,17 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
+import metricdp as mdp
 from metricdp.cli import budget, inputs, parsing, streams, tables
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
+from metricdp.privacy.continual import whole_cost
+from metricdp.report import write_days
+from metricdp.running.stream_file import opened, public_facts
 
 
 def run_init(args: Namespace) -> int:
     """Check, charge, write the state."""
-    import metricdp as mdp
-    from metricdp.privacy.continual import whole_cost
 
     if Path(args.state).exists():
         say(f"{args.state} exists already: it is gone on from, and not charged again")
@@ -51,8 +53,6 @@ def run_init(args: Namespace) -> int:
 
 def run_step(args: Namespace) -> int:
     """Check, count, tell."""
-    import metricdp as mdp
-    from metricdp.running.stream_file import opened
 
     parsing.check_columns(args)
     streams.check_stdout([args.output])
@@ -88,7 +88,6 @@ def run_step(args: Namespace) -> int:
 
 def run_show(args: Namespace) -> int:
     """Print what the file says in public; perhaps a page of it."""
-    from metricdp.running.stream_file import public_facts
 
     facts = public_facts(Path(args.state))
     if args.html is None:
@@ -110,8 +109,6 @@ def run_show(args: Namespace) -> int:
 
 
 def _write_page(args: Namespace, k: int) -> None:
-    import metricdp as mdp
-    from metricdp.report import write_days
 
     metric = inputs.read_metric(args)
     stream = mdp.Stream.open(args.state, metric)

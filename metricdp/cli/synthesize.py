@@ -5,15 +5,15 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
+import metricdp as mdp
 from metricdp.cli import inputs, streams, tables
 from metricdp.cli.streams import say
+from metricdp.report.layers import crs_of
+from metricdp.report.point_files import checked_ending
 
 
 def run(args: Namespace) -> int:
     """Check, read, draw, write."""
-    import metricdp as mdp
-    from metricdp.report.layers import crs_of
-    from metricdp.report.point_files import checked_ending
 
     streams.check_stdout([args.output])
     given = {"GRAPH": args.graph, "--nodes": args.nodes, "--from-release": args.from_release}

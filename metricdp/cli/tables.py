@@ -11,6 +11,7 @@ from typing import Any
 
 from metricdp.cli import streams
 from metricdp.errors import one_line
+from metricdp.metrics.units import in_words, unit_shown
 
 _LISTED = 6
 """Longest list that stands on a line of facts."""
@@ -31,7 +32,6 @@ def on_terminal(args: Namespace) -> bool:
 
 def of_centers(result: Any, summary: Any = None) -> str:
     """Centers of a `Solution`, what each one serves, and the receipt."""
-    from metricdp.metrics.units import in_words, unit_shown
 
     unit = unit_shown(result.universe)
     told = result.to_columns()
@@ -69,7 +69,6 @@ def of_plan(plan: Any) -> str:
 
 def of_levels(exploration: Any) -> str:
     """The levels of an `Exploration`, what is predicted of them, and the receipt."""
-    from metricdp.metrics.units import in_words, unit_shown
 
     unit = unit_shown(exploration.universe)
     columns: dict[str, list[str]] = {"level": [], "epsilon": []}

@@ -7,6 +7,7 @@ from argparse import Namespace
 
 from metricdp.cli import inputs, streams, tables
 from metricdp.cli.streams import say
+from metricdp.partitions.finite.hst import build_hst
 
 
 def run(args: Namespace) -> int:
@@ -14,7 +15,6 @@ def run(args: Namespace) -> int:
     start = time.perf_counter()
     streams.check_targets({"--output": args.output}, {"GRAPH": args.graph, "--nodes": args.nodes})
     metric = inputs.read_metric(args)
-    from metricdp.partitions.finite.hst import build_hst
 
     tree = build_hst(metric, args.seed)
     tree.save(args.output)

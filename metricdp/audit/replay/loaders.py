@@ -8,6 +8,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import metricdp as mdp
 
 LOADERS = {
@@ -23,7 +25,6 @@ ENDINGS = {"GeoPackage": "gpkg", "GeoJSON": "geojson", "FlatGeobuf": "fgb", "Sha
 
 def loaded(loader: str, m: int | None, universe: Any, rows: list[Any], users: list[str]) -> Any:
     """Demand that came in by a door, with users if `m` of their records are kept."""
-    import numpy as np
     import pandas as pd
 
     if loader in POINTS:

@@ -11,6 +11,8 @@ from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
+import networkx as nx
+
 import metricdp as mdp
 from metricdp.audit.patch import patched
 from metricdp.audit.replay.days import DAYS, EACH_DAY, HORIZON, at_once, beneath, stepped
@@ -49,7 +51,6 @@ CAPS = Unit("user, caps", (1, 2, 3), _capped)
 
 @cache
 def _worlds() -> dict[str, tuple[Any, list[Any]]]:
-    import networkx as nx
 
     grid = mdp.GraphMetric(nx.convert_node_labels_to_integers(nx.grid_2d_graph(4, 4)), weight=None)
     two = mdp.PrecomputedMetric([[0.0, 1.0], [1.0, 0.0]], ids=["a", "b"])

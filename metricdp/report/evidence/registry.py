@@ -147,11 +147,7 @@ def _implementation(facts: Facts, asked: _Answered) -> dict[str, Any]:
     prepared = words()["models"][facts.model]["preprocessing"]
     return {
         "preprocessing_and_hyperparameter_tuning": _list(
-            [
-                words()["models"][facts.model]["preprocessing"],
-                *facts.choices(),
-                asked("exploration"),
-            ]
+            [prepared, *facts.choices(), asked("exploration")]
         ),
         "mechanisms": _list(
             [
