@@ -18,7 +18,6 @@ FIRST = "partition"
 
 def asking_cases() -> Iterator[Case]:
     """Methods as they are asked from the front door, and releases."""
-
     for method in mdp.METHODS:
         name = "two points" if mdp.methods.BY_NAME[method].in_finite else "a box"
         world = worlds()[name]
@@ -60,7 +59,6 @@ def _release(hint: float | None, demand: Any, ledger: Any) -> Any:
 
 def _best(demand: Any, ledger: Any) -> Any:
     """The best of two quadtrees: both histograms, then the private comparison of their centers."""
-
     trees = mdp.methods.Quadtree(rounds=1, depth=2, runs=2, steps=0, records_hint=2.0)
     with patched(best_run, "BITS", 3):
         return mdp.k_means(demand.universe, demand, 1, epsilon=4, ledger=ledger, method=trees)

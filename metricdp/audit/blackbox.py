@@ -34,7 +34,6 @@ _MOST = 400
 
 def clopper_pearson(hits: int, runs: int, alpha: float) -> tuple[float, float]:
     """Bounds of a probability from independent runs, each wrong with probability at most alpha."""
-
     low = float(betaincinv(hits, runs - hits + 1, alpha)) if hits else 0.0
     high = float(betaincinv(hits + 1, runs - hits, 1 - alpha)) if hits < runs else 1.0
     return low, high

@@ -22,7 +22,6 @@ TWO = "two points"
 
 def box_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
     """(name, in the short form, check)."""
-
     one = partial(Cost.of, 1)
     pool = partial(Cost.zcdp, 2, Fraction(1, 1000))
     for name, call, pair, relation, cost, runs, essential in (

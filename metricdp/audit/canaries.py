@@ -45,7 +45,6 @@ def sings(text: str, noisy: bool = False) -> bool:
 @cache
 def scene() -> tuple[Any, np.ndarray, Any]:
     """A public grid of 36 points, the positions of all records, and a demand of canaries."""
-
     universe = mdp.GraphMetric(
         nx.convert_node_labels_to_integers(nx.grid_2d_graph(6, 6)), weight=None
     )
@@ -57,7 +56,6 @@ def scene() -> tuple[Any, np.ndarray, Any]:
 @cache
 def boxed() -> Any:
     """The same records in a box."""
-
     _, places, _ = scene()
     users = [f"{WORD}-{i // 2}" for i in range(NUMBER)]
     points = np.stack([places // 6, places % 6], axis=1)
@@ -220,7 +218,6 @@ def _ledgers() -> tuple[str, Seen]:
 
 def _command_line() -> tuple[str, Seen]:
     """``metricdp cluster`` on files: one good, and two with records that break a rule."""
-
     _, places, _ = scene()
     rows = "".join(f"{WORD}-{i // 2},{place}\n" for i, place in enumerate(places))
     shown: Seen = {}
@@ -277,7 +274,6 @@ def _command_line() -> tuple[str, Seen]:
 
 def _bad_calls() -> Iterator[Callable[[], Any]]:
     """Calls that break a rule, in private records or elsewhere."""
-
     universe, _, demand = scene()
     box = mdp.EuclideanSpace([0.0], [1.0])
     bad = f"{WORD}-x"

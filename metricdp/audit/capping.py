@@ -23,7 +23,6 @@ _URANDOM = os.urandom
 
 def capping_cases() -> Iterator[Case]:
     """Histograms of the very parts of the caps, and of one part that spans two of them."""
-
     world = worlds()["two points"]
     fine = HistogramQuery(finest(world.universe))
     coarse = HistogramQuery(Labels(world.universe, (0, 0), 1))
@@ -57,7 +56,6 @@ def capping_cases() -> Iterator[Case]:
 
 def _held(caps: Any, universe: Any, records: Any, users: Any, m: Any) -> Any:
     """With names by what a user's records are, so that those of one stay when another goes."""
-
     own: dict[Any, tuple[Any, ...]] = {}
     for user, record in zip(users, records):
         own[user] = (*own.get(user, ()), record)

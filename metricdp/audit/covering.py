@@ -115,7 +115,6 @@ def _chances(
     loop: Loop, places: Sequence[int], state: State
 ) -> tuple[NDArray[np.float64], tuple[Fraction, Fraction]]:
     """Log probabilities of the sets in a round, and what the ledger was charged."""
-
     universe = GroundSet(range(loop.sets))
     sets = ListedSets(np.arange(loop.sets + 1), np.arange(loop.sets), loop.sets)
     user = {"user": [0] * len(places), "max_contributions": loop.m} if loop.m > 1 else {}

@@ -56,7 +56,6 @@ def device_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
 
 def _collections() -> dict[str, Callable[[], tuple[Any, Sequence[Any]]]]:
     """Public parameters with few coins, and all kinds of items."""
-
     one = Fraction(1)
     half = Fraction(1, 2)
     kinds: dict[str, tuple[Role, ...]] = {
@@ -153,7 +152,6 @@ def _exact(name: str, make: Callable[[], tuple[Any, Sequence[Any]]], quick: bool
 
 def _universe(name: str) -> tuple[Any, Any, Any]:
     """A universe, and two items that are far apart in it."""
-
     if name == "points":
         return mdp.EuclideanSpace([0.0, 0.0], [1.0, 1.0]), (0.0, 0.0), (1.0, 1.0)
     return mdp.GraphMetric(nx.path_graph(8), weight=None), 0, 7
@@ -172,7 +170,6 @@ def _messages(name: str, kind: str, quick: bool) -> Finding:
 
 def _decoded(name: str, quick: bool) -> Finding:
     """Two users, one of whom is elsewhere: the center that is decoded."""
-
     universe, one, other = _universe("a graph's ids")
     parameters = public_parameters(universe, 4, users=1000, k=2)
     encoder = Encoder(parameters)
@@ -190,7 +187,6 @@ def _decoded(name: str, quick: bool) -> Finding:
 
 def _shuffled(name: str, users: int, quick: bool) -> Finding:
     """The exact delta of the multiset of messages against the bound, at several epsilons."""
-
     local = KRR(Fraction(2), 2, UNIT)
     laws = [
         {out[0]: p for out, p in law_of(partial(local.draw, item)).items()} for item in range(2)

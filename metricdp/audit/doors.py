@@ -63,7 +63,6 @@ def _counts(demand: Any, ledger: Any) -> Any:
 
 def _as_tally(universe: Any, records: Sequence[Any], users: Any, m: int | None) -> Any:
     """Records as an engine hands them over: how many at each point."""
-
     positions = np.array([list(universe.ids).index(r) for r in records], dtype=np.int64)
     tally = Tally(positions, np.ones(len(positions), dtype=np.int64))
     return PrivateDemand(universe, [])._restricted(tally, universe)

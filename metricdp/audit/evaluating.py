@@ -47,7 +47,6 @@ class Heavy:
 
 def evaluation_cases() -> Iterator[Case]:
     """All cases."""
-
     box, three = (worlds()[name] for name in ("a box", "three points"))
     queries = {
         "TotalsQuery": (box, TotalsQuery(TwoEnds(box.universe), bits=3)),

@@ -109,7 +109,6 @@ def run(
     case: Case, private: Any, order: tuple[int, ...], script: Sequence[int], behind: bool = False
 ) -> Run:
     """Run a case on one demand, with fixed random bytes and noise, and look at its traces."""
-
     with ExitStack() as stack:
         tape = Tape(script)
         path = (

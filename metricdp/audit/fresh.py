@@ -98,7 +98,6 @@ def _kept() -> Any:
 
 def _paid_first(name: str, quick: bool) -> Finding:
     """Every opening of the vault must follow its own payment; refused calls open nothing."""
-
     events: list[str] = []
     real_open = _vault._open
     real_take = Grant._take
@@ -144,7 +143,6 @@ def _paid_first(name: str, quick: bool) -> Finding:
 
 def _calls(refused: bool) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Calls of every door of the gate, paid for or not."""
-
     universe = worlds()["two points"].universe
     demand = mdp.PrivateDemand(universe, ["a", "b", "b"])
     half = "1/4" if refused else "1/2"

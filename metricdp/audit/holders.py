@@ -58,13 +58,11 @@ def _grid(side: int = 4) -> Any:
 
 def _chance(seen: int, times: int, p: float) -> float:
     """Two-sided, of a binomial number."""
-
     return float(min(2 * min(binom.cdf(seen, times, p), binom.sf(seen - 1, times, p)), 1.0))
 
 
 def _shares(name: str, delta: Fraction, quick: bool) -> Finding:
     """What three of four holders add is as often near 0 as all the noise that is paid for."""
-
     universe = _grid(20)
     query = HistogramQuery(LabelParts.of(universe))
     cost = Cost.zcdp(2, delta) if delta else Cost.of(Fraction(1, 2))
@@ -124,7 +122,6 @@ class _Run:
 
 def _released(delta: Fraction, mine: list[int], handed: _Run | None = None) -> _Run:
     """A release whose first holder has these records; with the sums of another run, if handed."""
-
     run, scales = _Run(), [0.0]
     measurements = import_module("opendp.measurements")
     makers = {name: getattr(measurements, name) for name in ("make_laplace", "make_gaussian")}

@@ -90,7 +90,6 @@ def _relation(_: Path, columns: dict[str, list[str]]) -> Any:
 
 def _kept(table: Any) -> np.ndarray:
     """Records at each of three points: what the vault holds."""
-
     universe = PrecomputedMetric(1.0 - np.eye(3), ids=["a", "b", "c"])
     demand = PrivateDemand.from_frame(universe, table, user="who")
     return total(_vault._open(demand), lambda block: np.bincount(block, minlength=3))
@@ -122,7 +121,6 @@ def _one_more(quick: bool) -> Finding:
 
 def _lines(quick: bool) -> Finding:
     """A quote that one record leaves open is refused, and swallows no other record."""
-
     swallowed = 0
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "rows.csv"
@@ -160,7 +158,6 @@ class _Stopping:
 
 def _interrupted(quick: bool) -> Finding:
     """From the exception that the caller gets, no record can be reached."""
-
     box = EuclideanSpace([0], [1e5])
     demand = PrivateDemand(box, [[_CANARY]])
     found = "nothing"

@@ -83,7 +83,6 @@ class _Scripted:
 
 def _values(opening: Opening, n: int, place: float) -> tuple[list[int], float, float]:
     """What meets the noise on the way down to n records, its scale, and the charged epsilon."""
-
     space = EuclideanSpace([0.0], [1.0])
     cells = ShiftedQuadtree(space).opened()
     user: dict[str, Any] = (

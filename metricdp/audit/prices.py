@@ -76,7 +76,6 @@ def price_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
 
 def _refusals(quick: bool) -> Finding:
     """All methods and projected ones: an answer at no more than the price, or nothing charged."""
-
     burnt = []
     asked = 0
     answers = 0
@@ -109,7 +108,6 @@ def _refusals(quick: bool) -> Finding:
 
 def _calls(quick: bool) -> Iterator[tuple[Callable[[Any, Any, Any], Any], str, tuple[Any, Any]]]:
     """What is asked, its name and its price."""
-
     points = [[i / 8, (5 * i % 9) / 8, (7 * i % 9) / 8, i % 2] for i in range(9)]
     few = EuclideanMetric(points), EuclideanSpace([0.0] * 4, [1.0] * 4)
     projected = [

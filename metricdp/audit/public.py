@@ -90,7 +90,6 @@ def _parts(value: Any) -> list[Any]:
 
 def caches(universe: Any) -> Iterator[Any]:
     """Containers of the package's modules in which a call could leave something."""
-
     for named, names in _globals(_size()):
         for value in map(named.get, names):
             if _CONTAINERS[type(value)]:

@@ -40,7 +40,6 @@ _LEAST = 10.0
 
 def p_value(counts: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
     """Chi-square p-value of counts of independent draws, rare outcomes merged."""
-
     expected = probabilities * counts.sum()
     if counts[expected == 0].any():
         return 0.0
@@ -61,7 +60,6 @@ def p_value(counts: NDArray[np.int64], probabilities: NDArray[np.float64]) -> fl
 
 def agreement(one: NDArray[np.int64], other: NDArray[np.int64]) -> float:
     """Chi-square p-value that two samples, given by counts of the same outcomes, have one law."""
-
     often = one + other >= 4 * _LEAST
     both = np.array([[*sample[often], sample[~often].sum()] for sample in (one, other)])
     return float(chi2_contingency(both[:, both.sum(axis=0) > 0]).pvalue)
@@ -109,7 +107,6 @@ def judged(name: str, claim: str, p_values: list[float], n_draws: int) -> Findin
 
 def noise(kind: str, epsilon: Fraction, name: str, quick: bool) -> Finding:
     """Noise as it comes out of the gate, against the scale on the receipt."""
-
     n = 20_000 if quick else 100_000
     universe = EuclideanMetric(np.arange(n, dtype=float)[:, None])
     demand = PrivateDemand(universe, np.arange(n))
@@ -134,7 +131,6 @@ CONTESTS = {
 
 def chosen(scores: NDArray[np.int64], eta: Fraction, law: str, n: int) -> NDArray[np.int64]:
     """How often each candidate wins n selections by the real `choose`, in two blocks."""
-
     half = len(scores) // 2
     blocks = [scores[:half], scores[half:]]
     return np.bincount([choose(blocks, eta, law) for _ in range(n)], minlength=len(scores))  # type: ignore[arg-type]
@@ -151,7 +147,6 @@ def selection(law: str, contest: str, name: str, quick: bool) -> Finding:
 
 def against_opendp(law: str, name: str, quick: bool) -> Finding:
     """Real selections and OpenDP's noisy maximum: the same law."""
-
     enable_features("contrib")
     scores, eta = CONTESTS["five candidates"]
     theirs_of = max_divergence() if law == "permute-and-flip" else zero_concentrated_divergence()
@@ -169,7 +164,6 @@ def against_opendp(law: str, name: str, quick: bool) -> Finding:
 
 def contributions(name: str, quick: bool) -> Finding:
     """What is kept of users with four records, two kept: all six pairs equally likely."""
-
     n = 40_000 if quick else 100_000
     universe = EuclideanMetric(np.arange(4 * n, dtype=float)[:, None])
     demand = PrivateDemand(

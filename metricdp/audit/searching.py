@@ -59,7 +59,6 @@ def _single() -> Iterator[Case]:
 def _searches() -> Iterator[Case]:
     def after_a_swap(demand: Any, ledger: Any) -> Any:
         """The sums of the first selection, which is a coin, are repaired for the second."""
-
         grant = ledger.charge(LARGE + SMALL)
         query = SwapQuery(demand.universe, [1])
         index, first = select(demand, query, SMALL, grant)

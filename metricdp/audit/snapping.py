@@ -31,7 +31,6 @@ def snap_cases() -> Iterator[Case]:
 
 def _near(universe: Any, records: Sequence[Any], users: Any, m: int | None) -> Any:
     """The third place lies too far from the line."""
-
     points = np.array([[dict(zip("xyz", (0.0, 1.0, 99.0)))[r]] for r in records]).reshape(-1, 1)
     kept = {"user": users, "max_contributions": m}
     return PrivateDemand.from_coordinates(universe, points, max_snap=0.3, **kept)

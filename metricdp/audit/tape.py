@@ -119,7 +119,6 @@ class _Scripted:
 @contextmanager
 def recorded(tape: Tape) -> Iterator[Tape]:
     """Let all noise and all selections in this block come from the tape."""
-
     with (
         patched(measurements, "make_laplace", _maker(tape, "laplace", measurements)),
         patched(measurements, "make_gaussian", _maker(tape, "gaussian", measurements)),

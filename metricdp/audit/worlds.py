@@ -73,7 +73,6 @@ def finest(universe: Any) -> Labels:
 @contextmanager
 def small_nets() -> Iterator[None]:
     """Let few points cover boxes in this block: nets are public, and their size is not audited."""
-
     sizes = [
         (question, "NET_POINTS"),
         (quadtree_release, "POINTS"),
@@ -93,7 +92,6 @@ def small_nets() -> Iterator[None]:
 @cache
 def worlds() -> dict[str, World]:
     """Two points, three, two of them at distance 0, a path graph, a line of vectors, a box."""
-
     two = PrecomputedMetric([[0.0, 1.0], [1.0, 0.0]], ids=["a", "b"])
     three = PrecomputedMetric([[0.0, 1, 2], [1, 0.0, 2], [2, 2, 0.0]], ids=["a", "b", "c"])
     pair = PrecomputedMetric([[0.0, 0, 3], [0, 0.0, 3], [3, 3, 0.0]], ids=["a", "a'", "b"])
@@ -179,7 +177,6 @@ def small_demands(world: World, m: int | None) -> list[Demand]:
 
 def emptiness(demand: Any, epsilon: Fraction, grant: Any) -> int:
     """Randomized response to "is anyone here?": one record more turns its whole epsilon."""
-
     grant.draw(epsilon)
     empty = len(_vault._open(demand)) == 0
     choose = vars(gate)["choose"]  # as the gate names it: that is what a tape replaces

@@ -55,7 +55,6 @@ def check_options(args: Namespace) -> None:
 
 def _take_over_bound(args: Namespace) -> None:
     """Keep as many records of each user as the ledger promises, where nothing else is said."""
-
     said = [getattr(args, name, None) for name in ("max_contributions", "weighting", "caps")]
     if args.user is None or any(bound is not None for bound in said):
         return
@@ -68,7 +67,6 @@ def _take_over_bound(args: Namespace) -> None:
 
 def check_budget(args: Namespace, price: Any, *, question: str | None = None) -> bool:
     """Refuse a call that its ledger would refuse, before the graph is read. Makes no file."""
-
     header = stated_budget(args.ledger)
     begun = header is not None or args.anchor is not None
     ledger = Ledger(**_settings(args, header), journal=args.ledger if begun else None)
@@ -91,7 +89,6 @@ def check_budget(args: Namespace, price: Any, *, question: str | None = None) ->
 
 def protection(args: Namespace) -> Protection:
     """Who the demand of these options protects."""
-
     if args.user is None:
         return Protection("record", 1)
     if getattr(args, "caps", None) is not None:
@@ -103,7 +100,6 @@ def protection(args: Namespace) -> Protection:
 
 def open_ledger(args: Namespace) -> Ledger:
     """Open the ledger; its journal is made now if it does not exist."""
-
     with held(told):  # a journal is made whole, or not at all
         return Ledger(**_settings(args, stated_budget(args.ledger)), journal=args.ledger)
 
@@ -153,7 +149,6 @@ def _settings(args: Namespace, header: dict[str, str] | None) -> dict[str, Any]:
 
 def _budget(args: Namespace, header: dict[str, str] | None) -> dict[str, Any]:
     """Budget and relation: those of an existing journal, else those of the options."""
-
     if header is None:
         budget = {
             "epsilon": args.epsilon_budget or args.epsilon,

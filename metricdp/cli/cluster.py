@@ -60,7 +60,6 @@ _COLUMNS = ["demand_column", "x", "y"]
 
 def run(args: Namespace) -> int:
     """Check, read, charge, solve, write."""
-
     start = time.perf_counter()
     _check(args)
     metrics = _universes(args)
@@ -202,7 +201,6 @@ def _unprotected(args: Namespace, metric: Any) -> Any:
 
 def _answered_objective(args: Namespace, metric: Any, universe: Any, weights: Any) -> Any:
     """The answer of `metricdp.solve`: of a universe and its public weights, or of a release."""
-
     search = objectives.asked(args, metric)
     objective = objectives.objective_of(args, metric)
     public = {} if weights is None else {"weights": weights}
@@ -247,7 +245,6 @@ def _rounded_up(percent: float) -> str:
 
 def _search(args: Namespace, metric: Any) -> dict[str, Any]:
     """What is asked of the solver besides k; refused here: a refused call leaves no file."""
-
     if objectives.planned(args):
         return objectives.asked(args, metric)
     ids = {"candidates": args.candidates, "opened": args.opened}
@@ -263,7 +260,6 @@ def _search(args: Namespace, metric: Any) -> dict[str, Any]:
 
 def _method(args: Namespace, metric: Any) -> Any:
     """The method's name, or the method with the tree that is given."""
-
     if args.tree is None:
         return args.method
     method: Any = mdp.methods.method_of(args.method)
@@ -272,7 +268,6 @@ def _method(args: Namespace, metric: Any) -> Any:
 
 def _private(args: Namespace, metric: Any) -> Any:
     """Centers of the private demand."""
-
     expected = objectives.expected(args, metric)
     demand = inputs.read_demand(args, metric)
     doing("counting the demand and finding centers")
@@ -323,7 +318,6 @@ def _universes(args: Namespace) -> list[Any]:
 
 def _saved(args: Namespace, metrics: list[Any]) -> Any:
     """Centers from releases that were paid for before."""
-
     own = metrics * len(args.from_release) if len(metrics) == 1 else metrics
     releases = [mdp.Release.load(path, metric) for path, metric in zip(args.from_release, own)]
     one = releases[0] if args.scenarios is None else releases
@@ -369,7 +363,6 @@ def _save(args: Namespace, release: Any) -> None:
 
 def _write(args: Namespace, metric: Any, result: Any) -> None:
     """Stdout first: whatever happens to the files, a result that was paid for has been told."""
-
     summary = None
     failed: MetricDPError | None = None
     firm = bands = None
@@ -416,7 +409,6 @@ def _write_output(args: Namespace, result: Any, told: dict[str, Any]) -> None:
 
 def _heat(args: Namespace, metric: Any, result: Any) -> Any:
     """The heat map of the release, or of public weights."""
-
     if result.release is not None:
         return mdp.heatmap(result.release, bandwidth=args.bandwidth)
     return mdp.heatmap(metric, result.weights, bandwidth=args.bandwidth)

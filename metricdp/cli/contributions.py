@@ -16,7 +16,6 @@ from metricdp.waiting import doing
 
 def run(args: Namespace) -> int:
     """Check, charge, count, tell."""
-
     budget.check_options(args)
     streams.check_stdout([args.output])
     streams.check_targets({"--output": args.output, "--ledger": args.ledger}, {"FILE": args.demand})

@@ -32,7 +32,6 @@ _OPTIONS = {
 
 def read_costs(args: Namespace) -> Any:
     """The table, as a `metricdp.CostTable`: a long one, or a matrix; say on stderr what it is."""
-
     for name in _GRAPHS:
         if getattr(args, name):
             option = "--" + name.replace("_", "-")

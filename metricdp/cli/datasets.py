@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 def run(args: Namespace) -> int:
     """Print what is known, after fetching if asked."""
-
     infos = [datasets.describe(name) for name in args.names or datasets.names()]
     paths = [
         str((datasets.fetch if args.fetch else datasets.locate)(info.name) or "") or None

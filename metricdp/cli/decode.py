@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from metricdp.cli import inputs, streams, tables
-from metricdp.cli.demo import DEMAND, GRAPH, NODES
+from metricdp.cli.demo import DEMAND, sample
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import say
 from metricdp.local import Decoder, PublicParameters, public_parameters, simulated_messages
@@ -61,18 +61,9 @@ def _table(result: Any, counted: dict[str, Any]) -> str:
 
 def _demo(args: Namespace) -> int:
     """Simulated users, drawn with repeats from the sample's synthetic demand and encoded."""
-
-    vars(args).update(
-        graph=str(sample_path(GRAPH)),
-        nodes=str(sample_path(NODES)),
-        symmetrize=True,
-        largest_component=True,
-        format=None,
-        weight=None,
-        source=None,
-        target=None,
-    )
-    metric = inputs.read_metric(args)
+    options = sample(str(sample_path(DEMAND)))
+    options.quiet = args.quiet
+    metric = inputs.read_metric(options)
     start = time.perf_counter()
     ids = read_table(str(sample_path(DEMAND))).ids("vertex")
     users = np.random.default_rng(args.seed).choice(metric.positions(ids), args.users)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import metricdp as mdp
-from metricdp.cli import inputs, streams, tables
+from metricdp.cli import build_parser, inputs, streams, tables
 from metricdp.cli.streams import say
 from metricdp.errors import InputError
 from metricdp.universe.samples import sample_path
@@ -26,33 +26,12 @@ PAGE = "coquimbo_map.html"
 def run(args: Namespace) -> int:
     """Run the sample through the same steps as ``metricdp cluster``."""
 
-    graph, nodes, demand = (str(sample_path(name)) for name in (GRAPH, NODES, DEMAND))
+    demand = str(sample_path(DEMAND))
     folder = Path(args.directory)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--directory {folder} is not a directory")
-    options = Namespace(
-        graph=graph,
-        nodes=nodes,
-        demand=demand,
-        symmetrize=True,
-        largest_component=True,
-        directed=False,
-        direction=None,
-        quiet=args.quiet,
-        format=None,
-        weight=None,
-        source=None,
-        target=None,
-        layer=None,
-        crs=None,
-        demand_column=None,
-        x=None,
-        y=None,
-        demand_layer=None,
-        demand_crs=None,
-        max_snap=None,
-        box=None,
-    )
+    options = sample(demand)
+    options.quiet = args.quiet
     metric = inputs.read_metric(options)
     if args.k > len(metric):
         raise InputError(f"-k {args.k}: {metric.name} has only {len(metric):,} vertices")
@@ -68,6 +47,13 @@ def run(args: Namespace) -> int:
     written = _files(result, files)
     streams.show_result(_ending(written, options))
     return 0
+
+
+def sample(demand: str) -> Namespace:
+    """The options by which ``metricdp cluster`` reads the sample graph, and a demand."""
+    graph, nodes = (str(sample_path(name)) for name in (GRAPH, NODES))
+    asked = ["cluster", graph, "--nodes", nodes, "--demand", demand]
+    return build_parser().parse_args([*asked, "--symmetrize", "--largest-component"])
 
 
 def _files(result: Any, files: dict[str, str]) -> list[tuple[str, str]]:

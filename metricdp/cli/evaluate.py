@@ -124,7 +124,6 @@ def _exactly(args: Namespace, demand: Any, centers: list[Any]) -> dict[str, Any]
 
 def _exact_table(told: dict[str, Any], metric: Any) -> str:
     """The same as people read it: distances, and squares of them, with their unit."""
-
     mean, name = told["mean"], "mean squared distance"
     if mean is not None and told["objective"] == "k-median":
         mean, name = in_words(mean, unit_shown(metric)), "mean distance"

@@ -12,7 +12,6 @@ from metricdp.report.evidence.front import evidence
 
 def run(args: Namespace) -> int:
     """Read, tell, write."""
-
     given = {"RESULT": args.result, "--answers": args.answers, "--audit": args.audit}
     given["--evaluation"] = args.evaluation
     streams.check_targets({"--registry": args.registry, "--html": args.html}, given)

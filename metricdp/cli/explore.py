@@ -23,7 +23,6 @@ from metricdp.running.planning import checked_epsilons
 
 def check_method(args: Namespace, *, releases: bool) -> None:
     """Refuse an unknown method, or one that releases nothing to show."""
-
     known = mdp.methods.BY_NAME
     fitting = [
         name
@@ -36,7 +35,6 @@ def check_method(args: Namespace, *, releases: bool) -> None:
 
 def run(args: Namespace) -> int:
     """Check, read, charge once, release, write."""
-
     names = _check(args)
     priced = _together(args)
     price = mdp.methods.method_of(args.method).price(priced.epsilon, priced.delta or 0)
@@ -70,7 +68,6 @@ def run(args: Namespace) -> int:
 
 def _check(args: Namespace) -> list[str] | None:
     """Refuse all that can be refused without reading anything; return the names of the levels."""
-
     parsing.check_columns(args)
     checked_epsilons(args.epsilons)
     if args.output is None and not args.dry_run:
@@ -94,7 +91,6 @@ def _check(args: Namespace) -> list[str] | None:
 
 def _together(args: Namespace) -> Namespace:
     """The same call with the price of all levels together."""
-
     prices = [
         mdp.methods.method_of(args.method).price(epsilon, args.delta or 0)
         for epsilon in args.epsilons

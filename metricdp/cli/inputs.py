@@ -60,7 +60,6 @@ def read_universe(args: Namespace) -> Any:
 
 def read_metric(args: Namespace) -> GraphMetric:
     """Read the graph, a file or ``dataset:NAME``, and say on stderr what it is."""
-
     if args.format == cost_tables.NAME:
         raise UsageError(f"--format {cost_tables.NAME} is for metricdp cluster and stream")
     path = args.graph
@@ -114,7 +113,6 @@ def _label(metric: Any, args: Namespace) -> None:
 
 def _places(metric: GraphMetric) -> str:
     """What is known of where vertices are."""
-
     plain = {"lonlat": "longitude and latitude", "xy": "planar coordinates", None: "no coordinates"}
     known = plain[metric.coordinate_system]
     if metric.coordinates is not None:
@@ -125,7 +123,6 @@ def _places(metric: GraphMetric) -> str:
 
 def read_demand(args: Namespace, metric: GraphMetric) -> PrivateDemand:
     """Read the private demand; nothing about it is said."""
-
     _check_coordinates(args, metric)
     snapped = args.x is not None or (args.demand_column is None and is_geographic(args.demand))
     if snapped and args.max_snap is None and args.box is None and not args.quiet:
@@ -153,7 +150,6 @@ def read_demand(args: Namespace, metric: GraphMetric) -> PrivateDemand:
 
 def read_as_weights(args: Namespace, metric: GraphMetric) -> NDArray[Any]:
     """Count the demand's records without protection. Messages hold no cell."""
-
     bounds = dict.fromkeys(("user", "max_contributions", "weighting", "caps"))
     every = Namespace(**{**vars(args), **bounds})
     with warnings.catch_warnings():

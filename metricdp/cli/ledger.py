@@ -30,7 +30,6 @@ def run(args: Namespace) -> int:
 
 def _create(args: Namespace) -> int:
     """A ledger with the whole budget left; a file that is there stays as it is."""
-
     if args.epsilon is None:
         raise UsageError("metricdp ledger create needs --epsilon E, the budget that calls share")
     if os.path.lexists(args.ledger):
@@ -56,7 +55,6 @@ def _show(args: Namespace) -> int:
 
 def _table(told: dict[str, Any]) -> str:
     """Title, history and verdict as lines of text."""
-
     about = "any data set" if told["dataset"] is None else f"data set {told['dataset']}"
     who = told["protects"] or "whoever the first call says"
     policy = str(Policy(told["renews"], told["expires"]))

@@ -18,7 +18,6 @@ from metricdp.running.target import LADDER, checked_target
 
 def run(args: Namespace) -> int:
     """Check, read the graph, simulate, write."""
-
     if args.target is not None and args.target[:1].isdigit():  # else the name of a column
         args.goal, args.target = args.target, None
     if args.goal is not None:

@@ -16,7 +16,6 @@ from metricdp.metrics.graph import read_graph
 
 def all_at_once(path: str, options: dict[str, Any], first: InputError) -> InputError:
     """The refusal of a graph with all options that it needs, found by trying one more each time."""
-
     needed: list[str] = []
     tried = dict(options)
     error: InputError | None = first

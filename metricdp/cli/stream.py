@@ -17,7 +17,6 @@ from metricdp.running.stream_file import opened, public_facts
 
 def run_init(args: Namespace) -> int:
     """Check, charge, write the state."""
-
     if Path(args.state).exists():
         say(f"{args.state} exists already: it is gone on from, and not charged again")
     budget_of = Namespace(**vars(args))
@@ -53,7 +52,6 @@ def run_init(args: Namespace) -> int:
 
 def run_step(args: Namespace) -> int:
     """Check, count, tell."""
-
     parsing.check_columns(args)
     streams.check_stdout([args.output])
     given = {"STATE": args.state, "GRAPH": args.graph, "--demand": args.demand}
@@ -88,7 +86,6 @@ def run_step(args: Namespace) -> int:
 
 def run_show(args: Namespace) -> int:
     """Print what the file says in public; perhaps a page of it."""
-
     facts = public_facts(Path(args.state))
     if args.html is None:
         if args.graph is not None or args.k is not None:

@@ -14,7 +14,6 @@ from metricdp.report.point_files import checked_ending
 
 def run(args: Namespace) -> int:
     """Check, read, draw, write."""
-
     streams.check_stdout([args.output])
     given = {"GRAPH": args.graph, "--nodes": args.nodes, "--from-release": args.from_release}
     streams.check_targets({"--output": args.output}, given)

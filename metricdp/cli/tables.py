@@ -32,7 +32,6 @@ def on_terminal(args: Namespace) -> bool:
 
 def of_centers(result: Any, summary: Any = None) -> str:
     """Centers of a `Solution`, what each one serves, and the receipt."""
-
     unit = unit_shown(result.universe)
     told = result.to_columns()
     columns: dict[str, list[str]] = {"": [str(rank) for rank in told["rank"]]}
@@ -69,7 +68,6 @@ def of_plan(plan: Any) -> str:
 
 def of_levels(exploration: Any) -> str:
     """The levels of an `Exploration`, what is predicted of them, and the receipt."""
-
     unit = unit_shown(exploration.universe)
     columns: dict[str, list[str]] = {"level": [], "epsilon": []}
     for level in exploration.levels:
