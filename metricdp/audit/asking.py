@@ -45,13 +45,11 @@ def asking_cases() -> Iterator[Case]:
 
 
 def _answer(method: str, demand: Any, ledger: Any) -> Any:
-
     asked = {"epsilon": EPSILON, "ledger": ledger, "method": method}
     return mdp.k_median(demand.universe, demand, 2, **asked)
 
 
 def _release(hint: float | None, demand: Any, ledger: Any) -> Any:
-
     asked = {"epsilon": EPSILON, "ledger": ledger, "records_hint": hint}
     noisy = mdp.release(demand.universe, demand, **asked)
     return [noisy, noisy.histogram, noisy.k_median(1), noisy.k_means(2), noisy.receipt]

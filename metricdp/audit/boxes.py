@@ -89,7 +89,6 @@ def _check(
 
 
 def _counts(demand: Any, ledger: Any, cost: Any) -> Sequence[int]:
-
     return measure(
         demand,
         HistogramQuery(finest(demand.universe)),
@@ -100,7 +99,6 @@ def _counts(demand: Any, ledger: Any, cost: Any) -> Sequence[int]:
 
 
 def _cover(demand: Any, ledger: Any, cost: Any, times: int = 1) -> Sequence[int]:
-
     grant = ledger.charge(cost)
     query = CoverageQuery(demand.universe, 0)
     each = selection_epsilon(cost, times)

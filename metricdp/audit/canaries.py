@@ -91,7 +91,6 @@ def _check(name: str, look: Callable[[], tuple[str, Seen]], quick: bool) -> Find
 
 
 def _answers() -> list[Any]:
-
     universe, _, demand = scene()
     noisy = mdp.release(universe, demand, epsilon=0.3)
     where = {
@@ -106,7 +105,6 @@ def _answers() -> list[Any]:
 
 
 def _results() -> tuple[str, Seen]:
-
     _, places, demand = scene()
     shown: Seen = {"the demand": f"{demand!r} {demand!s} {demand}"}
     secrets = [
@@ -164,7 +162,6 @@ def _hidden(root: Any, secrets: list[np.ndarray]) -> bool:
 
 
 def _pages() -> tuple[str, Seen]:
-
     universe = scene()[0]
     noisy, _, receipt, result, *_ = _answers()
     page = map_page(
@@ -201,7 +198,6 @@ def _output() -> tuple[str, Seen]:
 
 
 def _ledgers() -> tuple[str, Seen]:
-
     universe, _, demand = scene()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "journal"
@@ -331,7 +327,6 @@ def _raising(text: str) -> Iterator[int]:
 
 
 def _refusals() -> tuple[str, Seen]:
-
     shown: Seen = {}
     for i, call in enumerate(_bad_calls()):
         with watched() as seen:

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from metricdp.audit.asking import asking_cases
-from metricdp.audit.capping import capping_cases
-from metricdp.audit.counting import counting_cases
+from metricdp.audit.counting import capping_cases, counting_cases, evaluation_cases, snap_cases
 from metricdp.audit.doors import door_cases
-from metricdp.audit.evaluating import evaluation_cases
 from metricdp.audit.exact import Case
 from metricdp.audit.prices import price_cases
-from metricdp.audit.searching import search_cases
-from metricdp.audit.selecting import selecting_cases
-from metricdp.audit.snapping import snap_cases
+from metricdp.audit.selecting import search_cases, selecting_cases
 
 
 def cases() -> Iterator[Case]:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import product
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from metricdp.accounting import Cost
-from metricdp.audit.exact import Case
+from metricdp.audit.exact import Case, Chance
 from metricdp.audit.worlds import (
     EPSILON,
     FORMS,
@@ -23,16 +29,19 @@ from metricdp.audit.worlds import (
     worlds,
 )
 from metricdp.errors import BudgetError
+from metricdp.methods.caps import Caps
 from metricdp.metrics import EuclideanMetric
 from metricdp.privacy import (
     CountQuery,
     HistogramQuery,
     LevelsQuery,
+    PrivateDemand,
     SumsQuery,
     measure,
     moved,
     split,
 )
+from metricdp.privacy.totals import TotalsQuery
 
 GAUSS = (Fraction(4), Fraction(1, 1000))
 UNITS: tuple[int | None, ...] = (None, 1, 2)
@@ -46,12 +55,15 @@ def counting_cases() -> Iterator[Case]:
 
 
 def _measure(query: Any, epsilon: Any, delta: Any, demand: Any, ledger: Any) -> Any:
-
     return measure(demand, query, epsilon, ledger.charge(epsilon, delta), delta)
 
 
-def _counts() -> Iterator[Case]:
+def _pooled(query: Any, demand: Any, ledger: Any) -> Any:
+    cost = Cost.zcdp(*GAUSS)
+    return measure(demand, query, cost.epsilon, ledger.charge(cost), cost.delta)
 
+
+def _counts() -> Iterator[Case]:
     every = worlds()
     for name in ("two points", "three points", "a zero-distance pair", "a box"):
         world = every[name]
@@ -98,24 +110,17 @@ def _counts() -> Iterator[Case]:
 
 
 def _gaussians() -> Iterator[Case]:
-
     world = worlds()["two points"]
     fine = HistogramQuery(finest(world.universe))
     rho = Cost.zcdp(*GAUSS).rho
 
-    def pooled(query: Any, demand: Any, ledger: Any) -> Any:
-
-        cost = Cost.zcdp(*GAUSS)
-        return measure(demand, query, cost.epsilon, ledger.charge(cost), cost.delta)
-
     for relation, m in FORMS:
         some = demands(2, 3) if m is None else demands(2, 2, 2)
-        name, call = "HistogramQuery, Gaussian", partial(pooled, fine)
+        name, call = "HistogramQuery, Gaussian", partial(_pooled, fine)
         yield Case(name, world, call, some, relation, m, GAUSS, 0.9, rho=rho, essential=True)
 
 
 def _composed() -> Iterator[Case]:
-
     world = worlds()["two points"]
     query = HistogramQuery(finest(world.universe))
     one_part = HistogramQuery(Labels(world.universe, (0, 0), 1))
@@ -170,3 +175,120 @@ def _composed() -> Iterator[Case]:
         yield Case(name, world, twice, some, relation, budget=(4, 0), reach=0.0, essential=short)
     name = "a call beyond its grant"
     yield Case(name, world, refused, some, "add-remove", reach=0.0, refused=True, essential=True)
+
+
+def snap_cases() -> Iterator[Case]:
+    """Records that lie too far from the universe are left out (`max_snap`), each by itself. Under
+    replace-one that is refused: how many are left is no public fact, which it takes for granted.
+    """
+    line = worlds()["a line"]
+    for relation, m in FORMS:
+        refused = relation == "replace-one"
+        form = (demands(3, 2, m or 1), relation, m, (2, 0), 0.0 if refused else 0.5)
+        call, name = _number_and_counts, "from_coordinates, max_snap"
+        yield Case(name, line, call, *form, refused=refused, hold=_near, essential=m is None)
+
+
+def _near(universe: Any, records: Sequence[Any], users: Any, m: int | None) -> Any:
+    """The third place lies too far from the line."""
+    points = np.array([[dict(zip("xyz", (0.0, 1.0, 99.0)))[r]] for r in records]).reshape(-1, 1)
+    kept = {"user": users, "max_contributions": m}
+    return PrivateDemand.from_coordinates(universe, points, max_snap=0.3, **kept)
+
+
+def _number_and_counts(demand: Any, ledger: Any) -> Any:
+    counts = HistogramQuery(finest(demand.universe))
+    return [measure(demand, q, EPSILON, ledger.charge(EPSILON)) for q in (CountQuery(), counts)]
+
+
+@dataclass(frozen=True, eq=False)
+class TwoEnds:
+    """The box [0, 3]: how much of 8 is near its right end, and how much near its left."""
+
+    universe: Any
+    n_values: int = 2
+
+    def amounts(self, records: NDArray[Any]) -> NDArray[np.int64]:
+        """Shape (n, 2), 8 together."""
+        right = np.floor(records[:, 0] * (8 / 3)).astype(np.int64)
+        return np.stack([8 - right, right], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Heavy:
+    """Points of a finite universe with the amounts -8, 9 (beyond the bound, so none), 8."""
+
+    universe: Any
+    n_values: int = 1
+
+    def amounts(self, records: NDArray[Any]) -> NDArray[np.int64]:
+        """Shape (n, 1)."""
+        return np.array([-8, 9, 8])[records][:, None]
+
+
+def evaluation_cases() -> Iterator[Case]:
+    """Sums of amounts, of which private evaluation is made."""
+    box, three = (worlds()[name] for name in ("a box", "three points"))
+    queries = {
+        "TotalsQuery": (box, TotalsQuery(TwoEnds(box.universe), bits=3)),
+        "TotalsQuery beyond the bound": (three, TotalsQuery(Heavy(three.universe), bits=3)),
+    }
+
+    def sums(query: Any, demand: Any, ledger: Any) -> Any:
+        return measure(demand, query, EPSILON, ledger.charge(EPSILON))
+
+    for (name, (world, query)), (relation, m) in product(queries.items(), FORMS):
+        some = demands(len(world.places), 2, m or 1)
+        call = partial(sums, query)
+        yield Case(name, world, call, some, relation, m, reach=0.6, essential=m is None)
+
+
+KEY = b"\x5a"
+"""One key of all, for the proof holds with every single one."""
+_URANDOM = os.urandom
+
+
+def capping_cases() -> Iterator[Case]:
+    """Histograms of the very parts of the caps, and of one part that spans two of them."""
+    world = worlds()["two points"]
+    fine = HistogramQuery(finest(world.universe))
+    coarse = HistogramQuery(Labels(world.universe, (0, 0), 1))
+    key = Chance(lambda demand: [()], lambda outcome, n: KEY * n if n == 32 else _URANDOM(n))
+    rho = Cost.zcdp(*GAUSS).rho
+    for name, caps, query in (
+        ("caps of 2 parts", (2, 1), fine),
+        ("caps of 1 part of 2", (1, 2), fine),
+        ("caps of 2 parts, a coarser histogram", (2, 1), coarse),
+    ):
+        for relation in RELATIONS:
+            # two users of two parts each are never apart in both of two points
+            reach = 0.9
+            if relation == "replace-one" and caps == (2, 1):
+                reach = 0.4 if query is fine else 0.05
+            yield Case(
+                name,
+                world,
+                partial(_pooled, query),
+                demands(2, 2, 3),
+                relation,
+                caps[0] * caps[1],
+                GAUSS,
+                reach,
+                rho=rho,
+                hold=partial(_held, Caps(*caps, areas=finest(world.universe))),
+                chance=key,
+                essential=relation == "add-remove",
+            )
+
+
+def _held(caps: Any, universe: Any, records: Any, users: Any, m: Any) -> Any:
+    """With names by what a user's records are, so that those of one stay when another goes."""
+    own: dict[Any, tuple[Any, ...]] = {}
+    for user, record in zip(users, records):
+        own[user] = (*own.get(user, ()), record)
+    known: Counter[Any] = Counter()
+    names = {}
+    for user, kind in own.items():
+        known[kind] += 1
+        names[user] = f"{'-'.join(kind)} {known[kind]}"
+    return PrivateDemand(universe, records, user=[names[user] for user in users], caps=caps)

@@ -75,7 +75,6 @@ def _collections() -> dict[str, Callable[[], tuple[Any, Sequence[Any]]]]:
 
 
 def _of_parts(roles: Any) -> tuple[Any, Sequence[Any]]:
-
     items = {
         "kind": "partition",
         "parts": 3,
@@ -133,7 +132,6 @@ def _worst(laws: Sequence[Law]) -> float:
 
 
 def _exact(name: str, make: Callable[[], tuple[Any, Sequence[Any]]], quick: bool) -> Finding:
-
     parameters, items = make()
     encoder = Encoder(parameters)
     laws = [law_of(partial(encoder._encode, item)) for item in items]
@@ -158,7 +156,6 @@ def _universe(name: str) -> tuple[Any, Any, Any]:
 
 
 def _messages(name: str, kind: str, quick: bool) -> Finding:
-
     universe, *items = _universe(kind)
     encoder = Encoder(public_parameters(universe, 1, users=1000, k=2))
     n = RUNS[0 if quick else 1]

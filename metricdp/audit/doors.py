@@ -15,6 +15,7 @@ import metricdp as mdp
 from metricdp.audit.exact import Case, Chance
 from metricdp.audit.patch import patched
 from metricdp.audit.worlds import (
+    EPSILON,
     FORMS,
     RELATIONS,
     Demand,
@@ -38,7 +39,6 @@ from metricdp.privacy import (
 )
 from metricdp.records.engines import Tally
 
-EPSILON = Fraction(7, 10)
 LARGE = Fraction(5)
 HALF = 0.5
 """Share of a thinned demand."""
@@ -52,7 +52,6 @@ def door_cases() -> Iterator[Case]:
 
 
 def _counts(demand: Any, ledger: Any) -> Any:
-
     universe = demand.universe
     cells = finest(universe) if hasattr(universe, "ids") else UnitCells(universe)
     return measure(demand, HistogramQuery(cells), EPSILON, ledger.charge(EPSILON))
@@ -69,7 +68,6 @@ def _as_tally(universe: Any, records: Sequence[Any], users: Any, m: int | None) 
 
 
 def _tallied() -> Iterator[Case]:
-
     def count(demand: Any, ledger: Any) -> Any:
         return measure(demand, CountQuery(), EPSILON, ledger.charge(EPSILON))
 
@@ -130,7 +128,6 @@ class _Binomial:
 
 
 def _thinned() -> Iterator[Case]:
-
     def sample(demand: Any, ledger: Any) -> Any:
         with patched(np.random, "default_rng", _Binomial):
             fewer = thinned(demand, HALF)
@@ -165,7 +162,6 @@ class _Halved:
 
 
 def _mapped() -> Iterator[Case]:
-
     smaller = mdp.EuclideanSpace([0.0], [1.2])
 
     def elsewhere(demand: Any, ledger: Any) -> Any:

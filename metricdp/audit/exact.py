@@ -137,7 +137,6 @@ def run(
 
 
 def _demand(case: Case, demand: Demand, order: tuple[int, ...]) -> Any:
-
     users = None if case.m is None else [i for i, user in enumerate(demand) for _ in user]
     records = [case.world.places[place] for user in demand for place in user]
     given = _keys if case.chance is None else case.chance.bytes_of

@@ -70,7 +70,6 @@ def _unrepeatable(name: str, draw: Callable[[], Any], quick: bool) -> Finding:
 
 
 def _noise() -> Any:
-
     universe = EuclideanMetric(np.arange(30.0)[:, None])
     return measure(
         PrivateDemand(universe, []),
@@ -81,7 +80,6 @@ def _noise() -> Any:
 
 
 def _selections() -> Any:
-
     universe = EuclideanMetric(np.arange(1000.0)[:, None])
     demand = PrivateDemand(universe, [])
     grant = Ledger(1).charge(1)
@@ -89,7 +87,6 @@ def _selections() -> Any:
 
 
 def _kept() -> Any:
-
     universe = EuclideanMetric(np.arange(200.0)[:, None])
     return _vault._open(
         PrivateDemand(universe, range(200), user=np.repeat(np.arange(40), 5), max_contributions=2)

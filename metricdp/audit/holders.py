@@ -51,7 +51,6 @@ def holder_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
 
 
 def _grid(side: int = 4) -> Any:
-
     grid = nx.convert_node_labels_to_integers(nx.grid_2d_graph(side, side))
     return mdp.GraphMetric(grid, weight=None)
 

@@ -14,7 +14,7 @@ from metricdp import METHODS, EuclideanMetric, EuclideanSpace, PrivateDemand, k_
 from metricdp.accounting import Ledger
 from metricdp.audit.exact import Case
 from metricdp.audit.report import Finding
-from metricdp.audit.worlds import UnitCells, demands, small_nets, worlds
+from metricdp.audit.worlds import EPSILON, UnitCells, demands, small_nets, worlds
 from metricdp.errors import MetricDPError
 from metricdp.privacy import HistogramQuery, SumsQuery, measure
 
@@ -22,8 +22,6 @@ CHECK = "call by call"
 NAME = "refused calls cost nothing"
 PRICES = ((1, "1e-6"), (2, 0), ("1e-9", 0))
 """With a delta, without one, and less than the noise of most methods can be had for."""
-
-EPSILON = Fraction(7, 10)
 
 
 def price_cases() -> Iterator[Case]:
@@ -65,7 +63,6 @@ class Keeping:
 
 
 def _counted(partition: Any, demand: Any, ledger: Any) -> Any:
-
     return measure(demand, HistogramQuery(partition), EPSILON, ledger.charge(EPSILON))
 
 

@@ -171,7 +171,6 @@ def _given(args: Namespace, names: list[str]) -> list[str]:
 
 
 def _solver(args: Namespace) -> Any:
-
     return mdp.k_means if args.objective == "k-means" else mdp.k_median
 
 

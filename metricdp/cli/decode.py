@@ -34,7 +34,6 @@ def run(args: Namespace) -> int:
 
 
 def _decode(args: Namespace) -> int:
-
     decoder = Decoder(PublicParameters.load(args.parameters))
     metric = None if args.graph is None else inputs.read_metric(args)
     if (metric is None) == (decoder.items.dimension == 0):

@@ -61,7 +61,6 @@ def _choose(args: Namespace) -> int:
 
 
 def _encode(args: Namespace) -> int:
-
     streams.check_stdout([])
     encoder = Encoder(PublicParameters.load(args.parameters), most_epsilon=args.most_epsilon)
     messages = [encoder.encode(item) for item in _items(args.items)]

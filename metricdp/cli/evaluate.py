@@ -93,7 +93,6 @@ def _privately(
 
 
 def _write_map(args: Namespace, metric: Any, centers: list[Any], report: Any) -> None:
-
     shown = {"receipt": report.receipt, "evaluation": report, "k": len(centers)}
     shown |= {"title": args.title, "attribution": args.attribution}
     write_map(os.path.realpath(args.map), metric, centers, **shown)
@@ -102,7 +101,6 @@ def _write_map(args: Namespace, metric: Any, centers: list[Any], report: Any) ->
 
 
 def _exactly(args: Namespace, demand: Any, centers: list[Any]) -> dict[str, Any]:
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         cost = exact_cost(demand, centers, 2 if args.objective == "k-means" else 1)

@@ -144,7 +144,6 @@ def _short(card: Any) -> str:
 
 
 def _wrote(args: Namespace, message: bytes, facts: dict[str, Any]) -> int:
-
     with whole_file(Path(os.path.realpath(args.output))) as file:
         file.write(message)
     return _show(args, {**facts, "output": args.output, "bytes": len(message)})

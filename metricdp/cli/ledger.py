@@ -41,7 +41,6 @@ def _create(args: Namespace) -> int:
 
 
 def _show(args: Namespace) -> int:
-
     history = read_history(args.ledger, anchor=args.anchor)
     text = streams.to_json(history.to_dict()) if args.json else _table(history.to_dict())
     streams.show_result(text)

@@ -77,7 +77,6 @@ class _PlanRows:
         self._begun = False
 
     def __call__(self, shape: str, epsilon: Fraction, excess: float) -> None:
-
         self._cells.append(percent(excess))
         if len(self._cells) == len(self._head):
             if not self._begun:

@@ -106,7 +106,6 @@ def run_show(args: Namespace) -> int:
 
 
 def _write_page(args: Namespace, k: int) -> None:
-
     metric = inputs.read_metric(args)
     stream = mdp.Stream.open(args.state, metric)
     said = {"title": args.title, "attribution": args.attribution}

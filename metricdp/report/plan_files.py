@@ -21,8 +21,7 @@ from metricdp.report import drawing
 from metricdp.report.colors import PALETTE, ramp
 from metricdp.report.layers import crs_of
 from metricdp.report.point_files import write_points
-from metricdp.report.qgis_project import project_row
-from metricdp.report.styles import colored, qml
+from metricdp.report.styles import colored, project_row, qml
 from metricdp.universe.geo import need_geo
 
 ENDINGS = (".json", ".csv", ".geojson", ".parquet", ".gpkg", ".html", ".png")

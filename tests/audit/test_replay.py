@@ -139,7 +139,7 @@ def test_a_question_by_another_partition_is_another_question():
     import networkx as nx
 
     import metricdp as mdp
-    from metricdp.audit.replay.describing import describe
+    from metricdp.audit.replay.transcript import describe
     from metricdp.audit.worlds import Labels
 
     metric = mdp.GraphMetric(nx.path_graph(3), weight=None)

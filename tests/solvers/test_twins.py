@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metricdp.solvers.twins import matched
+from metricdp.solvers.parts import matched
 
 
 @settings(max_examples=40, deadline=None)

@@ -51,7 +51,6 @@ CAPS = Unit("user, caps", (1, 2, 3), _capped)
 
 @cache
 def _worlds() -> dict[str, tuple[Any, list[Any]]]:
-
     grid = mdp.GraphMetric(nx.convert_node_labels_to_integers(nx.grid_2d_graph(4, 4)), weight=None)
     two = mdp.PrecomputedMetric([[0.0, 1.0], [1.0, 0.0]], ids=["a", "b"])
     directed = nx.DiGraph([(0, 1), (1, 2), (2, 0), (1, 0)])

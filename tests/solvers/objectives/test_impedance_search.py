@@ -5,9 +5,9 @@ import pytest
 
 import metricdp as mdp
 from metricdp.solvers.objectives import instance
-from metricdp.solvers.objectives.impedance_search import searched_by_impedance
 from metricdp.solvers.objectives.impedances import Impedance
 from metricdp.solvers.objectives.instance import Instance
+from metricdp.solvers.objectives.medians import searched_by_impedance
 from tests.solvers.objectives.universes import universes
 
 METRICS, RNG = universes(12, 5)
