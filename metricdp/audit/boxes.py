@@ -44,7 +44,7 @@ def box_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
             (600, 1500),
             False,
         ),
-        ("CoverageQuery", _cover, ((0,), ()), "add-remove", one, (1500, 20_000), True),
+        ("CoverageQuery", _cover, ((0,), ()), "add-remove", one, (600, 20_000), True),
         (
             "5 selections from a pool",
             partial(_cover, times=5),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from metricdp.accounting import Cost, selection_epsilon
+from metricdp.accounting.cost import range_rho
 from metricdp.audit.exact import Case
 from metricdp.audit.worlds import (
     FORMS,
@@ -72,6 +73,17 @@ def _selections() -> Iterator[Case]:
             yield Case(kind, world, partial(one, query), *form, essential=essential)
 
 
+def _each(times: int) -> Fraction:
+    """What each of so many selections from the pool may spend."""
+    return _known(times, range_rho.__code__)
+
+
+@cache
+def _known(times: int, rule: object) -> Fraction:
+    """The same, computed once for each rule: mutants exchange its code."""
+    return selection_epsilon(Cost.zcdp(*POOL), times)
+
+
 def _pools() -> Iterator[Case]:
     """Selections by one zCDP accountant: all answers together, each chosen by those before."""
 
@@ -79,14 +91,14 @@ def _pools() -> Iterator[Case]:
 
     def covering(times: int, demand: Any, ledger: Any) -> Any:
         grant = ledger.charge(cost)
-        each = selection_epsilon(cost, times)
+        each = _each(times)
         return [
             select(demand, CoverageQuery(demand.universe, 0), each, grant) for _ in range(times)
         ]
 
     def until_spent(demand: Any, ledger: Any) -> Any:
         grant = ledger.charge(cost)
-        each = selection_epsilon(cost, 3)
+        each = _each(3)
         answers: list[Any] = []
         while True:
             try:
@@ -96,7 +108,7 @@ def _pools() -> Iterator[Case]:
 
     def any_mechanism(demand: Any, ledger: Any) -> Any:
         pool = ledger.charge(cost)
-        each = selection_epsilon(cost, 4)
+        each = _each(4)
         answers: list[Any] = []
         while True:
             try:

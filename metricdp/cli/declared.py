@@ -14,7 +14,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
-from metricdp.cli import parsing
+from metricdp.cli import commands, parsing
 from metricdp.cli.objectives import NAMES
 from metricdp.methods.catalogue import OF_FINITE_UNIVERSES
 from metricdp.universe.formats import FORMATS
@@ -110,5 +110,5 @@ def _run(name: str, function: str, args: Namespace) -> int:
 
 @cache
 def _table(name: str) -> dict[str, Any]:
-    path = files("metricdp.cli").joinpath("commands", f"{name}.toml")
+    path = files(commands).joinpath(f"{name}.toml")
     return tomllib.loads(path.read_text(encoding="utf-8"))

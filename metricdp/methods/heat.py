@@ -46,10 +46,6 @@ def heatmap(
         it for half of the demand; each unit of weight counts as one person seen.
     error : float
 
-    Returns
-    -------
-    Heatmap
-
     Raises
     ------
     InputError

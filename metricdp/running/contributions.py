@@ -161,10 +161,6 @@ def contributions(
         Of a fresh ledger.
     engine : {"embedded", "dask", "spark"}
 
-    Returns
-    -------
-    Contributions
-
     Raises
     ------
     InputError, BudgetError

@@ -76,10 +76,6 @@ def max_coverage(
         Where it is charged, before any data is read; a fresh one of that size by default
         (add-remove neighbors).
 
-    Returns
-    -------
-    Coverage
-
     Raises
     ------
     InputError, BudgetError

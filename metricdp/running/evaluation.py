@@ -280,10 +280,6 @@ def evaluate(
         released before. By default hardly any record is expected beyond it; what lies there is
         added to the mean from counts of `TAIL` bands (`docs/evaluation.md`).
 
-    Returns
-    -------
-    Evaluation
-
     Raises
     ------
     InputError

@@ -426,10 +426,6 @@ def plan(
         Is told of every run as it ends: name of the shape, epsilon, cost beyond the best known so
         far as a share of it.
 
-    Returns
-    -------
-    Plan
-
     Raises
     ------
     InputError

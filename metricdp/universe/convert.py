@@ -49,18 +49,10 @@ def graph_from(
     weight : hashable or None
         Edge attribute that holds lengths, in any unit; None makes every edge 1 long. Not used for
         scipy.sparse, unless None.
-    symmetrize : bool
-        Use the shorter direction both ways where the graph is directed and not symmetric.
-    largest_component : bool
-        Keep the largest connected component; strongly connected, with `directed`.
-    directed : bool
-        Keep one-way arcs as they are.
+    symmetrize, largest_component, directed : bool
+        As for `read_graph_file`.
     name : str or None
         For messages; None takes the graph's own name.
-
-    Returns
-    -------
-    Graph
 
     Raises
     ------
@@ -68,7 +60,6 @@ def graph_from(
         Another type; an edge without the attribute `weight`; lengths or coordinates that break the
         rules of `build_graph`.
     DirectedGraphError, DisconnectedGraphError
-        See `symmetrize` and `largest_component`.
 
     Notes
     -----

@@ -72,7 +72,6 @@ def read_graph_file(
         An unknown format or ending, an option that the format does not have, lengths that break a
         rule.
     DirectedGraphError, DisconnectedGraphError
-        See `symmetrize` and `largest_component`.
 
     Notes
     -----

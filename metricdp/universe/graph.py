@@ -164,34 +164,26 @@ def build_graph(
     tails, heads : array_like of int, shape (n_edges,)
         Positions into `ids`.
     lengths : array_like of float, shape (n_edges,), or None
-        Lengths in any unit; None means every edge has length 1.
+        None: every edge is 1 long.
     ids : sequence of hashable, length n_points
-        Distinct vertex ids.
     directed : bool
         Whether each row is one arc, or stands for both directions. A directed graph whose arcs all
         have an equal reverse is accepted as it is.
-    symmetrize : bool
-        Use the shorter of the two directions (or the only one) both ways.
+    symmetrize, largest_component : bool
+        As for `read_graph_file`.
     one_way : bool
-        Keep directions: a directed graph stays one. It must then be strongly connected.
-    largest_component : bool
-        Keep the largest connected component (strongly connected, with `one_way`) instead of
-        refusing a disconnected graph.
+        Keep directions: its ``directed``.
     parallel : {"shortest", "last"}
         Which of several edges between the same vertices counts; "last" is OR-Library's rule.
-    coordinates, coordinate_system, name, crs, measured
-        As on `Graph`.
-    bends : Bends or None
-        Courses of the edges, as given.
+    coordinates, coordinate_system, name, crs, measured, bends
+        As on `Graph`; courses as given.
 
     Raises
     ------
     InputError
         No vertex; repeated ids; a length that is negative, NaN or infinite; an endpoint out of
         range.
-    DirectedGraphError, DisconnectedGraphError
-        See `symmetrize` and `largest_component`.
-    ShatteredGraphError
+    DirectedGraphError, DisconnectedGraphError, ShatteredGraphError
         The largest component has less than a quarter of the vertices.
 
     Notes

@@ -209,7 +209,6 @@ def read_table(
 
     Parameters
     ----------
-    path : path-like
     delimiter : str or None
         One character; None finds out: the most frequent of comma, tab, semicolon and bar in the
         first row, else blanks.
@@ -217,13 +216,9 @@ def read_table(
         Leading lines with fewer fields are skipped: 2 for edge lists, some of which start with a
         title or an address.
     private : bool
-        Whether the content is private; see the module's docstring.
+        See the module's docstring.
     data : bytes or None
-        The file's content, if it was read already.
-
-    Returns
-    -------
-    Table
+        The content, if it was read already.
 
     Raises
     ------

@@ -268,10 +268,6 @@ def build_hst(metric: Metric, seed: int = 0, *, rng: Coins | None = None) -> HST
         Public coins, at least 0. The same universe and seed give the same tree, on any number of
         threads.
 
-    Returns
-    -------
-    HST
-
     Raises
     ------
     InputError

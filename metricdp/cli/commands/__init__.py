@@ -1,0 +1,1 @@
+"""Tables of the commands: what `--help` says, and options."""
