@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 from operator import attrgetter
 from threading import Lock
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from metricdp.accounting.binding import Protection
 from metricdp.accounting.cost import ZCDP, Cost, zcdp_epsilon
@@ -16,23 +16,6 @@ from metricdp.arguments import shown
 from metricdp.errors import BudgetError, InputError
 from metricdp.releases import Neighboring, Receipt
 from metricdp.unique import Unique
-
-MIN_EPSILON = Fraction(1, 10**9)
-MAX_EPSILON = Fraction(1000)
-"""Budgets outside of these bounds are typing errors."""
-
-
-def checked_budget(epsilon: object, delta: object, least: Fraction = MIN_EPSILON) -> Cost:
-    """Of what is charged: a budget that counts epsilon has the rho of pure epsilon."""
-    cost = Cost.of(epsilon, delta)
-    cost = cost if cost.pooled else Cost.of(cost.epsilon, cost.delta)
-    free = not cost.epsilon and not (cost.pooled and cost.rho)  # delta may be all that a rho costs
-    if free or not least <= cost.epsilon <= MAX_EPSILON:
-        asked = float(cost.epsilon) if isinstance(epsilon, Cost) else epsilon
-        raise InputError(
-            f"epsilon must be between {float(MIN_EPSILON):g} and {MAX_EPSILON}, got {shown(asked)}"
-        )
-    return cost
 
 
 class Slice(NamedTuple):
@@ -139,11 +122,10 @@ class Budget(Unique):
             A bad argument, or a demand that protects others than this budget does; the period or
             the ledger is over; a journal that cannot be written. Nothing was spent.
         """
-        cost = checked_budget(epsilon, delta, self._least)
+        cost = Cost.of(epsilon, delta, self._least)
         with self._current():
             self._agree(protects)
             self._refuse_over()
-            self._require(cost)
             self._enter(cost, purpose if isinstance(purpose, str) else shown(purpose), protects)
             self._protects = self._protects or protects
             known = self._protects
@@ -202,14 +184,16 @@ class Budget(Unique):
     def _enter(self, cost: Cost, purpose: str, protects: Protection | None) -> None:
         self._take(cost)
 
-    def _require(self, cost: Cost) -> None:
+    def _take(self, cost: Cost) -> None:
+        """Count what fits, and refuse what does not."""
+        if cost.epsilon > self.left or cost.delta > self.left_delta:
+            self._refuse(cost)
+        self._spent, self._spent_delta = self._spent + cost.epsilon, self._spent_delta + cost.delta
+
+    def _refuse(self, cost: Cost) -> NoReturn:
         if cost.epsilon > self.left:
             raise BudgetError(cost.epsilon, self.spent, self.left)
-        if cost.delta > self.left_delta:
-            raise BudgetError(cost.delta, self.spent_delta, self.left_delta, "delta")
-
-    def _take(self, cost: Cost) -> None:
-        self._spent, self._spent_delta = self._spent + cost.epsilon, self._spent_delta + cost.delta
+        raise BudgetError(cost.delta, self.spent_delta, self.left_delta, "delta")
 
     def _refuse_after_fork(self) -> None:
         if os.getpid() != self._process:
@@ -252,7 +236,6 @@ class Grant(Budget):
             raise InputError("a piece of a grant must not be negative")
         with self._current():
             self._refuse_over()
-            self._require(piece)
             self._take(piece)
 
     def receipt(self, receipts: Iterable[Receipt]) -> Receipt:
@@ -313,13 +296,11 @@ class Pool(Grant):
         """All mechanisms paid from this slice under its own price, less than the sum of theirs."""
         return Receipt.combined(receipts).paid(self._epsilon, self._delta, ZCDP)
 
-    def _require(self, cost: Cost) -> None:
+    def _take(self, cost: Cost) -> None:
         if cost.rho is None:
             raise InputError(
                 "this budget counts rho (zCDP), and the mechanism states none: charge it apart"
             )
         if cost.rho > self._rho - self._spent_rho:
             raise BudgetError(cost.rho, self._spent_rho, self._rho - self._spent_rho, "rho")
-
-    def _take(self, cost: Cost) -> None:
-        self._spent_rho += cost.rho or 0
+        self._spent_rho += cost.rho

@@ -20,6 +20,8 @@ from metricdp.errors import InputError
 
 _MOST = 10**6
 """No sensible epsilon lies beyond, and floating point holds what follows from it."""
+MIN_EPSILON, MAX_EPSILON = Fraction(1, 10**9), Fraction(1000)
+"""Budgets outside of these bounds are typing errors."""
 BASIC = "basic composition"
 ZCDP = "zCDP"
 _GRID = 10**24
@@ -120,14 +122,28 @@ class Cost:
             )
 
     @classmethod
-    def of(cls, epsilon: object, delta: object = 0) -> Cost:
-        """A cost as it is, or (epsilon, delta) spent by basic composition."""
+    def of(cls, epsilon: object, delta: object = 0, least: Fraction | None = None) -> Cost:
+        """A cost as it is, or (epsilon, delta) spent by basic composition. With `least`, a budget,
+        or what is charged to one: refused where no sensible epsilon is, and where it counts epsilon
+        it has the rho of pure epsilon.
+        """
         if isinstance(epsilon, cls):
-            return epsilon
-        pair = exact(epsilon), exact(delta, "delta")
-        if not 0 <= pair[1] < 1:
-            raise InputError(f"delta must be at least 0 and below 1, got {shown(delta)}")
-        return cls(*pair, rho=pure_rho(pair[0]) if pair[1] == 0 else None)
+            cost = epsilon
+        else:
+            pair = exact(epsilon), exact(delta, "delta")
+            if not 0 <= pair[1] < 1:
+                raise InputError(f"delta must be at least 0 and below 1, got {shown(delta)}")
+            cost = cls(*pair, rho=pure_rho(pair[0]) if pair[1] == 0 else None)
+        if least is None:
+            return cost
+        free = not cost.epsilon and not (cost.pooled and cost.rho)  # delta may be all a rho costs
+        if free or not least <= cost.epsilon <= MAX_EPSILON:
+            asked = float(cost.epsilon) if cost is epsilon else epsilon
+            raise InputError(
+                f"epsilon must be between {float(MIN_EPSILON):g} and {MAX_EPSILON}, got "
+                f"{shown(asked)}"
+            )
+        return cost if cost.pooled else cls.of(cost.epsilon, cost.delta)
 
     @classmethod
     def selection(cls, epsilon: object) -> Cost:
@@ -220,9 +236,10 @@ def pure_rho(epsilon: Fraction, sensitivity: int = 1) -> Fraction:
         return min(epsilon**2 / 2, epsilon)
     with localcontext() as context:
         context.prec = 120
-        t = _decimal(epsilon) / sensitivity
+        whole = Decimal(epsilon.numerator) / epsilon.denominator
+        t = whole / sensitivity
         q = (-t).exp()
-        rho = t * (sensitivity - 2 * q * (1 - (-_decimal(epsilon)).exp()) / (1 - q * q))
+        rho = t * (sensitivity - 2 * q * (1 - (-whole).exp()) / (1 - q * q))
     return min(_up(Fraction(rho) + _ROUNDING), epsilon**2 / 2)
 
 
@@ -242,14 +259,10 @@ def range_rho(epsilon: Fraction) -> Fraction:
         return min(epsilon**2 / 8, epsilon)
     with localcontext() as context:
         context.prec = 120
-        x = _decimal(epsilon)
+        x = Decimal(epsilon.numerator) / epsilon.denominator
         ratio = (x.exp() - 1) / x
         rho = 1 / ratio + ratio.ln() - 1
     return min(_up(Fraction(rho) + _ROUNDING), epsilon**2 / 8)
-
-
-def _decimal(x: Fraction) -> Decimal:
-    return Decimal(x.numerator) / Decimal(x.denominator)
 
 
 def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:

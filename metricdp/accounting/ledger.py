@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from metricdp.accounting.binding import Protection, dataset_name
-from metricdp.accounting.budget import MIN_EPSILON, Budget, Grant, Pool, Slice, checked_budget
-from metricdp.accounting.cost import Cost
+from metricdp.accounting.budget import Budget, Grant, Pool, Slice
+from metricdp.accounting.cost import MIN_EPSILON, Cost
 from metricdp.accounting.journal import BUDGET, Journal, Line, Notes, stated_budget
 from metricdp.accounting.policy import Policy, Renewal
 from metricdp.arguments import shown
@@ -188,7 +188,7 @@ class Ledger(Budget):
             raise InputError(
                 f"neighboring must be 'add-remove' or 'replace-one', got {shown(neighboring)}"
             )
-        budget = checked_budget(epsilon, delta)
+        budget = Cost.of(epsilon, delta, self._least)
         if isinstance(epsilon, Cost):
             raise InputError("a ledger's budget is two numbers, epsilon and delta")
         if anchor is not None and journal is None:
@@ -308,7 +308,7 @@ class Ledger(Budget):
 
         Parameters and errors as `charge`.
         """
-        cost = checked_budget(epsilon, delta)
+        cost = Cost.of(epsilon, delta, self._least)
         with self._current():
             fits = cost.epsilon <= self.left and cost.delta <= self.left_delta
             fits = fits and not self._policy.expired(self._day())
@@ -339,7 +339,7 @@ class Ledger(Budget):
         >>> ledger.left, ledger.protects.max_contributions
         (Fraction(3, 4), 3)
         """
-        cost = checked_budget(epsilon, 0, self._least)
+        cost = Cost.of(epsilon, 0, self._least)
         with self._current():
             if question in self._answers:
                 return self._answers[question]
@@ -349,7 +349,6 @@ class Ledger(Budget):
                     f"this ledger protects {self._protects} already: choose the number of records "
                     f"before anything else is paid for"
                 )
-            self._require(cost)
             self._enter(cost, purpose, None, {"question": question})
             protects, answer = ask(Grant(cost, self._neighboring, part=self._bought()))
             self._add({"question": question, "answer": answer}, protects)
@@ -377,13 +376,12 @@ class Ledger(Budget):
         >>> [ledger.charge_once("visits", "1/4", "stream", record) for day in range(2)]
         [Fraction(1, 4), Fraction(0, 1)]
         """
-        cost = checked_budget(epsilon, 0, self._least)
+        cost = Cost.of(epsilon, 0, self._least)
         with self._current():
             self._agree(protects)
             self._refuse_over()
             if self._periods.get(name) == self._policy.period(self._day()):
                 return Fraction(0)
-            self._require(cost)
             self._enter(cost, f"{purpose} {name}", protects, {"slice": name})
             return cost.epsilon
 
@@ -514,6 +512,8 @@ class Ledger(Budget):
         protects: Protection | None,
         more: Line | None = None,
     ) -> None:
+        if cost.epsilon > self.left or cost.delta > self.left_delta:
+            self._refuse(cost)
         named, who = self._noted()
         note = ": ".join(part for part in (named, purpose) if part)
         line = {"epsilon": str(cost.epsilon), "delta": str(cost.delta), "purpose": note}

@@ -15,7 +15,7 @@ import numpy as np
 
 from metricdp.accounting import exact
 from metricdp.accounting import ledger as ledgers
-from metricdp.accounting.budget import checked_budget
+from metricdp.accounting.cost import MIN_EPSILON, Cost
 from metricdp.arguments import chosen, file_path, listed
 from metricdp.atomic import durable_file
 from metricdp.errors import InputError
@@ -103,7 +103,7 @@ class Coordinator:
         keys = {key for card in cards for key in (card.sign, card.seal)}
         if len(cards) < 2 or len(keys) < 2 * len(cards):
             raise InputError("a release of several holders needs two or more, each with its card")
-        price = checked_budget(exact(epsilon), exact(delta, "delta"))
+        price = Cost.of(exact(epsilon), exact(delta, "delta"), MIN_EPSILON)
         agreement = Agreement(
             recipe,
             price.epsilon,

@@ -166,7 +166,7 @@ def select(
 
     **Privacy.** *Neighboring*, unit: as `measure`. *Sensitivity*: the query's range. *Guarantee*:
     epsilon-DP by permute-and-flip; from a `Pool`, which counts rho, by the exponential mechanism,
-    which has a quarter of its rho (`Cost.selection`). *Composition*: as the grant says.
+    whose rho is smaller (`Cost.selection`). *Composition*: as the grant says.
 
     Examples
     --------

@@ -83,10 +83,12 @@ class Payer:
         self, price: Price, confirm: Confirm, budgets: Sequence[tuple[Any, Any]], purpose: str
     ) -> Grant:
         """A slice for one call's prices, once nothing else can be refused."""
-        if any(epsilon is None for epsilon, _ in budgets):
-            raise InputError(
-                "private demand needs epsilon= (how much of the privacy budget this call may spend)"
-            )
+        for budget in budgets:
+            if budget[0] is None:
+                raise InputError(
+                    "private demand needs epsilon= (how much of the privacy budget this call may "
+                    "spend)"
+                )
         if self._ledger is not None:
             self._ledger.check(self.demand.protects)
         terms = terms_of(self.demand, self.neighboring)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from metricdp.accounting import Ledger
-from metricdp.accounting.budget import MIN_EPSILON
+from metricdp.accounting.cost import MIN_EPSILON
 from metricdp.errors import BudgetError, InputError
 from metricdp.methods.asking import driven
 from metricdp.methods.method import Method

@@ -128,7 +128,7 @@ def test_rho_is_exact(epsilon, sensitivity):
         p -= math.log(math.expm1(epsilon))
         worst = max(worst, rho_of(p, p - [high, high - float(epsilon)]))
     assert 0.999 < worst / float(range_rho(epsilon)) < 1 + 1e-6
-    assert range_rho(epsilon) <= min(epsilon**2 / 8, pure_rho(epsilon) / 2)
+    assert range_rho(epsilon) <= min(epsilon**2 / 8, pure_rho(epsilon))
 
 
 def test_rho_at_the_ends_and_its_inverse():

@@ -9,7 +9,6 @@ import pytest
 import metricdp as mdp
 from metricdp.accounting import Cost, Grant, Pool
 from metricdp.accounting.binding import Protection
-from metricdp.accounting.budget import checked_budget
 from metricdp.errors import BudgetError, InputError
 
 RECORDS = Protection("record", 1)
@@ -24,11 +23,11 @@ def test_a_pool_without_rho_is_refused():
 def test_a_rho_alone_is_a_budget_and_nothing_is_not():
     """A pool of epsilon 0 may be charged, as its delta pays for rho; without rho it is nothing."""
     some = Cost(Fraction(0), Fraction(1, 10), Fraction(1, 10**6), "zCDP")
-    assert checked_budget(some, 0, Fraction(0)) == some
+    assert Cost.of(some, 0, Fraction(0)) == some
     with pytest.raises(InputError, match="epsilon must be between"):
-        checked_budget(0, 0, Fraction(0))
+        Cost.of(0, 0, Fraction(0))
     with pytest.raises(InputError, match="epsilon must be between"):
-        checked_budget(Cost(Fraction(0), Fraction(1, 10), Fraction(0), "zCDP"), 0, Fraction(0))
+        Cost.of(Cost(Fraction(0), Fraction(1, 10), Fraction(0), "zCDP"), 0, Fraction(0))
 
 
 def test_a_piece_whose_rho_is_unknown_is_drawn_and_takes_its_epsilon():

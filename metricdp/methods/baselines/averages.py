@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.accounting.budget import MIN_EPSILON
+from metricdp.accounting.cost import MIN_EPSILON
 from metricdp.arguments import positive
 from metricdp.errors import InputError
 from metricdp.methods.asking import Ask
