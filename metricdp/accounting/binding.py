@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, get_args
 
-from metricdp.arguments import integer, shown
+from metricdp.arguments import chosen, integer, shown
 from metricdp.errors import InputError
 from metricdp.releases import Unit, Weighting
 
@@ -60,6 +60,44 @@ class Protection(NamedTuple):
                 f"got {shown(max_contributions)}"
             )
         return cls(unit, m)
+
+    @classmethod
+    def asked(
+        cls,
+        users: bool,
+        max_contributions: int | None,
+        weighting: Weighting,
+        caps: int | None,
+        limited: bool,
+    ) -> Protection:
+        """Of demand: whether users are named, and how they are bounded: `caps`: most records that
+        caps leave of one; `limited`: whether records may be left out.
+        """
+        chosen(weighting, get_args(Weighting), "weighting")
+        given = {"weighting='share'": weighting == "share", "caps=": caps is not None}
+        named = [way for way, is_asked in given.items() if is_asked]
+        if named and limited:
+            raise InputError(
+                f"max_snap leaves out records, and {named[0]} is about all records of a user: give "
+                f"one or the other"
+            )
+        ways = [*named, *([] if max_contributions is None else ["max_contributions="])]
+        if ways and not users:
+            raise InputError(f"{ways[0]} bounds users: say whose each record is with user=")
+        if len(ways) > 1:
+            raise InputError(
+                "caps=, max_contributions= and weighting='share' are three ways to bound users: "
+                "give one"
+            )
+        if weighting == "share":
+            return cls("user", 1, "share")
+        m = 1 if max_contributions is None else integer(max_contributions)
+        if m is None or not 1 <= m < 2**31:
+            raise InputError(
+                f"max_contributions must be an integer of at least 1, got "
+                f"{shown(max_contributions)}"
+            )
+        return cls("user" if users else "record", m if caps is None else caps)
 
     @classmethod
     def stated(cls, line: Mapping[str, str]) -> Protection | None:

@@ -34,8 +34,6 @@ FIRST, GROWTH = 16, 4
 """Days of the first block where the horizon is unknown, and by what factor each next is longer."""
 MOST_DAYS = 100_000
 """Of a horizon, a window, or a half-life."""
-FAINT = 2.0**-20
-"""Weight of a day below which it is forgotten, under a half-life."""
 
 
 class Node(NamedTuple):
@@ -123,30 +121,6 @@ class Schedule:
                 level -= 1
             yield Node(number, level, at // block.base**level)
             day += block.base**level
-
-    def present(self, day: int) -> list[tuple[Node, float]]:
-        """What the present is after a day: nodes and their weights."""
-        if self.half_life is not None:
-            found = []
-            for past in range(day, -1, -1):
-                weight = 2.0 ** (-(day - past) / self.half_life)
-                if weight < FAINT:
-                    break
-                found.append((Node(0, 0, past), weight))
-            return found
-        first = 0 if self.window is None else max(0, day - self.window + 1)
-        return [(node, 1.0) for node in self.cover(first, day)]
-
-    def needed(self, node: Node, day: int) -> bool:
-        """Whether a node may be part of the present on some day after this one."""
-        first = self.days(node)[0]
-        if self.half_life is not None:
-            return bool(2.0 ** (-(day + 1 - first) / self.half_life) >= FAINT)
-        if self.window is not None:
-            return first > day + 1 - self.window
-        block = self.block(node.block)
-        parent = Node(node.block, node.level + 1, node.place // block.base)
-        return node.level + 1 >= block.levels or self.days(parent)[1] > day + 1
 
 
 def l1(schedule: Schedule, block: DayBlock, unit: Level, sensitivity: int) -> int:

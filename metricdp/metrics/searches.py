@@ -112,9 +112,7 @@ class RowBalls(BallSums):
     def __init__(
         self, metric: Rows, steps: int, candidates: NDArray[np.int64] | None = None
     ) -> None:
-        self._metric = metric
-        self._steps = steps
-        self._candidates = candidates
+        self._metric, self._steps, self._candidates = metric, steps, candidates
 
     def members(self, center: int) -> NDArray[np.int64]:
         """See `BallSums`."""
@@ -134,13 +132,8 @@ class RowBalls(BallSums):
 
 
 @trusted
-class SiteBalls(BallSums):
+class SiteBalls(RowBalls):
     """One row of distances a site, where sites are no points: rows are no columns."""
-
-    def __init__(
-        self, metric: Rows, steps: int, candidates: NDArray[np.int64] | None = None
-    ) -> None:
-        self._metric, self._steps, self._candidates = metric, steps, candidates
 
     def members(self, center: int) -> NDArray[np.int64]:
         """See `BallSums`: positions of points, in the ball of a site."""

@@ -12,44 +12,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import listed, positive, sealed
+from metricdp.arguments import positive, sealed
 from metricdp.errors import InputError
 from metricdp.kernels.coverage import add_rows, transposed
 from metricdp.metrics.base import Metric
-from metricdp.progress import progress
 from metricdp.protocols import trusted
 from metricdp.unique import Frozen
-
-_LISTED = 1 << 25
-"""Entries of listed balls: 400 MB."""
 
 
 @trusted
 class ListedSets(Frozen):
     """Sets given by their elements.
 
-    Parameters
-    ----------
-    indptr : array_like of int, shape (n_sets + 1,)
-        Row starts: set s is ``members[indptr[s]:indptr[s + 1]]``; an element that is listed twice
-        in a set is in it once.
-    members : array_like of int
-        Elements, 0 to n_elements - 1.
-    n_elements : int
-
-    Raises
-    ------
-    InputError
-        There is no set, or an element out of range.
-
-    Attributes
-    ----------
-    holders : tuple of (ndarray of int64, ndarray of int32)
-        The sets that hold each element, in CSR form: row starts and sets; read-only.
-
-    Notes
-    -----
-    12 bytes an entry.
+    `indptr` (n_sets + 1,): set s is ``members[indptr[s]:indptr[s + 1]]``, below `n_elements`;
+    what is listed twice in a set is in it once. `holders`: the sets that hold each element,
+    in CSR form: row starts and sets; read-only. 12 bytes an entry.
 
     Examples
     --------
@@ -98,23 +75,6 @@ class ListedSets(Frozen):
         )
         return system
 
-    @classmethod
-    def of(cls, sets: Any, universe: Metric) -> ListedSets:
-        """Sets of ids: lists, or a sparse matrix with a row a set and a column a point."""
-        if hasattr(sets, "tocsr"):
-            matrix = sets.tocsr()
-            if matrix.shape[1] != len(universe):
-                raise InputError(
-                    f"a matrix of sets needs one column a point, {len(universe):,}; got "
-                    f"{matrix.shape[1]:,}"
-                )
-            kept = matrix.data != 0
-            starts = np.r_[0, np.cumsum(kept)][matrix.indptr]
-            return cls(starts, matrix.indices[kept], len(universe))
-        positions = [universe.positions(one) for one in listed(sets, "sets")]
-        starts = np.r_[0, np.cumsum([len(one) for one in positions], dtype=np.int64)]
-        return cls(starts, np.concatenate(positions) if positions else [], len(universe))
-
     def members(self, number: int) -> NDArray[np.int64]:
         """The distinct elements of a set."""
         return self._members[self._starts[number] : self._starts[number + 1]]
@@ -147,7 +107,7 @@ class Balls(Frozen):
 
     def members(self, number: int) -> NDArray[np.int64]:
         """All points within the radius of the set's center."""
-        return next(self._each([number]))
+        return next(self.each([number]))
 
     def add(
         self, total: NDArray[np.int64], elements: NDArray[np.int64], amounts: NDArray[np.int64]
@@ -155,20 +115,8 @@ class Balls(Frozen):
         """By one bounded search, or row of distances, an element."""
         self.metric.balls(self.steps, self.candidates).add(total, elements, amounts)
 
-    def _each(self, numbers: Iterable[int]) -> Iterator[NDArray[np.int64]]:
+    def each(self, numbers: Iterable[int]) -> Iterator[NDArray[np.int64]]:
         """The members of some sets, in turn, by one set of buffers that goes with this call."""
         balls = self.metric.balls(self.steps, self.candidates)
         for number in numbers:
             yield balls.members(int(self.centers[number]))
-
-    def listed(self, most: int = _LISTED) -> ListedSets:
-        """The same sets, each ball listed; of more than `most` points only the first balls."""
-        balls: list[NDArray[np.int64]] = []
-        room = most
-        numbers = progress(range(self.n_sets), label="balls", unit="ball")
-        for ball in self._each(numbers):
-            room -= len(ball)
-            if room < 0 and balls:
-                break
-            balls.append(ball)
-        return ListedSets.of_distinct(balls, self.n_elements)

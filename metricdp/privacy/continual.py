@@ -8,9 +8,8 @@ is. Nodes open and close by the calendar.
 noise of scale levels · s / epsilon in every node, or (epsilon, delta)-DP by discrete Gaussian
 noise, also where each day's demand depends on earlier releases. Who reads the counter once, on one
 day, learns no more than epsilon (B. Dwork et al., "Pan-private streaming algorithms", ICS 2010);
-two readings show exact counts, so its file is private. *Composition*: the whole is drawn from one
-budget slice before a demand is read, and each later period of the ledger is charged too
-(``Counter.pay``).
+two readings show exact counts, so its file is private. *Composition*: the whole is charged before a
+demand is read, in each period of the ledger (``Counter.pay``).
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.accounting import Cost, Grant
+from metricdp.accounting import Cost
 from metricdp.accounting.binding import Protection
 from metricdp.accounting.continual import DayBlock, Level, Node, Schedule, l1, squared
 from metricdp.arguments import Amount
@@ -126,7 +125,7 @@ class Counting:
 class Counter(Unique):
     """Sums of the nodes under way, with their noise, after some days: opaque.
 
-    `begin` makes the first, `observe` each next one.
+    `fresh` makes the first, `observe` each next one.
 
     `days`: that were counted; `pay`: called before each day is read: it refuses, or has paid.
     """
@@ -147,20 +146,6 @@ class Counter(Unique):
 
     def __repr__(self) -> str:
         return f"Counter({self.days:,} days, {len(self.nodes)} sums under way)"
-
-
-def begin(counting: Counting, grant: Grant) -> Counter:
-    """A counter before the first day, paid for as a whole from `grant`."""
-    if not isinstance(counting, Counting) or not isinstance(grant, Grant):
-        raise InputError("a counter needs a Counting and a Grant")
-    if grant.neighboring != counting.neighboring or grant.scope is not None:
-        raise InputError("the grant is of another relation, or of one part of a split demand")
-    grant.check(counting.protects)
-    grant.draw(counting.cost)
-    grant.bind(counting.protects)
-    counter = fresh(counting)
-    counter.pay = lambda: grant.check(counting.protects)
-    return counter
 
 
 def observe(counter: Counter, demand: PrivateDemand) -> tuple[Counter, dict[Node, Counts]]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, NoReturn, TypeVar, get_args
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metricdp.accounting.binding import Protection
-from metricdp.arguments import CRS, chosen, integer, shown
+from metricdp.arguments import CRS, shown
 from metricdp.errors import InputError
 from metricdp.privacy import _vault
 from metricdp.privacy.caps import Capped, UserCaps
@@ -77,23 +77,12 @@ class PrivateDemand(Unique):
         With `user`, in place of `max_contributions`: a bound for each public part. In a finite
         universe.
 
-    Raises
-    ------
-    InputError
-        A record is no id of the universe or no finite point; `user` has gaps; a bad
-        `max_contributions`.
-
-    Complexity
-    ----------
-    O(n), with `user` O(n log n), for n records.
-
     Examples
     --------
-    >>> from metricdp.metrics import EuclideanSpace
-    >>> PrivateDemand(EuclideanSpace([0, 0], [1, 1]), [[0.5, 0.5], [0.5, 0.5]])
+    >>> box = mdp.EuclideanSpace([0, 0], [1, 1])
+    >>> mdp.PrivateDemand(box, [[0.5, 0.5], [0.5, 0.5]])
     PrivateDemand(a box in R^2; protects each record)
-    >>> box = EuclideanSpace([0, 0], [1, 1])
-    >>> PrivateDemand(box, [[0, 0.5], [1, 0], [0, 1]], user=["a", "a", "b"], weighting="share")
+    >>> mdp.PrivateDemand(box, [[0, 0.5], [1, 0], [0, 1]], user=["a", "a", "b"], weighting="share")
     PrivateDemand(a box in R^2; protects each user, one unit of weight over all records of each)
     """
 
@@ -410,35 +399,7 @@ def _bound(
     limited: bool = False,
 ) -> Protection:
     """Who is protected, by public arguments."""
-    chosen(weighting, get_args(Weighting), "weighting")
-    shares, m = weighting == "share", max_contributions
     if caps is not None and not isinstance(caps, UserCaps):
         raise InputError(f"caps must be mdp.Caps(parts, records), got {shown(caps)}")
-    ways = {"weighting='share'": shares, "caps=": caps is not None}
-    named = [way for way, asked in ways.items() if asked]
-    if named and limited:
-        raise InputError(
-            f"max_snap leaves out records, and {named[0]} is about all records of a user: give one "
-            f"or the other"
-        )
-    if user is None and (named or m is not None):
-        way = named[-1] if named else "max_contributions="
-        raise InputError(f"{way} {_OF_USERS[way]}: say whose each record is with user=")
-    if len(named) + (m is not None) > 1:
-        raise InputError(
-            "caps=, max_contributions= and weighting='share' are three ways to bound users: give "
-            "one"
-        )
-    if shares:
-        return Protection("user", 1, "share")
-    number = caps.max_contributions if caps is not None else 1 if m is None else integer(m)
-    if number is None or not 1 <= number < 2**31:
-        raise InputError(f"max_contributions must be an integer of at least 1, got {shown(m)}")
-    return Protection("record" if user is None else "user", number)
-
-
-_OF_USERS = {
-    "weighting='share'": "spreads one unit of weight over a user's records",
-    "caps=": "bounds the records of a user",
-    "max_contributions=": "bounds the records of a user",
-}
+    capped = None if caps is None else caps.max_contributions
+    return Protection.asked(user is not None, max_contributions, weighting, capped, limited)

@@ -11,7 +11,7 @@ from metricdp.accounting.covering import exponent
 from metricdp.arguments import Amount, integer, shown
 from metricdp.errors import InputError
 from metricdp.metrics.base import metric_of
-from metricdp.metrics.set_systems import ListedSets
+from metricdp.metrics.listing import listed_sets
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import (
     CoverQuery,
@@ -120,7 +120,7 @@ def max_coverage(
         )
     names: list[Hashable] | None = list(sets) if isinstance(sets, Mapping) else None
     listed = list(sets.values()) if isinstance(sets, Mapping) else sets
-    system = ListedSets.of(listed, universe)
+    system = listed_sets(listed, universe)
     if not 1 <= (integer(m) or 0) <= system.n_sets:
         raise InputError(
             f"m must be an integer from 1 to {system.n_sets:,}, the number of sets; got {shown(m)}"

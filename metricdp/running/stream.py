@@ -41,6 +41,7 @@ from metricdp.privacy import HistogramQuery, PrivateDemand
 from metricdp.privacy.continual import Counting, fresh, observe, whole_cost
 from metricdp.protocols import finite
 from metricdp.releases import Neighboring, Receipt
+from metricdp.running.present import needed, present
 from metricdp.running.stream_course import ChargedStream, ledgers_of, told_path
 from metricdp.running.stream_file import StreamFile, StreamState, opened
 from metricdp.solvers.estimate.tree_posterior import Counts, joint_posterior
@@ -329,9 +330,9 @@ class Stream(Unique):
             counter, ended = observe(state.counter, demand)
             last = counter.days - 1
             schedule = self.counting.schedule
-            used = {node for node, _ in schedule.present(last)}
+            used = {node for node, _ in present(schedule, last)}
             known = {**state.released, **ended}
-            kept = {n: v for n, v in known.items() if n in used or schedule.needed(n, last)}
+            kept = {n: v for n, v in known.items() if n in used or needed(schedule, n, last)}
             labels = state.labels if name is None else (*state.labels, name)
             mark = secrets.token_hex(8)
             after = StreamState(state.name, mark, counter, kept, name, labels, state.answers)
@@ -485,7 +486,7 @@ class Stream(Unique):
         day = state.counter.days - 1
         counts = np.zeros(self._partition.n_parts)
         variance = 0.0
-        for node, weight in self.counting.schedule.present(day):
+        for node, weight in present(self.counting.schedule, day):
             block = self.counting.schedule.block(node.block)
             counts += weight * state.released[node]
             variance += weight**2 * self.counting.variance(block)
@@ -632,7 +633,7 @@ def _parts(parts: Any, hint: float | None, schedule: Schedule, cost: Cost, unit:
     typical = (schedule.window or schedule.horizon or 4 * 90) // (1 if schedule.window else 4)
     day = max(typical - 1, 0)
     block = schedule.block(schedule.number_of(day))
-    held = schedule.present(day)
+    held = present(schedule, day)
     nodes = sum(weight**2 for _, weight in held)
     records = positive(hint, "records_hint") * sum(
         weight * (lambda d: d[1] - d[0] + 1)(schedule.days(node)) for node, weight in held

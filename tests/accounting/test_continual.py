@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from metricdp.accounting.continual import (
-    FAINT,
     DayBlock,
     Node,
     Schedule,
@@ -20,6 +19,7 @@ from metricdp.accounting.continual import (
     l1,
     squared,
 )
+from metricdp.running.present import FAINT, needed, present
 
 SCHEDULES = [
     *(Schedule(horizon, gaussian=g) for horizon in (1, 2, 30, 65) for g in (False, True)),
@@ -75,13 +75,13 @@ def test_nodes_are_what_they_say(schedule):
         for node in (n for n in ended if schedule.days(n)[1] <= day):
             if schedule.window is not None:  # whatever begins in the next one
                 begins = schedule.days(node)[0] > day + 1 - schedule.window
-                assert begins == schedule.needed(node, day) >= (node in needed_later)
+                assert begins == needed(schedule, node, day) >= (node in needed_later)
             elif day < last - 40 or node in needed_later:
-                assert schedule.needed(node, day) == (node in needed_later), (node, day)
-        present = schedule.present(day)
-        told = [d for node, _ in present for d in range(*_run(schedule, node))]
+                assert needed(schedule, node, day) == (node in needed_later), (node, day)
+        now = present(schedule, day)
+        told = [d for node, _ in now for d in range(*_run(schedule, node))]
         if schedule.half_life is not None:
-            weights = {node.place: weight for node, weight in present}
+            weights = {node.place: weight for node, weight in now}
             assert min(weights) >= 0 and max(weights) == day
             for past in range(day + 1):
                 weight = 2.0 ** (-(day - past) / schedule.half_life)
@@ -89,9 +89,9 @@ def test_nodes_are_what_they_say(schedule):
         else:
             first = 0 if schedule.window is None else max(0, day - schedule.window + 1)
             assert sorted(told) == list(range(first, day + 1))
-            assert all(weight == 1 for _, weight in present)
-        assert all(schedule.days(node)[1] <= day for node, _ in present)
-        needed_later |= {node for node, _ in present}
+            assert all(weight == 1 for _, weight in now)
+        assert all(schedule.days(node)[1] <= day for node, _ in now)
+        needed_later |= {node for node, _ in now}
 
 
 def _run(schedule, node):

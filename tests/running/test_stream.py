@@ -25,6 +25,7 @@ from metricdp.audit.patch import patched
 from metricdp.errors import BudgetError, InputError
 from metricdp.privacy import continual
 from metricdp.privacy.noise import Noise
+from metricdp.running.present import needed, present
 from tests.cli_world import run
 
 PATH = mdp.GraphMetric(nx.path_graph(9), weight=None)
@@ -54,12 +55,12 @@ def test_the_present_is_made_of_sums_that_ended_each_day_once(schedule, days):
         nodes = schedule.nodes(day)
         assert len(nodes) == schedule.block(schedule.number_of(day)).levels
         kept |= {node for node in nodes if schedule.ends(node, day)}
-        present = [node for node, _ in schedule.present(day)]
-        assert set(present) <= kept
-        covered = [d for n in present for d in range(schedule.days(n)[0], schedule.days(n)[1] + 1)]
+        now = [node for node, _ in present(schedule, day)]
+        assert set(now) <= kept
+        covered = [d for n in now for d in range(schedule.days(n)[0], schedule.days(n)[1] + 1)]
         first = 0 if schedule.window is None else max(0, day - schedule.window + 1)
         assert sorted(covered) == list(range(first, day + 1))
-        kept = {node for node in kept if schedule.needed(node, day)}
+        kept = {node for node in kept if needed(schedule, node, day)}
 
 
 @settings(max_examples=12, deadline=None)

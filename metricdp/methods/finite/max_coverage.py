@@ -41,6 +41,7 @@ from metricdp.methods.question import BoxQuestion, PointsQuestion, Question
 from metricdp.methods.shares import COUNT_SHARE, Terms, count_records
 from metricdp.metrics.base import Metric
 from metricdp.metrics.landmarks import landmarks
+from metricdp.metrics.listing import listed_balls
 from metricdp.metrics.set_systems import Balls
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
@@ -188,7 +189,7 @@ class MaxCoverage(Method):
         paid = count.release
         scale = 0.5 if paid is None else max(paid.receipt.mechanisms[0].scale, 0.5)
         balls = public_balls(metric, question.seed)
-        stages = [(some.listed(), self.picks or PICKS) for some in balls]
+        stages = [(listed_balls(some), self.picks or PICKS) for some in balls]
         selected = yield Cover(CoverQuery(at(LabelParts.of(metric)), stages), self._share)
         first = first_covering([(sets, chosen) for (sets, _), chosen in zip(stages, selected)])
         pieces = LabelParts(metric, first, int(first.max()) + 1)

@@ -45,25 +45,36 @@ class DaskFrame(Frame):
         """Names of the columns."""
         return list(self.native.columns)
 
+    def blocks(self, names: Sequence[str]) -> list[Any]:
+        """Delayed ones of some columns."""
+        found: list[Any] = self.native[list(names)].to_delayed()
+        return found
+
     def add(self, work: Work) -> Sum:
         """One task a block."""
-        found: Sum = tree(work, self.native[list(work.names)].to_delayed())
+        found: Sum = tree(work, self.blocks(work.names))
         return found
 
     def grouped(self, encode: RowEncoder, key: Answer) -> tuple[Groups, Seal]:
         """One task a block, and one for every eight blocks' groups, down to one."""
-        return groups_of(encode, key, self.native[list(encode.names)].to_delayed())
+        none = np.zeros((1, 2), np.int64)
+        groups = tree(GroupWork(encode, key), self.blocks(encode.names), joined)
+        whole = checked(joined(none, groups))
+        return grouped_parts([whole[1:]]), Seal(*whole[0].tolist())
 
     def by_user(self, reading: Reading, rule: UserRule) -> DaskFrame:
         """Records are shuffled by user, so that a block holds all of each of its users."""
-        return kept(self._read(reading), reading, rule)
+        import dask.dataframe as dd
+        from dask import delayed
 
-    def _read(self, reading: Reading) -> Any:
-        chosen = self.native[reading.columns]
-        return chosen.map_partitions(rows, reading, meta=meta(reading))
+        like = meta(reading)
+        read = [delayed(rows, pure=False)(one, reading) for one in self.blocks(reading.columns)]
+        shuffled = dd.from_delayed(read, meta=like, verify_meta=False).shuffle(on="_user")
+        like = like.assign(**{name: np.empty(0, np.int64) for name in rule.extra})
+        return DaskFrame(shuffled.map_partitions(rule.rows, reading.names, meta=like))
 
 
-class DaskLines(Frame):
+class DaskLines(DaskFrame):
     """Text files, as blocks of lines that workers read.
 
     `native`: of each file.
@@ -78,11 +89,10 @@ class DaskLines(Frame):
     @property
     def columns(self) -> Sequence[str]:
         """Names of the columns, or their places."""
-        if self._form.names is None:
-            return [str(j + 1) for j in range(99_999)]
-        return self._form.names
+        return self._form.columns
 
-    def _lines(self) -> list[Any]:
+    def blocks(self, names: Sequence[str]) -> list[Any]:
+        """Of whole lines."""
         from dask import delayed
 
         return [
@@ -90,26 +100,6 @@ class DaskLines(Frame):
             for blocks in self.native
             for at, block in enumerate(blocks)
         ]
-
-    def add(self, work: Work) -> Sum:
-        """One task a block."""
-        found: Sum = tree(work, self._lines())
-        return found
-
-    def grouped(self, encode: RowEncoder, key: Answer) -> tuple[Groups, Seal]:
-        """As of a data frame."""
-        return groups_of(encode, key, self._lines())
-
-    def by_user(self, reading: Reading, rule: UserRule) -> DaskFrame:
-        """As of a data frame."""
-        return kept(self._read(reading), reading, rule)
-
-    def _read(self, reading: Reading) -> Any:
-        import dask.dataframe as dd
-        from dask import delayed
-
-        read = [delayed(rows, pure=False)(lines, reading) for lines in self._lines()]
-        return dd.from_delayed(read, meta=meta(reading), verify_meta=False)
 
 
 def lines_of(block: bytes, form: Layout, first: bool) -> Lines:
@@ -132,20 +122,6 @@ def meta(reading: Reading) -> Any:
 
     numbers: dict[str, Any] = {name: np.empty(0, reading.kind) for name in reading.names[:-1]}
     return pd.DataFrame({**numbers, "_user": pd.array([], dtype="string[pyarrow]")})
-
-
-def kept(frame: Any, reading: Reading, rule: UserRule) -> DaskFrame:
-    """What a rule keeps of each user's rows."""
-    shuffled = frame.shuffle(on="_user")
-    like = meta(reading).assign(**{name: np.empty(0, np.int64) for name in rule.extra})
-    return DaskFrame(shuffled.map_partitions(rule.rows, reading.names, meta=like))
-
-
-def groups_of(encode: RowEncoder, key: Answer, blocks: list[Any]) -> tuple[Groups, Seal]:
-    """Records by key, and the seal of this reading."""
-    none = np.zeros((1, 2), np.int64)
-    whole = checked(joined(none, tree(GroupWork(encode, key), blocks, joined)))
-    return grouped_parts([whole[1:]]), Seal(*whole[0].tolist())
 
 
 def tree(work: Work | GroupWork, blocks: list[Any], add: Add = added) -> Any:

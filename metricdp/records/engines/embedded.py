@@ -43,9 +43,7 @@ class TextFiles(LocalFrame):
     @property
     def columns(self) -> Sequence[str]:
         """Names of the columns, or their places."""
-        if self._form.names is None:
-            return [str(j + 1) for j in range(99_999)]
-        return self._form.names
+        return self._form.columns
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
         """Blocks of lines."""

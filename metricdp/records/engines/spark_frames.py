@@ -57,11 +57,7 @@ class SparkFrame(Frame):
     @property
     def columns(self) -> Sequence[str]:
         """Names of the columns, or their places."""
-        if self._form is None:
-            return list(self.native.columns)
-        if self._form.names is None:
-            return [str(j + 1) for j in range(99_999)]
-        return self._form.names
+        return list(self.native.columns) if self._form is None else self._form.columns
 
     def check(self, names: Sequence[Any]) -> None:
         """As elsewhere; durations in Parquet files are integers for Spark."""

@@ -45,6 +45,11 @@ class Layout:
     names: tuple[str, ...] | None
     delimiter: str | None
 
+    @property
+    def columns(self) -> Sequence[str]:
+        """Names of the columns, or their places."""
+        return [str(j + 1) for j in range(99_999)] if self.names is None else self.names
+
     def place(self, name: str) -> int:
         """Where a column is, from 0."""
         return int(name) - 1 if self.names is None else self.names.index(name)

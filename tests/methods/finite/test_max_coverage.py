@@ -23,6 +23,7 @@ from metricdp.methods.finite.max_coverage import (
     MaxCoverage,
     first_covering,
 )
+from metricdp.metrics.listing import listed_balls, listed_sets
 from metricdp.metrics.set_systems import Balls, ListedSets
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CoverQuery, cover, split
@@ -65,7 +66,7 @@ def test_balls_are_the_points_within_the_radius(kind, some):
         elements = rng.permutation(len(metric))[:3]
         amounts = rng.integers(-5, 9, len(elements))
         inside = distances[centers] <= min(radius / metric.unit, 2**61)
-        for system in (balls, balls.listed()):
+        for system in (balls, listed_balls(balls)):
             total = np.full(len(centers), 7)
             add_sums(system, total, elements, amounts)
             assert total.tolist() == (7 + inside[:, elements] @ amounts).tolist()
@@ -78,17 +79,17 @@ def test_balls_are_the_points_within_the_radius(kind, some):
 def test_large_balls_are_listed_while_there_is_room():
     balls = Balls(METRICS["graph"](), 100.0)
     n = balls.n_elements
-    assert [balls.listed(most).n_sets for most in (0, n, 3 * n + 1, n * n)] == [1, 1, 3, n]
+    assert [listed_balls(balls, most).n_sets for most in (0, n, 3 * n + 1, n * n)] == [1, 1, 3, n]
 
 
 def test_listed_sets_hold_an_element_once_however_often_it_is_listed():
     universe = mdp.GroundSet("abcd")
-    system = ListedSets.of(["abba", [], "d"], universe)
+    system = listed_sets(["abba", [], "d"], universe)
     assert [system.members(i).tolist() for i in range(3)] == [[0, 1], [], [3]]
     total = np.zeros(3, np.int64)
     add_sums(system, total, np.arange(4), np.array([5, 7, 11, 13]))
     assert total.tolist() == [12, 0, 13]
-    matrix = ListedSets.of(csr_matrix([[1, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 2]]), universe)
+    matrix = listed_sets(csr_matrix([[1, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 2]]), universe)
     assert [matrix.members(i).tolist() for i in range(3)] == [[0, 1], [], [3]]
 
 
@@ -109,11 +110,11 @@ def test_bad_sets_are_refused():
     universe = mdp.GroundSet("abcd")
     for bad in ([], 7, [["z"]], csr_matrix((2, 3))):
         with pytest.raises(mdp.InputError):
-            ListedSets.of(bad, universe)
+            listed_sets(bad, universe)
     for starts, members in (([0], []), ([0, 1], [4]), ([0, 2, 1], [0, 1]), ([0, 1], [-1])):
         with pytest.raises(mdp.InputError):
             ListedSets(starts, members, 4)
-    sets, points = ListedSets.of(["ab"], universe), LabelParts.of(universe)
+    sets, points = listed_sets(["ab"], universe), LabelParts.of(universe)
     for stages in (
         [],
         [sets],
@@ -131,7 +132,7 @@ def test_bad_sets_are_refused():
     ):
         with pytest.raises(mdp.InputError, match="stage"):
             CoverQuery(points, stages)
-    query = CoverQuery(points, [(sets, 7), (ListedSets.of(["ab", "c"], universe), 7)])
+    query = CoverQuery(points, [(sets, 7), (listed_sets(["ab", "c"], universe), 7)])
     assert [times for _, times in query.stages] == [1, 2] and query.rounds == 3
     assert str(query) == "3 sets in 2 stages that cover most"
     with pytest.raises(mdp.InputError, match="different universes"):
@@ -159,7 +160,7 @@ def test_the_loop_shows_each_round_what_is_not_covered_yet(drawn):
     n, stages, records, script, times = drawn
     universe = mdp.GroundSet(range(n))
     query = CoverQuery(
-        LabelParts.of(universe), [(ListedSets.of(sets, universe), times) for sets in stages]
+        LabelParts.of(universe), [(listed_sets(sets, universe), times) for sets in stages]
     )
     choose, shown = chain(script)
     counts = np.bincount(np.array(records, np.int64), minlength=n)
@@ -174,7 +175,7 @@ def test_the_loop_shows_each_round_what_is_not_covered_yet(drawn):
 def test_a_loop_in_numbers():
     """A record is shown until a set that holds it is selected; a set, once in a stage."""
     universe, shown = mdp.GroundSet("abcde"), []
-    sets = ListedSets.of(["ab", "bcd", "de"], universe)
+    sets = listed_sets(["ab", "bcd", "de"], universe)
     query = CoverQuery(LabelParts.of(universe), [(sets, 2), (sets, 3)])
     found = query.selected(
         np.array([5, 1, 1, 1, 1]),
@@ -293,7 +294,7 @@ def test_sequences_of_selections_have_the_law_of_the_algorithm():
     demand = mdp.PrivateDemand(universe, list(records))
     query = CoverQuery(
         LabelParts.of(universe),
-        [(ListedSets.of(sets, universe), 2), (ListedSets.of(sets, universe), 1)],
+        [(listed_sets(sets, universe), 2), (listed_sets(sets, universe), 1)],
     )
     ledger = mdp.Ledger(500, neighboring="add-remove")
     seen: dict[tuple[int, ...], int] = {}
@@ -312,7 +313,7 @@ def test_sequences_of_selections_have_the_law_of_the_algorithm():
 def test_a_cover_is_paid_before_it_is_read_and_only_from_what_is_there():
     universe = mdp.GroundSet("ab")
     demand = mdp.PrivateDemand(universe, ["a"])
-    query = CoverQuery(LabelParts.of(universe), [(ListedSets.of(["a", "b"], universe), 1)])
+    query = CoverQuery(LabelParts.of(universe), [(listed_sets(["a", "b"], universe), 1)])
     grant = mdp.Ledger(1, "1e-6").charge("1/2", "1e-7")
     with pytest.raises(mdp.BudgetError):
         cover(demand, query, Cost.of("1/2", "1e-6"), grant)
@@ -482,7 +483,7 @@ def test_demand_in_one_corner_of_a_large_universe_is_found():
 
 def test_the_first_covering_set_counts():
     universe = mdp.GroundSet("abcd")
-    one, two = ListedSets.of(["ab", "bc"], universe), ListedSets.of(["c"], universe)
+    one, two = listed_sets(["ab", "bc"], universe), listed_sets(["c"], universe)
     assert first_covering([(one, np.array([1, 0])), (two, np.array([0]))]).tolist() == [1, 0, 0, 3]
 
 

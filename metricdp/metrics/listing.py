@@ -1,0 +1,47 @@
+"""Sets as their user lists them, and balls listed at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metricdp.arguments import listed
+from metricdp.errors import InputError
+from metricdp.metrics.base import Metric
+from metricdp.metrics.set_systems import Balls, ListedSets
+from metricdp.progress import progress
+
+_LISTED = 1 << 25
+"""Entries of listed balls: 400 MB."""
+
+
+def listed_sets(sets: Any, universe: Metric) -> ListedSets:
+    """Sets of ids: lists, or a sparse matrix with a row a set and a column a point."""
+    if hasattr(sets, "tocsr"):
+        matrix = sets.tocsr()
+        if matrix.shape[1] != len(universe):
+            raise InputError(
+                f"a matrix of sets needs one column a point, {len(universe):,}; got "
+                f"{matrix.shape[1]:,}"
+            )
+        kept = matrix.data != 0
+        starts = np.r_[0, np.cumsum(kept)][matrix.indptr]
+        return ListedSets(starts, matrix.indices[kept], len(universe))
+    positions = [universe.positions(one) for one in listed(sets, "sets")]
+    starts = np.r_[0, np.cumsum([len(one) for one in positions], dtype=np.int64)]
+    return ListedSets(starts, np.concatenate(positions) if positions else [], len(universe))
+
+
+def listed_balls(balls: Balls, most: int = _LISTED) -> ListedSets:
+    """The same sets, each ball listed; of more than `most` points only the first balls."""
+    found: list[NDArray[np.int64]] = []
+    room = most
+    numbers = progress(range(balls.n_sets), label="balls", unit="ball")
+    for ball in balls.each(numbers):
+        room -= len(ball)
+        if room < 0 and found:
+            break
+        found.append(ball)
+    return ListedSets.of_distinct(found, balls.n_elements)
