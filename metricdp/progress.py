@@ -47,6 +47,27 @@ def silent() -> Iterator[None]:
         _SILENT.reset(token)
 
 
+class SearchLine:
+    """A line that says what a search has found and what is proven; it appears after two seconds."""
+
+    def __init__(self) -> None:
+        own = {"delay": 2.0, "miniters": 0, "leave": False, "disable": _SILENT.get() or None}
+        self._bar = tqdm(total=None, bar_format="{desc} [{elapsed}]", **own)
+        if CLEARED and not self._bar.disable:
+            _in_its_place(self._bar)
+
+    def say(self, value: float, bound: float) -> None:
+        """Cost and bound, or coverage and bound."""
+        most = max(abs(value), abs(bound))
+        gap = f", gap {100 * abs(value - bound) / most:.2g} %" if 0 < most < float("inf") else ""
+        self._bar.set_description_str(f"best {value:.6g}, bound {bound:.6g}{gap}", refresh=False)
+        self._bar.update(0)
+
+    def close(self) -> None:
+        """Take it away."""
+        self._bar.close()
+
+
 def progress(
     steps: Iterable[Any] | None = None, *, total: int | None = None, label: str, unit: str = "step"
 ) -> tqdm:

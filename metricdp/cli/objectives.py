@@ -51,7 +51,7 @@ def planned(args: Namespace) -> bool:
     """Whether `metricdp.solve` is to answer, and not `metricdp.k_median`."""
     plain = args.objective in PLAIN and args.limit is None and args.forbidden is None
     proved = args.exact or args.certificate or args.effort is not None
-    if args.scenarios is not None:
+    if args.scenarios is not None or args.start is not None:
         return True
     return not plain or (args.weights is not None and not proved)
 
@@ -113,6 +113,8 @@ def asked(args: Namespace, metric: Any) -> dict[str, Any]:
         name: None if path is None else sites.read_vertices(path, metric)
         for name, path in files.items()
     }
+    if args.start is not None:
+        read["start"] = sites.read_centers(args.start, metric)
     found = {**read, "seed": args.seed, "time_limit": args.time_limit}
     instance = instance_of(metric, np.zeros(len(metric)), loads=np.zeros(len(metric)), **found)
     objective_of(args, metric).check(instance)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = ("center", "vertex")
 """Columns of ids, the first that is there: as `metricdp cluster --output` writes them, and ours."""
-_WROTE = "--centers takes what `metricdp cluster --output` wrote"
+_WROTE = "centers are read from what `metricdp cluster --output` wrote"
 _TABLES = (".gpkg", ".geojson", ".shp", ".fgb", ".parquet", ".pq", ".csv", ".tsv", ".txt")
 
 
@@ -27,7 +27,7 @@ def read_centers(path: str, metric: GraphMetric, layer: str | None = None) -> li
     if layer is not None:
         raise InputError(f"{path}: has no layers; leave --centers-layer out")
     centers = _of_json(path)
-    metric.positions(centers)
+    metric.site_positions(centers)
     return centers
 
 

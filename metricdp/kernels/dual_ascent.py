@@ -16,13 +16,13 @@ def reduced_costs(
     client: NDArray,
     cost: NDArray,
     multipliers: NDArray,
-    first: int,
+    rows: NDArray,
     out: NDArray,
 ) -> None:
-    """Fill `out`: the sum of ``min(cost - multipliers[client], 0)`` over each row's entries."""
-    for i in range(len(out)):
+    """Fill `out`: the sum of ``min(cost - multipliers[client], 0)`` over the entries of `rows`."""
+    for i in rows:
         total = 0.0
-        for e in range(start[first + i], start[first + i + 1]):
+        for e in range(start[i], start[i + 1]):
             x = cost[e] - multipliers[client[e]]
             total += x if x < 0.0 else 0.0
         out[i] = total

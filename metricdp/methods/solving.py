@@ -373,6 +373,6 @@ def instance_of(
         fixed,
         None if loads is None else public_weights(metric, loads, "loads"),
         checked_seed(seed),
-        Deadline(checked_time_limit(time_limit)),
+        Deadline(checked_time_limit(time_limit), catches=True),
         start=first,
     )

@@ -79,7 +79,7 @@ def certificate(
     time_limit: float | None = None,
 ) -> Certificate:
     """Bound what any choice of as many candidates costs; see `certify`."""
-    with Deadline(time_limit) as deadline:
+    with Deadline(time_limit, catches=True) as deadline:
         return judged(
             metric,
             weights,
@@ -124,6 +124,8 @@ def judged(
     check_size(len(allowed), len(demand), weights)
     asked = (np.searchsorted(allowed, centers), np.searchsorted(allowed, fixed))
     exact = metric.on_grid
+    if deadline is not NEVER:
+        deadline.unit = metric.unit**power if exact else 1.0
     if len(allowed) * len(demand) <= MOST_ENTRIES:
         block = _block(metric, allowed, demand).astype(np.float64) ** power
         rows, found = judged_on_block(block, weights[demand], *asked, prove, deadline)

@@ -18,7 +18,7 @@ from metricdp.solvers.stopping import Deadline
 from metricdp.threads import in_threads
 
 _STEPS = 1500
-_FEWEST_STEPS = 300
+_FEWEST_STEPS = 700
 _WORK = 3_000_000_000
 _PATIENCE = 30
 _LEAST = 1e-5
@@ -41,6 +41,12 @@ _MOST_BYTES = 400_000_000
 _ROWS_AT_ONCE = 64
 _ONE_THREAD = 200_000
 """Entries up to which one thread is faster."""
+_MANY, _EVERY, _ACTIVE = 2_000_000, 5, 0.1
+"""Entries beyond which most steps look at a part of all rows, those that all promised most in every
+fifth step: others are seldom opened.
+"""
+_PROBED, _HOPEFUL = 200, 1.2
+"""Demand points whose lists tell how long all will be; by how much they may err."""
 _LISTED_WHOLE = 1_000_000
 _MOST_WHOLE = 2.0**52
 """Below that sums of whole numbers are exact."""
@@ -106,6 +112,8 @@ class Ascent:
             reach = np.full(len(near), np.inf)
             if large:
                 reach = times * (second + second.mean() / 6)
+                if times > 0 and _likely_too_long(costs, reach):
+                    continue
             lists = costs.lists(reach, MOST_LISTED)
             if lists is not None:
                 break
@@ -154,15 +162,22 @@ class Ascent:
         """Polyak steps along deflected subgradients, until rises are below `least`."""
         multipliers = np.minimum(multipliers, self.beyond)
         direction, count = np.zeros(len(multipliers)), np.empty(len(multipliers))
-        vain = 0
-        top = -np.inf
+        vain, top, active = 0, -np.inf, None
         for step in range(steps):
-            value, _, chosen = self._evaluate(multipliers)
-            vain = 0 if value > top + least * self.upper else vain + 1
-            if value > top:
+            value, reduced, chosen = self._evaluate(multipliers, active)
+            whole = active is None
+            if whole and len(self.entries.cost) > _MANY:
+                most = max(int(_ACTIVE * len(reduced)), min(4 * self.k, len(reduced)))
+                active = np.argpartition(reduced, most - 1)[:most]
+                active = np.union1d(active, np.flatnonzero(self.must))
+            if step % _EVERY == _EVERY - 1:
+                active = None
+            vain = 0 if whole and value > top + least * self.upper else vain + 1
+            if whole and value > top:
                 top = value
                 self.best = multipliers.copy()
                 self.bound = max(self.bound, top)
+            self.deadline.tell(self.upper, self.bound)
             late = step + 1 >= _FIRST_STEPS and self.deadline.over
             if self.bound > self.target or late or pace < _FINEST * least:
                 return
@@ -170,7 +185,7 @@ class Ascent:
                 pace = pace / 2
                 vain = 0
                 multipliers = self.best.copy()
-                direction[:] = 0
+                direction[:], active = 0, None
                 continue
             served(*self.entries, multipliers, chosen, count)
             direction = 1.0 - count + 0.7 * direction
@@ -182,13 +197,16 @@ class Ascent:
             multipliers = np.clip(multipliers + far * direction, 0.0, self.beyond)
             if step % _SHRINK_EVERY == _SHRINK_EVERY - 1:
                 self.shrink()
+                active = None
 
     def _evaluate(
-        self, multipliers: NDArray[np.float64]
+        self, multipliers: NDArray[np.float64], rows: NDArray[np.int64] | None = None
     ) -> tuple[float, NDArray[np.float64], NDArray[np.int64]]:
-        """L, rounded down; the reduced cost of every row; the rows of the minimum."""
+        """L, rounded down; the reduced cost of every row; the rows of the minimum. No bound where
+        some `rows` alone are looked at.
+        """
         m = self.entries.rows
-        reduced = self.reduced(multipliers)
+        reduced = self.reduced(multipliers, rows)
         free = np.flatnonzero(~self.must)
         left = self.k - (m - len(free))
         cheapest = (
@@ -201,15 +219,17 @@ class Ascent:
         gain = float(reduced[chosen].sum())
         return total + gain - self._error(total, gain), reduced, chosen
 
-    def reduced(self, multipliers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What opening each row changes, but for prices: never above 0."""
-        m = self.entries.rows
-        reduced = np.empty(m)
+    def reduced(
+        self, multipliers: NDArray[np.float64], rows: NDArray[np.int64] | None = None
+    ) -> NDArray[np.float64]:
+        """What opening each row, or each of some, changes, but for prices: never above 0."""
+        rows = np.arange(self.entries.rows) if rows is None else rows
+        reduced = np.zeros(self.entries.rows)
         threads = (os.cpu_count() or 1) if len(self.entries.cost) > _ONE_THREAD else 1
-        size = max(-(-m // threads), _ROWS_AT_ONCE)
+        size = max(-(-len(rows) // threads), _ROWS_AT_ONCE)
         in_threads(
-            lambda at: reduced_costs(*self.entries, multipliers, at, reduced[at : at + size]),
-            range(0, m, size),
+            lambda at: reduced_costs(*self.entries, multipliers, rows[at : at + size], reduced),
+            range(0, len(rows), size),
         )
         return reduced
 
@@ -351,3 +371,13 @@ class Ascent:
         _, reduced, chosen = self._evaluate(self.best)
         free = chosen[~self.must[chosen]]
         return int(free[np.argmin(reduced[free])])
+
+
+def _likely_too_long(costs: Costs, reach: NDArray[np.float64]) -> bool:
+    """Whether lists of what is nearer would have too many entries, by those of a few points."""
+    n = len(reach)
+    some = np.linspace(0, n - 1, min(_PROBED, n)).astype(np.int64)
+    few = np.zeros(n)
+    few[some] = reach[some]
+    found = costs.lists(few, MOST_LISTED)
+    return found is None or len(found.cost) * (n / len(some)) > _HOPEFUL * MOST_LISTED

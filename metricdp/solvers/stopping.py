@@ -8,20 +8,24 @@ import time
 from types import FrameType, TracebackType
 from typing import Any
 
+from metricdp.progress import SearchLine
+
 
 class Deadline:
     """Asked by every search between steps: ``if deadline.over: return the best so far``.
 
-    `seconds`: time limit, from now on; none by default.
+    `seconds`: time limit, from now on; none by default; `unit`: of what searches `tell`.
 
-    As a context manager with a time limit (``inf`` is one) it also takes Ctrl-C as the end of the
-    time, if it is entered in the main thread: the search then returns the best it has. A second
-    Ctrl-C interrupts as usual. Without a time limit nothing is caught. Of deadlines within each
-    other Ctrl-C ends all.
+    As a context manager with a time limit (``inf`` is one), or that `catches`, it also takes Ctrl-C
+    as the end of the time, if it is entered in the main thread: the search then returns the best it
+    has. A second Ctrl-C interrupts as usual. Of deadlines within each other Ctrl-C ends all.
     """
 
-    def __init__(self, seconds: float | None = None) -> None:
-        self.seconds = seconds
+    def __init__(self, seconds: float | None = None, *, catches: bool = False) -> None:
+        self.seconds, self.unit = seconds, 1.0
+        self._catches = catches or seconds is not None
+        self._line: SearchLine | None = None
+        self._inside = False
         self._end = float("inf") if seconds is None else time.monotonic() + seconds
         self._previous: Any = None
 
@@ -35,9 +39,16 @@ class Deadline:
         """Seconds until then."""
         return self._end - time.monotonic()
 
+    def tell(self, value: float, bound: float) -> None:
+        """Show the best value so far and what is proven, on a terminal."""
+        if self._inside:
+            self._line = self._line or SearchLine()
+            self._line.say(value * self.unit, bound * self.unit)
+
     def __enter__(self) -> Deadline:
+        self._inside = True
         catchable = threading.current_thread() is threading.main_thread()
-        if self.seconds is not None and catchable and signal.getsignal(signal.SIGINT) is not None:
+        if self._catches and catchable and signal.getsignal(signal.SIGINT) is not None:
             self._previous = signal.signal(signal.SIGINT, self._interrupted)
         return self
 
@@ -48,6 +59,10 @@ class Deadline:
         trace: TracebackType | None,
     ) -> None:
         self._restore()
+        self._inside = False
+        if self._line is not None:
+            self._line.close()
+            self._line = None
 
     def _interrupted(self, number: int, frame: FrameType | None) -> None:
         self._end = float("-inf")

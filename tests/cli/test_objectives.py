@@ -154,6 +154,20 @@ def test_bad_calls(options: str, rule: str, world: Path, capsys: Capture) -> Non
     assert not ran.out
 
 
+def test_sites_to_begin_with(world: Path, capsys: Capture) -> None:
+    call = ["cluster", "roads.csv", "--objective", "p-center", "-k", "3", "--quiet"]
+    Path("best.json").write_text(run(capsys, *call).out)
+    best = json.loads(Path("best.json").read_text())
+    Path("list.csv").write_text("vertex\n" + "".join(f"{c}\n" for c in best["centers"]))
+    for file in ("best.json", "list.csv"):
+        again = run(capsys, *call, "--start", file, "--time-limit", "0.001")
+        assert json.loads(again.out)["value"] == best["value"]
+    plain = run(capsys, "cluster", "roads.csv", "-k", "3", "--start", "best.json")
+    assert json.loads(plain.out)["value"] <= json.loads(run(capsys, *call).out)["value"] * 25
+    assert "start must name k sites" in run(capsys, *call[:-2], "2", "--start", "best.json").err
+    assert "start must" in run(capsys, *call[:5], "2", "--start", "best.json").err
+
+
 def test_help_knows_all_objectives_without_loading_them() -> None:
     assert tuple(OBJECTIVES) == NAMES
 

@@ -4,12 +4,14 @@ import os
 import signal
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import metricdp as mdp
 from metricdp.errors import InputError
+from metricdp.progress import SearchLine
 from metricdp.solvers.kmedian import solve
 from metricdp.solvers.stopping import NEVER, Deadline
 
@@ -20,6 +22,41 @@ def test_a_limit_ends():
     time.sleep(0.06)
     assert deadline.over and deadline.left <= 0
     assert not NEVER.over and NEVER.left == float("inf") and not Deadline(float("inf")).over
+
+
+def test_searches_tell_what_they_found_and_what_is_proven(monkeypatch):
+    told = []
+    monkeypatch.setattr(SearchLine, "say", lambda self, *pair: told.append(pair))
+    rng = np.random.default_rng(3)
+    metric, weights = mdp.EuclideanMetric(rng.random((60, 2))), rng.integers(1, 9, 60)
+    room = 1.2 * weights.sum() / 4
+    for asked in (
+        mdp.objectives.MaxCoverage(4, 0.2),
+        mdp.objectives.MaxCoverage(4, 0.2, capacities=room),
+        mdp.objectives.PCenter(4),
+        mdp.objectives.Capacitated(4, room, single_source=True),
+    ):
+        told.clear()
+        plan = mdp.solve(metric, asked, weights=weights)
+        assert told and plan.gap is not None
+        if asked.maximized:  # with capacities what is left out is told, at the end
+            assert all(bound >= value * (1 - 1e-9) for value, bound in told[:1])
+        else:
+            assert all(bound <= value * (1 + 1e-9) for value, bound in told)
+            assert told[-1][0] >= plan.value * (1 - 1e-9)
+    told.clear()
+    plan = mdp.k_median(metric, k=4, weights=weights, certificate=True)
+    assert told[-1] == pytest.approx((plan.cost, plan.bound), rel=1e-3)
+
+
+def test_the_line_says_best_bound_and_gap(monkeypatch):
+    line = SearchLine()
+    monkeypatch.setattr(line, "_bar", SimpleNamespace(update=lambda n: None))
+    line._bar.set_description_str = lambda text, refresh: setattr(line._bar, "desc", text)
+    line.say(12.0, 10.0)
+    assert line._bar.desc == "best 12, bound 10, gap 17 %"
+    line.say(float("inf"), 3.0)
+    assert line._bar.desc == "best inf, bound 3"
 
 
 @pytest.fixture(autouse=True)

@@ -256,6 +256,7 @@ class CapacitySearch:
                 rows = self.with_room(chosen)
                 if self.flow(rows)[0] < self.upper * _HOPEFUL and len(known) <= _DESCENTS:
                     self.descend(rows)
+            self.deadline.tell(self.upper, max(top, self.lower))
             if top >= self.upper * (1 - 1e-9) or pace < 5e-3 or self.deadline.over:
                 break
             if top > self.rules.enough:

@@ -143,6 +143,7 @@ class CoverSearch:
             else:
                 best, at = (total, price) if total < best else (best, at)
                 vain += 1
+            self.instance.deadline.tell(value, best)
             if best <= value * (1 + _EQUAL) or step < 1e-3 or self.instance.deadline.over:
                 break
             if vain >= 12:

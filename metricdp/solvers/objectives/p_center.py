@@ -141,6 +141,7 @@ class Search:
         """Search until nothing is left between the two, or time or searches are used up."""
         self._farthest_first()
         while self.lower < self.upper and not self.instance.deadline.over:
+            self.instance.deadline.tell(self.upper, self.lower)
             radii = self.lists.values(self.lower, self.upper)
             if len(radii) == 0:
                 self.lower = self.upper

@@ -159,6 +159,7 @@ class WholeSearch:
         calm, quiet = 0, min(quiet, 20 + 2_000_000 // len(self.loads))
         while calm < quiet and not (self.deadline.over or self.proven):
             before = self.upper
+            self.deadline.tell(self.upper, self.lower)
             rounds = self._explore(rounds, 0.0)
             calm = calm + rounds if self.upper >= before else 0
 
@@ -235,6 +236,7 @@ class WholeSearch:
                 vain = 0 if value > top + 1e-6 * abs(self.upper) else vain + 1
                 if value > top:
                     top, at = value, price.copy()
+                self.deadline.tell(self.upper, max(top, self.lower))
                 if top >= self._aim() or top > self.enough or pace < 1e-3 or self.deadline.over:
                     break
                 if vain >= _PATIENCE:

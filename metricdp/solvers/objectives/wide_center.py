@@ -91,6 +91,7 @@ class WideSearch:
 
     def _tired(self, part: float = 1.0) -> bool:
         """Whether this part of the time or of the searches is used up, or all room for lists."""
+        self.instance.deadline.tell(self.upper, self.lower)
         late = time.process_time() > self._start + part * (self._end - self._start)
         most = _SEARCHES if self.instance.metric.network is not None else _ROWS
         full = self.lists.entries > _ENTRIES or self.lists.searched > part * most

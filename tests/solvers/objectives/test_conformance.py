@@ -1,9 +1,13 @@
 """Every objective inherits the tests of `metricdp.testing.ObjectiveTestCase`."""
 
+import signal
+
 import numpy as np
+import pytest
 
 import metricdp as mdp
 from metricdp.solvers.objectives import OBJECTIVES
+from metricdp.solvers.stopping import Deadline
 from metricdp.testing import ObjectiveTestCase
 from tests import naive_objectives as naive
 
@@ -174,6 +178,30 @@ class TestNested(ObjectiveTestCase):
         return naive.sums(costs, weights, 1)
 
 
+CASES = [c for c in ObjectiveTestCase.__subclasses__() if c.__module__ == __name__]
+
+
 def test_every_objective_has_a_case():
-    cases = [c for c in ObjectiveTestCase.__subclasses__() if c.__module__ == __name__]
-    assert {type(case().objective(1)) for case in cases} == set(OBJECTIVES.values())
+    assert {type(case().objective(1)) for case in CASES} == set(OBJECTIVES.values())
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_ctrl_c_at_once_returns_sites_and_a_bound(case, monkeypatch):
+    """Without a time limit too; what was there before stays."""
+    asked, metric, weights = case().objective(2), case().universes()[1], case().weights()[1]
+    best = mdp.solve(metric, asked, weights=weights)
+    enter, before = Deadline.__enter__, signal.getsignal(signal.SIGINT)
+
+    def interrupted(self):
+        found = enter(self)
+        signal.raise_signal(signal.SIGINT)
+        return found
+
+    monkeypatch.setattr(Deadline, "__enter__", interrupted)
+    plan = mdp.solve(metric, asked, weights=weights)
+    assert signal.getsignal(signal.SIGINT) is before
+    sign, slack = -1 if asked.maximized else 1, 1e-9 * abs(best.value)
+    assert sign * best.value <= sign * plan.value + slack and np.isfinite(plan.value)
+    assert plan.bound is None or sign * plan.bound <= sign * best.value + slack
+    rows = metric.distance_rows(metric.site_positions(plan.centers))
+    assert plan.value == pytest.approx(case().value(rows, weights))
