@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
+from metricdp.metrics.haversine import HaversineMetric
 from metricdp.solvers.objectives.instance import (
     WHOLE_BLOCK,
     WITHIN,
@@ -24,6 +25,8 @@ from metricdp.solvers.objectives.programs import Rule, solved
 
 _STARTS = 30
 """Places from which sites are added farthest first, where all distances can be held."""
+_ENTRIES, _MOST = 4_000_000, 400_000_000
+"""Distances read at a time, and in all."""
 _PAIRS, _SECONDS = 40_000, 20.0
 """HiGHS is asked where at most so many pairs are too close; for how long."""
 
@@ -41,8 +44,11 @@ class PDispersion(Objective):
     Notes
     -----
     Farthest first from many places, exchanges of those that are closest, then HiGHS decides by
-    cliques of places that are too close whether a larger distance can be kept (Erkut 1990). The
-    bound elsewhere is twice that of farthest first: of k places two are near one of k - 1 sites.
+    cliques of places that are too close whether a larger distance can be kept (Erkut 1990).
+    Elsewhere of k places two have the same nearest one of the first k - 1 sites: the bound is twice
+    the distance of the last one; of tables and metrics of your own, which need not obey the
+    triangle inequality, the widest pair around one site, where that is 400 million distances at
+    most.
 
     Examples
     --------
@@ -114,7 +120,30 @@ def _farthest_first(instance: Instance, k: int, seed: int) -> tuple[Positions, f
         sites.append(int(allowed[np.argmax(distance)]))
         last = float(distance.max())
         distance = np.minimum(distance, _from(instance, sites[-1:]))
-    return np.array(sites, np.int64), float("inf") if metric.directed else 2.0 * last
+    found = np.array(sites, np.int64)
+    in_space = isinstance(metric, HaversineMetric) or metric.vectors is not None
+    if in_space or metric.network is not None:
+        return found, float("inf") if metric.directed else 2.0 * last
+    return found, _widest(instance, found[:-1])
+
+
+def _widest(instance: Instance, sites: Positions) -> float:
+    """The largest distance of two places around the same one of some sites; no bound where these
+    are too many.
+    """
+    allowed, widest = instance.allowed, 0.0
+    label = instance.metric.nearest_to(sites)[0][allowed]
+    if (np.bincount(label).astype(float) ** 2).sum() > _MOST:
+        return float("inf")
+    for i in range(len(sites)):
+        cell = allowed[label == i]
+        step = max(_ENTRIES // max(len(cell), 1), 1)
+        for at in range(0, len(cell), step):
+            if instance.deadline.over:
+                return float("inf")
+            rows = instance.metric.distance_rows(cell[at : at + step], cell)
+            widest = max(widest, float(rows.max()))
+    return widest
 
 
 def _from(instance: Instance, sites: list[int]) -> Floats:

@@ -61,6 +61,20 @@ def test_a_bound_where_not_all_distances_are_held(monkeypatch):
         assert metric.directed or plan.value >= best / 2 * (1 - 1e-9)
 
 
+@pytest.mark.parametrize("block", [0, 10**9])
+@pytest.mark.parametrize("seed", range(4))
+def test_no_bound_trusts_a_table_to_be_a_metric(seed, block, monkeypatch):
+    """Without the triangle inequality twice the distance of farthest first may be too little."""
+    monkeypatch.setattr(p_dispersion, "WHOLE_BLOCK", block)
+    table = np.random.default_rng(seed).exponential(size=(12, 12)) ** 3
+    table = np.triu(table, 1) + np.triu(table, 1).T
+    metric = mdp.PrecomputedMetric(table)
+    plan = mdp.solve(metric, o.PDispersion(3))
+    best = _best(metric, 3, [], range(12))
+    assert plan.value <= best * (1 + 1e-9) <= plan.bound * (1 + 2e-9)
+    assert block == 0 or plan.gap == 0
+
+
 def test_what_is_refused():
     table = mdp.CostTable(np.ones((3, 2)), sites=list("abc"), clients=["x", "y"])
     with pytest.raises(InputError, match="needs distances between sites"):
