@@ -102,8 +102,8 @@ def _inside(folder: str) -> list[str]:
     return [file for file in _all() if file.startswith(f"{folder}/")]
 
 
-BEGIN = "<!-- files: begin -->"
-END = "<!-- files: end -->"
+BEGIN = "<!-- files table -->"
+END = "<!-- end of files table -->"
 """Between these a page holds `listing`."""
 _WORDS = {
     GATE: "Every exact answer is computed, noised or selected from here. Read all of it.",
