@@ -256,9 +256,9 @@ def _add(value: Any, public: Any, add: Any, depth: int) -> None:
     elif isinstance(value, list | tuple):
         for one in value:
             _add(one, public, add, depth + 1)
-    elif type(value).__module__.split(".")[0] == "metricdp":
+    elif hasattr(value, "__dict__"):  # queries, of whatever module, and what they hold
         add(name.encode())
-        for key, one in sorted(getattr(value, "__dict__", {}).items()):
+        for key, one in sorted(vars(value).items()):
             add(key.encode())
             _add(one, public, add, depth + 1)
     else:
