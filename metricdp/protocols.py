@@ -220,6 +220,32 @@ class Partition(Protocol):
         """Number of each record's part, shape (n,)."""
 
 
+class Map(Protocol):
+    """A public map of a box: images, shape (n, q), of records, shape (n, d), each by itself."""
+
+    @property
+    def universe(self) -> Any:
+        """The box of the records."""
+
+    def encode(self, records: NDArray[Any], /) -> NDArray[Any]:
+        """Of some records."""
+
+
+class Measured(Protocol):
+    """A public map from a record of a universe to integers."""
+
+    @property
+    def universe(self) -> Any:
+        """The records'."""
+
+    @property
+    def n_values(self) -> int:
+        """Integers of each."""
+
+    def amounts(self, records: NDArray[Any], /) -> NDArray[np.int64]:
+        """Amounts of each record, by that record alone, shape (n_records, n_values)."""
+
+
 class CellTree:
     """A public tree of cells of a box, of which the engines count one reading for all levels.
 
@@ -297,6 +323,17 @@ def sound_rows(
     if rows.dtype.kind == "f":
         rows = np.nan_to_num(np.ceil(rows), nan=_MOST, posinf=_MOST, neginf=0)
     return np.clip(rows, 0, _MOST).astype(np.int64)
+
+
+def sound_parts(parts: Any, n_records: int, n_parts: int) -> NDArray[np.int64]:
+    """What `Partition.encode` gave for some records, if it is one part for each."""
+    found = np.asarray(parts)
+    fits = found.shape == (n_records,) and found.dtype.kind in "iu"
+    if not fits or (n_records and not (found.min() >= 0 and found.max() < n_parts)):
+        raise InputError(
+            "partition.encode must give each record one integer part, 0 to n_parts - 1"
+        )
+    return found.astype(np.int64, copy=False)
 
 
 def finite(space: Any, what: str, rule: str = "") -> Finite:

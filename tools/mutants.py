@@ -52,6 +52,7 @@ ORDER = (
     "privacy/noise.py",
     "records/engines/weighting.py",
     "privacy/caps.py",
+    "accounting/caps.py",
     "privacy/continual.py",
     "accounting/continual.py",
     "accounting/ledger.py",
@@ -99,6 +100,7 @@ SETS = {
         "tests/privacy/test_caps.py",
         "metricdp/privacy/caps.py",
     ),
+    "accounting/caps.py": ("tests/privacy/test_caps.py", "metricdp/accounting/caps.py"),
     "privacy/continual.py": (
         "tests/privacy/test_continual.py",
         "tests/running/test_stream_copies.py",

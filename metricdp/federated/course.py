@@ -244,7 +244,7 @@ class Course:
             raise InputError("the answers so far do not fit what the method asks")
         agreed = self.agreement
         sensitivity = asked.query.sensitivity("add-remove", agreed.max_contributions)
-        told = self.shares(asked, past.holders).mechanism(asked.query, sensitivity)
+        told = self.shares(asked, past.holders).mechanism_of(asked.query, sensitivity)
         receipt = Receipt.of([told], "add-remove", agreed.unit)
         self._past.append(past)
         self._shares.append(asked.share)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from metricdp.accounting.caps import UserCaps
 from metricdp.arguments import integer, shown
 from metricdp.errors import InputError
 from metricdp.partitions.finite.ward import hierarchy
-from metricdp.privacy.caps import UserCaps
 from metricdp.protocols import Finite, Partition
 
 AREAS = 64
@@ -19,7 +19,7 @@ AREAS = 64
 class Caps(UserCaps):
     """At most c records of each user in an area, in at most p areas.
 
-    **Privacy.** `metricdp.privacy.caps.UserCaps`.
+    **Privacy.** `metricdp.accounting.caps.UserCaps`.
 
     Parameters
     ----------

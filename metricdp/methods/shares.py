@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from metricdp.accounting import Cost, selection_epsilon, zcdp_epsilon
+from metricdp.accounting.caps import Capped
 from metricdp.accounting.cost import ZCDP
 from metricdp.accounting.scales import gaussian_scale, laplace_scale
 from metricdp.methods.asking import Ask, Image
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import WholeBox
-from metricdp.privacy.caps import Capped, squared_sensitivity
+from metricdp.privacy.caps import squared_sensitivity
 from metricdp.privacy.queries import CountQuery, HistogramQuery, Query, SumsQuery
 from metricdp.protocols import Partition
 from metricdp.releases import Neighboring, Receipt, Release, Unit

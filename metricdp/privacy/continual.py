@@ -32,7 +32,7 @@ from metricdp.privacy.demand import PrivateDemand
 from metricdp.privacy.noise import DiscreteGaussian, DiscreteLaplace, Noise
 from metricdp.privacy.queries import HistogramQuery, answered
 from metricdp.progress import silent
-from metricdp.releases import Mechanism, Neighboring, Receipt
+from metricdp.releases import Neighboring, Receipt
 from metricdp.unique import Unique
 
 DAYS, USERS = 11, 15
@@ -106,7 +106,7 @@ class Counting:
         told = f"{self.query}, every day"
         if longest > 1:
             told += f", and summed over runs of up to {longest} days ({block.levels} run lengths)"
-        proofs = {DAYS, noise.proof, self.query.proof}
+        proofs = {DAYS, self.query.proof}
         whom = "event level: each record, on whatever day"
         if self.unit == "user":
             proofs |= {USERS}
@@ -114,8 +114,7 @@ class Counting:
                 f"user level: each user, up to {self.max_contributions:,} records a day, all days "
                 f"together"
             )
-        price = (cost.epsilon, cost.delta, cost.rho if cost.delta else None, tuple(sorted(proofs)))
-        mechanism = Mechanism(noise.name, told, self._l1(block), noise.scale, *price)
+        mechanism = noise.mechanism(told, self._l1(block), proofs)
         receipt = Receipt.of([mechanism], self.neighboring, self.protects.unit)
         many = "any number of" if days is None else f"{days:,}"
         bound = f"continual counting over {many} days, {whom}"

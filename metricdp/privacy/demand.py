@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, NoReturn, TypeVar
 
@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metricdp.accounting.binding import Protection
+from metricdp.accounting.caps import Capped, UserCaps
 from metricdp.arguments import CRS, shown
 from metricdp.errors import InputError
 from metricdp.privacy import _vault
-from metricdp.privacy.caps import Capped, UserCaps
 from metricdp.protocols import Placing, Space, finite, space_of
 from metricdp.records.engines import Source, asked, opened
 from metricdp.records.engines import weighting as shares_of
@@ -24,7 +24,7 @@ from metricdp.records.engines.capping import Capping
 from metricdp.records.engines.frames import Wanted, are_ids, present
 from metricdp.records.engines.weighting import SharesOfOne
 from metricdp.records.ingestion.columns import points as points_of
-from metricdp.records.ingestion.matching import positions
+from metricdp.records.ingestion.in_hand import SECRET, in_hand
 from metricdp.records.ingestion.users import names_of
 from metricdp.records.trouble import FAULT
 from metricdp.releases import Neighboring, Weighting
@@ -36,7 +36,6 @@ _LINES = (
     ", and be one line of UTF-8 text with as many fields as the first row, quotes closed and no "
     "empty cell"
 )
-_SECRET = "at least one is not (which one, and how many, is private)"
 
 
 class PrivateDemand(Unique):
@@ -58,7 +57,7 @@ class PrivateDemand(Unique):
 
     With `caps` at most c records of a user are kept in a part of a public partition, in at most p
     parts: m = pc, and with a delta the default method's noise follows the L2 sensitivity, c·√p
-    (`metricdp.privacy.caps`).
+    (`metricdp.accounting.caps`).
 
     Parameters
     ----------
@@ -101,7 +100,8 @@ class PrivateDemand(Unique):
         weighting: Weighting = "record",
         caps: UserCaps | None = None,
     ) -> None:
-        kept = _in_hand(space_of(universe), records)
+        space_of(universe).check()  # public, so that what is wrong with it may be said
+        kept = read(*in_hand(universe, records))
         self._seal(universe, kept, user, _bound(user, max_contributions, weighting, caps), caps)
 
     @classmethod
@@ -148,7 +148,7 @@ class PrivateDemand(Unique):
         """
         place = space_of(universe).placing(crs=crs, max_snap=max_snap, box=box)
         bound = _bound(user, max_contributions, weighting, caps, place.limited)
-        rule = f"every record must be {place.rule}, points of shape (n, d); {_SECRET}"
+        rule = f"every record must be {place.rule}, points of shape (n, d); {SECRET}"
         array = read(rule, lambda: points_of(points, None))
         place(array[:0])  # without records: a mistake about public things keeps its own message
         kept = read(rule, lambda: universe.within(place(array), place.limited))
@@ -234,7 +234,7 @@ class PrivateDemand(Unique):
             kind = type(finite(universe, "a column of ids").ids[0]).__name__
             what = f"the id ({kind}) of a point of {universe.name}"
         line = _LINES if frame.lines else ""
-        rule = f"every record must be {what}, and have a user if users are named{line}; {_SECRET}"
+        rule = f"every record must be {what}, and have a user if users are named{line}; {SECRET}"
         kept = None if user is None else _kept(bound, capped)
         source = read(rule, lambda: frame.records(universe, encode, user, kept))
         demand = cls.__new__(cls)
@@ -354,31 +354,6 @@ class PrivateDemand(Unique):
 def read(rule: str, work: Callable[[], T]) -> T:
     """What `work` reads, or the rule that a record breaks."""
     return _vault._quietly(rule, work, FAULT)
-
-
-def _in_hand(universe: Space, records: Any) -> NDArray[Any]:
-    """Records that are in memory: points of a box, positions of ids."""
-    universe.check()  # public, so that what is wrong with it may be said
-    return _IN_HAND[universe.kind](universe, records)
-
-
-def _points(box: Any, records: Any) -> NDArray[Any]:
-    rule = f"records must be finite numbers of shape (n, {box.dimension}); {_SECRET}"
-    return read(rule, lambda: box.clip(points_of(records, box.dimension)))
-
-
-def _named(universe: Any, records: Any) -> NDArray[Any]:
-    if isinstance(records, str | bytes | Mapping) or getattr(records, "ndim", 1) != 1:
-        raise InputError(
-            "records must be a sequence of ids, one per record; coordinates: from_coordinates"
-        )
-    ids = universe.ids
-    kind = type(ids[0]).__name__
-    rule = f"every record must be the id ({kind}) of a point of {universe.name}; {_SECRET}"
-    return read(rule, lambda: positions(ids, records))
-
-
-_IN_HAND = {"finite": _named, "box": _points}
 
 
 def _kept(bound: Protection, capped: Capped | None) -> UserRule:

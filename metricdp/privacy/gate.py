@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,7 @@ from metricdp.privacy.shares import Shares
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
 from metricdp.privacy.totals import TotalsQuery
 from metricdp.progress import silent
-from metricdp.protocols import Box, CellTree, Finite, Partition, box, finite, is_trusted
+from metricdp.protocols import Box, CellTree, Finite, Map, Partition, box, finite, is_trusted
 from metricdp.records import engines, paths
 from metricdp.releases import Mechanism, Neighboring, Receipt, Release
 from metricdp.unique import Apart
@@ -91,15 +91,12 @@ def measure(
     sensitivity = query.sensitivity(grant.neighboring, m)
     square = squared_sensitivity(query, grant.neighboring, m, demand.caps)
     noise = best_noise(sensitivity, square, asked, grant) if sensitivity else None
-    name, scale, cost = (
-        (noise.name, noise.scale, noise.cost) if noise else ("exact", 0.0, Cost.of(0))
-    )
-    rho, proofs = (
-        cost.rho if cost.delta else None,
-        _proofs(demand, query, *([noise.proof] if noise else [])),
-    )
-    price = (cost.epsilon, cost.delta, rho, proofs)
-    mechanism = Mechanism(name, str(query), sensitivity, scale, *price)
+    what, proofs = str(query), _proofs(demand, query)
+    if noise is None:
+        mechanism = Mechanism("exact", what, sensitivity, 0.0, Fraction(0), proofs=proofs)
+    else:
+        mechanism = noise.mechanism(what, sensitivity, proofs)
+    cost = noise.cost if noise else Cost.of(0)
     grant.draw(cost)
     grant.bind(demand.protects)
     rule = f"the query failed on private records {_WITHHELD}"
@@ -322,15 +319,6 @@ def moved(demand: PrivateDemand, partition: Partition, universe: Finite) -> Priv
     place = lambda: engines.placed(_vault._open(demand), query.parts, query.n_parts)  # noqa: E731
     rule = f"the demand cannot be moved {_WITHHELD}"
     return demand._restricted(_vault._quietly(rule, place), universe)
-
-
-class Map(Protocol):
-    """A public map of a box: images, shape (n, q), of records, shape (n, d), each by itself."""
-
-    universe: Any
-
-    def encode(self, records: NDArray[Any], /) -> NDArray[Any]:
-        """Of some records."""
 
 
 def mapped(demand: PrivateDemand, rule: Map, space: Box) -> PrivateDemand:

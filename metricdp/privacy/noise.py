@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import cache
 from importlib.metadata import version
@@ -18,6 +19,7 @@ from metricdp.accounting.scales import gaussian_scale, laplace_scale
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
 from metricdp.progress import progress
+from metricdp.releases import Mechanism
 
 _BLOCK = 1 << 16
 _BIASED = ("0.14.0", "0.14.1")
@@ -51,6 +53,12 @@ class Noise(ABC):
     scale: float
     cost: Cost
     _mechanism: Any
+
+    def mechanism(self, what: str, sensitivity: int, proofs: Iterable[int]) -> Mechanism:
+        """What a receipt says of it, and the proofs that it rests on besides its own."""
+        cost, every = self.cost, tuple(sorted({*proofs, self.proof}))
+        price = (cost.epsilon, cost.delta, cost.rho if cost.delta else None)
+        return Mechanism(self.name, what, sensitivity, self.scale, *price, every)
 
     def _confirm(self, sensitivity: float, claim: Fraction) -> None:
         if opendp_version() in _BIASED:
@@ -146,7 +154,7 @@ def best_noise(sensitivity: int, squared_sensitivity: int, cost: Cost, grant: Gr
     """
     if cost.delta == 0 or cost.rho is None or not squared_sensitivity:
         return DiscreteLaplace(sensitivity, cost.epsilon)
-    less = 2 * sensitivity**2 / cost.epsilon**2 <= squared_sensitivity / (2 * cost.rho)
+    less = 4 * cost.rho * sensitivity**2 <= squared_sensitivity * cost.epsilon**2
     if less and not isinstance(grant, Pool):
         return DiscreteLaplace(sensitivity, cost.epsilon)
     return DiscreteGaussian(squared_sensitivity, cost)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from metricdp.arguments import floats, integer, listed, sealed
 from metricdp.errors import InputError
 from metricdp.kernels.points import relative_sums
-from metricdp.protocols import Partition, Space, box, space_of
+from metricdp.protocols import Partition, Space, box, sound_parts, space_of
 from metricdp.records.engines import sums
 from metricdp.records.exact import ROWS, Sums
 from metricdp.records.paths import Paths
@@ -157,10 +157,8 @@ class HistogramQuery(Query):
     labels: NDArray[np.int64] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        n_parts, universe = (
-            getattr(self.partition, name, None) for name in ("n_parts", "universe")
-        )
-        n_parts = integer(n_parts)
+        universe = getattr(self.partition, "universe", None)
+        n_parts = integer(getattr(self.partition, "n_parts", None))
         if n_parts is None or n_parts < 1 or universe is None:
             raise InputError(
                 "a histogram needs a partition with universe, n_parts >= 1 and encode(records)"
@@ -204,13 +202,7 @@ class HistogramQuery(Query):
         return max_contributions if neighboring == "add-remove" else 2 * max_contributions
 
     def _encoded(self, records: NDArray[Any]) -> NDArray[np.int64]:
-        parts = np.asarray(self.encode(records))
-        fits = parts.shape == (len(records),) and parts.dtype.kind in "iu"
-        if not fits or (len(parts) and not (parts.min() >= 0 and parts.max() < self.n_parts)):
-            raise InputError(
-                "partition.encode must give each record one integer part, 0 to n_parts - 1"
-            )
-        return parts.astype(np.int64, copy=False)
+        return sound_parts(self.encode(records), len(records), self.n_parts)
 
     def __str__(self) -> str:
         return f"histogram of {self.n_parts:,} parts"
@@ -301,10 +293,8 @@ class SumsQuery(Query):
         sums = relative_sums(
             records, self.histogram.parts(records), self.centers, self.steps, 2**self.bits
         )
-        found: NDArray[np.int64] = (
-            sums[::2].sum(axis=0) - sums[1::2].sum(axis=0) if self.folded else sums.ravel()
-        )
-        return found
+        folded: NDArray[np.int64] = sums[::2].sum(axis=0) - sums[1::2].sum(axis=0)
+        return folded if self.folded else sums.ravel()
 
     def fits(self, answer: NDArray[Any], n_records: int) -> bool:
         """At most B·√d a record in all, rounded down."""
@@ -325,10 +315,8 @@ class SumsQuery(Query):
         return ((max_contributions << self.bits) * (1 if neighboring == "add-remove" else 2)) ** 2
 
     def __str__(self) -> str:
-        return (
-            f"{'differences of ' if self.folded else ''}sums of records in "
-            f"{self.histogram.n_parts:,} parts"
-        )
+        what = "differences of sums" if self.folded else "sums"
+        return f"{what} of records in {self.histogram.n_parts:,} parts"
 
 
 @dataclass(frozen=True)
@@ -347,13 +335,10 @@ class LevelsQuery(Query):
     Examples
     --------
     >>> from metricdp.partitions.finite.labels import LabelParts
-    >>> from metricdp.privacy import HistogramQuery
-    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-    >>> query = HistogramQuery(LabelParts(metric, np.array([0, 0, 1, 1]), 2))
-    >>> from metricdp.privacy import LevelsQuery
-    >>> levels = LevelsQuery((query, HistogramQuery(LabelParts.of(metric))))
-    >>> levels.exact(np.array([0, 3, 3])), levels.sensitivity("add-remove", 1)
-    (array([1, 2, 1, 0, 0, 2]), 2)
+    >>> from metricdp.privacy import HistogramQuery, LevelsQuery
+    >>> points = LabelParts.of(mdp.GraphMetric(nx.path_graph(4), weight=None))
+    >>> LevelsQuery([HistogramQuery(points)] * 3).sensitivity("add-remove", 1)
+    3
     """
 
     proof: ClassVar[int] = 3
@@ -400,11 +385,9 @@ class LevelsQuery(Query):
 
     def __str__(self) -> str:
         counts = [level.n_parts for level in self.levels if isinstance(level, HistogramQuery)]
-        return (
-            f"{len(counts)} histograms of {sum(counts):,} parts in all"
-            if counts
-            else f"{len(self.levels)} times {self.levels[0]}"
-        )
+        if counts:
+            return f"{len(counts)} histograms of {sum(counts):,} parts in all"
+        return f"{len(self.levels)} times {self.levels[0]}"
 
 
 @dataclass(frozen=True)

@@ -39,10 +39,8 @@ class SelectionQuery(Frozen, ABC):
 
     Examples
     --------
-    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
     >>> from metricdp.privacy import CoverageQuery, SelectionQuery
-    >>> query = CoverageQuery(metric, radius=1)
-    >>> isinstance(query, SelectionQuery), query.monotone, query.direction
+    >>> issubclass(CoverageQuery, SelectionQuery), CoverageQuery.monotone, CoverageQuery.direction
     (True, True, 1)
     """
 
@@ -146,9 +144,8 @@ class CostQuery(SelectionQuery):
         cap = None if cap is None else positive(cap, "cap")
         self.universe, self._power = universe, int(power)
         self._centers = sealed(np.unique(universe.positions(centers)))
-        steps = max(
-            1, math.ceil((universe.diameter_bound() if cap is None else cap) / universe.unit)
-        )
+        most = universe.diameter_bound() if cap is None else cap
+        steps = max(1, math.ceil(most / universe.unit))
         self._shift = max(0, steps.bit_length() - _BITS // power)
         self._cap = -(-steps >> self._shift)
 

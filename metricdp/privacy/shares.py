@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 import os
+from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -99,12 +100,10 @@ class Shares(Noise):
         unit, odd = 1 << self.bits, down % 2 == 1
         return np.asarray(down + ((twice > unit) | ((twice == unit) & odd)), np.int64)
 
-    def mechanism(self, query: Query, sensitivity: int) -> Mechanism:
+    def mechanism_of(self, query: Query, sensitivity: int) -> Mechanism:
         """What a receipt says of the sum: its noise is as large as all of this scale."""
-        cost, proofs = self.cost, tuple(sorted({query.proof, self.proof, self.law.proof}))
-        scale = self.deviation if cost.delta else self.deviation / math.sqrt(2)
-        price = (cost.epsilon, cost.delta, cost.rho if cost.delta else None)
-        return Mechanism(self.name, str(query), sensitivity, scale, *price, proofs=proofs)
+        told = self.mechanism(str(query), sensitivity, {query.proof, self.law.proof})
+        return replace(told, scale=self.deviation / (1 if self.cost.delta else math.sqrt(2)))
 
 
 class LaplaceShares(Shares):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,23 +11,8 @@ from numpy.typing import NDArray
 from metricdp.arguments import integer
 from metricdp.errors import InputError
 from metricdp.privacy.queries import Query
-from metricdp.protocols import space_of
+from metricdp.protocols import Measured, space_of
 from metricdp.releases import Neighboring
-
-
-class Measured(Protocol):
-    """A public map from a record of a universe to integers."""
-
-    @property
-    def universe(self) -> Any:
-        """The records'."""
-
-    @property
-    def n_values(self) -> int:
-        """Integers of each."""
-
-    def amounts(self, records: NDArray[Any], /) -> NDArray[np.int64]:
-        """Amounts of each record, by that record alone, shape (n_records, n_values)."""
 
 
 @dataclass(frozen=True, eq=False)

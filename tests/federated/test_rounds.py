@@ -129,7 +129,7 @@ def asks_of(method, universe, delta):
                 query, left = asked.query, left - asked.share
                 noise = course.shares(asked, 3)
                 sensitivity = query.sensitivity("add-remove", 1)
-                told = noise.mechanism(query, sensitivity)
+                told = noise.mechanism_of(query, sensitivity)
                 receipts.append(mdp.Receipt.of([told], "add-remove", "record"))
                 answer = Release(np.full(query.n_values, many), query, receipts[-1])
             else:

@@ -149,7 +149,7 @@ def test_no_coin_is_of_the_last_run_that_is_not_whole(monkeypatch):
 
 def test_the_receipt_of_laplace_shares_is_that_of_laplace_noise_as_large():
     noise = module.LaplaceShares(1, Fraction(1, 2), 20, 19)
-    told = noise.mechanism(CountQuery(), 1)
+    told = noise.mechanism_of(CountQuery(), 1)
     assert told.scale == pytest.approx(noise.deviation / 2**0.5) and told.rho is None
     least = Fraction(2, module.MOST_SCALE)  # below it, they would take for ever
     assert module.LaplaceShares(2, least, 3, 2).scale == module.MOST_SCALE
@@ -291,7 +291,7 @@ def test_what_is_sent_is_counts_in_units_noise_and_mask(monkeypatch):
 def test_the_receipt_of_shares_is_that_of_the_sum():
     cost = Cost.zcdp(1, DELTA)
     noise = GaussianShares(2, 3, cost, 20, 19)
-    told = noise.mechanism(CountQuery(), 2)
+    told = noise.mechanism_of(CountQuery(), 2)
     assert (told.name, told.query) == ("discrete Gaussian in shares", "number of records")
     assert (told.sensitivity, told.scale) == (2, noise.deviation)
     assert (told.epsilon, told.delta, told.rho) == (cost.epsilon, cost.delta, cost.rho)
