@@ -33,7 +33,7 @@ def parser() -> parsing.Parser:
     others = f"Other measurements: {', '.join(scripts())}."
     whole = parsing.Parser(prog=PROGRAM, description="Measure metricdp.", epilog=others)
     suites = whole.add_subparsers(title="suites", metavar="NAME", required=True)
-    declared.declare_actions(suites, "bench")
+    declared.declare_actions(suites, "bench", cli.run_command)
     for name in (*PAPERS, "everything"):
         suite = import_module(f"benchmarks.{name}").register(suites)
         declared.add(suite, OPTIONS)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from benchmarks import PAPERS, SUITES
 from benchmarks.frame.pages import facts, html_page, markdown_page
 from metricdp.bench.report import Column, Report
+from metricdp.cli import run_command
 from metricdp.cli.declared import declare_actions
 from metricdp.errors import InputError, MetricDPError
 from metricdp.progress import progress
@@ -233,7 +234,7 @@ def _parser() -> ArgumentParser:
     """The parser of all suites but this one."""
     parser = ArgumentParser(prog="python -m benchmarks", exit_on_error=False)
     below = parser.add_subparsers(required=True)
-    declare_actions(below, "bench")
+    declare_actions(below, "bench", run_command)
     for name in PAPERS:
         suite = import_module(f"benchmarks.{name}").register(below)
         suite.add_argument("--seed", type=int, default=0)

@@ -23,7 +23,7 @@ LAZY = ("__init__", "metrics", "universe", "methods", "federated", "local")
 """Packages whose names are loaded on first use, each also imported for type checkers."""
 FOLDER = Path(metricdp.__file__).parent
 BY_NAME = {
-    "cli/declared.py": "commands, one file each",
+    "cli/__init__.py": "commands, one file each",
     "testing/metrics.py": "libraries of tables",
 }
 """Where else a module is named by a text, and what is named."""

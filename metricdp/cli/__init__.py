@@ -15,6 +15,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 from metricdp.cli.declared import declare
@@ -142,8 +143,13 @@ def build_parser() -> Parser:
     parser.add_argument("--version", action=ShowVersion, help="show the version and exit")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in COMMANDS:
-        declare(subparsers, name)
+        declare(subparsers, name, run_command)
     return parser
+
+
+def run_command(name: str, function: str, args: Namespace) -> int:
+    """Run a function of a command's module, which is imported only now."""
+    return int(getattr(import_module(f"metricdp.cli.{name}"), function)(args) or 0)
 
 
 def _fail(error: BaseException, message: str, status: int) -> int:

@@ -10,7 +10,6 @@ import tomllib
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
-from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
@@ -19,6 +18,7 @@ from metricdp.cli.objectives import NAMES
 from metricdp.methods.catalogue import OF_FINITE_UNIVERSES
 from metricdp.universe.formats import FORMATS
 
+Run = Callable[[str, str, Namespace], int]
 _HEAD = ("help", "usage", "description", "epilog")
 _WORDS = {
     "{formats}": ", ".join(FORMATS.values()),
@@ -29,22 +29,22 @@ _WORDS = {
 _KINDS = {True: "store_true", False: "store"}
 
 
-def declare(subparsers: Any, name: str) -> None:
-    """Add a command to the parser."""
+def declare(subparsers: Any, name: str, run: Run) -> None:
+    """Add a command, which `run` runs by its name and a function's, to the parser."""
     table = _table(name)
     parser = subparsers.add_parser(name, **_head(table))
-    _fill(parser, table, partial(_run, name, "run"))
+    _fill(parser, table, partial(run, name, "run"))
     if "action" in table:
         named = {"title": "actions", "metavar": "ACTION", **table.get("actions", {})}
         actions = parser.add_subparsers(required=True, prog=f"metricdp {name}", **named)
-        declare_actions(actions, name)
+        declare_actions(actions, name, run)
 
 
-def declare_actions(subparsers: Any, name: str) -> None:
+def declare_actions(subparsers: Any, name: str, run: Run) -> None:
     """Add the actions of a command: each is run by a function of its name."""
     for action in _table(name)["action"]:
-        run = partial(_run, name, f"run_{action['name']}")
-        _fill(subparsers.add_parser(action["name"], **_head(action)), action, run)
+        parser = subparsers.add_parser(action["name"], **_head(action))
+        _fill(parser, action, partial(run, name, f"run_{action['name']}"))
 
 
 def add(group: Any, options: Iterable[str | Mapping[str, Any]]) -> None:
@@ -101,11 +101,6 @@ def _fill(parser: Any, table: Mapping[str, Any], run: Callable[[Namespace], int]
 
 def _head(table: Mapping[str, Any]) -> dict[str, str]:
     return {key: table[key] for key in _HEAD if key in table}
-
-
-def _run(name: str, function: str, args: Namespace) -> int:
-    """Run a command, whose module is imported only now."""
-    return int(getattr(import_module(f"metricdp.cli.{name}"), function)(args) or 0)
 
 
 @cache
