@@ -15,8 +15,8 @@ from metricdp.metrics.landmarks import LANDMARKS, landmarks
 from metricdp.metrics.structures import Network
 from metricdp.solvers.block import block_search
 from metricdp.solvers.graph_search import GraphSearch, recentered
-from metricdp.solvers.near_lists import MetricCosts
-from metricdp.solvers.neighborhoods import near_search
+from metricdp.solvers.near_lists import BlockCosts, MetricCosts
+from metricdp.solvers.neighborhoods import near_search, short_search
 from metricdp.solvers.part_median import part_median
 from metricdp.solvers.row_search import RowSearch, served
 from metricdp.solvers.stopping import NEVER, Deadline
@@ -42,6 +42,10 @@ _SEARCHES = 64
 """Starts by default; of the search among their results; for a single center."""
 _MANY = 40
 """From so many centers on half as many searches: they differ less from each other."""
+_CHAINED = 3
+_CHAINED_BLOCK = 1_000_000
+"""Starts where chains of kicks follow: of many centers on blocks from so many entries on, where
+recombined starts end twice as far from the best (``benchmarks/tsplib.md``)."""
 _SHARES = (2, 16)
 """Candidates near a center come from this fraction of its cell."""
 _NEARBY = 24
@@ -104,16 +108,17 @@ def solve(
     c)**power``.
 
     Swap local search from k-median++ (`metricdp.solvers.block`) on all candidates × demand points
-    while that block has at most 20 M entries. Beyond, on graphs by pruned searches
-    (`metricdp.solvers.graph_search`): over all candidates from several starts where that is cheap
-    (many centers), else on a sample of 1,280 candidates first, on a graph of cells beyond 60,000
-    vertices, then at full resolution. At the end no center of a graph can be improved by moving it
-    to a neighboring vertex, unless a time limit struck. Elsewhere by rows of distances to what lies
-    near each center (`metricdp.solvers.row_search`), beyond 20,000 demand points on a sample of
-    them first; many centers of points in few dimensions by swaps and kicks on lists of what is
-    near, found by a k-d tree (`metricdp.solvers.neighborhoods`). What several searches found is
-    searched once more, all their centers together, by exact rows. Memory O(n + m), at most 160 MB
-    of rows; figures in ``benchmarks/graph_solver.md`` and ``benchmarks/medoids.md``.
+    while that block has at most 20 M entries, many centers by default with chains of kicks. Beyond,
+    on graphs by pruned searches (`metricdp.solvers.graph_search`): over all candidates from several
+    starts where that is cheap (many centers), else on a sample of 1,280 candidates first, on a
+    graph of cells beyond 60,000 vertices, then at full resolution. At the end no center of a graph
+    can be improved by moving it to a neighboring vertex, unless a time limit struck. Elsewhere by
+    rows of distances to what lies near each center (`metricdp.solvers.row_search`), beyond 20,000
+    demand points on a sample of them first; many centers of points in few dimensions by swaps and
+    kicks on lists of what is near, found by a k-d tree (`metricdp.solvers.neighborhoods`). What
+    several searches found is searched once more, all their centers together, by exact rows. Memory
+    O(n + m), at most 160 MB of rows; figures in ``benchmarks/graph_solver.md`` and
+    ``benchmarks/medoids.md``.
     """
     n, n_sites = len(metric), len(metric.sites)
     fixed = np.empty(0, np.int64) if opened is None else np.unique(opened)
@@ -144,6 +149,9 @@ def solve(
         return Found(everything, _cost(metric, weights, everything, power))
     deadline = Deadline(time_limit)
     if metric.held or len(allowed) * len(demand) <= share * WHOLE_BLOCK:
+        size = len(allowed) * len(demand)
+        many = k - len(fixed) >= _MANY and _CHAINED_BLOCK <= size <= WHOLE_BLOCK
+        chained = starts is None and many and bool((weights >= 0).all())
         with deadline:
             block = costs_between(metric, allowed, demand, power)
             rows, cost = block_search(
@@ -151,11 +159,19 @@ def solve(
                 weights[demand],
                 k,
                 rng,
-                starts=starts,
+                starts=_CHAINED if chained else starts,
                 opened=np.searchsorted(allowed, fixed),
                 deadline=deadline,
                 first_start=None if first is None else np.searchsorted(allowed, first),
             )
+            if chained:
+                cost, rows = short_search(
+                    BlockCosts(block, weights[demand], deadline),
+                    rng,
+                    first=rows,
+                    opened=np.searchsorted(allowed, fixed),
+                    deadline=deadline,
+                )
         return Found(allowed[rows], cost)
     problem = _Problem(
         metric,

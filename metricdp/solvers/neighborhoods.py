@@ -41,6 +41,8 @@ _QUICK_WORK = 40
 """Of a quick search: longest lists, and how often a chain looks at each entry of them."""
 _SLICE = 20_000_000
 """Between looks at the clock."""
+_SHORT = 0.2
+"""Of the work of a round, where one ends a quick search on a block."""
 _VAIN_ROUNDS = 2
 """Rounds without improvement after which a search ends."""
 
@@ -95,6 +97,20 @@ def near_search(
     return min(search.found(rows), before, key=lambda one: one[0])
 
 
+def short_search(
+    costs: Costs,
+    rng: np.random.Generator,
+    *,
+    first: NDArray[np.int64],
+    opened: NDArray[np.int64],
+    deadline: Deadline = NEVER,
+) -> Found:
+    """Improve rows by one round of short chains."""
+    search = _Search(costs, opened, deadline)
+    best = search.found(first)
+    return min(best, search.round(best, rng, _SHORT), key=lambda one: one[0])
+
+
 class _Search:
     """One problem, the rows that stay and the deadline."""
 
@@ -108,8 +124,8 @@ class _Search:
         rows = np.r_[self.fixed, np.setdiff1d(rows, self.fixed)].astype(np.int64)
         return float(self.costs.weights @ self.costs.two_nearest(rows)[0]), rows
 
-    def round(self, best: Found, rng: np.random.Generator, longer: int) -> Found:
-        """The best of some chains and of what is found between them."""
+    def round(self, best: Found, rng: np.random.Generator, longer: float) -> Found:
+        """The best of some chains, so many times as long, and of what is found between them."""
         k = len(best[1])
         near = self._near(best[1])
         starts = [best[1]] * (len(_HEATS) - _FRESH)
@@ -119,7 +135,7 @@ class _Search:
                 starts.append(best[1] if fresh is None else fresh)
         if near is None:
             return min((self.found(rows) for rows in starts), key=lambda one: one[0])
-        chains = self._chains(near, starts, rng, longer * self._work(near, k), _HEATS)
+        chains = self._chains(near, starts, rng, int(longer * self._work(near, k)), _HEATS)
         ends = [self.found(rows) for rows in chains]
         union = np.unique(np.concatenate(chains))
         best = min(ends, key=lambda one: one[0])
@@ -127,7 +143,11 @@ class _Search:
             return best
         few = _restricted(near, union)
         relinked = self._chains(
-            few, [np.searchsorted(union, best[1])] * 2, rng, self._work(few, k), _HEATS
+            few,
+            [np.searchsorted(union, best[1])] * 2,
+            rng,
+            int(min(longer, 1) * self._work(few, k)),
+            _HEATS,
         )
         ends = [self.found(union[rows]) for rows in relinked]
         return min(best, *ends, key=lambda one: one[0])
