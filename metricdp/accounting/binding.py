@@ -36,12 +36,8 @@ class Protection(NamedTuple):
     def of(
         cls, unit: Any, max_contributions: Any = None, weighting: Any = "record"
     ) -> Protection | None:
-        """Read two public arguments; None if neither is given.
-
-        Raises
-        ------
-        InputError
-            No unit; a bound for records, or none for users.
+        """Read two public arguments; None if neither is given. Refused: no unit; a bound for
+        records, or none for users.
         """
         if unit is None and max_contributions is None:
             return None
@@ -124,12 +120,8 @@ def dataset_name(value: object) -> str | None:
     """A public name of the data that a ledger is about, on one line; None is no name."""
     if value is None:
         return None
-    if (
-        not isinstance(value, str)
-        or not value.strip()
-        or len(value) > _LONGEST
-        or not value.isprintable()
-    ):
+    named = isinstance(value, str) and bool(value.strip()) and value.isprintable()
+    if not isinstance(value, str) or not named or len(value) > _LONGEST:
         raise InputError(
             f"dataset must be a public name, 1 to {_LONGEST} printable characters; got "
             f"{shown(value)[:80]}"

@@ -65,13 +65,8 @@ class Budget(Unique):
         protects: Protection | None = None,
         part: Slice | None = None,
     ) -> None:
-        self._epsilon = budget.epsilon
-        self._delta = budget.delta
-        self._neighboring = neighboring
-        self._scope = scope
-        self._payer = payer
-        self._protects = protects
-        self._slice = part
+        self._epsilon, self._delta, self._neighboring = budget.epsilon, budget.delta, neighboring
+        self._scope, self._payer, self._protects, self._slice = scope, payer, protects, part
         self._spent, self._spent_delta = Fraction(0), Fraction(0)
         self._lock, self._process = Lock(), os.getpid()
 
@@ -114,13 +109,9 @@ class Budget(Unique):
         buys a `Pool` if zCDP is its bound; `purpose`: a public note; `protects`: of the demand that
         it will be spent on: where it is left out, the gate asks when the grant is first drawn from.
 
-        Raises
-        ------
-        BudgetError
-            It does not fit; carries asked, spent and left. Nothing was spent.
-        InputError, JournalError
-            A bad argument, or a demand that protects others than this budget does; the period or
-            the ledger is over; a journal that cannot be written. Nothing was spent.
+        Refused, and nothing spent: what does not fit (`BudgetError`, with asked, spent and left);
+        a bad argument, a demand that protects others than this budget does, a period or a ledger
+        that is over (`InputError`); a journal that cannot be written (`JournalError`).
         """
         cost = Cost.of(epsilon, delta, self._least)
         with self._current():

@@ -198,8 +198,7 @@ class Ledger(Budget):
         self._answers: dict[str, str] = {}
         self._periods: dict[str, str] = {}
         self._steps: dict[str, tuple[int, str]] = {}
-        self._tally = _Tally()
-        self._latest = ""
+        self._tally, self._latest = _Tally(), ""
         self._dataset = dataset_name(dataset)
         self._said = str(purpose), str(who)
         self._policy = Policy.of(renews, expires)

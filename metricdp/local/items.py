@@ -274,22 +274,19 @@ class NetItems(BallItems):
 
     def number(self, cell: NDArray[np.int64], level: int) -> NDArray[np.int64]:
         """Index of lattice coordinates: digits of base 2 · reach + 1."""
-        import numpy as np
-
-        base = 2 * self.reach[level] + 1
-        return (cell + self.reach[level]) @ np.array(
-            [base**j for j in range(self.subspace)], np.int64
-        )
+        return (cell + self.reach[level]) @ self._powers(level)
 
     def cells(self, index: NDArray[np.int64], level: int) -> NDArray[np.int64]:
         """Lattice coordinates of indices, shape (n, subspace)."""
+        base = 2 * self.reach[level] + 1
+        return index[:, None] // self._powers(level) % base - self.reach[level]
+
+    def _powers(self, level: int) -> NDArray[np.int64]:
+        """Of the base of a level's digits."""
         import numpy as np
 
         base = 2 * self.reach[level] + 1
-        return (
-            index[:, None] // np.array([base**j for j in range(self.subspace)], np.int64) % base
-            - self.reach[level]
-        )
+        return np.array([base**j for j in range(self.subspace)], np.int64)
 
     def places(self, index: NDArray[np.int64], level: int) -> NDArray[np.float64]:
         """Net points, shape (n, subspace)."""

@@ -97,10 +97,9 @@ class Randomizer(ABC):
         return sum(map(width, self.limits))
 
     def pack(self, output: tuple[int, ...]) -> bytes:
-        r"""An output as bytes."""
-        return b"".join(
-            [number.to_bytes(width(limit), "big") for number, limit in zip(output, self.limits)]
-        )
+        """An output as bytes."""
+        sizes = map(width, self.limits)
+        return b"".join(number.to_bytes(size, "big") for number, size in zip(output, sizes))
 
 
 class FrequencyRandomizer(Randomizer):
@@ -187,9 +186,8 @@ class LocalHashing(FrequencyRandomizer):
     def draw(self, value: int, below: Below) -> tuple[int, ...]:
         """A random function, and the hash or, with the small weight, another one."""
         function = below(self.limits[0])
-        return function, self.hash(function, value) ^ _one_of(
-            1 << self.log_buckets, self.favored, self.unit, below
-        )
+        other = _one_of(1 << self.log_buckets, self.favored, self.unit, below)
+        return function, self.hash(function, value) ^ other
 
     def weight(self, value: int, output: tuple[int, ...]) -> int:
         """A where the reported hash is the value's."""
@@ -218,10 +216,8 @@ class SubsetSelection(FrequencyRandomizer):
 
     def draw(self, value: int, below: Below) -> tuple[int, ...]:
         """Whether the value is in, then a uniform subset of the others (Floyd's algorithm)."""
-        held = (
-            below(self.favored * self.size + self.unit * (self.domain - self.size))
-            < self.favored * self.size
-        )
+        inside = self.favored * self.size
+        held = below(inside + self.unit * (self.domain - self.size)) < inside
         subset = 0
         others = self.domain - 1
         count = self.size - held
@@ -241,9 +237,8 @@ class SubsetSelection(FrequencyRandomizer):
     @property
     def total(self) -> int:
         """A for every subset that holds a value, B for the others."""
-        return self.favored * comb(self.domain - 1, self.size - 1) + self.unit * comb(
-            self.domain - 1, self.size
-        )
+        others = self.domain - 1
+        return self.favored * comb(others, self.size - 1) + self.unit * comb(others, self.size)
 
 
 @dataclass(frozen=True)
@@ -280,21 +275,15 @@ class TopVectors(Randomizer):
         length = min(hypot(*vector), 1.0)
         along = below(1 << _NORM_BITS) < (1 + length) / 2 * (1 << _NORM_BITS)
         flipped = along == bool((character & bucket).bit_count() & 1)
-        at = (
-            below(self.top * self.favored + (self.candidates - self.top) * self.unit)
-            - self.top * self.favored
-        )
+        ahead = self.top * self.favored
+        at = below(ahead + (self.candidates - self.top) * self.unit) - ahead
         rank = at // self.favored + self.top if at < 0 else self.top + at // self.unit
         return character, nonce, self.ranked(nonce, vector, -1 if flipped else 1)[rank]
 
     def ranked(self, nonce: int, vector: Any, sign: int) -> list[int]:
         """Indices of the candidates, those that point most along sign · vector first."""
-        return [
-            int(i)
-            for i in (
-                streams.vectors(nonce, self.candidates, self.dimension) @ (vector * -sign)
-            ).argsort(kind="stable")
-        ]
+        along = streams.vectors(nonce, self.candidates, self.dimension) @ (vector * -sign)
+        return [int(i) for i in along.argsort(kind="stable")]
 
 
 KINDS: dict[str, type[Any]] = {c.kind: c for c in (KRR, LocalHashing, SubsetSelection, TopVectors)}

@@ -82,8 +82,7 @@ class RowSearches(Searches):
     """One row of distances a search."""
 
     def __init__(self, metric: Rows, points: NDArray[np.int64]) -> None:
-        self._metric = metric
-        self._points = points
+        self._metric, self._points = metric, points
         self._rows: NDArray[np.int64] | None = None
 
     def each(self, which: NDArray[np.int64], bounds: NDArray[np.int64], take: Take) -> None:
@@ -189,8 +188,7 @@ class EdgeBalls(BallSums):
     def __init__(
         self, metric: Network, steps: int, candidates: NDArray[np.int64] | None = None
     ) -> None:
-        self._metric = metric
-        self._steps = steps
+        self._metric, self._steps = metric, steps
         self._read = metric.rank if candidates is None else metric.rank[candidates]
         self._nothing = np.zeros(len(metric), np.int64)
 

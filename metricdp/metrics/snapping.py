@@ -32,20 +32,11 @@ class Snapper:
     """Maps coordinates to positions. It is what other processes need of a universe: they are sent
     its coordinates, and build the same search tree, once.
 
-    Parameters
-    ----------
-    points : ndarray of float64, shape (n_located, d)
-        Where to search.
-    power : float
-        Of the Minkowski distance that is least for the nearest.
-    located : ndarray of int64, optional
-        Position of each of `points`; 0, 1, … by default.
-    project : callable, optional
-        Maps coordinates to where `points` are; can be pickled. By default they are there.
-    dimension : int, optional
-        Number of coordinates that are given; by default that of `points`.
-    limit : float, optional
-        What is farther from every point, where these are searched, has position -1.
+    `points` (n_located, d): where to search; `power`: of the Minkowski distance that is least for
+    the nearest; `located`: position of each of `points`, 0, 1, … by default; `project`: maps
+    coordinates to where `points` are (it travels to workers); by default they are there;
+    `dimension`: number of coordinates that are given; `limit`: what is farther from every point,
+    where these are searched, has position -1.
 
     Examples
     --------

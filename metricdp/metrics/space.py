@@ -28,13 +28,9 @@ _SAMPLE = 20_000
 class EuclideanSpace(Box):
     """The box ``lower <= x <= upper`` in R^d with the Euclidean distance.
 
-    Parameters
-    ----------
-    lower, upper : array_like, shape (d,)
-        Public corners; they must come from public knowledge, never from the data. Points outside
-        are moved to the nearest point of the box.
-    crs : str, optional
-        Coordinate reference system of the plane, such as ``"EPSG:32719"``.
+    `lower`, `upper` (d,): public corners; they must come from public knowledge, never from the
+    data. Points outside are moved to the nearest point of the box. `crs`: coordinate reference
+    system of the plane, such as ``"EPSG:32719"``.
 
     Examples
     --------
@@ -59,11 +55,7 @@ class EuclideanSpace(Box):
                 f"lower and upper must have the same shape (d,), got {self.lower.shape} and "
                 f"{self.upper.shape}"
             )
-        if not (
-            np.isfinite(self.lower).all()
-            and np.isfinite(self.upper).all()
-            and (self.lower < self.upper).all()
-        ):
+        if not (np.isfinite([self.lower, self.upper]).all() and (self.lower < self.upper).all()):
             raise InputError("the box needs finite corners with lower < upper in every coordinate")
         with np.errstate(over="ignore"):
             checked_extent(float((self.upper - self.lower).max()))

@@ -80,9 +80,8 @@ class Counting:
     def noise(self, block: DayBlock) -> Noise:
         """Of every node of a block."""
         if block not in self._noises:
-            query, m = self.query, self.max_contributions
             if self.cost.delta:
-                square = query.squared_sensitivity(self.neighboring, m)
+                square = self.query.squared_sensitivity(self.neighboring, self.max_contributions)
                 whole = squared(self.schedule, block, self.unit, square)
                 self._noises[block] = DiscreteGaussian(whole, self.cost)
             else:
@@ -203,10 +202,9 @@ def _check(counter: Counter, demand: PrivateDemand) -> None:
     if demand.part is not None:
         raise InputError("a part of a split demand is paid from the grant of the split")
     if demand.protects != counting.protects:
-        level = "unit='event'" if counting.unit == "event" else "unit='user'"
         raise InputError(
-            f"a stream of {level} protects {counting.protects}; this day's demand protects "
-            f"{demand.protects}"
+            f"a stream of unit='{counting.unit}' protects {counting.protects}; this day's demand "
+            f"protects {demand.protects}"
         )
     horizon = counting.schedule.horizon
     if horizon is not None and counter.days >= horizon:

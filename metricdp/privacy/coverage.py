@@ -1,9 +1,4 @@
-"""Covering by sets selected one after another.
-
-**Privacy.** Proof P10 (``docs/proofs/10-covering.md``) prices a loop in which a record counts until
-a selected set holds it. The union of selected sets is public. Private are only the scores, sums of
-the demand that is left over sets.
-"""
+"""Covering by sets selected one after another: proof P10 (``docs/proofs/10-covering.md``)."""
 
 from __future__ import annotations
 

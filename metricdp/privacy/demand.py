@@ -52,13 +52,6 @@ class PrivateDemand(Unique):
     out is never told. *Neighboring*: the ledger's. *Composition*: all releases see the same sample
     and add up.
 
-    With ``weighting="share"`` every user has one unit of weight, spread over all their records in
-    exact integers. **What is minimized is then the mean over people** of their mean distance.
-
-    With `caps` at most c records of a user are kept in a part of a public partition, in at most p
-    parts: m = pc, and with a delta the default method's noise follows the L2 sensitivity, c·√p
-    (`metricdp.accounting.caps`).
-
     Parameters
     ----------
     universe : Metric or EuclideanSpace
@@ -71,10 +64,13 @@ class PrivateDemand(Unique):
     max_contributions : int, optional
         Records kept per user, 1 unless given. Public: never choose it by looking at the data.
     weighting : {"record", "share"}
-        What has a weight of 1: each record, or with `user` all records of a user together.
+        What has a weight of 1: each record, or with `user` all records of a user together, spread
+        over them in exact integers. **What is minimized is then the mean over people** of their
+        mean distance.
     caps : Caps, optional
-        With `user`, in place of `max_contributions`: a bound for each public part. In a finite
-        universe.
+        With `user`, in place of `max_contributions`, in a finite universe: at most c records of a
+        user are kept in a part of a public partition, in at most p parts: m = pc, and with a delta
+        the default method's noise follows the L2 sensitivity, c·√p (`metricdp.accounting.caps`).
 
     Examples
     --------
@@ -207,11 +203,6 @@ class PrivateDemand(Unique):
         universe, max_contributions, weighting, caps, crs, max_snap, box
             As `PrivateDemand` and `from_coordinates`.
 
-        Raises
-        ------
-        InputError, MissingExtraError
-            A column is missing, or as for `PrivateDemand`; an engine that is not installed.
-
         Examples
         --------
         >>> import pandas as pd
@@ -276,11 +267,8 @@ class PrivateDemand(Unique):
         capped: Capped | None = None,
     ) -> None:
         universe.check()  # public, and before anything can be charged
-        self._universe = universe
-        self._protects = protects
-        self._part = part
-        self._leaves_out = leaves_out
-        self._caps = capped
+        self._universe, self._protects, self._part = universe, protects, part
+        self._leaves_out, self._caps = leaves_out, capped
         _vault._put(self, records)
 
     def _restricted(

@@ -77,10 +77,9 @@ def measure(
     --------
     >>> from metricdp.partitions.finite.labels import LabelParts
     >>> from metricdp.privacy import HistogramQuery, measure
-    >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-    >>> query = HistogramQuery(LabelParts(metric, np.array([0, 0, 1, 1]), 2))
-    >>> demand, grant = mdp.PrivateDemand(metric, [0] * 9000 + [3] * 4000), mdp.Ledger(2).charge(1)
-    >>> release = measure(demand, query, 1, grant)
+    >>> metric = mdp.GraphMetric(nx.path_graph(2), weight=None)
+    >>> demand, grant = mdp.PrivateDemand(metric, [0] * 9000 + [1] * 4000), mdp.Ledger(2).charge(1)
+    >>> release = measure(demand, HistogramQuery(LabelParts.of(metric)), 1, grant)
     >>> bool((abs(release.values - [9000, 4000]) < 50).all()), grant.left
     (True, Fraction(0, 1))
     """
@@ -131,17 +130,11 @@ def contribute(
     --------
     >>> from metricdp.accounting import Cost
     >>> from metricdp.privacy import CountQuery, contribute
-    >>> from metricdp.privacy.shares import Shares
     >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-    >>> demand, cost = mdp.PrivateDemand(metric, [2] * 9000), Cost.zcdp(1, "1e-6")
-    >>> some = np.array([123456789], np.uint64)
-    >>> sent = [
-    ...     contribute(demand, CountQuery(), cost, grant, holders=2, honest=1, mask=mask)
-    ...     for mask in (some, -some)
-    ...     for grant in [mdp.Ledger(1, delta="1e-6").charge(cost)]
-    ... ]
-    >>> shares = Shares.of(CountQuery(), "add-remove", 1, cost, holders=2, honest=1)
-    >>> bool(abs(shares.total(sum(sent)) - 18_000) < 100)
+    >>> demand, grant = mdp.PrivateDemand(metric, [2] * 9000), mdp.Ledger(1).charge(1)
+    >>> of, mask = {"holders": 2, "honest": 1}, np.array([123456789], np.uint64)
+    >>> sent = contribute(demand, CountQuery(), Cost.of(1), grant, mask=mask, **of)
+    >>> bool(abs(int((sent - mask)[0]) - 9000) < 100)
     True
     """
     _check(demand, query, ADDED, grant)

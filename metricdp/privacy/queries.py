@@ -274,8 +274,7 @@ class SumsQuery(Query):
     @property
     def steps(self) -> NDArray[np.float64]:
         """Length of one step in every part, shape (n_parts,), in the box's unit."""
-        found: NDArray[np.float64] = self.radii / 2**self.bits
-        return found
+        return np.asarray(self.radii / 2**self.bits)
 
     @property
     def n_values(self) -> int:

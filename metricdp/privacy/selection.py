@@ -57,12 +57,8 @@ class _Leader:
     """Who leads the race: position, score, and the bits drawn so far."""
 
     def __init__(self, gumbel: bool, eta: Fraction) -> None:
-        self.position = -1
-        self._score = 0
-        self._bits = 0
-        self._n_bits = 64
-        self._gumbel = gumbel
-        self._eta = eta
+        self._take(-1, 0, 0, 64)
+        self._gumbel, self._eta = gumbel, eta
 
     def challenge(self, scores: NDArray[np.int64], bits: NDArray[np.uint64], offset: int) -> None:
         """Let candidates `offset`, `offset + 1`, … race against the leader."""
@@ -82,10 +78,7 @@ class _Leader:
             known = True
 
     def _take(self, position: int, score: int, bits: int, n_bits: int) -> None:
-        self.position = position
-        self._score = score
-        self._bits = bits
-        self._n_bits = n_bits
+        self.position, self._score, self._bits, self._n_bits = position, score, bits, n_bits
 
     def _duel(self, position: int, score: int, bits: int) -> None:
         """Settle one comparison exactly: both sides get further bits until their intervals part."""

@@ -1,10 +1,9 @@
 """Noise of several holders, who each add a share: only the sum of their counts is noisy enough.
 
 With n holders, of whom c may collude, the shares of n - c are all the noise that is paid for. For
-an epsilon alone they add up to discrete Laplace noise, exactly (`LaplaceShares`); for rho they are
-discrete Gaussians (`GaussianShares`): `excess` prices how far a sum of these is from one [1]_, and
-small shares are drawn in units of 1 / 2^bits of a record. `gate.contribute` masks each sum modulo
-2^64, and all masks add up to 0.
+an epsilon alone they add up to discrete Laplace noise, exactly; for rho they are discrete
+Gaussians: `excess` prices how far a sum of these is from one [1]_, and small shares are drawn in
+units of 1 / 2^bits of a record.
 
 **Privacy.** Proof P17 (``docs/proofs/17-shares.md``): the sum of all holders' noisy counts is
 epsilon-DP, or rho-zCDP, also for who knows c of the shares.
@@ -118,8 +117,6 @@ class LaplaceShares(Shares):
 
     Examples
     --------
-    >>> from fractions import Fraction
-    >>> from metricdp.privacy.shares import LaplaceShares
     >>> shares = LaplaceShares(1, Fraction(1, 10), holders=20, honest=19)
     >>> shares.scale, round(shares.deviation, 2)
     (10.0, 14.5)
@@ -172,8 +169,6 @@ class GaussianShares(Shares):
 
     Examples
     --------
-    >>> from metricdp.accounting import Cost
-    >>> from metricdp.privacy.shares import GaussianShares
     >>> shares = GaussianShares(1, 1, Cost.zcdp(1, "1e-6"), holders=20, honest=19)
     >>> shares.bits, round(shares.scale, 2), round(shares.deviation, 2)
     (1, 2.08, 4.65)

@@ -19,11 +19,7 @@ from metricdp.errors import InputError
 from metricdp.kernels.scores import capped_dot
 from metricdp.privacy.scores import SelectionQuery
 from metricdp.protocols import Finite, finite
-from metricdp.records.sums.swap_costs import (
-    CappedSwapCosts,
-    Scale,
-    Served,
-)
+from metricdp.records.sums.swap_costs import CappedSwapCosts, Scale, Served
 from metricdp.releases import Neighboring
 
 
@@ -89,10 +85,8 @@ class SwapQuery(SelectionQuery):
         allowed: NDArray[np.int64] | None,
         fixed: NDArray[np.bool_],
     ) -> None:
-        self.universe = universe
-        self._scale = scale
+        self.universe, self._scale, self._fixed = universe, scale, sealed(fixed)
         self._allowed = None if allowed is None else sealed(allowed)
-        self._fixed = sealed(fixed)
         self._served = Served(*(sealed(array) for array in Served.by(universe, at)))
         everyone = np.arange(len(universe)) if allowed is None else universe.inner(allowed)
         others = np.setdiff1d(everyone, universe.inner(at), assume_unique=True)
@@ -141,9 +135,8 @@ class SwapQuery(SelectionQuery):
     def decode(self, index: int) -> tuple[int, int]:
         """Positions of the center that leaves and of the point that comes."""
         slot, comes = divmod(index, len(self._candidates))
-        return int(self.centers[self._slots[slot]]), int(
-            self.universe.outer(self._candidates[[comes]])[0]
-        )
+        point = self.universe.outer(self._candidates[[comes]])[0]
+        return int(self.centers[self._slots[slot]]), int(point)
 
     def swapped(self, index: int) -> SwapQuery:
         """The same question after a swap; the new center takes the old one's place."""
@@ -205,9 +198,8 @@ class CentersQuery(SelectionQuery):
         if not several:
             raise InputError("a CentersQuery needs at least one set of centers")
         self.universe, self._scale = universe, several[0][1]
-        costs = np.stack(
-            [self._scale.cost(universe.grid_nearest(at)).astype(np.int32) for at, _ in several]
-        )
+        each = (self._scale.cost(universe.grid_nearest(at)) for at, _ in several)
+        costs = np.stack([one.astype(np.int32) for one in each])
         costs -= costs.min(axis=0)
         self._costs, self._spread = sealed(costs), max(int(costs.max()), 1)
 

@@ -70,14 +70,12 @@ class TotalsQuery(Query):
         return answer.shape == (self.n_values,) and int(np.abs(answer).sum()) <= most
 
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
-        """Return m·B, or 2m·B under replace-one; of rounded sums, see above."""
+        """Return m·B, or 2m·B under replace-one; of rounded sums, see above. In L2 as much: all
+        records of a unit may add to one value.
+        """
         sides = 1 if neighboring == "add-remove" else 2
         whole = sides * max_contributions << self.bits
         return (whole + self.n_values * ((1 << self.shift) - 1)) >> self.shift
-
-    def squared_sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
-        """Return its square: all records of a unit may add to one value."""
-        return self.sensitivity(neighboring, max_contributions) ** 2
 
     def _bounded(self, records: NDArray[Any]) -> NDArray[np.int64]:
         amounts = np.asarray(self.measured.amounts(records))

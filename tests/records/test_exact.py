@@ -146,6 +146,7 @@ ALLOWED = {
         privacy/gate.py cover
         privacy/gate.py _split_price
         privacy/noise.py Noise._confirm
+        privacy/noise.py best_noise
         privacy/opening.py bias_of
         privacy/scores.py CostQuery.__init__
         privacy/shares.py GaussianShares.__init__
