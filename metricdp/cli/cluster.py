@@ -58,7 +58,7 @@ _PRIVATE = [
 _COLUMNS = ["demand_column", "x", "y"]
 
 
-def run(args: Namespace) -> int:
+def run(args: Namespace) -> None:
     """Check, read, charge, solve, write."""
     start = time.perf_counter()
     _check(args)
@@ -85,7 +85,6 @@ def run(args: Namespace) -> int:
         caution = "" if args.demand is None else " (times depend on the data: do not publish them)"
         say(f"done in {time.perf_counter() - start:.1f} s{caution}")
     _write(args, metric, result)
-    return 0
 
 
 def _check(args: Namespace) -> None:

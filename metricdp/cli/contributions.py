@@ -14,7 +14,7 @@ from metricdp.running.contributions import question_of
 from metricdp.waiting import doing
 
 
-def run(args: Namespace) -> int:
+def run(args: Namespace) -> None:
     """Check, charge, count, tell."""
     budget.check_options(args)
     streams.check_stdout([args.output])
@@ -48,4 +48,3 @@ def run(args: Namespace) -> int:
         kept = f"keep {m:,} record{'s' if m > 1 else ''} of each user"
         whose = " is the ledger's from now on" if args.ledger else ""
         say(f"{kept}: --max-contributions {m}{whose}")
-    return 0

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from metricdp.datasets import DatasetInfo
 
 
-def run(args: Namespace) -> int:
+def run(args: Namespace) -> None:
     """Print what is known, after fetching if asked."""
     infos = [datasets.describe(name) for name in args.names or datasets.names()]
     paths = [
@@ -27,7 +27,6 @@ def run(args: Namespace) -> int:
     else:
         text = _listed(found)
     streams.show_result(text)
-    return 0
 
 
 def _facts(info: DatasetInfo, path: str | None) -> dict[str, Any]:

@@ -23,7 +23,7 @@ RESULT = "coquimbo_centers.json"
 PAGE = "coquimbo_map.html"
 
 
-def run(args: Namespace) -> int:
+def run(args: Namespace) -> None:
     """Run the sample through the same steps as ``metricdp cluster``."""
 
     demand = str(sample_path(DEMAND))
@@ -46,7 +46,6 @@ def run(args: Namespace) -> int:
     streams.show_result(tables.of_centers(result))
     written = _files(result, files)
     streams.show_result(_ending(written, options))
-    return 0
 
 
 def sample(demand: str) -> Namespace:

@@ -24,7 +24,7 @@ _PRIVATE = (
 _QUESTIONS = ("within", "against", "by", "clip", "map")
 
 
-def run(args: Namespace) -> int:
+def run(args: Namespace) -> None:
     """Read, compute, and say what the figures are worth."""
     _check_options(args)
     if args.epsilon is not None:
@@ -48,7 +48,6 @@ def run(args: Namespace) -> int:
             tables.show(args, figures, lambda: f"{report}\n\nreceipt: {report.receipt}\n")
     if args.map is not None:
         _write_map(args, metric, centers, report)
-    return 0
 
 
 def _check_options(args: Namespace) -> None:

@@ -10,7 +10,7 @@ from metricdp.errors import InputError
 from metricdp.report.evidence.front import evidence
 
 
-def run(args: Namespace) -> int:
+def run(args: Namespace) -> None:
     """Read, tell, write."""
     given = {"RESULT": args.result, "--answers": args.answers, "--audit": args.audit}
     given["--evaluation"] = args.evaluation
@@ -24,7 +24,6 @@ def run(args: Namespace) -> int:
         streams.write_text(path, text)
     if not args.quiet:
         _say(found, list(files))
-    return 0
 
 
 def _check_endings(args: Namespace) -> None:

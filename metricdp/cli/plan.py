@@ -16,7 +16,7 @@ from metricdp.running.planning import EPSILONS, checked_epsilons
 from metricdp.running.target import LADDER, checked_target
 
 
-def run(args: Namespace) -> int:
+def run(args: Namespace) -> None:
     """Check, read the graph, simulate, write."""
     if args.target is not None and args.target[:1].isdigit():  # else the name of a column
         args.goal, args.target = args.target, None
@@ -65,7 +65,6 @@ def run(args: Namespace) -> int:
         streams.write_text(args.output, page)
         if not args.quiet:
             say(f"wrote {args.output}")
-    return 0
 
 
 class _PlanRows:

@@ -12,7 +12,7 @@ from metricdp.report.layers import crs_of
 from metricdp.report.point_files import checked_ending
 
 
-def run(args: Namespace) -> int:
+def run(args: Namespace) -> None:
     """Check, read, draw, write."""
     streams.check_stdout([args.output])
     given = {"GRAPH": args.graph, "--nodes": args.nodes, "--from-release": args.from_release}
@@ -30,4 +30,3 @@ def run(args: Namespace) -> int:
     tables.show(args, told)
     if args.output is not None and not args.quiet:
         say(f"wrote {args.output}")
-    return 0

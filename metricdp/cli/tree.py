@@ -10,7 +10,7 @@ from metricdp.cli.streams import say
 from metricdp.partitions.finite.hst import build_hst
 
 
-def run(args: Namespace) -> int:
+def run(args: Namespace) -> None:
     """Check, read, build, write the file, and only then tell about it."""
     start = time.perf_counter()
     streams.check_targets({"--output": args.output}, {"GRAPH": args.graph, "--nodes": args.nodes})
@@ -29,4 +29,3 @@ def run(args: Namespace) -> int:
     coins = {"seed": tree.seed, "beta": tree.beta, "universe": tree.universe_checksum}
     told = {"output": args.output} | figures | coins
     tables.show(args, told)
-    return 0
