@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import metricdp as mdp
-from metricdp.cli import inputs, objectives, streams, tables
+from metricdp.cli import inputs, objectives, sites, streams, tables
 from metricdp.cli.explore import check_method
 from metricdp.cli.streams import say
 from metricdp.errors import InputError
@@ -29,7 +29,9 @@ def run(args: Namespace) -> None:
     budgets = checked_epsilons(args.epsilons)
     check_method(args, releases=args.output is not None)
     streams.check_stdout([args.output])
-    streams.check_targets({"--output": args.output}, {"GRAPH": args.graph, "--nodes": args.nodes})
+    streams.check_targets(
+        {"--output": args.output}, {"GRAPH": args.graph, "--nodes": args.nodes, "--by": args.by}
+    )
 
     metric = inputs.read_metric(args)
     if args.k > len(metric):
@@ -43,6 +45,7 @@ def run(args: Namespace) -> None:
         method=args.method,
         expected=objectives.expected(args, metric),
         objective=args.objective,
+        by=None if args.by is None else sites.read_areas(args.by, args.by_column, metric),
         neighboring=args.neighboring,
         max_contributions=args.max_contributions,
         target=args.goal,

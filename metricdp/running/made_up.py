@@ -135,9 +135,9 @@ class FiniteWorld:
     def _counts(self, made: NDArray[np.int64]) -> NDArray[np.float64]:
         return np.bincount(made, minlength=len(self.metric)).astype(np.float64)
 
-    def cost(self, made: NDArray[np.int64], centers: Any) -> float:
-        """What these centers cost, exactly."""
-        return float(np.sum(self.metric.nearest(centers)[1][made] ** self.power))
+    def costs(self, made: NDArray[np.int64], centers: Any) -> NDArray[np.float64]:
+        """What each record costs with these centers, exactly."""
+        return self.metric.nearest(centers)[1][made] ** self.power
 
 
 def _drawn(
@@ -226,15 +226,12 @@ class BoxWorld:
 
     def refined(self, made: NDArray[np.float64], found: Sequence[Any]) -> Any:
         """The best of what several searches found."""
-        return min(found, key=lambda centers: self.cost(made, centers))
+        return min(found, key=lambda centers: float(self.costs(made, centers).sum()))
 
-    def cost(self, made: NDArray[np.float64], centers: Any) -> float:
-        """What these centers cost, exactly."""
-        return float(
-            np.sum(
-                nearest_centers(made, np.asarray(centers, dtype=np.float64))[1] ** (self.power / 2)
-            )
-        )
+    def costs(self, made: NDArray[np.float64], centers: Any) -> NDArray[np.float64]:
+        """What each record costs with these centers, exactly."""
+        square = nearest_centers(made, np.asarray(centers, dtype=np.float64))[1]
+        return square ** (self.power / 2)
 
 
 def _users(records: int, m: int) -> dict[str, Any]:

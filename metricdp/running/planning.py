@@ -34,6 +34,7 @@ from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.units import in_words, unit_shown
 from metricdp.options import Centers, Coins, coins
+from metricdp.partitions.areas import Areas
 from metricdp.progress import progress
 from metricdp.protocols import Kind
 from metricdp.releases import Neighboring
@@ -84,6 +85,29 @@ class Forecast(NamedTuple):
         }
 
 
+class AreaCosts(NamedTuple):
+    """Exact costs of the records of each public area: `private` (n_epsilons, n_shapes, repeats,
+    n_areas), and of the centers found without noise, `noiseless` (n_shapes, repeats, n_areas).
+    """
+
+    names: tuple[str, ...]
+    private: NDArray[np.float64]
+    noiseless: NDArray[np.float64]
+
+    def excess(self, i: int) -> dict[str, tuple[float, float]]:
+        """By area, at the i-th epsilon: median of (cost / cost without noise - 1), and what nine
+        runs in ten stay below; of areas that cost something without noise.
+        """
+        told = {}
+        for at, name in enumerate(self.names):
+            cost, best = self.private[i, ..., at], self.noiseless[..., at]
+            ran = best > 0
+            if ran.any():
+                ends = np.quantile(cost[ran] / best[ran] - 1, (0.5, USUAL), method="higher")
+                told[name] = (float(ends[0]), float(ends[1]))
+        return told
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan:
     """What `plan` found out, all of it public.
@@ -110,6 +134,8 @@ class Plan:
     example_shape : str
     target : float or None
         Cost / best that nine draws in ten should reach at most, if that was asked.
+    areas : AreaCosts or None
+        Who bears the noise, if `by` was given: ``areas.excess(0)`` of each area.
 
     Examples
     --------
@@ -135,6 +161,7 @@ class Plan:
     example_centers: Centers | None = field(repr=False)
     example_shape: str = ""
     target: float | None = None
+    areas: AreaCosts | None = None
 
     @property
     def needed(self) -> Needed:
@@ -242,7 +269,9 @@ class Plan:
         return {"target": {"cost": self.target, **self.needed._asdict()}}
 
     def _row(self, i: int | None) -> dict[str, Any]:
+        by = {} if self.areas is None or i is None else {"by_area": self.areas.excess(i)}
         return {
+            **by,
             **self.forecast(i).to_dict(),
             "range": [_finite(excess) for excess in self.extremes(i)],
             "shapes": {s.name: self.forecast(i, j).to_dict() for j, s in enumerate(self.shapes)},
@@ -300,12 +329,25 @@ class Plan:
         >>> told.remark()[:41]
         'At this size epsilon buys almost nothing:'
         """
+        said = ""
         if self.target is not None:
-            return self._answer()
-        if self.runs < len(self.shapes):
-            return ""  # some shapes are not tried yet
-        forecasts = [self.forecast(i) for i in range(len(self.epsilons))]
-        return remark(self.epsilons, forecasts, self.forecast(None))
+            said = self._answer()
+        elif self.runs >= len(self.shapes):  # else some shapes are not tried yet
+            forecasts = [self.forecast(i) for i in range(len(self.epsilons))]
+            said = remark(self.epsilons, forecasts, self.forecast(None))
+        return " ".join(filter(None, [said, self._worst_area()]))
+
+    def _worst_area(self) -> str:
+        """Which area loses most by the noise at the least epsilon."""
+        excess = {} if self.areas is None else self.areas.excess(0)
+        if not excess:
+            return ""
+        name = max(excess, key=lambda one: excess[one][0])
+        median, high = map(percent, excess[name])
+        return (
+            f"Of {len(excess)} areas {name} loses most at epsilon {float(self.epsilons[0]):g}: "
+            f"{median} over centers without noise, nine runs in ten below {high}."
+        )
 
     def _answer(self) -> str:
         found = self.needed
@@ -382,6 +424,7 @@ def plan(
     method: str | Method = "partition",
     expected: Expectation | None = None,
     objective: Objective = "k-median",
+    by: Any = None,
     neighboring: Neighboring = "add-remove",
     max_contributions: int = 1,
     repeats: int | None = None,
@@ -410,6 +453,8 @@ def plan(
     expected : array_like, mapping, pair, Release or "streets", optional
         As `k_median`; made-up demands lie by it, and around hot spots of it.
     objective : {"k-median", "k-means"}
+    by : mapping, sequence, GeoDataFrame or GeoSeries, optional
+        Public areas, as for `evaluate`: what does the noise cost each of them?
     neighboring : {"add-remove", "replace-one"}
     max_contributions : int
         Records kept of one user: the made-up users have that many each.
@@ -470,6 +515,10 @@ def plan(
     cost = np.full((len(budgets), *size), np.nan)
     reference = np.full(size, np.nan)
     blind = np.full(size, np.nan)
+    areas = None if by is None else Areas.of(universe, by)
+    names = () if areas is None else areas.names
+    private = np.full((len(budgets), *size, len(names)), np.nan)
+    noiseless = np.full((*size, len(names)), np.nan)
     shown_shape = len(shapes) // 2
     example_centers = blind_centers = None
     example: list[Result] = []
@@ -482,14 +531,18 @@ def plan(
             break
         made: Any = world.draw(shapes[s], n, np.random.default_rng([seed, s, r]))
         found = [world.search(made)]
-        best = world.cost(made, found[0])
+        best = float(world.costs(made, found[0]).sum())
+        where = None if areas is None else areas.label(made)
         demand = world.demand(made, m)
         steps.update()
         for i, epsilon in enumerate(budgets):
             ledger = Ledger(epsilon, delta, neighboring)
             result, _ = private_answer(recipe, demand, ledger, (epsilon, delta), world.question)
             found.append(result.centers)
-            cost[i, s, r] = world.cost(made, result.centers)
+            each = world.costs(made, result.centers)
+            cost[i, s, r] = each.sum()
+            if where is not None:
+                private[i, s, r] = np.bincount(where, each, len(names))
             best = min(best, float(cost[i, s, r]))
             if watch is not None:
                 watch(shapes[s].name, epsilon, float(_excess(cost[i, s, r], best)))
@@ -497,12 +550,15 @@ def plan(
                 example.append(replace(result, universe=universe, power=power))
             steps.update()
         refined = world.refined(made, found)
-        reference[s, r] = min(best, world.cost(made, refined))
+        each = world.costs(made, refined)
+        reference[s, r] = min(best, float(each.sum()))
+        if where is not None:
+            noiseless[s, r] = np.bincount(where, each, len(names))
         if (s, r) == (shown_shape, 0):
             example_centers = refined
         if blind_centers is None:
             blind_centers = world.blind()
-        blind[s, r] = world.cost(made, blind_centers)
+        blind[s, r] = world.costs(made, blind_centers).sum()
     steps.close()
     return Plan(
         universe,
@@ -521,6 +577,7 @@ def plan(
         example_centers,
         shapes[shown_shape].name,
         allowed,
+        None if areas is None else AreaCosts(names, private, noiseless),
     )
 
 

@@ -264,8 +264,8 @@ def test_the_best_known_are_chosen_from_all_that_was_found():
     world = made_up.FiniteWorld(line, 2, 1, 0)
     made = np.repeat([3, 36], 50)
     halves = [[3, 20], [19, 36]]
-    assert all(world.cost(made, one) > 0 for one in halves)
-    assert world.cost(made, world.refined(made, halves)) == 0
+    assert all(world.costs(made, one).sum() > 0 for one in halves)
+    assert world.costs(made, world.refined(made, halves)).sum() == 0
     box = made_up.BoxWorld(mdp.EuclideanSpace([0], [1]), 1, 2, 0)
     at = np.array([[0.2], [0.4]])
     assert box.refined(at, [np.array([[0.9]]), np.array([[0.3]])]) == 0.3
@@ -280,7 +280,23 @@ def test_shorter_searches_of_a_plan_cost_little():
     world = made_up.FiniteWorld(large, 9, 1, 0)
     made = world.draw(SHAPES[1], 4000, np.random.default_rng(3))
     counts = np.bincount(made, minlength=len(large)).astype(float)
-    long = world.cost(made, mdp.k_median(large, k=9, weights=counts, seed=1).centers)
+    long = world.costs(made, mdp.k_median(large, k=9, weights=counts, seed=1).centers).sum()
     short = world.search(made)
-    assert world.cost(made, short) < 1.05 * long
-    assert world.cost(made, world.refined(made, [short, world.blind()])) < 1.02 * long
+    assert world.costs(made, short).sum() < 1.05 * long
+    assert world.costs(made, world.refined(made, [short, world.blind()])).sum() < 1.02 * long
+
+
+def test_areas_bear_the_noise_of_their_own_records():
+    """Of two areas: their costs are those of all records; the sum is the whole cost."""
+    halves = {point: "west" if point[0] < 4 else "east" for point in GRID.ids}
+    told = plan(GRID, records=300, k=3, epsilons=["0.05", 5], repeats=2, shapes=FEW, by=halves)
+    assert told.areas.names == ("east", "west")
+    np.testing.assert_allclose(told.areas.private.sum(-1), told.cost)
+    assert (told.areas.noiseless.sum(-1) >= told.reference - 1e-9).all()
+    ratios = told.areas.private[0, ..., 1] / told.areas.noiseless[..., 1] - 1
+    median = np.quantile(ratios, 0.5, method="higher")
+    assert told.areas.excess(0)["west"][0] == pytest.approx(median)
+    name = max(told.areas.excess(0), key=lambda one: told.areas.excess(0)[one][0])
+    assert f"Of 2 areas {name} loses most at epsilon 0.05" in told.remark()
+    assert set(told.to_dict()["levels"][1]["by_area"]) == {"east", "west"}
+    assert plan(GRID, records=300, k=3, epsilons=[1], repeats=1, shapes=FEW).areas is None
