@@ -534,3 +534,19 @@ def standing_groups(grid, values, least, most_scales=3, coarser=1.4):
             cells = [at for at in cells if tuple(x >> scale for x in at) not in standing]
         first += part.n_own
     return group, level
+
+
+def standing(points, counts, deviation, unit, sure=3.0, lone=3.0):
+    """Which cells stand out with the fewest of their 3^d nearest that do, if any do."""
+    m, d = points.shape
+    found = [False] * m
+    for point in points:
+        near = sorted(range(m), key=lambda j: math.dist(point, points[j]))[: 3**d]
+        for size in range(1, len(near) + 1):
+            held = sum(counts[j] for j in near[:size])
+            noise = math.sqrt(sum(deviation[j] ** 2 for j in near[:size]))
+            if held > sure * noise and held > (math.log(m) + lone) * unit:
+                for j in near[:size]:
+                    found[j] = True
+                break
+    return found

@@ -134,6 +134,8 @@ class _InBox(_Room):
         points, weights = release.coreset()
         counted = weights * release.receipt.grains  # as its histogram counts, of which it is read
         arrays = {"points": np.asarray(points, np.float64), "weights": counted}
+        if hasattr(release, "sure"):
+            arrays["sure"] = release.sure[release.weights > 0]
         return {"box": space.facts()["box"]}, arrays
 
     @staticmethod
@@ -143,7 +145,7 @@ class _InBox(_Room):
 
     @staticmethod
     def most(space: EuclideanSpace, size: int) -> dict[str, int]:
-        return dict.fromkeys(("points", "weights"), max(_UNPACKED, _RATIO * size))
+        return dict.fromkeys(("points", "weights", "sure"), max(_UNPACKED, _RATIO * size))
 
     @staticmethod
     def read(
@@ -156,7 +158,11 @@ class _InBox(_Room):
         if points.shape != (len(weights), space.dimension) or not np.isfinite(points).all():
             raise ValueError("not a point for each weight")
         net = EuclideanMetric(points)
-        return {"universe": net, "space": space, "weights": np.maximum(weights, 0.0)}
+        sure = arrays.get("sure", weights)
+        if sure.shape != weights.shape or not (sure >= 0).all():
+            raise ValueError("not a weight for each weight")
+        told = {"universe": net, "space": space, "weights": np.maximum(weights, 0.0)}
+        return told | ({"sure": sure} if "sure" in arrays else {})
 
 
 _ROOMS: dict[Any, type[_Room]] = {"finite": _Points, "box": _InBox}

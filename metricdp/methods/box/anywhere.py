@@ -34,10 +34,15 @@ def anywhere(find: Callable[[Any, int, int, int, Deadline], Array]) -> Callable[
 
 @anywhere
 def on_points(release: Any, k: int, power: int, seed: int, deadline: Deadline) -> Array:
-    """k points of low cost for the weights: of a public net if centers outnumber points."""
+    """k points of low cost for the weights, less (`sure`) where they may be noise: of a public net
+    if centers outnumber points.
+    """
     points = release.universe.points
     n = min(k, len(points))
-    found = searched(points, release.weights, n, power=power, seed=seed, deadline=deadline)
+    weights = getattr(release, "sure", release.weights)
+    if (weights > 0).sum() < n:
+        weights = release.weights
+    found = searched(points, weights, n, power=power, seed=seed, deadline=deadline)
     return found if n == k else np.concatenate([found, release.space.net(k).points[: k - n]])
 
 

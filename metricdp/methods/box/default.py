@@ -76,7 +76,7 @@ STEP_SHARE = Fraction(3, 20)
 """Of what the release gets, for every survey; of the whole, for the last step."""
 CELLS_FACTOR = 19.0
 LINE_FACTOR = 5.0
-FEW = 250.0
+FEW = 600.0
 """Records per unit of noise and dimension below which cells are halved, in place of the grid."""
 FEWEST_CELLS = 16
 MOST_CELLS = 1 << 17

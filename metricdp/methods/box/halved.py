@@ -4,8 +4,8 @@
    largest estimate times diameter, and count them; a tenth of the budget each but for the last.
 2. Estimate the counts from all rounds, by the posterior of `metricdp.solvers.estimate`. How far the
    expectation is believed, `Estimate.trust`, is learned from the noisy counts.
-3. Spread each cell's estimate over what is expected in it, the untrusted rest on its middle. Rests
-   below half a unit of noise are left out.
+3. Spread each cell's estimate over what is expected in it, the untrusted rest on its middle. For
+   centers, rests that may be noise weigh less (`metricdp.methods.box.shrinking`).
 
 **Privacy.** Epsilon-DP by sequential composition, as in `metricdp.methods.finite.partition`.
 """
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.methods.asking import Account
+from metricdp.methods.box.shrinking import shrunk
 from metricdp.methods.demand_release import Release
 from metricdp.methods.expected import ExpectedPoints
 from metricdp.methods.finite.looks import ENOUGH, Look, number_of_parts
@@ -36,8 +37,6 @@ PER_CELL = 32.0
 """Rounds end when the last one's cells are so many for each cell that estimates fill."""
 UNSEEN = 30.0
 """Density for a later cut that is spread evenly: so many units of noise, a tenth at most."""
-SHOWS = 0.5
-"""Units of noise below which what is not expected is left out."""
 
 Array = NDArray[np.float64]
 
@@ -58,6 +57,7 @@ def halved_release(
     points, sides = tree.universe.points, tree.cells.sides[tree.cells.leaves]
     trust = 0.0 if expected is None else estimate.trust
     rest = (1 - trust) * estimate.mean
+    kept = shrunk(tree, estimate, noise)
     near = np.empty(0)
     if expected is not None:
         m = tree.n_parts
@@ -66,7 +66,6 @@ def halved_release(
         rest += expected.EVEN * share * tree.numbers[:m]
         points = np.concatenate([expected.points, points])
         sides = np.concatenate([np.zeros_like(expected.points), sides])
-    rest[estimate.mean < SHOWS * noise] = 0.0
     return Release(
         EuclideanMetric(points),
         np.r_[near, rest],
@@ -76,17 +75,20 @@ def halved_release(
         histograms=tuple(looked.releases),
         estimate=estimate,
         sides=sides,
+        sure=np.r_[near, kept * rest],
     )
 
 
 def _rounds(looked: Looked, records: float, scale: float) -> Iterator[Look]:
     """Rounds until they have found where the records are; the last has what is left."""
     looked.even = min(EVEN, UNSEEN * scale / max(records, 1.0))
+    whole: Any = looked.whole
     left = Fraction(1)
     for _ in range(MOST_ROUNDS if records >= ENOUGH * scale else 0):
         yield ROUND
         left -= ROUND.share
         mean = looked.estimate.mean if looked.estimate else np.ones(1)
+        whole.trust = looked.estimate.trust if looked.estimate else 1.0
         filled = float(mean.sum() ** 2 / max((mean**2).sum(), 1e-9))
         if number_of_parts(records, scale / float(left), LAST.finer) <= PER_CELL * max(filled, 1.0):
             break

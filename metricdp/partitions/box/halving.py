@@ -43,6 +43,7 @@ class Halving:
         self.space = space
         self.expected = expected
         self.even = even
+        self.trust = 1.0
         self._known: CellParts | None = None
 
     def growth(self) -> float:
@@ -59,8 +60,9 @@ class Halving:
         """Partition into `n_parts` parts at most: again and again the cells of largest mass times
         diameter are halved, those of less than `least` mass are not.
 
-        Mass is half expected and half even, times the `density` of the last `joined` parts, if one
-        is given. O(m · d) for m cells, and O(depth) for each point that is expected.
+        Mass is half expected, as far as that is trusted, else even, times the `density` of the last
+        `joined` parts, if one is given. O(m · d) for m cells, and O(depth) for each point that is
+        expected.
         """
         cells = self._top()
         keys, known = self._masses(density)
@@ -77,7 +79,7 @@ class Halving:
             batch = np.sort(at[order[urgency[order] >= 0.5 * urgency[order[0]]]])
             cells = cells.open(batch)
             new = slice(len(mass), None)
-            size = np.r_[size, (cells.volume[new] + inside.moved(cells, len(mass))) / 2]
+            size = np.r_[size, self._expected(cells.volume[new], inside.moved(cells, len(mass)))]
             parent = cells.parent[new]
             below = mass[parent] * size[new] / np.maximum(size[parent], 1e-300)
             if len(keys):
@@ -85,6 +87,9 @@ class Halving:
                 below = np.where(keys[place] == cells.keys[new], known[place], below)
             mass = np.r_[mass, below]
         return self._parts(cells)
+
+    def _expected(self, volumes: Array, weights: Array) -> Array:
+        return volumes + (weights - volumes) * self.trust / 2
 
     def joined(self, cuts: Sequence[Any]) -> CellParts:
         """The coarsest partition that is finer than all these cuts."""

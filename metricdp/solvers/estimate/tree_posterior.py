@@ -95,8 +95,8 @@ class Estimate:
         _, by_weight, by_number, near_weight, near_number, *_ = self.frequencies[
             max(self.frequencies)
         ]
-        expected = float(by_weight + near_weight)
-        return expected / (expected + float(by_number + near_number))
+        expected, other = float(by_weight + near_weight), float(by_number + near_number)
+        return max(expected - other, 0.0) / (expected + other)  # 0 where they cannot be told apart
 
     def spread(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Amounts of parts over their points, by expected weights as far as trusted."""
@@ -110,7 +110,7 @@ class Estimate:
         m = self.tree.n_parts
         coins = np.random.default_rng(seed)
         if m == 1:
-            center, spread = _least_squares(self.tree, self.looks)
+            center, spread = least_squares(self.tree, self.looks)
             return np.maximum(center + spread * coins.standard_normal((n_draws, 1)), 0.0)
         drawn = np.empty((n_draws, 2 * m - 1))
         _Model(self.tree, self.looks, self.any_share).draw(self.frequencies, coins, drawn)
@@ -149,7 +149,7 @@ def joint_posterior(
     least squares (Hay et al., VLDB 2010) is the special case without a prior.
     """
     if tree.n_parts == 1:
-        center, _ = _least_squares(tree, looks)
+        center, _ = least_squares(tree, looks)
         return Estimate(np.maximum(center, 0.0), {}, tree, looks, any_share)
     model = _Model(tree, looks, any_share)
     frequency = model.learn(known)
@@ -163,7 +163,7 @@ class _Model:
     def __init__(self, tree: PartitionTree, looks: Sequence[Counts], any_share: bool) -> None:
         self.tree = tree
         m = tree.n_parts
-        center, spread = _least_squares(tree, looks)
+        center, spread = least_squares(tree, looks)
         grid = _GRID if m <= _MANY else _COARSE_GRID
         tail = np.minimum(spread / np.sqrt(2.0), min(float(np.min(look.scale)) for look in looks))
         reach = _REACH * spread + 4.0 * tail
@@ -263,7 +263,7 @@ def observed(
     return value, precision
 
 
-def _least_squares(
+def least_squares(
     tree: PartitionTree, looks: Sequence[Counts]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Least-squares count of every node and its standard deviation, shapes (2 · n_parts - 1,)."""

@@ -53,7 +53,7 @@ def test_the_step_gains_what_the_grid_cannot_see(monkeypatch):
     monkeypatch.setattr(focus, "PAYS", np.inf)
     space = mdp.EuclideanSpace([0, 0], [100, 100])
     points = np.random.default_rng(1).normal([40.13, 7.71], 0.01, (50_000, 2))  # all in one cell
-    found = mdp.k_means(space, mdp.PrivateDemand(space, points), 1, epsilon=1, records_hint=1000)
+    found = mdp.k_means(space, mdp.PrivateDemand(space, points), 1, epsilon=1, records_hint=2000)
     release = found.release.k_means(1)
     off, before = (np.linalg.norm(r.centers[0] - [40.13, 7.71]) for r in (found, release))
     assert off < 0.1 * before
@@ -89,11 +89,11 @@ def test_small_clusters_beside_tight_large_ones():
 
 
 @pytest.mark.parametrize("neighboring", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("hint", [None, 10_000])
+@pytest.mark.parametrize("hint", [None, 40_000])
 @pytest.mark.parametrize("m", [1, 3])
 def test_what_is_paid(neighboring, hint, m):
-    space, points, _ = scene(2, n=12_000)
-    users = np.arange(12_000) // 2 if m > 1 else None
+    space, points, _ = scene(2, n=40_000)
+    users = np.arange(40_000) // 2 if m > 1 else None
     demand = mdp.PrivateDemand(space, points, user=users, max_contributions=m if m > 1 else None)
     ledger = mdp.Ledger("1/2", neighboring=neighboring)
     found = mdp.k_means(space, demand, 4, epsilon="1/2", ledger=ledger, records_hint=hint)

@@ -1,0 +1,82 @@
+"""Cells that stand out of the noise, alone or together, beside a slow obvious twin."""
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from metricdp.methods.box.shrinking import LONE, shrunk, standing
+from metricdp.metrics.vectors import EuclideanMetric
+from metricdp.partitions.finite.ward import PartitionTree
+from metricdp.solvers.estimate.tree_posterior import Counts, Estimate
+from tests import naive
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+@pytest.mark.parametrize("m", [1, 2, 40])
+def test_standing(d, m):
+    rng = np.random.default_rng(10 * d + m)
+    points = rng.random((m, d))
+    counts = rng.laplace(0, 1, m) + np.where(rng.random(m) < 0.2, 8.0, 0.0)
+    deviation = rng.uniform(0.5, 1.5, m)
+    found = standing(points, counts, deviation, 1.0)
+    assert found.tolist() == naive.standing(points, counts, deviation, 1.0)
+
+
+def test_a_lone_cell_of_noise_seldom_stands_out():
+    rng = np.random.default_rng(3)
+    places = 100.0 * np.arange(400.0)[:, None]
+    quiet = np.full(400, 0.01)
+    told = [standing(places, rng.laplace(0, 1, 400), quiet, 1.0).any() for _ in range(300)]
+    # e^-LONE / 2 for one cell alone, less than a quarter with its neighbors: 75 expected at most
+    assert LONE >= 3 and sum(told) < 120
+
+
+def row(m):
+    """A balanced tree of m = 2^i cells on a line."""
+    pairs, level = [], list(range(m))
+    while len(level) > 1:
+        first = m + len(pairs)
+        pairs += list(zip(level[::2], level[1::2]))
+        level = list(range(first, m + len(pairs)))
+    points = EuclideanMetric(np.arange(m, dtype=float)[:, None])
+    sizes = np.ones(2 * m - 1)
+    return PartitionTree(points, np.arange(m, dtype=np.int32), np.array(pairs), sizes)
+
+
+def told(tree, mean, counts):
+    """An estimate of all nodes' noisy counts, of standard deviation 1.5."""
+    return Estimate(mean, {}, tree, [Counts(np.arange(15), counts, 1.5 / 2**0.5)])
+
+
+def test_what_stands_out_stays_and_what_may_be_noise_does_not():
+    tree = row(8)
+    counts = np.zeros(15)
+    counts[0] = 100.0
+    counts[6] = 2.0
+    for i, (left, right) in enumerate(tree.children, start=8):
+        counts[i] = counts[left] + counts[right]
+    mean = np.array([99.0, 1, 1, 0, 0, 0, 1.5, 0.5])
+    weights = mean * shrunk(tree, told(tree, mean, counts), 1.0)
+    assert weights[0] == 99 and (weights[3:] < 0.3 * mean[3:] + 1e-9).all()
+    loud = counts.copy()
+    loud[[13, 11, 14]] += 30.0  # a wide cell that is certain, of small ones that are not
+    far = mean * shrunk(tree, told(tree, mean, loud), 1.0)
+    assert far[0] == 99 and far[6] > 0.9 * mean[6] and (far <= mean).all()
+
+
+def test_expected_weights_that_tell_no_more_than_volume_are_not_used():
+    tree = row(2)
+    named = PartitionTree(tree.universe, tree.labels, tree.children, tree.sizes, numbers=tree.sizes)
+    for told_apart, trust in ((0.3, 0.5), (0.1, 0.0), (0.05, 0.0)):
+        kinds = {0: np.array([0.5, told_apart, 0.1, 0.0, 0.0, 0.3])}
+        assert Estimate(np.ones(2), kinds, named, []).trust == pytest.approx(trust)
+
+
+def test_a_release_from_a_file_is_searched_alike(tmp_path):
+    space = mdp.EuclideanSpace([0, 0], [1, 1])
+    points = np.random.default_rng(4).normal([0.3, 0.6], 0.02, (1000, 2))
+    release = mdp.release(space, mdp.PrivateDemand(space, points), epsilon=1, records_hint=1000)
+    assert (release.sure <= release.weights + 1e-9).all() and release.sure.sum() > 800
+    release.save(tmp_path / "a.release")
+    again = mdp.Release.load(tmp_path / "a.release", space)
+    assert np.allclose(again.k_means(1).centers, release.k_means(1).centers)
