@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from metricdp.accounting import Cost, Ledger
 from metricdp.audit import laws
 from metricdp.audit.patch import patched
-from metricdp.audit.report import Finding
+from metricdp.audit.report import Finding, weighed
 from metricdp.audit.worlds import finest
 from metricdp.metrics.ground import GroundSet
 from metricdp.metrics.set_systems import ListedSets
@@ -98,17 +98,8 @@ def _held(loop: Loop, quick: bool) -> Finding:
             ),
         )
     delta = float(price[1])
-    excess = needed / delta
-    blind = needed < loop.reach * delta
-    found = f"δ ≥ {needed:.3g}" + (", too blind" if blind else "")
-    return Finding(
-        str(loop),
-        f"δ ≤ {delta:.3g} at ε {float(price[0]):.4g}",
-        found,
-        CHECK,
-        excess <= 1 + 1e-9 and not blind,
-        excess=excess,
-    )
+    claim, found = f"δ ≤ {delta:.3g} at ε {float(price[0]):.4g}", f"δ ≥ {needed:.3g}"
+    return weighed(str(loop), claim, found, CHECK, needed / delta, needed < loop.reach * delta)
 
 
 def _chances(

@@ -20,7 +20,7 @@ import numpy as np
 
 import metricdp as mdp
 from metricdp.audit import blackbox
-from metricdp.audit.report import Finding
+from metricdp.audit.report import Finding, weighed
 from metricdp.local import Decoder, Encoder, public_parameters
 from metricdp.local.items import bits_of, items_of
 from metricdp.local.parameters import PublicParameters, Report, Role
@@ -138,14 +138,7 @@ def _exact(name: str, make: Callable[[], tuple[Any, Sequence[Any]]], quick: bool
     worst = _worst(laws)
     claim = float(encoder.epsilon)
     blind = worst < REACH * claim
-    return Finding(
-        name,
-        f"ε ≤ {claim:.6g}",
-        f"ε ≥ {worst:.6g}" + (", too blind" if blind else ""),
-        CHECK,
-        worst <= claim and not blind,
-        excess=worst / claim,
-    )
+    return weighed(name, f"ε ≤ {claim:.6g}", f"ε ≥ {worst:.6g}", CHECK, worst / claim, blind)
 
 
 def _universe(name: str) -> tuple[Any, Any, Any]:
@@ -202,15 +195,8 @@ def _shuffled(name: str, users: int, quick: bool) -> Finding:
                 )
                 worst = max(worst, needed)
                 share = max(share, needed / bound)
-    blind = share < 0.3
-    return Finding(
-        name,
-        "δ of the bound, at ε 0, 0.3, 1",
-        f"up to {share:.3f} of it, δ ≥ {worst:.3g}" + (", too blind" if blind else ""),
-        "exact law of the shuffled",
-        share <= 1 + 1e-9 and not blind,
-        excess=share,
-    )
+    claim, found = "δ of the bound, at ε 0, 0.3, 1", f"up to {share:.3f} of it, δ ≥ {worst:.3g}"
+    return weighed(name, claim, found, "exact law of the shuffled", share, share < 0.3)
 
 
 def _convolved(laws: Sequence[Law], start: Law | None = None) -> Law:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.audit.report import Finding
+from metricdp.audit.report import Finding, weighed
 from metricdp.errors import InputError
 from metricdp.metrics import EuclideanSpace, PrecomputedMetric
 from metricdp.privacy import HistogramQuery, Ledger, PrivateDemand, _vault, measure
@@ -209,8 +209,8 @@ def _spilled(quick: bool) -> Finding:
 
 
 def _finding(name: str, claim: str, found: str, worst: int, allowed: int = 1) -> Finding:
-    excess = worst / allowed if allowed else (math.inf if worst else 0.0)
-    return Finding(name, claim, found, "neighbors", worst <= allowed, excess=excess)
+    share = worst / allowed if allowed else (math.inf if worst else 0.0)
+    return weighed(name, claim, found, "neighbors", share)
 
 
 __all__ = ["CELLS", "loader_checks", "loaders"]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from metricdp.accounting import Ledger
 from metricdp.audit.patch import patched
-from metricdp.audit.report import Finding
+from metricdp.audit.report import Finding, weighed
 from metricdp.metrics import EuclideanSpace
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.privacy import OpeningQuery, PrivateDemand, gate, measure, noise
@@ -63,10 +63,7 @@ class _Scripted:
     """Noise that splits only the cells on the way to a place, and keeps what it was to hide."""
 
     def __init__(self, real: Any, cells: Any, place: float) -> None:
-        self.scale = real.scale
-        self.name = real.name
-        self.proof = real.proof
-        self.cost = real.cost
+        self.scale, self.cost, self.mechanism = real.scale, real.cost, real.mechanism
         self.seen: list[int] = []
         self._cells = cells
         self._place = place
@@ -131,12 +128,5 @@ def _held(opening: Opening, quick: bool) -> Finding:
     comes = sum(float(r.max()) for r in ratios[-1:])
     worst = leaves + comes if replaced else max(leaves, comes)
     blind = worst < REACH * price / (2 if replaced else 1)
-    found = f"ε ≥ {worst:.6g}" + (", too blind" if blind else "")
-    return Finding(
-        str(opening),
-        f"ε ≤ {price:.6g}",
-        found,
-        CHECK,
-        worst <= price * (1 + 1e-9) and not blind,
-        excess=worst / price,
-    )
+    claim, found = f"ε ≤ {price:.6g}", f"ε ≥ {worst:.6g}"
+    return weighed(str(opening), claim, found, CHECK, worst / price, blind)

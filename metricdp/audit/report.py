@@ -48,6 +48,14 @@ class Finding:
     skipped: bool = False
 
 
+def weighed(
+    name: str, claim: str, found: str, check: str, share: float, blind: bool = False
+) -> Finding:
+    """A finding by the share of its claim: at most 1, and not so little that the check is blind."""
+    told = f"{found}, too blind" if blind else found
+    return Finding(name, claim, told, check, share <= 1 + 1e-9 and not blind, excess=share)
+
+
 @dataclass(frozen=True)
 class Catch:
     """One planted bug, and the strongest finding against it (None: it was not caught, or `skipped`,

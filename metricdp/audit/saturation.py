@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.audit.report import Finding
+from metricdp.audit.report import Finding, weighed
 from metricdp.metrics import PrecomputedMetric
 from metricdp.privacy import SwapQuery
 from metricdp.records.engines import Tally
@@ -38,14 +38,9 @@ def _swaps(quick: bool) -> Finding:
         worst = max(worst, *(abs(a - b) for a, b in zip(one, more)))
         if max(*one, *more) > 0:
             worst = max(worst, *one, *more)
-    return Finding(
-        "swaps of very many records",
-        f"a score moves by {claim:,} at most",
-        f"{worst:,}",
-        CHECK,
-        worst <= claim,
-        excess=worst / claim if claim else math.inf,
-    )
+    share = worst / claim if claim else math.inf
+    said = f"a score moves by {claim:,} at most"
+    return weighed("swaps of very many records", said, f"{worst:,}", CHECK, share)
 
 
 def _records(kind: type, size: int) -> Any:
