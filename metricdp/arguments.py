@@ -34,7 +34,7 @@ CRS = str | int | HasWKT
 def shown(value: object) -> str:
     """A public value as messages quote it: its repr, or its type where that fails."""
     try:
-        return repr(value)
+        return repr(value.item() if isinstance(value, np.generic) else value)
     except Exception:  # a message must never fail
         return type(value).__name__
 

@@ -79,3 +79,7 @@ def test_messages_are_one_readable_line():
     message = str(InputError("start " + "x" * 10**6 + " end\n"))
     assert message.startswith("start ") and message.endswith(r" end\n") and len(message) < 1000
     assert str(InputError(message)) == message
+
+
+def test_messages_quote_numbers_of_numpy_as_numbers():
+    assert [shown(one) for one in (np.int64(7), np.float64(0.5), "7")] == ["7", "0.5", "'7'"]

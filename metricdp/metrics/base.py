@@ -183,7 +183,7 @@ class Metric(Finite):
             raise UnknownIdError(f"the ids of {self.name} are the integers 0 to {len(self) - 1}")
         outside = (array < 0) | (array >= len(self))
         if outside.any():
-            raise UnknownIdError(f"no point of {self.name} has the id {array[outside][0]!r}")
+            raise UnknownIdError(f"no point of {self.name} has the id {shown(array[outside][0])}")
         return array.astype(np.int64)
 
     def distances(
