@@ -1,6 +1,6 @@
 """Objectives against published optima, enumerated ones and HiGHS, and on a large road graph.
 
-    METRICDP_DATA=… python -m benchmarks objectives pmed | stores | road SIDE
+    METRICDP_DATA=… python -m benchmarks objectives pmed | stores | road SIDE | full SITES K
     METRICDP_DATA=… python -m benchmarks objectives private [DRAWS]
     python -m benchmarks objectives coverage | opening | capacities [FIRST LAST [SITES]]
 
@@ -287,9 +287,33 @@ def road(side: int) -> None:
         )
 
 
+def full(n: int, k: int) -> None:
+    """Sites that can be full: coverage, p-center, minimum loads and sizes of n uniform points."""
+    rng = np.random.default_rng(1)
+    metric = mdp.EuclideanMetric(rng.random((n, 2)))
+    weights = rng.integers(1, 20, n).astype(float)
+    room = 1.15 * weights.sum() / k
+    sizes = [o.Size(0.7 * room), o.Size(1.6 * room, cost=0.005 * weights.sum(), most=k // 2)]
+    for whole in (False, True):
+        plans: dict[str, mdp.objectives.Objective] = {
+            "coverage": o.MaxCoverage(k, 0.12, room, whole),
+            "p-center": o.PCenter(k, capacities=room, single_source=whole),
+            "minimum": o.Capacitated(k, room, None, whole, minimum=0.9 * weights.sum() / k),
+            "sizes": o.Capacitated(k, sizes, None, whole),
+        }
+        for name, objective in plans.items():
+            start = time.process_time()
+            plan = mdp.solve(metric, objective, weights=weights, time_limit=60)
+            spent = time.process_time() - start
+            shared = "whole" if whole else "shared"
+            print(f"{n}, {k}, {name}, {shared}: {plan.value:.6g}, gap {plan.gap}, {spent:.1f} s")
+
+
 if __name__ == "__main__":
     what, more = sys.argv[1], [int(x) for x in sys.argv[2:]]
     if what in LARGEST:
         against_highs(what, *(more or [0, 100]))
     else:
-        {"pmed": pmed, "stores": stores, "road": road, "private": private}[what](*more)
+        {"pmed": pmed, "stores": stores, "road": road, "full": full, "private": private}[what](
+            *more
+        )
