@@ -18,7 +18,7 @@ from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.options import by_id, check_distinct
-from metricdp.partitions.labeling import Inside, Listed
+from metricdp.partitions.labeling import Inside, TabledAreas
 from metricdp.protocols import finite
 from metricdp.universe.crs import crs_text
 from metricdp.universe.geo import need_geo
@@ -44,7 +44,7 @@ class Areas:
 
     universe: Metric | EuclideanSpace
     names: tuple[str, ...]
-    label: Listed | Inside
+    label: TabledAreas | Inside
 
     @classmethod
     def of(cls, universe: Metric | EuclideanSpace, by: Any) -> Areas:
@@ -93,7 +93,7 @@ class Areas:
                 f"{len(kept):,} areas of {len(table):,} points are too many: {MOST:,} at most, "
                 f"multiplied; group them"
             )
-        return cls(universe, kept, Listed(table.astype(np.int64)))
+        return cls(universe, kept, TabledAreas(table.astype(np.int64)))
 
 
 def spread_evenly(points: Metric, frame: Any, column: str) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from metricdp.protocols import is_trusted, trusted
 
 @trusted
 @dataclass(frozen=True, eq=False)
-class Listed:
+class TabledAreas:
     """The number that a public table holds for a position."""
 
     table: NDArray[np.int64]
@@ -52,7 +52,7 @@ class Labeled(Protocol):
         """All, in order of their numbers."""
 
     @property
-    def label(self) -> Listed | Inside:
+    def label(self) -> TabledAreas | Inside:
         """The number of a record's area, by that record alone."""
 
 

@@ -24,7 +24,7 @@ from metricdp.records.engines.capping import Capping
 from metricdp.records.engines.frames import Wanted, are_ids, present
 from metricdp.records.engines.weighting import SharesOfOne
 from metricdp.records.ingestion.columns import points as points_of
-from metricdp.records.ingestion.in_hand import SECRET, in_hand
+from metricdp.records.ingestion.matching import SECRET, in_hand
 from metricdp.records.ingestion.users import names_of
 from metricdp.records.trouble import FAULT
 from metricdp.releases import Neighboring, Weighting

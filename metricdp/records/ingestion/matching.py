@@ -8,16 +8,17 @@ but ``"007"`` is not 7. Every other cell is refused.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
+from metricdp.protocols import Space, box, finite
 from metricdp.records.ingestion.cells import EXACT, canonical, text_of
 from metricdp.records.ingestion.columns import Column as Column
-from metricdp.records.ingestion.columns import is_text, simplified, trimmed
+from metricdp.records.ingestion.columns import is_text, points, simplified, trimmed
 
 UNKNOWN = "a record is no id of the universe"
 _SPREAD = 8
@@ -203,3 +204,33 @@ def matcher(ids: Sequence[Hashable]) -> Matcher:
 def positions(ids: Sequence[Hashable], records: Any) -> NDArray[np.int64]:
     """Positions of records in hand, any sequence or column."""
     return matcher(ids)(simplified(records))
+
+
+SECRET = "at least one is not (which one, and how many, is private)"
+Reading = tuple[str, Callable[[], NDArray[Any]]]
+"""The rule that every record must keep, and what reads them."""
+
+
+def in_hand(universe: Space, records: Any) -> Reading:
+    """How records are read."""
+    return _IN_HAND[universe.kind](universe, records)
+
+
+def _points(universe: Space, records: Any) -> Reading:
+    space = box(universe, "points")
+    rule = f"records must be finite numbers of shape (n, {space.dimension}); {SECRET}"
+    return rule, lambda: space.clip(points(records, space.dimension))
+
+
+def _named(universe: Space, records: Any) -> Reading:
+    if isinstance(records, str | bytes | Mapping) or getattr(records, "ndim", 1) != 1:
+        raise InputError(
+            "records must be a sequence of ids, one per record; coordinates: from_coordinates"
+        )
+    known = finite(universe, "ids")
+    kind = type(known.ids[0]).__name__
+    rule = f"every record must be the id ({kind}) of a point of {known.name}; {SECRET}"
+    return rule, lambda: positions(known.ids, records)
+
+
+_IN_HAND = {"finite": _named, "box": _points}
