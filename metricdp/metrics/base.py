@@ -216,6 +216,11 @@ class Metric(Finite):
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """`nearest` for positions."""
 
+    @property
+    def triangular(self) -> bool:
+        """Whether the triangle inequality holds by construction, and not by somebody's word."""
+        return self.vectors is not None or self.network is not None
+
     @abstractmethod
     def diameter_bound(self) -> float:
         """A public upper bound of the largest distance, exact where that is affordable."""

@@ -71,6 +71,7 @@ class HaversineMetric(RowMetric):
     """
 
     measured_in = "m"
+    triangular = True
 
     def __init__(self, lonlat: ArrayLike, ids: Sequence[Hashable] | None = None) -> None:
         self.points = finite_points(lonlat, 2)

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
-from metricdp.metrics.haversine import HaversineMetric
 from metricdp.solvers.objectives.instance import (
     WHOLE_BLOCK,
     WITHIN,
@@ -121,8 +120,7 @@ def _farthest_first(instance: Instance, k: int, seed: int) -> tuple[Positions, f
         last = float(distance.max())
         distance = np.minimum(distance, _from(instance, sites[-1:]))
     found = np.array(sites, np.int64)
-    in_space = isinstance(metric, HaversineMetric) or metric.vectors is not None
-    if in_space or metric.network is not None:
+    if metric.triangular:
         return found, float("inf") if metric.directed else 2.0 * last
     return found, _widest(instance, found[:-1])
 
