@@ -318,7 +318,7 @@ def test_steps_in_a_box_are_functions_of_the_noisy_values(power, neighboring, mo
     for n, spread in ((3, 1), (9000, 4)):
         demand = PrivateDemand(universe, rng.random((n, 2)) ** spread)
         result = (mdp.k_median, mdp.k_means)[power - 1](
-            universe, demand, 4, epsilon=0.8, ledger=Ledger(1, neighboring=neighboring)
+            universe, demand, 4, epsilon=1.92, ledger=Ledger(2, neighboring=neighboring)
         )
         outcomes.append((result.to_dict(), outcome(result.release)))
     assert outcomes[0] == outcomes[1]
@@ -332,7 +332,7 @@ def test_steps_in_a_box_are_functions_of_the_noisy_values(power, neighboring, mo
         == [HistogramQuery, SumsQuery if neighboring == "add-remove" else HistogramQuery]
     )
     assert set(kinds[1:-2]) <= {HistogramQuery, LevelsQuery}  # looks
-    assert outcomes[0][0]["receipt"]["epsilon"] == 0.8
+    assert outcomes[0][0]["receipt"]["epsilon"] == 1.92
 
 
 def test_other_noisy_values_give_other_results(monkeypatch):
