@@ -53,7 +53,8 @@ def shrunk(tree: PartitionTree, estimate: Estimate, unit: float) -> Array:
         held[i] = held[left] | held[right]
         rest[i] = rest[left] + rest[right]
     clear = np.maximum(1 - (STANDS_OUT * deviation / np.maximum(counts, 1e-9)) ** 2, 0.0)
-    own = clear * np.clip(counts / np.maximum(rest, 1e-300), 0.0, 1.0)
+    told = np.clip(counts, 0.0, rest)
+    own = clear * np.divide(told, rest, out=np.zeros_like(rest), where=rest > 0)
     kept = np.where(held, 1.0, own)
     for i, pair in reversed(list(enumerate(tree.children, start=m))):
         if not held[i]:

@@ -64,6 +64,14 @@ def test_what_stands_out_stays_and_what_may_be_noise_does_not():
     assert far[0] == 99 and far[6] > 0.9 * mean[6] and (far <= mean).all()
 
 
+def test_where_nothing_is_estimated_the_loudest_noise_leaves_nothing():
+    tree = row(8)
+    counts = np.full(15, 1e16)
+    with np.errstate(all="raise"):
+        left = shrunk(tree, told(tree, np.zeros(8), counts), 1e17)
+    assert (left == 0).all()
+
+
 def test_expected_weights_that_tell_no_more_than_volume_are_not_used():
     tree = row(2)
     named = PartitionTree(tree.universe, tree.labels, tree.children, tree.sizes, numbers=tree.sizes)
