@@ -71,7 +71,7 @@ def test_a_page_has_its_parts_and_what_it_names_exists(page):
     for name, path in row(page, "code"):
         module, _, thing = name.rpartition(".")
         home = importlib.import_module(module)
-        assert hasattr(home, thing), name
+        assert getattr(home, thing).__module__ == module, f"{name} only stands for another there"
         assert (page.parent / path).resolve() == Path(home.__file__).resolve(), name
     tests = row(page, "tests")
     assert tests
