@@ -11,17 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metricdp.arguments import listed, shown
+from metricdp.arrays import Floats, Ints, Singles
 from metricdp.errors import InputError, UnknownIdError
 from metricdp.metrics import promises
 from metricdp.metrics.kept import Kept
 from metricdp.metrics.placing import placing, snap_limit
-from metricdp.metrics.searches import (
-    BallSums,
-    RowBalls,
-    RowSearches,
-    Searches,
-    ServedPositions,
-)
+from metricdp.metrics.searches import BallSums, RowBalls, RowSearches, Searches, ServedPositions
 from metricdp.metrics.snapping import CoordinatePlacing, Snapper, Stretch
 from metricdp.metrics.structures import Lattice, Network, Vectors
 from metricdp.metrics.two_nearest import TwoNearest, two_nearest_by_rows
@@ -97,7 +92,7 @@ class Metric(Finite):
 
     ids: Sequence[Hashable]
     unit: float
-    coordinates: NDArray[np.float64] | None = None
+    coordinates: Floats | None = None
     coordinate_system: CoordinateSystem | None = None
     crs: str | None = None
     name: str = "universe"
@@ -120,7 +115,7 @@ class Metric(Finite):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {len(self):,} points)"
 
-    def positions(self, ids: Iterable[Hashable]) -> NDArray[np.int64]:
+    def positions(self, ids: Iterable[Hashable]) -> Ints:
         """Positions of ids, shape (n,).
 
         Raises
@@ -156,7 +151,7 @@ class Metric(Finite):
         """Where centers may stand: ids, by default of all points."""
         return self.ids
 
-    def site_positions(self, ids: Iterable[Hashable]) -> NDArray[np.int64]:
+    def site_positions(self, ids: Iterable[Hashable]) -> Ints:
         """Positions of sites, shape (n,); errors as `positions`."""
         return self.positions(ids)
 
@@ -171,7 +166,7 @@ class Metric(Finite):
         """
         return self
 
-    def _range_positions(self, ids: Iterable[Hashable]) -> NDArray[np.int64]:
+    def _range_positions(self, ids: Iterable[Hashable]) -> Ints:
         """Ids 0..n-1 are their own positions."""
         try:
             array = np.asarray(ids if isinstance(ids, np.ndarray) else list(ids))
@@ -188,32 +183,26 @@ class Metric(Finite):
 
     def distances(
         self, sources: Iterable[Hashable], targets: Iterable[Hashable] | None = None
-    ) -> NDArray[np.float64]:
+    ) -> Floats:
         """Costs of serving `targets` (by default all) from sources, (n_sources, n_targets)."""
         return self.distance_rows(
             self.site_positions(sources), None if targets is None else self.positions(targets)
         )
 
-    def nearest(self, centers: Iterable[Hashable]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def nearest(self, centers: Iterable[Hashable]) -> tuple[Ints, Floats]:
         """For every point the index of its nearest center and the distance to it, (n_points,)."""
         return self.nearest_to(self.site_positions(centers))
 
     @abstractmethod
-    def distance_rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-    ) -> NDArray[np.float64]:
+    def distance_rows(self, sources: Ints, targets: Ints | None = None) -> Floats:
         """Distances between positions, shape (n_sources, n_targets)."""
 
     @abstractmethod
-    def grid_rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-    ) -> NDArray[np.int64]:
+    def grid_rows(self, sources: Ints, targets: Ints | None = None) -> Ints:
         """The distances quantised by ceiling to the public grid: integers, and still a metric."""
 
     @abstractmethod
-    def nearest_to(
-        self, centers: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def nearest_to(self, centers: Ints) -> tuple[Ints, Floats]:
         """`nearest` for positions."""
 
     @property
@@ -227,13 +216,11 @@ class Metric(Finite):
 
     @abstractmethod
     def seed_centers(
-        self, k: int, weights: NDArray[np.float64], rng: np.random.Generator, power: int = 1
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        self, k: int, weights: Floats, rng: np.random.Generator, power: int = 1
+    ) -> tuple[Ints, Ints, Floats]:
         """k-median++ or k-means++: (positions (k,), label and distance of every point)."""
 
-    def distance_block(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64]
-    ) -> NDArray[np.float32]:
+    def distance_block(self, sources: Ints, targets: Ints) -> Singles:
         """`distance_rows` in single precision, C order, computed from whichever side is cheaper."""
         if len(sources) <= len(targets) or self.directed:
             return self.distance_rows(sources, targets).astype(np.float32)
@@ -265,9 +252,7 @@ class Metric(Finite):
 
         return CostedMetric(self, sites, access)
 
-    def cell_distances(
-        self, centers: NDArray[np.int64], label: NDArray[np.int64], distance: NDArray[np.float64]
-    ) -> NDArray[np.float32]:
+    def cell_distances(self, centers: Ints, label: Ints, distance: Floats) -> Singles:
         """Distances between all pairs of centers, shape (k, k), given the Voronoi diagram that
         `seed_centers` returned.
 
@@ -276,9 +261,7 @@ class Metric(Finite):
         """
         return self.distance_rows(centers, centers).astype(np.float32)
 
-    def inner_distances(
-        self, points: NDArray[np.int64], sources: NDArray[np.int64]
-    ) -> NDArray[np.float32]:
+    def inner_distances(self, points: Ints, sources: Ints) -> Singles:
         """Distances from some of `points` (`sources` are indices into them) to all of them, shape
         (n_sources, n_inner).
 
@@ -289,31 +272,31 @@ class Metric(Finite):
     # What a metric can do better than by rows of distances it overrides; and it may number its
     # points in an order of its own, the inner one, in which its answers are then faster to find.
 
-    def inner(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+    def inner(self, positions: Ints) -> Ints:
         """The numbers of positions in the metric's inner order: by default the same."""
         return positions
 
-    def outer(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    def outer(self, numbers: Ints) -> Ints:
         """The positions of inner numbers."""
         return numbers
 
-    def two_nearest(self, centers: NDArray[np.int64]) -> TwoNearest:
+    def two_nearest(self, centers: Ints) -> TwoNearest:
         """The two nearest of some centers (positions), for every point in the inner order."""
         return two_nearest_by_rows(self, centers)
 
-    def grid_nearest(self, centers: NDArray[np.int64]) -> NDArray[np.int64]:
+    def grid_nearest(self, centers: Ints) -> Ints:
         """Distance of every point, in the inner order, to its nearest center, in grid steps."""
         return self.two_nearest(centers).near
 
-    def searches(self, points: NDArray[np.int64]) -> Searches:
+    def searches(self, points: Ints) -> Searches:
         """Searches from some positions. They hold what they found: the asker keeps them private."""
         return RowSearches(self, points)
 
-    def balls(self, steps: int, candidates: NDArray[np.int64] | None = None) -> BallSums:
+    def balls(self, steps: int, candidates: Ints | None = None) -> BallSums:
         """Closed balls of a radius, in grid steps, around candidates (positions)."""
         return RowBalls(self, steps, candidates)
 
-    def twins(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+    def twins(self, positions: Ints) -> Ints:
         """Number of a group for each position, equal for points at distance 0."""
         together = self.distance_rows(positions, positions) == 0
         return together.argmax(axis=1)
@@ -393,7 +376,7 @@ class Metric(Finite):
         """How many points, and `checksum`, for a receipt."""
         return {"points": len(self), "sha256": self.checksum()}
 
-    def expected(self) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    def expected(self) -> tuple[NDArray[Any], Floats]:
         """Records that stand for a demand of which nothing is known, and their shares."""
         return np.arange(len(self)), np.full(len(self), 1 / len(self))
 
@@ -415,7 +398,7 @@ class Metric(Finite):
             )
         return meters / unit
 
-    def snap(self, points: ArrayLike) -> NDArray[np.int64]:
+    def snap(self, points: ArrayLike) -> Ints:
         """Position of the point of the universe nearest to each point, shape (n,).
 
         Longitude and latitude are compared as an equirectangular projection at the universe's
@@ -431,7 +414,7 @@ class Metric(Finite):
             _known.of(self)["snapper"] = self.snapper()
         return _known.of(self)["snapper"](points)
 
-    def _stretch(self) -> NDArray[np.float64]:
+    def _stretch(self) -> Floats:
         if self.coordinate_system != "lonlat" or self.coordinates is None:
             return np.ones(2)
         latitude = self.coordinates[:, 1]

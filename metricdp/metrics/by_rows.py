@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric, checked_extent, public_grid
 
@@ -58,9 +58,7 @@ class RowMetric(Metric):
         """How messages call the universe."""
         return f"{len(self):,} points"
 
-    def grid_rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-    ) -> NDArray[np.int64]:
+    def grid_rows(self, sources: Ints, targets: Ints | None = None) -> Ints:
         """Distances rounded up to the grid: a metric, since ceil(a + b) <= ceil(a) + ceil(b)."""
         return np.ceil(self.distance_rows(sources, targets) / self.unit).astype(np.int64)
 
@@ -72,9 +70,7 @@ class RowMetric(Metric):
     def _twice_eccentricity(self) -> float:
         return 2.0 * float(np.max(self.distance_rows(np.zeros(1, np.int64))))
 
-    def nearest_to(
-        self, centers: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def nearest_to(self, centers: Ints) -> tuple[Ints, Floats]:
         """Nearest center of every point, by blocks of rows: O(n · k) time, O(n) memory."""
         centers = np.asarray(centers, np.int64)
         if len(centers) == 0:
@@ -91,8 +87,8 @@ class RowMetric(Metric):
         return label, best
 
     def seed_centers(
-        self, k: int, weights: NDArray[np.float64], rng: np.random.Generator, power: int = 1
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        self, k: int, weights: Floats, rng: np.random.Generator, power: int = 1
+    ) -> tuple[Ints, Ints, Floats]:
         """k-median++ (Arthur & Vassilvitskii 2007), one row of distances a center: O(n · k)."""
         mass = np.maximum(weights, 0.0)
         label = np.zeros(len(self), np.int64)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from metricdp.arrays import Ints
 from metricdp.metrics.vectors import VectorMetric
 
 
@@ -38,9 +38,7 @@ class ChebyshevMetric(VectorMetric):
     _scipy_name = "chebyshev"
     _minkowski = np.inf
 
-    def grid_rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-    ) -> NDArray[np.int64]:
+    def grid_rows(self, sources: Ints, targets: Ints | None = None) -> Ints:
         """Distances of the points snapped to the grid: exact integers."""
         there = self._on_grid if targets is None else self._on_grid[targets]
         return cdist(self._on_grid[sources], there, self._scipy_name).astype(np.int64)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import floats, shown
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError, UnknownIdError
 from metricdp.metrics.base import MAX_GRID_DISTANCE, checked_extent, checked_ids, public_grid
 from metricdp.metrics.by_rows import RowMetric
@@ -118,7 +119,7 @@ class CostTable(RowMetric):
         """Ids of the sites, in the order of rows."""
         return self._sites
 
-    def site_positions(self, ids: Iterable[Hashable]) -> NDArray[np.int64]:
+    def site_positions(self, ids: Iterable[Hashable]) -> Ints:
         """Rows of sites, shape (n,).
 
         Raises
@@ -140,9 +141,7 @@ class CostTable(RowMetric):
         """The least metric between clients that bounds how costs differ."""
         return ChebyshevMetric(np.ascontiguousarray(self.costs.T), ids=self.ids)
 
-    def distance_rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-    ) -> NDArray[np.float64]:
+    def distance_rows(self, sources: Ints, targets: Ints | None = None) -> Floats:
         """Costs of serving clients from sites, shape (n_sources, n_targets)."""
         return self.costs[sources] if targets is None else self.costs[np.ix_(sources, targets)]
 
@@ -151,8 +150,8 @@ class CostTable(RowMetric):
         return self._largest
 
     def seed_centers(
-        self, k: int, weights: NDArray[np.float64], rng: np.random.Generator, power: int = 1
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        self, k: int, weights: Floats, rng: np.random.Generator, power: int = 1
+    ) -> tuple[Ints, Ints, Floats]:
         """k-median++ of clients, each replaced by its cheapest free site: O(n) a center."""
         mass, free = np.maximum(weights, 0.0), np.ones(len(self._sites), bool)
         best = np.full(len(self), np.inf)
@@ -166,7 +165,7 @@ class CostTable(RowMetric):
             best = np.minimum(best, self.costs[chosen[i]])
         return chosen, *self.nearest_to(chosen)
 
-    def searches(self, points: NDArray[np.int64]) -> Searches:
+    def searches(self, points: Ints) -> Searches:
         """A table has none.
 
         Raises
@@ -176,7 +175,7 @@ class CostTable(RowMetric):
         """
         raise InputError(f"searches need a metric, and {self.name} is a table of costs")
 
-    def balls(self, steps: int, candidates: NDArray[np.int64] | None = None) -> SiteBalls:
+    def balls(self, steps: int, candidates: Ints | None = None) -> SiteBalls:
         """Clients that sites serve within a cost."""
         return SiteBalls(self, steps, candidates)
 
@@ -196,7 +195,7 @@ def _known(site: Any, places: dict[Hashable, int]) -> bool:
         return False
 
 
-def _complete(matrix: NDArray[np.float64], unreachable: float | None) -> NDArray[np.float64]:
+def _complete(matrix: Floats, unreachable: float | None) -> Floats:
     """Finite costs, not negative."""
     missing = ~np.isfinite(matrix)
     if (matrix < 0).any():

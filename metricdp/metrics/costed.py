@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metricdp.arguments import floats
+from metricdp.arrays import Floats, Ints, Singles
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric, checked_extent, public_grid
 from metricdp.metrics.by_rows import RowMetric
@@ -72,7 +73,7 @@ class CostedMetric(RowMetric):
         """Those of the travel."""
         return self.travel.sites
 
-    def site_positions(self, ids: Iterable[Hashable]) -> NDArray[np.int64]:
+    def site_positions(self, ids: Iterable[Hashable]) -> Ints:
         """Those of the travel."""
         return self.travel.site_positions(ids)
 
@@ -81,16 +82,12 @@ class CostedMetric(RowMetric):
         """That of the travel."""
         return self.travel.symmetric
 
-    def distance_rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-    ) -> NDArray[np.float64]:
+    def distance_rows(self, sources: Ints, targets: Ints | None = None) -> Floats:
         """Rows of the travel, with the costs."""
         access = self._access if targets is None else self._access[targets]
         return self._entry[sources][:, None] + self.travel.distance_rows(sources, targets) + access
 
-    def distance_block(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64]
-    ) -> NDArray[np.float32]:
+    def distance_block(self, sources: Ints, targets: Ints) -> Singles:
         """As the travel has it, with the costs."""
         block = self.travel.distance_block(sources, targets)
         block = block + self._entry[sources].astype(np.float32)[:, None]
@@ -101,13 +98,13 @@ class CostedMetric(RowMetric):
         return self._largest
 
     def seed_centers(
-        self, k: int, weights: NDArray[np.float64], rng: np.random.Generator, power: int = 1
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        self, k: int, weights: Floats, rng: np.random.Generator, power: int = 1
+    ) -> tuple[Ints, Ints, Floats]:
         """Those of the travel."""
         centers = self.travel.seed_centers(k, weights, rng, power)[0]
         return centers, *self.nearest_to(centers)
 
-    def searches(self, points: NDArray[np.int64]) -> Searches:
+    def searches(self, points: Ints) -> Searches:
         """There are none.
 
         Raises
@@ -117,7 +114,7 @@ class CostedMetric(RowMetric):
         """
         raise InputError(f"searches need a metric, and {self.name} is none")
 
-    def balls(self, steps: int, candidates: NDArray[np.int64] | None = None) -> SiteBalls:
+    def balls(self, steps: int, candidates: Ints | None = None) -> SiteBalls:
         """Points that sites serve within a cost."""
         return SiteBalls(self, steps, candidates)
 
@@ -135,12 +132,12 @@ class CostedMetric(RowMetric):
         """That of the travel."""
         return self.travel.snapper()
 
-    def snap(self, points: ArrayLike) -> NDArray[np.int64]:
+    def snap(self, points: ArrayLike) -> Ints:
         """As in the travel."""
         return self.travel.snap(points)
 
 
-def _costs(given: Any, n: int, positions: Any, name: str) -> NDArray[np.float64]:
+def _costs(given: Any, n: int, positions: Any, name: str) -> Floats:
     """Costs of all, in order of position."""
     if given is None:
         return np.zeros(n)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import chosen
+from metricdp.arrays import Floats, Ints, Singles
 from metricdp.errors import InputError
 from metricdp.kernels import shortest_paths as paths
 from metricdp.kernels.shortest_paths import FAR
@@ -62,10 +63,10 @@ class TwoWay(NamedTuple):
     """A CSR graph with every arc's reverse: lengths of both, in grid steps of this unit."""
 
     unit: float
-    indptr: NDArray[np.int64]
+    indptr: Ints
     indices: NDArray[np.int32]
-    there: NDArray[np.int64]
-    back: NDArray[np.int64]
+    there: Ints
+    back: Ints
 
 
 class DirectedGraphMetric(GraphMetric):
@@ -136,7 +137,7 @@ class DirectedGraphMetric(GraphMetric):
         """The undirected graph of the longer directions."""
         return self.undirected(np.maximum(self.csr[2], self.back), "longer directions")
 
-    def undirected(self, lengths: NDArray[np.int64], what: str) -> GraphMetric:
+    def undirected(self, lengths: Ints, what: str) -> GraphMetric:
         """A metric with the same arcs, undirected, of these lengths in the inner order."""
         indptr, indices, _ = self.csr
         tails = np.repeat(np.arange(len(self)), np.diff(indptr))
@@ -153,9 +154,7 @@ class DirectedGraphMetric(GraphMetric):
         )
         return GraphMetric(graph)
 
-    def distance_block(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64]
-    ) -> NDArray[np.float32]:
+    def distance_block(self, sources: Ints, targets: Ints) -> Singles:
         """From the fewer side."""
         if len(sources) <= len(targets):
             return self.distance_rows(sources, targets).astype(np.float32)
@@ -168,9 +167,7 @@ class DirectedGraphMetric(GraphMetric):
         yield from super().structure()
         yield np.array([DIRECTIONS.index(self.direction)])
 
-    def _ways_home(
-        self, centers: NDArray[np.int64], label: NDArray[np.int64], there: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def _ways_home(self, centers: Ints, label: Ints, there: Ints) -> Ints:
         home, inner_label = np.empty(len(self), np.int64), label[self.order]
         at = self.rank[centers]
         paths.ways_home(*self.csr[:2], self.back, at, inner_label, home)
@@ -180,15 +177,13 @@ class DirectedGraphMetric(GraphMetric):
             home[lost] = to_hub[lost] + from_hub[at[inner_label[lost]]]
         return home
 
-    def quotient(
-        self, centers: NDArray[np.int64], label: NDArray[np.int64], distance: NDArray[np.float64]
-    ) -> GraphMetric:
+    def quotient(self, centers: Ints, label: Ints, distance: Floats) -> GraphMetric:
         """The graph of Voronoi cells; every path is one of the graph's own."""
         cells = super().quotient(centers, label, distance)
         cells.direction = self.direction  # type: ignore[attr-defined]
         return cells
 
-    def _from(self, inner: int, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _from(self, inner: int, lengths: Ints) -> Ints:
         row = np.empty((1, len(self)), np.int64)
         paths.distance_rows(
             *self.csr[:2], lengths, np.array([inner]), np.empty(0, np.int64), True, row
@@ -232,16 +227,12 @@ class RoundTripMetric(RowMetric):
         self.coordinate_system = there.coordinate_system
         self.direction = DIRECTIONS[2]
 
-    def grid_rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-    ) -> NDArray[np.int64]:
+    def grid_rows(self, sources: Ints, targets: Ints | None = None) -> Ints:
         """Two searches a source."""
         there = self.there
         return there.grid_rows(sources, targets) + there.reversed.grid_rows(sources, targets)
 
-    def distance_rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-    ) -> NDArray[np.float64]:
+    def distance_rows(self, sources: Ints, targets: Ints | None = None) -> Floats:
         """Two searches a source."""
         return self.grid_rows(sources, targets).astype(np.float64) * self.unit
 
@@ -264,7 +255,7 @@ class RoundTripMetric(RowMetric):
         """Nothing to look at: sums of shortest paths along arcs of integer lengths."""
 
 
-def _two_way(graph: Graph, unit: float, lengths: NDArray[np.int64]) -> TwoWay:
+def _two_way(graph: Graph, unit: float, lengths: Ints) -> TwoWay:
     """Arcs with their reverses; where the graph has none, one as long as a way around."""
     n, tails, heads = len(graph), graph.tails(), graph.indices.astype(np.int64)
     _, found = reverses(tails, heads, n)
@@ -284,12 +275,7 @@ def _two_way(graph: Graph, unit: float, lengths: NDArray[np.int64]) -> TwoWay:
     return TwoWay(unit, indptr, heads.astype(np.int32), lengths, back)
 
 
-def _ways_around(
-    graph: Graph,
-    lengths: NDArray[np.int64],
-    sources: NDArray[np.int64],
-    targets: NDArray[np.int64],
-) -> NDArray[np.int64]:
+def _ways_around(graph: Graph, lengths: Ints, sources: Ints, targets: Ints) -> Ints:
     """Lengths from each source to its target: the shortest if near, else through vertex 0."""
     order = np.argsort(sources, kind="stable")
     each, counts = np.unique(sources, return_counts=True)

@@ -8,12 +8,13 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
 from metricdp.arguments import positive
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.metrics.base import EXTENTS, MAX_GRID_DISTANCE, checked_extent, public_grid
 from metricdp.universe.graph import Graph
 
 
-def quantised(graph: Graph, resolution: float | None) -> tuple[float, NDArray[np.int64]]:
+def quantised(graph: Graph, resolution: float | None) -> tuple[float, Ints]:
     """(unit, lengths rounded up to multiples of it)."""
     n, lengths = len(graph), graph.lengths
     resolution = None if resolution is None else positive(resolution, "resolution")
@@ -61,11 +62,11 @@ def _all_at_one_place(graph: Graph) -> bool:
     return connected_components(joined, directed=True, connection="strong")[0] == 1
 
 
-def _on_grid(steps: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _on_grid(steps: Floats) -> NDArray[np.bool_]:
     """Which numbers are integers up to floating-point noise, 1e-9 of them and at most 0.001."""
     return np.abs(steps - np.rint(steps)) <= 1e-9 * np.abs(steps).clip(max=1e6)
 
 
-def _ceiling(steps: NDArray[np.float64]) -> NDArray[np.int64]:
+def _ceiling(steps: Floats) -> Ints:
     """Round up, but not what exceeds an integer by floating-point noise only."""
     return np.where(_on_grid(steps), np.rint(steps), np.ceil(steps)).astype(np.int64)

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from metricdp.arguments import CRS
+from metricdp.arrays import Floats, Ints, Singles
 from metricdp.errors import InputError
 from metricdp.kernels import shortest_paths as paths
 from metricdp.kernels.shortest_paths import FAR
@@ -129,12 +130,7 @@ class GraphMetric(Metric):
         self._arrange(unit, self.graph.indptr, self.graph.indices, lengths, lengths)
 
     def _arrange(
-        self,
-        unit: float,
-        indptr: NDArray[np.int64],
-        indices: NDArray[np.int32],
-        lengths: NDArray[np.int64],
-        back: NDArray[np.int64],
+        self, unit: float, indptr: Ints, indices: NDArray[np.int32], lengths: Ints, back: Ints
     ) -> None:
         """Fill all other attributes from the grid, arcs, and their lengths both ways."""
         self.unit = unit
@@ -160,21 +156,15 @@ class GraphMetric(Metric):
         self._diameter: float | None = None
         self._place = np.full(n, -1, np.int64)  # scratch of inner_distances
 
-    def distance_rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-    ) -> NDArray[np.float64]:
+    def distance_rows(self, sources: Ints, targets: Ints | None = None) -> Floats:
         """Distances between positions (n_sources, n_targets). One Dijkstra search a source."""
         return self._rows(sources, targets, np.dtype(np.float64)) * self.unit
 
-    def grid_rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-    ) -> NDArray[np.int64]:
+    def grid_rows(self, sources: Ints, targets: Ints | None = None) -> Ints:
         """Distances in units of the grid, int64, shape (n_sources, n_targets)."""
         return self._rows(sources, targets, np.dtype(np.int64))
 
-    def _rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None, dtype: np.dtype
-    ) -> NDArray[Any]:
+    def _rows(self, sources: Ints, targets: Ints | None, dtype: np.dtype) -> NDArray[Any]:
         sources = np.asarray(sources, np.int64)
         inner_targets = np.empty(0, np.int64) if targets is None else self.rank[targets]
         out = np.empty((len(sources), len(self) if targets is None else len(targets)), dtype)
@@ -195,9 +185,7 @@ class GraphMetric(Metric):
             in_threads(work, range(0, len(sources), max(size, 1)))
         return out
 
-    def nearest_to(
-        self, centers: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def nearest_to(self, centers: Ints) -> tuple[Ints, Floats]:
         """Nearest center of every vertex: one multi-source search, about two Dijkstras."""
         label, distance = self.voronoi(self.rank[np.asarray(centers, np.int64)])
         return label[self.rank], distance[self.rank].astype(np.float64) * self.unit
@@ -207,15 +195,15 @@ class GraphMetric(Metric):
         """The graph itself, in the inner order."""
         return self
 
-    def inner(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+    def inner(self, positions: Ints) -> Ints:
         """The numbers of positions in the inner order."""
         return self.rank[positions]
 
-    def outer(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    def outer(self, numbers: Ints) -> Ints:
         """The positions of inner numbers."""
         return self.order[numbers]
 
-    def two_nearest(self, centers: NDArray[np.int64]) -> TwoNearest:
+    def two_nearest(self, centers: Ints) -> TwoNearest:
         """One search for all, about three Dijkstras."""
         n = len(self)
         room = 4 * len(self.csr[1]) + len(centers)
@@ -228,15 +216,15 @@ class GraphMetric(Metric):
         )
         return found
 
-    def grid_nearest(self, centers: NDArray[np.int64]) -> NDArray[np.int64]:
+    def grid_nearest(self, centers: Ints) -> Ints:
         """One multi-source search."""
         return self.voronoi(self.rank[centers])[1]
 
-    def searches(self, points: NDArray[np.int64]) -> EdgeSearches:
+    def searches(self, points: Ints) -> EdgeSearches:
         """Bounded searches along edges."""
         return EdgeSearches(self, points)
 
-    def balls(self, steps: int, candidates: NDArray[np.int64] | None = None) -> EdgeBalls:
+    def balls(self, steps: int, candidates: Ints | None = None) -> EdgeBalls:
         """Bounded searches along edges."""
         return EdgeBalls(self, steps, candidates)
 
@@ -247,7 +235,7 @@ class GraphMetric(Metric):
     def check(self) -> None:
         """Nothing to look at: shortest paths along edges of integer lengths keep all promises."""
 
-    def voronoi(self, sources: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def voronoi(self, sources: Ints) -> tuple[Ints, Ints]:
         """Voronoi diagram in the internal order: (label, grid distance) of every vertex."""
         if len(sources) == 0:
             raise InputError("at least one center is needed")
@@ -266,8 +254,8 @@ class GraphMetric(Metric):
         return label, distance
 
     def seed_centers(
-        self, k: int, weights: NDArray[np.float64], rng: np.random.Generator, power: int = 1
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        self, k: int, weights: Floats, rng: np.random.Generator, power: int = 1
+    ) -> tuple[Ints, Ints, Floats]:
         """k-median++ by pruned searches: 4, 6, 14 Dijkstras for k = 20, 100, 1,000 on roads."""
         distance = np.empty(len(self), np.int64)
         label = np.empty(len(self), np.int64)
@@ -282,9 +270,7 @@ class GraphMetric(Metric):
             distance[self.rank].astype(np.float64) * self.unit,
         )
 
-    def cell_distances(
-        self, centers: NDArray[np.int64], label: NDArray[np.int64], distance: NDArray[np.float64]
-    ) -> NDArray[np.float32]:
+    def cell_distances(self, centers: Ints, label: Ints, distance: Floats) -> Singles:
         """Lengths of paths between all pairs of Voronoi centers through their cells, shape (k, k).
 
         Shortest paths in the graph whose vertices are the cells and whose edge between adjacent
@@ -295,9 +281,7 @@ class GraphMetric(Metric):
         cells = self.quotient(centers, label, distance)
         return cells._small_rows(cells.csr, cells.rank)[:, cells.rank]
 
-    def quotient(
-        self, centers: NDArray[np.int64], label: NDArray[np.int64], distance: NDArray[np.float64]
-    ) -> GraphMetric:
+    def quotient(self, centers: Ints, label: Ints, distance: Floats) -> GraphMetric:
         """The graph of Voronoi cells, ids 0..k-1, on the same grid; see `cell_distances`."""
         there = np.rint(distance[self.order] / self.unit).astype(np.int64)
         home = self._ways_home(centers, label, there)
@@ -319,15 +303,11 @@ class GraphMetric(Metric):
         cells._arrange(self.unit, cells.graph.indptr, cells.graph.indices, lengths, back)
         return cells
 
-    def _ways_home(
-        self, centers: NDArray[np.int64], label: NDArray[np.int64], there: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def _ways_home(self, centers: Ints, label: Ints, there: Ints) -> Ints:
         """Distances back to the centers, in the inner order, given those there."""
         return there
 
-    def inner_distances(
-        self, points: NDArray[np.int64], sources: NDArray[np.int64]
-    ) -> NDArray[np.float32]:
+    def inner_distances(self, points: Ints, sources: Ints) -> Singles:
         """Lengths of shortest paths among `points` (n_sources, n_inner), else of the graph."""
         indptr, indices, lengths = self.csr
         inner = self.rank[points]
@@ -351,11 +331,7 @@ class GraphMetric(Metric):
             return super().inner_distances(points, sources)
         return rows
 
-    def _small_rows(
-        self,
-        csr: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]],
-        sources: NDArray[np.int64],
-    ) -> NDArray[np.float32]:
+    def _small_rows(self, csr: tuple[Ints, NDArray[np.int32], Ints], sources: Ints) -> Singles:
         """All distances from `sources` in a small graph, infinite where there is no path."""
         rows = np.empty((len(sources), len(csr[0]) - 1), np.float32)
 
@@ -402,14 +378,14 @@ class GraphMetric(Metric):
         )
 
 
-def _permuted(indptr: NDArray[np.int64], order: NDArray[np.int64]) -> NDArray[np.int64]:
+def _permuted(indptr: Ints, order: Ints) -> Ints:
     """Places of the arcs of a CSR graph when its vertices come in another order."""
     degree = np.diff(indptr)[order]
     first = np.r_[0, np.cumsum(degree)]
     return np.repeat(indptr[order] - first[:-1], degree) + np.arange(first[-1])
 
 
-def reversed_places(graph: Graph) -> NDArray[np.int64]:
+def reversed_places(graph: Graph) -> Ints:
     """Place of each arc's reverse, where every arc has one."""
     return np.lexsort((graph.tails(), graph.indices))
 

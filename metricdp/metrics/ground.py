@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arguments import listed
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.metrics.base import checked_ids
 from metricdp.metrics.by_rows import RowMetric
@@ -36,15 +36,11 @@ class GroundSet(RowMetric):
         self.ids = checked_ids(known, len(known))
         self.name = f"{len(self.ids):,} elements"
 
-    def distance_rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-    ) -> NDArray[np.float64]:
+    def distance_rows(self, sources: Ints, targets: Ints | None = None) -> Floats:
         """0 to itself, 1 to all others."""
         return self.grid_rows(sources, targets).astype(np.float64)
 
-    def grid_rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-    ) -> NDArray[np.int64]:
+    def grid_rows(self, sources: Ints, targets: Ints | None = None) -> Ints:
         """The same as integers."""
         there = np.arange(len(self)) if targets is None else np.asarray(targets)
         return (np.asarray(sources)[:, None] != there).astype(np.int64)

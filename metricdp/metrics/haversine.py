@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.metrics.base import checked_extent, checked_ids, public_grid
 from metricdp.metrics.by_rows import RowMetric
@@ -86,17 +87,13 @@ class HaversineMetric(RowMetric):
         self._vectors = _vectors(self.points)
         self.unit = max(_FINEST, public_grid(np.pi * EARTH_RADIUS, len(self.points)))
 
-    def distance_rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-    ) -> NDArray[np.float64]:
+    def distance_rows(self, sources: Ints, targets: Ints | None = None) -> Floats:
         """Distances between positions in meters, shape (n_sources, n_targets)."""
         there = self._vectors if targets is None else self._vectors[targets]
         here = self._vectors[sources]
         return _meters(cdist(here, there), cdist(here, -there))
 
-    def grid_rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-    ) -> NDArray[np.int64]:
+    def grid_rows(self, sources: Ints, targets: Ints | None = None) -> Ints:
         """Distances in steps of the grid, 0 at one place, else rounded up with 1e-7 m to spare.
 
         With d' = d + e the computed distance, \\|e\\| <= h and s >= 3h to spare, of x, y, z in turn
@@ -106,9 +103,7 @@ class HaversineMetric(RowMetric):
         meters = self.distance_rows(sources, targets)
         return np.ceil((meters + _NOISE * (meters > 0)) / self.unit).astype(np.int64)
 
-    def nearest_to(
-        self, centers: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def nearest_to(self, centers: Ints) -> tuple[Ints, Floats]:
         """Nearest center of every point by a k-d tree: chords are in the order of arcs."""
         if len(centers) < _FEW:
             return super().nearest_to(centers)
@@ -146,12 +141,12 @@ class HaversineMetric(RowMetric):
         return checked_extent(most + 2 * _NOISE if len(self) > 1 else 0.0)
 
 
-def _meters(apart: NDArray[np.float64], opposite: NDArray[np.float64]) -> NDArray[np.float64]:
+def _meters(apart: Floats, opposite: Floats) -> Floats:
     """Length of the arc, from the lengths of a - b and of a + b."""
     return 2 * EARTH_RADIUS * np.arctan2(apart, opposite)
 
 
-def _vectors(lonlat: NDArray[np.float64]) -> NDArray[np.float64]:
+def _vectors(lonlat: Floats) -> Floats:
     """Unit vectors, shape (n, 3): one for each place, however it is written."""
     longitude, latitude = lonlat.T
     # 180 degrees east is 180 degrees west, and a pole has any longitude
@@ -161,7 +156,7 @@ def _vectors(lonlat: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.column_stack([level * np.cos(east), level * np.sin(east), np.sin(north)])
 
 
-def _checked_vectors(lonlat: NDArray[np.float64]) -> NDArray[np.float64]:
+def _checked_vectors(lonlat: Floats) -> Floats:
     """The same of points that may be private: no value is told."""
     if (np.abs(lonlat) > (180.0, 90.0)).any():
         raise InputError(
@@ -170,7 +165,7 @@ def _checked_vectors(lonlat: NDArray[np.float64]) -> NDArray[np.float64]:
     return _vectors(lonlat)
 
 
-def _check_ranges(lonlat: NDArray[np.float64]) -> None:
+def _check_ranges(lonlat: Floats) -> None:
     for axis, name, most in ((1, "latitude", 90), (0, "longitude", 180)):
         outside = lonlat[np.abs(lonlat[:, axis]) > most]
         if len(outside):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints, Singles
 from metricdp.metrics.base import Metric
 from metricdp.metrics.kept import Kept
 
@@ -20,11 +20,11 @@ class Landmarks:
     every point, distances `between` them (m, m), and `rows` (m, n_points) up to 40 million entries.
     """
 
-    positions: NDArray[np.int64]
-    label: NDArray[np.int64]
-    distance: NDArray[np.float64]
-    between: NDArray[np.float32]
-    rows: NDArray[np.float32] | None
+    positions: Ints
+    label: Ints
+    distance: Floats
+    between: Singles
+    rows: Singles | None
 
 
 _known = Kept()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arguments import listed
+from metricdp.arrays import Ints
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.set_systems import Balls, ListedSets
@@ -36,7 +36,7 @@ def listed_sets(sets: Any, universe: Metric) -> ListedSets:
 
 def listed_balls(balls: Balls, most: int = _LISTED) -> ListedSets:
     """The same sets, each ball listed; of more than `most` points only the first balls."""
-    found: list[NDArray[np.int64]] = []
+    found: list[Ints] = []
     room = most
     numbers = progress(range(balls.n_sets), label="balls", unit="ball")
     for ball in balls.each(numbers):

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arguments import floats, positive, shown
+from metricdp.arrays import Floats
 from metricdp.errors import InputError
 from metricdp.metrics.snapping import CoordinatePlacing
 from metricdp.protocols import Space
@@ -156,7 +156,7 @@ def _check_axes(
         )
 
 
-def _placed(universe: Space) -> NDArray[np.float64]:
+def _placed(universe: Space) -> Floats:
     xy = universe.coordinates
     assert xy is not None
     return np.asarray(xy[np.isfinite(xy).all(axis=1)], np.float64)
@@ -189,11 +189,11 @@ def _box(
     return west, south, east, north
 
 
-def _moved(corners: NDArray[np.float64], move: Transformation | None) -> NDArray[np.float64]:
+def _moved(corners: Floats, move: Transformation | None) -> Floats:
     return corners if move is None else move(corners)
 
 
-def _meet(corners: NDArray[np.float64], points: NDArray[np.float64]) -> bool:
+def _meet(corners: Floats, points: Floats) -> bool:
     """Whether the box about some corners shares a place with that about some points."""
     if not np.isfinite(corners).all():
         return False

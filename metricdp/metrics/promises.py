@@ -12,8 +12,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.protocols import Rows
 
@@ -30,15 +30,13 @@ class Promising(Rows, Protocol):
     name: str
     grid_error: float
 
-    def distance_rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-    ) -> NDArray[np.float64]:
+    def distance_rows(self, sources: Ints, targets: Ints | None = None) -> Floats:
         """Distances."""
 
     def diameter_bound(self) -> float:
         """No distance exceeds it."""
 
-    def positions(self, ids: Iterable[Hashable]) -> NDArray[np.int64]:
+    def positions(self, ids: Iterable[Hashable]) -> Ints:
         """Where ids stand."""
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.kernels import swap_costs as kernels
 from metricdp.kernels.coverage import Workspace, add_balls, workspace
 from metricdp.kernels.heap import FAR
@@ -27,7 +28,7 @@ _ENTRIES = 1 << 22
 _KEPT_ROWS = 1 << 25
 """Rows of distances are kept from one search to the next if they all fit: 256 MB."""
 
-Take = Callable[[int, NDArray[Any], NDArray[np.int64], bool], None]
+Take = Callable[[int, NDArray[Any], Ints, bool], None]
 """Takes (i, numbers, distances, packed): `packed` distances are aligned with numbers."""
 
 
@@ -35,10 +36,10 @@ Take = Callable[[int, NDArray[Any], NDArray[np.int64], bool], None]
 class ServedPositions:
     """Number of the nearest of some centers, and the distance to it, of every position."""
 
-    label: NDArray[np.int64]
-    distance: NDArray[np.float64]
+    label: Ints
+    distance: Floats
 
-    def __call__(self, records: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def __call__(self, records: NDArray[Any]) -> tuple[Ints, Floats]:
         """Of each record."""
         return self.label[records], self.distance[records]
 
@@ -47,9 +48,9 @@ class ServedPositions:
 class ServedPoints:
     """The same of points of a box."""
 
-    centers: NDArray[np.float64]
+    centers: Floats
 
-    def __call__(self, records: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def __call__(self, records: NDArray[Any]) -> tuple[Ints, Floats]:
         """Of each record."""
         label, square = nearest_centers(records, self.centers)
         return label, np.sqrt(square)
@@ -59,7 +60,7 @@ class Searches(ABC):
     """Searches from some points, again and again, for what could serve them."""
 
     @abstractmethod
-    def each(self, which: NDArray[np.int64], bounds: NDArray[np.int64], take: Take) -> None:
+    def each(self, which: Ints, bounds: Ints, take: Take) -> None:
         """Call `take` for every i of `which`, in any order, with points within ``bounds[i]``."""
 
 
@@ -67,13 +68,11 @@ class BallSums(ABC):
     """Closed balls of one radius around some candidates."""
 
     @abstractmethod
-    def members(self, center: int) -> NDArray[np.int64]:
+    def members(self, center: int) -> Ints:
         """Positions of all points in the ball of a position."""
 
     @abstractmethod
-    def add(
-        self, total: NDArray[np.int64], points: NDArray[np.int64], amounts: NDArray[np.int64]
-    ) -> None:
+    def add(self, total: Ints, points: Ints, amounts: Ints) -> None:
         """Add ``amounts[i]`` to ``total[c]`` for every candidate whose ball holds ``points[i]``."""
 
 
@@ -81,17 +80,17 @@ class BallSums(ABC):
 class RowSearches(Searches):
     """One row of distances a search."""
 
-    def __init__(self, metric: Rows, points: NDArray[np.int64]) -> None:
+    def __init__(self, metric: Rows, points: Ints) -> None:
         self._metric, self._points = metric, points
-        self._rows: NDArray[np.int64] | None = None
+        self._rows: Ints | None = None
 
-    def each(self, which: NDArray[np.int64], bounds: NDArray[np.int64], take: Take) -> None:
+    def each(self, which: Ints, bounds: Ints, take: Take) -> None:
         """See `Searches`."""
         for i, row in self._each_row(which):
             near = np.flatnonzero(row < bounds[i])
             take(i, near, row[near], True)
 
-    def _each_row(self, which: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    def _each_row(self, which: Ints) -> Iterator[tuple[int, Ints]]:
         n = len(self._metric)
         if self._rows is None and len(self._points) * n <= _KEPT_ROWS:
             self._rows = sound_rows(self._metric, self._points)
@@ -108,20 +107,16 @@ class RowSearches(Searches):
 class RowBalls(BallSums):
     """One row of distances a point, asked from the point, so that balls agree both ways."""
 
-    def __init__(
-        self, metric: Rows, steps: int, candidates: NDArray[np.int64] | None = None
-    ) -> None:
+    def __init__(self, metric: Rows, steps: int, candidates: Ints | None = None) -> None:
         self._metric, self._steps, self._candidates = metric, steps, candidates
 
-    def members(self, center: int) -> NDArray[np.int64]:
+    def members(self, center: int) -> Ints:
         """See `BallSums`."""
         everyone = np.arange(len(self._metric))
         one = np.array([center])
         return np.flatnonzero(sound_rows(self._metric, everyone, one)[:, 0] <= self._steps)
 
-    def add(
-        self, total: NDArray[np.int64], points: NDArray[np.int64], amounts: NDArray[np.int64]
-    ) -> None:
+    def add(self, total: Ints, points: Ints, amounts: Ints) -> None:
         """See `BallSums`."""
         step = max(1, _ENTRIES // len(total))
         for start in range(0, len(points), step):
@@ -134,13 +129,11 @@ class RowBalls(BallSums):
 class SiteBalls(RowBalls):
     """One row of distances a site, where sites are no points: rows are no columns."""
 
-    def members(self, center: int) -> NDArray[np.int64]:
+    def members(self, center: int) -> Ints:
         """See `BallSums`: positions of points, in the ball of a site."""
         return np.flatnonzero(sound_rows(self._metric, np.array([center]))[0] <= self._steps)
 
-    def add(
-        self, total: NDArray[np.int64], points: NDArray[np.int64], amounts: NDArray[np.int64]
-    ) -> None:
+    def add(self, total: Ints, points: Ints, amounts: Ints) -> None:
         """See `BallSums`."""
         everywhere = np.arange(len(total)) if self._candidates is None else self._candidates
         step = max(1, _ENTRIES // max(len(points), 1))
@@ -154,11 +147,11 @@ class SiteBalls(RowBalls):
 class EdgeSearches(Searches):
     """One bounded search each on all processors. O(n_points) work space a processor."""
 
-    def __init__(self, metric: Network, points: NDArray[np.int64]) -> None:
+    def __init__(self, metric: Network, points: Ints) -> None:
         self._metric, self._at = metric, metric.rank[points]
         self._spaces: list[tuple[NDArray[Any], ...]] = []
 
-    def each(self, which: NDArray[np.int64], bounds: NDArray[np.int64], take: Take) -> None:
+    def each(self, which: Ints, bounds: Ints, take: Take) -> None:
         """See `Searches`."""
         queue = iter(which.tolist())
         lock = Lock()
@@ -185,9 +178,7 @@ class EdgeSearches(Searches):
 class EdgeBalls(BallSums):
     """One bounded search along edges a ball, or against them. O(n_points + n_arcs) memory."""
 
-    def __init__(
-        self, metric: Network, steps: int, candidates: NDArray[np.int64] | None = None
-    ) -> None:
+    def __init__(self, metric: Network, steps: int, candidates: Ints | None = None) -> None:
         self._metric, self._steps = metric, steps
         self._read = metric.rank if candidates is None else metric.rank[candidates]
         self._nothing = np.zeros(len(metric), np.int64)
@@ -196,15 +187,13 @@ class EdgeBalls(BallSums):
     def _space(self) -> Workspace:
         return workspace(len(self._metric), len(self._metric.csr[1]))
 
-    def members(self, center: int) -> NDArray[np.int64]:
+    def members(self, center: int) -> Ints:
         """See `BallSums`."""
         here = np.array([center])
         inside = self._search(self._metric.csr, here, np.zeros(1, np.int64), self._nothing)
         return self._metric.order[self._space.touched[:inside]]
 
-    def add(
-        self, total: NDArray[np.int64], points: NDArray[np.int64], amounts: NDArray[np.int64]
-    ) -> None:
+    def add(self, total: Ints, points: Ints, amounts: Ints) -> None:
         """See `BallSums`."""
         inner = np.zeros(len(self._metric), np.int64)
         against = (*self._metric.csr[:2], self._metric.back)
@@ -212,11 +201,7 @@ class EdgeBalls(BallSums):
         total += inner[self._read]
 
     def _search(
-        self,
-        csr: tuple[NDArray[Any], ...],
-        points: NDArray[np.int64],
-        amounts: NDArray[np.int64],
-        total: NDArray[np.int64],
+        self, csr: tuple[NDArray[Any], ...], points: Ints, amounts: Ints, total: Ints
     ) -> int:
         """Size of the last point's ball, whose members the work space then holds."""
         metric = self._metric

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arguments import positive, sealed
+from metricdp.arrays import Ints
 from metricdp.errors import InputError
 from metricdp.kernels.coverage import add_rows, transposed
 from metricdp.metrics.base import Metric
@@ -58,14 +58,14 @@ class ListedSets(Frozen):
             int(n_elements),
         )
 
-    def _fill(self, starts: NDArray[np.int64], members: NDArray[np.int64], n_elements: int) -> None:
+    def _fill(self, starts: Ints, members: Ints, n_elements: int) -> None:
         self.n_sets = len(starts) - 1
         self.n_elements = n_elements
         self._starts, self._members = sealed(starts), sealed(members)
         self.holders = tuple(map(sealed, transposed(starts, members, n_elements)))
 
     @classmethod
-    def of_distinct(cls, sets: Sequence[NDArray[np.int64]], n_elements: int) -> ListedSets:
+    def of_distinct(cls, sets: Sequence[Ints], n_elements: int) -> ListedSets:
         """Sets whose elements are known to be distinct and in range: nothing is checked."""
         system = cls.__new__(cls)
         system._fill(
@@ -75,13 +75,11 @@ class ListedSets(Frozen):
         )
         return system
 
-    def members(self, number: int) -> NDArray[np.int64]:
+    def members(self, number: int) -> Ints:
         """The distinct elements of a set."""
         return self._members[self._starts[number] : self._starts[number + 1]]
 
-    def add(
-        self, total: NDArray[np.int64], elements: NDArray[np.int64], amounts: NDArray[np.int64]
-    ) -> None:
+    def add(self, total: Ints, elements: Ints, amounts: Ints) -> None:
         """By the sets of each element."""
         add_rows(*self.holders, elements, amounts, total)
 
@@ -90,9 +88,7 @@ class ListedSets(Frozen):
 class Balls(Frozen):
     """Closed balls of one radius around candidates, each searched anew (`Metric.balls`)."""
 
-    def __init__(
-        self, metric: Metric, radius: float, candidates: NDArray[np.int64] | None = None
-    ) -> None:
+    def __init__(self, metric: Metric, radius: float, candidates: Ints | None = None) -> None:
         self.metric = metric
         self.radius = positive(radius, "radius", or_zero=True)
         self.candidates = None if candidates is None else sealed(np.asarray(candidates, np.int64))
@@ -101,21 +97,19 @@ class Balls(Frozen):
         self.n_sets = len(metric.sites) if candidates is None else len(candidates)
 
     @property
-    def centers(self) -> NDArray[np.int64]:
+    def centers(self) -> Ints:
         """Positions of the balls' centers, shape (n_sets,)."""
         return np.arange(self.n_sets) if self.candidates is None else self.candidates
 
-    def members(self, number: int) -> NDArray[np.int64]:
+    def members(self, number: int) -> Ints:
         """All points within the radius of the set's center."""
         return next(self.each([number]))
 
-    def add(
-        self, total: NDArray[np.int64], elements: NDArray[np.int64], amounts: NDArray[np.int64]
-    ) -> None:
+    def add(self, total: Ints, elements: Ints, amounts: Ints) -> None:
         """By one bounded search, or row of distances, an element."""
         self.metric.balls(self.steps, self.candidates).add(total, elements, amounts)
 
-    def each(self, numbers: Iterable[int]) -> Iterator[NDArray[np.int64]]:
+    def each(self, numbers: Iterable[int]) -> Iterator[Ints]:
         """The members of some sets, in turn, by one set of buffers that goes with this call."""
         balls = self.metric.balls(self.steps, self.candidates)
         for number in numbers:

@@ -13,6 +13,7 @@ from scipy.spatial import cKDTree
 
 from metricdp import protocols
 from metricdp.arguments import floats
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.protocols import trusted
 from metricdp.universe.transformation import Transformation
@@ -46,11 +47,11 @@ class Snapper:
 
     def __init__(
         self,
-        points: NDArray[np.float64],
+        points: Floats,
         power: float = 2,
         *,
-        located: NDArray[np.int64] | None = None,
-        project: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None,
+        located: Ints | None = None,
+        project: Callable[[Floats], Floats] | None = None,
         dimension: int | None = None,
         limit: float | None = None,
     ) -> None:
@@ -67,7 +68,7 @@ class Snapper:
         """Pickled without the tree, whose bytes hold memory that was never written."""
         return {**self.__dict__, "_tree": None}
 
-    def __call__(self, points: ArrayLike) -> NDArray[np.int64]:
+    def __call__(self, points: ArrayLike) -> Ints:
         """Position of the nearest point (n,). Coordinates beyond `FAR` count as that far."""
         array = np.clip(finite_points(points, self.dimension), -FAR, FAR)
         if self._project is not None:
@@ -109,15 +110,15 @@ class Snapper:
 class Stretch:
     """Multiplies coordinates by public factors (equirectangular for longitude, latitude)."""
 
-    def __init__(self, factors: NDArray[np.float64]) -> None:
+    def __init__(self, factors: Floats) -> None:
         self._factors = factors
 
-    def __call__(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def __call__(self, points: Floats) -> Floats:
         """Stretched, shape (n, d)."""
         return points * self._factors
 
 
-def finite_points(points: ArrayLike, dimension: int | None = None) -> NDArray[np.float64]:
+def finite_points(points: ArrayLike, dimension: int | None = None) -> Floats:
     """Points as float64 (n, dimension). Messages never quote a value, as it may be private."""
     array = shaped_points(points, dimension)
     if not np.isfinite(array).all():
@@ -125,7 +126,7 @@ def finite_points(points: ArrayLike, dimension: int | None = None) -> NDArray[np
     return array
 
 
-def shaped_points(points: ArrayLike, dimension: int | None = None) -> NDArray[np.float64]:
+def shaped_points(points: ArrayLike, dimension: int | None = None) -> Floats:
     """The same without looking whether they are finite."""
     array = floats(points, "points must be numbers in an array of shape (n, d)")
     if (

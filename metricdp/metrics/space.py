@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metricdp.arguments import CRS, floats
+from metricdp.arrays import Floats
 from metricdp.errors import InputError
 from metricdp.kernels.boxes import clipped
 from metricdp.metrics.base import checked_extent
@@ -74,7 +75,7 @@ class EuclideanSpace(Box):
     def __repr__(self) -> str:
         return f"EuclideanSpace(lower={self.lower.tolist()}, upper={self.upper.tolist()})"
 
-    def clip(self, points: ArrayLike) -> NDArray[np.float64]:
+    def clip(self, points: ArrayLike) -> Floats:
         """The nearest points of the box (n, d); NaN and infinities are refused without quotes."""
         inside, finite = clipped(
             np.ascontiguousarray(shaped_points(points, self.dimension)), self.lower, self.upper
@@ -112,7 +113,7 @@ class EuclideanSpace(Box):
         digest = hashlib.sha256(corners.tobytes()).hexdigest()
         return {"dimension": self.dimension, "box": corners.tolist(), "sha256": digest}
 
-    def expected(self) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    def expected(self) -> tuple[NDArray[Any], Floats]:
         """Records that stand for a demand of which nothing is known, and their shares."""
         coins = np.random.default_rng(0)  # public
         places = coins.uniform(self.lower, self.upper, (_SAMPLE, self.dimension))

@@ -7,23 +7,23 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
+
 
 class Network(Protocol):
     """Edges, along which searches go: `csr` arcs with int64 lengths in grid steps of `unit`, every
     arc with its reverse (`back`), and the inner `order` with its inverse `rank`.
     """
 
-    csr: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
-    back: NDArray[np.int64]
-    order: NDArray[np.int64]
-    rank: NDArray[np.int64]
+    csr: tuple[Ints, NDArray[np.int32], Ints]
+    back: Ints
+    order: Ints
+    rank: Ints
     unit: float
 
     def __len__(self) -> int: ...
 
-    def quotient(
-        self, centers: NDArray[np.int64], label: NDArray[np.int64], distance: NDArray[np.float64]
-    ) -> Any:
+    def quotient(self, centers: Ints, label: Ints, distance: Floats) -> Any:
         """The metric, of a network or of the Voronoi cells of centers joined by paths."""
 
 
@@ -33,7 +33,7 @@ class Vectors(NamedTuple):
     `points` (n_points, d); `power`: city block, Euclidean or Chebyshev.
     """
 
-    points: NDArray[np.float64]
+    points: Floats
     power: float
 
 
@@ -44,5 +44,5 @@ class Lattice(NamedTuple):
     `points` (n_points, d): integers; `power`: city block or Euclidean.
     """
 
-    points: NDArray[np.float64]
+    points: Floats
     power: int

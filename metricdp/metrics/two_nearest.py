@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Ints
 from metricdp.kernels import swap_costs as kernels
 from metricdp.kernels.heap import FAR
 from metricdp.protocols import Rows, sound_rows
@@ -21,11 +22,11 @@ class TwoNearest(NamedTuple):
     """
 
     first: NDArray[np.int32]
-    near: NDArray[np.int64]
-    far: NDArray[np.int64]
+    near: Ints
+    far: Ints
 
 
-def two_nearest_by_rows(metric: Rows, centers: NDArray[np.int64]) -> TwoNearest:
+def two_nearest_by_rows(metric: Rows, centers: Ints) -> TwoNearest:
     """One row of distances a center: O(n_points · k) time, O(n_points) memory beside them."""
     n = len(metric)
     k = len(centers)

@@ -12,6 +12,7 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from metricdp.arguments import floats
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.metrics.base import checked_extent, checked_ids, public_grid
 from metricdp.metrics.by_rows import RowMetric
@@ -50,9 +51,7 @@ class VectorMetric(RowMetric):
             return 0.0
         return self.unit * float(np.linalg.norm(np.ones(d), self._minkowski)) * (1 + 1e-9)
 
-    def distance_rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-    ) -> NDArray[np.float64]:
+    def distance_rows(self, sources: Ints, targets: Ints | None = None) -> Floats:
         """Distances between positions (n_sources, n_targets), O(n_sources · n_targets · d)."""
         return cdist(
             self.points[sources],
@@ -60,9 +59,7 @@ class VectorMetric(RowMetric):
             self._scipy_name,
         )
 
-    def grid_rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-    ) -> NDArray[np.int64]:
+    def grid_rows(self, sources: Ints, targets: Ints | None = None) -> Ints:
         """Distances of the points snapped to the grid, rounded up: exact integers and a metric,
         since ceil(a + b) <= ceil(a) + ceil(b).
 
@@ -76,9 +73,7 @@ class VectorMetric(RowMetric):
         root = np.ceil(np.sqrt(squares)).astype(np.int64)
         return root + (root * root < squares)
 
-    def nearest_to(
-        self, centers: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def nearest_to(self, centers: Ints) -> tuple[Ints, Floats]:
         """Nearest center of every point: a k-d tree up to 12 dimensions, rows beyond."""
         if self.points.shape[1] > _TREE_DIMENSIONS or len(centers) < 8:
             return super().nearest_to(centers)
@@ -89,7 +84,7 @@ class VectorMetric(RowMetric):
         """The nearest in this metric."""
         return Snapper(self.points, self._minkowski)
 
-    def twins(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+    def twins(self, positions: Ints) -> Ints:
         """Equal coordinates, found by sorting them."""
         there = self.points[positions] + 0.0  # -0.0 is 0.0
         return np.unique(there, axis=0, return_inverse=True)[1].ravel()
@@ -179,15 +174,11 @@ class PrecomputedMetric(RowMetric):
         self._diameter = float(m.max())  # a pass over the matrix: asked for often
         self.unit = public_grid(checked_extent(self._diameter), len(m))
 
-    def grid_rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-    ) -> NDArray[np.int64]:
+    def grid_rows(self, sources: Ints, targets: Ints | None = None) -> Ints:
         """Entries rounded up to the grid: a metric if the matrix is one."""
         return np.ceil(self.distance_rows(sources, targets) / self.unit).astype(np.int64)
 
-    def distance_rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-    ) -> NDArray[np.float64]:
+    def distance_rows(self, sources: Ints, targets: Ints | None = None) -> Floats:
         """Rows of the matrix, shape (n_sources, n_targets)."""
         return self.matrix[sources] if targets is None else self.matrix[np.ix_(sources, targets)]
 
@@ -199,7 +190,7 @@ class PrecomputedMetric(RowMetric):
         return self._diameter
 
 
-def _snapped(points: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+def _snapped(points: Floats) -> tuple[float, Floats]:
     """(grid step, integer-valued coordinates from 0): the step is 1 for integer data that allow it,
     else a power of two.
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arguments import shown
+from metricdp.arrays import Floats, Ints
 from metricdp.atomic import drafted, write_whole
 from metricdp.errors import InputError
 from metricdp.metrics.units import in_units_of
@@ -49,11 +49,11 @@ class Bands:
     """
 
     limits: list[float]
-    label: NDArray[np.int64]
-    demand: NDArray[np.float64] | None
+    label: Ints
+    demand: Floats | None
     interval: Interval | None
     metric: Any
-    distance: NDArray[np.float64]
+    distance: Floats
     _plan: Any
 
     @property
@@ -62,7 +62,7 @@ class Bands:
         return str(self.metric.measured)
 
     @property
-    def share(self) -> NDArray[np.float64] | None:
+    def share(self) -> Floats | None:
         """Share of the demand in each band."""
         if self.demand is None:
             return None
@@ -156,11 +156,7 @@ class Bands:
 
 
 def bands_of(
-    limits: Iterable[Any],
-    metric: Any,
-    distance: NDArray[np.float64],
-    weights: NDArray[np.float64] | None,
-    plan: Any,
+    limits: Iterable[Any], metric: Any, distance: Floats, weights: Floats | None, plan: Any
 ) -> Bands:
     """See `Bands`."""
     if isinstance(limits, str) or not isinstance(limits, Iterable):

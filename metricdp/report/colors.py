@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
+
+from metricdp.arrays import Floats, Ints
 
 PALETTE = (
     "#5056db",
@@ -91,7 +92,7 @@ _VISIONS = (
 """Linear RGB as it is seen with all cones, and without one kind: Machado et al., severity 1."""
 
 
-def _linear(colors: Iterable[str]) -> NDArray[np.float64]:
+def _linear(colors: Iterable[str]) -> Floats:
     """Linear RGB in [0, 1], shape (n_colors, 3), of "#rrggbb" colors."""
     rgb = np.array([[int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)] for c in colors]).reshape(
         -1, 3
@@ -99,12 +100,12 @@ def _linear(colors: Iterable[str]) -> NDArray[np.float64]:
     return np.asarray(np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4))
 
 
-def _perceived(linear: NDArray[np.float64]) -> NDArray[np.float64]:
+def _perceived(linear: Floats) -> Floats:
     """Perceptual OKLab coordinates, shape (n_colors, 3) (Ottosson 2020)."""
     return np.asarray(np.cbrt(linear @ _TO_LMS.T) @ _TO_LAB.T)
 
 
-def seen_apart(colors: Iterable[str]) -> NDArray[np.float64]:
+def seen_apart(colors: Iterable[str]) -> Floats:
     """How far apart each two colors are for those who tell them apart worst: the least OKLab
     distance with all cones and in simulated color blindness (Machado, Oliveira & Fernandes, IEEE
     TVCG 15(6), 2009).
@@ -121,7 +122,7 @@ def ink_on(color: str) -> str:
     return "#000000" if luminance > 0.179 else "#ffffff"  # where both contrasts are equal
 
 
-def assign_colors(k: int, neighbors: NDArray[np.int64]) -> NDArray[np.int64]:
+def assign_colors(k: int, neighbors: Ints) -> Ints:
     """Give each of `k` territories a color of `PALETTE`.
 
     Greedy, most neighbors first: the color farthest (`seen_apart`) from those of the neighbors,

@@ -13,14 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from metricdp.arrays import Floats, Ints
 from metricdp.report.colors import PALETTE, assign_colors
 from metricdp.report.layout import pivot_layout
 from metricdp.universe.bends import Bends
 
 EARTH_RADIUS_KM = 6371.0088  # mean radius of WGS 84
 _SHADE_PIXELS = 760  # width of a panel: sharper pictures are larger files
-
-Points = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +28,7 @@ class Plane:
     metric's units; NaN without a place. `unit` is the scale bar's, None for a computed layout.
     """
 
-    points: Points
+    points: Floats
     unit: str | None
     bends: Bends | None = None
     """Of the metric's graph, drawn alike; None too where the plane is cut at a meridian."""
@@ -63,7 +62,7 @@ def project(metric: Any) -> Plane:
     return Plane(xy - zero, unit, bends)
 
 
-def _unwrapped(longitude: NDArray[np.float64]) -> NDArray[np.float64]:
+def _unwrapped(longitude: Floats) -> Floats:
     """Degrees, shifted by 360 west of the widest empty gap when that makes the range shorter."""
     known = np.unique(longitude[np.isfinite(longitude)])
     if len(known) < 2 or known[-1] - known[0] <= 180:
@@ -75,19 +74,17 @@ def _unwrapped(longitude: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(longitude <= known[widest], longitude + 360, longitude)
 
 
-def all_edges(metric: Any, points: Points) -> NDArray[np.int64]:
+def all_edges(metric: Any, points: Floats) -> Ints:
     """The edges between points that have a place, (m, 2) positions, each once."""
     graph = metric.graph
     if graph is None:
         return np.empty((0, 2), dtype=np.int64)
-    pairs: NDArray[np.int64] = graph.pairs()
+    pairs: Ints = graph.pairs()
     placed = np.asarray(np.isfinite(points).all(axis=1))
     return pairs[placed[pairs].all(axis=1)]
 
 
-def territory_colors(
-    label: NDArray[np.int64], pairs: NDArray[np.int64], points: Points, centers: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def territory_colors(label: Ints, pairs: Ints, points: Floats, centers: Ints) -> Ints:
     """Color index (k,) of each territory: those joined by an edge or near differ."""
     k = len(centers)
     joined = label[pairs]
@@ -110,13 +107,13 @@ class Ground:
     `height`: left, top and size in the plane's units.
     """
 
-    owner: NDArray[np.int64]
+    owner: Ints
     x: float
     y: float
     width: float
     height: float
 
-    def painted(self, hue: NDArray[np.int64], palette: Sequence[str] = PALETTE) -> dict[str, Any]:
+    def painted(self, hue: Ints, palette: Sequence[str] = PALETTE) -> dict[str, Any]:
         """The picture in which every point's pixels have its color in the palette."""
         index = np.where(self.owner < 0, 0, 1 + np.asarray(hue)[self.owner]).astype(np.uint8)
         source = "data:image/png;base64," + base64.b64encode(_png(index, palette)).decode()
@@ -129,7 +126,7 @@ class Ground:
         }
 
 
-def ground(points: Points, pairs: NDArray[np.int64], bends: Bends | None = None) -> Ground:
+def ground(points: Floats, pairs: Ints, bends: Bends | None = None) -> Ground:
     """Find the nearest point of every pixel near the network."""
     low = points.min(axis=0)
     high = points.max(axis=0)
@@ -156,9 +153,7 @@ def ground(points: Points, pairs: NDArray[np.int64], bends: Bends | None = None)
     )
 
 
-def _along_edges(
-    points: Points, pairs: NDArray[np.int64], reach: float
-) -> tuple[Points, NDArray[np.int64]]:
+def _along_edges(points: Floats, pairs: Ints, reach: float) -> tuple[Floats, Ints]:
     """Add points along edges longer than `reach`; return all, and which point owns each."""
     own = np.arange(len(points))
     start = points[pairs[:, 0]]
@@ -219,7 +214,7 @@ def squeezed_text(text: str) -> str:
     return base64.b64encode(zlib.compress(text.encode("utf-8"), 9)).decode()
 
 
-def z_order(points: Points) -> NDArray[np.int64]:
+def z_order(points: Floats) -> Ints:
     """Indices (n,) that sort points along a Z-order curve (Morton 1966)."""
     low = points.min(axis=0)
     span = float(np.ptp(points, axis=0).max()) or 1.0

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.solvers.objectives.instance import WITHIN
@@ -29,8 +30,6 @@ _MARGIN = 0.01
 """By how much areas reach beyond the outermost points, as a share of the extent."""
 _DRAWN = 2.0**-24
 """What a drawing tells apart, as a share of the extent."""
-
-Floats = NDArray[np.float64]
 
 
 def crs_of(universe: Any) -> str | None:
@@ -47,10 +46,10 @@ class Layers:
     """
 
     metric: Metric
-    sites: NDArray[np.int64]
+    sites: Ints
     facts: dict[str, list[Any]]
     weights: Floats | None = None
-    parts: NDArray[np.int64] | None = None
+    parts: Ints | None = None
 
     def __post_init__(self) -> None:
         need_geo()
@@ -80,7 +79,7 @@ class Layers:
         return [name for name in LAYERS if name not in lacking]
 
     @cached_property
-    def nearest(self) -> tuple[NDArray[np.int64], Floats]:
+    def nearest(self) -> tuple[Ints, Floats]:
         """Number of the nearest center of each point, and the distance."""
         label, distance = self.metric.nearest_to(self.sites)
         return label.astype(np.int64), np.asarray(distance, np.float64)
@@ -117,7 +116,7 @@ class Layers:
         """Unions of Voronoi cells, a little beyond the hull of all points."""
         return self.frame(self.facts, self.areas(self.nearest[0], len(self.sites)))
 
-    def areas(self, label: NDArray[np.int64], k: int) -> list[Any]:
+    def areas(self, label: Ints, k: int) -> list[Any]:
         """Multipolygons of k labels of the points, None of a label without points."""
         import shapely
 
@@ -162,7 +161,7 @@ class Layers:
         if self.metric.graph is None:
             raise InputError(f"{self.metric.name} has no edges, so no streets")
         distance, drawn = self.nearest[1], self._drawn
-        pieces = list[tuple[NDArray[np.int64], Floats, Floats]]()
+        pieces = list[tuple[Ints, Floats, Floats]]()
         for i, (low, high) in enumerate(pairwise([-np.inf, *limits, np.inf])):
             band = np.full(len(drawn.share), i)
             with np.errstate(invalid="ignore", divide="ignore"):
@@ -258,14 +257,14 @@ class _Drawn:
     equally long.
     """
 
-    u: NDArray[np.int64]
-    v: NDArray[np.int64]
-    lines: tuple[Floats, NDArray[np.int64], Floats]
+    u: Ints
+    v: Ints
+    lines: tuple[Floats, Ints, Floats]
     there: Floats
     back: Floats
     share: Floats
 
-    def shapes(self, pieces: Iterable[tuple[NDArray[np.int64], Floats, Floats]], k: int) -> Any:
+    def shapes(self, pieces: Iterable[tuple[Ints, Floats, Floats]], k: int) -> Any:
         """Multilines of k owners, of pieces of edges."""
         import shapely
 
@@ -286,12 +285,12 @@ def _number(values: Floats, otherwise: float) -> Floats:
     return np.where(np.isnan(values), otherwise, values)
 
 
-def band_of(limits: Sequence[float], distance: Floats) -> NDArray[np.int64]:
+def band_of(limits: Sequence[float], distance: Floats) -> Ints:
     """Number of the band that each distance is in: as many as there are limits beyond the last."""
     return np.searchsorted(np.array(limits) * (1 + WITHIN), distance).astype(np.int64)
 
 
-def arc_lengths(graph: Any, tails: NDArray[np.int64], heads: NDArray[np.int64]) -> Floats:
+def arc_lengths(graph: Any, tails: Ints, heads: Ints) -> Floats:
     """Lengths of arcs from some vertices to others, infinite where there is none."""
     n = len(graph)
     keys = graph.tails() * n + graph.indices  # ascending, as arcs are stored
@@ -306,7 +305,7 @@ def _plain(name: Any) -> Any:
 
 def center_facts(
     centers: list[Any],
-    label: NDArray[np.int64],
+    label: Ints,
     distance: Floats,
     weights: Floats | None,
     loads: list[float] | None,
@@ -329,7 +328,7 @@ def center_facts(
     return columns
 
 
-def _areas(places: Floats, label: NDArray[np.int64], k: int) -> list[Any]:
+def _areas(places: Floats, label: Ints, k: int) -> list[Any]:
     """Unions of the Voronoi cells of each label, a little beyond the hull of all places: the faces
     between the Voronoi edges that part two labels, each of the label of the place nearest to it.
     Places nearer than a drawing shows are one. O(n log n).

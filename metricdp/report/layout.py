@@ -9,27 +9,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from metricdp.arrays import Floats, Ints
 from metricdp.options import Coins, coins
-
-Points = NDArray[np.float64]
 
 _REFINEMENT_WORK = (
     60_000_000  # vertex pairs looked at in all; bounds the seconds spent on large universes
 )
 
 
-def pivot_distances(
-    metric: Any, n_pivots: int = 50, seed: int = 0
-) -> tuple[NDArray[np.int64], Points]:
+def pivot_distances(metric: Any, n_pivots: int = 50, seed: int = 0) -> tuple[Ints, Floats]:
     """Pivots, farthest first (Gonzalez 1985), and their distances to every point."""
     n = len(metric)
     start = int(np.random.default_rng(seed).integers(n))
     nearest = _row(metric, start)
     pivots: list[int] = []
-    rows: list[Points] = []
+    rows: list[Floats] = []
     while len(pivots) < min(n_pivots, n) and (not pivots or nearest.max() > 0):
         pivots.append(int(nearest.argmax()))
         rows.append(_row(metric, pivots[-1]))
@@ -39,7 +35,7 @@ def pivot_distances(
 
 def pivot_layout(
     metric: Any, *, n_pivots: int = 50, seed: int = 0, rng: Coins | None = None, refine: bool = True
-) -> Points:
+) -> Floats:
     """Place every point of a metric in the plane so that drawn distances resemble true ones.
 
     Returns
@@ -78,13 +74,13 @@ def pivot_layout(
     return np.asarray(placed @ _principal_axes(placed))
 
 
-def _row(metric: Any, position: int) -> Points:
+def _row(metric: Any, position: int) -> Floats:
     return np.asarray(metric.distance_rows(np.array([position], dtype=np.int64)), dtype=np.float64)[
         0
     ]
 
 
-def _pivot_mds(distances: Points) -> Points:
+def _pivot_mds(distances: Floats) -> Floats:
     """Two columns of C·V, C the doubly centered squared distances (Brandes & Pich 2007)."""
     squares = distances**2
     row = squares.mean(axis=1, keepdims=True)
@@ -97,7 +93,7 @@ def _pivot_mds(distances: Points) -> Points:
     return placed / (np.abs(placed).max() or 1.0)
 
 
-def _to_scale(placed: Points, pivots: NDArray[np.int64], distances: Points) -> Points:
+def _to_scale(placed: Floats, pivots: Ints, distances: Floats) -> Floats:
     """Map the drawing linearly so that drawn squared distances to the pivots fit the true ones
     best.
 
@@ -112,9 +108,7 @@ def _to_scale(placed: Points, pivots: NDArray[np.int64], distances: Points) -> P
     return np.asarray(placed @ axes * np.sqrt(np.maximum(values, 0.05 * max(values[-1], 0.0))))
 
 
-def _refined(
-    placed: Points, pivots: NDArray[np.int64], distances: Points, graph: Any, seed: int
-) -> Points:
+def _refined(placed: Floats, pivots: Ints, distances: Floats, graph: Any, seed: int) -> Floats:
     """Rounds of localized stress majorization over (point, pivot) pairs and edges, weights 1/d²."""
     n = len(placed)
     p = len(pivots)
@@ -144,7 +138,7 @@ def _refined(
     return placed
 
 
-def _wanted(here: Points, there: Points, true: NDArray[np.float64]) -> Points:
+def _wanted(here: Floats, there: Floats, true: Floats) -> Floats:
     """Where each point would have to be for its drawn distance to `there` to be the true one."""
     step = here - there
     length = np.sqrt(np.einsum("ij,ij->i", step, step))
@@ -162,7 +156,7 @@ def _edge_system(graph: Any, floor: float) -> tuple[Any, ...]:
     return tails, graph.indices, lengths, mean, np.asarray(mean.sum(axis=1)).ravel()
 
 
-def _principal_axes(placed: Points) -> Points:
+def _principal_axes(placed: Floats) -> Floats:
     """Orthogonal (2, 2) map to principal axes, longer one horizontal, with fixed signs."""
     _, axes = np.linalg.eigh(placed.T @ placed)
     axes = axes[:, ::-1]

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arguments import chosen, file_path
+from metricdp.arrays import Floats
 from metricdp.atomic import whole_file
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.universe.crs import WGS84
@@ -27,7 +27,7 @@ Columns = dict[str, list[Any]]
 
 def checked_ending(
     path: str | PathLike[str],
-    coordinates: NDArray[np.float64] | None,
+    coordinates: Floats | None,
     what: str = "coreset",
     crs: str | None = None,
 ) -> str:
@@ -56,7 +56,7 @@ def write_points(
     path: str | PathLike[str],
     ending: str,
     columns: Columns,
-    places: NDArray[np.float64] | None,
+    places: Floats | None,
     properties: Columns,
     *,
     geometry: bool = False,
@@ -83,7 +83,7 @@ def _csv(columns: Columns) -> bytes:
     return text.getvalue().encode("utf-8")
 
 
-def _geojson(places: NDArray[np.float64], properties: Columns) -> bytes:
+def _geojson(places: Floats, properties: Columns) -> bytes:
     features = []
     for at, values in zip(places, zip(*properties.values())):
         place = {"type": "Point", "coordinates": at.tolist()} if np.isfinite(at).all() else None
@@ -93,7 +93,7 @@ def _geojson(places: NDArray[np.float64], properties: Columns) -> bytes:
     return json.dumps(collection, default=_plain_id, ensure_ascii=False).encode("utf-8")
 
 
-def _parquet(columns: Columns, places: NDArray[np.float64] | None, crs: str | None) -> bytes:
+def _parquet(columns: Columns, places: Floats | None, crs: str | None) -> bytes:
     import pyarrow
     import pyarrow.parquet
 
@@ -110,7 +110,7 @@ def _parquet(columns: Columns, places: NDArray[np.float64] | None, crs: str | No
     return sink.getvalue()
 
 
-def _with_geometry(table: Any, places: NDArray[np.float64], crs: str | None) -> Any:
+def _with_geometry(table: Any, places: Floats, crs: str | None) -> Any:
     """The table with a column of points and the metadata of GeoParquet 1.0."""
     import pyarrow
 

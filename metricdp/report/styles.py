@@ -10,8 +10,8 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats
 from metricdp.report.colors import ink_on
 
 HEAD = "<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>\n"
@@ -177,7 +177,7 @@ _MARGIN = 0.04
 
 
 def project_row(
-    file: str, styles: Sequence[tuple[str, str]], box: NDArray[np.float64], crs: str | None
+    file: str, styles: Sequence[tuple[str, str]], box: Floats, crs: str | None
 ) -> tuple[str, str, str]:
     """Name, metadata and content of a row of ``qgis_projects``."""
     packed = io.BytesIO()
@@ -189,9 +189,7 @@ def project_row(
     return "metricdp", json.dumps(told), packed.getvalue().hex()
 
 
-def _project(
-    file: str, styles: Sequence[tuple[str, str]], box: NDArray[np.float64], crs: str | None
-) -> str:
+def _project(file: str, styles: Sequence[tuple[str, str]], box: Floats, crs: str | None) -> str:
     system = _system(crs)
     sources = [escape(f"./{file}|layername={name}") for name, _ in styles]
     tree = "".join(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from metricdp.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,14 +24,14 @@ class Bends:
     (n_places, 2).
     """
 
-    offsets: NDArray[np.int64]
+    offsets: Ints
     xy: Floats
 
-    def line(self) -> NDArray[np.int64]:
+    def line(self) -> Ints:
         """Number of the line of each place, shape (n_places,)."""
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
-    def taken(self, which: NDArray[np.int64], backward: NDArray[np.bool_]) -> Bends:
+    def taken(self, which: Ints, backward: NDArray[np.bool_]) -> Bends:
         """Bends of some lines in order, some backward; -1 is a straight line."""
         count = np.where(which >= 0, np.diff(self.offsets)[which], 0) if len(which) else which
         offsets = np.zeros(len(which) + 1, np.int64)
@@ -82,11 +82,7 @@ def _numbers(text: str) -> Floats:
 
 
 def bends_of_pairs(
-    bends: Bends,
-    tails: NDArray[np.int64],
-    heads: NDArray[np.int64],
-    rank: Floats,
-    pairs: NDArray[np.int64],
+    bends: Bends, tails: Ints, heads: Ints, rank: Floats, pairs: Ints
 ) -> Bends | None:
     """The bends of a graph's edges (`Graph.pairs`); None where all are straight."""
     low, high = np.minimum(tails, heads), np.maximum(tails, heads)
@@ -99,9 +95,7 @@ def bends_of_pairs(
     return kept if len(kept.xy) else None
 
 
-def polylines(
-    starts: Floats, ends: Floats, bends: Bends | None
-) -> tuple[Floats, NDArray[np.int64], Floats]:
+def polylines(starts: Floats, ends: Floats, bends: Bends | None) -> tuple[Floats, Ints, Floats]:
     """Whole lines: all places in order, the line of each, and how far along it is, from 0 to 1."""
     m = len(starts)
     of = np.empty(0, np.int64) if bends is None else bends.line()
@@ -121,8 +115,8 @@ def polylines(
 
 
 def between(
-    xy: Floats, line: NDArray[np.int64], along: Floats, first: Floats, last: Floats
-) -> tuple[Floats, NDArray[np.int64]]:
+    xy: Floats, line: Ints, along: Floats, first: Floats, last: Floats
+) -> tuple[Floats, Ints]:
     """Places and lines of what `polylines` gives between two shares of each."""
     every = np.arange(len(first))
     inner = (along > first[line]) & (along < last[line])
@@ -133,7 +127,7 @@ def between(
     return np.concatenate(places)[order], of[order]
 
 
-def _at(xy: Floats, line: NDArray[np.int64], along: Floats, share: Floats) -> Floats:
+def _at(xy: Floats, line: Ints, along: Floats, share: Floats) -> Floats:
     """The place at a share of each line."""
     m = len(share)
     if not m:

@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arguments import floats, shown
+from metricdp.arrays import Floats
 from metricdp.errors import InputError
 from metricdp.options import hashable
 from metricdp.universe.crs import WGS84
@@ -25,7 +25,7 @@ ACCEPTED = (
     "metricdp Graph"
 )
 
-Coordinates = tuple[NDArray[np.float64], CoordinateSystem, str | None] | tuple[None, None, None]
+Coordinates = tuple[Floats, CoordinateSystem, str | None] | tuple[None, None, None]
 
 
 def graph_from(
@@ -193,7 +193,7 @@ def _from_igraph(graph: Any, weight: Hashable | None) -> EdgeData:
         if lacking:
             raise _missing(weight, lacking, len(pairs), known)
         lengths = float_lengths(values, weight)
-    xy: NDArray[np.float64] | None = None
+    xy: Floats | None = None
     system: CoordinateSystem | None = None
     crs: str | None = None
     for first, second in (("x", "y"), ("lon", "lat"), ("longitude", "latitude")):

@@ -9,9 +9,9 @@ from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arguments import shown
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import GraphFileError, InputError
 from metricdp.options import check_distinct
 from metricdp.universe.bends import Bends, bends_of
@@ -43,13 +43,13 @@ class EdgeData:
     `Graph.measured`; `bends`: courses of the edges in the same system as the coordinates.
     """
 
-    tails: NDArray[np.int64]
-    heads: NDArray[np.int64]
-    lengths: NDArray[np.float64] | None
+    tails: Ints
+    heads: Ints
+    lengths: Floats | None
     ids: Sequence[Hashable]
     directed: bool
     parallel: Literal["shortest", "last"] = "shortest"
-    coordinates: NDArray[np.float64] | None = None
+    coordinates: Floats | None = None
     coordinate_system: CoordinateSystem | None = None
     name: str = "graph"
     crs: str | None = None
@@ -57,11 +57,7 @@ class EdgeData:
     bends: Bends | None = None
 
     def build(
-        self,
-        *,
-        symmetrize: bool = False,
-        largest_component: bool = False,
-        one_way: bool = False,
+        self, *, symmetrize: bool = False, largest_component: bool = False, one_way: bool = False
     ) -> Graph:
         """Validate; see `build_graph` for the rules and errors."""
         check_coordinates(self.coordinates, self.coordinate_system)
@@ -93,7 +89,7 @@ class EdgeData:
     def with_coordinates(
         self,
         ids: Sequence[Any],
-        points: NDArray[np.float64],
+        points: Floats,
         system: CoordinateSystem,
         source: object = "nodes",
         crs: str | None = None,
@@ -112,7 +108,7 @@ class EdgeData:
         return replace(self, coordinates=xy, coordinate_system=system, crs=crs, bends=None)
 
 
-def check_coordinates(points: NDArray[np.float64] | None, system: CoordinateSystem | None) -> None:
+def check_coordinates(points: Floats | None, system: CoordinateSystem | None) -> None:
     """Refuse infinite coordinates and degrees out of range (NaN means none)."""
     if points is None:
         return
@@ -128,9 +124,7 @@ def check_coordinates(points: NDArray[np.float64] | None, system: CoordinateSyst
         )
 
 
-def index_endpoints(
-    tails: Any, heads: Any
-) -> tuple[NDArray[np.int64], NDArray[np.int64], list[Any]]:
+def index_endpoints(tails: Any, heads: Any) -> tuple[Ints, Ints, list[Any]]:
     """Number the endpoints of edges: (tails, heads, ids)."""
     if isinstance(tails, np.ndarray) and isinstance(heads, np.ndarray):
         ids, at = np.unique(np.concatenate([tails, heads]), return_inverse=True)
@@ -161,7 +155,7 @@ def number(value: object) -> float | None:
         return None
 
 
-def float_lengths(values: Sequence[Any], weight: object) -> NDArray[np.float64]:
+def float_lengths(values: Sequence[Any], weight: object) -> Floats:
     """Turn edge attributes into lengths: numbers, or text of numbers as GraphML often holds."""
     if not values or set(map(type, values)) <= {float, int}:
         try:
@@ -180,7 +174,7 @@ def float_lengths(values: Sequence[Any], weight: object) -> NDArray[np.float64]:
     return np.array(lengths, dtype=np.float64)
 
 
-def node_points(first: Sequence[Any], second: Sequence[Any], names: str) -> NDArray[np.float64]:
+def node_points(first: Sequence[Any], second: Sequence[Any], names: str) -> Floats:
     """Coordinates from two node attributes; None becomes NaN."""
     pairs = [np.nan if v is None else number(v) for column in (first, second) for v in column]
     if None in pairs:

@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
 from metricdp.arguments import floats
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import (
     DirectedGraphError,
     DisconnectedGraphError,
@@ -100,10 +101,10 @@ class Graph:
     """
 
     ids: list[Hashable]
-    indptr: NDArray[np.int64]
+    indptr: Ints
     indices: NDArray[np.int32]
-    lengths: NDArray[np.float64]
-    coordinates: NDArray[np.float64] | None = None
+    lengths: Floats
+    coordinates: Floats | None = None
     coordinate_system: CoordinateSystem | None = None
     name: str = "graph"
     directed: bool = False
@@ -125,11 +126,11 @@ class Graph:
         n = len(self.indices)
         return f"{n:,} arcs" if self.directed else f"{n // 2:,} edges"
 
-    def tails(self) -> NDArray[np.int64]:
+    def tails(self) -> Ints:
         """Position where each arc begins, shape (n_arcs,)."""
         return np.repeat(np.arange(len(self)), np.diff(self.indptr))
 
-    def pairs(self) -> NDArray[np.int64]:
+    def pairs(self) -> Ints:
         """Positions that an edge or an arc joins, each pair once, shape (n_edges, 2)."""
         tails = self.tails()
         if not self.directed:
@@ -264,7 +265,7 @@ def build_graph(
     return replace(graph, bends=bends_of_pairs(bends, tails, heads, rank, graph.pairs()))
 
 
-def _checked_lengths(lengths: ArrayLike) -> NDArray[np.float64]:
+def _checked_lengths(lengths: ArrayLike) -> Floats:
     w = floats(lengths, "edge lengths must be numbers")
     bad = ~np.isfinite(w) | (w < 0)
     if bad.any():
@@ -278,14 +279,8 @@ def _checked_lengths(lengths: ArrayLike) -> NDArray[np.float64]:
 
 
 def _merged_arcs(
-    t: NDArray[np.int64],
-    h: NDArray[np.int64],
-    w: NDArray[np.float64],
-    n: int,
-    *,
-    directed: bool,
-    parallel: str,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], int]:
+    t: Ints, h: Ints, w: Floats, n: int, *, directed: bool, parallel: str
+) -> tuple[Ints, Ints, Floats, int]:
     """Arcs sorted by (tail, head), merged, without loops; how many lack an equal reverse."""
     proper = t != h
     t = t[proper]
@@ -308,9 +303,7 @@ def _merged_arcs(
     return t, h, np.where(same, both, w), int((~same).sum())
 
 
-def reverses(
-    t: NDArray[np.int64], h: NDArray[np.int64], n: int
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def reverses(t: Ints, h: Ints, n: int) -> tuple[Ints, NDArray[np.bool_]]:
     """For each sorted arc the place of its reverse, and whether there is one."""
     forward = t * n + h
     backward = h * n + t
@@ -318,9 +311,7 @@ def reverses(
     return at, forward[at] == backward if len(t) else np.zeros(0, np.bool_)
 
 
-def _compared(
-    t: NDArray[np.int64], h: NDArray[np.int64], w: NDArray[np.float64], n: int
-) -> Asymmetry:
+def _compared(t: Ints, h: Ints, w: Floats, n: int) -> Asymmetry:
     """How far both directions of a directed graph differ."""
     at, found = reverses(t, h, n)
     matrix = csr_array((np.where(w == 0, 1e-300, w), (t, h)), shape=(n, n))
@@ -340,9 +331,7 @@ def _compared(
     return Asymmetry(int((~found).sum()), unequal, float(np.median(ratios)), float(ratios.max()))
 
 
-def _one_per_arc(
-    t: NDArray[np.int64], h: NDArray[np.int64], w: NDArray[np.float64], n: int, parallel: str
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+def _one_per_arc(t: Ints, h: Ints, w: Floats, n: int, parallel: str) -> tuple[Ints, Ints, Floats]:
     """Sort arcs by (tail, head) and keep the shortest, or the last given, of each."""
     rank = w if parallel == "shortest" else -np.arange(len(w))
     order = np.lexsort((rank, t * n + h))

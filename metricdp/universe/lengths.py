@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats
 from metricdp.universe.graph import Graph
 from metricdp.universe.moving import meters_per_unit
 
@@ -59,7 +59,7 @@ def _by_places(graph: Graph) -> str | None:
     return None
 
 
-def _straight(graph: Graph) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _straight(graph: Graph) -> tuple[Floats, Floats]:
     """Meters between the ends of edges as the crow flies, and their lengths."""
     nothing = np.empty(0)
     if graph.coordinates is None:
@@ -74,5 +74,5 @@ def _straight(graph: Graph) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return _EARTH * _norm(away), graph.lengths
 
 
-def _norm(away: NDArray[np.float64]) -> NDArray[np.float64]:
+def _norm(away: Floats) -> Floats:
     return np.asarray(np.hypot(away[:, 0], away[:, 1]), np.float64)

@@ -7,9 +7,9 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arguments import file_path, floats, listed, shown
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.options import check_distinct, hashable
 
@@ -41,9 +41,9 @@ class LongTable(NamedTuple):
 
     sites: list[Hashable]
     clients: list[Hashable]
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    costs: NDArray[np.float64]
+    rows: Ints
+    columns: Ints
+    costs: Floats
 
     @classmethod
     def read(cls, source: Any, sites: Any, clients: Any, cost: str | None) -> LongTable:
@@ -96,7 +96,7 @@ class LongTable(NamedTuple):
         names = [_given(given) or ids for ids, given in zip(own, (sites, clients))]
         return cls(names[0], names[1], rows, columns, matrix.ravel())
 
-    def matrix(self) -> tuple[NDArray[np.float64], list[Hashable], list[Hashable]]:
+    def matrix(self) -> tuple[Floats, list[Hashable], list[Hashable]]:
         """Costs, NaN where a pair is missing, and ids of rows and columns."""
         out = np.full((len(self.sites), len(self.clients)), np.nan)
         out[self.rows, self.columns] = self.costs
@@ -200,7 +200,7 @@ def _cost_column(columns: dict[str, Any], ends: tuple[str, str], cost: str | Non
     return best[0]
 
 
-def _numbers(column: Any) -> NDArray[np.float64] | None:
+def _numbers(column: Any) -> Floats | None:
     """A column of numbers, NaN where a cell is empty; None if it holds anything else."""
     if hasattr(column, "to_pylist"):
         column = column.to_pylist()

@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats
 from metricdp.errors import InputError
 from metricdp.universe.crs import WGS84, known_crs
 from metricdp.universe.crs_kinds import described, kind_of
@@ -43,9 +43,7 @@ def unit_name(crs: str | None) -> str | None:
     return str(axes[0].unit_name) if axes else None
 
 
-def transformation(
-    source: str, target: str, area: NDArray[np.float64] | None = None
-) -> Transformation | None:
+def transformation(source: str, target: str, area: Floats | None = None) -> Transformation | None:
     """The most accurate operation from one system to another; None where they are the same."""
     if source == target:
         return None
@@ -66,7 +64,7 @@ def transformation(
     return Transformation(source, target, known.transformers[0].definition)
 
 
-def check_extent(points: NDArray[np.float64], crs: str, what: str) -> None:
+def check_extent(points: Floats, crs: str, what: str) -> None:
     """Refuse public points far outside the area that their declared system is made for."""
     if find_spec("pyproj") is None or not len(points):
         return
@@ -83,7 +81,7 @@ def check_extent(points: NDArray[np.float64], crs: str, what: str) -> None:
     )
 
 
-def check_meets(points: NDArray[np.float64], crs: str, other: str, name: str, what: str) -> None:
+def check_meets(points: Floats, crs: str, other: str, name: str, what: str) -> None:
     """Refuse public points that lie wholly outside their system's area."""
     if crs == other or find_spec("pyproj") is None or not len(points):
         return
@@ -110,7 +108,7 @@ def check_meets(points: NDArray[np.float64], crs: str, other: str, name: str, wh
         )
 
 
-def _inside(points: NDArray[np.float64], crs: str, use: Any) -> bool:
+def _inside(points: Floats, crs: str, use: Any) -> bool:
     """Whether an extent lies where a system is used, a few degrees more or less."""
     corners = np.array([points.min(axis=0), points.max(axis=0)])
     move = transformation(crs, WGS84)
@@ -128,7 +126,7 @@ def _inside(points: NDArray[np.float64], crs: str, use: Any) -> bool:
     )
 
 
-def lengths_of(lines: Any, crs: str | None) -> NDArray[np.float64]:
+def lengths_of(lines: Any, crs: str | None) -> Floats:
     """Lengths of lines in meters along the ellipsoid, or in the coordinates' units."""
     import shapely
 
@@ -140,7 +138,7 @@ def lengths_of(lines: Any, crs: str | None) -> NDArray[np.float64]:
     return np.asarray(shapely.length(lines), np.float64) * (meters_per_unit(crs) or 1.0)
 
 
-def _area(points: NDArray[np.float64] | None, crs: Any) -> Any:
+def _area(points: Floats | None, crs: Any) -> Any:
     if points is None:
         return None
     from pyproj import Transformer

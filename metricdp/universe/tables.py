@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import GraphFileError, InputError, MissingExtraError
 from metricdp.universe.text import (
     bare_name,
@@ -27,7 +28,7 @@ from metricdp.universe.text import (
     read_bytes,
 )
 
-Column = NDArray[np.int64] | NDArray[np.float64] | list[str]
+Column = Ints | Floats | list[str]
 
 _EXACT = 2.0**53  # integers below this survive float64
 
@@ -118,7 +119,7 @@ class Table:
         cells = self._raw(name)
         return cells if isinstance(cells, np.ndarray) or name in self._text else _typed(cells)
 
-    def ids(self, name: str) -> NDArray[np.int64] | list[Any]:
+    def ids(self, name: str) -> Ints | list[Any]:
         """Return a column of vertex or user ids: int64, or a list of int, float or str.
 
         Integers written with leading zeros (``02139``) are text, so that ids stay the user's own.
@@ -143,7 +144,7 @@ class Table:
             return column.tolist()
         return column.astype(np.int64, copy=False)
 
-    def numbers(self, name: str) -> NDArray[np.float64]:
+    def numbers(self, name: str) -> Floats:
         """Return a column as float64.
 
         Raises
@@ -296,7 +297,7 @@ def _first_row(
     return None, None
 
 
-def _numeric_block(body: list[str], delimiter: str | None) -> NDArray[np.float64] | None:
+def _numeric_block(body: list[str], delimiter: str | None) -> Floats | None:
     """All rows as one float64 array by NumPy's parser, or None."""
     sample = next((line for line in body if line.strip()), "")
     if not sample or not all(map(is_number, sample.split(delimiter))):
@@ -311,7 +312,7 @@ def _numeric_block(body: list[str], delimiter: str | None) -> NDArray[np.float64
     return block
 
 
-def _narrowed(column: NDArray[np.float64]) -> NDArray[np.float64] | NDArray[np.int64]:
+def _narrowed(column: Floats) -> Floats | Ints:
     with np.errstate(invalid="ignore"):
         whole = column.astype(np.int64)
     return whole if np.array_equal(whole, column) else np.ascontiguousarray(column)
@@ -429,7 +430,7 @@ def _read_cells(path: str | Path, rows: _Rows, private: bool) -> Table:
     )
 
 
-def _floats(cells: list[str]) -> NDArray[np.float64] | None:
+def _floats(cells: list[str]) -> Floats | None:
     try:
         values = np.array(list(map(float, cells)), dtype=np.float64)
     except ValueError:

@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats
 from metricdp.protocols import trusted
 
 
@@ -25,7 +25,7 @@ class Transformation:
     target: str
     operation: str
 
-    def __call__(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    def __call__(self, points: Floats) -> Floats:
         """Points of shape (n, 2), moved; infinite where the operation is not defined."""
         x, y = _transformer(self.operation).transform(points[:, 0], points[:, 1], errcheck=False)
         return np.column_stack([x, y]).astype(np.float64)

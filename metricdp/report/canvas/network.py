@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.report import drawing
 from metricdp.report.colors import PALETTE, ink_on
 
@@ -21,15 +21,13 @@ _TERRITORIES = (
     "metric's distances."
 )
 
-Points = NDArray[np.float64]
-
 
 def span(box: Sequence[float]) -> float:
     """The longer side of left, bottom, right and top, which `STEPS` divide; 1 of a point."""
     return max(box[2] - box[0], box[3] - box[1]) or 1.0
 
 
-def steps(points: Points, box: Sequence[float]) -> NDArray[np.int64]:
+def steps(points: Floats, box: Sequence[float]) -> Ints:
     """Places as steps of the drawing's grid, shape (n, 2)."""
     at = np.rint((points - np.asarray(box[:2])) / span(box) * (STEPS - 1))
     return np.clip(at, 0, STEPS - 1).astype(np.int64)
@@ -99,21 +97,17 @@ class DrawnUniverse:
         parts = {"count": np.diff(self.bends.offsets), "x": at[:, 0], "y": at[:, 1]}
         return {name: drawing.squeezed(values) for name, values in parts.items()}
 
-    def colors(self, label: NDArray[np.int64], position: NDArray[np.int64]) -> NDArray[np.int64]:
+    def colors(self, label: Ints, position: Ints) -> Ints:
         """A color for each territory, shape (k,), unlike its neighbors'."""
         around = self.order[self.edges]
         return drawing.territory_colors(label, around, self.everywhere, position)
 
-    def shade(self, label: NDArray[np.int64], color: NDArray[np.int64]) -> dict[str, Any] | None:
+    def shade(self, label: Ints, color: Ints) -> dict[str, Any] | None:
         """The picture of the territories, if there is geography."""
         return None if self.ground is None else self.ground.painted(color[label[self.order]])
 
     def answer(
-        self,
-        centers: Sequence[Any],
-        label: NDArray[np.int64],
-        color: NDArray[np.int64],
-        weights: NDArray[np.float64] | None,
+        self, centers: Sequence[Any], label: Ints, color: Ints, weights: Floats | None
     ) -> dict[str, Any]:
         """Centers, territories and weights of one answer; arrays in the metric's order."""
         position = np.asarray(self.metric.positions(list(centers)), dtype=np.int64)
@@ -145,13 +139,13 @@ class DrawnUniverse:
         return told
 
 
-def packed_weights(weights: NDArray[np.float64]) -> dict[str, Any]:
+def packed_weights(weights: Floats) -> dict[str, Any]:
     """Weights in the order of the drawing for the scripts: distinct values, and which is whose."""
     values, index = np.unique(_few(weights), return_inverse=True)
     return {"index": drawing.squeezed(index), "values": drawing.packed(values, "f4")}
 
 
-def _few(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _few(weights: Floats) -> Floats:
     """The weights, rounded to three digits if nearly all differ."""
     if len(weights) <= _WEIGHTS or len(np.unique(weights)) <= _WEIGHTS:
         return weights
@@ -161,11 +155,7 @@ def _few(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def center_records(
-    ids: list[Any],
-    places: Points,
-    label: NDArray[np.int64],
-    color: NDArray[np.int64],
-    weights: NDArray[np.float64] | None,
+    ids: list[Any], places: Floats, label: Ints, color: Ints, weights: Floats | None
 ) -> list[dict[str, Any]]:
     """One record a center: what its marker, its hover text and its row in the table show."""
     vertices = np.bincount(label, minlength=len(ids)).tolist()

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arguments import file_path
+from metricdp.arrays import Floats
 from metricdp.atomic import write_whole
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
@@ -133,13 +133,10 @@ def write_days(
 def _scene(metric: Metric, days: list[Any]) -> dict[str, Any]:
     net = DrawnUniverse(metric)
     told = _numbered(metric, net.everywhere, days)
-    return net.told() | {
-        "names": {day["day"]: day["name"] for day in told},
-        "levels": told,
-    }
+    return net.told() | {"names": {day["day"]: day["name"] for day in told}, "levels": told}
 
 
-def _numbered(metric: Metric, points: NDArray[np.float64], days: list[Any]) -> list[dict[str, Any]]:
+def _numbered(metric: Metric, points: Floats, days: list[Any]) -> list[dict[str, Any]]:
     """Every day with its centers in the order of their numbers."""
     told: list[dict[str, Any]] = []
     before: list[int] = []
@@ -172,7 +169,7 @@ def _numbered(metric: Metric, points: NDArray[np.float64], days: list[Any]) -> l
     return told
 
 
-def _kept(before: list[int], now: list[int], points: NDArray[np.float64]) -> list[int]:
+def _kept(before: list[int], now: list[int], points: Floats) -> list[int]:
     """The day's centers at their numbers of the day before, or the nearest number that left."""
     places: list[int | None] = [p if p in now else None for p in before[: len(now)]]
     places += [None] * (len(now) - len(places))
@@ -190,17 +187,17 @@ def _kept(before: list[int], now: list[int], points: NDArray[np.float64]) -> lis
     return [p for p in places if p is not None]
 
 
-def _apart(points: NDArray[np.float64], old: int | None, new: int) -> float:
+def _apart(points: Floats, old: int | None, new: int) -> float:
     gap = np.inf if old is None else float(np.hypot(*(points[old] - points[new])))
     return gap if np.isfinite(gap) else 1e300
 
 
-def _spot(point: NDArray[np.float64]) -> dict[str, float | None]:
+def _spot(point: Floats) -> dict[str, float | None]:
     x, y = (float(v) if np.isfinite(v) else None for v in point)
     return {"x": x, "y": y}
 
 
-def _from(points: NDArray[np.float64], before: list[int], i: int) -> list[float] | None:
+def _from(points: Floats, before: list[int], i: int) -> list[float] | None:
     if i >= len(before) or not np.isfinite(points[before[i]]).all():
         return None
     return [float(v) for v in points[before[i]]]

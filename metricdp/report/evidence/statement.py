@@ -105,7 +105,7 @@ def _how(facts: Facts) -> list[str]:
     return [
         f"{n:,} noisy answer{'' if n == 1 else 's'} ({', '.join(laws)}), {facts.model.lower()} "
         f"model; {facts.protected()} is protected. Only these answers left the private data; all "
-        f"else was computed from them. {facts.made.get('afterwards') or 'NOT ON THE RECEIPT'}",
+        f"else was computed from them. {facts.made.get('afterwards') or 'NOT ON THE RECEIPT'}"
     ]
 
 

@@ -9,11 +9,11 @@ from fractions import Fraction
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial import cKDTree
 
 from metricdp.arguments import floats, listed
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.methods.remarks import percent
 from metricdp.methods.result import Result
@@ -38,8 +38,6 @@ from metricdp.running.planning import Forecast
 _BOX_PIXELS = 400
 _MATCHED = 400
 """Up to so many centers keep rank and color between levels where they can."""
-
-Points = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +86,8 @@ class _LevelScene:
     """A level's part of the scene, and where its centers are, by rank."""
 
     data: dict[str, Any]
-    places: Points
-    color: NDArray[np.int64]
+    places: Floats
+    color: Ints
 
 
 class _Stage:
@@ -145,12 +143,12 @@ class _Stage:
         )
         return _LevelScene({**told, **data}, places[rank], color)
 
-    def places(self, centers: Any) -> Points:
+    def places(self, centers: Any) -> Floats:
         raise NotImplementedError
 
     def territories(
-        self, centers: Any, places: Points, release: Any, color: Any
-    ) -> tuple[dict[str, Any], NDArray[np.int64]]:
+        self, centers: Any, places: Floats, release: Any, color: Any
+    ) -> tuple[dict[str, Any], Ints]:
         raise NotImplementedError
 
     def markers(self, centers: Any) -> list[dict[str, Any]]:
@@ -191,12 +189,12 @@ class _Network(_Stage):
     def shared(self) -> dict[str, Any]:
         return self.net.told()
 
-    def places(self, centers: Any) -> Points:
+    def places(self, centers: Any) -> Floats:
         return self.net.everywhere[np.asarray(self.metric.positions(centers), dtype=np.int64)]
 
     def territories(
-        self, centers: Any, places: Points, release: Any, color: Any
-    ) -> tuple[dict[str, Any], NDArray[np.int64]]:
+        self, centers: Any, places: Floats, release: Any, color: Any
+    ) -> tuple[dict[str, Any], Ints]:
         label = self.metric.nearest(centers)[0]
         if color is None:
             position = np.asarray(self.metric.positions(centers), dtype=np.int64)
@@ -258,12 +256,12 @@ class _Box(_Stage):
         nothing = {name: drawing.squeezed([]) for name in ("x", "y", "tails", "reach")}
         return frame("", self.noun, self.box) | nothing
 
-    def places(self, centers: Any) -> Points:
+    def places(self, centers: Any) -> Floats:
         return np.asarray(centers, dtype=np.float64).reshape(-1, 2)
 
     def territories(
-        self, centers: Any, places: Points, release: Any, color: Any
-    ) -> tuple[dict[str, Any], NDArray[np.int64]]:
+        self, centers: Any, places: Floats, release: Any, color: Any
+    ) -> tuple[dict[str, Any], Ints]:
         near = cKDTree(places)
         if color is None:
             pairs = np.column_stack(
@@ -303,7 +301,7 @@ def stage_kind(universe: Metric | EuclideanSpace) -> type[_Stage]:
     return cast(type[_Stage], _STAGES[universe.kind])
 
 
-def _matched(places: Points, before: Points | None) -> NDArray[np.int64]:
+def _matched(places: Floats, before: Floats | None) -> Ints:
     """Which center takes each rank: near the one that had it on the level before."""
     if (
         before is None

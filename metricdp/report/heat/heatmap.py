@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arguments import chosen, file_path
+from metricdp.arrays import Floats, Ints
 from metricdp.atomic import drafted, whole_file
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.metrics.units import in_words, unit_shown
@@ -30,8 +30,6 @@ _CLEAR = 2.0
 _PER = {"m": (1000.0, "km"), "s": (60.0, "min")}
 """How densities are told: lengths of street of so many units."""
 ENDINGS = (".html", ".png", ".tif", ".gpkg", ".geojson", ".csv", ".parquet")
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +86,7 @@ class Heatmap:
         return float(self.density.max(initial=0.0)) * 2.0 ** -np.arange(6.0, 0.0, -1.0)
 
     @property
-    def classes(self) -> NDArray[np.int64]:
+    def classes(self) -> Ints:
         """Number of each point's color in `HEAT`: 0 below all breaks, and where a density is less
         than two standard errors.
         """
@@ -314,7 +312,7 @@ def write_raster(target: Path, heat: Any) -> None:
             file.update_tags(**heat.facts())
 
 
-def _affine(coordinates: NDArray[np.float64], drawn: NDArray[np.float64]) -> tuple[float, float]:
+def _affine(coordinates: Floats, drawn: Floats) -> tuple[float, float]:
     """What is added and what multiplied to get coordinates from places of the drawing."""
     low, high = int(drawn.argmin()), int(drawn.argmax())
     wide = float(drawn[high] - drawn[low])

@@ -168,7 +168,7 @@ def _facts(heat: Any, width: str, per: str) -> str:
 def _notes(heat: Any, width: str, net: DrawnUniverse) -> list[str]:
     found = [
         f"Demand of every point is spread over {width} around it, so nothing finer than that is "
-        f"shown.",
+        f"shown."
     ]
     if heat.standard_error is not None:
         found.append(

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from metricdp.arguments import file_path, floats, integer, listed, shown
+from metricdp.arrays import Floats
 from metricdp.atomic import write_whole
 from metricdp.errors import InputError
 from metricdp.metrics.units import in_words, unit_shown
@@ -22,13 +23,7 @@ from metricdp.report.canvas.network import STEPS, DrawnUniverse, short
 from metricdp.report.canvas.stage import notes_html, page_html
 from metricdp.report.colors import PALETTE, ink_on
 from metricdp.report.evidence.statement import embedded
-from metricdp.report.words import (
-    Basis,
-    figures_of,
-    intervals_html,
-    receipt_html,
-    show_number,
-)
+from metricdp.report.words import Basis, figures_of, intervals_html, receipt_html, show_number
 
 if TYPE_CHECKING:
     from metricdp.metrics.base import Metric
@@ -173,7 +168,7 @@ def _checked(
     weights: ArrayLike | None,
     receipt: Any,
     basis: Basis | None,
-) -> tuple[list[Hashable], NDArray[np.float64] | None]:
+) -> tuple[list[Hashable], Floats | None]:
     chosen = listed(centers, "centers")
     if not chosen:
         raise InputError("a map needs at least one center")
@@ -209,7 +204,7 @@ def _title(metric: Metric, k: int, receipt: Any, asked: int | None) -> str:
 
 
 def _scene(
-    metric: Metric, centers: list[Hashable], noisy: NDArray[np.float64] | None, mass: str
+    metric: Metric, centers: list[Hashable], noisy: Floats | None, mass: str
 ) -> dict[str, Any]:
     """Everything the page's script draws; ``notes`` say what it leaves out."""
     position = np.asarray(metric.positions(centers), dtype=np.int64)
@@ -233,7 +228,7 @@ def _scene(
     return told | {"ids": drawing.squeezed_text(names), "far": far(distance[net.order])}
 
 
-def _unplaced(places: NDArray[np.float64]) -> list[str]:
+def _unplaced(places: Floats) -> list[str]:
     lost = int((~np.isfinite(places).all(axis=1)).sum())
     if not lost:
         return []
@@ -241,7 +236,7 @@ def _unplaced(places: NDArray[np.float64]) -> list[str]:
     return [f"{lost:,} {what} no coordinates: see the table."]
 
 
-def far(distance: NDArray[np.float64]) -> dict[str, Any]:
+def far(distance: Floats) -> dict[str, Any]:
     """Distances for the script, on a grid of 2^20 steps; -1 where there is no way."""
     known = np.isfinite(distance)
     step = float(distance[known].max(initial=0.0)) / STEPS or 1.0
@@ -267,9 +262,7 @@ def _notes(answer: dict[str, Any]) -> list[str]:
     return notes
 
 
-def _mean_distance(
-    distance: NDArray[np.float64], noisy: NDArray[np.float64] | None
-) -> float | None:
+def _mean_distance(distance: Floats, noisy: Floats | None) -> float | None:
     """Mean distance of (noisy) demand or of all points; None if no weight is left."""
     if noisy is None:
         return short(distance.mean()) if np.isfinite(distance).all() else None
@@ -350,10 +343,7 @@ def _row(center: dict[str, Any], weighted: bool) -> str:
 
 
 def _layers(scene: dict[str, Any]) -> dict[str, str]:
-    absent = {
-        "network": not scene["tails"]["n"],
-        "demand": scene["levels"][0]["weight"] is None,
-    }
+    absent = {"network": not scene["tails"]["n"], "demand": scene["levels"][0]["weight"] is None}
     mass = str(scene["mass"]).capitalize()
     return {
         name: shown.format(mass=mass) for name, shown in _LAYERS.items() if not absent.get(name)

@@ -7,8 +7,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats
 from metricdp.errors import GraphFileError
 from metricdp.universe.edges import UNIT, EdgeData
 from metricdp.universe.formats.format import Format
@@ -41,7 +41,7 @@ def read_dimacs(path: str | Path, text: str, weight: str | None = None) -> EdgeD
 
 def read_dimacs_coordinates(
     path: str | Path, text: str
-) -> tuple[list[int], NDArray[np.float64], CoordinateSystem]:
+) -> tuple[list[int], Floats, CoordinateSystem]:
     """Parse a ``.co`` file: (ids, points, coordinate system).
 
     Whole numbers that fit longitude and latitude times 10^6 are micro-degrees, as in the
@@ -67,14 +67,12 @@ def read_dimacs_coordinates(
     return ids, np.ascontiguousarray(points), "xy"
 
 
-def _tagged(
-    path: str | Path, lines: list[str], tag: str, width: int, shape: str
-) -> NDArray[np.float64]:
+def _tagged(path: str | Path, lines: list[str], tag: str, width: int, shape: str) -> Floats:
     """Numbers of the lines that start with a tag, comments apart."""
     mark = tag + " "
     rows = [line[2:] for line in lines if line[:2] == mark]
     others = [line for line in lines if line[:2] != mark and line.strip() and line[0] not in "cp"]
-    table: NDArray[np.float64] | None = None
+    table: Floats | None = None
     if not others and any(map(str.strip, rows)):
         try:
             table = np.loadtxt(rows, dtype=np.float64, comments=None, ndmin=2)

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from metricdp.arrays import Floats
 from metricdp.universe.edges import EdgeData
 from metricdp.universe.graph import CoordinateSystem
 from metricdp.universe.text import bare_name, decode
 
-Nodes = tuple[list[Any], NDArray[np.float64], CoordinateSystem]
+Nodes = tuple[list[Any], Floats, CoordinateSystem]
 """Ids, points of shape (n_nodes, 2), and what these are."""
 
 

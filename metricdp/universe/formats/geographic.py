@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import GraphFileError, InputError
 from metricdp.universe import geopackage
 from metricdp.universe.crs_kinds import kind_of
@@ -158,7 +158,7 @@ def _ends(table: Table, columns: Columns) -> tuple[str, str] | None:
     return None
 
 
-def _tips(file: File, shapes: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _tips(file: File, shapes: Any) -> tuple[Floats, Floats]:
     """First and last place of each line."""
     import shapely
 
@@ -177,7 +177,7 @@ def _tips(file: File, shapes: Any) -> tuple[NDArray[np.float64], NDArray[np.floa
     )
 
 
-def _pieces(frame: Any) -> tuple[Any, NDArray[np.float64]]:
+def _pieces(frame: Any) -> tuple[Any, Floats]:
     """A row for every piece of a line, and which share of its line each is. Pieces that meet stay
     apart: where they do, lines of other rows may end too.
     """
@@ -235,11 +235,7 @@ def _by_ids(
 
 
 def _check_meeting(
-    file: File,
-    names: tuple[str, str],
-    tails: NDArray[np.int64],
-    heads: NDArray[np.int64],
-    tips: NDArray[np.float64],
+    file: File, names: tuple[str, str], tails: Ints, heads: Ints, tips: Floats
 ) -> None:
     """Refuse ids of vertices most of which are nowhere: no place is an end of all their lines."""
     line, at = np.tile(np.arange(len(tails)), 2), np.r_[tails, heads]
@@ -259,7 +255,7 @@ def _check_meeting(
         )
 
 
-def _points(file: File) -> tuple[list[Any], NDArray[np.float64], Any] | None:
+def _points(file: File) -> tuple[list[Any], Floats, Any] | None:
     """Ids and places of a layer of points beside the lines."""
     if not file.name.endswith(LAYERED):
         return None
@@ -277,7 +273,7 @@ def _points(file: File) -> tuple[list[Any], NDArray[np.float64], Any] | None:
     return ids, where, _kind(frame_crs(frame, None, file))
 
 
-def places_of(frame: Any, file: File) -> NDArray[np.float64]:
+def places_of(frame: Any, file: File) -> Floats:
     """Places of a public layer of points, shape (n, 2)."""
     import shapely
 

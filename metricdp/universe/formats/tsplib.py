@@ -7,13 +7,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats
 from metricdp.errors import GraphFileError
 from metricdp.universe.text import read_text
 
 
-def read_points(path: Path) -> NDArray[np.float64]:
+def read_points(path: Path) -> Floats:
     """Points of a TSPLIB file with two coordinates a node."""
     header, _, body = read_text(path).partition("NODE_COORD_SECTION")
     kind = header.partition("EDGE_WEIGHT_TYPE")[2].lstrip(" :\t").split("\n")[0].strip()
