@@ -10,7 +10,7 @@ users.
 
 Prints tables as in ``local.md``. Coquimbo comes from METRICDP_DATA. Messages are real ones, of
 simulated users (`simulated_messages`), but for vector reports of mixtures, which are drawn by their
-law (`simulated_sketch`).
+law (`benchmarks.methods.printed_local`).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ import time
 import numpy as np
 
 import metricdp as mdp
+from benchmarks.methods.printed_local import reporting, simulated_sketch
 from benchmarks.paper5 import objective, separated
 from benchmarks.sets.graphs import DATA, hot_spots, road_network, spots_in_the_plane
 from metricdp.local.ball import _SimHash
 from metricdp.local.oracles import oracle_of
-from metricdp.local.simulate import simulated_sketch
 from metricdp.solvers.kmedian import solve
 
 
@@ -101,10 +101,9 @@ def mixtures(options: argparse.Namespace) -> None:
                     users=users,
                     k=options.k,
                     radius=1.0,
-                    histogram=options.histogram,
-                    split=options.split,
                     seed=run,
                 )
+                pub = reporting(pub, options.histogram, options.split)
                 estimate = mdp.local.Decoder(pub).decode(simulated_sketch(pub, points, seed=run))
                 found.append(objective(points, estimate.k_means(options.k).centers))
                 leaves.append(len(_SimHash(estimate).leaves(options.k)[1]))
@@ -160,7 +159,7 @@ def main() -> None:
     parser.add_argument(
         "--spots", action="store_true", help="a dozen spots in Liechtenstein, in place of Coquimbo"
     )
-    parser.add_argument("--histogram")
+    parser.add_argument("--histogram", default="leaves")
     parser.add_argument("--split", default="users")
     parser.add_argument("-k", type=int, default=None)
     options = parser.parse_args()

@@ -32,9 +32,9 @@ examples:
 Mixtures of k Gaussians in 100 dimensions, centers on the sphere of radius 1 - 1/r, noise of
 expected length 1/r, r = 100; figures are the k-means objective over n, which is about 1 for the
 origin alone. Every user sends one message, made of public coins and its own; the reports are drawn
-by their law (metricdp.local.simulate), which tests hold against the device's encoder. "two, half of
-epsilon each" is as the paper prints: every user reports its leaf and its vector. "one report a
-user" is this package's default: one of the two, with all of epsilon."""
+by their law (benchmarks.methods.printed_local), which tests hold against the device's encoder.
+"two, half of epsilon each" is as the paper prints: every user reports its leaf and its vector. "one
+report a user" is this package's default: one of the two, with all of epsilon."""
 
 
 def register(suites: Any) -> ArgumentParser:
@@ -114,12 +114,13 @@ def _objective_of(points: NDArray[np.float64], k: int, epsilon: str, split: str,
     import numpy as np
 
     import metricdp as mdp
-    from metricdp.local.simulate import simulated_sketch
+    from benchmarks.methods.printed_local import reporting, simulated_sketch
 
     space = mdp.EuclideanSpace([-1] * DIMENSION, [1] * DIMENSION)
     public = mdp.local.public_parameters(
-        space, epsilon, users=len(points), k=k, radius=1.0, split=split, seed=run
+        space, epsilon, users=len(points), k=k, radius=1.0, seed=run
     )
+    public = reporting(public, split=split)
     sketch = simulated_sketch(public, points, seed=run)
     centers = mdp.local.Decoder(public).decode(sketch).k_means(k).centers
     return objective(points, np.asarray(centers, dtype=float))

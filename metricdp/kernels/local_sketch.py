@@ -48,14 +48,6 @@ def walsh(table: NDArray) -> None:
 
 
 @njit(cache=True, nogil=True)
-def add_rows(sums: NDArray, rows: NDArray, characters: NDArray) -> None:
-    """Add every row (n, d), rounded to integers, to the row of `sums` (2^b, d) of its character."""
-    for i in range(len(rows)):
-        for x in range(rows.shape[1]):
-            sums[characters[i], x] += np.int64(np.rint(rows[i, x]))
-
-
-@njit(cache=True, nogil=True)
 def add_vectors(
     sums: NDArray, characters: NDArray, nonces: NDArray, indices: NDArray, quantiles: NDArray
 ) -> None:

@@ -37,8 +37,6 @@ each level's share of the users, and its parts as a multiple of 0.6 · (2 · use
 """
 COUNT_SHARE = (1, 10)
 """In R^d one user in ten reports its bucket, the others their vector: ``benchmarks/local.md``."""
-HISTOGRAMS = ("leaves", "levels", "budget")
-SPLITS = ("users", "budget")
 TREES = ("simhash", "net")
 
 FEWEST_NET_DIMENSIONS = 3
@@ -58,8 +56,6 @@ def public_parameters(
     tree: str | None = None,
     depth: int | None = None,
     radius: float | None = None,
-    histogram: str | None = None,
-    split: str = "users",
     seed: int = 0,
     rng: Coins | None = None,
 ) -> PublicParameters:
@@ -92,12 +88,6 @@ def public_parameters(
     radius : float, optional
         Boxes: items farther from the middle of the box than this public number are moved onto that
         sphere; by default half the diagonal.
-    histogram : {"leaves", "levels", "budget"}, optional
-        Boxes: who counts report the tree's leaf; a level drawn at random; or all levels, each with
-        its share of epsilon.
-    split : {"users", "budget"}
-        Boxes: a user reports its bucket or its vector; or both, each with half of epsilon, as the
-        paper has it.
     seed, rng : int; Generator, SeedSequence or int
         Public coins.
 
@@ -130,9 +120,9 @@ def public_parameters(
             f"users and k must be positive integers, got {shown(users)} and {shown(k)}"
         )
     seed = coins(seed, rng)
-    of_box = {"tree": tree, "depth": depth, "radius": radius, "histogram": histogram}
+    of_box = {"tree": tree, "depth": depth, "radius": radius}
     asked = _Collection(trust, budget, chance, n, centers, seed)
-    return _SETUPS[space_of(universe).kind](universe, asked, parts, of_box, split)
+    return _SETUPS[space_of(universe).kind](universe, asked, parts, of_box)
 
 
 @dataclass(frozen=True)
@@ -164,28 +154,22 @@ class _Collection:
 
 
 def _box_collection(
-    space: EuclideanSpace, asked: _Collection, parts: Any, of_box: dict[str, Any], split: str
+    space: EuclideanSpace, asked: _Collection, parts: int | None, of_box: dict[str, Any]
 ) -> PublicParameters:
     if parts is not None:
         raise InputError("parts are for finite universes; a box has a tree and its depth")
-    tree, depth, radius, histogram = of_box.values()
+    tree, depth, radius = of_box.values()
     local = asked.local()
     known = chosen(tree, TREES, "tree") if tree else None
     items = _ball(space, asked.k, known, depth, radius, asked.seed)
-    kind = histogram or ("leaves" if items["kind"] == "simhash" else "levels")
-    roles = _ball_roles(
-        items, local, chosen(kind, HISTOGRAMS, "histogram"), chosen(split, SPLITS, "split")
-    )
-    return asked.parameters(local, items, roles)
+    return asked.parameters(local, items, _ball_roles(items, local))
 
 
 def _finite_collection(
-    universe: Metric, asked: _Collection, parts: Any, of_box: dict[str, Any], split: str
+    universe: Metric, asked: _Collection, parts: int | None, of_box: dict[str, Any]
 ) -> PublicParameters:
     if any(given is not None for given in of_box.values()):
-        raise InputError(
-            "tree, depth, radius and histogram are for boxes; a finite universe has parts"
-        )
+        raise InputError("tree, depth and radius are for boxes; a finite universe has parts")
     size, n = len(universe), asked.users
     if size < 2:
         raise InputError("a universe of one point needs no messages")
@@ -331,38 +315,22 @@ def _net_size(k: int, d: int, depth: int | None) -> tuple[int, int]:
     return FEWEST_NET_DIMENSIONS, 4
 
 
-def _ball_roles(
-    items: dict[str, Any], epsilon: Fraction, histogram: str, split: str
-) -> tuple[Role, ...]:
-    """Counts of one level a user or of all; sums at the leaves, or at a level drawn at random."""
+def _ball_roles(items: dict[str, Any], epsilon: Fraction) -> tuple[Role, ...]:
+    """Counts of a simhash's leaves, or of a level of the nets drawn at random, and the sums of
+    vectors there.
+    """
     found = items_of(items)
-    levels = range(found.depth)
-    direct = (
-        items["kind"] == "net" and found.projection is None
-    )  # net points are points of the space: no sums of vectors are needed
-    half = epsilon / 2 if split == "budget" and not direct else epsilon
-    views = levels if histogram == "levels" else [found.depth - 1]
-    counts: list[tuple[Report, ...]] = [
-        (Report(best_frequency_randomizer(half, found.domains[view]), view),) for view in views
-    ]
-    if histogram == "budget":
-        each = half / found.depth
-        counts = [
-            tuple(
-                Report(best_frequency_randomizer(each, found.domains[view]), view)
-                for view in levels
-            )
-        ]
-    if direct:
-        return tuple(Role(1, count) for count in counts)
-    summed = [found.depth - 1] if items["kind"] == "simhash" else list(levels)
+    every = range(found.depth)
+    views = every[-1:] if items["kind"] == "simhash" else every
+    counts = [Report(best_frequency_randomizer(epsilon, found.domains[v]), v) for v in views]
+    if items["kind"] == "net" and found.projection is None:
+        # net points are points of the space: no sums of vectors are needed
+        return tuple(Role(1, (count,)) for count in counts)
     sums = [
-        (Report(best_vector_randomizer(half, found.dimension, bits_of(found.domains[view])), view),)
-        for view in summed
+        Report(best_vector_randomizer(epsilon, found.dimension, bits_of(found.domains[v])), v)
+        for v in views
     ]
-    if split == "budget":
-        return tuple(Role(1, count + total) for count in counts for total in sums)
     return (
-        *(Role(COUNT_SHARE[0] * len(sums), count) for count in counts),
-        *(Role((COUNT_SHARE[1] - COUNT_SHARE[0]) * len(counts), total) for total in sums),
+        *(Role(COUNT_SHARE[0] * len(sums), (count,)) for count in counts),
+        *(Role((COUNT_SHARE[1] - COUNT_SHARE[0]) * len(counts), (total,)) for total in sums),
     )

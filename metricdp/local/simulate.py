@@ -8,11 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
-from metricdp.kernels.local_sketch import add_rows
 from metricdp.local import streams
-from metricdp.local.decoder import Decoder, numbers_of
 from metricdp.local.items import BallItems, items_of
-from metricdp.local.oracles import Sketch, oracle_of
 from metricdp.local.parameters import HEADER, VERSION, PublicParameters
 from metricdp.local.randomizers import (
     KRR,
@@ -23,8 +20,6 @@ from metricdp.local.randomizers import (
     width,
 )
 from metricdp.options import Coins, coins
-
-_BLOCK = 1 << 16  # users at once: memory against calls
 
 
 def simulated_messages(
@@ -69,7 +64,7 @@ def simulated_messages(
         mine = np.flatnonzero(role_of == number)
         at = HEADER
         for report in role.reports:
-            block = _drawn(
+            block = drawn(
                 report.randomizer,
                 views[report.view][mine],
                 None if vectors is None else vectors[mine],
@@ -78,58 +73,6 @@ def simulated_messages(
             found[mine, at : at + block.shape[1]] = block
             at += block.shape[1]
     return found
-
-
-def simulated_sketch(
-    parameters: Any,
-    points: NDArray[np.float64],
-    seed: int | None = None,
-    *,
-    rng: Coins | None = None,
-) -> Sketch:
-    """The sketch of one message for every point, by its distribution, without messages: for vector
-    reports. Along the user's vector the named one is an order statistic, across it normal.
-    """
-    known = PublicParameters.of(parameters)
-    universe = items_of(known.items)
-    rng = np.random.default_rng(None if seed is rng is None else coins(seed, rng))
-    views, vectors = all_values(universe, points)
-    shares = np.cumsum([role.share for role in known.roles])
-    role_of = np.searchsorted(shares, rng.integers(0, shares[-1], len(views[0])), side="right")
-    found = Decoder(known).empty()
-    for number, role in enumerate(known.roles):
-        mine = np.flatnonzero(role_of == number)
-        found.users[number] = len(mine)
-        for report, array in zip(role.reports, found.arrays[number]):
-            for part in np.array_split(mine, len(mine) // _BLOCK + 1):
-                values = views[report.view][part]
-                if isinstance(report.randomizer, TopVectors) and vectors is not None:
-                    rows, characters = named_vectors(report.randomizer, values, vectors[part], rng)
-                    add_rows(array, rows * streams.STEPS, characters)
-                else:
-                    columns = numbers_of(
-                        report.randomizer, _drawn(report.randomizer, values, None, rng)
-                    )[0]
-                    oracle_of(report.randomizer).add(array, columns)
-    return found
-
-
-def named_vectors(
-    randomizer: TopVectors,
-    buckets: NDArray[np.int64],
-    vectors: NDArray[np.float64],
-    rng: np.random.Generator,
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The vectors that n messages name (n, d), in standard deviations, and their characters."""
-    from scipy.special import ndtri
-
-    n = len(buckets)
-    k = randomizer.candidates
-    characters, rank, sign = _ranks(randomizer, buckets, vectors, rng)
-    along = ndtri(rng.beta(k - rank, rank + 1)) * sign
-    unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-300)
-    rows = rng.standard_normal((n, randomizer.dimension))
-    return rows + (along - (rows * unit).sum(axis=1))[:, None] * unit, characters
 
 
 def all_values(
@@ -151,7 +94,7 @@ def all_values(
     return list(rows.reshape(-1, len(universe.domains)).T), None
 
 
-def _drawn(
+def drawn(
     randomizer: Randomizer, values: NDArray[np.int64], vectors: Any, rng: np.random.Generator
 ) -> NDArray[np.uint8]:
     """Packed outputs, shape (n, n_bytes)."""
@@ -217,14 +160,14 @@ def _named(
     k = randomizer.candidates
     nonces = rng.integers(0, 1 << 64, n, dtype=np.uint64)
     indices = np.empty(n, np.int64)
-    characters, rank, sign = _ranks(randomizer, buckets, vectors, rng)
+    characters, rank, sign = ranks(randomizer, buckets, vectors, rng)
     for i in range(n):
         scores = streams.vectors(int(nonces[i]), k, randomizer.dimension) @ (vectors[i] * -sign[i])
         indices[i] = np.argpartition(scores, rank[i])[rank[i]]
     return [characters, nonces, indices]
 
 
-def _ranks(
+def ranks(
     randomizer: TopVectors, buckets: NDArray[np.int64], vectors: Any, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Character, rank of the candidate, and the sign that ranks the vector, of every user."""

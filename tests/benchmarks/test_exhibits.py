@@ -232,16 +232,6 @@ def test_mixtures_are_the_papers():
     assert paper5.objective(points, np.zeros((1, 20))) == pytest.approx(0.98, abs=0.01)
 
 
-def test_both_ways_of_reporting_are_epsilon_private_as_asked():
-    space = mdp.EuclideanSpace([-1] * 10, [1] * 10)
-    for split in ("users", "budget"):
-        public = mdp.local.public_parameters(
-            space, "3", users=10_000, k=4, radius=1.0, split=split, seed=0
-        )
-        spent = [sum(r.randomizer.epsilon for r in role.reports) for role in public.roles]
-        assert max(spent) == 3 and len(public.roles) == (2 if split == "users" else 1)
-
-
 def test_numbers_come_in_their_order():
     from benchmarks.frame.exhibits import _by_number
 

@@ -1,0 +1,87 @@
+"""Reports as the paper prints them, and their distribution."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import ks_2samp
+
+import metricdp as mdp
+from benchmarks.methods.printed_local import add_rows, named_vectors, reporting, simulated_sketch
+from metricdp.local import streams
+from metricdp.local.oracles import oracle_of
+from metricdp.local.randomizers import TopVectors
+from tests.local.test_centers import mixture, objective
+from tests.local.test_decoding import are_valid
+
+OPTIONS = [
+    {"histogram": "levels", "split": "users"},
+    {"histogram": "budget", "split": "budget"},
+    {"split": "budget"},
+    {"histogram": "budget", "split": "users"},
+]
+
+
+def test_simulated_vectors_have_the_devices_law():
+    randomizer, rng, n = TopVectors(Fraction(2), 12, 64, 10, 3), np.random.default_rng(2), 3000
+    x = rng.normal(size=12)
+    x /= np.linalg.norm(x) * 1.25  # shorter than 1: rounded at random
+    device = []
+    for _ in range(n):
+        character, nonce, index = randomizer.draw(
+            (5, x), lambda bound: int.from_bytes(rng.bytes(16), "big") % bound
+        )
+        device.append((-1) ** (character & 5).bit_count() * streams.vector(nonce, index, 12) / 1024)
+    rows, characters = named_vectors(randomizer, np.full(n, 5), np.tile(x, (n, 1)), rng)
+    sign = np.array([(-1) ** (int(c) & 5).bit_count() for c in characters])
+    simulated, device = rows * sign[:, None], np.array(device)
+    across = np.linalg.svd(x[None])[2][3]
+    for direction in (x, across):
+        assert ks_2samp(device @ direction, simulated @ direction).pvalue > 1e-4
+    for drawn in (device, simulated):
+        estimate = drawn / oracle_of(randomizer).scale
+        assert estimate.mean(axis=0) == pytest.approx(
+            x, abs=5 * (oracle_of(randomizer).variance / 12 / n) ** 0.5
+        )
+        assert (estimate**2).sum(axis=1).mean() == pytest.approx(
+            oracle_of(randomizer).variance, rel=0.05
+        )
+
+
+def test_rows_are_added_by_their_character():
+    sums = np.zeros((2, 1), np.int64)
+    add_rows(sums, np.array([[1.4], [2.6], [5.0]]), np.array([0, 0, 1]))
+    assert sums.tolist() == [[4], [5]]
+
+
+def test_both_ways_of_reporting_are_epsilon_private_as_asked():
+    space = mdp.EuclideanSpace([-1] * 10, [1] * 10)
+    for split in ("users", "budget"):
+        public = mdp.local.public_parameters(space, "3", users=10_000, k=4, radius=1.0, seed=0)
+        public = reporting(public, split=split)
+        spent = [sum(r.randomizer.epsilon for r in role.reports) for role in public.roles]
+        assert max(spent) == 3 and len(public.roles) == (2 if split == "users" else 1)
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("tree", ["simhash", "net"])
+def test_every_message_is_valid(options, tree):
+    space = mdp.EuclideanSpace([-1] * 5, [1] * 5)
+    points = np.random.default_rng(0).uniform(-1, 1, (40, 5))
+    parameters = mdp.local.public_parameters(space, 3, k=2, tree=tree, depth=3)
+    printed = reporting(parameters, **options)
+    are_valid(printed, points)
+    assert simulated_sketch(printed, points, seed=0).n_messages == 40
+    assert reporting(parameters, "leaves", "users") == parameters or tree == "net"
+
+
+@pytest.mark.parametrize("options", [{"histogram": "levels", "split": "users"}, {}])
+def test_many_dimensions_by_simhash(options):
+    points, _ = mixture(60_000, 30, 4, 0)
+    space = mdp.EuclideanSpace([-1] * 30, [1] * 30)
+    parameters = mdp.local.public_parameters(space, 4, users=len(points), k=4, radius=1.0, seed=0)
+    printed = reporting(parameters, **options)
+    estimate = mdp.local.Decoder(printed).decode(simulated_sketch(printed, points, seed=0))
+    centers = estimate.k_means(4).centers
+    assert objective(points, centers) < 0.4  # 0.81 at the middle
+    assert centers.shape == estimate.k_median(4).centers.shape == (4, 30)
