@@ -17,7 +17,7 @@ from metricdp.metrics.base import MAX_GRID_DISTANCE, checked_extent, checked_ids
 from metricdp.metrics.by_rows import RowMetric
 from metricdp.metrics.chebyshev import ChebyshevMetric
 from metricdp.metrics.searches import Searches, SiteBalls
-from metricdp.universe.long_tables import LongTable, is_frame
+from metricdp.universe.long_tables import is_frame, read_costs
 
 
 class CostTable(RowMetric):
@@ -93,7 +93,7 @@ class CostTable(RowMetric):
         unreachable: float | None = None,
     ) -> None:
         if isinstance(costs, str | PathLike) or is_frame(costs):
-            costs, sites, clients = LongTable.read(costs, sites, clients, cost).matrix()
+            costs, sites, clients = read_costs(costs, sites, clients, cost)
         elif cost is not None:
             raise InputError("cost names a column: the costs were given as a matrix")
         matrix = floats(costs, "costs must be numbers in an array of shape (n_sites, n_clients)")

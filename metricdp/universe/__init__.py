@@ -10,40 +10,30 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from metricdp.universe.convert import graph_from
-    from metricdp.universe.files import read_graph_file
-    from metricdp.universe.formats import FORMATS
-    from metricdp.universe.formats.pmed import read_pmed_p
-    from metricdp.universe.graph import CoordinateSystem, Graph, build_graph
-    from metricdp.universe.nodes import read_nodes
-    from metricdp.universe.samples import sample_index, sample_path
-    from metricdp.universe.tables import Table, read_table
+    from metricdp.universe.convert import graph_from as graph_from
+    from metricdp.universe.files import read_graph_file as read_graph_file
+    from metricdp.universe.formats import FORMATS as FORMATS
+    from metricdp.universe.formats.pmed import read_pmed_p as read_pmed_p
+    from metricdp.universe.graph import Graph as Graph
+    from metricdp.universe.graph import build_graph as build_graph
+    from metricdp.universe.nodes import read_nodes as read_nodes
+    from metricdp.universe.samples import sample_index as sample_index
+    from metricdp.universe.samples import sample_path as sample_path
+    from metricdp.universe.tables import Table as Table
+    from metricdp.universe.tables import read_table as read_table
 
-__all__ = [
-    "FORMATS",
-    "CoordinateSystem",
-    "Graph",
-    "Table",
-    "build_graph",
-    "graph_from",
-    "read_graph_file",
-    "read_nodes",
-    "read_pmed_p",
-    "read_table",
-    "sample_index",
-    "sample_path",
-]
 _HOME = {
     "convert": ("graph_from",),
     "files": ("read_graph_file",),
     "formats": ("FORMATS",),
     "formats.pmed": ("read_pmed_p",),
-    "graph": ("CoordinateSystem", "Graph", "build_graph"),
+    "graph": ("Graph", "build_graph"),
     "nodes": ("read_nodes",),
     "samples": ("sample_index", "sample_path"),
     "tables": ("Table", "read_table"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+__all__ = sorted(_MODULE_OF)
 
 
 def __getattr__(name: str) -> Any:

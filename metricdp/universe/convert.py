@@ -5,14 +5,14 @@ No library is imported that the object does not come from.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from metricdp.arguments import floats, shown
-from metricdp.arrays import Floats
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.options import hashable
 from metricdp.universe.crs import WGS84
@@ -109,68 +109,76 @@ def edges_from(obj: Any, weight: Hashable | None) -> EdgeData:
     raise InputError(f"a graph must be one of: {ACCEPTED}; got {type(obj).__name__}{hint}")
 
 
-def _missing(weight: object, lacking: int, total: int, known: Sequence[object]) -> InputError:
-    names = ", ".join(sorted(map(repr, known))) or "none"
-    return InputError(
-        f"edge attribute {shown(weight)} is missing on {lacking:,} of {total:,} edges; attributes "
-        f"that exist: {names}; "
-        "pass weight= one of them, or weight=None for edges of length 1"
-    )
-
-
 def _from_networkx(graph: Any, weight: Hashable | None) -> EdgeData:
     ids = list(graph.nodes)
     position = {i: p for p, i in enumerate(ids)}
-    edges = list(graph.edges(data=weight)) if weight is not None else list(graph.edges())
-    tails = np.fromiter((position[e[0]] for e in edges), np.int64, len(edges))
-    heads = np.fromiter((position[e[1]] for e in edges), np.int64, len(edges))
-    lengths = None
-    if weight is not None:
-        values = [e[2] for e in edges]
-        lacking = sum(v is None for v in values)
-        if lacking:
-            known: dict[Hashable, None] = {
-                key: None for _, _, d in graph.edges(data=True) for key in d
-            }
-            raise _missing(weight, lacking, len(values), list(known))
-        lengths = float_lengths(values, weight)
-    xy, system, crs = _networkx_coordinates(graph)
-    name = graph.graph.get("name")
-    label = name if isinstance(name, str) and name else "graph"
-    both: dict[str, Any] = {"crs": crs, "measured": _measured(weight)}
-    found = EdgeData(
-        tails, heads, lengths, ids, graph.is_directed(), "shortest", xy, system, label, **both
-    )
+    edges = list(graph.edges(data=weight))
+    ends = np.array([(position[e[0]], position[e[1]]) for e in edges], np.int64)
+    known = (key for _, _, data in graph.edges(data=True) for key in data)
+    lengths = _lengths(weight, [e[-1] for e in edges], known)
+    present = {key for _, data in graph.nodes(data=True) for key in data}
+
+    def column(name: str) -> list[Any]:
+        return [value for _, value in graph.nodes(data=name)]
+
+    at = _coordinates(present, column, graph.graph.get("crs"))
+    if at[0] is None and "pos" in present:
+        pairs = [(None, None) if v is None else v for v in column("pos")]
+        if all(hasattr(v, "__len__") and len(v) == 2 for v in pairs):
+            at = node_points([v[0] for v in pairs], [v[1] for v in pairs], "'pos'"), "xy", None
+    facts = {**graph.graph, "directed": graph.is_directed()}
+    found = _edges(facts, ends, lengths, ids, weight, at)
     return found.drawn([e[-1] for e in graph.edges(data="geometry")])
 
 
-def _measured(weight: Hashable | None) -> str:
-    return "hops" if weight is None else f"attribute {weight!r}"
+def _edges(
+    facts: Mapping[str, Any],
+    ends: Ints,
+    lengths: Floats | None,
+    ids: list[Hashable],
+    weight: Hashable | None,
+    at: Coordinates,
+) -> EdgeData:
+    """Edges of a graph with attributes: `facts` are its own."""
+    tails, heads = ends.reshape(-1, 2).T
+    points, system, crs = at
+    name = facts.get("name")
+    label = name if isinstance(name, str) and name else "graph"
+    measured = "hops" if weight is None else f"attribute {weight!r}"
+    places = {"coordinates": points, "coordinate_system": system, "crs": crs}
+    both: dict[str, Any] = {"name": label, "measured": measured, **places}
+    return EdgeData(tails, heads, lengths, ids, facts["directed"], **both)
 
 
-def _system(first: str, declared: object) -> tuple[CoordinateSystem, str | None]:
-    """What node attributes are: lon is degrees, x what the graph's ``crs`` says."""
+def _lengths(
+    weight: Hashable | None, values: Sequence[Any], known: Iterable[object]
+) -> Floats | None:
+    """Lengths of edges from the values of an attribute, of all that there are (`known`)."""
+    if weight is None:
+        return None
+    lacking = sum(v is None for v in values)
+    if lacking:
+        names = ", ".join(sorted({repr(name) for name in known})) or "none"
+        raise InputError(
+            f"edge attribute {shown(weight)} is missing on {lacking:,} of {len(values):,} edges; "
+            f"attributes that exist: {names}; pass weight= one of them, or weight=None for edges "
+            f"of length 1"
+        )
+    return float_lengths(values, weight)
+
+
+def _coordinates(
+    known: Collection[str], column: Callable[[str], Sequence[Any]], declared: Any
+) -> Coordinates:
+    """Places of vertices from their attributes: lon is degrees, x what a declared system says."""
     crs = declared_by_graph(declared)
-    if first != "x":
-        return "lonlat", crs if crs is not None and kind_of(crs) == "lonlat" else WGS84
-    return ("xy", None) if crs is None else (kind_of(crs), crs)
-
-
-def _networkx_coordinates(graph: Any) -> Coordinates:
-    present: set[Any] = set()
-    for _, data in graph.nodes(data=True):
-        present.update(data)
     for first, second in (("x", "y"), ("lon", "lat"), ("longitude", "latitude")):
-        if first in present and second in present:
-            xs, ys = ([v for _, v in graph.nodes(data=a)] for a in (first, second))
-            return node_points(xs, ys, f"{first!r} and {second!r}"), *_system(
-                first, graph.graph.get("crs")
-            )
-    if "pos" in present:
-        pairs = [v for _, v in graph.nodes(data="pos")]
-        if all(v is None or (hasattr(v, "__len__") and len(v) == 2) for v in pairs):
-            pairs = [(None, None) if v is None else v for v in pairs]
-            return node_points([v[0] for v in pairs], [v[1] for v in pairs], "'pos'"), "xy", None
+        if first in known and second in known:
+            points = node_points(column(first), column(second), f"{first!r} and {second!r}")
+            if first == "x":
+                return points, "xy" if crs is None else kind_of(crs), crs
+            degrees = crs is not None and kind_of(crs) == "lonlat"
+            return points, "lonlat", crs if degrees else WGS84
     return None, None, None
 
 
@@ -182,30 +190,12 @@ def _from_igraph(graph: Any, weight: Hashable | None) -> EdgeData:
         names = graph.vs["name"]
         if all(v is not None and hashable(v) for v in names) and len(set(names)) == n:
             ids = names
-    pairs = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
-    lengths = None
-    if weight is not None:
-        known = graph.edge_attributes()
-        values = (
-            graph.es[weight] if isinstance(weight, str) and weight in known else [None] * len(pairs)
-        )
-        lacking = sum(v is None for v in values)
-        if lacking:
-            raise _missing(weight, lacking, len(pairs), known)
-        lengths = float_lengths(values, weight)
-    xy: Floats | None = None
-    system: CoordinateSystem | None = None
-    crs: str | None = None
-    for first, second in (("x", "y"), ("lon", "lat"), ("longitude", "latitude")):
-        if xy is None and first in attributes and second in attributes:
-            xy = node_points(graph.vs[first], graph.vs[second], f"{first!r} and {second!r}")
-            declared = graph["crs"] if "crs" in graph.attributes() else None
-            system, crs = _system(first, declared)
-    name = graph["name"] if "name" in graph.attributes() else None
-    label = name if isinstance(name, str) and name else "graph"
-    ends = (pairs[:, 0], pairs[:, 1])
-    both: dict[str, Any] = {"crs": crs, "measured": _measured(weight)}
-    return EdgeData(*ends, lengths, ids, graph.is_directed(), "shortest", xy, system, label, **both)
+    known = graph.edge_attributes()
+    values = graph.es[weight] if weight in known else [None] * graph.ecount()
+    facts = {name: graph[name] for name in graph.attributes()} | {"directed": graph.is_directed()}
+    at = _coordinates(attributes, graph.vs.__getitem__, facts.get("crs"))
+    ends = np.array(graph.get_edgelist(), dtype=np.int64)
+    return _edges(facts, ends, _lengths(weight, values, known), ids, weight, at)
 
 
 def _from_sparse(matrix: Any, weight: Hashable | None) -> EdgeData:
@@ -216,8 +206,8 @@ def _from_sparse(matrix: Any, weight: Hashable | None) -> EdgeData:
     if matrix.format in ("bsr", "dia"):
         raise InputError(
             f"a sparse matrix in {matrix.format.upper()} format cannot tell edges of length 0 "
-            f"from no edge; "
-            "convert it with .tocsr() and drop zeros that are no edges with .eliminate_zeros()"
+            f"from no edge; convert it with .tocsr() and drop zeros that are no edges with "
+            f".eliminate_zeros()"
         )
     coo = matrix.tocoo()
     if weight is not None and coo.dtype.kind not in "fiu":
@@ -225,7 +215,6 @@ def _from_sparse(matrix: Any, weight: Hashable | None) -> EdgeData:
             f"edge lengths must be real numbers, got dtype {coo.dtype}; "
             "weight=None makes every stored entry an edge of length 1"
         )
-    row = np.asarray(coo.row, dtype=np.int64)
-    col = np.asarray(coo.col, dtype=np.int64)
+    row, col = (np.asarray(side, dtype=np.int64) for side in (coo.row, coo.col))
     lengths = None if weight is None else floats(coo.data, "edge lengths must be real numbers")
     return EdgeData(row, col, lengths, range(matrix.shape[0]), True)

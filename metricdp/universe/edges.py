@@ -20,6 +20,19 @@ from metricdp.universe.graph import CoordinateSystem, Graph, build_graph
 LENGTH_NAMES = ("length", "weight", "length_m", "distance", "cost", "time", "travel_time", "w")
 """Columns and attributes taken for lengths when the caller names none and only one is there."""
 
+ID_NAMES = (
+    "node_id",
+    "id",
+    "node",
+    "vertex",
+    "vertex_id",
+    "osmid",
+    "osm_id",
+    "name",
+    "node_number",
+    "label",
+)
+"""Columns taken for ids of vertices, in this order."""
 UNIT = "unit"
 """The `weight` that makes every edge of a file 1 long."""
 
@@ -61,23 +74,12 @@ class EdgeData:
     ) -> Graph:
         """Validate; see `build_graph` for the rules and errors."""
         check_coordinates(self.coordinates, self.coordinate_system)
-        return build_graph(
-            self.tails,
-            self.heads,
-            self.lengths,
-            ids=self.ids,
-            directed=self.directed,
-            symmetrize=symmetrize,
-            one_way=one_way,
-            largest_component=largest_component,
-            parallel=self.parallel,
-            coordinates=self.coordinates,
-            coordinate_system=self.coordinate_system,
-            name=self.name,
-            crs=self.crs,
-            measured=self.measured,
-            bends=self.bends,
-        )
+        how: dict[str, Any] = {
+            "symmetrize": symmetrize,
+            "largest_component": largest_component,
+            "one_way": one_way,
+        }
+        return build_graph(**vars(self), **how)
 
     def drawn(self, lines: Sequence[Any]) -> EdgeData:
         """Attach the courses of the edges: lines in the system of the coordinates."""
@@ -114,10 +116,8 @@ def check_coordinates(points: Floats | None, system: CoordinateSystem | None) ->
         return
     if np.isinf(points).any():
         raise InputError("coordinates must be finite (or NaN where a vertex has none)")
-    if (
-        system == "lonlat"
-        and (np.nanmax(np.abs(points), axis=0, initial=0.0) > (180.0, 90.0)).any()
-    ):
+    most = np.nanmax(np.abs(points), axis=0, initial=0.0)
+    if system == "lonlat" and (most > (180.0, 90.0)).any():
         raise InputError(
             "longitude must lie in [-180, 180] and latitude in [-90, 90] degrees; planar "
             "coordinates are named x and y"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from metricdp.arguments import CRS, chosen, file_path, shown
 from metricdp.errors import GraphFileError, InputError
@@ -94,7 +93,8 @@ def read_graph_file(
             raise InputError(f"{option} must be the name of a column, got {shown(column)}")
     said = crs_text(crs)
     file = File(path, read_bytes(path))
-    columns = Columns(weight, source, target, layer, said, _topology(topology))
+    ways = chosen(topology, ("ids", "geometry"), "topology")
+    columns = Columns(weight, source, target, layer, said, ways)
     kind = format or _told(file)
     _check_options(path, kind, columns)
     with naming(path):
@@ -109,27 +109,38 @@ def read_graph_file(
         )
 
 
-def _topology(topology: Any) -> str:
-    return chosen(topology, ("ids", "geometry"), "topology")
-
-
 def _check_options(path: Path, kind: str, columns: Columns) -> None:
     has = formats()[kind].options
-    if "weight" not in has and columns.weight not in (None, UNIT):
-        reason = (
-            f"the format {kind} has no named columns, so weight={columns.weight!r} means nothing"
-        )
-        raise InputError(f"{path}: {reason}; leave it out, or weight='unit'")
-    if "layer" not in has and columns.layer is not None:
-        raise InputError(f"{path}: the format {kind} has no layers; leave layer= out")
-    if "layer" not in has and columns.topology != "ids":
-        raise InputError(f"{path}: the format {kind} has no lines; leave topology= out")
-    if columns.topology != "ids" and columns.source is not None:
-        raise InputError(f"{path}: source and target name ids; leave topology='geometry' out")
-    if "source" not in has and (columns.source is not None or columns.target is not None):
-        raise InputError(
-            f"{path}: source and target name columns of an edge list; the format here is {kind}"
-        )
+    named = columns.source is not None or columns.target is not None
+    for wrong, reason in (
+        (
+            "weight" not in has and columns.weight not in (None, UNIT),
+            f"the format {kind} has no named columns, so weight={columns.weight!r} means nothing; "
+            f"leave it out, or weight='unit'",
+        ),
+        (
+            "layer" not in has and columns.layer is not None,
+            f"the format {kind} has no layers; leave layer= out",
+        ),
+        (
+            "layer" not in has and columns.topology != "ids",
+            f"the format {kind} has no lines; leave topology= out",
+        ),
+        (
+            columns.topology != "ids" and columns.source is not None,
+            "source and target name ids; leave topology='geometry' out",
+        ),
+        (
+            "source" not in has and named,
+            f"source and target name columns of an edge list; the format here is {kind}",
+        ),
+        (
+            named and None in (columns.source, columns.target),
+            "name both endpoint columns (source and target) or none",
+        ),
+    ):
+        if wrong:
+            raise InputError(f"{path}: {reason}")
 
 
 def _declared(edges: EdgeData, crs: str | None, path: Path) -> EdgeData:
@@ -152,27 +163,19 @@ def _declared(edges: EdgeData, crs: str | None, path: Path) -> EdgeData:
 def _told(file: File) -> str:
     """Format by certain content, else by ending, else by likely content."""
     known = formats()
-    certain = (name for name, one in known.items() if one.certain(file))
-    endings = (name for name, one in known.items() if file.name.endswith(one.endings))
-    kind = next(certain, None)
+    kind = next((name for name, one in known.items() if one.certain(file)), None)
     if kind is not None:
         return kind
-    kind = next(endings, None)
+    kind = next((name for name, one in known.items() if file.name.endswith(one.endings)), None)
     for name, one in known.items():
-        asked = "" in one.where_it_fits if kind is None else _ends(file, one.where_it_fits)
+        endings = tuple(ending for ending in one.where_it_fits if ending)
+        asked = "" in one.where_it_fits if kind is None else file.name.endswith(endings)
         if asked and one.fits(file):
             return name
     if kind is None:
-        raise GraphFileError(
-            file.path,
-            "cannot tell the graph format by this ending; name it (format=, --format): "
-            + ", ".join(FORMATS),
-        )
+        reason = "cannot tell the graph format by this ending; name it (format=, --format): "
+        raise GraphFileError(file.path, reason + ", ".join(FORMATS))
     return kind
-
-
-def _ends(file: File, endings: tuple[str, ...]) -> bool:
-    return file.name.endswith(tuple(ending for ending in endings if ending))
 
 
 def _beside(kind: Format, path: Path) -> Path | None:

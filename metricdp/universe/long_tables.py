@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from metricdp.arguments import file_path, floats, listed, shown
-from metricdp.arrays import Floats, Ints
+from metricdp.arrays import Floats
 from metricdp.errors import InputError
 from metricdp.options import check_distinct, hashable
 
@@ -32,75 +32,52 @@ COSTS = ("cost", "travel_time", "duration", "time", "distance", "length", "weigh
 """Columns taken for costs if only one of them is there."""
 
 
-class LongTable(NamedTuple):
-    """Origins, destinations and costs; or a matrix that a frame was.
+Costs = tuple[Floats, list[Hashable], list[Hashable]]
+"""A matrix, NaN where a pair is missing, and the ids of its rows and columns."""
 
-    `sites`, `clients`: each once; `rows`, `columns` (n_pairs,): places in these; `costs`
-    (n_pairs,).
-    """
 
-    sites: list[Hashable]
-    clients: list[Hashable]
-    rows: Ints
-    columns: Ints
-    costs: Floats
-
-    @classmethod
-    def read(cls, source: Any, sites: Any, clients: Any, cost: str | None) -> LongTable:
-        """Of a frame or a file; `sites` and `clients` are names of columns, or the ids to keep."""
-        columns, id_column = _columns(source)
-        found = _ends(columns, sites, clients)
-        pandas = hasattr(source, "index") and hasattr(source, "to_numpy")
-        if found is None and pandas and (sites is not None or not _first_holds_ids(source)):
-            return cls._wide(source, sites, clients)
-        if found is None and sites is None and clients is None:
-            wide = _matrix_of(columns, id_column)
-            if wide is not None:
-                return wide
-        if found is None:
-            raise InputError(
-                f"no columns are known as origins and destinations; columns: "
-                f"{', '.join(map(str, columns))}; name two of them (sites=, clients=), and the "
-                f"one of costs (cost=) unless it is the only other one of numbers"
-            )
-        prices = _numbers(columns[_cost_column(columns, found, cost)])
-        if prices is None:
-            raise InputError("the column of costs must hold numbers")
-        keys = [_ids(id_column(name)) for name in found]
-        kept = [_given(x) for x in (sites, clients)]
-        names = [
-            list(dict.fromkeys(key)) if keep is None else keep for key, keep in zip(keys, kept)
-        ]
-        lookups = [{name: i for i, name in enumerate(own)} for own in names]
-        rows, cols = (
-            np.array([lookup.get(key, -1) for key in own], np.int64)
-            for own, lookup in zip(keys, lookups)
+def read_costs(source: Any, sites: Any, clients: Any, cost: str | None) -> Costs:
+    """Costs from a frame or a file; `sites` and `clients` name columns, or are the ids to keep."""
+    columns, id_column = _columns(source)
+    found = _ends(columns, sites, clients)
+    kept = [_given(x) for x in (sites, clients)]
+    pandas = hasattr(source, "index") and hasattr(source, "to_numpy")
+    if found is None and pandas and (sites is not None or not _first_holds_ids(source)):
+        matrix = floats(source.to_numpy(), "costs must be numbers")
+        return matrix, kept[0] or list(source.index), kept[1] or list(source.columns)
+    if found is None and sites is None and clients is None:
+        first, *others = columns
+        numbers = [column for name in others if (column := _numbers(columns[name])) is not None]
+        if 1 < len(numbers) == len(others):
+            return np.column_stack(numbers), _ids(id_column(first)), list[Hashable](others)
+    if found is None:
+        raise InputError(
+            f"no columns are known as origins and destinations; columns: "
+            f"{', '.join(map(str, columns))}; name two of them (sites=, clients=), and the "
+            f"one of costs (cost=) unless it is the only other one of numbers"
         )
-        inside = (rows >= 0) & (cols >= 0)
-        pairs = rows[inside] * len(names[1]) + cols[inside]
-        different, counts = np.unique(pairs, return_counts=True)
-        if len(different) < len(pairs):
-            site, client = divmod(int(different[counts > 1][0]), len(names[1]))
-            raise InputError(
-                f"a pair of origin and destination is given more than once: that of the site "
-                f"{shown(names[0][site])} and the client {shown(names[1][client])}"
-            )
-        return cls(names[0], names[1], rows[inside], cols[inside], prices[inside])
-
-    @classmethod
-    def _wide(cls, frame: Any, sites: Any, clients: Any) -> LongTable:
-        """A frame of pandas that is a matrix."""
-        matrix = floats(frame.to_numpy(), "costs must be numbers")
-        rows, columns = np.divmod(np.arange(matrix.size), matrix.shape[1])
-        own = (list(frame.index), list(frame.columns))
-        names = [_given(given) or ids for ids, given in zip(own, (sites, clients))]
-        return cls(names[0], names[1], rows, columns, matrix.ravel())
-
-    def matrix(self) -> tuple[Floats, list[Hashable], list[Hashable]]:
-        """Costs, NaN where a pair is missing, and ids of rows and columns."""
-        out = np.full((len(self.sites), len(self.clients)), np.nan)
-        out[self.rows, self.columns] = self.costs
-        return out, self.sites, self.clients
+    prices = _numbers(columns[_cost_column(columns, found, cost)])
+    if prices is None:
+        raise InputError("the column of costs must hold numbers")
+    keys = [_ids(id_column(name)) for name in found]
+    names = [list(dict.fromkeys(key)) if keep is None else keep for key, keep in zip(keys, kept)]
+    lookups = [{name: i for i, name in enumerate(own)} for own in names]
+    rows, cols = (
+        np.array([lookup.get(key, -1) for key in own], np.int64)
+        for own, lookup in zip(keys, lookups)
+    )
+    inside = (rows >= 0) & (cols >= 0)
+    pairs = rows[inside] * len(names[1]) + cols[inside]
+    different, counts = np.unique(pairs, return_counts=True)
+    if len(different) < len(pairs):
+        site, client = divmod(int(different[counts > 1][0]), len(names[1]))
+        raise InputError(
+            f"a pair of origin and destination is given more than once: that of the site "
+            f"{shown(names[0][site])} and the client {shown(names[1][client])}"
+        )
+    matrix = np.full((len(names[0]), len(names[1])), np.nan)
+    matrix[rows[inside], cols[inside]] = prices[inside]
+    return matrix, names[0], names[1]
 
 
 def _first_holds_ids(frame: Any) -> bool:
@@ -119,17 +96,6 @@ def _first_holds_ids(frame: Any) -> bool:
         f"the first column, {shown(first)}, may hold the ids of the sites, or costs: for ids "
         f"give frame.set_index({shown(first)}), for costs the ids of the rows (sites=)"
     )
-
-
-def _matrix_of(columns: dict[str, Any], id_column: Callable[[str], Any]) -> LongTable | None:
-    """A matrix: sites in the first column, then numbers for each client; else None."""
-    first, *clients = columns
-    costs = [_numbers(columns[name]) for name in clients]
-    if len(clients) < 2 or any(column is None for column in costs):
-        return None
-    matrix = np.stack(costs, axis=1)  # type: ignore[arg-type]
-    rows, places = np.divmod(np.arange(matrix.size), matrix.shape[1])
-    return LongTable(list(_ids(id_column(first))), list(clients), rows, places, matrix.ravel())
 
 
 def _given(ids: Any) -> list[Hashable] | None:
@@ -213,6 +179,6 @@ def _numbers(column: Any) -> Floats | None:
         return None
 
 
-def _ids(column: Any) -> Sequence[Hashable]:
+def _ids(column: Any) -> list[Hashable]:
     values: Any = column.to_pylist() if hasattr(column, "to_pylist") else column
     return list(values.tolist() if hasattr(values, "tolist") else values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import Any
 
@@ -35,14 +36,6 @@ def projjson(crs: str) -> dict[str, Any] | None:
     return dict(known_crs(crs).to_json_dict())
 
 
-def unit_name(crs: str | None) -> str | None:
-    """The unit of a plane system's axes, such as "metre"."""
-    if crs is None or kind_of(crs) == "lonlat" or find_spec("pyproj") is None:
-        return None
-    axes = known_crs(crs).axis_info
-    return str(axes[0].unit_name) if axes else None
-
-
 def transformation(source: str, target: str, area: Floats | None = None) -> Transformation | None:
     """The most accurate operation from one system to another; None where they are the same."""
     if source == target:
@@ -52,26 +45,20 @@ def transformation(source: str, target: str, area: Floats | None = None) -> Tran
         return None
     from pyproj.transformer import TransformerGroup
 
-    known = None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of grids that are not installed
-            known = TransformerGroup(start, end, always_xy=True, area_of_interest=_area(area, end))
-    except Exception:  # pyproj raises several kinds
-        known = None
-    if known is None or not known.transformers:
+    found = []
+    with warnings.catch_warnings(), suppress(Exception):  # pyproj raises several kinds
+        warnings.simplefilter("ignore")  # of grids that are not installed
+        group = TransformerGroup(start, end, always_xy=True, area_of_interest=_area(area, end))
+        found = group.transformers
+    if not found:
         raise InputError(f"there is no way from {described(source)} to {described(target)}")
-    return Transformation(source, target, known.transformers[0].definition)
+    return Transformation(source, target, found[0].definition)
 
 
 def check_extent(points: Floats, crs: str, what: str) -> None:
     """Refuse public points far outside the area that their declared system is made for."""
-    if find_spec("pyproj") is None or not len(points):
-        return
-    use = known_crs(crs).area_of_use
-    if use is None:
-        return
-    if _inside(points, crs, use):
+    use = _area_of_use(points, crs)
+    if use is None or _inside(points, crs, use):
         return
     swapped = " (x and y are swapped)" if _inside(points[:, ::-1], crs, use) else ""
     low, high = points.min(axis=0), points.max(axis=0)
@@ -83,15 +70,9 @@ def check_extent(points: Floats, crs: str, what: str) -> None:
 
 def check_meets(points: Floats, crs: str, other: str, name: str, what: str) -> None:
     """Refuse public points that lie wholly outside their system's area."""
-    if crs == other or find_spec("pyproj") is None or not len(points):
-        return
-    use = known_crs(other).area_of_use
-    if use is None:
-        return
-    corners = np.array([points.min(axis=0), points.max(axis=0)])
-    move = transformation(crs, WGS84)
-    degrees = corners if move is None else move(corners)
-    if not np.isfinite(degrees).all():
+    use = None if crs == other else _area_of_use(points, other)
+    degrees = None if use is None else _degrees(points, crs)
+    if use is None or degrees is None:
         return
     (west, south), (east, north) = degrees.min(axis=0), degrees.max(axis=0)
     least_x, least_y, most_x, most_y = use.bounds
@@ -108,22 +89,32 @@ def check_meets(points: Floats, crs: str, other: str, name: str, what: str) -> N
         )
 
 
-def _inside(points: Floats, crs: str, use: Any) -> bool:
-    """Whether an extent lies where a system is used, a few degrees more or less."""
+def _area_of_use(points: Floats, crs: str) -> Any:
+    """What pyproj knows of the area that a system is made for; None of no points."""
+    if find_spec("pyproj") is None or not len(points):
+        return None
+    return known_crs(crs).area_of_use
+
+
+def _degrees(points: Floats, crs: str) -> Floats | None:
+    """The two corners of an extent in degrees; None where they have none."""
     corners = np.array([points.min(axis=0), points.max(axis=0)])
     move = transformation(crs, WGS84)
     degrees = corners if move is None else move(corners)
-    if not np.isfinite(degrees).all() or (np.abs(degrees) > (180.0 + 1e-9, 90.0 + 1e-9)).any():
+    return degrees if np.isfinite(degrees).all() else None
+
+
+def _inside(points: Floats, crs: str, use: Any) -> bool:
+    """Whether an extent lies where a system is used, a few degrees more or less."""
+    degrees = _degrees(points, crs)
+    if degrees is None or (np.abs(degrees) > (180.0 + 1e-9, 90.0 + 1e-9)).any():
         return False
     west, south, east, north = use.bounds
     high = east + 360 if east < west else east
     x = degrees[:, 0] + 360 * ((degrees[:, 0] < west - _FAR_OFF) & (high > 180))
-    return bool(
-        (x >= west - _FAR_OFF).all()
-        and (x <= high + _FAR_OFF).all()
-        and (degrees[:, 1] >= south - _FAR_OFF).all()
-        and (degrees[:, 1] <= north + _FAR_OFF).all()
-    )
+    placed = np.column_stack([x, degrees[:, 1]])
+    least, most = np.array([west, south]) - _FAR_OFF, np.array([high, north]) + _FAR_OFF
+    return bool(((placed >= least) & (placed <= most)).all())
 
 
 def lengths_of(lines: Any, crs: str | None) -> Floats:

@@ -7,25 +7,13 @@ from pathlib import Path
 import numpy as np
 
 from metricdp.errors import GraphFileError
-from metricdp.universe.edges import check_coordinates
+from metricdp.universe.edges import ID_NAMES, check_coordinates
 from metricdp.universe.formats import formats
 from metricdp.universe.formats.format import File, Nodes
 from metricdp.universe.graph import CoordinateSystem
 from metricdp.universe.tables import read_table
 from metricdp.universe.text import naming, read_bytes
 
-ID_NAMES = (
-    "node_id",
-    "id",
-    "node",
-    "vertex",
-    "vertex_id",
-    "osmid",
-    "osm_id",
-    "name",
-    "node_number",
-    "label",
-)
 LON_NAMES = ("lon", "longitude", "lng", "long")
 LAT_NAMES = ("lat", "latitude")
 X_NAMES = ("x", "x_coord", "xcoord", "easting")

@@ -1,32 +1,19 @@
-"""The one reader of tables of edges, nodes and demand: CSV, TSV, blank-separated and Parquet files.
-
-Demand files are private. With ``private=True`` no message and no chained exception holds a cell, a
-line number or a number of rows: only the path, the columns asked for, and the rule that was broken.
-"""
+"""The one reader of public tables: CSV, TSV, blank-separated and Parquet files."""
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import compress, islice, repeat
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arrays import Floats, Ints
-from metricdp.errors import GraphFileError, InputError, MissingExtraError
-from metricdp.universe.text import (
-    bare_name,
-    decode,
-    failure,
-    has_leading_zeros,
-    is_number,
-    read_bytes,
-)
+from metricdp.errors import GraphFileError, MissingExtraError
+from metricdp.universe.text import bare_name, decode, has_leading_zeros, is_number, read_bytes
 
 Column = Ints | Floats | list[str]
 
@@ -45,10 +32,8 @@ class Table:
     n_rows : int
     has_header : bool
         False when the columns are named "1", "2", … for want of a header.
-    private : bool
-        Whether messages must not show content.
-    line_of : callable or None
-        Line number of a row, for messages about public files.
+    lines : sequence of int
+        Line number of each row, for messages; empty where there are no lines.
     text : frozenset of str
         Columns that are text by declaration (Parquet strings) and never turned into numbers unless
         asked.
@@ -68,16 +53,14 @@ class Table:
         n_rows: int,
         *,
         has_header: bool = True,
-        private: bool = False,
-        line_of: Callable[[int], int] | None = None,
+        lines: Sequence[int] = (),
         text: frozenset[str] = frozenset(),
     ) -> None:
         self.path = path
         self.n_rows = n_rows
         self.has_header = has_header
-        self.private = private
         self._columns = columns
-        self._line_of = line_of
+        self._lines = lines
         self._text = text
 
     def __len__(self) -> int:
@@ -87,17 +70,11 @@ class Table:
         return name in self._columns
 
     def __repr__(self) -> str:
-        content = "" if self.private else f", {self.names}, {self.n_rows:,} rows"
-        return f"Table({str(self.path)!r}{content})"
-
-    __str__ = __repr__
-
-    def __reduce__(self) -> Any:
-        raise TypeError("a Table is not pickled: it may hold private rows")
+        return f"Table({str(self.path)!r}, {self.names}, {self.n_rows:,} rows)"
 
     @property
     def names(self) -> list[str]:
-        """Column names in order. Of a private file without a header they may be private."""
+        """Column names in order."""
         return list(self._columns)
 
     def find(self, *candidates: str) -> str | None:
@@ -113,7 +90,7 @@ class Table:
 
         Raises
         ------
-        InputError
+        GraphFileError
             There is no such column, or its Parquet type is neither number nor text.
         """
         cells = self._raw(name)
@@ -126,7 +103,7 @@ class Table:
 
         Raises
         ------
-        InputError
+        GraphFileError
             There is no such column, or a cell is empty.
         """
         column = self[name]
@@ -135,9 +112,10 @@ class Table:
                 raise self._bad_cell(column.index(""), f"column {name!r} has an empty cell")
             return column
         if column.dtype.kind == "f":
-            if np.isnan(column).any():
+            empty = np.isnan(column)
+            if empty.any():
                 raise self._bad_cell(
-                    int(np.isnan(column).argmax()), f"column {name!r} has an empty cell or NaN"
+                    int(empty.argmax()), f"column {name!r} has an empty cell or NaN"
                 )
             if (np.abs(column) < _EXACT).all() and (column == np.floor(column)).all():
                 return column.astype(np.int64)
@@ -149,7 +127,7 @@ class Table:
 
         Raises
         ------
-        InputError
+        GraphFileError
             There is no such column, or a cell is not a number.
         """
         cells = self._raw(name)
@@ -159,11 +137,7 @@ class Table:
         if values is None:
             bad = next(i for i, c in enumerate(cells) if not is_number(c))
             shown = f", not {cells[bad]!r}" if cells[bad] else "; one cell is empty"
-            raise self._bad_cell(
-                bad,
-                f"column {name!r} must hold numbers{shown}",
-                f"column {name!r} must hold numbers",
-            )
+            raise self._bad_cell(bad, f"column {name!r} must hold numbers{shown}")
         return values
 
     def strings(self, name: str) -> list[str]:
@@ -171,59 +145,41 @@ class Table:
         cells = self._raw(name)
         return list(map(str, cells.tolist())) if isinstance(cells, np.ndarray) else cells
 
-    def _bad_cell(self, row: int, reason: str, rule: str = "") -> InputError:
-        line = None if self._line_of is None else self._line_of(row)
-        return failure(self.path, reason, line, private=self.private, rule=rule)
+    def _bad_cell(self, row: int, reason: str) -> GraphFileError:
+        return GraphFileError(self.path, reason, self._lines[row] if self._lines else None)
 
     def _raw(self, name: str) -> Any:
         if name not in self._columns:
-            known = "; columns: " + ", ".join(self.names)
-            raise failure(
-                self.path,
-                f"no column {name!r}{known}",
-                private=self.private,
-                rule=f"no column {name!r}",
-            )
+            known = ", ".join(self.names)
+            raise GraphFileError(self.path, f"no column {name!r}; columns: {known}")
         cells = self._columns[name]
         if not isinstance(cells, np.ndarray | list):  # an Arrow column, converted on demand
             cells = _from_arrow(cells)
             if cells is None:
                 reason = f"column {name!r} is of a type that is neither number nor text"
-                raise failure(self.path, reason, private=self.private)
+                raise GraphFileError(self.path, reason)
             self._columns[name] = cells
         return cells
 
 
-def read_table(
-    path: str | Path,
-    *,
-    delimiter: str | None = None,
-    min_fields: int = 1,
-    private: bool = False,
-    data: bytes | None = None,
-) -> Table:
+def read_table(path: str | Path, *, min_fields: int = 1, data: bytes | None = None) -> Table:
     r"""Read a CSV, TSV, blank-separated or Parquet file, gzipped or not.
 
     A first row with a cell that is not a number is the header; without one the columns are named
-    "1", "2", …. Blank lines are skipped, as are lines starting with ``#`` or ``%`` (of private
-    files: only before the first row, so that no record is ever dropped).
+    "1", "2", …. Cells are parted by the most frequent of comma, tab, semicolon and bar in the first
+    row, else by blanks. Blank lines are skipped, as are lines starting with ``#`` or ``%``.
 
     Parameters
     ----------
-    delimiter : str or None
-        One character; None finds out: the most frequent of comma, tab, semicolon and bar in the
-        first row, else blanks.
     min_fields : int
         Leading lines with fewer fields are skipped: 2 for edge lists, some of which start with a
         title or an address.
-    private : bool
-        See the module's docstring.
     data : bytes or None
         The content, if it was read already.
 
     Raises
     ------
-    GraphFileError, InputError
+    GraphFileError
         Missing, empty, damaged or non-UTF-8 file; rows of differing width (with the line number);
         repeated column names; bad quotes.
     MissingExtraError
@@ -245,45 +201,35 @@ def read_table(
     """
     data = read_bytes(path) if data is None else data
     if data[:4] == b"PAR1" or bare_name(path).endswith((".parquet", ".pq")):
-        return _read_parquet(path, data, private)
-    text = decode(data, path)
-    lines = text.split("\n")
-    start, delimiter = _first_row(lines, bare_name(path).endswith(".csv"), delimiter, min_fields)
+        return _read_parquet(path, data)
+    lines = decode(data, path).split("\n")
+    start, delimiter = _first_row(lines, bare_name(path).endswith(".csv"), min_fields)
     if start is None:
-        raise failure(path, "the file has no rows")
-    try:
-        first = next(
-            csv.reader(
-                [lines[start]], delimiter=delimiter or " ", skipinitialspace=True, strict=True
-            )
-        )
-    except csv.Error:
-        first = [
-            ""
-        ]  # a quoted cell with a line break: certainly no number, reported below if it is a mistake
-    cells = [c.strip() for c in first] if delimiter else lines[start].split()
-    header = not all(map(is_number, cells))
+        raise GraphFileError(path, "the file has no rows")
+    first = [
+        ""
+    ]  # a quoted cell with a line break, no number: if it is a mistake, it is found below
+    with suppress(csv.Error):
+        first = next(_rows(lines[start : start + 1], delimiter))[1]
+    header = not all(map(is_number, first))
     body = lines[start + header :]
-    commented = not private and ("#" in text or "%" in text)
-    block = None if commented and any(map(_is_comment, body)) else _numeric_block(body, delimiter)
-    if block is not None and block.shape[1] == len(cells):
-        names = _column_names(cells if header else None, len(cells), path, private)
+    block = None if any(map(_is_comment, body)) else _numeric_block(body, delimiter)
+    if block is not None and block.shape[1] == len(first):
+        names = _column_names(first if header else None, len(first), path)
         columns: dict[str, Any] = {n: _narrowed(block[:, j]) for j, n in enumerate(names)}
-        return Table(path, columns, len(block), has_header=header, private=private)
-    return _read_cells(path, _Rows(text, lines, start, delimiter, private), private)
+        return Table(path, columns, len(block), has_header=header)
+    return _read_cells(path, lines, start, delimiter)
 
 
-def _first_row(
-    lines: list[str], is_csv: bool, delimiter: str | None, min_fields: int
-) -> tuple[int | None, str | None]:
+def _first_row(lines: list[str], is_csv: bool, min_fields: int) -> tuple[int | None, str | None]:
     """Index of the first row and its delimiter; None stands for blanks."""
     chosen: str | None
     for at, line in enumerate(lines):
         if not line.strip() or _is_comment(line):
             continue
         bare = re.sub(r'"[^"]*"', "q", line)
-        found = delimiter or max(",\t;|", key=bare.count)
-        if delimiter or found in bare:
+        found = max(",\t;|", key=bare.count)
+        if found in bare:
             fields = bare.count(found) + 1
             chosen = found
         elif is_csv and min_fields == 1:
@@ -318,20 +264,13 @@ def _narrowed(column: Floats) -> Floats | Ints:
     return whole if np.array_equal(whole, column) else np.ascontiguousarray(column)
 
 
-def _column_names(
-    cells: list[str] | None, width: int, path: str | Path, private: bool
-) -> list[str]:
+def _column_names(cells: list[str] | None, width: int, path: str | Path) -> list[str]:
     if cells is None:
         return [str(j + 1) for j in range(width)]
     names = [c or str(j + 1) for j, c in enumerate(cells)]
     if len(set(names)) < len(names):
         twice = next(n for n in names if names.count(n) > 1)
-        raise failure(
-            path,
-            f"two columns are named {twice!r}",
-            private=private,
-            rule="two columns have the same name",
-        )
+        raise GraphFileError(path, f"two columns are named {twice!r}")
     return names
 
 
@@ -339,95 +278,43 @@ def _is_comment(line: str) -> bool:
     return line.lstrip().startswith(("#", "%"))
 
 
-class _Rows:
-    """The rows of a text table, one list of cells each, and where each one ends."""
-
-    def __init__(
-        self, text: str, lines: list[str], start: int, delimiter: str | None, private: bool
-    ) -> None:
-        self.delimiter = delimiter
-        self.quoted = delimiter is not None and '"' in text
-        self.numbers: Sequence[int] = range(start + 1, len(lines) + 1)
-        self.texts = lines[start:]
-        self.consumed = 0
-        self.commented = not private and ("#" in text or "%" in text)
-        if not self.quoted:  # else blank lines and marks of comments may be part of a cell
-            self._keep(list(map(bool, map(str.strip, self.texts))))
-            if self.commented:
-                self._keep([not _is_comment(line) for line in self.texts])
-
-    def _keep(self, kept: list[bool]) -> None:
-        if not all(kept):
-            self.numbers, self.texts = (
-                list(compress(self.numbers, kept)),
-                list(compress(self.texts, kept)),
-            )
-
-    def __iter__(self) -> Iterator[list[str]]:
-        if not self.quoted:
-            yield from map(str.split, self.texts, repeat(self.delimiter))
-            return
-        lines = (t + "\n" for t in self.texts)
-        reader = csv.reader(
-            lines, delimiter=self.delimiter or ",", skipinitialspace=True, strict=True
-        )
-        self.consumed = 0
-        for row in reader:
-            first = self.consumed
-            self.consumed = reader.line_num
-            if (len(row) > 1 or (row and row[0].strip())) and not (
-                self.commented and _is_comment(self.texts[first])
-            ):
-                yield row
-
-    def line_of(self, row: int) -> int:
-        """1-based line number at which a row ends."""
-        if not self.quoted:
-            return self.numbers[row]
-        next(islice(iter(self), row, None))
-        return self.numbers[self.consumed - 1]
+def _rows(lines: list[str], delimiter: str | None) -> Iterator[tuple[int, list[str]]]:
+    """Where each row of a text table ends, 1 for the first line, and its stripped cells."""
+    if delimiter is None or not any('"' in line for line in lines):
+        for number, line in enumerate(lines, 1):
+            if line.strip() and not _is_comment(line):
+                yield number, list(map(str.strip, line.split(delimiter)))
+        return
+    texts = (line + "\n" for line in lines)  # blank lines and marks of comments may be in a cell
+    reader = csv.reader(texts, delimiter=delimiter, skipinitialspace=True, strict=True)
+    begins = 0
+    for row in reader:
+        if (len(row) > 1 or (row and row[0].strip())) and not _is_comment(lines[begins]):
+            yield reader.line_num, list(map(str.strip, row))
+        begins = reader.line_num
 
 
-def _read_cells(path: str | Path, rows: _Rows, private: bool) -> Table:
+def _read_cells(path: str | Path, lines: list[str], start: int, delimiter: str | None) -> Table:
     """The careful path: every cell as text, every row of the same width."""
-    cells: list[list[str]] = []
-    n_rows = 0
-    broken = False
-    records = iter(rows)
-    while True:
-        try:
-            chunk = list(islice(records, 20_000))
-        except csv.Error:
-            broken = True
-        if broken:
-            line = rows.numbers[min(rows.consumed, len(rows.numbers) - 1)]
-            raise failure(
-                path,
-                "unbalanced or misplaced quotes in the row that starts here",
-                line,
-                private=private,
-                rule="unbalanced or misplaced quotes",
-            )
-        if not chunk:
-            break
-        cells = cells or [[] for _ in chunk[0]]
-        if set(map(len, chunk)) != {len(cells)}:
-            ragged = next(i for i, row in enumerate(chunk) if len(row) != len(cells))
-            reason = f"this row has {len(chunk[ragged])} fields, the first has {len(cells)}"
-            line = rows.line_of(n_rows + ragged)
-            raise failure(
-                path, reason, line, private=private, rule="rows have differing numbers of fields"
-            )
-        for column, part in zip(cells, zip(*chunk)):
-            column.extend(map(str.strip, part))
-        n_rows += len(chunk)
-    header = not all(is_number(c[0]) for c in cells)
-    names = _column_names([c[0] for c in cells] if header else None, len(cells), path, private)
-    columns: dict[str, Any] = {n: c[1:] if header else c for n, c in zip(names, cells)}
-    line_of = None if private else lambda row: rows.line_of(row + header)
-    return Table(
-        path, columns, n_rows - header, has_header=header, private=private, line_of=line_of
-    )
+    numbers: list[int] = []
+    rows: list[list[str]] = []
+    try:
+        for number, row in _rows(lines[start:], delimiter):
+            numbers.append(start + number)
+            rows.append(row)
+            if len(row) != len(rows[0]):
+                reason = f"this row has {len(row)} fields, the first has {len(rows[0])}"
+                raise GraphFileError(path, reason, numbers[-1])
+    except csv.Error:
+        line = (numbers[-1] if numbers else start) + 1
+        reason = "unbalanced or misplaced quotes in the row that starts here"
+        raise GraphFileError(path, reason, line) from None
+    header = not all(map(is_number, rows[0]))
+    names = _column_names(rows[0] if header else None, len(rows[0]), path)
+    cells = zip(*rows[header:]) if rows[header:] else [()] * len(names)
+    columns: dict[str, Any] = {n: list(column) for n, column in zip(names, cells)}
+    n_rows = len(rows) - header
+    return Table(path, columns, n_rows, has_header=header, lines=numbers[header:])
 
 
 def _floats(cells: list[str]) -> Floats | None:
@@ -458,7 +345,7 @@ def _typed(cells: list[str]) -> Column:
     return values
 
 
-def _read_parquet(path: str | Path, data: bytes, private: bool) -> Table:
+def _read_parquet(path: str | Path, data: bytes) -> Table:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -471,15 +358,15 @@ def _read_parquet(path: str | Path, data: bytes, private: bool) -> Table:
         table = read
     if table is None:
         raise GraphFileError(path, "is not a readable Parquet file")
-    names = _column_names(list(table.column_names), table.num_columns, path, private)
+    names = _column_names(list(table.column_names), table.num_columns, path)
     kinds = [f.type.value_type if pa.types.is_dictionary(f.type) else f.type for f in table.schema]
     text = frozenset(
         n for n, k in zip(names, kinds) if pa.types.is_string(k) or pa.types.is_large_string(k)
     )
-    return Table(path, dict(zip(names, table.columns)), table.num_rows, private=private, text=text)
+    return Table(path, dict(zip(names, table.columns)), table.num_rows, text=text)
 
 
-def _from_arrow(column: Any) -> NDArray[Any] | list[str] | None:
+def _from_arrow(column: Any) -> Column | None:
     """Numbers without nulls as arrays; other columns as cells; None for others."""
     import pyarrow as pa
 

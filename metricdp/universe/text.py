@@ -9,20 +9,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import numpy as np
+
 from metricdp.arguments import file_path
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import GraphFileError, InputError
 
 SPARE_VERTICES = 1_000_000
 """Vertices without any edge that the header of a file may promise."""
-
-
-def failure(
-    path: object, reason: str, line: int | None = None, *, private: bool = False, rule: str = ""
-) -> InputError:
-    """The error for a file: reason and line if public, the rule alone if private."""
-    if private:
-        return InputError(f"{path}: {rule or reason}")
-    return GraphFileError(path, reason, line)
 
 
 def bare_name(path: str | Path) -> str:
@@ -33,42 +27,31 @@ def bare_name(path: str | Path) -> str:
 
 def read_bytes(path: str | Path) -> bytes:
     """Read a file whole, decompressing it when it starts like gzip (whatever its ending)."""
-    problem = ""
-    data = b""
     path = file_path(path, "path")
     try:
         data = path.read_bytes()
-    except FileNotFoundError:
-        problem = "no such file"
-    except IsADirectoryError:
-        problem = "is a directory, not a file"
     except OSError as error:
-        problem = f"cannot be read ({error.strerror or type(error).__name__})"
-    if not problem and data[:2] == b"\x1f\x8b":
+        known = {FileNotFoundError: "no such file", IsADirectoryError: "is a directory, not a file"}
+        other = f"cannot be read ({error.strerror or type(error).__name__})"
+        raise GraphFileError(path, known.get(type(error), other)) from None
+    if data[:2] == b"\x1f\x8b":
         try:
             data = gzip.decompress(data)
         except (EOFError, gzip.BadGzipFile, zlib.error):
-            problem = "is a damaged or truncated gzip file"
-    elif not problem and data and path.name.lower().endswith(".gz"):
-        problem = "is not a gzip file although its name ends in .gz"
-    if not problem and not data.strip(b"\r\n\t \xef\xbb\xbf"):
-        problem = "the file is empty"
-    if problem:
-        raise GraphFileError(path, problem)
+            raise GraphFileError(path, "is a damaged or truncated gzip file") from None
+    elif data and path.name.lower().endswith(".gz"):
+        raise GraphFileError(path, "is not a gzip file although its name ends in .gz")
+    if not data.strip(b"\r\n\t \xef\xbb\xbf"):
+        raise GraphFileError(path, "the file is empty")
     return data
 
 
 def decode(data: bytes, path: str | Path) -> str:
     """Decode UTF-8 (with or without a byte-order mark) with line ends as ``\\n``."""
-    text: str | None = None
-    if b"\0" not in data:
-        with suppress(
-            UnicodeDecodeError
-        ):  # raised below, where no exception that holds the bytes is chained
-            text = data.decode("utf-8-sig")
-    if text is None:
-        raise GraphFileError(path, "is not UTF-8 text")
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+    with suppress(UnicodeDecodeError):
+        if b"\0" not in data:
+            return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    raise GraphFileError(path, "is not UTF-8 text")
 
 
 def read_text(path: str | Path) -> str:
@@ -94,6 +77,23 @@ def is_number(cell: str) -> bool:
     except ValueError:
         return False
     return "_" not in cell
+
+
+def numeric_rows(
+    path: str | Path, rows: Sequence[tuple[int, Sequence[str]]], width: int, shape: str
+) -> Floats:
+    """Rows of numbers, each with the number of its line, as an array of shape (n_rows, width)."""
+    for line, cells in rows:
+        if len(cells) != width or not all(map(is_number, cells)):
+            raise GraphFileError(path, f"expected {shape}", line)
+    return np.array([cells for _, cells in rows], dtype=np.float64).reshape(-1, width)
+
+
+def vertex_positions(path: str | Path, numbers: Floats, n: int, rule: str) -> Ints:
+    """Positions of vertices that are numbered from 1 to n."""
+    if not ((numbers >= 1) & (numbers <= n) & (numbers == np.floor(numbers))).all():
+        raise GraphFileError(path, rule)
+    return numbers.astype(np.int64) - 1
 
 
 def whole_numbers(cells: Sequence[str]) -> list[int]:

@@ -117,11 +117,7 @@ def test_coquimbo_vertices_in_file():
 
 def test_demand_is_synthetic_and_on_the_graph():
     entry = INDEX["coquimbo_demand.csv.gz"]
-    vertices = (
-        read_table(sample_path("coquimbo_demand.csv.gz"), private=True)
-        .ids(entry["column"])
-        .tolist()
-    )
+    vertices = read_table(sample_path("coquimbo_demand.csv.gz")).ids(entry["column"]).tolist()
     assert entry["synthetic"] is True and "no real people" in entry["title"]
     assert len(vertices) == entry["rows"] and len(set(vertices)) == entry["distinct_vertices"]
     assert set(vertices) <= set(read(entry["graph_file"]).ids)

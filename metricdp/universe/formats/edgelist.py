@@ -12,7 +12,7 @@ import numpy as np
 from metricdp.errors import GraphFileError
 from metricdp.universe.convert import edges_from
 from metricdp.universe.edges import LENGTH_NAMES, UNIT, EdgeData, index_endpoints, only_length
-from metricdp.universe.formats.format import Format
+from metricdp.universe.formats.format import Columns, File, Format
 from metricdp.universe.tables import Table, read_table
 from metricdp.universe.text import check_promise, is_number, whole_numbers
 
@@ -71,47 +71,45 @@ _DIRECTION = {
 }
 
 
-def read_edgelist(
-    path: str | Path,
-    data: bytes,
-    weight: str | None = None,
-    source: str | None = None,
-    target: str | None = None,
-) -> EdgeData:
+def read_edgelist(file: File, columns: Columns) -> EdgeData:
     """Parse an edge list."""
-    if data[:14].lower() == b"%%matrixmarket":
-        return _read_matrix_market(path, data, weight)
-    table = read_table(path, min_fields=2, data=data)
-    if (source is None) != (target is None):
-        raise GraphFileError(path, "name both endpoint columns (source and target) or none")
-    named = source is not None
-    u, v = (
-        (source, target) if source is not None and target is not None else _endpoint_columns(table)
-    )
-    tails, heads, ids = index_endpoints(*_same_kind(table, u, v))
+    path, weight = file.path, columns.weight
+    if file.data[:14].lower() == b"%%matrixmarket":
+        return _read_matrix_market(path, file.data, weight)
+    table = read_table(path, min_fields=2, data=file.data)
+    named = columns.source is not None
+    u, v = known_ends(table, columns) or _endpoint_columns(table)
+    tails, heads, ids = index_endpoints(*same_kind(table, u, v))
     column = _length_column(table, weight, (u, v), guess_third=not named)
     lengths = None if column is None else table.numbers(column)
     measured = "hops" if column is None else f"column {column!r}"
     edges = EdgeData(tails, heads, lengths, ids, False, measured=measured)
-    return _with_directions(table, edges)
+    return with_directions(table, edges)
+
+
+def known_ends(table: Table, columns: Columns) -> tuple[str, str] | None:
+    """The columns of endpoints that are named, or have usual names."""
+    if columns.source is not None and columns.target is not None:
+        return columns.source, columns.target
+    for pair in ENDPOINT_NAMES if table.has_header else ():
+        u, v = (table.find(name) for name in pair)
+        if u is not None and v is not None:
+            return u, v
+    return None
 
 
 def _endpoint_columns(table: Table) -> tuple[str, str]:
+    """The first two columns of a table without a header."""
     if not table.has_header:
         if len(table.names) < 2:
             raise GraphFileError(table.path, "an edge list needs two columns, found one")
         if len(table.names) > 3:
-            reason = f"has {len(table.names)} columns and no header line"
             raise GraphFileError(
                 table.path,
-                f"{reason}; name the endpoint columns by number (source=, target=; --source, "
-                "--target)",
+                f"has {len(table.names)} columns and no header line; name the endpoint columns by "
+                f"number (source=, target=; --source, --target)",
             )
         return "1", "2"
-    for pair in ENDPOINT_NAMES:
-        u, v = (table.find(name) for name in pair)
-        if u is not None and v is not None:
-            return u, v
     raise GraphFileError(
         table.path,
         f"no known pair of endpoint columns; columns: {', '.join(table.names)}; "
@@ -121,7 +119,7 @@ def _endpoint_columns(table: Table) -> tuple[str, str]:
     )
 
 
-def _same_kind(table: Table, u: str, v: str) -> tuple[Any, Any]:
+def same_kind(table: Table, u: str, v: str) -> tuple[Any, Any]:
     """Both endpoint columns as integers, or both as text: they come from one set of ids."""
     tails = table.ids(u)
     heads = table.ids(v)
@@ -171,7 +169,7 @@ def _is_numeric(table: Table, name: str) -> bool:
     return isinstance(cells, np.ndarray) or is_number(next(filter(None, cells), ""))
 
 
-def _with_directions(table: Table, edges: EdgeData) -> EdgeData:
+def with_directions(table: Table, edges: EdgeData) -> EdgeData:
     """Arcs instead of edges where the table has one-way rows."""
     column = table.find("direction", "oneway") if table.has_header else None
     if column is None:
@@ -211,14 +209,11 @@ def _read_matrix_market(path: str | Path, data: bytes, weight: str | None) -> Ed
             path, "expected a line 'rows columns entries', then one line for each entry"
         )
     check_promise(path, max(promised[:2]), promised[2])
-    problem = ""
-    matrix = None
     try:
         matrix = mmread(BytesIO(data), spmatrix=False)
     except (ValueError, TypeError, OverflowError) as error:
         problem = str(error).split("\n")[0]
-    if matrix is None:
-        raise GraphFileError(path, f"is not readable as Matrix Market ({problem})")
+        raise GraphFileError(path, f"is not readable as Matrix Market ({problem})") from None
     unit = weight == UNIT or "pattern" in head
     edges = edges_from(matrix, None if unit else "length")
     return replace(edges, ids=range(1, len(edges.ids) + 1))
@@ -237,9 +232,7 @@ FORMAT = Format(
         ".parquet",
         ".pq",
     ),
-    read=lambda file, columns: read_edgelist(
-        file.path, file.data, columns.weight, columns.source, columns.target
-    ),
+    read=read_edgelist,
     options=frozenset({"weight", "source", "target"}),
     certain=lambda file: file.data[:4] == b"PAR1" or file.head[:14].lower() == b"%%matrixmarket",
 )

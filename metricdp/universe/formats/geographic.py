@@ -9,7 +9,9 @@ in meters where the layer has a coordinate system.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -17,8 +19,9 @@ import numpy as np
 from metricdp.arrays import Floats, Ints
 from metricdp.errors import GraphFileError, InputError
 from metricdp.universe import geopackage
-from metricdp.universe.crs_kinds import kind_of
-from metricdp.universe.edges import UNIT, EdgeData, index_endpoints
+from metricdp.universe.crs import crs_text
+from metricdp.universe.crs_kinds import described, kind_of
+from metricdp.universe.edges import ID_NAMES, UNIT, EdgeData, index_endpoints
 from metricdp.universe.formats import edgelist
 from metricdp.universe.formats.format import Columns, File, Format
 from metricdp.universe.geo import (
@@ -33,7 +36,6 @@ from metricdp.universe.geo import (
 from metricdp.universe.moving import lengths_of
 from metricdp.universe.tables import Table
 
-_NODES = ("osmid", "node_id", "id", "node", "vertex", "vertex_id", "osm_id", "name")
 _POINTS = ("nodes", "points", "vertices")
 _LINES = ("edges", "links", "lines", "roads", "streets")
 _LENGTHS = ("length", "length_m", "weight", "cost", "time", "travel_time")
@@ -44,15 +46,13 @@ def read_geographic(file: File, columns: Columns) -> EdgeData:
     need_geo()
     frame = layer(file, columns.layer, _LINES)
     shapes, table = frame.geometry, _table(file, frame)
-    if (columns.source is None) != (columns.target is None):
-        raise GraphFileError(file.path, "name both endpoint columns (source and target) or none")
     crs = frame_crs(frame, columns.crs, file)
-    ends = None if columns.topology == "geometry" else _ends(table, columns)
+    ends = None if columns.topology == "geometry" else edgelist.known_ends(table, columns)
     if ends is None:
         return _by_places(file, frame, columns, crs)
     edges = _by_ids(file, shapes, table, ends, crs)
     edges = replace(edges, **_lengths(shapes, table, columns, crs, ends))
-    return edgelist._with_directions(table, edges)
+    return edgelist.with_directions(table, edges)
 
 
 def layer(file: File, asked: str | None, usual: tuple[str, ...] = ()) -> Any:
@@ -63,7 +63,7 @@ def layer(file: File, asked: str | None, usual: tuple[str, ...] = ()) -> Any:
     kind = file_kind(file.path, file.data[:64])
     path = str(file.path)
     if kind == ".parquet":
-        return _read(file, lambda: geopandas.read_parquet(_bytes(file)))
+        return _read(file, lambda: geopandas.read_parquet(BytesIO(file.data)))
     if kind == ".geojson":
         return _read(file, lambda: _features(file))
     known = layers_of(path)
@@ -103,20 +103,13 @@ def _table_of(path: str, layer: str) -> Any:
     return geopandas.GeoDataFrame(held, geometry=shapely.from_wkb(shapes), crs=crs)
 
 
-def _bytes(file: File) -> Any:
-    from io import BytesIO
-
-    return BytesIO(file.data)
-
-
-def _read(file: File, work: Any) -> Any:
-    problem, found = "", None
+def _read(file: File, work: Callable[[], Any]) -> Any:
     try:
         found = work()
     except Exception as error:  # GDAL and Arrow raise many kinds
         problem = str(error).split("\n")[0][:200]
-    if found is None:
-        raise GraphFileError(file.path, f"cannot be read as a geographic file ({problem})")
+        reason = f"cannot be read as a geographic file ({problem})"
+        raise GraphFileError(file.path, reason) from None
     if getattr(found, "_geometry_column_name", None) is None:
         raise GraphFileError(file.path, "has no geometries")
     return found
@@ -124,9 +117,6 @@ def _read(file: File, work: Any) -> Any:
 
 def frame_crs(frame: Any, said: str | None, file: File) -> str | None:
     """The system that a layer declares, or that was said of one that declares none."""
-    from metricdp.universe.crs import crs_text
-    from metricdp.universe.crs_kinds import described
-
     own, declared = crs_text(frame.crs), crs_text(said)
     if own is not None and declared is not None and own != declared:
         raise GraphFileError(
@@ -146,16 +136,6 @@ def _table(file: File, frame: Any) -> Table:
             column = column.map(lambda cell: None if cell is None else str(cell))
         held[str(name)] = pa.array(column, from_pandas=True)
     return Table(file.path, held, len(frame))
-
-
-def _ends(table: Table, columns: Columns) -> tuple[str, str] | None:
-    if columns.source is not None and columns.target is not None:
-        return columns.source, columns.target
-    for pair in edgelist.ENDPOINT_NAMES:
-        u, v = (table.find(name) for name in pair)
-        if u is not None and v is not None:
-            return u, v
-    return None
 
 
 def _tips(file: File, shapes: Any) -> tuple[Floats, Floats]:
@@ -212,14 +192,14 @@ def _by_places(file: File, frame: Any, columns: Columns, crs: str | None) -> Edg
     edges = EdgeData(ends[:, 0], ends[:, 1], None, range(len(places)), False)
     where = {"coordinates": places[order], "coordinate_system": _kind(crs), "crs": crs}
     edges = replace(edges, **facts, **where).drawn(list(shapes.array))
-    return edgelist._with_directions(table, edges)
+    return edgelist.with_directions(table, edges)
 
 
 def _by_ids(
     file: File, shapes: Any, table: Table, ends: tuple[str, str], crs: str | None
 ) -> EdgeData:
     """Vertices have ids; they are where a layer of points says, else where lines end."""
-    tails, heads, ids = index_endpoints(*edgelist._same_kind(table, *ends))
+    tails, heads, ids = index_endpoints(*edgelist.same_kind(table, *ends))
     edges = EdgeData(tails, heads, None, ids, False)
     points = _points(file)
     if points is not None:
@@ -264,7 +244,7 @@ def _points(file: File) -> tuple[list[Any], Floats, Any] | None:
         return None
     frame = layer(file, name)
     table = _table(file, frame)
-    column = table.find(*_NODES)
+    column = table.find("osmid", *ID_NAMES)
     if column is None:
         return None
     keys = table.ids(column)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,12 @@ from typing import Any
 from metricdp.errors import GraphFileError
 from metricdp.universe.convert import edges_from
 from metricdp.universe.edges import LENGTH_NAMES, UNIT, EdgeData, only_length
-from metricdp.universe.formats.format import Format
+from metricdp.universe.formats.format import Columns, File, Format
 
 _INTEGER = re.compile(r"-?(0|[1-9]\d*)")
 
 
-def read_graphml(path: str | Path, data: bytes, weight: str | None = None) -> EdgeData:
+def read_graphml(file: File, columns: Columns) -> EdgeData:
     """Parse GraphML through networkx; node ids are integers when all of them are, as in OSMnx, else
     text.
 
@@ -24,17 +23,14 @@ def read_graphml(path: str | Path, data: bytes, weight: str | None = None) -> Ed
     """
     import networkx as nx
 
-    problem = ""
-    graph = None
     try:
-        graph = nx.read_graphml(BytesIO(data))
+        graph = nx.read_graphml(BytesIO(file.data))
     except Exception as error:  # ElementTree and networkx raise many types here
         problem = str(error).split("\n")[0] or type(error).__name__
-    if graph is None:
-        raise GraphFileError(path, f"is not readable as GraphML ({problem})")
+        raise GraphFileError(file.path, f"is not readable as GraphML ({problem})") from None
     if graph.number_of_nodes() and all(isinstance(i, str) and _INTEGER.fullmatch(i) for i in graph):
         graph = nx.relabel_nodes(graph, {i: int(i) for i in graph})
-    return replace(edges_from(graph, _length_attribute(path, graph, weight)), name=Path(path).name)
+    return edges_from(graph, _length_attribute(file.path, graph, columns.weight))
 
 
 def _length_attribute(path: str | Path, graph: Any, weight: str | None) -> str | None:
@@ -65,7 +61,7 @@ def _is_real(value: object) -> bool:
 
 FORMAT = Format(
     endings=(".graphml", ".xml"),
-    read=lambda file, columns: read_graphml(file.path, file.data, columns.weight),
+    read=read_graphml,
     options=frozenset({"weight"}),
     certain=lambda file: file.head.startswith((b"<?xml", b"<graphml")),
 )

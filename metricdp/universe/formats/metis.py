@@ -10,17 +10,15 @@ import numpy as np
 
 from metricdp.errors import GraphFileError
 from metricdp.universe.edges import UNIT, EdgeData
-from metricdp.universe.formats.format import Format
-from metricdp.universe.text import check_promise, is_number, whole_numbers
+from metricdp.universe.formats.format import Columns, File, Format
+from metricdp.universe.text import check_promise, vertex_positions, whole_numbers
 
 
-def read_metis(path: str | Path, text: str, weight: str | None = None) -> EdgeData:
+def read_metis(file: File, columns: Columns) -> EdgeData:
     """Parse a METIS file; ids are 1..n, an empty line is an isolated vertex."""
-    lines = [
-        (at, line)
-        for at, line in enumerate(text.split("\n"), 1)
-        if not line.lstrip().startswith("%")
-    ]
+    path = file.path
+    numbered = enumerate(file.text.split("\n"), 1)
+    lines = [(at, line) for at, line in numbered if not line.lstrip().startswith("%")]
     while lines and not lines[0][1].strip():
         lines.pop(0)
     n, m, skip, weighted = _header(path, *lines[0]) if lines else (0, 0, 0, False)
@@ -28,11 +26,10 @@ def read_metis(path: str | Path, text: str, weight: str | None = None) -> EdgeDa
     while len(lines) > n and not lines[-1][1].strip():
         lines.pop()
     if len(lines) > n:
-        raise GraphFileError(
-            path, f"the header promises {n:,} vertices, the file has {len(lines):,} lines for them"
-        )
+        reason = f"the header promises {n:,} vertices, the file has {len(lines):,} lines for them"
+        raise GraphFileError(path, reason)
     width = 2 if weighted else 1
-    flat: list[str] = []
+    numbers: list[float] = []
     degrees = np.zeros(len(lines), np.int64)
     for vertex, (at, line) in enumerate(lines):
         cells = line.split()
@@ -41,21 +38,21 @@ def read_metis(path: str | Path, text: str, weight: str | None = None) -> EdgeDa
             pairs = "pairs of neighbor and weight" if weighted else "neighbors"
             raise GraphFileError(path, f"expected {skip} vertex numbers, then {pairs}", at)
         degrees[vertex] = len(rest) // width
-        flat += rest
+        try:
+            numbers += map(float, rest)
+        except ValueError:
+            raise GraphFileError(path, "expected numbers", at) from None
     if degrees.sum() != 2 * m:
         short = f" on {len(lines):,} of {n:,} lines" if len(lines) < n else ""
         promised = f"the header promises {m:,} edges ({2 * m:,} neighbors)"
         raise GraphFileError(path, f"{promised}, the file has {degrees.sum():,} neighbors{short}")
     check_promise(path, n, m)
-    values = _numbers(path, flat, lines, skip)
-    heads = values[::width]
-    if len(heads) and not (
-        heads.min() >= 1 and heads.max() <= n and (heads == np.floor(heads)).all()
-    ):
-        raise GraphFileError(path, f"neighbors must be whole numbers in 1..{n}")
+    values = np.array(numbers, dtype=np.float64)
+    rule = f"neighbors must be whole numbers in 1..{n}"
+    heads = vertex_positions(path, values[::width], n, rule)
     tails = np.repeat(np.arange(len(lines)), degrees)
-    lengths = values[1::2].copy() if weighted and weight != UNIT else None
-    return EdgeData(tails, heads.astype(np.int64) - 1, lengths, range(1, n + 1), True)
+    lengths = values[1::2].copy() if weighted and columns.weight != UNIT else None
+    return EdgeData(tails, heads, lengths, range(1, n + 1), True)
 
 
 def _header(path: str | Path, at: int, line: str) -> tuple[int, int, int, bool]:
@@ -72,20 +69,7 @@ def _header(path: str | Path, at: int, line: str) -> tuple[int, int, int, bool]:
     return numbers[0], numbers[1], sizes + weights * constraints, edge_weights
 
 
-def _numbers(
-    path: str | Path, flat: list[str], lines: list[tuple[int, str]], skip: int
-) -> np.ndarray:
-    values: np.ndarray | None = None
-    try:
-        values = np.array(list(map(float, flat)), dtype=np.float64)
-    except ValueError:
-        at = next((at for at, line in lines if not all(map(is_number, line.split()[skip:]))), None)
-    if values is None:
-        raise GraphFileError(path, "expected numbers", at)
-    return values
-
-
 FORMAT = Format(
     endings=(".graph", ".metis"),
-    read=lambda file, columns: read_metis(file.path, file.text, columns.weight),
+    read=read_metis,
 )

@@ -10,8 +10,8 @@ import numpy as np
 
 from metricdp.errors import GraphFileError
 from metricdp.universe.edges import UNIT, EdgeData
-from metricdp.universe.formats.format import Format
-from metricdp.universe.text import check_promise, read_text, whole_numbers
+from metricdp.universe.formats.format import Columns, File, Format
+from metricdp.universe.text import check_promise, numeric_rows, read_text, whole_numbers
 
 
 def looks_like_pmed(text: str) -> bool:
@@ -24,29 +24,24 @@ def looks_like_pmed(text: str) -> bool:
     return m == len(lines) - 1 and 1 <= p <= n and (m == 0 or len(lines[1].split()) == 3)
 
 
-def read_pmed(path: str | Path, text: str, weight: str | None = None) -> EdgeData:
+def read_pmed(file: File, columns: Columns) -> EdgeData:
     """Parse a p-median file; ids are 1..n."""
-    n, m, _ = _header(path, text)
-    rows = [(at, line.split()) for at, line in enumerate(text.split("\n"), 1) if line.strip()][1:]
+    n, m, _ = _header(file.path, file.text)
+    lines = enumerate(file.text.split("\n"), 1)
+    rows = [(at, line.split()) for at, line in lines if line.strip()][1:]
     if len(rows) != m:
-        raise GraphFileError(path, f"the header promises {m:,} edges, the file has {len(rows):,}")
-    check_promise(path, n, m)
-    tails = np.zeros(m, np.int64)
-    heads = np.zeros(m, np.int64)
-    costs = np.zeros(m)
-    for e, (at, cells) in enumerate(rows):
-        try:
-            i = int(cells[0])
-            j = int(cells[1])
-            cost = float(cells[2])
-        except (ValueError, IndexError):
-            i = j = 0
-        if len(cells) != 3 or not (1 <= i <= n and 1 <= j <= n):
-            raise GraphFileError(path, f"expected 'i j cost' with i and j in 1..{n}", at)
-        tails[e] = i - 1
-        heads[e] = j - 1
-        costs[e] = cost
-    return EdgeData(tails, heads, None if weight == UNIT else costs, range(1, n + 1), False, "last")
+        reason = f"the header promises {m:,} edges, the file has {len(rows):,}"
+        raise GraphFileError(file.path, reason)
+    check_promise(file.path, n, m)
+    shape = f"'i j cost' with i and j in 1..{n}"
+    table = numeric_rows(file.path, rows, 3, shape)
+    ends = table[:, :2].astype(np.int64)
+    bad = ((ends < 1) | (ends > n) | (ends != table[:, :2])).any(axis=1)
+    if bad.any():
+        raise GraphFileError(file.path, f"expected {shape}", rows[int(bad.argmax())][0])
+    costs = None if columns.weight == UNIT else table[:, 2].copy()
+    tails, heads = ends.T - 1
+    return EdgeData(tails, heads, costs, range(1, n + 1), False, "last")
 
 
 def _header(path: str | Path, text: str) -> tuple[int, int, int]:
@@ -77,7 +72,7 @@ def read_pmed_p(path: str | Path) -> int:
 
 FORMAT = Format(
     endings=(".pmed",),
-    read=lambda file, columns: read_pmed(file.path, file.text, columns.weight),
+    read=read_pmed,
     fits=lambda file: looks_like_pmed(file.text),
     where_it_fits=(".txt", ".dat"),
 )

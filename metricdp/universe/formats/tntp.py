@@ -4,14 +4,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from metricdp.errors import GraphFileError
 from metricdp.universe.edges import UNIT, EdgeData, index_endpoints
-from metricdp.universe.formats.format import File, Format
-from metricdp.universe.text import is_number
+from metricdp.universe.formats.format import Columns, File, Format
+from metricdp.universe.text import numeric_rows
 
 STANDARD = (
     "init_node",
@@ -27,17 +25,17 @@ STANDARD = (
 )
 
 
-def read_tntp(path: str | Path, text: str, weight: str | None = None) -> EdgeData:
+def read_tntp(file: File, columns: Columns) -> EdgeData:
     """Parse a network file; ids are the node numbers that occur in links.
 
     Zones are vertices like any other: the rule that paths must not pass through them (``FIRST THRU
     NODE``) is not a metric and not applied.
     """
+    path, weight = file.path, columns.weight
     promised: int | None = None
     names: list[str] = []
-    rows: list[list[str]] = []
-    at: list[int] = []
-    for number, raw in enumerate(text.split("\n"), 1):
+    rows: list[tuple[int, list[str]]] = []
+    for number, raw in enumerate(file.text.split("\n"), 1):
         line = raw.strip()
         if line.startswith("<"):
             tag, _, value = line.partition(">")
@@ -46,33 +44,23 @@ def read_tntp(path: str | Path, text: str, weight: str | None = None) -> EdgeDat
         elif line.startswith("~"):
             names = names or _columns(line)
         elif line:
-            rows.append(line.rstrip(";").split())
-            at.append(number)
+            rows.append((number, line.rstrip(";").split()))
     names = names or list(STANDARD)
     if not rows:
         raise GraphFileError(path, "has no links")
-    bad = next(
-        (i for i, row in enumerate(rows) if len(row) != len(names) or not all(map(is_number, row))),
-        None,
-    )
-    if bad is not None:
-        raise GraphFileError(path, f"expected {len(names)} numbers: {', '.join(names)}", at[bad])
+    table = numeric_rows(path, rows, len(names), f"{len(names)} numbers: {', '.join(names)}")
     if promised is not None and promised != len(rows):
-        raise GraphFileError(
-            path, f"the metadata promises {promised:,} links, the file has {len(rows):,}"
-        )
-    if weight == UNIT:
-        column = None
-    elif (weight or "length") in names:
-        column = names.index(weight or "length")
-    else:
-        raise GraphFileError(path, f"no column {weight or 'length'!r}; columns: {', '.join(names)}")
-    table = np.array(rows, dtype=np.float64)
+        reason = f"the metadata promises {promised:,} links, the file has {len(rows):,}"
+        raise GraphFileError(path, reason)
+    named = weight or "length"
+    if weight != UNIT and named not in names:
+        raise GraphFileError(path, f"no column {named!r}; columns: {', '.join(names)}")
+    lengths = None if weight == UNIT else table[:, names.index(named)].copy()
     if not ((table[:, :2] == np.floor(table[:, :2])) & (np.abs(table[:, :2]) < 2**53)).all():
         raise GraphFileError(path, "node numbers must be whole numbers below 2^53")
     ends = table[:, :2].astype(np.int64)
     tails, heads, ids = index_endpoints(ends[:, 0], ends[:, 1])
-    return EdgeData(tails, heads, None if column is None else table[:, column].copy(), ids, True)
+    return EdgeData(tails, heads, lengths, ids, True)
 
 
 def _columns(line: str) -> list[str]:
@@ -90,7 +78,7 @@ def _as_table(file: File) -> File:
 
 FORMAT = Format(
     endings=(".tntp",),
-    read=lambda file, columns: read_tntp(file.path, file.text, columns.weight),
+    read=read_tntp,
     options=frozenset({"weight"}),
     certain=lambda file: file.head.startswith(b"<NUMBER OF"),
     nodes_beside=(("_net.tntp", "_node.tntp"),),
