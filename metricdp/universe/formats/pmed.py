@@ -35,12 +35,12 @@ def read_pmed(file: File, columns: Columns) -> EdgeData:
     check_promise(file.path, n, m)
     shape = f"'i j cost' with i and j in 1..{n}"
     table = numeric_rows(file.path, rows, 3, shape)
-    ends = table[:, :2].astype(np.int64)
-    bad = ((ends < 1) | (ends > n) | (ends != table[:, :2])).any(axis=1)
+    ends = table[:, :2]
+    bad = ~((ends >= 1) & (ends <= n) & (ends == np.floor(ends))).all(axis=1)
     if bad.any():
         raise GraphFileError(file.path, f"expected {shape}", rows[int(bad.argmax())][0])
     costs = None if columns.weight == UNIT else table[:, 2].copy()
-    tails, heads = ends.T - 1
+    tails, heads = ends.astype(np.int64).T - 1
     return EdgeData(tails, heads, costs, range(1, n + 1), False, "last")
 
 
