@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
+from contextlib import suppress
 from doctest import UnexpectedException
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -92,12 +94,34 @@ def pytest_xdist_auto_num_workers() -> int:
     return min(usable, MOST_PROCESSES)
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Read a share of the tests' files ahead, where several processes will all read them all.
+
+    pytest rewrites a file's assertions when it is first read, and leaves the result on disk.
+    """
+    config = session.config
+    process = getattr(config, "workerinput", {"workercount": 1})
+    if process["workercount"] == 1 or "tests" not in config.args:
+        return
+    files = sorted(Path("tests").rglob("test_*.py"))
+    files = [file for file in files if not pytest_ignore_collect(config.rootpath / file, config)]
+    number, processes = int(process["workerid"].removeprefix("gw")), process["workercount"]
+    for file in files[_part(files, number, processes) : _part(files, number + 1, processes)]:
+        with suppress(Exception, pytest.skip.Exception):  # collection will tell
+            import_module(".".join(file.with_suffix("").parts))
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave the second tier's files unread where the first alone is asked for."""
-    if config.option.markexpr != "not extended":
-        return None
+    """Leave the files of the other tier unread where one alone is asked for."""
     file = collection_path.relative_to(config.rootpath).as_posix()
-    return file.startswith(EXTENDED) or f"{file}/".startswith(EXTENDED) or None
+    whole = f"{file}/" if collection_path.is_dir() else file
+    if config.option.markexpr == "not extended":
+        return whole.startswith(EXTENDED) or None
+    if config.option.markexpr == "extended" and collection_path.is_file():
+        listed = any(start.startswith(file) for start in (*EXTENDED, *_absent(config)))
+        marked = "mark.extended" in collection_path.read_text("utf-8", errors="replace")
+        return not (listed or marked or whole.startswith(EXTENDED)) or None
+    return None
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
@@ -117,10 +141,9 @@ def pytest_collection_modifyitems(
     The first call compiles a kernel, for seconds, and leaves it on disk. Processes that come to the
     same kernel at the same time would all compile it.
     """
-    cache = getattr(config, "cache", None)
-    absent = [] if cache is None else cache.get(ABSENT, [])
+    second = (*EXTENDED, *_absent(config))
     for item in items:
-        if item.nodeid.startswith((*EXTENDED, *absent)):
+        if item.nodeid.startswith(second):
             item.add_marker("extended")
     yield  # here pytest leaves out those of the other tier
     processes = getattr(config, "workerinput", {}).get("workercount", 1)
@@ -134,7 +157,13 @@ def pytest_collection_modifyitems(
     ]
 
 
-def _part(group: list[pytest.Item], number: int, parts: int) -> int:
+def _absent(config: pytest.Config) -> list[str]:
+    """What the first tier skipped for lack of a library."""
+    cache = getattr(config, "cache", None)
+    return [] if cache is None else cache.get(ABSENT, [])
+
+
+def _part(group: list[Any], number: int, parts: int) -> int:
     """Where a part of a list begins."""
     return len(group) * number // parts
 
