@@ -66,6 +66,8 @@ class DatasetInfo:
     k, optimum : int or None
         The p-median problem that belongs to it: number of centers and the proven least cost of a
         record a vertex.
+    best : mapping of int to int
+        Of points of TSPLIB: number of centers, and the least cost known of distances rounded down.
     license, citation, page, url : str
         `license` as its publisher states it; `page` describes the set, `url` is the file.
     file : str
@@ -104,6 +106,7 @@ class DatasetInfo:
     read: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     k: int | None = None
     optimum: int | None = None
+    best: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True)
@@ -283,6 +286,8 @@ def _registry() -> dict[str, DatasetInfo]:
             facts["url"] = facts["url"].format(file=facts["file"])
             facts["sha256"] = tuple(facts["sha256"])
             facts["read"] = MappingProxyType(facts.get("read", {}))
+            best = {int(k): cost for k, cost in facts.get("best", {}).items()}
+            facts["best"] = MappingProxyType(best)
             known[name] = DatasetInfo(name=name, **facts)
     return known
 

@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation, localcontext
 from fractions import Fraction
+from functools import lru_cache
 from numbers import Integral, Real
 
 from metricdp.arguments import integer, shown
@@ -218,6 +219,7 @@ def _largest(price: Callable[[Fraction], Fraction], rho: Fraction) -> Fraction:
     return least * (1 + Fraction(max(found - 1, 0), 10**14))
 
 
+@lru_cache(maxsize=4096)
 def pure_rho(epsilon: Fraction, sensitivity: int = 1) -> Fraction:
     """The rho of discrete Laplace noise of scale ``sensitivity / epsilon``, rounded up; for
     `sensitivity` 1, of the worst epsilon-DP mechanism.
@@ -243,6 +245,7 @@ def pure_rho(epsilon: Fraction, sensitivity: int = 1) -> Fraction:
     return min(_up(Fraction(rho) + _ROUNDING), epsilon**2 / 2)
 
 
+@lru_cache(maxsize=4096)
 def range_rho(epsilon: Fraction) -> Fraction:
     """The rho of the worst mechanism whose privacy loss has range `epsilon`, rounded up.
 

@@ -10,7 +10,7 @@
 package imports this one.
 """
 
-from metricdp.audit.report import Catch, Finding
-from metricdp.audit.runner import Check, audit
+from metricdp.audit.report import Catch, Check, Finding
+from metricdp.audit.runner import audit
 
 __all__ = ["Catch", "Check", "Finding", "audit"]

@@ -11,64 +11,41 @@ import numpy as np
 
 from metricdp.accounting import Cost, Ledger, selection_epsilon
 from metricdp.audit import blackbox
-from metricdp.audit.report import Finding
-from metricdp.audit.worlds import finest, worlds
-from metricdp.privacy import CoverageQuery, HistogramQuery, PrivateDemand, measure, select
+from metricdp.audit.report import Check, Finding
+from metricdp.audit.worlds import asked, finest, worlds
+from metricdp.privacy import CoverageQuery, HistogramQuery, PrivateDemand, select
+from metricdp.releases import Neighboring
 
 Runs = tuple[int, int]
 """How many in the short form, how many in the full one."""
 TWO = "two points"
 
 
-def box_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
-    """(name, in the short form, check)."""
+def box_checks() -> Iterator[Check]:
+    """All checks."""
     one = partial(Cost.of, 1)
     pool = partial(Cost.zcdp, 2, Fraction(1, 1000))
+    comes, moves = ((0,), ()), ((0,), (1,))
+    several = partial(_cover, times=5)
     for name, call, pair, relation, cost, runs, essential in (
-        ("HistogramQuery", _counts, ((0,), ()), "add-remove", one, (600, 4000), True),
-        (
-            "HistogramQuery, replace-one",
-            _counts,
-            ((0,), (1,)),
-            "replace-one",
-            one,
-            (1500, 4000),
-            False,
-        ),
-        (
-            "HistogramQuery, Gaussian",
-            _counts,
-            ((0,), (1,)),
-            "replace-one",
-            pool,
-            (600, 1500),
-            False,
-        ),
-        ("CoverageQuery", _cover, ((0,), ()), "add-remove", one, (600, 20_000), True),
-        (
-            "5 selections from a pool",
-            partial(_cover, times=5),
-            ((0,), ()),
-            "add-remove",
-            pool,
-            (1500, 4000),
-            False,
-        ),
+        ("HistogramQuery", _counts, comes, "add-remove", one, (600, 4000), True),
+        ("HistogramQuery, replace-one", _counts, moves, "replace-one", one, (1500, 4000), False),
+        ("HistogramQuery, Gaussian", _counts, moves, "replace-one", pool, (600, 1500), False),
+        ("CoverageQuery", _cover, comes, "add-remove", one, (600, 20_000), True),
+        ("5 selections from a pool", several, comes, "add-remove", pool, (1500, 4000), False),
     ):
-        full = f"{name}, black box"
-        yield full, essential, partial(_check, full, call, pair, relation, cost, runs)
+        yield Check.of(f"{name}, black box", essential, _check, call, pair, relation, cost, runs)
 
 
 def _check(
     name: str,
     call: Callable[..., Any],
-    pair: Any,
-    relation: Any,
-    price: Callable[[], Any],
+    pair: tuple[tuple[int, ...], tuple[int, ...]],
+    relation: Neighboring,
+    price: Callable[[], Cost],
     runs: Runs,
     quick: bool,
 ) -> Finding:
-
     place = worlds()[TWO]
     cost = price()
     samples = []
@@ -89,13 +66,7 @@ def _check(
 
 
 def _counts(demand: Any, ledger: Any, cost: Any) -> Sequence[int]:
-    return measure(
-        demand,
-        HistogramQuery(finest(demand.universe)),
-        cost.epsilon,
-        ledger.charge(cost),
-        cost.delta,
-    ).values.tolist()
+    return asked(HistogramQuery(finest(demand.universe)), cost, demand, ledger).values.tolist()
 
 
 def _cover(demand: Any, ledger: Any, cost: Any, times: int = 1) -> Sequence[int]:

@@ -9,7 +9,7 @@ import re
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 import metricdp as mdp
 from metricdp.accounting import Ledger
 from metricdp.audit.observe import Seen, forms, told, watched
-from metricdp.audit.report import Finding
+from metricdp.audit.report import Check, Finding, refuted
 from metricdp.cli import main
 from metricdp.errors import MetricDPError
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, _vault, measure, select
@@ -64,8 +64,8 @@ def boxed() -> Any:
     )
 
 
-def canary_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
-    """(name, in the short form, check)."""
+def canary_checks() -> Iterator[Check]:
+    """All checks."""
     for name, look in (
         ("canaries in results", _results),
         ("canaries in map pages", _pages),
@@ -74,7 +74,7 @@ def canary_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
         ("canaries in refusals", _refusals),
         ("canaries on the command line", _command_line),
     ):
-        yield name, True, partial(_check, name, look)
+        yield Check.of(name, True, _check, look)
 
 
 def _check(name: str, look: Callable[[], tuple[str, Seen]], quick: bool) -> Finding:
@@ -85,9 +85,7 @@ def _check(name: str, look: Callable[[], tuple[str, Seen]], quick: bool) -> Find
         if sings(text if isinstance(text, str) else text.decode("latin-1"), "page" in name)
     ]
     words = f"found in {', '.join(found[:3])}" if found else f"none in {where}"
-    return Finding(
-        name, "no canary", words, "canaries", not found, excess=math.inf if found else 0.0
-    )
+    return refuted(name, "no canary", words, "canaries", bool(found))
 
 
 def _answers() -> list[Any]:
@@ -219,52 +217,24 @@ def _command_line() -> tuple[str, Seen]:
     shown: Seen = {}
     with tempfile.TemporaryDirectory() as folder:
         at = Path(folder)
-        (at / "graph.csv").write_text(
-            "source,target,length\n" + "".join(f"{i},{(i + 1) % 36},1\n" for i in range(36))
-        )
+        edges = "".join(f"{i},{(i + 1) % 36},1\n" for i in range(36))
+        (at / "graph.csv").write_text(f"source,target,length\n{edges}")
         for name, more in (
             ("good", ""),
             ("unknown id", f"{WORD}-x,{WORD}-y\n"),
             ("ragged", f"{WORD}-x,0,{WORD}\n"),
         ):
             (at / "demand.csv").write_text(f"who,vertex\n{rows}{more}")
-            private = [
-                "--demand",
-                at / "demand.csv",
-                "--user",
-                "who",
-                "--epsilon",
-                0.3,
-                "--ledger",
-                at / "ledger",
-                "--epsilon-budget",
-                9,
-            ]
+            private = ["--demand", at / "demand.csv", "--user", "who", "--epsilon", 0.3]
+            paid = ["--ledger", at / "ledger", "--epsilon-budget", 9]
+            asked = ["cluster", at / "graph.csv", "-k", 3, *private, *paid]
             with watched() as seen:
-                status = main(
-                    list(
-                        map(
-                            str,
-                            [
-                                "cluster",
-                                at / "graph.csv",
-                                "-k",
-                                3,
-                                *private,
-                                "--output",
-                                at / "result.json",
-                            ],
-                        )
-                    )
-                )
-            expected = 0 if name == "good" else 2
-            shown[f"{name}: status"] = (
-                "" if status == expected else f"{WORD}: exit status {status}: {seen['stderr']!r}"
-            )
+                status = main([*map(str, asked), "--output", str(at / "result.json")])
+            if status != (0 if name == "good" else 2):
+                raise AssertionError(f"{name}: exit status {status}: {seen['stderr']!r}")
             shown.update({f"{name}: {channel}": text for channel, text in seen.items()})
-            shown.update(
-                {f"{name}: {file}": (at / file).read_bytes() for file in ("ledger", "result.json")}
-            )
+            for file in ("ledger", "result.json"):
+                shown[f"{name}: {file}"] = (at / file).read_bytes()
     return f"{len(shown)} outputs and files", shown
 
 

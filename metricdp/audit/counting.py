@@ -19,9 +19,12 @@ from metricdp.audit.exact import Case, Chance
 from metricdp.audit.worlds import (
     EPSILON,
     FORMS,
+    PRICE,
     RELATIONS,
     Labels,
     UnitCells,
+    asked,
+    counted,
     demands,
     emptiness,
     finest,
@@ -44,6 +47,7 @@ from metricdp.privacy import (
 from metricdp.privacy.totals import TotalsQuery
 
 GAUSS = (Fraction(4), Fraction(1, 1000))
+POOL = Cost.zcdp(*GAUSS)
 UNITS: tuple[int | None, ...] = (None, 1, 2)
 
 
@@ -52,15 +56,6 @@ def counting_cases() -> Iterator[Case]:
     yield from _counts()
     yield from _gaussians()
     yield from _composed()
-
-
-def _measure(query: Any, epsilon: Any, delta: Any, demand: Any, ledger: Any) -> Any:
-    return measure(demand, query, epsilon, ledger.charge(epsilon, delta), delta)
-
-
-def _pooled(query: Any, demand: Any, ledger: Any) -> Any:
-    cost = Cost.zcdp(*GAUSS)
-    return measure(demand, query, cost.epsilon, ledger.charge(cost), cost.delta)
 
 
 def _counts() -> Iterator[Case]:
@@ -104,7 +99,7 @@ def _counts() -> Iterator[Case]:
                 # of the whole box: the places are not at its opposite ends
                 essential = m is None
                 reach = min(reach, 0.8 if kind == "SumsQuery" else 1.0)
-            call = partial(_measure, query, EPSILON, 0)
+            call = partial(asked, query, PRICE)
             some = small_demands(world, m)
             yield Case(kind, world, call, some, relation, m, reach=reach, essential=essential)
 
@@ -112,12 +107,10 @@ def _counts() -> Iterator[Case]:
 def _gaussians() -> Iterator[Case]:
     world = worlds()["two points"]
     fine = HistogramQuery(finest(world.universe))
-    rho = Cost.zcdp(*GAUSS).rho
-
+    name, call = "HistogramQuery, Gaussian", partial(asked, fine, POOL)
     for relation, m in FORMS:
         some = demands(2, 3) if m is None else demands(2, 2, 2)
-        name, call = "HistogramQuery, Gaussian", partial(_pooled, fine)
-        yield Case(name, world, call, some, relation, m, GAUSS, 0.9, rho=rho, essential=True)
+        yield Case(name, world, call, some, relation, m, GAUSS, 0.9, rho=POOL.rho, essential=True)
 
 
 def _composed() -> Iterator[Case]:
@@ -153,8 +146,7 @@ def _composed() -> Iterator[Case]:
     line = EuclideanMetric([[0.0], [1.0], [2.0]])
 
     def elsewhere(demand: Any, ledger: Any) -> Any:
-        there = moved(demand, UnitCells(demand.universe), line)
-        return measure(there, HistogramQuery(finest(line)), EPSILON, ledger.charge(EPSILON))
+        return counted(moved(demand, UnitCells(demand.universe), line), ledger)
 
     box = worlds()["a box"]
     for relation, m in product(RELATIONS, UNITS):
@@ -197,8 +189,7 @@ def _near(universe: Any, records: Sequence[Any], users: Any, m: int | None) -> A
 
 
 def _number_and_counts(demand: Any, ledger: Any) -> Any:
-    counts = HistogramQuery(finest(demand.universe))
-    return [measure(demand, q, EPSILON, ledger.charge(EPSILON)) for q in (CountQuery(), counts)]
+    return [asked(CountQuery(), PRICE, demand, ledger), counted(demand, ledger)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,12 +225,9 @@ def evaluation_cases() -> Iterator[Case]:
         "TotalsQuery beyond the bound": (three, TotalsQuery(Heavy(three.universe), bits=3)),
     }
 
-    def sums(query: Any, demand: Any, ledger: Any) -> Any:
-        return measure(demand, query, EPSILON, ledger.charge(EPSILON))
-
     for (name, (world, query)), (relation, m) in product(queries.items(), FORMS):
         some = demands(len(world.places), 2, m or 1)
-        call = partial(sums, query)
+        call = partial(asked, query, PRICE)
         yield Case(name, world, call, some, relation, m, reach=0.6, essential=m is None)
 
 
@@ -254,7 +242,6 @@ def capping_cases() -> Iterator[Case]:
     fine = HistogramQuery(finest(world.universe))
     coarse = HistogramQuery(Labels(world.universe, (0, 0), 1))
     key = Chance(lambda demand: [()], lambda outcome, n: KEY * n if n == 32 else _URANDOM(n))
-    rho = Cost.zcdp(*GAUSS).rho
     for name, caps, query in (
         ("caps of 2 parts", (2, 1), fine),
         ("caps of 1 part of 2", (1, 2), fine),
@@ -268,13 +255,13 @@ def capping_cases() -> Iterator[Case]:
             yield Case(
                 name,
                 world,
-                partial(_pooled, query),
+                partial(asked, query, POOL),
                 demands(2, 2, 3),
                 relation,
                 caps[0] * caps[1],
                 GAUSS,
                 reach,
-                rho=rho,
+                rho=POOL.rho,
                 hold=partial(_held, Caps(*caps, areas=finest(world.universe))),
                 chance=key,
                 essential=relation == "add-remove",

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from metricdp.accounting import Cost, Ledger
 from metricdp.audit import laws
 from metricdp.audit.patch import patched
-from metricdp.audit.report import Finding, weighed
+from metricdp.audit.report import Check, Finding, weighed
 from metricdp.audit.worlds import finest
 from metricdp.metrics.ground import GroundSet
 from metricdp.metrics.set_systems import ListedSets
@@ -66,13 +65,13 @@ LOOPS = (
 )
 
 
-def covering_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
-    """(name, in the short form, check)."""
+def covering_checks() -> Iterator[Check]:
+    """All loops."""
     for loop in LOOPS:
-        yield str(loop), loop.m < 3, partial(_held, loop)
+        yield Check.of(str(loop), loop.m < 3, _held, loop)
 
 
-def _held(loop: Loop, quick: bool) -> Finding:
+def _held(name: str, loop: Loop, quick: bool) -> Finding:
     """Largest delta that any pair of neighbors needs at the epsilon that was charged."""
     units = [[0] * loop.m, [0] * (loop.m - 1) + [1], [1] * loop.m]
     everyone = [[], *units] if loop.relation == "add-remove" else units
@@ -99,7 +98,7 @@ def _held(loop: Loop, quick: bool) -> Finding:
         )
     delta = float(price[1])
     claim, found = f"δ ≤ {delta:.3g} at ε {float(price[0]):.4g}", f"δ ≥ {needed:.3g}"
-    return weighed(str(loop), claim, found, CHECK, needed / delta, needed < loop.reach * delta)
+    return weighed(name, claim, found, CHECK, needed / delta, needed < loop.reach * delta)
 
 
 def _chances(

@@ -8,7 +8,7 @@ enumerated.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
@@ -20,7 +20,7 @@ import numpy as np
 
 import metricdp as mdp
 from metricdp.audit import blackbox
-from metricdp.audit.report import Finding, weighed
+from metricdp.audit.report import Check, Finding, weighed
 from metricdp.local import Decoder, Encoder, public_parameters
 from metricdp.local.items import bits_of, items_of
 from metricdp.local.parameters import PublicParameters, Report, Role
@@ -36,22 +36,15 @@ RUNS = (1500, 20_000)
 """Messages a side, in the short form and in the full one; decoded rounds: a tenth."""
 
 
-def device_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
-    """(name, in the short form, check)."""
+def device_checks() -> Iterator[Check]:
+    """All checks."""
     for name, make in _collections().items():
-        full = f"one message, {name}"
-        yield full, True, partial(_exact, full, make)
+        yield Check.of(f"one message, {name}", True, _exact, make)
     for name in ("a graph's ids", "points"):
-        full = f"one message, {name}, black box"
-        yield full, name == "points", partial(_messages, full, name)
-    yield (
-        "one round decoded, black box",
-        True,
-        partial(_decoded, "one round decoded, black box"),
-    )
+        yield Check.of(f"one message, {name}, black box", name == "points", _messages, name)
+    yield Check.of("one round decoded, black box", True, _decoded)
     for users in (2, 4, 9):
-        full = f"{users} shuffled messages"
-        yield full, True, partial(_shuffled, full, users)
+        yield Check.of(f"{users} shuffled messages", True, _shuffled, users)
 
 
 def _collections() -> dict[str, Callable[[], tuple[Any, Sequence[Any]]]]:
@@ -101,7 +94,7 @@ def _of_ball() -> tuple[Any, Sequence[Any]]:
 
 def law_of(make: Callable[[Callable[[int], int]], Any]) -> Law:
     """The exact distribution of ``make(below)`` over all coins; of 2^53 faces, over both ends."""
-    found: Law = {}
+    found: dict[Any, Counter[int]] = defaultdict(Counter)
     waiting: list[tuple[int, ...]] = [()]
     while waiting:
         path = waiting.pop()
@@ -116,19 +109,19 @@ def law_of(make: Callable[[Callable[[int], int]], Any]) -> Law:
         if len(faces) > len(path):
             waiting += [(*path, face) for face in range(faces[len(path)])]
             continue
-        found[outcome] = found.get(outcome, Fraction(0)) + Fraction(1, math.prod(faces))
-    return found
+        found[outcome][math.prod(faces)] += 1
+    return {
+        outcome: sum((Fraction(n, faces) for faces, n in times.items()), Fraction(0))
+        for outcome, times in found.items()
+    }
 
 
 def _worst(laws: Sequence[Law]) -> float:
     """Largest log ratio of any two laws."""
-    worst = 0.0
-    for mine, other in product(laws, repeat=2):
-        for outcome, p in mine.items():
-            if not other.get(outcome):
-                return math.inf
-            worst = max(worst, math.log(p / other[outcome]))
-    return worst
+    if any(law.keys() != laws[0].keys() for law in laws):
+        return math.inf
+    each = ([law[outcome] for law in laws] for outcome in laws[0])
+    return max(math.log(max(some) / min(some)) for some in each)
 
 
 def _exact(name: str, make: Callable[[], tuple[Any, Sequence[Any]]], quick: bool) -> Finding:

@@ -6,21 +6,25 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import metricdp as mdp
+from metricdp.accounting import Cost
 from metricdp.audit.exact import Case, Chance
 from metricdp.audit.patch import patched
 from metricdp.audit.worlds import (
     EPSILON,
     FORMS,
+    PRICE,
     RELATIONS,
     Demand,
-    UnitCells,
     World,
+    asked,
+    counted,
     demands,
     finest,
     worlds,
@@ -28,12 +32,10 @@ from metricdp.audit.worlds import (
 from metricdp.privacy import (
     CostQuery,
     CountQuery,
-    HistogramQuery,
     PrivateDemand,
     SwapQuery,
     mapped,
     measure,
-    select,
     split,
     thinned,
 )
@@ -51,12 +53,6 @@ def door_cases() -> Iterator[Case]:
     yield from _mapped()
 
 
-def _counts(demand: Any, ledger: Any) -> Any:
-    universe = demand.universe
-    cells = finest(universe) if hasattr(universe, "ids") else UnitCells(universe)
-    return measure(demand, HistogramQuery(cells), EPSILON, ledger.charge(EPSILON))
-
-
 # Counts in place of records
 
 
@@ -68,29 +64,20 @@ def _as_tally(universe: Any, records: Sequence[Any], users: Any, m: int | None) 
 
 
 def _tallied() -> Iterator[Case]:
-    def count(demand: Any, ledger: Any) -> Any:
-        return measure(demand, CountQuery(), EPSILON, ledger.charge(EPSILON))
-
-    def cost(demand: Any, ledger: Any) -> Any:
-        return select(demand, CostQuery(demand.universe), LARGE, ledger.charge(LARGE))
-
-    def swap(demand: Any, ledger: Any) -> Any:
-        query = SwapQuery(demand.universe, [demand.universe.ids[1]])
-        return select(demand, query, LARGE, ledger.charge(LARGE))
-
     def parts(demand: Any, ledger: Any) -> Any:
         halves = split(demand, finest(demand.universe), EPSILON, ledger)
         return [measure(part, CountQuery(), EPSILON, grant) for part, grant in halves]
 
-    calls: dict[str, tuple[Callable[..., Any], Fraction, float]] = {
-        "HistogramQuery": (_counts, EPSILON, 0.5),
-        "CountQuery": (count, EPSILON, 0.0),
-        "CostQuery": (cost, LARGE, 0.2),
-        "SwapQuery": (swap, LARGE, 0.05),
-        "split, counts": (parts, EPSILON, 0.3),
-    }
     world = worlds()["a path"]
-    for kind, (call, _, reach) in calls.items():
+    path = world.universe
+    calls: dict[str, tuple[Callable[..., Any], float]] = {
+        "HistogramQuery": (counted, 0.5),
+        "CountQuery": (partial(asked, CountQuery(), PRICE), 0.0),
+        "CostQuery": (partial(asked, CostQuery(path), Cost.of(LARGE)), 0.2),
+        "SwapQuery": (partial(asked, SwapQuery(path, [path.ids[1]]), Cost.of(LARGE)), 0.05),
+        "split, counts": (parts, 0.3),
+    }
+    for kind, (call, reach) in calls.items():
         for relation in RELATIONS:
             form = (demands(4, 2), relation, None, (5, 0), reach)
             essential = relation == "add-remove" and kind in ("HistogramQuery", "CostQuery")
@@ -131,7 +118,7 @@ def _thinned() -> Iterator[Case]:
     def sample(demand: Any, ledger: Any) -> Any:
         with patched(np.random, "default_rng", _Binomial):
             fewer = thinned(demand, HALF)
-        return _counts(fewer, ledger)
+        return counted(fewer, ledger)
 
     chance = Chance(_tossed, _coin_bytes)
     line = worlds()["a line"]
@@ -165,7 +152,7 @@ def _mapped() -> Iterator[Case]:
     smaller = mdp.EuclideanSpace([0.0], [1.2])
 
     def elsewhere(demand: Any, ledger: Any) -> Any:
-        return _counts(mapped(demand, _Halved(demand.universe), smaller), ledger)
+        return counted(mapped(demand, _Halved(demand.universe), smaller), ledger)
 
     world = worlds()["a box"]
     for relation, m in FORMS:

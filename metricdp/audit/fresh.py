@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 import metricdp as mdp
 from metricdp.accounting import Grant, Ledger
 from metricdp.audit.patch import patched
-from metricdp.audit.report import Finding
+from metricdp.audit.report import Check, Finding, refuted
 from metricdp.audit.worlds import finest, worlds
 from metricdp.errors import MetricDPError
 from metricdp.metrics import EuclideanMetric
@@ -33,17 +32,16 @@ from metricdp.privacy import (
 )
 
 
-def fresh_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
-    """(name, in the short form, check)."""
+def fresh_checks() -> Iterator[Check]:
+    """All checks."""
     for what, draw in (
         ("noise", _noise),
         ("selections", _selections),
         ("contribution bounding", _kept),
     ):
-        name = f"{what}, generators seeded alike"
-        yield name, True, partial(_unrepeatable, name, draw)
+        yield Check.of(f"{what}, generators seeded alike", True, _unrepeatable, draw)
     for name in ("nothing read before it is paid for", "nothing read by refused calls"):
-        yield name, True, partial(_paid_first, name)
+        yield Check.of(name, True, _paid_first)
 
 
 def _unrepeatable(name: str, draw: Callable[[], Any], quick: bool) -> Finding:
@@ -59,14 +57,8 @@ def _unrepeatable(name: str, draw: Callable[[], Any], quick: bool) -> Finding:
         random.setstate(state[0])
         np.random.set_state(state[1])  # noqa: NPY002
     same = draws[0] == draws[1]
-    return Finding(
-        name,
-        "fresh draws",
-        "equal draws" if same else "unequal draws",
-        "freshness",
-        not same,
-        excess=math.inf if same else 0.0,
-    )
+    found = "equal draws" if same else "unequal draws"
+    return refuted(name, "fresh draws", found, "freshness", same)
 
 
 def _noise() -> Any:

@@ -5,7 +5,7 @@ twice, and whole releases repeated on neighbors with the same sums.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -24,7 +24,7 @@ from metricdp.audit import laws
 from metricdp.audit.observe import forms
 from metricdp.audit.patch import patched
 from metricdp.audit.replay.losses import rho_of
-from metricdp.audit.report import Finding
+from metricdp.audit.report import Check, Finding
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import HistogramQuery, contribute
 from metricdp.privacy.shares import Shares
@@ -39,15 +39,13 @@ RUNS = (4, 40)
 """Histograms of 400 parts, in the short form and in the full one."""
 
 
-def holder_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
-    """(name, in the short form, check)."""
+def holder_checks() -> Iterator[Check]:
+    """All checks."""
     for law, delta in LAWS.items():
         for kind, check in (("honest shares", _shares), ("replay", _replayed)):
-            name = f"several holders, {kind}, {law}"
-            yield name, True, partial(check, name, delta)
-    for kind, run in (("messages", _messages), ("each once", _once)):
-        name = f"several holders, {kind}"
-        yield name, True, partial(run, name)
+            yield Check.of(f"several holders, {kind}, {law}", True, check, delta)
+    yield Check.of("several holders, messages", True, _messages)
+    yield Check.of("several holders, each once", True, _once)
 
 
 def _grid(side: int = 4) -> Any:

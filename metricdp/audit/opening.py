@@ -6,9 +6,8 @@ there are read off, and the tails of discrete Laplace noise give the probabiliti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from metricdp.accounting import Ledger
 from metricdp.audit.patch import patched
-from metricdp.audit.report import Finding, weighed
+from metricdp.audit.report import Check, Finding, weighed
 from metricdp.metrics import EuclideanSpace
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.privacy import OpeningQuery, PrivateDemand, gate, measure, noise
@@ -50,13 +49,12 @@ OPENINGS = (
 )
 
 
-def opening_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
-    """(name, in the short form, check)."""
+def opening_checks() -> Iterator[Check]:
+    """All prices."""
     for opening in OPENINGS:
-        if opening.epsilon == 1:
-            yield str(opening), opening.m == 1, partial(_held, opening)
-        else:
-            yield f"{opening}, ε 1/4", False, partial(_held, opening)
+        whole = opening.epsilon == 1
+        name = str(opening) if whole else f"{opening}, ε {opening.epsilon}"
+        yield Check.of(name, whole and opening.m == 1, _held, opening)
 
 
 class _Scripted:
@@ -112,7 +110,7 @@ def _outcomes(values: list[int], scale: float, first: int) -> NDArray[np.float64
     return np.append(before[:-1] + closed, before[-1])
 
 
-def _held(opening: Opening, quick: bool) -> Finding:
+def _held(name: str, opening: Opening, quick: bool) -> Finding:
     """Largest log ratio between neighbors over all outcomes."""
     replaced = opening.relation == "replace-one"
     first = int(replaced)  # the root holds a unit wherever it goes
@@ -129,4 +127,4 @@ def _held(opening: Opening, quick: bool) -> Finding:
     worst = leaves + comes if replaced else max(leaves, comes)
     blind = worst < REACH * price / (2 if replaced else 1)
     claim, found = f"ε ≤ {price:.6g}", f"ε ≥ {worst:.6g}"
-    return weighed(str(opening), claim, found, CHECK, worst / price, blind)
+    return weighed(name, claim, found, CHECK, worst / price, blind)

@@ -12,8 +12,8 @@ from typing import Any
 @contextmanager
 def patched(owner: Any, name: str, value: Any) -> Iterator[None]:
     """Set an attribute that must exist, and put the old one back."""
-    before = inspect.getattr_static(owner, name)
     own = name in vars(owner)
+    before = vars(owner)[name] if own else inspect.getattr_static(owner, name)
     setattr(owner, name, value)
     try:
         yield

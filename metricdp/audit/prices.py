@@ -13,10 +13,10 @@ from typing import Any
 from metricdp import METHODS, EuclideanMetric, EuclideanSpace, PrivateDemand, k_means, methods
 from metricdp.accounting import Ledger
 from metricdp.audit.exact import Case
-from metricdp.audit.report import Finding
-from metricdp.audit.worlds import EPSILON, UnitCells, demands, small_nets, worlds
+from metricdp.audit.report import Check, Finding
+from metricdp.audit.worlds import PRICE, UnitCells, asked, demands, small_nets, worlds
 from metricdp.errors import MetricDPError
-from metricdp.privacy import HistogramQuery, SumsQuery, measure
+from metricdp.privacy import HistogramQuery, SumsQuery
 
 CHECK = "call by call"
 NAME = "refused calls cost nothing"
@@ -38,13 +38,14 @@ def price_cases() -> Iterator[Case]:
         made: list[Any] = []
         query = SumsQuery(HistogramQuery(Cells(demand.universe)), bits=3)
         made.append(query)
-        return measure(demand, query, EPSILON, ledger.charge(EPSILON))
+        return asked(query, PRICE, demand, ledger)
 
     box = worlds()["a box"]
     some = demands(len(box.places), 2)
     case = partial(Case, world=box, demands=some, relation="add-remove", essential=True)
+    kept = HistogramQuery(Keeping(box.universe))
     yield case("a query changed after its price", call=ask, reach=0.8)
-    yield case("a partition that keeps records", call=partial(_counted, Keeping(box.universe)))
+    yield case("a partition that keeps records", call=partial(asked, kept, PRICE))
 
 
 @dataclass(eq=False)
@@ -62,22 +63,18 @@ class Keeping:
         return (UnitCells(self.universe).encode(records) + before) % 3
 
 
-def _counted(partition: Any, demand: Any, ledger: Any) -> Any:
-    return measure(demand, HistogramQuery(partition), EPSILON, ledger.charge(EPSILON))
+def price_checks() -> Iterator[Check]:
+    """The check."""
+    yield Check.of(NAME, True, _refusals)
 
 
-def price_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
-    """(name, in the short form, check)."""
-    yield NAME, True, _refusals
-
-
-def _refusals(quick: bool) -> Finding:
+def _refusals(name: str, quick: bool) -> Finding:
     """All methods and projected ones: an answer at no more than the price, or nothing charged."""
     burnt = []
     asked = 0
     answers = 0
     worst = 0.0
-    for ask, name, (epsilon, delta) in _calls(quick):
+    for ask, what, (epsilon, delta) in _calls(quick):
         ledger = Ledger(10, "1e-3")
         asked = asked + 1
         try:
@@ -86,7 +83,7 @@ def _refusals(quick: bool) -> Finding:
             worst = max(worst, ledger.spent / Fraction(epsilon))
         except MetricDPError:
             if ledger.entries:
-                burnt.append(f"{name} at ε {epsilon}, δ {delta}")
+                burnt.append(f"{what} at ε {epsilon}, δ {delta}")
     found = (
         f"{answers} answers, {asked - answers} refusals"
         if not burnt
@@ -94,7 +91,7 @@ def _refusals(quick: bool) -> Finding:
     )
     enough = 2 * answers >= asked
     return Finding(
-        NAME,
+        name,
         "0 charged by a refused call, the price at most by an answered one",
         found if enough else f"{found}, too blind",
         CHECK,

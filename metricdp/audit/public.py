@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -65,18 +65,14 @@ def state(*roots: Any) -> str:
 
 def _parts(value: Any) -> list[Any]:
     """What an object leads to."""
-    if isinstance(value, np.ndarray):
-        return list(value.flat)
-    if isinstance(value, Mapping):
-        return [*value.keys(), *value.values()]
-    if isinstance(value, list | tuple):
-        return list(value)
-    if isinstance(value, set | frozenset):
-        return sorted(value, key=repr)
-    if isinstance(value, FunctionType):
-        return [cell.cell_contents for cell in value.__closure__ or ()] + [value.__defaults__]
-    if isinstance(value, MethodType):
-        return [value.__self__, value.__func__]
+    kind = type(value)
+    if kind not in _READ:
+        _READ[kind] = next((read for known, read in _READERS if issubclass(kind, known)), _held)
+    return _READ[kind](value)
+
+
+def _held(value: Any) -> list[Any]:
+    """What an object of a class holds."""
     if hasattr(value, "func") and hasattr(value, "keywords"):
         return [value.func, value.args, value.keywords]
     if not type(value).__module__.startswith(OURS):
@@ -86,6 +82,18 @@ def _parts(value: Any) -> list[Any]:
         getattr(value, name) for name in names if not name.startswith("__") and hasattr(value, name)
     ]
     return [vars(value) if hasattr(value, "__dict__") else None, *slots]
+
+
+_READERS: tuple[tuple[Any, Callable[[Any], list[Any]]], ...] = (
+    (np.ndarray, lambda array: list(array.flat)),
+    (Mapping, lambda known: [*known.keys(), *known.values()]),
+    ((list, tuple), list),
+    ((set, frozenset), lambda some: sorted(some, key=repr)),
+    (FunctionType, lambda f: [c.cell_contents for c in f.__closure__ or ()] + [f.__defaults__]),
+    (MethodType, lambda method: [method.__self__, method.__func__]),
+)
+_READ: dict[type, Callable[[Any], list[Any]]] = {}
+"""The reader of each class that was met, as an audit asks ten million times."""
 
 
 def caches(universe: Any) -> Iterator[Any]:

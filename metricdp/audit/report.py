@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any
 
 from metricdp.provenance import package_facts
 
@@ -54,6 +57,35 @@ def weighed(
     """A finding by the share of its claim: at most 1, and not so little that the check is blind."""
     told = f"{found}, too blind" if blind else found
     return Finding(name, claim, told, check, share <= 1 + 1e-9 and not blind, excess=share)
+
+
+def refuted(name: str, claim: str, found: str, check: str, wrong: bool) -> Finding:
+    """A finding of what no claim allows, or of nothing."""
+    return weighed(name, claim, found, check, math.inf if wrong else 0.0)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One row of the table to be: its name, whether it is in the short form too, and how to run it
+    (True: the short way), or, of a mutant, only until it is refuted.
+
+    Examples
+    --------
+    >>> from metricdp.audit.report import Check, Finding
+    >>> found = Finding("noise", "epsilon 1", "epsilon >= 0.97", "exact law", True)
+    >>> Check("exact law", True, lambda quick: found).run(True).passed
+    True
+    """
+
+    name: str
+    essential: bool
+    run: Callable[[bool], Finding]
+    refute: Callable[[], Finding] | None = None
+
+    @classmethod
+    def of(cls, name: str, essential: bool, run: Callable[..., Finding], *given: Any) -> Check:
+        """A check that is told its own name and what is given before it is told how to run."""
+        return cls(name, essential, partial(run, name, *given))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from multiprocessing import get_context
 
@@ -22,7 +22,7 @@ from metricdp.audit.holders import holder_checks
 from metricdp.audit.loaders import loader_checks
 from metricdp.audit.opening import opening_checks
 from metricdp.audit.prices import price_checks
-from metricdp.audit.report import Catch, Finding
+from metricdp.audit.report import Catch, Check, Finding
 from metricdp.audit.samplers import sampler_checks
 from metricdp.audit.saturation import saturation_checks
 from metricdp.errors import MissingExtraError
@@ -36,35 +36,15 @@ SCRIPTS = 40
 """Most small cases of the short form that need not reach a share of their claim."""
 
 
-@dataclass(frozen=True)
-class Check:
-    """One row of the table to be: its name, whether it is in the short form too, and how to run it
-    (True: the short way).
-
-    Examples
-    --------
-    >>> from metricdp.audit.report import Finding
-    >>> from metricdp.audit.runner import Check, perform
-    >>> found = Finding("noise", "epsilon 1", "epsilon >= 0.97", "exact law", True)
-    >>> law = Check("exact law", True, lambda quick: found)
-    >>> perform(law, quick=True).passed
-    True
-    """
-
-    name: str
-    essential: bool
-    run: Callable[[bool], Finding]
-
-
 def checks() -> Iterator[Check]:
     """All checks there are, in the table's order."""
     from metricdp.audit.replay import replay_checks
 
-    for first in replay_checks():
-        yield Check(*first)
+    yield from replay_checks()
     for case in cases():
         short = case if case.reach else replace(case, limit=min(case.limit, SCRIPTS))
-        yield Check(str(case), case.essential, partial(_examined, case, short))
+        until = partial(examine, short, REFUTED)
+        yield Check(str(case), case.essential, partial(_examined, case, short), until)
     for more in (
         covering_checks,
         opening_checks,
@@ -78,19 +58,18 @@ def checks() -> Iterator[Check]:
         loader_checks,
         canary_checks,
     ):
-        for check in more():
-            yield Check(*check)
+        yield from more()
 
 
 def _examined(case: Case, short: Case, quick: bool) -> Finding:
     return examine(short if quick else case)
 
 
-def perform(check: Check, quick: bool) -> Finding:
+def perform(check: Check, quick: bool, refute: bool = False) -> Finding:
     """Run one check; one that breaks down has failed, one that misses a package is skipped."""
     start = time.perf_counter()
     try:
-        finding = check.run(quick)
+        finding = check.refute() if refute and check.refute else check.run(quick)
     except ImportError as error:
         finding = Finding(check.name, "", needs(error), "skipped", passed=True, skipped=True)
     except Exception as error:
@@ -119,7 +98,7 @@ def catch(bug: planted.Bug, known: Sequence[Check], quick: bool) -> Catch:
     for name in bug.caught_by:
         try:
             with bug.plant():
-                finding = perform(by_name[name], quick=True)
+                finding = perform(by_name[name], quick=True, refute=quick)
         except ImportError as error:
             skipped, note = True, needs(error)
             continue

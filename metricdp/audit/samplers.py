@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -24,7 +23,7 @@ from scipy.stats import chi2, chi2_contingency
 
 from metricdp.accounting import Cost, Ledger
 from metricdp.audit import laws
-from metricdp.audit.report import Finding
+from metricdp.audit.report import Check, Finding, refuted
 from metricdp.audit.worlds import finest
 from metricdp.metrics import EuclideanMetric
 from metricdp.privacy import HistogramQuery, PrivateDemand, _vault, measure
@@ -105,7 +104,7 @@ def judged(name: str, claim: str, p_values: list[float], n_draws: int) -> Findin
     )
 
 
-def noise(kind: str, epsilon: Fraction, name: str, quick: bool) -> Finding:
+def noise(name: str, kind: str, epsilon: Fraction, quick: bool) -> Finding:
     """Noise as it comes out of the gate, against the scale on the receipt."""
     n = 20_000 if quick else 100_000
     universe = EuclideanMetric(np.arange(n, dtype=float)[:, None])
@@ -136,7 +135,7 @@ def chosen(scores: NDArray[np.int64], eta: Fraction, law: str, n: int) -> NDArra
     return np.bincount([choose(blocks, eta, law) for _ in range(n)], minlength=len(scores))  # type: ignore[arg-type]
 
 
-def selection(law: str, contest: str, name: str, quick: bool) -> Finding:
+def selection(name: str, law: str, contest: str, quick: bool) -> Finding:
     """Real selections against the exact law; the wrong laws have eta 30 % off."""
     scores, eta = CONTESTS[contest]
     n = 20_000 if quick else 10**6 if contest == "five candidates" else 200_000
@@ -145,7 +144,7 @@ def selection(law: str, contest: str, name: str, quick: bool) -> Finding:
     return judged(name, law, [p_value(counts, np.exp(laws.LAWS[law](scores, e))) for e in etas], n)
 
 
-def against_opendp(law: str, name: str, quick: bool) -> Finding:
+def against_opendp(name: str, law: str, quick: bool) -> Finding:
     """Real selections and OpenDP's noisy maximum: the same law."""
     enable_features("contrib")
     scores, eta = CONTESTS["five candidates"]
@@ -171,27 +170,16 @@ def contributions(name: str, quick: bool) -> Finding:
     )
     kept = _vault._open(demand)
     if kept.shape != (2 * n,):
-        return Finding(
-            name,
-            "2 records a user",
-            f"{len(kept) / n:.3g} a user",
-            CHECK,
-            passed=False,
-            excess=math.inf,
-        )
+        return refuted(name, "2 records a user", f"{len(kept) / n:.3g} a user", CHECK, True)
     pairs = (kept % 4).reshape(n, 2)
     counts = np.array([((pairs == pair).all(axis=1)).sum() for pair in combinations(range(4), 2)])
     skewed = [np.array([factor, *5 * [1.0]]) / (factor + 5) for factor in FACTORS]
-    return judged(
-        name,
-        "uniform over pairs",
-        [p_value(counts, law) for law in (np.full(6, 1 / 6), *skewed)],
-        n,
-    )
+    p_values = [p_value(counts, law) for law in (np.full(6, 1 / 6), *skewed)]
+    return judged(name, "uniform over pairs", p_values, n)
 
 
-def sampler_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
-    """(name, in the short form, check)."""
+def sampler_checks() -> Iterator[Check]:
+    """All checks."""
     for kind, words in (("laplace", "discrete Laplace"), ("gaussian", "discrete Gaussian")):
         for epsilon, essential in (
             (Fraction(1, 2), True),
@@ -200,16 +188,10 @@ def sampler_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
             (Fraction(1, 50), False),
         ):
             if kind == "laplace" or epsilon > Fraction(1, 5):
-                name = f"{words}, ε = {epsilon}"
-                yield name, essential, partial(noise, kind, epsilon, name)
+                yield Check.of(f"{words}, ε = {epsilon}", essential, noise, kind, epsilon)
     for law in laws.LAWS:
         for contest in CONTESTS:
-            name = f"{law}, {contest}"
-            yield name, contest == "five candidates", partial(selection, law, contest, name)
-        name = f"{law}, against OpenDP"
-        yield name, True, partial(against_opendp, law, name)
-    yield (
-        "contribution bounding, 2 of 4",
-        True,
-        partial(contributions, "contribution bounding, 2 of 4"),
-    )
+            short = contest == "five candidates"
+            yield Check.of(f"{law}, {contest}", short, selection, law, contest)
+        yield Check.of(f"{law}, against OpenDP", True, against_opendp, law)
+    yield Check.of("contribution bounding, 2 of 4", True, contributions)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from metricdp.audit.report import Finding, weighed
+from metricdp.audit.report import Check, Finding, weighed
 from metricdp.metrics import PrecomputedMetric
 from metricdp.privacy import SwapQuery
 from metricdp.records.engines import Tally
@@ -18,12 +18,12 @@ FAR = 671_088_640.0
 """Of 2^63 costs of this size one more is too many: 13,743,895,347 fit into int64."""
 
 
-def saturation_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
-    """(name, in the short form, check)."""
-    yield "swaps of very many records", True, _swaps
+def saturation_checks() -> Iterator[Check]:
+    """The check."""
+    yield Check.of("swaps of very many records", True, _swaps)
 
 
-def _swaps(quick: bool) -> Finding:
+def _swaps(name: str, quick: bool) -> Finding:
     """No score may move by more than the query says, and none may wrap."""
 
     universe = PrecomputedMetric([[0.0, FAR, FAR], [FAR, 0.0, FAR], [FAR, FAR, 0.0]])
@@ -40,7 +40,7 @@ def _swaps(quick: bool) -> Finding:
             worst = max(worst, *one, *more)
     share = worst / claim if claim else math.inf
     said = f"a score moves by {claim:,} at most"
-    return weighed("swaps of very many records", said, f"{worst:,}", CHECK, share)
+    return weighed(name, said, f"{worst:,}", CHECK, share)
 
 
 def _records(kind: type, size: int) -> Any:

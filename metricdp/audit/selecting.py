@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache, partial
 from itertools import product
@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from metricdp.accounting import Cost, selection_epsilon
-from metricdp.accounting.cost import range_rho
 from metricdp.audit.exact import Case
 from metricdp.audit.worlds import (
     FORMS,
     RELATIONS,
+    asked,
     demands,
     emptiness,
     finest,
@@ -30,12 +30,12 @@ from metricdp.privacy import (
     CoverageQuery,
     CoverQuery,
     SwapQuery,
-    cover,
     select,
 )
 
 LARGE = Fraction(5)
 """For selections: so large that few records come close to the worst demand of all."""
+MUCH = Cost.of(LARGE)
 POOL = (Fraction(6), Fraction(1, 100))
 SPENT = "selections until a pool is spent"
 
@@ -48,10 +48,6 @@ def selecting_cases() -> Iterator[Case]:
 
 
 def _selections() -> Iterator[Case]:
-    def one(query: Any, demand: Any, ledger: Any) -> Any:
-
-        return select(demand, query, LARGE, ledger.charge(LARGE))
-
     every = worlds()
     for name in ("two points", "three points", "a path"):
         world = every[name]
@@ -70,17 +66,12 @@ def _selections() -> Iterator[Case]:
             essential = two and kind in ("CostQuery", "CoverageQuery")
             essential = essential and (m is None or relation == "add-remove")
             form = (some, relation, m, (LARGE, 0), reach)
-            yield Case(kind, world, partial(one, query), *form, essential=essential)
-
-
-def _each(times: int) -> Fraction:
-    """What each of so many selections from the pool may spend."""
-    return _known(times, range_rho.__code__)
+            yield Case(kind, world, partial(asked, query, MUCH), *form, essential=essential)
 
 
 @cache
-def _known(times: int, rule: object) -> Fraction:
-    """The same, computed once for each rule: mutants exchange its code."""
+def _each(times: int) -> Fraction:
+    """What each of so many selections from the pool may spend."""
     return selection_epsilon(Cost.zcdp(*POOL), times)
 
 
@@ -137,10 +128,6 @@ def _pools() -> Iterator[Case]:
 def _covers() -> Iterator[Case]:
     """Covering loops of few rounds; `metricdp.audit.covering` has the long ones."""
 
-    def covering(stages: Any, budget: tuple[Any, Any], demand: Any, ledger: Any) -> Any:
-        query = CoverQuery(finest(demand.universe), stages)
-        return cover(demand, query, Cost.of(*budget), ledger.charge(*budget))
-
     every = worlds()
     for name in ("two points", "three points", "a path"):
         world = every[name]
@@ -163,7 +150,9 @@ def _covers() -> Iterator[Case]:
             )
             essential = name == "two points" and m is None and kind == "CoverQuery"
             form = (some, relation, m, budget, 0.7 if essential else 0.0)
-            yield Case(kind, world, partial(covering, stages, budget), *form, essential=essential)
+            query = CoverQuery(finest(world.universe), stages)
+            call = partial(asked, query, Cost.of(*budget))
+            yield Case(kind, world, call, *form, essential=essential)
 
 
 SMALL = Fraction(1, 100)
@@ -177,35 +166,31 @@ def search_cases() -> Iterator[Case]:
 
 
 def _single() -> Iterator[Case]:
-    def one(ask: Callable[[], Any], demand: Any, ledger: Any) -> Any:
-
-        return select(demand, ask(), LARGE, ledger.charge(LARGE))
-
     world = worlds()["a path"]
     path = world.universe
     ends = [0, 3]
-    queries: dict[str, tuple[Callable[[], Any], float]] = {
-        "SwapQuery": (lambda: SwapQuery(path, [1, 2], candidates=ends), 0.7),
-        "SwapQuery, squared": (lambda: SwapQuery(path, [1, 2], candidates=ends, power=2), 0.7),
-        "SwapQuery, one center": (lambda: SwapQuery(path, [1], candidates=ends), 0.85),
+    queries: dict[str, tuple[Any, float]] = {
+        "SwapQuery": (SwapQuery(path, [1, 2], candidates=ends), 0.7),
+        "SwapQuery, squared": (SwapQuery(path, [1, 2], candidates=ends, power=2), 0.7),
+        "SwapQuery, one center": (SwapQuery(path, [1], candidates=ends), 0.85),
         "SwapQuery, one center, cap": (
-            lambda: SwapQuery(path, [1], candidates=ends, cap=1.0),
+            SwapQuery(path, [1], candidates=ends, cap=1.0),
             0.85,
         ),
-        "SwapQuery, one opened": (lambda: SwapQuery(path, [1, 2], opened=[1]), 0.3),
-        "CentersQuery": (lambda: CentersQuery(path, [[0], [3]]), 0.85),
+        "SwapQuery, one opened": (SwapQuery(path, [1, 2], opened=[1]), 0.3),
+        "CentersQuery": (CentersQuery(path, [[0], [3]]), 0.85),
         "CentersQuery, squared": (
             lambda: CentersQuery(path, [[0, 1], [1, 3], [1, 2]], power=2),
             0.7,
         ),
     }
     short = ("SwapQuery", "CentersQuery", "SwapQuery, one center, cap")
-    for (kind, (ask, reach)), (relation, m) in product(queries.items(), FORMS):
+    for (kind, (query, reach)), (relation, m) in product(queries.items(), FORMS):
         some = demands(4, 3) if m is None else demands(4, 2, 3, 3)
         essential = kind in short and (m is None or kind == "SwapQuery")
         least = reach if m is None and relation == "add-remove" else reach / 3
         form = (some, relation, m, (LARGE, 0), least)
-        yield Case(kind, world, partial(one, ask), *form, essential=essential)
+        yield Case(kind, world, partial(asked, query, MUCH), *form, essential=essential)
 
 
 def _searches() -> Iterator[Case]:

@@ -15,17 +15,20 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.accounting import Cost
 from metricdp.audit.patch import patched
 from metricdp.methods import question
 from metricdp.methods.box import default, focus, quadtree_release, rounds
 from metricdp.metrics import EuclideanMetric, EuclideanSpace, GraphMetric, PrecomputedMetric
-from metricdp.privacy import _vault, gate
+from metricdp.privacy import CoverQuery, HistogramQuery, _vault, cover, gate, measure, select
+from metricdp.privacy.scores import SelectionQuery
 from metricdp.releases import Neighboring
 
 Demand = tuple[tuple[int, ...], ...]
 """Users in order, each with the points of their records."""
 EPSILON = Fraction(7, 10)
 """Of counts and of methods."""
+PRICE = Cost.of(EPSILON)
 RELATIONS: tuple[Neighboring, ...] = ("add-remove", "replace-one")
 FORMS = tuple(itertools.product(RELATIONS, (None, 2)))
 """Of most queries: a relation, and how many records of a user are kept (None: of no users)."""
@@ -173,6 +176,23 @@ def small_demands(world: World, m: int | None) -> list[Demand]:
     if len(world.places) == 2:
         return demands(2, 2, m + 1, m + 3)
     return demands(len(world.places), 2, 2, 3)
+
+
+def asked(query: Any, cost: Cost, demand: Any, ledger: Any) -> Any:
+    """One question at a price, by its own way through the gate."""
+    grant = ledger.charge(cost)
+    if isinstance(query, CoverQuery):
+        return cover(demand, query, cost, grant)
+    if isinstance(query, SelectionQuery):
+        return select(demand, query, cost.epsilon, grant)
+    return measure(demand, query, cost.epsilon, grant, cost.delta)
+
+
+def counted(demand: Any, ledger: Any) -> Any:
+    """Noisy counts of all points, or of the cells of the box."""
+    universe = demand.universe
+    cells = finest(universe) if hasattr(universe, "ids") else UnitCells(universe)
+    return asked(HistogramQuery(cells), PRICE, demand, ledger)
 
 
 def emptiness(demand: Any, epsilon: Fraction, grant: Any) -> int:

@@ -1,6 +1,5 @@
 """TSPLIB's point sets (Reinelt, ORSA Journal on Computing 3, 1991) as p-median problems with
-distances rounded down, against the best known values (Duran-Mateluna, Alès & Elloumi, European
-Journal of Operational Research 308, 2023, tables 2 and 3).
+distances rounded down, against the best known values, which stand in ``datasets.toml``.
 """
 
 from __future__ import annotations
@@ -22,43 +21,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-BEST = {
-    "rl1304": {
-        5: 3099073,
-        10: 2134295,
-        20: 1412108,
-        50: 795012,
-        100: 491639,
-        200: 268573,
-        300: 177326,
-        400: 128332,
-        500: 97024,
-    },
-    "fl1400": {
-        5: 174877,
-        10: 100601,
-        20: 57191,
-        50: 28486,
-        100: 15962,
-        200: 8806,
-        300: 6109,
-        400: 4648,
-        500: 3764,
-    },
-    "pcb3038": {
-        5: 1777835,
-        10: 1211704,
-        20: 839494,
-        50: 506339,
-        100: 351500,
-        150: 280128,
-        200: 237399,
-        300: 186833,
-        400: 156276,
-        500: 134798,
-    },
-}
-"""Optima of Duran-Mateluna et al. by instance and p; fl1400 with 500 is the best known."""
 TABLE = "pmedian_best_known.csv"
 """A file in the folder that states more values: columns instance, p and opt_or_best_known."""
 _FOLDERS = ("", "tsplib", "plan/tsplib")
@@ -145,7 +107,10 @@ def _folder(folder: str | Path | None) -> Path | None:
 
 def _known(folder: Path | None) -> dict[str, dict[int, int]]:
     """Best values by instance and p: the published ones, and those the folder states."""
-    known = {name: dict(values) for name, values in BEST.items()}
+    from metricdp import datasets
+
+    every = map(datasets.describe, datasets.names())
+    known = {info.name: dict(info.best) for info in every if info.best}
     if folder is None:
         return known
     path = folder / TABLE

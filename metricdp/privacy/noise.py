@@ -82,6 +82,7 @@ class Noise(ABC):
         return noisy
 
 
+@cache
 def _vectors() -> Any:
     """OpenDP's domain of integer vectors; its prelude would load sklearn, polars and pandas too."""
     from opendp.domains import atom_domain, vector_domain

@@ -11,14 +11,13 @@ Unlike `metricdp.audit.exact`, it follows methods on the paths that they take on
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 from metricdp.audit.replay.subjects import subjects
 from metricdp.audit.replay.verifying import Relation, Subject, Verdict, medium, tiny, verify
-from metricdp.audit.report import Finding
+from metricdp.audit.report import Check, Finding
 from metricdp.progress import progress
 
 CHECK = "replay"
@@ -34,13 +33,12 @@ HEAD = (
 BEGIN, END = "<!-- replay table -->", "<!-- end of replay table -->"
 
 
-def replay_checks() -> Iterator[tuple[str, bool, Callable[[bool], Finding]]]:
-    """(name, in the short form, check): one for each row of the table."""
+def replay_checks() -> Iterator[Check]:
+    """One for each row of the table."""
     for subject in subjects():
         for relation in subject.relations:
-            name = named(subject, relation)
             short = subject.essential and relation in subject.short
-            yield name, short, partial(_checked, name, subject, relation)
+            yield Check.of(named(subject, relation), short, _checked, subject, relation)
 
 
 def named(subject: Subject, relation: Relation) -> str:

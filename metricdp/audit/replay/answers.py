@@ -38,9 +38,10 @@ def held(demand: Any, universe: Any, rows: list[tuple[str, Any]], unit: str) -> 
     kept = sum(count for _, count in records)
     expected = [_place(universe, place) for _, place in rows]
     found = [tuple(np.ravel(record).tolist()) for record, _ in records]
-    each = [place for place, (_, count) in zip(found, records) for _ in range(count)]
-    if unit == "record" and sorted(each) != sorted(expected):
-        return "the vault holds other records than were put in"
+    if unit == "record":
+        each = [place for place, (_, count) in zip(found, records) for _ in range(count)]
+        if sorted(each) != sorted(expected):
+            return "the vault holds other records than were put in"
     most = len(rows) if demand.grains == 1 else demand.grains * len({user for user, _ in rows})
     if kept > most or not set(found) <= set(expected):
         return "the vault holds more than was put in"

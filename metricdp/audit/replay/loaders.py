@@ -27,36 +27,30 @@ def loaded(loader: str, m: int | None, universe: Any, rows: list[Any], users: li
     """Demand that came in by a door, with users if `m` of their records are kept."""
     import pandas as pd
 
-    if loader in POINTS:
-        return _pointed(loader, m, universe, np.array(rows, float).reshape(-1, 2), users)
-    frame = pd.DataFrame({"vertex": rows, "who": users}).astype({"vertex": "int64", "who": "str"})
+    columns = {"who": pd.Series(users, dtype="str")}
     named: dict[str, Any] = {} if m is None else {"user": "who", "max_contributions": m}
+    if loader in POINTS:
+        points = np.array(rows, float).reshape(-1, 2)
+        columns |= {name: pd.Series(points[:, i]) for i, name in enumerate("xy")}
+        named |= {"x": "x", "y": "y"}
+    else:
+        columns["vertex"] = pd.Series(rows, dtype="int64")
+        named["node"] = "vertex"
     with tempfile.TemporaryDirectory() as folder:
-        table = _file(loader, Path(folder), frame)
-        table = _table(loader, frame) if table is None else table
-        return mdp.PrivateDemand.from_frame(universe, table, node="vertex", **named)
-
-
-def _pointed(loader: str, m: int | None, universe: Any, rows: Any, users: list[str]) -> Any:
-    """Points of a box, by columns of coordinates or as an array."""
-    import pandas as pd
-
-    frame = pd.DataFrame({"x": rows[:, 0], "y": rows[:, 1], "who": pd.Series(users, dtype="str")})
-    named: dict[str, Any] = {"x": "x", "y": "y"}
-    named |= {} if m is None else {"user": "who", "max_contributions": m}
-    with tempfile.TemporaryDirectory() as folder:
-        table = _file(loader.split(",")[0], Path(folder), frame)
-        if table is None:
-            table = _table(loader.split(",")[0], frame)
+        table = tabled(loader.removesuffix(", points"), columns, Path(folder))
         return mdp.PrivateDemand.from_frame(universe, table, **named)
 
 
-def _file(loader: str, folder: Path, frame: Any) -> Path | str | None:
-    """The path of the rows in a file of this kind, if it is one."""
+def tabled(loader: str, columns: dict[str, Any], folder: Path) -> Any:
+    """The rows in a file of this kind, by its path, or in a table of a library."""
     path = folder / f"rows.{ENDINGS.get(loader, loader.lower())}"
     if loader in ("CSV", "TSV"):
-        frame.to_csv(path, index=False, sep="," if loader == "CSV" else "\t")
-    elif loader == "Parquet":
+        _written(path, columns, "," if loader == "CSV" else "\t")
+        return path
+    import pandas as pd
+
+    frame = pd.DataFrame(columns)
+    if loader == "Parquet":
         frame.to_parquet(path)
     elif loader == "Parquet, several":
         frame[::2].to_parquet(folder / "1.parquet")
@@ -69,8 +63,18 @@ def _file(loader: str, folder: Path, frame: Any) -> Path | str | None:
         order = {"SPATIAL_INDEX": "NO"} if loader == "FlatGeobuf" else {}  # else GDAL sorts rows
         _geographic(frame).to_file(path, **order)
     else:
-        return None
+        return _table(loader, frame)
     return path
+
+
+def _written(path: Path, columns: dict[str, Any], delimiter: str) -> None:
+    def quoted(cell: Any) -> str:
+        text = str(cell)
+        return '"' + text.replace('"', '""') + '"' if delimiter in text or '"' in text else text
+
+    rows = [columns, *zip(*columns.values())]
+    text = "".join(delimiter.join(map(quoted, row)) + "\n" for row in rows)
+    path.write_text(text, encoding="utf-8")
 
 
 def _geographic(frame: Any) -> Any:
@@ -86,8 +90,8 @@ def _table(loader: str, frame: Any) -> Any:
         import polars as pl
 
         rows = {name: frame[name].tolist() for name in frame}
-        kinds = {"vertex": pl.Int64, "who": pl.String}
-        schema = {name: kinds.get(name, pl.Float64) for name in rows}
+        kinds = {"i": pl.Int64, "f": pl.Float64}
+        schema = {name: kinds.get(frame[name].dtype.kind, pl.String) for name in rows}
         return (pl.LazyFrame if "lazy" in loader else pl.DataFrame)(rows, schema=schema)
     if loader == "Arrow":
         import pyarrow as pa
@@ -111,5 +115,7 @@ def _table(loader: str, frame: Any) -> Any:
         os.environ["PYSPARK_PYTHON"] = sys.executable
         session = SparkSession.builder.master("local[1]")
         session = session.config("spark.ui.showConsoleProgress", "false").getOrCreate()
-        return session.createDataFrame(frame, schema="vertex long, who string")
+        return session.createDataFrame(frame, schema="who string, vertex long")
+    if loader == "pandas, objects":
+        return frame.astype(object)
     return _geographic(frame) if loader == "GeoPandas" else frame
