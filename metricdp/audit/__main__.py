@@ -7,7 +7,6 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 from metricdp.audit import report
 from metricdp.audit.runner import audit
@@ -22,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="the short form, for every change: some three minutes of one processor",
+        help="the short form, for every change: about a minute of one processor",
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument(
@@ -35,27 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="N",
         help="share the work among so many (default: one a processor, here %(default)s)",
     )
-    parser.add_argument(
-        "--coverage",
-        action="store_true",
-        help="list the lines that see records and that no check runs, with the reasons",
-    )
-    parser.add_argument(
-        "--replay",
-        metavar="PAGE",
-        type=Path,
-        help="run the replay verifier in full and write its table into PAGE, such as docs/audit.md",
-    )
     options = parser.parse_args(arguments)
-    if options.replay:
-        from metricdp.audit.replay import write_table
-
-        write_table(options.replay)
-        return 0
-    if options.coverage:
-        from metricdp.audit.coverage import main as cover
-
-        return cover()
     start = time.perf_counter()
     findings, catches = audit(options.quick, options.only, options.processes)
     if not findings and not catches:

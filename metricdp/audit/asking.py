@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import metricdp as mdp
+from metricdp.accounting import Ledger
 from metricdp.audit.exact import Case
 from metricdp.audit.patch import patched
 from metricdp.audit.worlds import EPSILON, RELATIONS, demands, worlds
@@ -44,18 +45,18 @@ def asking_cases() -> Iterator[Case]:
         yield Case(kind, two, call, *form, journal=True, essential=bool(hint))
 
 
-def _answer(method: str, demand: Any, ledger: Any) -> Any:
-    asked = {"epsilon": EPSILON, "ledger": ledger, "method": method}
+def _answer(method: str, demand: Any, ledger: Ledger) -> Any:
+    asked: dict[str, Any] = {"epsilon": EPSILON, "ledger": ledger, "method": method}
     return mdp.k_median(demand.universe, demand, 2, **asked)
 
 
-def _release(hint: float | None, demand: Any, ledger: Any) -> Any:
-    asked = {"epsilon": EPSILON, "ledger": ledger, "records_hint": hint}
+def _release(hint: float | None, demand: Any, ledger: Ledger) -> Any:
+    asked: dict[str, Any] = {"epsilon": EPSILON, "ledger": ledger, "records_hint": hint}
     noisy = mdp.release(demand.universe, demand, **asked)
     return [noisy, noisy.histogram, noisy.k_median(1), noisy.k_means(2), noisy.receipt]
 
 
-def _best(demand: Any, ledger: Any) -> Any:
+def _best(demand: Any, ledger: Ledger) -> Any:
     """The best of two quadtrees: both histograms, then the private comparison of their centers."""
     trees = mdp.methods.Quadtree(rounds=1, depth=2, runs=2, steps=0, records_hint=2.0)
     with patched(best_run, "BITS", 3):

@@ -65,12 +65,12 @@ def _check(
     return blackbox.judged(name, p, q, float(cost.epsilon), float(cost.delta))
 
 
-def _counts(demand: Any, ledger: Any, cost: Any) -> Sequence[int]:
+def _counts(demand: PrivateDemand, ledger: Ledger, cost: Any) -> Sequence[int]:
     return asked(HistogramQuery(finest(demand.universe)), cost, demand, ledger).values.tolist()
 
 
-def _cover(demand: Any, ledger: Any, cost: Any, times: int = 1) -> Sequence[int]:
+def _cover(demand: PrivateDemand, ledger: Ledger, cost: Any, times: int = 1) -> Sequence[int]:
     grant = ledger.charge(cost)
-    query = CoverageQuery(demand.universe, 0)
+    query = CoverageQuery(worlds()[TWO].universe, 0)
     each = selection_epsilon(cost, times)
     return [select(demand, query, each, grant)[0] for _ in range(times)]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.accounting import Cost
+from metricdp.accounting import Cost, Ledger
 from metricdp.audit.exact import Case, Chance
 from metricdp.audit.worlds import (
     EPSILON,
@@ -28,6 +28,7 @@ from metricdp.audit.worlds import (
     demands,
     emptiness,
     finest,
+    in_parts,
     small_demands,
     worlds,
 )
@@ -117,18 +118,15 @@ def _composed() -> Iterator[Case]:
     world = worlds()["two points"]
     query = HistogramQuery(finest(world.universe))
     one_part = HistogramQuery(Labels(world.universe, (0, 0), 1))
+    parts = partial(in_parts, one_part)
 
-    def parts(demand: Any, ledger: Any) -> Any:
-        halves = split(demand, finest(world.universe), EPSILON, ledger)
-        return [measure(part, one_part, EPSILON, grant) for part, grant in halves]
-
-    def worst(demand: Any, ledger: Any) -> Any:
+    def worst(demand: PrivateDemand, ledger: Ledger) -> Any:
         return [
             emptiness(part, EPSILON, grant)
             for part, grant in split(demand, finest(world.universe), EPSILON, ledger)
         ]
 
-    def twice(demand: Any, ledger: Any) -> Any:
+    def twice(demand: PrivateDemand, ledger: Ledger) -> Any:
         grant = ledger.charge(EPSILON)
         answers = [
             measure(demand, one_part, EPSILON / 2, grant),
@@ -140,12 +138,12 @@ def _composed() -> Iterator[Case]:
             return [*answers, str(refused)]
         return answers
 
-    def refused(demand: Any, ledger: Any) -> Any:
+    def refused(demand: PrivateDemand, ledger: Ledger) -> Any:
         return measure(demand, query, EPSILON, ledger.charge(EPSILON / 2))
 
     line = EuclideanMetric([[0.0], [1.0], [2.0]])
 
-    def elsewhere(demand: Any, ledger: Any) -> Any:
+    def elsewhere(demand: PrivateDemand, ledger: Ledger) -> Any:
         return counted(moved(demand, UnitCells(demand.universe), line), ledger)
 
     box = worlds()["a box"]
@@ -188,7 +186,7 @@ def _near(universe: Any, records: Sequence[Any], users: Any, m: int | None) -> A
     return PrivateDemand.from_coordinates(universe, points, max_snap=0.3, **kept)
 
 
-def _number_and_counts(demand: Any, ledger: Any) -> Any:
+def _number_and_counts(demand: PrivateDemand, ledger: Ledger) -> Any:
     return [asked(CountQuery(), PRICE, demand, ledger), counted(demand, ledger)]
 
 

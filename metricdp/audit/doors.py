@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import metricdp as mdp
-from metricdp.accounting import Cost
+from metricdp.accounting import Cost, Ledger
 from metricdp.audit.exact import Case, Chance
 from metricdp.audit.patch import patched
 from metricdp.audit.worlds import (
-    EPSILON,
     FORMS,
     PRICE,
     RELATIONS,
@@ -26,7 +25,7 @@ from metricdp.audit.worlds import (
     asked,
     counted,
     demands,
-    finest,
+    in_parts,
     worlds,
 )
 from metricdp.privacy import (
@@ -35,8 +34,6 @@ from metricdp.privacy import (
     PrivateDemand,
     SwapQuery,
     mapped,
-    measure,
-    split,
     thinned,
 )
 from metricdp.records.engines import Tally
@@ -64,10 +61,6 @@ def _as_tally(universe: Any, records: Sequence[Any], users: Any, m: int | None) 
 
 
 def _tallied() -> Iterator[Case]:
-    def parts(demand: Any, ledger: Any) -> Any:
-        halves = split(demand, finest(demand.universe), EPSILON, ledger)
-        return [measure(part, CountQuery(), EPSILON, grant) for part, grant in halves]
-
     world = worlds()["a path"]
     path = world.universe
     calls: dict[str, tuple[Callable[..., Any], float]] = {
@@ -75,7 +68,7 @@ def _tallied() -> Iterator[Case]:
         "CountQuery": (partial(asked, CountQuery(), PRICE), 0.0),
         "CostQuery": (partial(asked, CostQuery(path), Cost.of(LARGE)), 0.2),
         "SwapQuery": (partial(asked, SwapQuery(path, [path.ids[1]]), Cost.of(LARGE)), 0.05),
-        "split, counts": (parts, 0.3),
+        "split, counts": (partial(in_parts, CountQuery()), 0.3),
     }
     for kind, (call, reach) in calls.items():
         for relation in RELATIONS:
@@ -115,7 +108,7 @@ class _Binomial:
 
 
 def _thinned() -> Iterator[Case]:
-    def sample(demand: Any, ledger: Any) -> Any:
+    def sample(demand: PrivateDemand, ledger: Ledger) -> Any:
         with patched(np.random, "default_rng", _Binomial):
             fewer = thinned(demand, HALF)
         return counted(fewer, ledger)
@@ -151,7 +144,7 @@ class _Halved:
 def _mapped() -> Iterator[Case]:
     smaller = mdp.EuclideanSpace([0.0], [1.2])
 
-    def elsewhere(demand: Any, ledger: Any) -> Any:
+    def elsewhere(demand: PrivateDemand, ledger: Ledger) -> Any:
         return counted(mapped(demand, _Halved(demand.universe), smaller), ledger)
 
     world = worlds()["a box"]

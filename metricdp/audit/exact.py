@@ -135,7 +135,13 @@ def run(
         return Run(tape, seen, ledger.spent, ledger.spent_delta)
 
 
-def _demand(case: Case, demand: Demand, order: tuple[int, ...]) -> Any:
+def orders_of(case: Case, demand: Demand) -> Sequence[tuple[int, ...]]:
+    """All equally likely outcomes of the random bytes with which a demand is held."""
+    return coins(demand, case.m or 1) if case.chance is None else case.chance.outcomes(demand)
+
+
+def held(case: Case, demand: Demand, order: tuple[int, ...]) -> Any:
+    """The private demand of a case, with fixed random bytes."""
     users = None if case.m is None else [i for i, user in enumerate(demand) for _ in user]
     records = [case.world.places[place] for user in demand for place in user]
     given = _keys if case.chance is None else case.chance.bytes_of
@@ -143,15 +149,6 @@ def _demand(case: Case, demand: Demand, order: tuple[int, ...]) -> Any:
         if case.hold is not None:
             return case.hold(case.world.universe, records, users, case.m)
         return PrivateDemand(case.world.universe, records, user=users, max_contributions=case.m)
-
-
-def run_once(case: Case) -> None:
-    """The first script alone, on the smallest and the largest demand: for what is run at all."""
-    draw = partial(coins, m=case.m or 1) if case.chance is None else case.chance.outcomes
-    for demand in (min(case.demands, key=len), max(case.demands, key=len)):
-        order = draw(demand)[0]
-        with small_nets():
-            run(case, _demand(case, demand, order), order, ())
 
 
 @contextmanager
@@ -221,17 +218,15 @@ def _judged(case: Case, e: Evidence) -> tuple[str, str, float, bool]:
 
 
 def _evidence(case: Case, enough: float) -> Evidence:
-    draw = partial(coins, m=case.m or 1) if case.chance is None else case.chance.outcomes
-    orders = [draw(demand) for demand in case.demands]
-    held = [
-        [_demand(case, demand, order) for order in some]
-        for demand, some in zip(case.demands, orders)
+    orders = [orders_of(case, demand) for demand in case.demands]
+    every = [
+        [held(case, demand, order) for order in some] for demand, some in zip(case.demands, orders)
     ]
     pairs = neighboring_pairs(case.demands, case.relation)
     largest = max(range(len(case.demands)), key=lambda i: len(case.demands[i]))
 
     def probe(script: Sequence[int]) -> Tape:
-        return run(case, held[largest][0], orders[largest][0], script).tape
+        return run(case, every[largest][0], orders[largest][0], script).tape
 
     probe(())  # fills caches of public things: later runs find them all alike
     evidence = None
@@ -244,7 +239,7 @@ def _evidence(case: Case, enough: float) -> Evidence:
                 run(case, private, order, script, behind=i == 0 and not columns)
                 for i, (private, order) in enumerate(zip(kept, some))
             ]
-            for kept, some in zip(held, orders)
+            for kept, some in zip(every, orders)
         ]
         first = runs[0][0]
         if evidence is None:

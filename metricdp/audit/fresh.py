@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import metricdp as mdp
-from metricdp.accounting import Grant, Ledger
+from metricdp.accounting import Cost, Grant, Ledger
 from metricdp.audit.patch import patched
 from metricdp.audit.report import Check, Finding, refuted
-from metricdp.audit.worlds import finest, worlds
+from metricdp.audit.worlds import answered, asked, finest, worlds
 from metricdp.errors import MetricDPError
 from metricdp.metrics import EuclideanMetric
 from metricdp.metrics.set_systems import Balls
@@ -26,8 +27,6 @@ from metricdp.privacy import (
     PrivateDemand,
     SwapQuery,
     _vault,
-    cover,
-    measure,
     select,
 )
 
@@ -63,12 +62,8 @@ def _unrepeatable(name: str, draw: Callable[[], Any], quick: bool) -> Finding:
 
 def _noise() -> Any:
     universe = EuclideanMetric(np.arange(30.0)[:, None])
-    return measure(
-        PrivateDemand(universe, []),
-        HistogramQuery(finest(universe)),
-        "1/100",
-        Ledger(1).charge("1/100"),
-    ).values.tolist()
+    query = HistogramQuery(finest(universe))
+    return asked(query, Cost.of("1/100"), PrivateDemand(universe, []), Ledger(1)).values.tolist()
 
 
 def _selections() -> Any:
@@ -120,14 +115,8 @@ def _paid_first(name: str, quick: bool) -> Finding:
         if not refused and "open" not in events:
             broken.append(f"{what}: nothing read at all")
     found = broken[0] if broken else "in order"
-    return Finding(
-        name,
-        "payment, then data",
-        found,
-        "order of events",
-        not broken,
-        excess=math.inf if "unpaid" in found else 0.0,
-    )
+    excess = math.inf if "unpaid" in found else 0.0
+    return Finding(name, "payment, then data", found, "order of events", not broken, excess=excess)
 
 
 def _calls(refused: bool) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -135,24 +124,15 @@ def _calls(refused: bool) -> Iterator[tuple[str, Callable[[], Any]]]:
     universe = worlds()["two points"].universe
     demand = mdp.PrivateDemand(universe, ["a", "b", "b"])
     half = "1/4" if refused else "1/2"
-    yield (
-        "HistogramQuery",
-        lambda: measure(demand, HistogramQuery(finest(universe)), "1/2", Ledger(1).charge(half)),
-    )
-    yield "CostQuery", lambda: select(demand, CostQuery(universe), "1/2", Ledger(1).charge(half))
-    yield (
-        "CoverageQuery",
-        lambda: select(demand, CoverageQuery(universe, 0), "1/2", Ledger(1).charge(half)),
-    )
-    yield (
-        "SwapQuery",
-        lambda: select(demand, SwapQuery(universe, ["a"]), "1/2", Ledger(1).charge(half)),
-    )
-    yield (
-        "CentersQuery",
-        lambda: select(demand, CentersQuery(universe, ["a", "b"]), "1/2", Ledger(1).charge(half)),
-    )
-    covers = CoverQuery(finest(universe), [(Balls(universe, 0), 2)])
-    yield "CoverQuery", lambda: cover(demand, covers, "1/2", Ledger(1).charge(half))
+    for query in (
+        HistogramQuery(finest(universe)),
+        CostQuery(universe),
+        CoverageQuery(universe, 0),
+        SwapQuery(universe, ["a"]),
+        CentersQuery(universe, ["a", "b"]),
+        CoverQuery(finest(universe), [(Balls(universe, 0), 2)]),
+    ):
+        ask = partial(answered, query, Cost.of("1/2"), demand)
+        yield type(query).__name__, lambda ask=ask: ask(Ledger(1).charge(half))  # type: ignore[misc]
     yield "k_median", lambda: mdp.k_median(universe, demand, 1, epsilon="1/2", ledger=Ledger(half))
     yield "release", lambda: mdp.release(universe, demand, epsilon="1/2", ledger=Ledger(half))

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
+from importlib import import_module
 from typing import Any
+
+Noise = Callable[[Any, str, float, list[int]], list[int]]
+_MADE: dict[tuple[str, float], Any] = {}
+"""OpenDP's own measurements, made once for each scale."""
 
 
 @contextmanager
@@ -22,6 +28,40 @@ def patched(owner: Any, name: str, value: Any) -> Iterator[None]:
             setattr(owner, name, before)
         else:
             delattr(owner, name)
+
+
+class _Answered:
+    """One of OpenDP's measurements, whose noise comes from `answer`; what it says of its privacy
+    stays its own.
+    """
+
+    def __init__(self, answer: Noise, real: Any, kind: str, scale: float) -> None:
+        self.map = real.map
+        self._answer = partial(answer, real, kind, scale)
+
+    def __call__(self, values: list[int]) -> list[int]:
+        return self._answer(values)
+
+
+@contextmanager
+def noise_from(answer: Noise) -> Iterator[None]:
+    """Ask ``answer(measurement, kind, scale, values)`` for all noise in this block."""
+    measurements = import_module("opendp.measurements")
+
+    def maker(kind: str) -> Callable[..., _Answered]:
+        make = getattr(measurements, f"make_{kind}")
+
+        def made(*key: Any, scale: float) -> _Answered:
+            if (kind, scale) not in _MADE:
+                _MADE[kind, scale] = make(*key, scale=scale)
+            return _Answered(answer, _MADE[kind, scale], kind, scale)
+
+        return made
+
+    with ExitStack() as stack:
+        for kind in ("laplace", "gaussian"):
+            stack.enter_context(patched(measurements, f"make_{kind}", maker(kind)))
+        yield
 
 
 @contextmanager

@@ -27,7 +27,7 @@ PRICES = ((1, "1e-6"), (2, 0), ("1e-9", 0))
 def price_cases() -> Iterator[Case]:
     """A query whose own partition tries to become finer while it is answered."""
 
-    def ask(demand: Any, ledger: Any) -> Any:
+    def ask(demand: PrivateDemand, ledger: Ledger) -> Any:
         class Cells(UnitCells):
             def encode(self, records: Any) -> Any:
                 for query in made:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.accounting import Cost, selection_epsilon
+from metricdp.accounting import Cost, Ledger, selection_epsilon
 from metricdp.audit.exact import Case
 from metricdp.audit.worlds import (
     FORMS,
@@ -29,6 +29,7 @@ from metricdp.privacy import (
     CostQuery,
     CoverageQuery,
     CoverQuery,
+    PrivateDemand,
     SwapQuery,
     select,
 )
@@ -77,27 +78,26 @@ def _each(times: int) -> Fraction:
 
 def _pools() -> Iterator[Case]:
     """Selections by one zCDP accountant: all answers together, each chosen by those before."""
-
     cost = Cost.zcdp(*POOL)
+    two = worlds()["two points"]
+    coverage = CoverageQuery(two.universe, 0)
 
-    def covering(times: int, demand: Any, ledger: Any) -> Any:
+    def covering(times: int, demand: PrivateDemand, ledger: Ledger) -> Any:
         grant = ledger.charge(cost)
         each = _each(times)
-        return [
-            select(demand, CoverageQuery(demand.universe, 0), each, grant) for _ in range(times)
-        ]
+        return [select(demand, coverage, each, grant) for _ in range(times)]
 
-    def until_spent(demand: Any, ledger: Any) -> Any:
+    def until_spent(demand: PrivateDemand, ledger: Ledger) -> Any:
         grant = ledger.charge(cost)
         each = _each(3)
         answers: list[Any] = []
         while True:
             try:
-                answers.append(select(demand, CoverageQuery(demand.universe, 0), each, grant))
+                answers.append(select(demand, coverage, each, grant))
             except BudgetError as refused:
                 return [*answers, str(refused)]
 
-    def any_mechanism(demand: Any, ledger: Any) -> Any:
+    def any_mechanism(demand: PrivateDemand, ledger: Ledger) -> Any:
         pool = ledger.charge(cost)
         each = _each(4)
         answers: list[Any] = []
@@ -107,7 +107,7 @@ def _pools() -> Iterator[Case]:
             except BudgetError as refused:
                 return [*answers, str(refused)]
 
-    case = partial(Case, world=worlds()["two points"], budget=POOL, reach=0.5, rho=cost.rho)
+    case = partial(Case, world=two, budget=POOL, reach=0.5, rho=cost.rho)
     for name, call, users in (
         ("any mechanism, until a pool is spent", any_mechanism, 2),
         (SPENT, until_spent, 4),
@@ -194,15 +194,16 @@ def _single() -> Iterator[Case]:
 
 
 def _searches() -> Iterator[Case]:
-    def after_a_swap(demand: Any, ledger: Any) -> Any:
+    world = worlds()["a path"]
+
+    def after_a_swap(demand: PrivateDemand, ledger: Ledger) -> Any:
         """The sums of the first selection, which is a coin, are repaired for the second."""
         grant = ledger.charge(LARGE + SMALL)
-        query = SwapQuery(demand.universe, [1])
+        query = SwapQuery(world.universe, [1])
         index, first = select(demand, query, SMALL, grant)
         second = select(demand, query.swapped(index), LARGE, grant)
         return [index, first, second, str(query), repr(grant)]
 
-    world = worlds()["a path"]
     for relation in RELATIONS:
         some = demands(4, 3)
         name, essential = "a swap after a swap", relation == "add-remove"

@@ -13,15 +13,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from opendp import measurements
 
 from metricdp.audit import laws
-from metricdp.audit.patch import patched
+from metricdp.audit.patch import noise_from, patched
 from metricdp.privacy import gate
 
 FAR = 60
@@ -73,7 +71,7 @@ class Tape:
             return self.script[len(self.draws)]
         return self.script.coin(radix) if isinstance(self.script, Coins) else 0
 
-    def noise(self, kind: str, scale: float, exact: Sequence[int]) -> list[int]:
+    def noise(self, real: Any, kind: str, scale: float, exact: Sequence[int]) -> list[int]:
         """Answer a draw of noise: one of the `patterns` of this length."""
         possible = patterns(len(exact))
         choice = min(self.choose(len(possible)), len(possible) - 1)
@@ -106,39 +104,11 @@ def patterns(n: int) -> NDArray[np.int64]:
     return np.array([*rows, at % 3], dtype=np.int64).reshape(-1, n)
 
 
-class _Scripted:
-    """An OpenDP measurement with recorded draws; what it says of its privacy stays OpenDP's."""
-
-    def __init__(self, tape: Tape, kind: str, scale: float, real: Any) -> None:
-        self._tape, self._kind, self._scale, self.map = tape, kind, scale, real.map
-
-    def __call__(self, values: list[int]) -> list[int]:
-        return self._tape.noise(self._kind, self._scale, values)
-
-
 @contextmanager
 def recorded(tape: Tape) -> Iterator[Tape]:
     """Let all noise and all selections in this block come from the tape."""
-    with (
-        patched(measurements, "make_laplace", _maker(tape, "laplace", measurements)),
-        patched(measurements, "make_gaussian", _maker(tape, "gaussian", measurements)),
-        patched(gate, "choose", tape.selection),
-    ):
+    with noise_from(tape.noise), patched(gate, "choose", tape.selection):
         yield tape
-
-
-_REAL: dict[tuple[str, float], Any] = {}
-
-
-def _maker(tape: Tape, kind: str, measurements: ModuleType) -> Callable[..., _Scripted]:
-    make = getattr(measurements, f"make_{kind}")
-
-    def scripted(*args: Any, scale: float, **options: Any) -> _Scripted:
-        if (kind, scale) not in _REAL:
-            _REAL[kind, scale] = make(*args, scale=scale, **options)
-        return _Scripted(tape, kind, scale, _REAL[kind, scale])
-
-    return scripted
 
 
 def scripts(run: Callable[[Sequence[int]], Tape], limit: int = 10**6) -> Iterator[tuple[int, ...]]:

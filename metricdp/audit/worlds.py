@@ -15,12 +15,22 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.accounting import Cost
+from metricdp.accounting import Cost, Ledger
 from metricdp.audit.patch import patched
 from metricdp.methods import question
 from metricdp.methods.box import default, focus, quadtree_release, rounds
 from metricdp.metrics import EuclideanMetric, EuclideanSpace, GraphMetric, PrecomputedMetric
-from metricdp.privacy import CoverQuery, HistogramQuery, _vault, cover, gate, measure, select
+from metricdp.privacy import (
+    CoverQuery,
+    HistogramQuery,
+    PrivateDemand,
+    _vault,
+    cover,
+    gate,
+    measure,
+    select,
+    split,
+)
 from metricdp.privacy.scores import SelectionQuery
 from metricdp.releases import Neighboring
 
@@ -178,9 +188,13 @@ def small_demands(world: World, m: int | None) -> list[Demand]:
     return demands(len(world.places), 2, 2, 3)
 
 
-def asked(query: Any, cost: Cost, demand: Any, ledger: Any) -> Any:
+def asked(query: Any, cost: Cost, demand: PrivateDemand, ledger: Ledger) -> Any:
+    """One question, paid by a ledger."""
+    return answered(query, cost, demand, ledger.charge(cost))
+
+
+def answered(query: Any, cost: Cost, demand: Any, grant: Any) -> Any:
     """One question at a price, by its own way through the gate."""
-    grant = ledger.charge(cost)
     if isinstance(query, CoverQuery):
         return cover(demand, query, cost, grant)
     if isinstance(query, SelectionQuery):
@@ -188,11 +202,17 @@ def asked(query: Any, cost: Cost, demand: Any, ledger: Any) -> Any:
     return measure(demand, query, cost.epsilon, grant, cost.delta)
 
 
-def counted(demand: Any, ledger: Any) -> Any:
+def counted(demand: PrivateDemand, ledger: Ledger) -> Any:
     """Noisy counts of all points, or of the cells of the box."""
     universe = demand.universe
     cells = finest(universe) if hasattr(universe, "ids") else UnitCells(universe)
     return asked(HistogramQuery(cells), PRICE, demand, ledger)
+
+
+def in_parts(query: Any, demand: PrivateDemand, ledger: Ledger) -> Any:
+    """The same question about each point's records."""
+    parts = split(demand, finest(demand.universe), EPSILON, ledger)
+    return [answered(query, PRICE, part, grant) for part, grant in parts]
 
 
 def emptiness(demand: Any, epsilon: Fraction, grant: Any) -> int:

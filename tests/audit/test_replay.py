@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from metricdp.accounting import zcdp_epsilon
-from metricdp.audit import planted, replay, report, runner
+from metricdp.audit import patch, planted, replay, report, runner
 from metricdp.audit.planted.mutating import Mutation, mutated
 from metricdp.audit.replay import losses, verifying
 from metricdp.audit.replay.subjects import subjects
@@ -47,7 +47,8 @@ def test_it_shares_no_code_with_what_it_verifies():
 
 
 def test_its_hooks_are_four_modules_and_the_library_of_noise():
-    text = "".join(p.read_text() for p in Path(replay.__file__).parent.glob("*.py"))
+    files = [*Path(replay.__file__).parent.glob("*.py"), Path(patch.__file__)]
+    text = "".join(p.read_text() for p in files)
     assert text.count("import_module(") == 6
     places = ("privacy.gate", "accounting.budget", "accounting.ledger", "privacy._vault")
     for place in (*places, "opendp.measurements"):

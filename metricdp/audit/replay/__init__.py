@@ -12,13 +12,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from contextlib import suppress
-from pathlib import Path
 
 from metricdp.audit.replay.subjects import subjects
 from metricdp.audit.replay.verifying import Relation, Subject, Verdict, medium, tiny, verify
 from metricdp.audit.report import Check, Finding
-from metricdp.progress import progress
 
 CHECK = "replay"
 MOST = 6
@@ -26,11 +23,6 @@ MOST = 6
 SHORT = 6
 """Neighbors of each, in the short form."""
 CLAIM = "the same questions; loss ≤ 1 of the price"
-HEAD = (
-    "| mechanism | unit | relation | pairs | worst loss / claim | answers recomputed |",
-    "| --- | --- | --- | ---: | ---: | ---: |",
-)
-BEGIN, END = "<!-- replay table -->", "<!-- end of replay table -->"
 
 
 def replay_checks() -> Iterator[Check]:
@@ -63,37 +55,8 @@ def verified(subject: Subject, relation: Relation, quick: bool) -> Verdict:
     return verify(subject, relation, [*few, medium(subject, 0)], subject.neighbors)
 
 
-def run_all() -> None:
-    """Each call on one demand and one neighbor: for what is run at all."""
-    for subject in subjects():
-        with suppress(ImportError):
-            verify(subject, "add-remove", [tiny(subject, 1)[-1]], 1)
-
-
 def _checked(name: str, subject: Subject, relation: Relation, quick: bool) -> Finding:
     verdict = verified(subject, relation, quick)
     found = verdict.fault or f"{verdict.pairs:,} pairs, worst {verdict.worst:.4f}"
     excess = float("inf") if verdict.fault and not verdict.broken else verdict.worst
     return Finding(name, CLAIM, found, CHECK, not verdict.fault, excess=excess)
-
-
-def write_table(page: Path) -> None:
-    """Run everything in full and put the table between its marks on a page."""
-    each = [(subject, relation) for subject in subjects() for relation in subject.relations]
-    rows = [_row(*one) for one in progress(each, label="replays", unit="row")]
-    text = page.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    body = "\n".join([*HEAD, *rows])
-    page.write_text(f"{before}{BEGIN}\n{body}\n{END}{rest.split(END)[1]}", encoding="utf-8")
-
-
-def _row(subject: Subject, relation: Relation) -> str:
-    """One line of the table: what was verified, or the package that it needs."""
-    named_by = f"| {subject.name} | {subject.unit.name} | {relation} |"
-    try:
-        v = verified(subject, relation, quick=False)
-    except ImportError as missing:
-        return f"{named_by} skipped, needs {missing.name} | | |"
-    if v.fault:
-        raise AssertionError(f"{named(subject, relation)}: {v.fault}")
-    return f"{named_by} {v.pairs:,} | {v.worst:.3f} | {v.recomputed:,} of {v.drawn:,} |"

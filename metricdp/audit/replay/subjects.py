@@ -77,7 +77,14 @@ def subjects() -> Iterator[Subject]:
     yield from _streamed()
 
 
-def _asked(ask: Any, k: int, method: Any, epsilon: Any, demand: Any, ledger: Any) -> Any:
+def _asked(
+    ask: Callable[..., Any],
+    k: int,
+    method: Any,
+    epsilon: Any,
+    demand: mdp.PrivateDemand,
+    ledger: mdp.Ledger,
+) -> Any:
     delta = epsilon[1] if isinstance(epsilon, tuple) else 0
     epsilon = epsilon[0] if isinstance(epsilon, tuple) else epsilon
     asked = {"epsilon": epsilon, "delta": delta, "ledger": ledger, "method": method}
@@ -114,19 +121,19 @@ def _methods() -> Iterator[Subject]:
 
 
 def _doors() -> Iterator[Subject]:
-    def release(demand: Any, ledger: Any) -> Any:
+    def release(demand: Any, ledger: mdp.Ledger) -> Any:
         with small_nets():
             noisy = mdp.release(demand.universe, demand, epsilon=1, ledger=ledger)
             return [noisy, noisy.k_median(1), noisy.receipt]
 
-    def explore(demand: Any, ledger: Any) -> Any:
+    def explore(demand: Any, ledger: mdp.Ledger) -> Any:
         with small_nets():
             found = mdp.explore(
                 demand.universe, demand, ["1/5", "1/2"], 1, ledger=ledger, repeats=0
             )
         return [found.to_dict(), found.receipt]
 
-    def evaluate(centers: Any, asked: dict[str, Any], demand: Any, ledger: Any) -> Any:
+    def evaluate(centers: Any, asked: dict[str, Any], demand: Any, ledger: mdp.Ledger) -> Any:
         few = patched(import_module("metricdp.solvers.estimate.intervals"), "_DRAWS", 64)
         with small_nets(), few:
             return mdp.evaluate(demand.universe, demand, centers, epsilon=1, ledger=ledger, **asked)
@@ -159,11 +166,11 @@ def _doors() -> Iterator[Subject]:
             yield Subject(f"{name}, a box", box, places, call, unit, essential=unit is RECORD)
 
 
-def _center(ask: Any, demand: Any, ledger: Any) -> Any:
+def _center(ask: Callable[..., Any], demand: Any, ledger: mdp.Ledger) -> Any:
     return ask(demand.universe, demand, epsilon=1, ledger=ledger)
 
 
-def _lloyd(demand: Any, ledger: Any) -> Any:
+def _lloyd(demand: Any, ledger: mdp.Ledger) -> Any:
     centers = [[0.2, 0.2], [0.7, 0.7]]
     return mdp.private_lloyd(demand.universe, demand, centers, epsilon=1, ledger=ledger, steps=2)
 
@@ -235,7 +242,7 @@ HINTS = {"rounds": (9000, 9000), "subspace": (240, 70), "mean": (1, 1)}
 """Numbers of records by which the default chooses a design in R^4, below its sample's size."""
 
 
-def _designed(design: str, budget: Any, demand: Any, ledger: Any) -> Any:
+def _designed(design: str, budget: tuple[Any, Any], demand: Any, ledger: mdp.Ledger) -> Any:
     """The default method in a box of four dimensions, in each of its designs."""
     epsilon, delta = budget
     hint = HINTS[design][bool(delta)] * (1 if ledger.neighboring == "add-remove" else 2)
@@ -246,7 +253,7 @@ def _designed(design: str, budget: Any, demand: Any, ledger: Any) -> Any:
     return [result, result.release, result.release.histogram]
 
 
-def _looked(looks: str, demand: Any, ledger: Any) -> Any:
+def _looked(looks: str, demand: Any, ledger: mdp.Ledger) -> Any:
     """All that one release tells, with few parts and low thresholds, so that later cuts vary."""
     rules = mdp.methods.finite.looks
     two = rules.Look(Fraction(1, 3), 1.0), rules.Look(Fraction(2, 3), 1.5, 1.0, True)
@@ -260,13 +267,13 @@ def _looked(looks: str, demand: Any, ledger: Any) -> Any:
     return [noisy, *noisy.histograms, noisy.k_median(2), noisy.receipt]
 
 
-def _covered(budget: Any, demand: Any, ledger: Any) -> Any:
+def _covered(budget: tuple[Any, Any], demand: Any, ledger: mdp.Ledger) -> Any:
     epsilon, delta = budget
     sets = [[0, 1, 2, 3], [3, 5, 10], [10, 15], [5, 15, 0]]
     return mdp.max_coverage(sets, demand, 3, epsilon=epsilon, delta=delta, ledger=ledger)
 
 
-def _numbers(users: Any, ledger: Any) -> Any:
+def _numbers(users: list[str], ledger: mdp.Ledger) -> Any:
     found = mdp.contributions(users, epsilon=1, ledger=ledger)
     return [found.max_contributions, found.counts]
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.audit.patch import patched
+from metricdp.audit.patch import noise_from, patched
 
 
 @dataclass(frozen=True)
@@ -93,18 +93,14 @@ class Transcript:
             self.steps[-1].price = price
             self.steps[-1].pooled = _pooled(budget)
 
-    def noise(self, real: Callable[[list[int]], list[int]], kind: str, scale: float) -> Any:
+    def noise(self, real: Any, kind: str, scale: float, values: list[int]) -> list[int]:
         """What stands for one of OpenDP's measurements."""
-
-        def drawn(values: list[int]) -> list[int]:
-            at = len(self.draws)
-            under = self.beneath[at] if at < len(self.beneath) else 0
-            hidden = np.array(values, dtype=np.int64) + under
-            output = self._output(kind, len(hidden), lambda: self._fresh(real, values) + under)
-            self._note(Draw(*self._opening(kind, hidden, output, scale)))
-            return [int(v) for v in output - under]
-
-        return drawn
+        at = len(self.draws)
+        under = self.beneath[at] if at < len(self.beneath) else 0
+        hidden = np.array(values, dtype=np.int64) + under
+        output = self._output(kind, len(hidden), lambda: self._fresh(real, values) + under)
+        self._note(Draw(*self._opening(kind, hidden, output, scale)))
+        return [int(v) for v in output - under]
 
     def _fresh(self, real: Callable[[list[int]], list[int]], values: list[int]) -> Any:
         if self.tag:
@@ -165,7 +161,6 @@ def recorded(transcript: Transcript) -> Iterator[Transcript]:
     """Write down all questions, prices and draws of this block."""
     places = ("privacy.gate", "accounting.budget", "accounting.ledger")
     gate, budget, ledger = (import_module(f"metricdp.{name}") for name in places)
-    measurements = import_module("opendp.measurements")
     check, charge, draw = gate._check, budget.Budget.charge, budget.Grant.draw
     once, price = ledger.Ledger.charge_once, budget.Cost.of
     transcript.choose = gate.choose
@@ -195,36 +190,10 @@ def recorded(transcript: Transcript) -> Iterator[Transcript]:
             (budget.Budget, "charge", charged),
             (ledger.Ledger, "charge_once", charged_once),
             (budget.Grant, "draw", drew),
-            *((measurements, f"make_{k}", _maker(transcript, k)) for k in ("laplace", "gaussian")),
         ):
             stack.enter_context(patched(owner, name, value))
+        stack.enter_context(noise_from(transcript.noise))
         yield transcript
-
-
-class _Drawn:
-    """A measurement whose outputs the transcript gives; its account of privacy stays OpenDP's."""
-
-    def __init__(self, transcript: Transcript, kind: str, scale: float, real: Any) -> None:
-        self.map = real.map
-        self._noise = transcript.noise(real, kind, scale)
-
-    def __call__(self, values: list[int]) -> list[int]:
-        return self._noise(values)
-
-
-def _maker(transcript: Transcript, kind: str) -> Callable[..., _Drawn]:
-    real = getattr(import_module("opendp.measurements"), f"make_{kind}")
-    return lambda *key, scale: _Drawn(transcript, kind, scale, _cached(real, kind, scale, key))
-
-
-_MADE: dict[tuple[str, float], Any] = {}
-
-
-def _cached(maker: Any, kind: str, scale: float, key: tuple[Any, ...]) -> Any:
-    """OpenDP's own measurement, made once for each scale."""
-    if (kind, scale) not in _MADE:
-        _MADE[kind, scale] = maker(*key, scale=scale)
-    return _MADE[kind, scale]
 
 
 PROBES = 33

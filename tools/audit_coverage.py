@@ -1,5 +1,7 @@
 """Which lines that see records the audit does *not* run, computed line by line.
 
+    python tools/audit_coverage.py
+
 Cases run once, without compilation (``NUMBA_DISABLE_JIT=1``). Statements that raise are no gaps, as
 their messages are fixed.
 """
@@ -15,12 +17,15 @@ from contextlib import suppress
 from fnmatch import fnmatch
 from typing import Any
 
-from metricdp.audit import perimeter, replay
+from coverage import Coverage
+
+from metricdp.audit import exact, perimeter
 from metricdp.audit.cases import cases
-from metricdp.audit.exact import run_once
 from metricdp.audit.perimeter import BELOW, DEVICE, ENCODE, GATE, RECORDS, ROOT
+from metricdp.audit.replay.subjects import subjects
+from metricdp.audit.replay.verifying import tiny, verify
 from metricdp.audit.runner import checks
-from metricdp.errors import MissingExtraError
+from metricdp.audit.worlds import small_nets
 
 _RUN = (
     "*message*",
@@ -54,11 +59,21 @@ def _functions(tree: Any) -> Iterator[tuple[str, ast.FunctionDef]]:
             yield from ((f"{node.name}.{name}", one) for name, one in _functions(node))
 
 
+def _run_once(case: exact.Case) -> None:
+    """The first script alone, on the smallest and the largest demand."""
+    for demand in (min(case.demands, key=len), max(case.demands, key=len)):
+        order = exact.orders_of(case, demand)[0]
+        with small_nets():
+            exact.run(case, exact.held(case, demand, order), order, ())
+
+
 def _run_all() -> None:
     for case in cases():
         if case.essential or not str(case).startswith("k_median, "):
-            run_once(case)
-    replay.run_all()
+            _run_once(case)
+    for subject in subjects():  # each call on one demand and one neighbor
+        with suppress(ImportError):
+            verify(subject, "add-remove", [tiny(subject, 1)[-1]], 1)
     for check in checks():
         if check.essential and any(fnmatch(check.name, kind) for kind in _RUN):
             with suppress(Exception):
@@ -67,10 +82,6 @@ def _run_all() -> None:
 
 def gaps() -> tuple[list[str], int, int]:
     """A line for each function with lines that are not run; all lines, and how many are not."""
-    try:
-        from coverage import Coverage
-    except ImportError:
-        raise MissingExtraError("the audit's coverage", "check") from None
     functions = list(private_functions())
     files = sorted({str(ROOT / file) for file, *_ in functions})
     cover = Coverage(data_file=None, config_file=False, include=files)
@@ -92,10 +103,14 @@ def gaps() -> tuple[list[str], int, int]:
 def main() -> int:
     """Print the list; status 1 if a line is on it."""
     if os.environ.get("NUMBA_DISABLE_JIT") != "1":
-        again = [sys.executable, "-m", "metricdp.audit", "--coverage"]
+        again = [sys.executable, __file__]
         environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
         return subprocess.run(again, env=environment, check=False).returncode
     found, every, missed = gaps()
     said = f"{every:,} lines see records; {every - missed:,} were run; {missed:,} were not"
     sys.stdout.write("\n".join([*found, "", said, ""]))
     return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
