@@ -12,7 +12,7 @@ import numpy as np
 from metricdp.accounting import Cost, Ledger, selection_epsilon
 from metricdp.audit import blackbox
 from metricdp.audit.report import Check, Finding
-from metricdp.audit.worlds import asked, finest, worlds
+from metricdp.audit.worlds import answered, finest, worlds
 from metricdp.privacy import CoverageQuery, HistogramQuery, PrivateDemand, select
 from metricdp.releases import Neighboring
 
@@ -65,11 +65,12 @@ def _check(
     return blackbox.judged(name, p, q, float(cost.epsilon), float(cost.delta))
 
 
-def _counts(demand: PrivateDemand, ledger: Ledger, cost: Any) -> Sequence[int]:
-    return asked(HistogramQuery(finest(demand.universe)), cost, demand, ledger).values.tolist()
+def _counts(demand: PrivateDemand, ledger: Ledger, cost: Cost) -> Sequence[int]:
+    query = HistogramQuery(finest(demand.universe))
+    return answered(query, cost, demand, ledger.charge(cost)).values.tolist()
 
 
-def _cover(demand: PrivateDemand, ledger: Ledger, cost: Any, times: int = 1) -> Sequence[int]:
+def _cover(demand: PrivateDemand, ledger: Ledger, cost: Cost, times: int = 1) -> Sequence[int]:
     grant = ledger.charge(cost)
     query = CoverageQuery(worlds()[TWO].universe, 0)
     each = selection_epsilon(cost, times)

@@ -48,7 +48,7 @@ from metricdp.privacy import (
 from metricdp.privacy.totals import TotalsQuery
 
 GAUSS = (Fraction(4), Fraction(1, 1000))
-POOL = Cost.zcdp(*GAUSS)
+POOL = partial(Cost.zcdp, *GAUSS)
 UNITS: tuple[int | None, ...] = (None, 1, 2)
 
 
@@ -111,7 +111,7 @@ def _gaussians() -> Iterator[Case]:
     name, call = "HistogramQuery, Gaussian", partial(asked, fine, POOL)
     for relation, m in FORMS:
         some = demands(2, 3) if m is None else demands(2, 2, 2)
-        yield Case(name, world, call, some, relation, m, GAUSS, 0.9, rho=POOL.rho, essential=True)
+        yield Case(name, world, call, some, relation, m, GAUSS, 0.9, rho=POOL().rho, essential=True)
 
 
 def _composed() -> Iterator[Case]:
@@ -187,7 +187,7 @@ def _near(universe: Any, records: Sequence[Any], users: Any, m: int | None) -> A
 
 
 def _number_and_counts(demand: PrivateDemand, ledger: Ledger) -> Any:
-    return [asked(CountQuery(), PRICE, demand, ledger), counted(demand, ledger)]
+    return [asked(CountQuery, PRICE, demand, ledger), counted(demand, ledger)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,7 +259,7 @@ def capping_cases() -> Iterator[Case]:
                 caps[0] * caps[1],
                 GAUSS,
                 reach,
-                rho=POOL.rho,
+                rho=POOL().rho,
                 hold=partial(_held, Caps(*caps, areas=finest(world.universe))),
                 chance=key,
                 essential=relation == "add-remove",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -38,7 +37,7 @@ from metricdp.privacy import (
 )
 from metricdp.records.engines import Tally
 
-LARGE = Fraction(5)
+MUCH = partial(Cost.of, 5)
 HALF = 0.5
 """Share of a thinned demand."""
 
@@ -65,10 +64,10 @@ def _tallied() -> Iterator[Case]:
     path = world.universe
     calls: dict[str, tuple[Callable[..., Any], float]] = {
         "HistogramQuery": (counted, 0.5),
-        "CountQuery": (partial(asked, CountQuery(), PRICE), 0.0),
-        "CostQuery": (partial(asked, CostQuery(path), Cost.of(LARGE)), 0.2),
-        "SwapQuery": (partial(asked, SwapQuery(path, [path.ids[1]]), Cost.of(LARGE)), 0.05),
-        "split, counts": (partial(in_parts, CountQuery()), 0.3),
+        "CountQuery": (partial(asked, CountQuery, PRICE), 0.0),
+        "CostQuery": (partial(asked, partial(CostQuery, path), MUCH), 0.2),
+        "SwapQuery": (partial(asked, partial(SwapQuery, path, [path.ids[1]]), MUCH), 0.05),
+        "split, counts": (partial(in_parts, CountQuery), 0.3),
     }
     for kind, (call, reach) in calls.items():
         for relation in RELATIONS:

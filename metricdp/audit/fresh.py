@@ -14,7 +14,7 @@ import metricdp as mdp
 from metricdp.accounting import Cost, Grant, Ledger
 from metricdp.audit.patch import patched
 from metricdp.audit.report import Check, Finding, refuted
-from metricdp.audit.worlds import answered, asked, finest, worlds
+from metricdp.audit.worlds import answered, counted, finest, worlds
 from metricdp.errors import MetricDPError
 from metricdp.metrics import EuclideanMetric
 from metricdp.metrics.set_systems import Balls
@@ -62,8 +62,7 @@ def _unrepeatable(name: str, draw: Callable[[], Any], quick: bool) -> Finding:
 
 def _noise() -> Any:
     universe = EuclideanMetric(np.arange(30.0)[:, None])
-    query = HistogramQuery(finest(universe))
-    return asked(query, Cost.of("1/100"), PrivateDemand(universe, []), Ledger(1)).values.tolist()
+    return counted(PrivateDemand(universe, []), Ledger(1)).values.tolist()
 
 
 def _selections() -> Any:

@@ -43,7 +43,7 @@ def price_cases() -> Iterator[Case]:
     box = worlds()["a box"]
     some = demands(len(box.places), 2)
     case = partial(Case, world=box, demands=some, relation="add-remove", essential=True)
-    kept = HistogramQuery(Keeping(box.universe))
+    kept = partial(HistogramQuery, Keeping(box.universe))
     yield case("a query changed after its price", call=ask, reach=0.8)
     yield case("a partition that keeps records", call=partial(asked, kept, PRICE))
 

@@ -36,7 +36,7 @@ from metricdp.privacy import (
 
 LARGE = Fraction(5)
 """For selections: so large that few records come close to the worst demand of all."""
-MUCH = Cost.of(LARGE)
+MUCH = partial(Cost.of, LARGE)
 POOL = (Fraction(6), Fraction(1, 100))
 SPENT = "selections until a pool is spent"
 
@@ -80,12 +80,12 @@ def _pools() -> Iterator[Case]:
     """Selections by one zCDP accountant: all answers together, each chosen by those before."""
     cost = Cost.zcdp(*POOL)
     two = worlds()["two points"]
-    coverage = CoverageQuery(two.universe, 0)
+    coverage = partial(CoverageQuery, two.universe, 0)
 
     def covering(times: int, demand: PrivateDemand, ledger: Ledger) -> Any:
         grant = ledger.charge(cost)
         each = _each(times)
-        return [select(demand, coverage, each, grant) for _ in range(times)]
+        return [select(demand, coverage(), each, grant) for _ in range(times)]
 
     def until_spent(demand: PrivateDemand, ledger: Ledger) -> Any:
         grant = ledger.charge(cost)
@@ -93,7 +93,7 @@ def _pools() -> Iterator[Case]:
         answers: list[Any] = []
         while True:
             try:
-                answers.append(select(demand, coverage, each, grant))
+                answers.append(select(demand, coverage(), each, grant))
             except BudgetError as refused:
                 return [*answers, str(refused)]
 
@@ -150,8 +150,8 @@ def _covers() -> Iterator[Case]:
             )
             essential = name == "two points" and m is None and kind == "CoverQuery"
             form = (some, relation, m, budget, 0.7 if essential else 0.0)
-            query = CoverQuery(finest(world.universe), stages)
-            call = partial(asked, query, Cost.of(*budget))
+            query = partial(CoverQuery, finest(world.universe), stages)
+            call = partial(asked, query, partial(Cost.of, *budget))
             yield Case(kind, world, call, *form, essential=essential)
 
 
@@ -168,19 +168,16 @@ def search_cases() -> Iterator[Case]:
 def _single() -> Iterator[Case]:
     world = worlds()["a path"]
     path = world.universe
-    ends = [0, 3]
+    between = partial(SwapQuery, path, candidates=[0, 3])
     queries: dict[str, tuple[Any, float]] = {
-        "SwapQuery": (SwapQuery(path, [1, 2], candidates=ends), 0.7),
-        "SwapQuery, squared": (SwapQuery(path, [1, 2], candidates=ends, power=2), 0.7),
-        "SwapQuery, one center": (SwapQuery(path, [1], candidates=ends), 0.85),
-        "SwapQuery, one center, cap": (
-            SwapQuery(path, [1], candidates=ends, cap=1.0),
-            0.85,
-        ),
-        "SwapQuery, one opened": (SwapQuery(path, [1, 2], opened=[1]), 0.3),
-        "CentersQuery": (CentersQuery(path, [[0], [3]]), 0.85),
+        "SwapQuery": (partial(between, [1, 2]), 0.7),
+        "SwapQuery, squared": (partial(between, [1, 2], power=2), 0.7),
+        "SwapQuery, one center": (partial(between, [1]), 0.85),
+        "SwapQuery, one center, cap": (partial(between, [1], cap=1.0), 0.85),
+        "SwapQuery, one opened": (partial(SwapQuery, path, [1, 2], opened=[1]), 0.3),
+        "CentersQuery": (partial(CentersQuery, path, [[0], [3]]), 0.85),
         "CentersQuery, squared": (
-            lambda: CentersQuery(path, [[0, 1], [1, 3], [1, 2]], power=2),
+            partial(CentersQuery, path, [[0, 1], [1, 3], [1, 2]], power=2),
             0.7,
         ),
     }

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import networkx as nx
@@ -38,7 +38,7 @@ Demand = tuple[tuple[int, ...], ...]
 """Users in order, each with the points of their records."""
 EPSILON = Fraction(7, 10)
 """Of counts and of methods."""
-PRICE = Cost.of(EPSILON)
+PRICE = partial(Cost.of, EPSILON)
 RELATIONS: tuple[Neighboring, ...] = ("add-remove", "replace-one")
 FORMS = tuple(itertools.product(RELATIONS, (None, 2)))
 """Of most queries: a relation, and how many records of a user are kept (None: of no users)."""
@@ -188,13 +188,17 @@ def small_demands(world: World, m: int | None) -> list[Demand]:
     return demands(len(world.places), 2, 2, 3)
 
 
-def asked(query: Any, cost: Cost, demand: PrivateDemand, ledger: Ledger) -> Any:
-    """One question, paid by a ledger."""
+def asked(query: Any, price: Callable[[], Cost], demand: PrivateDemand, ledger: Ledger) -> Any:
+    """One question, paid by a ledger. What makes the query, in its place, runs in the call, as the
+    price does: mutants may be in either.
+    """
+    cost = price()
     return answered(query, cost, demand, ledger.charge(cost))
 
 
-def answered(query: Any, cost: Cost, demand: Any, grant: Any) -> Any:
+def answered(query: Any, cost: Cost, demand: PrivateDemand, grant: Any) -> Any:
     """One question at a price, by its own way through the gate."""
+    query = query() if callable(query) else query
     if isinstance(query, CoverQuery):
         return cover(demand, query, cost, grant)
     if isinstance(query, SelectionQuery):
@@ -212,7 +216,7 @@ def counted(demand: PrivateDemand, ledger: Ledger) -> Any:
 def in_parts(query: Any, demand: PrivateDemand, ledger: Ledger) -> Any:
     """The same question about each point's records."""
     parts = split(demand, finest(demand.universe), EPSILON, ledger)
-    return [answered(query, PRICE, part, grant) for part, grant in parts]
+    return [answered(query, PRICE(), part, grant) for part, grant in parts]
 
 
 def emptiness(demand: Any, epsilon: Fraction, grant: Any) -> int:
