@@ -32,7 +32,12 @@ def run(args: Namespace) -> None:
 def _facts(info: DatasetInfo, path: str | None) -> dict[str, Any]:
     """All that is known, JSON-ready."""
     facts = {name: getattr(info, name) for name in info.__dataclass_fields__}
-    return facts | {"sha256": list(info.sha256), "read": dict(info.read), "path": path}
+    return facts | {
+        "sha256": list(info.sha256),
+        "read": dict(info.read),
+        "best": dict(info.best),
+        "path": path,
+    }
 
 
 def _told(info: DatasetInfo, path: str | None) -> str:
