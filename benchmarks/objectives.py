@@ -2,6 +2,7 @@
 
     METRICDP_DATA=… python -m benchmarks objectives pmed | stores | road SIDE | full SITES K
     METRICDP_DATA=… python -m benchmarks objectives private [DRAWS]
+    python -m benchmarks objectives dear [FIRST LAST]
     python -m benchmarks objectives coverage | opening | capacities [FIRST LAST [SITES]]
 
 Prints one line an instance and a summary. Random instances are drawn by number (their seed): points
@@ -287,6 +288,30 @@ def road(side: int) -> None:
         )
 
 
+def dear(first: int = 0, last: int = 5) -> None:
+    """Facility location as UflLib's GapC has it: of 100 sites each serves 10 of 100 clients, and
+    each client is served by 10, at costs of 0 to 4; all else is far too dear; a site costs 3,000.
+    """
+    n, few = 100, 10
+    for seed in range(first, last):
+        rng = np.random.default_rng(seed)
+        near = np.zeros((n, n), bool)
+        for _ in range(few):
+            sites = rng.permutation(n)
+            while (taken := np.flatnonzero(near[sites, np.arange(n)])).size:
+                other = rng.integers(n)
+                sites[[taken[0], other]] = sites[[other, taken[0]]]
+            near[sites, np.arange(n)] = True
+        costs = np.where(near, rng.integers(0, 5, (n, n)), 1e6)
+        start = time.process_time()
+        plan = mdp.solve(mdp.CostTable(costs), o.FacilityLocation(3000), time_limit=60)
+        print(
+            f"{seed}: {plan.value:.0f}, {len(plan.centers)} sites, bound {plan.bound:.0f}, "
+            f"{time.process_time() - start:.1f} s",
+            flush=True,
+        )
+
+
 def full(n: int, k: int) -> None:
     """Sites that can be full: coverage, p-center, minimum loads and sizes of n uniform points."""
     rng = np.random.default_rng(1)
@@ -314,6 +339,5 @@ if __name__ == "__main__":
     if what in LARGEST:
         against_highs(what, *(more or [0, 100]))
     else:
-        {"pmed": pmed, "stores": stores, "road": road, "full": full, "private": private}[what](
-            *more
-        )
+        run = {"pmed": pmed, "stores": stores, "road": road, "full": full, "private": private}
+        {**run, "dear": dear}[what](*more)

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from metricdp.errors import InputError
 from metricdp.kernels.dual_ascent import reduced_costs_of_block
 from metricdp.kernels.opening import open_and_close
+from metricdp.kernels.row_weighting import cover_rows
 from metricdp.options import Weights
 from metricdp.solvers import kmedian
 from metricdp.solvers.objectives.instance import Chosen, Floats, Instance, Positions, first_opened
@@ -23,6 +24,8 @@ from metricdp.threads import in_threads
 _STARTS = 12
 _START_ENTRIES = 40_000_000
 """Random starts, fewer where blocks are large."""
+_EXCHANGES, _EXCHANGED_ENTRIES = 100_000, 5_000_000
+"""Of a search for one site fewer, and the clients of its sites."""
 _STEPS, _PATIENCE = 1200, 25
 _PROGRAM_PAIRS = 250_000
 """Pairs of a site that may still open and a client it may serve, up to which HiGHS is asked."""
@@ -44,10 +47,10 @@ class FacilityLocation(Objective):
     Notes
     -----
     Mandatory sites cost what they cost, too. On a block of all costs up to 20 million: local search
-    over openings, closings and exchanges; a Lagrangian bound (as in `metricdp.solvers.bounds`) that
-    also settles most sites; HiGHS on the rest. Beyond: the same for some 1,500 places and the
-    demand around each, and, where all places cost the same, k-median from there at full resolution;
-    without a bound.
+    over openings, closings and exchanges, from covers of fewer sites too; a Lagrangian bound (as in
+    `metricdp.solvers.bounds`) that also settles most sites; HiGHS on the rest. Beyond: the same for
+    some 1,500 places and the demand around each, and, where all places cost the same, k-median from
+    there at full resolution; without a bound.
 
     Examples
     --------
@@ -163,6 +166,29 @@ class Opening:
             if self.deadline.over:
                 break
             self._descend(self.rng.random(m) < max(2 * len(self.best), 2) / m)
+        before = np.inf
+        while self.upper < before and not self.deadline.over:
+            before = self.upper
+            self._with_fewer()
+
+    def _with_fewer(self) -> None:
+        """Descend from one site fewer that serves everybody at no more than a place of their own
+        would cost: exchanges alone do not get there where most service is far too dear.
+        """
+        near = self.costs <= (self.costs + self.prices[:, None]).min(axis=0)
+        others = np.flatnonzero(~near[self.fixed].any(axis=0))
+        free = np.setdiff1d(self.rows, self.fixed)
+        chosen = np.searchsorted(free, np.setdiff1d(self.best, self.fixed))[:-1].astype(np.int64)
+        if len(chosen) == 0 or len(others) == 0:
+            return
+        columns = csr_array(near[np.ix_(free, others)])
+        rows = csr_array(columns.T.tocsr())
+        pair = [(x.indptr.astype(np.int64), x.indices.astype(np.int64)) for x in (columns, rows)]
+        steps = int(min(_EXCHANGES, _EXCHANGED_ENTRIES * len(free) / max(columns.nnz, 1)))
+        if cover_rows(*pair, chosen, steps, int(self.rng.integers(2**32)))[0]:
+            is_open = np.zeros(len(self.prices), bool)
+            is_open[free[chosen]] = True
+            self._descend(is_open)
 
     def _descend(self, is_open: NDArray[np.bool_]) -> None:
         is_open[self.fixed] = True

@@ -1,0 +1,32 @@
+"""Opening costs where most service is far too dear: sites must form a cover."""
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_hidden_cover_is_found(seed):
+    """Twelve sites serve all; the others overlap, and local exchanges end with more sites."""
+    rng = np.random.default_rng(seed)
+    n, few = 96, 8
+    costs = np.full((120, n), 1e6)
+    parts = rng.permutation(n).reshape(-1, few)
+    decoys = np.array([rng.permutation(n)[:few] for _ in range(len(costs) - len(parts))])
+    for site, members in zip(rng.permutation(len(costs)), [*parts, *decoys]):
+        costs[site, members] = rng.integers(0, 5, few)
+    objective = mdp.objectives.FacilityLocation(3000)
+    plan = mdp.solve(mdp.CostTable(costs), objective, time_limit=5)
+    assert len(plan.centers) == len(parts)
+    assert plan.bound <= plan.value <= 3000 * len(parts) + 4 * n
+
+
+def test_mandatory_sites_stay_in_the_cover():
+    costs = np.full((5, 6), 1e6)
+    for site, members in enumerate([[0, 1, 2], [3, 4, 5], [0, 3], [1, 4], [2, 5]]):
+        costs[site, members] = 1.0
+    objective = mdp.objectives.FacilityLocation(100)
+    plan = mdp.solve(mdp.CostTable(costs), objective, opened=[2])
+    assert 2 in plan.centers
+    assert plan.gap == 0
