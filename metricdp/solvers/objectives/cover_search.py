@@ -28,10 +28,10 @@ class CoverSearch:
     def __init__(self, instance: Instance, reach: csr_array, worth: Floats, k: int) -> None:
         self.instance, self.k = instance, k
         self.fixed = np.searchsorted(instance.allowed, instance.opened)
-        self.reach, self.worth, self._kind = _merged(reach, worth)
+        self.rng = np.random.default_rng(instance.seed)
+        self.reach, self.worth, self._kind = _merged(reach, worth, self.rng)
         self._free = np.ones(self.reach.shape[0], bool)
         self._free[self.fixed] = False
-        self.rng = np.random.default_rng(instance.seed)
         back = csr_array(self.reach.T.tocsr())
         self._lists = (
             self.reach.indptr.astype(np.int64),
@@ -172,18 +172,21 @@ class CoverSearch:
         return total + rounding, slope.astype(np.float64), collected, chosen
 
 
-def _merged(reach: csr_array, worth: Floats) -> tuple[csr_array, Floats, NDArray[np.int64]]:
-    """Clients with equal sites merged, and which merged client each is in (-1: none)."""
+def _merged(
+    reach: csr_array, worth: Floats, rng: np.random.Generator
+) -> tuple[csr_array, Floats, NDArray[np.int64]]:
+    """Clients with equal sites merged, and which merged client each is in (-1: none).
+
+    Sums of two random words tell sites apart, but for a chance of some 2**-120 a pair.
+    """
     back = csr_array(reach.T.tocsr())
-    back.sort_indices()
-    kinds: dict[bytes, int] = {}
+    marks = rng.integers(1, 2**63, (reach.shape[0], 2))
+    ones = csr_array((np.ones(back.nnz, np.int64), back.indices, back.indptr), shape=back.shape)
+    seen = np.flatnonzero(np.diff(back.indptr))
+    _, first, of_seen = np.unique(
+        (ones @ marks)[seen], axis=0, return_index=True, return_inverse=True
+    )
     kind = np.full(reach.shape[1], -1)
-    for j in range(reach.shape[1]):
-        sites = back.indices[back.indptr[j] : back.indptr[j + 1]]
-        if len(sites):
-            kind[j] = kinds.setdefault(sites.tobytes(), len(kinds))
-    seen = kind >= 0
-    summed = [np.bincount(kind[seen], level[seen], len(kinds)) for level in worth]
-    first = np.unique(kind[seen], return_index=True)[1]
-    kept = csr_array(back[np.flatnonzero(seen)[first]].T.tocsr())
-    return kept, np.stack(summed).astype(np.float64), kind
+    kind[seen] = of_seen.ravel()
+    summed = [np.bincount(of_seen.ravel(), level[seen], len(first)) for level in worth]
+    return csr_array(back[seen[first]].T.tocsr()), np.stack(summed).astype(np.float64), kind

@@ -1,26 +1,36 @@
-"""Coverage where reach cannot be listed, by demand points drawn by weight."""
+"""Coverage where reach cannot be listed: some sites' reach, more of them as prices ask for it.
+
+A linear program on some sites and cells of demand gives shares of sites and prices of demand. The
+sites with shares are those that the search chooses among; whatever collects much of the prices
+joins (column generation), and what all sites collect is the bound (`cover_bound`).
+"""
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, diags_array, hstack, vstack
 
-from metricdp.solvers.objectives.cover_bound import cover_bound
+from metricdp.solvers.objectives.cover_bound import Collecting, cover_bound
 from metricdp.solvers.objectives.cover_search import CoverSearch
 from metricdp.solvers.objectives.instance import Floats, Instance, Positions
-from metricdp.solvers.objectives.rows import ReachLists, Territories
+from metricdp.solvers.objectives.rows import Territories
 
-_CHOOSING, _BOUNDING = 35.0, 44.0
-"""Searches of the whole universe for the choice of sites, and for the bound."""
-_MOST = (4000, 20_000)
-"""Points drawn for each at most."""
-_ENTRIES = 4_000_000
-"""Pairs of place and point among which sites are chosen."""
-_ROWS = 0.125
-"""What a row of distances costs, where there is no graph, in searches of one."""
-_ROUNDS, _NEAR = 3, 8
+_CELLS, _CELLS_EACH, _MOST_CELLS = 1000, 8, 4000
+"""Of demand, whose points have one price: at least, for each of k, and at most."""
+_SITES, _JOINED = 4000, 300
+"""In the linear program to begin with, and that join after each, at most."""
+_ROUNDS, _LOOKED, _LEAST_LOOKED = 4, 0.05, 100
+"""Times that the most promising groups of sites are looked at; the part of them, and at least."""
+_ENTRIES = 6_000_000
+"""Pairs of site and point among which sites are chosen."""
+_SECONDS = 240.0
+"""Of the processor, until the bound is taken as it is."""
+_CLOSE, _BOUNDS = 0.01, 3
+"""Gaps that are small enough, and most bounds that are computed."""
+_MOVES, _NEAR = 3, 8
 """Rounds of moves, and places tried for each site in a round."""
 
 
@@ -28,76 +38,144 @@ def sampled_cover(
     instance: Instance, k: int, limit: float, worth: Floats
 ) -> tuple[Positions, float]:
     """k sites of much coverage, and an upper bound of what any k cover."""
-    rng = np.random.default_rng(instance.seed)
-    drawn = _drawn(instance, max(_MOST), rng)
-    share = _searched_by_one(instance, drawn, limit)
-    sizes = [int(min(_CHOOSING / share, _MOST[0])), int(min(_BOUNDING / share, _MOST[1]))]
-    points = instance.demand[drawn[: max(sizes[0], 8)]]
-    label, _ = instance.metric.symmetric.nearest_to(points)
-    label = label[instance.demand]
-    cover, places = _choice(instance, points, label, limit, worth, k, rng)
-    chosen = cover.search()
-    price = cover.prices(cover.value(chosen))[label]
-    sites = _moved(instance, places[chosen], limit, worth, rng)
-    value = _value(instance, sites, limit, worth)
-    more = instance.demand[drawn[: max(sizes[1], 8)]]
-    return sites, max(cover_bound(instance, more, limit, worth, price, k), value)
+    end = time.process_time() + _SECONDS
+    search = _Sampled(instance, k, limit, worth)
+    for _ in range(_ROUNDS):
+        if instance.deadline.over:
+            break
+        search.price()
+        search.look()
+    search.price()
+    sites, value, bound = search.chosen()
+    for turn in range(_BOUNDS):
+        if instance.deadline.over or bound <= value * (1 + _CLOSE):
+            break
+        start = time.process_time()
+        found, collected = cover_bound(instance, search.collecting, worth, search.paid, k, end)
+        bound = min(bound, found)
+        instance.deadline.tell(value, bound)
+        spent = time.process_time() - start
+        if turn == _BOUNDS - 1 or time.process_time() + 1.5 * spent > end:
+            break
+        search.join(collected)
+        search.price()
+    return sites, max(bound, value)
+
+
+class _Sampled:
+    """Some sites and what they reach of each cell of demand.
+
+    `paid` (n_demand,): prices of the last linear program.
+    """
+
+    def __init__(self, instance: Instance, k: int, limit: float, worth: Floats) -> None:
+        self.instance, self.k, self.limit, self.worth = instance, k, limit, worth
+        self.rng = np.random.default_rng(instance.seed)
+        self.collecting = Collecting(instance, limit, self.rng)
+        self._territories = Territories(instance)
+        whole = worth.sum(axis=0)
+        points = _drawn(instance, int(np.clip(_CELLS_EACH * k, _CELLS, _MOST_CELLS)), self.rng)
+        label = instance.metric.symmetric.nearest_to(instance.demand[points])[0]
+        self._cell = label[instance.demand]
+        self._mass = np.bincount(self._cell, whole, len(points))
+        levels = [np.bincount(self._cell, level, len(points)) for level in worth]
+        self._levels = np.array(levels, np.float64)
+        self._share_of_cell = whole / np.where(self._mass > 0, self._mass, 1.0)[self._cell]
+        self._known = np.empty(0, np.int64)  # indices into the allowed sites
+        self._reach: list[csr_array] = []
+        some = self.rng.permutation(self.collecting.middles)[:_SITES]
+        self._add(np.r_[self._fixed, some])
+        self.paid, self._price = np.zeros(len(whole)), np.zeros(len(points))
+        self._shares = np.zeros(len(self._known))
+
+    def _add(self, sites: Positions) -> None:
+        """Sites (indices) join."""
+        whole = self.worth.sum(axis=0)
+        new = np.setdiff1d(sites, self._known)
+        for site in self.instance.allowed[new].tolist():
+            ball = self._territories.demand(site, self.limit)
+            part = np.bincount(self._cell[ball], whole[ball], len(self._mass))
+            self._reach.append(csr_array((part / np.maximum(self._mass, 1e-300))[None]))
+        self._known = np.r_[self._known, new]
+
+    def price(self) -> None:
+        """The linear program: cells covered in part by shares of k sites, level by level."""
+        from scipy.optimize import linprog
+
+        n_levels, n_cells = self._levels.shape
+        reach = vstack(self._reach, format="csr")
+        levels = hstack([diags_array(np.ones(n_cells))] * n_levels)
+        covered = hstack([-reach.T, levels])
+        count = csr_array(np.r_[np.ones(reach.shape[0]), np.zeros(n_levels * n_cells)][None])
+        least = np.isin(self._known, self._fixed).astype(float)
+        bounds = np.c_[np.r_[least, np.zeros(n_levels * n_cells)], np.ones(covered.shape[1])]
+        found = linprog(
+            -np.r_[np.zeros(reach.shape[0]), self._levels.ravel()],
+            A_ub=vstack([covered, count], format="csr"),
+            b_ub=np.r_[np.zeros(n_cells), float(self.k)],
+            bounds=bounds,
+            method="highs",
+        )
+        if found.status == 0:
+            self._price = np.maximum(-found.ineqlin.marginals[:n_cells], 0.0)
+            self.paid = self._price[self._cell] * self._share_of_cell
+            self._shares = found.x[: reach.shape[0]]
+
+    @property
+    def _fixed(self) -> Positions:
+        return np.searchsorted(self.instance.allowed, self.instance.opened)
+
+    def look(self) -> None:
+        """Of groups with sites that collect much of the prices those that collect most join."""
+        groups = self.collecting.groups
+        promise = np.zeros(len(groups))
+        known = vstack(self._reach, format="csr") @ self._price
+        np.maximum.at(promise, self.collecting.group[self._known], known)
+        few = min(len(groups), max(int(_LOOKED * len(groups)), _LEAST_LOOKED))
+        which = np.argsort(-promise, kind="stable")[:few]
+        found = self.collecting.each(which, self.paid)
+        collected = np.full(len(self.instance.allowed), -1.0)
+        for g, sums in zip(which, found):
+            collected[groups[g]] = sums
+        self.join(collected)
+
+    def join(self, collected: Floats) -> None:
+        """The site of each group that collects most joins, of the groups that collect most."""
+        best = [g[np.argmax(collected[g])] for g in self.collecting.groups if len(g)]
+        sites = np.array(best, np.int64)
+        self._add(sites[np.argsort(-collected[sites])[:_JOINED]])
+
+    def chosen(self) -> tuple[Positions, float, float]:
+        """Good sites (positions), what they cover, and a first bound."""
+        instance = self.instance
+        order = np.argsort(-self._shares - np.isin(self._known, self._fixed), kind="stable")
+        balls, picked, entries = list[Positions](), list[int](), 0
+        for i in order.tolist():
+            ball = self._territories.demand(int(instance.allowed[self._known[i]]), self.limit)
+            entries += len(ball)
+            if entries > _ENTRIES and len(picked) >= self.k:
+                break
+            picked.append(int(self._known[i]))
+            balls.append(ball)
+        rank = np.argsort(picked)
+        thin = replace(instance, allowed=instance.allowed[np.array(picked)[rank]])
+        columns = [balls[i] for i in rank]
+        starts = np.r_[0, np.cumsum([len(ball) for ball in columns])]
+        members = np.concatenate(columns)
+        shape = (len(columns), len(instance.demand))
+        reach = csr_array((np.ones(len(members), np.float32), members, starts), shape=shape)
+        cover = CoverSearch(thin, reach, self.worth, self.k)
+        sites = thin.allowed[cover.search()]
+        sites = _moved(instance, sites, self.limit, self.worth, self.rng)
+        value = _value(instance, sites, self.limit, self.worth)
+        return sites, value, float(self.worth.sum())
 
 
 def _drawn(instance: Instance, most: int, rng: np.random.Generator) -> Positions:
     """Indices of different demand points, drawn by weight; at most so many."""
-    order = rng.permutation(len(instance.demand))
-    chance = np.cumsum(instance.mass[order])
-    hits = rng.random(most) * chance[-1]
-    drawn = order[np.minimum(np.searchsorted(chance, hits, side="right"), len(order) - 1)]
-    return drawn[np.sort(np.unique(drawn, return_index=True)[1])].astype(np.int64)
-
-
-def _searched_by_one(instance: Instance, drawn: Positions, limit: float) -> float:
-    """What looking around one point costs, in searches of the whole universe."""
-    if instance.metric.network is None:
-        return _ROWS
-    lists = ReachLists(instance, instance.demand[drawn[:8]])
-    lists.radius = limit
-    for i in range(len(lists.clients)):
-        lists.near(i)
-    return max(lists.searched / len(lists.clients), 1e-9)
-
-
-def _choice(
-    instance: Instance,
-    points: Positions,
-    label: Positions,
-    limit: float,
-    worth: Floats,
-    k: int,
-    rng: np.random.Generator,
-) -> tuple[CoverSearch, Positions]:
-    """The choice among some places for drawn points, and the places (positions)."""
-    lists = ReachLists(instance, points)
-    lists.radius = limit
-    rank = rng.permutation(len(instance.allowed)).astype(np.int32)
-    rank[np.searchsorted(instance.allowed, instance.opened)] = -1
-    kept, found, entries = len(rank), [], 0
-    for j in range(len(points)):
-        near = lists.near(j)[0]
-        near = near[rank[near] < kept]
-        found.append(near)
-        entries += len(near)
-        if entries > 2 * _ENTRIES and kept > 4 * k:  # half of the places are enough
-            kept //= 2
-            found = [one[rank[one] < kept] for one in found]
-            entries = sum(len(one) for one in found)
-    at = np.flatnonzero(rank < kept)
-    place = np.full(len(rank), -1, np.int32)
-    place[at] = np.arange(len(at))
-    starts = np.r_[0, np.cumsum([len(one) for one in found])]
-    columns = place[np.concatenate(found)]
-    ones = np.ones(len(columns), np.float32)
-    reach = csr_array((ones, columns, starts), shape=(len(points), len(at)))
-    thin = replace(instance, allowed=instance.allowed[at])
-    summed = np.stack([np.bincount(label, w, len(points)) for w in worth]).astype(np.float64)
-    return CoverSearch(thin, csr_array(reach.T.tocsr()), summed, k), thin.allowed
+    mass = instance.mass
+    drawn = rng.choice(len(mass), most, p=mass / mass.sum())
+    return np.unique(drawn).astype(np.int64)
 
 
 def _value(instance: Instance, sites: Positions, limit: float, worth: Floats) -> float:
@@ -119,7 +197,7 @@ def _moved(
     count = np.zeros(worth.shape[1], np.int64)
     for ball in balls:
         count[ball] += 1
-    for size in range(_ROUNDS):
+    for size in range(_MOVES):
         for i, site in enumerate(sites.tolist()):
             if site in fixed or instance.deadline.over:
                 continue

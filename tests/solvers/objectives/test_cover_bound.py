@@ -1,53 +1,76 @@
-"""What k sites can cover: above every choice, whatever the prices and the points looked around."""
+"""What k sites can cover: above every choice, whatever the prices and however little the time."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
+import metricdp as mdp
 from metricdp.methods.solving import instance_of
-from metricdp.solvers.objectives.cover_bound import _Looking, cover_bound
+from metricdp.solvers.objectives import cover_bound as module
+from metricdp.solvers.objectives.cover_bound import Collecting, cover_bound
 from tests.solvers.objectives.universes import universes
 
-METRICS, _ = universes(9, 80)
+METRICS, _rng = universes(9, 80)
+METRICS["table"] = mdp.CostTable(_rng.random((40, 80)).round(3) * 100)
+
+
+def asked(universe, seed, share):
+    """An instance, a limit, and who covers whom."""
+    metric, rng = METRICS[universe], np.random.default_rng(seed)
+    costs = metric.distances(list(metric.sites))
+    weights = rng.integers(0, 4, len(metric)).astype(float)
+    weights[0] = 1
+    limit = float(np.quantile(costs, share))
+    candidates = [metric.sites[i] for i in range(0, len(metric.sites), 2)]
+    instance = instance_of(metric, weights, candidates=candidates)
+    covers = costs[np.ix_(instance.allowed, instance.demand)] <= limit * (1 + 1e-9)
+    return instance, limit, covers, rng
 
 
 @pytest.mark.parametrize("universe", sorted(METRICS))
 @settings(max_examples=12, deadline=None)
-@given(
-    seed=st.integers(0, 10**6), n_points=st.sampled_from([1, 3, 12, 40]), share=st.floats(0, 0.6)
-)
-def test_places_collect_no_more(universe, seed, n_points, share):
-    metric, rng = METRICS[universe], np.random.default_rng(seed)
-    n = len(metric)
-    costs = metric.distances(metric.ids)
-    weights = rng.integers(0, 4, n).astype(float)
-    weights[0] = 1
-    limit = float(np.quantile(costs, share))
-    instance = instance_of(metric, weights, candidates=[metric.ids[i] for i in range(0, n, 2)])
-    demand = instance.demand
-    points = demand[rng.permutation(len(demand))[:n_points]]
-    price = rng.random(len(demand))
-    looking = _Looking(instance, points, limit, instance.mass * price)
-    collected = np.zeros(len(instance.allowed))
-    for places, amounts in looking:
-        collected[places] += amounts
-    covers = costs[np.ix_(instance.allowed, demand)] <= limit * (1 + 1e-9)
-    assert (covers @ looking.paid <= collected * (1 + 1e-9) + 1e-9).all()
+@given(seed=st.integers(0, 10**6), group=st.sampled_from([1, 5, 200]), share=st.floats(0, 0.6))
+def test_sums_are_exact_or_above(universe, seed, group, share):
+    instance, limit, covers, rng = asked(universe, seed, share)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_GROUP", group)
+        collecting = Collecting(instance, limit, rng)
+    price = rng.random(len(instance.demand))
+    true = covers @ price
+    found = collecting.each(np.arange(len(collecting.groups)), price)
+    for sites, sums in zip(collecting.groups, found):
+        assert sums == pytest.approx(true[sites])
     k = int(rng.integers(1, 5))
-    bound = cover_bound(instance, points, limit, instance.mass[None, :], price, k)
+    for end in (0.0, np.inf):  # no time, and enough
+        most = collecting.most(price, k, end)
+        assert (most >= true * (1 - 1e-9)).all()
+    assert np.sort(most)[-k:] == pytest.approx(np.sort(true)[-k:])
+    worth = instance.mass[None, :]
+    bound, _ = cover_bound(instance, collecting, worth, price, k, np.inf)
     sites = rng.choice(len(covers), k, replace=False)
     assert covers[sites].any(axis=0) @ instance.mass <= bound * (1 + 1e-9)
 
 
-def test_a_point_around_everybody_tells_the_truth():
-    """With all demand points looked around and no prices above, bounds are what is collected."""
-    metric = METRICS["points"]
-    instance = instance_of(metric, np.ones(len(metric)))
+@pytest.mark.parametrize("scale", [1, 2**21, 2**28])
+def test_long_lengths_lose_nothing(scale):
+    """Where single precision cannot hold distances they are rounded down: nobody is left out."""
+    rng = np.random.default_rng(4)
+    n = 60
+    matrix = np.triu(rng.integers(1, 9, (n, n)) * (rng.random((n, n)) < 0.1), 1)
+    matrix[np.arange(n - 1), np.arange(1, n)] = 3
+    lengths = (matrix + matrix.T) * float(scale)
+    metric = mdp.GraphMetric(csr_array(lengths + (lengths > 0)))
+    instance = instance_of(metric, np.ones(n))
     costs = metric.distances(metric.ids)
-    limit = float(np.quantile(costs, 0.2))
-    looking = _Looking(instance, instance.demand, limit, instance.mass)
-    collected = np.zeros(len(metric))
-    for places, amounts in looking:
-        collected[places] += amounts
-    assert collected == pytest.approx((costs <= limit).sum(axis=1))
+    limit = float(np.quantile(costs, 0.3))
+    collecting = Collecting(instance, limit, rng)
+    true = (costs <= limit * (1 + 1e-9)).sum(axis=1)
+    sums = np.empty(n)
+    for group, found in zip(
+        collecting.groups, collecting.each(np.arange(len(collecting.groups)), np.ones(n))
+    ):
+        sums[group] = found
+    assert (sums >= true).all()
+    assert (sums <= (costs <= limit * (1 + 1e-5)).sum(axis=1)).all()

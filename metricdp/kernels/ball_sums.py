@@ -1,0 +1,114 @@
+"""Sums over the balls of many vertices near each other, by one search for all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from metricdp.kernels.reach import bounded_search
+
+LANES = 64
+"""Vertices whose distances are found together: a row of them fills a few vector registers."""
+_WINDOW = 128
+"""Vertices among which distances settle before those beyond are looked at: a corrected one would
+have all behind it corrected again.
+"""
+_FAR, _ONE, _NONE = np.float32(1e30), np.float32(1.0), np.float32(0.0)
+
+
+@njit(cache=True, nogil=True, fastmath={"nnan", "reassoc", "nsz"})
+def _settle(
+    start: NDArray, head: NDArray, length: NDArray, distance: NDArray, fresh: NDArray
+) -> None:
+    """Lower ``distance[v]`` (n, LANES) along arcs of `fresh` vertices until nothing changes."""
+    n = len(start) - 1
+    low = 0
+    while low < n:
+        end = min(low + _WINDOW, n)
+        back = end
+        for u in range(low, end):
+            if not fresh[u]:
+                continue
+            fresh[u] = False
+            own = distance[u]
+            for a in range(start[u], start[u + 1]):
+                v = head[a]
+                step = length[a]
+                other = distance[v]
+                better = _NONE
+                for s in range(LANES):
+                    along = own[s] + step
+                    before = other[s]
+                    least = along if along < before else before
+                    better += _ONE if along < before else _NONE  # counted: sums of FAR lose digits
+                    other[s] = least
+                if better > 0:
+                    fresh[v] = True
+                    back = min(back, v)
+        low = back
+
+
+@njit(cache=True, nogil=True)
+def _sums(distance: NDArray, radius: float, amounts: NDArray, total: NDArray) -> None:
+    """Fill `total` (LANES,): amounts of what is within the radius in each column."""
+    total[:] = 0.0
+    for v in range(len(amounts)):
+        amount = amounts[v]
+        for s in range(LANES):
+            total[s] += amount * (distance[v, s] <= radius)
+
+
+@njit(cache=True, nogil=True)
+def ball_sums(
+    graph: tuple,
+    center: int,
+    sources: NDArray,
+    around: int,
+    radius: int,
+    shift: int,
+    amounts: NDArray,
+    slot: NDArray,
+    reached: NDArray,
+    space: tuple,
+) -> NDArray:
+    """Sum of `amounts` (n,) within `radius` of every source.
+
+    All that is within it is within `around` of `center`, and so are the sources. `slot` (n,) holds
+    -1 and does so afterwards; `reached`, `space`: of `bounded_search`. Lengths and the radius are
+    divided by 2**`shift` and rounded down: with a radius below 2**24 then, all distances up to it
+    are exact, and what is within the radius before is so after.
+    """
+    indptr, indices, lengths = graph
+    n = bounded_search(graph, center, around, reached, space)
+    touched = space[1]
+    n_arcs = 0
+    for i in range(n):
+        slot[touched[i]] = i
+        n_arcs += indptr[touched[i] + 1] - indptr[touched[i]]
+    start, amount = np.empty(n + 1, np.int32), np.empty(n)
+    head, length = np.empty(n_arcs, np.int32), np.empty(n_arcs, np.float32)
+    at = 0
+    for i in range(n):
+        u = touched[i]
+        start[i], amount[i] = at, amounts[u]
+        for a in range(indptr[u], indptr[u + 1]):
+            if slot[indices[a]] >= 0:
+                head[at], length[at] = slot[indices[a]], lengths[a] >> shift
+                at += 1
+    start[n] = at
+    distance = np.empty((n, LANES), np.float32)
+    fresh = np.zeros(n, np.bool_)
+    total, few = np.empty(len(sources)), np.empty(LANES)
+    for first in range(0, len(sources), LANES):
+        size = min(LANES, len(sources) - first)
+        distance[:] = _FAR
+        for s in range(size):
+            distance[slot[sources[first + s]], s] = 0.0
+            fresh[slot[sources[first + s]]] = True
+        _settle(start, head, length, distance, fresh)
+        _sums(distance, radius >> shift, amount, few)
+        total[first : first + size] = few[:size]
+    for i in range(n):
+        slot[touched[i]] = -1
+    return total
