@@ -20,7 +20,7 @@ from typing import Any
 
 from metricdp.cli.declared import declare
 from metricdp.cli.parsing import Parser, ShowVersion
-from metricdp.cli.streams import STDOUT, abandon_stdout, say, told_at_the_end
+from metricdp.cli.streams import STDOUT, abandon_stdout, hush, say, told_at_the_end
 from metricdp.errors import BudgetError, MetricDPError
 from metricdp.interruption import heard, listen, over
 from metricdp.waiting import Waiting
@@ -109,7 +109,9 @@ def main(argv: Sequence[str] | None = None, parsers: Callable[[], Parser] | None
 
 def _run(args: Namespace) -> int:
     """Run the command; on a terminal nothing stays silent for long, unless it is asked to."""
-    with Waiting(None if getattr(args, "quiet", False) else sys.stderr), told_at_the_end():
+    quiet = getattr(args, "quiet", False)
+    hush(quiet)
+    with Waiting(None if quiet else sys.stderr), told_at_the_end():
         return int(args.run(args) or 0)
 
 
@@ -156,14 +158,8 @@ def _fail(error: BaseException, message: str, status: int) -> int:
     """One line on stderr; what was spent before the error stands on the exception as a note."""
     if os.environ.get("METRICDP_DEBUG") == "1":
         say(traceback.format_exc().rstrip(), raw=True)
-    say(
-        "; ".join(
-            [
-                message if status == INTERRUPTED else f"error: {message}",
-                *getattr(error, "__notes__", []),
-            ]
-        )
-    )
+    first = message if status == INTERRUPTED else f"error: {message}"
+    say("; ".join([first, *getattr(error, "__notes__", [])]))
     return status
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from metricdp.bench import pmed, tsplib
 from metricdp.cli import INTERRUPTED, streams
-from metricdp.cli.streams import say
+from metricdp.cli.streams import note, say
 
 
 def run_pmed(args: Namespace) -> int:
@@ -23,15 +23,13 @@ def run_tsplib(args: Namespace) -> int:
 
 def run(args: Namespace, measure: Callable[[Namespace], Any]) -> int:
     """Measure and print; Ctrl-C prints what was measured by then."""
-    streams.check_stdout([args.output])
-    streams.check_targets({"--output": args.output}, {})
+    streams.check_files(args)
     report = measure(args)
     text = streams.to_json(report.to_dict())
     streams.show_result(text if args.json else report.table())
+    streams.write_text(args.output, text)
     if args.output is not None:
-        streams.write_text(args.output, text)
-        if not args.quiet:
-            say(f"wrote {args.output}")
+        note(f"wrote {args.output}")
     if report.unfinished:
         say(report.unfinished)
         return INTERRUPTED

@@ -6,50 +6,42 @@ import os
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from metricdp.accounting import Ledger, Protection, exact, stated_budget
-from metricdp.cli.parsing import UsageError
-from metricdp.cli.streams import say
+from metricdp.accounting import Cost, Ledger, Protection, exact, stated_budget
+from metricdp.cli.parsing import UsageError, given
+from metricdp.cli.streams import note
 from metricdp.errors import BudgetError, InputError, JournalError
 from metricdp.interruption import held
-
-if TYPE_CHECKING:
-    from metricdp.accounting import Ledger, Protection
-
+from metricdp.releases import Receipt
 
 _OF_LEDGERS = ("dataset", "purpose", "who", "renews", "expires", "anchor")
 
 
 def check_options(args: Namespace) -> None:
     """Refuse options about a ledger or bounds of users where there are none."""
-    if args.max_contributions is not None and args.user is None:
+    shared = getattr(args, "weighting", None) == "share"
+    bounded = args.max_contributions is not None
+    if bounded and args.user is None:
         raise UsageError(
             "--max-contributions bounds the records of a user: say whose a record is with --user "
             "COLUMN"
         )
-    if getattr(args, "caps", None) is not None and (
-        args.user is None
-        or args.max_contributions is not None
-        or getattr(args, "weighting", None) == "share"
-    ):
+    if getattr(args, "caps", None) is not None and (args.user is None or bounded or shared):
         raise UsageError(
             "--caps bounds the records of each user in every part: it needs --user COLUMN, and "
             "neither --max-contributions nor --weighting share"
         )
-    if getattr(args, "weighting", None) == "share" and (
-        args.user is None or args.max_contributions is not None
-    ):
+    if shared and (args.user is None or bounded):
         raise UsageError(
             "--weighting share uses all records of each user: it needs --user COLUMN, and no "
             "--max-contributions"
         )
-    for name in ("epsilon", "delta"):
-        if getattr(args, f"{name}_budget") is not None and args.ledger is None:
-            raise UsageError(f"--{name}-budget is the budget of a ledger: give --ledger FILE too")
-    for name in _OF_LEDGERS:
-        if getattr(args, name) is not None and args.ledger is None:
-            raise UsageError(f"--{name} is about a ledger: give --ledger FILE too")
+    budgets, facts = given(args, ("epsilon_budget", "delta_budget")), given(args, _OF_LEDGERS)
+    if args.ledger is None and budgets:
+        raise UsageError(f"{budgets[0]} is the budget of a ledger: give --ledger FILE too")
+    if args.ledger is None and facts:
+        raise UsageError(f"{facts[0]} is about a ledger: give --ledger FILE too")
     _take_over_bound(args)
 
 
@@ -65,7 +57,7 @@ def _take_over_bound(args: Namespace) -> None:
         args.max_contributions = known.max_contributions
 
 
-def check_budget(args: Namespace, price: Any, *, question: str | None = None) -> bool:
+def check_budget(args: Namespace, price: Cost, *, question: str | None = None) -> bool:
     """Refuse a call that its ledger would refuse, before the graph is read. Makes no file."""
     header = stated_budget(args.ledger)
     begun = header is not None or args.anchor is not None
@@ -124,37 +116,27 @@ def noting_expense(ledger: Ledger) -> Iterator[None]:
         raise
 
 
-def say_expense(args: Namespace, receipt: Any, ledger: Ledger) -> None:
+def say_expense(args: Namespace, receipt: Receipt | None, ledger: Ledger) -> None:
     """Say on stderr what the result cost, what a journal has left, and its anchor."""
+    if receipt is None:
+        return
     loss = f", delta {float(receipt.delta):g}" if receipt.delta else ""
-    paid = (
-        f"spent epsilon {float(receipt.epsilon):g}{loss} per {receipt.unit} "
-        f"({receipt.neighboring} neighbors)"
+    left = f"{float(ledger.left):g} of {float(ledger.epsilon):g} left, anchor {ledger.anchor}"
+    note(
+        f"spent epsilon {float(receipt.epsilon):g}{loss} per {receipt.unit} ({receipt.neighboring} "
+        f"neighbors)" + (f"; ledger {args.ledger}: {left}" if args.ledger else "")
     )
-    kept = (
-        f"; ledger {args.ledger}: {float(ledger.left):g} of {float(ledger.epsilon):g} left, "
-        f"anchor {ledger.anchor}"
-        if args.ledger
-        else ""
-    )
-    say(paid + kept)
 
 
 def _settings(args: Namespace, header: dict[str, str] | None) -> dict[str, Any]:
-    more = {"dataset": args.dataset, "anchor": args.anchor}
+    """What a ledger is opened or made with: budget and relation are the journal's if it exists."""
+    more: dict[str, Any] = {"dataset": args.dataset, "anchor": args.anchor}
     more |= {"purpose": args.purpose or "", "who": args.who or ""}
     more |= {"renews": args.renews, "expires": args.expires}
-    return _budget(args, header) | more
-
-
-def _budget(args: Namespace, header: dict[str, str] | None) -> dict[str, Any]:
-    """Budget and relation: those of an existing journal, else those of the options."""
     if header is None:
-        budget = {
-            "epsilon": args.epsilon_budget or args.epsilon,
-            "delta": args.delta_budget or args.delta or 0,
-        }
-        return {**budget, "neighboring": args.neighboring or "add-remove"}
+        more |= {"epsilon": args.epsilon_budget or args.epsilon}
+        more |= {"delta": args.delta_budget or args.delta or 0}
+        return more | {"neighboring": args.neighboring or "add-remove"}
     has = f"the ledger {args.ledger} has"
     if args.neighboring not in (None, header["neighboring"]):
         relation = header["neighboring"]
@@ -167,4 +149,4 @@ def _budget(args: Namespace, header: dict[str, str] | None) -> dict[str, Any]:
             raise JournalError(
                 f"{has} a {what} of {header[name]}, not {asked}; leave --{name}-budget out"
             )
-    return header
+    return header | more

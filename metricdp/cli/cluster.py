@@ -10,19 +10,20 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import fields, replace
 from decimal import ROUND_CEILING, Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import metricdp as mdp
 from metricdp.arguments import chosen
 from metricdp.cli import budget, inputs, objectives, parsing, sites, streams, tables
-from metricdp.cli.parsing import UsageError
-from metricdp.cli.streams import say
-from metricdp.errors import InputError, MetricDPError
+from metricdp.cli.parsing import UsageError, given
+from metricdp.cli.streams import note, say
+from metricdp.errors import MetricDPError
 from metricdp.interruption import held
 from metricdp.methods.demand_release import coreset_format
-from metricdp.methods.expected import STREETS, Expected
+from metricdp.methods.expected import Expected
 from metricdp.methods.question import Question
 from metricdp.methods.remarks import too_few
+from metricdp.metrics.base import Metric
 from metricdp.metrics.units import unit_shown
 from metricdp.partitions.finite.ward import hierarchy
 from metricdp.report.heat.heatmap import ENDINGS
@@ -31,31 +32,11 @@ from metricdp.report.plan_files import more_told, plan_ending
 from metricdp.running.runner import price_of
 from metricdp.waiting import doing
 
-_PRIVATE = [
-    "epsilon",
-    "delta",
-    "neighboring",
-    "ledger",
-    "epsilon_budget",
-    "delta_budget",
-    "dataset",
-    "purpose",
-    "who",
-    "renews",
-    "expires",
-    "anchor",
-    "user",
-    "max_contributions",
-    "weighting",
-    "caps",
-    "records_hint",
-    "expected",
-    "tree",
-    "coreset",
-    "save_release",
-    "engine",
-]
-_COLUMNS = ["demand_column", "x", "y"]
+_PRIVATE = (
+    *("epsilon", "delta", "neighboring", "ledger", "epsilon_budget", "delta_budget", "dataset"),
+    *("purpose", "who", "renews", "expires", "anchor", "user", "max_contributions", "weighting"),
+    *("caps", "records_hint", "expected", "tree", "coreset", "save_release", "engine"),
+)
 
 
 def run(args: Namespace) -> None:
@@ -64,9 +45,7 @@ def run(args: Namespace) -> None:
     _check(args)
     metrics = _universes(args)
     metric = metrics[0]
-    if args.k is not None and args.k > len(metric.sites):
-        what = "vertices" if metric.sites is metric.ids else "sites"
-        raise InputError(f"-k {args.k}: {metric.name} has only {len(metric.sites):,} {what}")
+    inputs.check_k(args, metric)
     if args.coreset is not None:
         coreset_format(args.coreset, metric.coordinates, crs_of(metric))
     if args.output is not None:
@@ -81,9 +60,8 @@ def run(args: Namespace) -> None:
         result = _unprotected(args, metric)
     else:
         result = _private(args, metric)
-    if not args.quiet:
-        caution = "" if args.demand is None else " (times depend on the data: do not publish them)"
-        say(f"done in {time.perf_counter() - start:.1f} s{caution}")
+    caution = "" if args.demand is None else " (times depend on the data: do not publish them)"
+    note(f"done in {time.perf_counter() - start:.1f} s{caution}")
     _write(args, metric, result)
 
 
@@ -91,42 +69,24 @@ def _check(args: Namespace) -> None:
     """Refuse all that can be refused without reading anything."""
     objectives.check(args)
     _check_options(args)
-
     known = [name for name in mdp.METHODS if mdp.methods.BY_NAME[name].in_finite]
     if args.method not in known:
         raise UsageError(f"--method must be one of {', '.join(known)}; got {args.method!r}")
-    if args.demand is not None and not mdp.methods.BY_NAME[args.method].releases:
-        for name in _given(args, ["coreset", "save_release"]):
+    method = mdp.methods.BY_NAME[args.method]
+    if args.demand is not None and not method.releases:
+        for name in given(args, ("coreset", "save_release")):
             raise UsageError(f"{name}: the method {args.method} releases no weights")
-    counted = {"--expected": args.expected is not None, "--stability": args.stability}
-    counted |= {"--bands": args.bands is not None, "--heatmap": args.heatmap is not None}
-    for name, given in counted.items():
-        if given and args.method != "partition" and (args.demand or name == "--expected"):
+    counted = given(args, ("expected", "bands", "heatmap")) + ["--stability"] * args.stability
+    for name in counted:
+        if args.method != "partition" and (args.demand or name == "--expected"):
             raise UsageError(f"{name} is for the method partition, not for {args.method}")
-    if args.tree is not None and "tree" not in {
-        field.name for field in fields(mdp.methods.BY_NAME[args.method])
-    }:
+    if args.tree is not None and "tree" not in {field.name for field in fields(method)}:
         raise UsageError(f"--tree: the method {args.method} uses no tree")
-    releases = mdp.methods.BY_NAME[args.method].releases
     if args.save_release == "no":
         args.save_release = None
-    elif args.save_release is None and args.ledger is not None and releases:
+    elif args.save_release is None and args.ledger is not None and method.releases:
         args.save_release = _beside(args.ledger)
-    files = {"--save-release": args.save_release, "--output": args.output}
-    files |= {"--map": args.map, "--coreset": args.coreset, "--heatmap": args.heatmap}
-    ledger = {"--ledger": args.ledger}
-    streams.check_stdout([args.output])
-    given = {
-        "--nodes": args.nodes,
-        "--demand": args.demand,
-        "--tree": args.tree,
-        "--candidates": args.candidates,
-        "--opened": args.opened,
-        "--forbidden": args.forbidden,
-        "--weights": args.weights,
-        "--expected": None if args.expected == STREETS else args.expected,
-    }
-    streams.check_targets(files | ledger, {"GRAPH": args.graph} | given)
+    streams.check_files(args)
     if args.epsilon is not None:
         from metricdp.methods.registry import method_of
 
@@ -134,28 +94,28 @@ def _check(args: Namespace) -> None:
 
 
 def _check_options(args: Namespace) -> None:
-    given = _given(args, _PRIVATE)
-    needless = given + _given(args, _COLUMNS) + ["--non-private"] * args.non_private
+    private = given(args, _PRIVATE)
+    needless = [*private, *given(args, ("demand_column", "x", "y"))]
+    needless += ["--non-private"] * args.non_private
     if args.from_release is not None:
-        taken = ["--demand"] * (args.demand is not None) + needless
-        taken = [option for option in taken if option != "--coreset"]
+        taken = given(args, ("demand",)) + [name for name in needless if name != "--coreset"]
         taken += ["--certificate"] * args.certificate + ["--exact"] * args.exact
         if taken:
             raise UsageError(f"{taken[0]} is of no use with --from-release, which reads no demand")
         return
-    if args.demand is None and needless:
-        raise UsageError(
-            f"{needless[0]} is about private demand: give --demand FILE, or leave it out"
-        )
     if args.demand is None:
+        if needless:
+            raise UsageError(
+                f"{needless[0]} is about private demand: give --demand FILE, or leave it out"
+            )
         return
     if (args.certificate or args.exact) and not args.non_private:
         option = "--exact" if args.exact else "--certificate"
         raise UsageError(
             f"{option} tells the exact cost, which private demand must not: leave it out"
         )
-    if args.non_private and given:
-        raise UsageError(f"{given[0]} and --non-private contradict each other")
+    if args.non_private and private:
+        raise UsageError(f"{private[0]} and --non-private contradict each other")
     if args.epsilon is None and not args.non_private:
         raise UsageError(
             "--demand needs --epsilon E, the privacy budget of this call; for no privacy: "
@@ -165,15 +125,11 @@ def _check_options(args: Namespace) -> None:
     parsing.check_columns(args)
 
 
-def _given(args: Namespace, names: list[str]) -> list[str]:
-    return ["--" + name.replace("_", "-") for name in names if getattr(args, name) is not None]
-
-
 def _solver(args: Namespace) -> Any:
     return mdp.k_means if args.objective == "k-means" else mdp.k_median
 
 
-def _unprotected(args: Namespace, metric: Any) -> Any:
+def _unprotected(args: Namespace, metric: Metric) -> Any:
     """Centers of the graph itself, or of the demand taken for public."""
     weights = objectives.public_weights(args, metric)
     if args.demand is not None:
@@ -182,35 +138,29 @@ def _unprotected(args: Namespace, metric: Any) -> Any:
             "protection and may reveal it"
         )
         weights = inputs.read_as_weights(args, metric)
+    search = _search(args, metric)
     if objectives.planned(args):
-        return _answered_objective(args, metric, metric, weights)
-    result = _solver(args)(
-        metric,
-        k=args.k,
-        weights=weights,
-        certificate=args.certificate,
-        exact=args.exact,
-        **_search(args, metric),
-    )
-    if (args.certificate or args.exact) and not args.quiet:
-        say(_proof(result.gap))
+        return _answered_objective(args, metric, weights, search)
+    proof = {"certificate": args.certificate, "exact": args.exact}
+    result = _solver(args)(metric, k=args.k, weights=weights, **proof, **search)
+    if args.certificate or args.exact:
+        note(_proof(result.gap))
     return result
 
 
-def _answered_objective(args: Namespace, metric: Any, universe: Any, weights: Any) -> Any:
-    """The answer of `metricdp.solve`: of a universe and its public weights, or of a release."""
-    search = objectives.asked(args, metric)
+def _answered_objective(args: Namespace, of: Any, weights: Any, search: dict[str, Any]) -> Any:
+    """The answer of `metricdp.solve`: of a universe and its public weights, or of releases."""
+    first: Any = of[0] if isinstance(of, list) else of
+    metric: Metric = getattr(first, "universe", first)
     objective = objectives.objective_of(args, metric)
     public = {} if weights is None else {"weights": weights}
     public |= {} if args.scenarios is None else {"scenarios": args.scenarios}
     with _words_aside():
-        result = mdp.solve(universe, objective, **public, **search)
-    if not args.quiet:
-        of = "noisy" if result.noisy else "given"
-        value = f"{objective.name}: {result.value:.6g} for the {of} weights"
-        say(f"{value}, {_proof(result.gap)}")
-        if args.capacity is not None and result.has_intervals:
-            say(objectives.margin(result))
+        result = mdp.solve(of, objective, **public, **search)
+    kind = "noisy" if result.noisy else "given"
+    note(f"{objective.name}: {result.value:.6g} for the {kind} weights, {_proof(result.gap)}")
+    if args.capacity is not None and result.has_intervals:
+        note(objectives.margin(result))
     return result
 
 
@@ -241,80 +191,65 @@ def _rounded_up(percent: float) -> str:
     return f"{Decimal(percent).quantize(step, ROUND_CEILING):f}"
 
 
-def _search(args: Namespace, metric: Any) -> dict[str, Any]:
+def _search(args: Namespace, metric: Metric) -> dict[str, Any]:
     """What is asked of the solver besides k; refused here: a refused call leaves no file."""
     if objectives.planned(args):
         return objectives.asked(args, metric)
-    ids = {"candidates": args.candidates, "opened": args.opened}
-    read = {
-        name: None if path is None else sites.read_vertices(path, metric)
-        for name, path in ids.items()
-    }
-    asked = {**read, "seed": args.seed, "time_limit": args.time_limit}
-    asked["effort"] = args.effort or "quick"
+    asked = sites.read_options(args, ("candidates", "opened"), metric)
+    asked |= {"seed": args.seed, "time_limit": args.time_limit, "effort": args.effort or "quick"}
     Question.checked(metric, args.k, 1, **asked)
     return asked
 
 
-def _method(args: Namespace, metric: Any) -> Any:
-    """The method's name, or the method with the tree that is given."""
-    if args.tree is None:
-        return args.method
-    method: Any = mdp.methods.method_of(args.method)
-    return replace(method, tree=mdp.HST.load(args.tree, metric))
-
-
-def _private(args: Namespace, metric: Any) -> Any:
+def _private(args: Namespace, metric: Metric) -> Any:
     """Centers of the private demand."""
     expected = objectives.expected(args, metric)
     demand = inputs.read_demand(args, metric)
     doing("counting the demand and finding centers")
     search = _search(args, metric)
-    method = _method(args, metric)
+    method: Any = args.method
+    if args.tree is not None:
+        tree = mdp.HST.load(args.tree, metric)
+        method = replace(cast(Any, mdp.methods.method_of(method)), tree=tree)
     if method == "partition" and args.save_release is not None:
         known = None if expected is None else Expected.of(metric, expected).weights
         hierarchy(metric, args.seed, known)  # public, long, and so before anything is paid
-
     price = price_of(mdp.methods.method_of(method), demand, args.epsilon, args.delta or 0)
     budget.check_budget(args, price)  # caps may make use of a delta: known only now
     ledger = budget.open_ledger(args)
     paid = {"epsilon": args.epsilon, "delta": args.delta or 0, "ledger": ledger}
+    paid |= {"records_hint": args.records_hint, "expected": expected}
     with budget.noting_expense(ledger):
-        hint = {"records_hint": args.records_hint, "expected": expected}
         saved = args.save_release is not None
         if method == "partition" and (saved or objectives.planned(args)):
             with held(budget.told):  # from the charge to the file, which outlives an interruption
-                release = mdp.release(metric, demand, seed=args.seed, **paid, **hint)
+                release = mdp.release(metric, demand, seed=args.seed, **paid)
                 _save(args, release)
             result = _searched(args, release, search)
         else:
             with held(budget.told) if saved else nullcontext():
-                result = _solver(args)(
-                    metric, demand, args.k, method=method, **paid, **hint, **search
-                )
+                result = _solver(args)(metric, demand, args.k, method=method, **paid, **search)
                 _save(args, result.release)
-    if not args.quiet:
-        budget.say_expense(args, result.receipt, ledger)
-        if result.release is not None and (
-            few := too_few(float(result.release.weights.sum()), len(result.centers))
-        ):
-            say(f"{few} (were records left out as too far away, or at other places?)")
+    budget.say_expense(args, result.receipt, ledger)
+    if result.release is not None and (
+        few := too_few(float(result.release.weights.sum()), len(result.centers))
+    ):
+        note(f"{few} (were records left out as too far away, or at other places?)")
     return result
 
 
-def _universes(args: Namespace) -> list[Any]:
+def _universes(args: Namespace) -> list[Metric]:
     """The public graph, or one for each scenario where each has a column of lengths."""
     columns = str(args.weight or "").split(",")
     if args.scenarios is None or len(columns) == 1:
         return [inputs.read_universe(args)]
     if len(columns) != len(args.from_release):
         raise UsageError("--weight names a column for each release of --from-release, or one")
-    return [
-        inputs.read_universe(Namespace(**{**vars(args), "weight": column})) for column in columns
-    ]
+    each = (Namespace(**{**vars(args), "weight": column}) for column in columns)
+    return list(map(inputs.read_universe, each))
 
 
-def _saved(args: Namespace, metrics: list[Any]) -> Any:
+def _saved(args: Namespace, metrics: list[Metric]) -> Any:
     """Centers from releases that were paid for before."""
     own = metrics * len(args.from_release) if len(metrics) == 1 else metrics
     releases = [mdp.Release.load(path, metric) for path, metric in zip(args.from_release, own)]
@@ -324,8 +259,7 @@ def _saved(args: Namespace, metrics: list[Any]) -> Any:
 
 def _question(args: Namespace, release: Any, search: dict[str, Any]) -> Any:
     if objectives.planned(args):
-        first = release[0] if isinstance(release, list) else release
-        return _answered_objective(args, first.universe, release, None)
+        return _answered_objective(args, release, None, search)
     ask = release.k_means if args.objective == "k-means" else release.k_median
     return ask(args.k, **search)
 
@@ -352,67 +286,43 @@ def _beside(ledger: str) -> str:
 
 def _save(args: Namespace, release: Any) -> None:
     """Write the release where it was asked for, or beside the journal."""
-    if args.save_release is None or release is None:
-        return
-    release.save(args.save_release)
-    if not args.quiet:
-        say(f"wrote {args.save_release}: --from-release answers other questions from it, free")
+    if args.save_release is not None and release is not None:
+        release.save(args.save_release)
+        note(f"wrote {args.save_release}: --from-release answers other questions from it, free")
 
 
-def _write(args: Namespace, metric: Any, result: Any) -> None:
+def _write(args: Namespace, metric: Metric, result: Any) -> None:
     """Stdout first: whatever happens to the files, a result that was paid for has been told."""
-    summary = None
+    summary = firm = bands = None
     failed: MetricDPError | None = None
-    firm = bands = None
     try:
         summary = result.summary() if getattr(result, "has_interval", False) else None
         firm = result.stability() if args.stability else None
         bands = None if args.bands is None else result.bands(args.bands)
     except MetricDPError as error:
         failed = error
-    estimates = {}
+    told = result.to_dict()
     if summary is not None:
-        estimates = {"estimates": {**summary.to_dict(), "distance_unit": metric.measured}}
-    told = result.to_dict() | estimates
+        told |= {"estimates": {**summary.to_dict(), "distance_unit": metric.measured}}
     told |= more_told(firm, bands)
-    if firm is not None and not args.quiet:
-        say(firm.sentence(unit_shown(metric)))
+    if firm is not None:
+        note(firm.sentence(unit_shown(metric)))
     tables.show(args, told, lambda: tables.of_centers(result, summary))
-    written = []
-    if args.output is not None:
-        _write_output(args, result, told)
-        written.append(args.output)
+    basis = "public" if args.demand is None else "non-private"
+    page = {"title": args.title, "attribution": args.attribution, "basis": basis}
+    if args.output is not None and args.output.lower().endswith(".json"):
+        streams.write_text(args.output, streams.to_json(told))
+    elif args.output is not None:
+        result.save(args.output, stability=args.stability, bands=args.bands, **page)
     if args.coreset is not None:
         result.release.coreset().save(args.coreset)
-        written.append(args.coreset)
     if args.map is not None:
-        streams.write_text(args.map, result.page(stability=args.stability, **_words(args)))
-        written.append(args.map)
+        streams.write_text(args.map, result.page(stability=args.stability, **page))
     if args.heatmap is not None:
-        _heat(args, metric, result).save(args.heatmap)
-        written.append(args.heatmap)
-    if written and not args.quiet:
-        say(f"wrote {', '.join(written)}")
+        of = (metric, result.weights) if result.release is None else (result.release,)
+        mdp.heatmap(*of, bandwidth=args.bandwidth).save(args.heatmap)
+    written = list(filter(None, [args.output, args.coreset, args.map, args.heatmap]))
+    if written:
+        note(f"wrote {', '.join(written)}")
     if failed is not None:
         raise failed
-
-
-def _write_output(args: Namespace, result: Any, told: dict[str, Any]) -> None:
-    """JSON, or what else the ending asks for."""
-    if args.output.lower().endswith(".json"):
-        streams.write_text(args.output, streams.to_json(told))
-        return
-    result.save(args.output, stability=args.stability, bands=args.bands, **_words(args))
-
-
-def _heat(args: Namespace, metric: Any, result: Any) -> Any:
-    """The heat map of the release, or of public weights."""
-    if result.release is not None:
-        return mdp.heatmap(result.release, bandwidth=args.bandwidth)
-    return mdp.heatmap(metric, result.weights, bandwidth=args.bandwidth)
-
-
-def _words(args: Namespace) -> dict[str, Any]:
-    """What a page says that the result does not know."""
-    basis = "public" if args.demand is None else "non-private"
-    return {"title": args.title, "attribution": args.attribution, "basis": basis}

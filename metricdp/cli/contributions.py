@@ -8,7 +8,7 @@ import metricdp as mdp
 from metricdp.accounting import Cost
 from metricdp.cli import budget, streams, tables
 from metricdp.cli.parsing import UsageError
-from metricdp.cli.streams import say
+from metricdp.cli.streams import note
 from metricdp.interruption import held
 from metricdp.running.contributions import question_of
 from metricdp.waiting import doing
@@ -17,8 +17,7 @@ from metricdp.waiting import doing
 def run(args: Namespace) -> None:
     """Check, charge, count, tell."""
     budget.check_options(args)
-    streams.check_stdout([args.output])
-    streams.check_targets({"--output": args.output, "--ledger": args.ledger}, {"FILE": args.demand})
+    streams.check_files(args)
     question = question_of(args.epsilon, args.quantile)
     bound = budget.check_budget(args, Cost.of(args.epsilon), question=question)
     if args.ledger is not None and not bound and args.epsilon_budget is None:
@@ -32,19 +31,14 @@ def run(args: Namespace) -> None:
         ledger = budget.open_ledger(args)
         before = ledger.spent
         with budget.noting_expense(ledger):
-            found = mdp.contributions(
-                args.demand, args.user, ledger=ledger, engine=args.engine or "embedded", **asked
-            )
-        told = found.to_dict()
-        tables.show(args, told)
-        if args.output is not None:
-            streams.write_text(args.output, streams.to_json(told))
-    if not args.quiet:
-        if ledger.spent > before:
-            budget.say_expense(args, found.receipt, ledger)
-        else:
-            say(f"ledger {args.ledger}: paid for before, so nothing was charged now")
-        m = found.max_contributions
-        kept = f"keep {m:,} record{'s' if m > 1 else ''} of each user"
-        whose = " is the ledger's from now on" if args.ledger else ""
-        say(f"{kept}: --max-contributions {m}{whose}")
+            engine = args.engine or "embedded"
+            found = mdp.contributions(args.demand, args.user, ledger=ledger, engine=engine, **asked)
+        tables.show(args, found.to_dict(), written=args.output)
+    if ledger.spent > before:
+        budget.say_expense(args, found.receipt, ledger)
+    else:
+        note(f"ledger {args.ledger}: paid for before, so nothing was charged now")
+    m = found.max_contributions
+    kept = f"keep {m:,} record{'s' if m > 1 else ''} of each user"
+    whose = " is the ledger's from now on" if args.ledger else ""
+    note(f"{kept}: --max-contributions {m}{whose}")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from metricdp import datasets
 from metricdp.cli import streams
+from metricdp.cli.tables import grid
 
 if TYPE_CHECKING:
     from metricdp.datasets import DatasetInfo
@@ -15,11 +17,8 @@ if TYPE_CHECKING:
 def run(args: Namespace) -> None:
     """Print what is known, after fetching if asked."""
     infos = [datasets.describe(name) for name in args.names or datasets.names()]
-    paths = [
-        str((datasets.fetch if args.fetch else datasets.locate)(info.name) or "") or None
-        for info in infos
-    ]
-    found = list(zip(infos, paths))
+    where = datasets.fetch if args.fetch else datasets.locate
+    found = [(info, str(where(info.name) or "") or None) for info in infos]
     if args.json:
         text = streams.to_json({"datasets": [_facts(info, path) for info, path in found]})
     elif args.names:
@@ -31,20 +30,17 @@ def run(args: Namespace) -> None:
 
 def _facts(info: DatasetInfo, path: str | None) -> dict[str, Any]:
     """All that is known, JSON-ready."""
-    facts = {name: getattr(info, name) for name in info.__dataclass_fields__}
-    return facts | {
-        "sha256": list(info.sha256),
-        "read": dict(info.read),
-        "best": dict(info.best),
-        "path": path,
-    }
+    plain = {"sha256": list(info.sha256), "read": dict(info.read), "best": dict(info.best)}
+    return vars(info) | plain | {"path": path}
 
 
 def _told(info: DatasetInfo, path: str | None) -> str:
     """All about one set, a line a fact."""
+    edges = f"{info.vertices:,} vertices, {info.edges:,} edges"
+    counted = edges if info.edges else f"{info.vertices:,} points"
     facts = {
         "title": info.title,
-        "size": (f"{_counted(info)}; lengths: {info.lengths}; {_size(info)} unpacked"),
+        "size": f"{counted}; lengths: {info.lengths}; {_size(info)} unpacked",
         "problem": None if info.k is None else f"k = {info.k}, proven optimum {info.optimum}",
         "read with": ", ".join(info.read),
         "license": info.license,
@@ -53,43 +49,26 @@ def _told(info: DatasetInfo, path: str | None) -> str:
         "file": info.url,
         "here": path or "no (--fetch downloads it)",
     }
-    return f"{info.name}\n" + "".join(
-        f"  {key:<10} {value}\n" for key, value in facts.items() if value
-    )
-
-
-def _counted(info: DatasetInfo) -> str:
-    if info.edges == 0:
-        return f"{info.vertices:,} points"
-    return f"{info.vertices:,} vertices, {info.edges:,} edges"
+    lines = (f"  {key:<10} {value}\n" for key, value in facts.items() if value)
+    return f"{info.name}\n" + "".join(lines)
 
 
 def _listed(found: list[tuple[DatasetInfo, str | None]]) -> str:
     """One line a set, under its collection."""
     width = max(len(info.name) for info, _ in found)
-    collection = ""
-    lines: list[str] = []
-    for info, path in found:
-        if info.collection != collection:
-            collection = info.collection
-            lines += [*[""] * bool(lines), f"{collection}. License: {info.license}"]
-            lines.append(_LINE.format("name", width, "vertices", "edges", "size", "k", "here"))
-        k = "" if info.k is None else str(info.k)
-        lines.append(
-            _LINE.format(
-                info.name,
-                width,
-                f"{info.vertices:,}",
-                f"{info.edges:,}" if info.edges else "points",
-                _size(info),
-                k,
-                "yes" if path else "no",
-            )
-        )
-    return "\n".join(line.rstrip() for line in lines) + "\n"
-
-
-_LINE = "  {:<{}}  {:>8}  {:>8}  {:>8}  {:>4}  {:>4}"
+    told = []
+    for collection, group in groupby(found, lambda each: each[0].collection):
+        sets = list(group)
+        columns = {
+            "  " + "name".ljust(width): ["  " + info.name.ljust(width) for info, _ in sets],
+            "vertices": [f"{info.vertices:,}" for info, _ in sets],
+            "edges": [f"{info.edges:,}" if info.edges else "points" for info, _ in sets],
+            "size": [_size(info) for info, _ in sets],
+            "k": ["" if info.k is None else str(info.k) for info, _ in sets],
+            "here": ["yes" if path else "no" for _, path in sets],
+        }
+        told.append(f"{collection}. License: {sets[0][0].license}\n{grid(columns)}\n")
+    return "\n".join(told)
 
 
 def _size(info: DatasetInfo) -> str:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import sys
 import time
 from argparse import Namespace
-from typing import Any
 
 import numpy as np
 
 from metricdp.cli import inputs, streams, tables
 from metricdp.cli.demo import DEMAND, sample
 from metricdp.cli.parsing import UsageError
-from metricdp.cli.streams import say
+from metricdp.cli.streams import note
 from metricdp.local import Decoder, PublicParameters, public_parameters, simulated_messages
+from metricdp.local.estimate import LocalEstimate
+from metricdp.methods.result import Result
+from metricdp.metrics.base import Metric
 from metricdp.solvers.kmedian import solve
 from metricdp.universe.samples import sample_path
 from metricdp.universe.tables import read_table
@@ -25,11 +27,7 @@ def run(args: Namespace) -> int:
         raise UsageError("give --parameters FILE, or --demo")
     if args.demo and args.graph is not None:
         raise UsageError("--demo brings its own graph")
-    streams.check_stdout([args.output])
-    streams.check_targets(
-        {"--output": args.output},
-        {name: getattr(args, name) for name in ("parameters", "messages", "graph", "nodes")},
-    )
+    streams.check_files(args)
     return _demo(args) if args.demo else _decode(args)
 
 
@@ -39,56 +37,44 @@ def _decode(args: Namespace) -> int:
     if (metric is None) == (decoder.items.dimension == 0):
         raise UsageError("parameters of a graph need GRAPH, those of points none")
     estimate = decoder.fit(sys.stdin if args.messages is None else args.messages)
+    return _show(args, estimate, _solved(args, estimate, metric))
+
+
+def _solved(args: Namespace, estimate: LocalEstimate, metric: Metric | None) -> Result:
     ask = estimate.k_median if args.objective == "k-median" else estimate.k_means
-    return _show(args, estimate, ask(args.k, metric=metric, seed=args.seed))
+    return ask(args.k, metric=metric, seed=args.seed)
 
 
-def _show(args: Namespace, estimate: Any, result: Any, **more: Any) -> int:
-    if estimate.rejected and not args.quiet:
-        say(f"left out {estimate.rejected:,} lines that are no messages of these parameters")
+def _show(args: Namespace, estimate: LocalEstimate, result: Result, **more: float) -> int:
+    if estimate.rejected:
+        note(f"left out {estimate.rejected:,} lines that are no messages of these parameters")
     counted = {"messages": estimate.n_messages, "rejected": estimate.rejected} | more
-    told = result.to_dict() | counted
-    tables.show(args, told, lambda: _table(result, counted))
-    if args.output is not None:
-        streams.write_text(args.output, streams.to_json(told))
+
+    def table() -> str:
+        return f"{tables.of_centers(result)}\n{tables.of_facts(counted)}"
+
+    tables.show(args, result.to_dict() | counted, table, args.output)
     return 0
-
-
-def _table(result: Any, counted: dict[str, Any]) -> str:
-    return f"{tables.of_centers(result)}\n{tables.of_facts(counted)}"
 
 
 def _demo(args: Namespace) -> int:
     """Simulated users, drawn with repeats from the sample's synthetic demand and encoded."""
-    options = sample(str(sample_path(DEMAND)))
-    options.quiet = args.quiet
-    metric = inputs.read_metric(options)
+    metric = inputs.read_metric(sample())
     start = time.perf_counter()
-    ids = read_table(str(sample_path(DEMAND))).ids("vertex")
+    ids = read_table(sample_path(DEMAND)).ids("vertex")
     users = np.random.default_rng(args.seed).choice(metric.positions(ids), args.users)
     parameters = public_parameters(metric, args.epsilon, users=args.users, k=args.k)
     messages = simulated_messages(parameters, [metric.ids[i] for i in users], seed=args.seed)
-    if not args.quiet:
-        seconds = time.perf_counter() - start
-        say(
-            f"{args.users:,} simulated users sent {parameters.message_bytes} bytes each, epsilon "
-            f"{args.epsilon} ({seconds:.1f} s)"
-        )
+    note(
+        f"{args.users:,} simulated users sent {parameters.message_bytes} bytes each, epsilon "
+        f"{args.epsilon} ({time.perf_counter() - start:.1f} s)"
+    )
     start = time.perf_counter()
     estimate = Decoder(parameters).fit(messages)
-    ask = estimate.k_median if args.objective == "k-median" else estimate.k_means
-    result = ask(args.k, metric=metric, seed=args.seed)
-    if not args.quiet:
-        say(f"decoded and solved ({time.perf_counter() - start:.1f} s)")
+    result = _solved(args, estimate, metric)
+    note(f"decoded and solved ({time.perf_counter() - start:.1f} s)")
     power = 1 if args.objective == "k-median" else 2
-
     weights = np.bincount(users, minlength=len(metric)).astype(np.float64)
     cost = float(weights @ metric.nearest(result.centers)[1] ** power)
-    return _show(
-        args,
-        estimate,
-        result,
-        cost_over_non_private=round(
-            cost / solve(metric, weights, args.k, power=power, starts=3).cost, 4
-        ),
-    )
+    best = solve(metric, weights, args.k, power=power, starts=3).cost
+    return _show(args, estimate, result, cost_over_non_private=round(cost / best, 4))

@@ -7,11 +7,12 @@ import json
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from metricdp.cli import inputs, streams
 from metricdp.cli.parsing import UsageError
-from metricdp.cli.streams import say
+from metricdp.cli.streams import note
 from metricdp.errors import InputError
 from metricdp.local import public_parameters
 from metricdp.local.encoder import Encoder
@@ -34,45 +35,25 @@ def _choose(args: Namespace) -> int:
         raise UsageError(
             "--delta is for --shuffle: without a shuffler messages are private by epsilon alone"
         )
-    streams.check_targets(
-        {"--write-parameters": args.write_parameters}, {"GRAPH": args.graph, "--nodes": args.nodes}
-    )
+    streams.check_files(args)
     metric = inputs.read_metric(args)
-
     trust = "one_round_shuffle" if args.shuffle else "one_round_local"
-    found = public_parameters(
-        metric,
-        args.epsilon,
-        users=args.users,
-        k=args.k,
-        trust=trust,
-        delta=args.delta,
-        seed=args.seed,
-    )
+    asked = {name: getattr(args, name) for name in ("users", "k", "delta", "seed")}
+    found = public_parameters(metric, args.epsilon, trust=trust, **asked)
     streams.write_text(args.write_parameters, found.to_json() + "\n")
-    figures = {
-        "output": args.write_parameters,
-        "trust": trust,
-        "message_epsilon": str(found.epsilon),
-        "message_bytes": found.message_bytes,
-    }
-    streams.show_result(streams.to_json(figures | {"parts": found.items["parts"]}))
+    told = {"output": args.write_parameters, "trust": trust, "message_epsilon": str(found.epsilon)}
+    told |= {"message_bytes": found.message_bytes, "parts": found.items["parts"]}
+    streams.show_result(streams.to_json(told))
     return 0
 
 
 def _encode(args: Namespace) -> int:
-    streams.check_stdout([])
+    streams.check_files(Namespace(**vars(args), output=None))
     encoder = Encoder(PublicParameters.load(args.parameters), most_epsilon=args.most_epsilon)
-    messages = [encoder.encode(item) for item in _items(args.items)]
-    lines = "".join(
-        f'{{"message": "{base64.b64encode(message).decode()}"}}\n' for message in messages
-    )
-    streams.show_result(lines)
-    if not args.quiet:
-        say(
-            f"encoded items into messages of {encoder.parameters.message_bytes} bytes, epsilon "
-            f"{encoder.epsilon} each"
-        )
+    messages = [base64.b64encode(encoder.encode(item)).decode() for item in _items(args.items)]
+    streams.show_result("".join(f'{{"message": "{message}"}}\n' for message in messages))
+    size = encoder.parameters.message_bytes
+    note(f"encoded items into messages of {size} bytes, epsilon {encoder.epsilon} each")
     return 0
 
 
@@ -87,14 +68,9 @@ def _items(path: str | None) -> Iterator[Any]:
 
 def _item(line: str) -> Any:
     plain: Any = None
-    try:
+    with suppress(ValueError, KeyError, RecursionError):
         plain = json.loads(line)
-        if isinstance(plain, dict):
-            plain = plain["item"]
-    except (ValueError, KeyError, RecursionError):
-        plain = None
-    if plain is None:
-        raise InputError(
-            'every line must be an item as JSON, or an object with the item under "item"'
-        )
-    return plain
+        plain = plain["item"] if isinstance(plain, dict) else plain
+        if plain is not None:
+            return plain
+    raise InputError('every line must be an item as JSON, or an object with the item under "item"')

@@ -4,66 +4,55 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import metricdp as mdp
 from metricdp.cli import budget, inputs, objectives, parsing, streams, tables
 from metricdp.cli.parsing import UsageError
-from metricdp.cli.streams import say
-from metricdp.errors import InputError
+from metricdp.cli.streams import note, say
 from metricdp.interruption import held
+from metricdp.metrics.base import Metric
 from metricdp.running.planning import checked_epsilons
 
 
 def check_method(args: Namespace, *, releases: bool) -> None:
     """Refuse an unknown method, or one that releases nothing to show."""
     known = mdp.methods.BY_NAME
-    fitting = [
-        name
-        for name in mdp.METHODS
-        if known[name].in_finite and (known[name].releases or not releases)
-    ]
+    finite = [name for name in mdp.METHODS if known[name].in_finite]
+    fitting = [name for name in finite if known[name].releases or not releases]
     if args.method not in fitting:
         raise UsageError(f"--method must be one of {', '.join(fitting)}; got {args.method!r}")
 
 
-def run(args: Namespace) -> int:
+def run(args: Namespace) -> None:
     """Check, read, charge once, release, write."""
     names = _check(args)
     priced = _together(args)
     price = mdp.methods.method_of(args.method).price(priced.epsilon, priced.delta or 0)
     budget.check_budget(priced, price)
     if args.dry_run:
-        return _dry_run(args, priced)
+        _dry_run(args, priced)
+        return
     metric = inputs.read_metric(args)
     demand = inputs.read_demand(args, metric)
-    plain = _plain(args, metric)
+    options = {name: getattr(args, name) for name in ("method", "objective", "records", "repeats")}
+    options |= {"delta": args.delta or 0, "names": names, "seed": args.seed}
+    options |= {"administrator": _plain(args, metric)}
+    options |= {"expected": objectives.expected(args, metric)}
     ledger = budget.open_ledger(priced)
-    options = {
-        "delta": args.delta or 0,
-        "method": args.method,
-        "objective": args.objective,
-        "expected": objectives.expected(args, metric),
-        "names": names,
-        "records": args.records,
-    }
-    options |= {"repeats": args.repeats, "administrator": plain, "seed": args.seed}
     with budget.noting_expense(ledger), _naming(args.output), held(budget.told):  # to the page
         levels = mdp.explore(metric, demand, args.epsilons, args.k, ledger=ledger, **options)
         told = {**levels.to_dict(), "page": args.output}
         tables.show(args, told, lambda: tables.of_levels(levels))
         with _owner_only() if args.administrator else nullcontext():
             streams.write_text(args.output, levels.page(args.title, attribution=args.attribution))
-    if not args.quiet:
-        budget.say_expense(args, levels.receipt, ledger)
-        say(f"wrote {args.output}")
-    return 0
+    budget.say_expense(args, levels.receipt, ledger)
+    note(f"wrote {args.output}")
 
 
 def _check(args: Namespace) -> list[str] | None:
@@ -82,59 +71,41 @@ def _check(args: Namespace) -> list[str] | None:
             f"of --epsilons"
         )
     check_method(args, releases=True)
-    streams.check_stdout([args.output])
-    given = {"GRAPH": args.graph, "--nodes": args.nodes, "--demand": args.demand}
-    given["--expected"] = args.expected
-    streams.check_targets({"--output": args.output, "--ledger": args.ledger}, given)
+    streams.check_files(args)
     return names
 
 
 def _together(args: Namespace) -> Namespace:
     """The same call with the price of all levels together."""
-    prices = [
-        mdp.methods.method_of(args.method).price(epsilon, args.delta or 0)
-        for epsilon in args.epsilons
-    ]
+    method = mdp.methods.method_of(args.method)
+    prices = [method.price(epsilon, args.delta or 0) for epsilon in args.epsilons]
     epsilon = sum((p.epsilon for p in prices), Fraction(0))
     delta = sum((p.delta for p in prices), Fraction(0))
-    if not args.quiet:
-        parts = " + ".join(args.epsilons)
-        say(
-            f"{len(prices)} levels, shown together, are charged together: epsilon {parts} = "
-            f"{float(epsilon):g}"
-        )
-    return Namespace(
-        **{**vars(args), "epsilon": str(epsilon), "delta": str(delta) if delta else None}
+    note(
+        f"{len(prices)} levels, shown together, are charged together: epsilon "
+        f"{' + '.join(args.epsilons)} = {float(epsilon):g}"
     )
+    paid = {"epsilon": str(epsilon), "delta": str(delta) if delta else None}
+    return Namespace(**{**vars(args), **paid})
 
 
-def _dry_run(args: Namespace, priced: Namespace) -> int:
-    price = {
-        "epsilon": float(Fraction(priced.epsilon)),
-        "epsilon_exact": priced.epsilon,
-        "delta": float(Fraction(priced.delta or 0)),
-    }
-    told = {"levels": args.epsilons, **price, "charged": False, "ledger": args.ledger}
-    tables.show(args, told)
-    if not args.quiet:
-        say(
-            "dry run: the demand was not read and nothing was charged"
-            + (f"; {args.ledger} holds it" if args.ledger else "")
-        )
-    return 0
+def _dry_run(args: Namespace, priced: Namespace) -> None:
+    told = {"levels": args.epsilons, "epsilon": float(Fraction(priced.epsilon))}
+    told |= {"epsilon_exact": priced.epsilon, "delta": float(Fraction(priced.delta or 0))}
+    tables.show(args, told | {"charged": False, "ledger": args.ledger})
+    holds = f"; {args.ledger} holds it" if args.ledger else ""
+    note(f"dry run: the demand was not read and nothing was charged{holds}")
 
 
-def _plain(args: Namespace, metric: Any) -> list[Any] | None:
+def _plain(args: Namespace, metric: Metric) -> list[Hashable] | None:
     """The records in plain, where the page is for the administrator alone."""
-    if args.k > len(metric):
-        raise InputError(f"-k {args.k}: {metric.name} has only {len(metric):,} vertices")
+    inputs.check_k(args, metric)
     if not args.administrator:
         return None
     say(
         f"warning: --administrator: {args.output} shows centers without privacy: do not publish "
         f"it, it may reveal the demand"
     )
-
     counts = inputs.read_as_weights(args, metric).astype(np.int64)
     return [metric.ids[i] for i in np.repeat(np.arange(len(metric)), counts).tolist()]
 

@@ -5,35 +5,36 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from metricdp.atomic import whole_file
 from metricdp.cli import budget, inputs, parsing, streams, tables
 from metricdp.cli.parsing import UsageError
-from metricdp.cli.streams import say
+from metricdp.cli.streams import note
+
+if TYPE_CHECKING:
+    from metricdp.federated import Coordinator
 
 
-def run_join(args: Namespace) -> int:
+def run_join(args: Namespace) -> None:
     """A key, and its card."""
     from metricdp.federated.holder import HolderFile
     from metricdp.federated.messages import signed_card
 
-    streams.check_targets({"KEY": args.key, "--output": args.output}, {})
+    streams.check_files(args)
     keys = HolderFile(Path(args.key)).keys(args.name)
-    return _wrote(args, signed_card(keys), {"holder": keys.card.name, "key": _short(keys.card)})
+    _wrote(args, signed_card(keys), {"holder": keys.card.name, "key": _short(keys.card)})
 
 
-def run_invite(args: Namespace) -> int:
+def run_invite(args: Namespace) -> None:
     """A new study, or the same round once more."""
     from metricdp.federated import Coordinator
 
-    new: tuple[str, ...] = ("holder", "epsilon", "delta", "method", "colluding")
-    new += ("max_contributions", "records_hint", "seed")
-    given = [name for name in new if getattr(args, name) is not None]
+    new = ("holder", "epsilon", "delta", "method", "colluding", "max_contributions")
+    given = parsing.given(args, (*new, "records_hint", "seed"))
     old = Path(args.study).exists()
     if old and given:
-        option = given[0].replace("_", "-")
-        raise UsageError(f"{args.study} exists already: --{option} is for a new study")
+        raise UsageError(f"{args.study} exists already: {given[0]} is for a new study")
     if not old and (args.again or args.without is not None):
         raise UsageError(f"{args.study}: there is no such study")
     if not old and (not args.holder or args.epsilon is None):
@@ -41,7 +42,7 @@ def run_invite(args: Namespace) -> int:
     if args.without is not None and not args.again:
         raise UsageError("--without is for --again")
     cards = [Path(path).read_bytes() for path in args.holder or ()]
-    _check_targets(args, STATE=args.study)
+    streams.check_files(args)
     metric = inputs.read_universe(args)
     if old:
         coordinator = Coordinator.open(args.study, metric)
@@ -61,10 +62,10 @@ def run_invite(args: Namespace) -> int:
             seed=args.seed or 0,
         )
     coordinator.save(args.study)
-    return _wrote(args, coordinator.invite(), _told(coordinator))
+    _wrote(args, coordinator.invite(), _told(coordinator))
 
 
-def run_answer(args: Namespace) -> int:
+def run_answer(args: Namespace) -> None:
     """Check, pay, count, answer."""
     from metricdp.federated import Holder
     from metricdp.federated.messages import Invitation
@@ -74,15 +75,10 @@ def run_answer(args: Namespace) -> int:
     message = Path(args.invitation).read_bytes()
     asked = Invitation.opened(message)
     users = asked.agreement.get("unit") == "user"
-    if users != (args.user is not None):
-        raise UsageError(
-            "this study protects users: say whose record each is with --user COLUMN"
-            if users
-            else "this study protects records: leave --user out"
-        )
+    parsing.check_unit(args, users, "study")
     if not Path(args.key).exists():
         raise UsageError(f"{args.key}: there is no such key: metricdp federated join makes one")
-    _check_targets(args, **{"KEY": args.key, "--ledger": args.ledger})
+    streams.check_files(args)
     peers = None if args.peer is None else [Path(path).read_bytes() for path in args.peer]
     metric = inputs.read_universe(args)
     args.max_contributions = asked.agreement.get("max_contributions") if users else None
@@ -94,44 +90,33 @@ def run_answer(args: Namespace) -> int:
         ledger = budget.open_ledger(args)
         with budget.noting_expense(ledger):
             answer = Holder(demand, args.key, ledger=ledger, peers=peers).answer(message)
-        if not args.quiet:
-            say(f"ledger {args.ledger}: {float(ledger.left):g} left, anchor {ledger.anchor}")
+        note(f"ledger {args.ledger}: {float(ledger.left):g} left, anchor {ledger.anchor}")
     else:
         answer = holder.answer(message)
     who = {card.name: _short(card) for card in asked.holders}
     facts = {"study": asked.study, "round": asked.round, "attempt": asked.attempt, "holders": who}
-    return _wrote(args, answer, facts)
+    _wrote(args, answer, facts)
 
 
-def run_collect(args: Namespace) -> int:
+def run_collect(args: Namespace) -> None:
     """Add up; the next invitation, or the release."""
     from metricdp.federated import Coordinator
 
-    _check_targets(args, **{"STATE": args.study, "--save-release": args.save_release})
-    answers = [Path(path).read_bytes() for path in args.answers]
+    streams.check_files(args)
+    answers = [Path(path).read_bytes() for path in args.answer]
     metric = inputs.read_universe(args)
     coordinator = Coordinator.open(args.study, metric)
     release = coordinator.release or coordinator.collect(answers)
     coordinator.save(args.study)
     if release is None:
-        return _wrote(args, coordinator.invite(), _told(coordinator))
+        _wrote(args, coordinator.invite(), _told(coordinator))
+        return
     release.save(args.save_release)
-    if not args.quiet:
-        say(f"wrote {args.save_release}: all rounds are over")
-    return _show(args, {"release": args.save_release, "receipt": release.receipt.to_dict()})
+    note(f"wrote {args.save_release}: all rounds are over")
+    tables.show(args, {"release": args.save_release, "receipt": release.receipt.to_dict()})
 
 
-def _check_targets(args: Namespace, **targets: str | None) -> None:
-    given = {"GRAPH": args.graph, "--nodes": args.nodes, "--demand": args.demand}
-    given["INVITATION"] = getattr(args, "invitation", None)
-    given |= {f"ANSWER {i}": path for i, path in enumerate(getattr(args, "answers", ()), 1)}
-    for option in ("holder", "peer"):
-        paths = getattr(args, option, None) or ()
-        given |= {f"--{option} {i}": path for i, path in enumerate(paths, 1)}
-    streams.check_targets({**targets, "--output": args.output}, given)
-
-
-def _told(coordinator: Any) -> dict[str, Any]:
+def _told(coordinator: Coordinator) -> dict[str, Any]:
     return {"round": coordinator.round, "holders": coordinator.names}
 
 
@@ -143,12 +128,7 @@ def _short(card: Any) -> str:
     return " ".join(text[i : i + 4] for i in range(0, 20, 4))
 
 
-def _wrote(args: Namespace, message: bytes, facts: dict[str, Any]) -> int:
+def _wrote(args: Namespace, message: bytes, facts: dict[str, Any]) -> None:
     with whole_file(Path(os.path.realpath(args.output))) as file:
         file.write(message)
-    return _show(args, {**facts, "output": args.output, "bytes": len(message)})
-
-
-def _show(args: Namespace, value: dict[str, Any]) -> int:
-    tables.show(args, value)
-    return 0
+    tables.show(args, {**facts, "output": args.output, "bytes": len(message)})

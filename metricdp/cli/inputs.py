@@ -12,7 +12,7 @@ import numpy as np
 import metricdp as mdp
 from metricdp.cli import cost_tables
 from metricdp.cli.parsing import UsageError
-from metricdp.cli.streams import say
+from metricdp.cli.streams import note
 from metricdp.errors import InputError
 from metricdp.privacy.evaluation import exact_counts
 from metricdp.records.engines.geographic import is_geographic
@@ -21,9 +21,8 @@ from metricdp.universe.crs_kinds import described
 from metricdp.waiting import doing
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from metricdp.metrics import GraphMetric
+    from metricdp.arrays import Floats
+    from metricdp.metrics import GraphMetric, Metric
     from metricdp.privacy import PrivateDemand
 from metricdp.errors import (
     DirectedGraphError,
@@ -36,20 +35,9 @@ from metricdp.metrics.graph import read_graph
 DATASET = "dataset:"
 """Prefix of a graph that is a data set's name."""
 _READ = (
-    "format",
-    "weight",
-    "nodes",
-    "source",
-    "target",
-    "layer",
-    "crs",
-    "topology",
-    "symmetrize",
-    "largest_component",
-    "directed",
-    "direction",
+    *("format", "weight", "nodes", "source", "target", "layer", "crs", "topology", "directed"),
+    *("direction", "symmetrize", "largest_component"),
 )
-_USER = ("user", "max_contributions")
 
 
 def read_universe(args: Namespace) -> Any:
@@ -81,32 +69,34 @@ def read_metric(args: Namespace) -> GraphMetric:
             usual.pop("symmetrize", None)
         path = mdp.datasets.fetch(known.name)
         options = {**options, **usual}
-    refused: InputError | None = None
     try:
         metric = mdp.read_graph(path, **options)
     except InputError as error:
-        refused = error
-    if refused is not None:
-        raise all_at_once(path, options, refused)
+        raise all_at_once(path, options, error) from None
     _label(metric, args)
-    if not args.quiet:
-        lengths = f", lengths: {metric.graph.measured}" if metric.graph.measured else ""
-        unit = metric.measured_in
-        lengths += f" ({unit})" if unit and not lengths.endswith("in meters") else ""
-        say(
-            f"read {metric.name}: {len(metric):,} vertices, {metric.graph.edges_in_words}, "
-            f"{_places(metric)}{lengths}"
+    graph, unit = metric.graph, metric.measured_in
+    lengths = f", lengths: {graph.measured}" if graph.measured else ""
+    lengths += f" ({unit})" if unit and not lengths.endswith("in meters") else ""
+    note(
+        f"read {metric.name}: {len(metric):,} vertices, {graph.edges_in_words}, "
+        f"{_places(metric)}{lengths}"
+    )
+    if graph.left_out:
+        note(
+            f"kept the largest component: {len(metric):,} of {len(metric) + graph.left_out:,} "
+            f"vertices, {graph.left_out:,} left out"
         )
-        if metric.graph.left_out:
-            every = len(metric) + metric.graph.left_out
-            say(
-                f"kept the largest component: {len(metric):,} of {every:,} vertices, "
-                f"{metric.graph.left_out:,} left out"
-            )
-        if metric.graph.asymmetry is not None:
-            say(f"symmetrized: {metric.graph.asymmetry} (--directed keeps directions)")
+    if graph.asymmetry is not None:
+        note(f"symmetrized: {graph.asymmetry} (--directed keeps directions)")
     doing("computing")
     return metric
+
+
+def check_k(args: Namespace, metric: Metric) -> None:
+    """Refuse more centers than there are places for them."""
+    if args.k is not None and args.k > len(metric.sites):
+        what = "vertices" if metric.sites is metric.ids else "sites"
+        raise InputError(f"-k {args.k}: {metric.name} has only {len(metric.sites):,} {what}")
 
 
 def _label(metric: Any, args: Namespace) -> None:
@@ -126,34 +116,39 @@ def _places(metric: GraphMetric) -> str:
     return known if metric.crs in (None, WGS84) else f"{known}, {described(metric.crs)}"
 
 
-def read_demand(args: Namespace, metric: GraphMetric) -> PrivateDemand:
+def read_demand(args: Namespace, metric: Metric) -> PrivateDemand:
     """Read the private demand; nothing about it is said."""
-    _check_coordinates(args, metric)
+    if args.x is not None and metric.coordinates is None:
+        raise InputError(
+            f"--x and --y need coordinates, and {metric.name} has none: give them with --nodes FILE"
+        )
     snapped = args.x is not None or (args.demand_column is None and is_geographic(args.demand))
-    if snapped and args.max_snap is None and args.box is None and not args.quiet:
-        say(
+    if snapped and args.max_snap is None and args.box is None:
+        note(
             "note: a record of another town counts at the nearest vertex, however far that is; "
             "--max-snap 2km leaves it out, --box refuses it"
         )
     doing("reading the demand")
-    column = args.demand_column
-    whose: dict[str, Any] = {name: getattr(args, name, None) for name in _USER}
-    whose["weighting"] = getattr(args, "weighting", None) or "record"
     caps = getattr(args, "caps", None)
-    whose["caps"] = None if caps is None else mdp.Caps(*caps)
-    where = {
-        "layer": args.demand_layer,
-        "crs": args.demand_crs,
-        "max_snap": args.max_snap,
-        "box": args.box,
-    }
-    engine = getattr(args, "engine", None) or "embedded"
     return mdp.PrivateDemand.from_frame(
-        metric, args.demand, column, x=args.x, y=args.y, engine=engine, **whose, **where
+        metric,
+        args.demand,
+        args.demand_column,
+        x=args.x,
+        y=args.y,
+        engine=getattr(args, "engine", None) or "embedded",
+        user=getattr(args, "user", None),
+        max_contributions=getattr(args, "max_contributions", None),
+        weighting=getattr(args, "weighting", None) or "record",
+        caps=None if caps is None else mdp.Caps(*caps),
+        layer=args.demand_layer,
+        crs=args.demand_crs,
+        max_snap=args.max_snap,
+        box=args.box,
     )
 
 
-def read_as_weights(args: Namespace, metric: GraphMetric) -> NDArray[Any]:
+def read_as_weights(args: Namespace, metric: Metric) -> Floats:
     """Count the demand's records without protection. Messages hold no cell."""
     bounds = dict.fromkeys(("user", "max_contributions", "weighting", "caps"))
     every = Namespace(**{**vars(args), **bounds})
@@ -162,14 +157,7 @@ def read_as_weights(args: Namespace, metric: GraphMetric) -> NDArray[Any]:
         return exact_counts(read_demand(every, metric)).astype(np.float64)
 
 
-def _check_coordinates(args: Namespace, metric: GraphMetric) -> None:
-    if args.x is not None and metric.coordinates is None:
-        raise InputError(
-            f"--x and --y need coordinates, and {metric.name} has none: give them with --nodes FILE"
-        )
-
-
-def all_at_once(path: str, options: dict[str, Any], first: InputError) -> InputError:
+def all_at_once(path: str | Path, options: dict[str, Any], first: InputError) -> InputError:
     """The refusal of a graph with all options that it needs, found by trying one more each time."""
     needed: list[str] = []
     tried = dict(options)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 from argparse import Namespace
-from dataclasses import MISSING, fields
-from typing import Any
+from dataclasses import MISSING, Field, fields
+from typing import TYPE_CHECKING, Any
 
 from metricdp.cli import sites
 from metricdp.cli.parsing import UsageError
+
+if TYPE_CHECKING:
+    from metricdp.methods.solution import Solution
+    from metricdp.metrics.base import Metric
+    from metricdp.solvers.objectives import Objective, Size
 
 PLAIN = ("k-median", "k-means")
 """Answered by `metricdp.k_median` and `metricdp.k_means` where nothing else is asked."""
@@ -27,23 +32,8 @@ NAMES = (
     "nested",
 )
 """Those of `metricdp.solvers.objectives.OBJECTIVES`, known without loading them."""
-_OPTION_OF = {
-    "k": "k",
-    "limit": "limit",
-    "threshold": "threshold",
-    "z": "z",
-    "first": "first",
-    "costs": "opening_costs",
-    "capacities": "capacity",
-    "aversion": "aversion",
-    "kappa": "kappa",
-    "share": "share",
-    "blend": "blend",
-    "single_source": "single_source",
-    "minimum": "minimum",
-    "ks": "ks",
-}
-"""The command line's name of each field of an objective."""
+_OTHERWISE = {"costs": "opening_costs", "capacities": "capacity"}
+"""The command line's name of fields of objectives, where it is another one."""
 _TABLES = {"opening_costs": "cost", "capacity": "capacity"}
 
 
@@ -61,39 +51,47 @@ def check(args: Namespace) -> None:
     from metricdp.solvers.objectives import OBJECTIVES
 
     kind = OBJECTIVES[args.objective]
-    taken = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
-    for name, option in _OPTION_OF.items():
-        given = getattr(args, option) is not None
+    own = _fields(kind)
+    if args.objective != "kz":
+        own.pop("z", None)
+    every = dict.fromkeys(option for one in OBJECTIVES.values() for option in _fields(one))
+    for option in (name for name in every if hasattr(args, name)):
         shown = "-k" if option == "k" else "--" + option.replace("_", "-")
-        own = name in taken and not (name == "z" and args.objective != "kz")
-        if given and not own:
+        given = getattr(args, option) is not None
+        if given and option not in own:
             raise UsageError(f"{shown} is of no use with --objective {args.objective}")
-        if own and not given and taken[name].default is MISSING:
+        if not given and option in own and own[option].default is MISSING:
             raise UsageError(f"--objective {args.objective} needs {shown}")
     if (args.scenarios is not None) != (len(args.from_release or ()) > 1):
         raise UsageError("--scenarios is for several releases: --from-release FILE, repeated")
     if args.weights is not None and (args.demand is not None or args.from_release is not None):
         raise UsageError("--weights is public demand: leave --demand and --from-release out")
-    if planned(args) and args.certificate:
+    if not planned(args):
+        return
+    if args.certificate:
         raise UsageError(
             "--certificate is for k-median and k-means; other questions tell their bound as it is"
         )
-    if planned(args) and (args.exact or args.effort is not None):
+    if args.exact or args.effort is not None:
         option = "--exact" if args.exact else "--effort"
         raise UsageError(f"{option} is for k-median and k-means")
-    if planned(args) and args.method != "partition":
+    if args.method != "partition":
         raise UsageError(f"--method {args.method} answers k-median and k-means alone")
 
 
-def objective_of(args: Namespace, metric: Any) -> Any:
+def _fields(kind: type[Objective]) -> dict[str, Field[Any]]:
+    """The fields of an objective by the command line's names of them."""
+    return {_OTHERWISE.get(f.name, f.name): f for f in fields(kind)}  # type: ignore[arg-type]
+
+
+def objective_of(args: Namespace, metric: Metric) -> Objective:
     """The objective that was asked for."""
     from metricdp.solvers.objectives import OBJECTIVES
 
     kind = OBJECTIVES[args.objective]
     values = {}
-    for field in fields(kind):  # type: ignore[arg-type]
-        option = _OPTION_OF.get(field.name)
-        value = None if option is None else getattr(args, option)
+    for option, field in _fields(kind).items():
+        value = getattr(args, option, None)
         if value is not None:
             if option in _TABLES:
                 sizes = _sizes(value) if option == "capacity" else None
@@ -102,26 +100,22 @@ def objective_of(args: Namespace, metric: Any) -> Any:
     return kind(**values)
 
 
-def asked(args: Namespace, metric: Any) -> dict[str, Any]:
+def asked(args: Namespace, metric: Metric) -> dict[str, Any]:
     """What is asked of `metricdp.solve` besides the objective, checked before a charge."""
     import numpy as np
 
     from metricdp.methods.solving import instance_of
 
-    files = {"candidates": args.candidates, "opened": args.opened, "forbidden": args.forbidden}
-    read = {
-        name: None if path is None else sites.read_vertices(path, metric)
-        for name, path in files.items()
-    }
+    found = sites.read_options(args, ("candidates", "opened", "forbidden"), metric)
     if args.start is not None:
-        read["start"] = sites.read_centers(args.start, metric)
-    found = {**read, "seed": args.seed, "time_limit": args.time_limit}
+        found["start"] = sites.read_centers(args.start, metric)
+    found |= {"seed": args.seed, "time_limit": args.time_limit}
     instance = instance_of(metric, np.zeros(len(metric)), loads=np.zeros(len(metric)), **found)
     objective_of(args, metric).check(instance)
     return found
 
 
-def margin(plan: Any) -> str:
+def margin(plan: Solution) -> str:
     """How far true loads may exceed the noisy ones, for which capacities are kept."""
     told, noisy = plan.load_intervals(), list(plan.loads.values())
     above = [high - load for high, load in zip(told.high, noisy)]
@@ -133,12 +127,12 @@ def margin(plan: Any) -> str:
     )
 
 
-def public_weights(args: Namespace, metric: Any) -> Any:
+def public_weights(args: Namespace, metric: Metric) -> Any:
     """The weights of ``--weights``; None if it was not given."""
     return None if args.weights is None else _by_vertex(args.weights, "weight", metric)
 
 
-def expected(args: Namespace, metric: Any) -> Any:
+def expected(args: Namespace, metric: Metric) -> Any:
     """What ``--expected`` names; None if it was not given."""
     from metricdp.methods.expected import STREETS
 
@@ -150,14 +144,14 @@ def expected(args: Namespace, metric: Any) -> Any:
     return _by_vertex(args.expected, args.expected_column, metric, " (--expected-column)")
 
 
-def _sizes(text: str) -> list[Any] | None:
+def _sizes(text: str) -> list[Size] | None:
     """Sizes told as 300:0:5,1000:50000:2; None if it is something else."""
     from metricdp.solvers.objectives import Size
 
     if not re.fullmatch(r"[0-9.e+]+[:,][^./\\]*(\.\d[^./\\]*)*", text):
         return None
-    parts = [one.split(":") for one in text.split(",")]
     try:
+        parts = [one.split(":") for one in text.split(",")]
         return [
             Size(float(one[0]), float(one[1] or 0) if one[1:] else 0.0, *map(int, one[2:]))
             for one in parts
@@ -169,7 +163,7 @@ def _sizes(text: str) -> list[Any] | None:
         ) from None
 
 
-def _number_or_table(text: str, column: str, metric: Any) -> Any:
+def _number_or_table(text: str, column: str, metric: Metric) -> float | dict[Any, float]:
     try:
         return float(text)
     except ValueError:
@@ -177,7 +171,7 @@ def _number_or_table(text: str, column: str, metric: Any) -> Any:
 
 
 def _by_vertex(
-    path: str, column: str, metric: Any, option: str = "", of_sites: bool = False
+    path: str, column: str, metric: Metric, option: str = "", of_sites: bool = False
 ) -> dict[Any, float]:
     """A mapping from site, or from demand point, to number, out of a public table."""
     ids, table = sites.read_by_vertex(path, column, metric, option, of_sites)

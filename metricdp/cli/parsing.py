@@ -8,7 +8,8 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from difflib import get_close_matches
 from itertools import groupby
 from typing import Any, NoReturn
@@ -173,17 +174,19 @@ class ShowVersion(argparse.Action):
 
 def whole_number(least: int, most: float = math.inf) -> Callable[[str], int]:
     """Return a parser of integers from `least` to `most`."""
-    rule = "must be a whole number " + (
-        f"of at least {least}" if math.isinf(most) else f"from {least} to {most:,}"
-    )
+    rule = f"of at least {least}" if math.isinf(most) else f"from {least} to {most:,}"
 
     def parse(text: str) -> int:
         plain = re.fullmatch(r"\s*[+-]?[0-9]{1,300}\s*", text)
         if not plain or not least <= int(text) <= most:
-            raise argparse.ArgumentTypeError(f"{rule}, got {text[:40]!r}")
+            raise _refused(f"a whole number {rule}", text)
         return int(text)
 
     return parse
+
+
+def _refused(rule: str, text: str) -> argparse.ArgumentTypeError:
+    return argparse.ArgumentTypeError(f"must be {rule}, got {text[:60]!r}")
 
 
 def caps(text: str) -> tuple[int, int]:
@@ -191,9 +194,7 @@ def caps(text: str) -> tuple[int, int]:
     plain = re.fullmatch(r"\s*([0-9]{1,9})\s*(?:,\s*([0-9]{1,9})\s*)?", text)
     found = (int(plain[1]), int(plain[2] or 1)) if plain else (0, 0)
     if not 1 <= found[0] * found[1] < 2**31:
-        raise argparse.ArgumentTypeError(
-            f"must be PARTS or PARTS,RECORDS, two numbers of at least 1, got {text[:40]!r}"
-        )
+        raise _refused("PARTS or PARTS,RECORDS, two numbers of at least 1", text)
     return found
 
 
@@ -206,34 +207,27 @@ def open_share(text: str) -> str:
     """A number above 0 and below 1, kept as it is written."""
     from metricdp.accounting import exact
 
-    try:
-        fits = 0 < exact(text, "quantile") < 1
-    except MetricDPError:
-        fits = False
-    if not fits:
-        raise argparse.ArgumentTypeError(
-            f"must be a number above 0 and below 1, such as 0.5 or 9/10, got {text[:40]!r}"
-        )
-    return text
+    with suppress(MetricDPError):
+        if 0 < exact(text, "quantile") < 1:
+            return text
+    raise _refused("a number above 0 and below 1, such as 0.5 or 9/10", text)
+
+
+def _number(text: str, rule: str, fits: Callable[[float], bool]) -> float:
+    with suppress(ValueError):
+        if "_" not in text and fits(float(text)):
+            return float(text)
+    raise _refused(rule, text)
 
 
 def share(text: str) -> float:
     """A number from 0 to 1."""
-    number = at_least_0(text)
-    if number > 1:
-        raise argparse.ArgumentTypeError(f"must be a number from 0 to 1, got {text[:40]!r}")
-    return number
+    return _number(text, "a number from 0 to 1", lambda number: 0 <= number <= 1)
 
 
 def at_least_0(text: str) -> float:
     """A finite number that is not negative."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0 <= number < math.inf:
-        raise argparse.ArgumentTypeError(f"must be a number of at least 0, got {text[:40]!r}")
-    return number
+    return _number(text, "a number of at least 0", lambda number: 0 <= number < math.inf)
 
 
 def numbers(text: str) -> list[int]:
@@ -241,9 +235,7 @@ def numbers(text: str) -> list[int]:
     try:
         return [int(one) for one in text.split(",")]
     except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"must be numbers such as 5,10,20, got {text[:40]!r}"
-        ) from None
+        raise _refused("numbers such as 5,10,20", text) from None
 
 
 def scenarios(text: str) -> str | list[float]:
@@ -255,15 +247,7 @@ def scenarios(text: str) -> str | list[float]:
 
 def positive_number(text: str) -> float:
     """Return a positive, finite number."""
-    value = math.nan
-    if "_" not in text:
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"must be a positive number, got {text[:40]!r}")
-    return value
+    return _number(text, "a positive number", lambda number: 0 < number < math.inf)
 
 
 def distance(text: str) -> float | str:
@@ -271,10 +255,9 @@ def distance(text: str) -> float | str:
     from metricdp.errors import InputError
     from metricdp.metrics.units import checked_distance
 
-    try:
-        given: float | str = float(text)
-    except ValueError:
-        given = text
+    given: float | str = text
+    with suppress(ValueError):
+        given = float(text)
     try:
         checked_distance(given, "limit")
     except InputError as error:
@@ -287,7 +270,7 @@ def unit(text: str) -> str:
     from metricdp.metrics.units import UNITS
 
     if text not in UNITS:
-        raise argparse.ArgumentTypeError(f"must be one of {', '.join(UNITS)}; got {text[:40]!r}")
+        raise _refused(f"one of {', '.join(UNITS)}", text)
     return text
 
 
@@ -300,12 +283,8 @@ def effort(text: str) -> str | float:
     """Return quick, thorough or a positive number of seconds."""
     if text in ("quick", "thorough"):
         return text
-    try:
-        return positive_number(text)
-    except argparse.ArgumentTypeError:
-        raise argparse.ArgumentTypeError(
-            f"must be quick, thorough or a number of seconds, got {text[:40]!r}"
-        ) from None
+    rule = "quick, thorough or a number of seconds"
+    return _number(text, rule, lambda number: 0 < number < math.inf)
 
 
 def budget(text: str) -> str:
@@ -321,13 +300,10 @@ def delta(text: str) -> str:
 def _kept(text: str, *, epsilon: object = 1, delta: object = 0) -> str:
     from metricdp.privacy import Ledger
 
-    refused = ""
     try:
         Ledger(epsilon, delta)
     except MetricDPError as error:
-        refused = str(error)
-    if refused:
-        raise argparse.ArgumentTypeError(refused[:200])
+        raise argparse.ArgumentTypeError(str(error)[:200]) from None
     return text
 
 
@@ -340,13 +316,11 @@ def column(text: str) -> str:
 
 def box(text: str) -> list[float]:
     """Return the four numbers of a box."""
-    try:
+    with suppress(ValueError):
         edges = [float(part) for part in text.split(",")]
-    except ValueError:
-        edges = []
-    if len(edges) != 4 or not all(map(math.isfinite, edges)):
-        raise argparse.ArgumentTypeError(f"must be XMIN,YMIN,XMAX,YMAX, got {text[:60]!r}")
-    return edges
+        if len(edges) == 4 and all(map(math.isfinite, edges)):
+            return edges
+    raise _refused("XMIN,YMIN,XMAX,YMAX", text)
 
 
 def check_columns(args: argparse.Namespace) -> None:
@@ -355,3 +329,16 @@ def check_columns(args: argparse.Namespace) -> None:
         raise UsageError("--x and --y go together: coordinates need both columns")
     if args.x is not None and args.demand_column is not None:
         raise UsageError("give --demand-column (vertex ids) or --x and --y (coordinates), not both")
+
+
+def check_unit(args: argparse.Namespace, users: bool, what: str) -> None:
+    """Refuse a demand whose records are not protected as the study or stream says."""
+    if users and args.user is None:
+        raise UsageError(f"this {what} protects users: say whose record each is with --user COLUMN")
+    if not users and args.user is not None:
+        raise UsageError(f"this {what} protects records: leave --user out")
+
+
+def given(args: argparse.Namespace, names: Iterable[str]) -> list[str]:
+    """Those of some options that have a value."""
+    return ["--" + name.replace("_", "-") for name in names if getattr(args, name) is not None]

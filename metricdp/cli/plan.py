@@ -9,8 +9,7 @@ from fractions import Fraction
 import metricdp as mdp
 from metricdp.cli import inputs, objectives, sites, streams, tables
 from metricdp.cli.explore import check_method
-from metricdp.cli.streams import say
-from metricdp.errors import InputError
+from metricdp.cli.streams import note, say
 from metricdp.methods.remarks import percent
 from metricdp.running.planning import EPSILONS, checked_epsilons
 from metricdp.running.target import LADDER, checked_target
@@ -28,46 +27,33 @@ def run(args: Namespace) -> None:
         args.time_limit = 50.0 if args.goal is None else 400.0
     budgets = checked_epsilons(args.epsilons)
     check_method(args, releases=args.output is not None)
-    streams.check_stdout([args.output])
-    streams.check_targets(
-        {"--output": args.output}, {"GRAPH": args.graph, "--nodes": args.nodes, "--by": args.by}
-    )
-
+    streams.check_files(args)
     metric = inputs.read_metric(args)
-    if args.k > len(metric):
-        raise InputError(f"-k {args.k}: {metric.name} has only {len(metric):,} vertices")
+    inputs.check_k(args, metric)
+    asked = ["records", "k", "epsilons", "method", "objective", "neighboring", "max_contributions"]
+    asked += ["repeats", "seed", "time_limit"]
     told = mdp.plan(
         metric,
-        records=args.records,
-        k=args.k,
-        epsilons=args.epsilons,
+        **{name: getattr(args, name) for name in asked},
         delta=args.delta or 0,
-        method=args.method,
         expected=objectives.expected(args, metric),
-        objective=args.objective,
         by=None if args.by is None else sites.read_areas(args.by, args.by_column, metric),
-        neighboring=args.neighboring,
-        max_contributions=args.max_contributions,
         target=args.goal,
-        repeats=args.repeats,
-        seed=args.seed,
-        time_limit=args.time_limit,
         watch=_PlanRows(budgets) if not args.quiet and streams.on_screen() else None,
     )
-    if not args.quiet and told.runs < told.cost[0].size:
-        say(
+    if told.runs < told.cost[0].size:
+        note(
             f"simulated {told.runs} of {told.cost[0].size} demands in {args.time_limit:g} s: "
             f"--time-limit {10 * args.time_limit:g} is surer"
         )
     tables.show(args, told.to_dict(), lambda: tables.of_plan(told))
-    if not args.quiet and not tables.on_terminal(args):
+    if not tables.on_terminal(args):
         for line in str(told).splitlines():
-            say(line.rstrip(), raw=True)
+            note(line.rstrip(), raw=True)
     if args.output is not None:
         page = mdp.Exploration.of_plan(told).page(args.title, attribution=args.attribution)
         streams.write_text(args.output, page)
-        if not args.quiet:
-            say(f"wrote {args.output}")
+        note(f"wrote {args.output}")
 
 
 class _PlanRows:

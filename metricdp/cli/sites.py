@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,8 @@ from metricdp.cli.streams import read_json
 from metricdp.errors import InputError
 
 if TYPE_CHECKING:
-    from metricdp.metrics import GraphMetric
+    from metricdp.metrics.base import Metric
+    from metricdp.universe.formats.format import File
     from metricdp.universe.tables import Table
 
 _COLUMNS = ("center", "vertex")
@@ -19,61 +21,72 @@ _WROTE = "centers are read from what `metricdp cluster --output` wrote"
 _TABLES = (".gpkg", ".geojson", ".shp", ".fgb", ".parquet", ".pq", ".csv", ".tsv", ".txt")
 
 
-def read_centers(path: str, metric: GraphMetric, layer: str | None = None) -> list[Any]:
+def read_centers(path: str, metric: Metric, layer: str | None = None) -> list[Any]:
     """Return the centers of a result in any of its files, as ids of the universe."""
     bare = path.lower().removesuffix(".gz")
     if bare.endswith(_TABLES):
         return read_vertices(path, metric, layer)
     if layer is not None:
         raise InputError(f"{path}: has no layers; leave --centers-layer out")
-    centers = _of_json(path)
-    metric.site_positions(centers)
-    return centers
-
-
-def _of_json(path: str) -> list[Any]:
     parsed = read_json(path, f"; {_WROTE}")
     centers = parsed.get("centers") if isinstance(parsed, dict) else parsed
     if not isinstance(centers, list) or not centers:
         raise InputError(f"{path}: has no list 'centers'; {_WROTE}")
     if any(isinstance(c, bool) or not isinstance(c, str | int | float) for c in centers):
         raise InputError(f"{path}: centers must be vertex ids, numbers or text")
+    metric.site_positions(centers)
     return centers
 
 
-def read_vertices(path: str, metric: GraphMetric, layer: str | None = None) -> list[Any]:
-    """Public vertex ids from a table, or the vertices nearest to a geographic file's points."""
-    from metricdp.records.engines.geographic import is_geographic
+def read_options(args: Namespace, names: Iterable[str], metric: Metric) -> dict[str, Any]:
+    """The vertices that some options name in files; None where one is not given."""
+    paths = {name: getattr(args, name) for name in names}
+    return {n: None if path is None else read_vertices(path, metric) for n, path in paths.items()}
 
-    if is_geographic(path):
-        return _of_places(path, metric, layer)
+
+def read_vertices(path: str, metric: Metric, layer: str | None = None) -> list[Any]:
+    """Public vertex ids from a table, or the vertices nearest to a geographic file's points;
+    unknown ones are told of before anything is charged.
+    """
     from metricdp.universe.tables import read_table
 
-    table = read_table(path)
-    names = list(table.names)
-    known = [name for name in _COLUMNS if name in names]
-    name = known[0] if known else names[0] if len(names) == 1 else None
-    if name is None:
-        raise InputError(f"{path}: needs a column 'vertex' or 'center', or only one column")
-    ids = list(table.strings(name) if _texts(metric.sites) else table.ids(name))
-    return _checked(path, ids, metric)
+    opened = _geographic(path, layer, ("sites",))
+    if opened is not None:
+        file, frame = opened
+        column = next((name for name in _COLUMNS if name in frame.columns), None)
+        if column is None:
+            return _nearest(file, frame, metric)
+        cells = frame[column].tolist()
+        ids = list(map(str, cells)) if _texts(metric.sites) else cells
+    else:
+        table = read_table(path)
+        known = [name for name in _COLUMNS if name in table]
+        name = known[0] if known else table.names[0] if len(table.names) == 1 else None
+        if name is None:
+            raise InputError(f"{path}: needs a column 'vertex' or 'center', or only one column")
+        ids = list(table.strings(name) if _texts(metric.sites) else table.ids(name))
+    if not ids:
+        raise InputError(f"{path}: has no rows")
+    metric.site_positions(ids)
+    return ids
 
 
-def _of_places(path: str, metric: GraphMetric, layer: str | None) -> list[Any]:
+def _geographic(
+    path: str, layer: str | None = None, usual: tuple[str, ...] = ()
+) -> tuple[File, Any] | None:
+    """A geographic file and the frame of its layer; None of other files."""
+    from metricdp.records.engines.geographic import is_geographic
+    from metricdp.universe.formats import geographic
     from metricdp.universe.formats.format import File
-    from metricdp.universe.formats.geographic import layer as opened
     from metricdp.universe.text import read_bytes
 
+    if not is_geographic(path):
+        return None
     file = File(Path(path), read_bytes(path))
-    frame = opened(file, layer, ("sites",))
-    column = next((name for name in _COLUMNS if name in frame.columns), None)
-    if column is None:
-        return _nearest(file, frame, metric)
-    cells = frame[column].tolist()
-    return _checked(path, [str(c) for c in cells] if _texts(metric.sites) else cells, metric)
+    return file, geographic.layer(file, layer, usual)
 
 
-def read_areas(path: str, column: str, metric: GraphMetric) -> Any:
+def read_areas(path: str, column: str, metric: Metric) -> Any:
     """Public areas, as `metricdp.partitions.areas.Areas.of` takes them: polygons, whose index is
     the column that names them, or a mapping from vertex to name.
     """
@@ -86,22 +99,16 @@ def read_areas(path: str, column: str, metric: GraphMetric) -> Any:
 
 def read_polygons(path: str, column: str, option: str) -> Any:
     """Public polygons with a column, or None for a file that is no geographic one."""
-    from metricdp.records.engines.geographic import is_geographic
-
-    if not is_geographic(path):
+    opened = _geographic(path)
+    if opened is None:
         return None
-    from metricdp.universe.formats.format import File
-    from metricdp.universe.formats.geographic import layer
-    from metricdp.universe.text import read_bytes
-
-    frame = layer(File(Path(path), read_bytes(path)), None)
-    if column not in frame.columns:
+    if column not in opened[1].columns:
         raise InputError(f"{path}: has no column {column!r} ({option})")
-    return frame
+    return opened[1]
 
 
 def read_by_vertex(
-    path: str, column: str, metric: GraphMetric, option: str = "", of_sites: bool = False
+    path: str, column: str, metric: Metric, option: str = "", of_sites: bool = False
 ) -> tuple[list[Any], Table]:
     """A public table of a column by vertex: ids of demand points or sites, each once, and it."""
     from metricdp.options import check_distinct
@@ -119,7 +126,7 @@ def read_by_vertex(
     return ids, table
 
 
-def _nearest(file: Any, frame: Any, metric: GraphMetric) -> list[Any]:
+def _nearest(file: File, frame: Any, metric: Metric) -> list[Any]:
     """Vertices nearest to public sites, each once."""
     import numpy as np
 
@@ -134,11 +141,3 @@ def _nearest(file: Any, frame: Any, metric: GraphMetric) -> list[Any]:
 
 def _texts(ids: Iterable[Any]) -> bool:
     return all(isinstance(i, str) for i in ids)
-
-
-def _checked(path: str, ids: list[Any], metric: GraphMetric) -> list[Any]:
-    """Unknown ids are told of before anything is charged."""
-    if not ids:
-        raise InputError(f"{path}: has no rows")
-    metric.site_positions(ids)
-    return ids

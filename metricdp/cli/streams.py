@@ -9,7 +9,8 @@ import shutil
 import sys
 import tempfile
 import textwrap
-from collections.abc import Iterable, Iterator
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,32 @@ from metricdp.progress import clear
 STDOUT = "<stdout>"
 """Stands for a path in errors of stdout."""
 _failed: list[OSError] = []
+_told = {"quiet": False}
+_READ = (
+    *("graph", "nodes", "demand", "tree", "candidates", "opened", "forbidden", "weights"),
+    *(
+        "expected",
+        "by",
+        "centers",
+        "against",
+        "from_release",
+        "parameters",
+        "messages",
+        "result",
+        "answers",
+        "answer",
+    ),
+    *("audit", "evaluation", "invitation", "holder", "peer"),
+)
+"""Options that name files to read, and files to write or to go on from, of all commands."""
+_WRITTEN = (
+    *("key", "study", "state", "ledger", "save_release", "output", "map", "coreset", "heatmap"),
+    *("html", "registry", "write_parameters"),
+)
+_NO_FILE = "streets"  # what --expected may also be
+POSITIONAL = {"graph": "GRAPH", "state": "STATE", "study": "STATE", "key": "KEY"}
+POSITIONAL |= {"result": "RESULT", "invitation": "INVITATION", "answer": "ANSWER"}
+"""What help calls arguments without a name."""
 
 
 def say(text: str, *, raw: bool = False) -> None:
@@ -32,6 +59,49 @@ def say(text: str, *, raw: bool = False) -> None:
     with suppress(OSError, ValueError):
         sys.stderr.write(f"{_wrapped(line)}\n")
         sys.stderr.flush()
+
+
+def hush(quiet: bool) -> None:
+    """Whether `note` says nothing from now on: ``--quiet``."""
+    _told["quiet"] = quiet
+
+
+def note(text: str, *, raw: bool = False) -> None:
+    """`say` what nobody needs to hear, unless ``--quiet`` is given."""
+    if not _told["quiet"]:
+        say(text, raw=raw)
+
+
+def check_files(args: Namespace, *, read: Sequence[str] = ()) -> None:
+    """Refuse files that cannot be written or would replace an input, before anything is paid;
+    `read` names options that are only read here.
+    """
+    if sys.stdout is None and not getattr(args, "output", True):
+        raise InputError("stdout is closed and there is no --output: the result would be lost")
+    taken: dict[str, str] = {}
+    targets = [name for name in _WRITTEN if name not in read]
+    for name in (*_READ, *read):
+        for option, path in _named(args, name):
+            if path != _NO_FILE:
+                taken[os.path.realpath(path)] = option
+    for name in targets:
+        for option, path in _named(args, name):
+            real = os.path.realpath(path)
+            if real in taken:
+                raise InputError(f"{option} and {taken[real]} are the same file: {path}")
+            taken[real] = option
+            _check_target(option, path, Path(real))
+
+
+def _named(args: Namespace, name: str) -> list[tuple[str, str]]:
+    """The files of an option, each under the name that a user knows."""
+    given = getattr(args, name, None)
+    option = POSITIONAL.get(name) or "--" + name.replace("_", "-")
+    if name == "demand" and not hasattr(args, "graph"):
+        option = "FILE"
+    if isinstance(given, list):
+        return [(f"{option} {i}", path) for i, path in enumerate(given, 1)]
+    return [] if given is None else [(option, given)]
 
 
 def on_screen() -> bool:
@@ -116,25 +186,6 @@ def abandon_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def check_stdout(files: Iterable[str | None]) -> None:
-    """Refuse to compute a result that nothing would hold."""
-    if sys.stdout is None and not any(files):
-        raise InputError("stdout is closed and there is no --output: the result would be lost")
-
-
-def check_targets(targets: dict[str, str | None], inputs: dict[str, str | None]) -> None:
-    """Refuse files that cannot be written or would replace an input, before anything is paid."""
-    taken = {os.path.realpath(path): option for option, path in inputs.items() if path is not None}
-    for option, path in targets.items():
-        if path is None:
-            continue
-        real = os.path.realpath(path)
-        if real in taken:
-            raise InputError(f"{option} and {taken[real]} are the same file: {path}")
-        taken[real] = option
-        _check_target(option, path, Path(real))
-
-
 KEPT = ("--ledger", "STATE", "KEY")
 """Targets that are gone on from, and never replaced."""
 _JOURNAL, _ARCHIVE = b'{"line": {', b"PK\x03\x04"
@@ -178,7 +229,9 @@ def _check_target(option: str, path: str, real: Path) -> None:
         raise InputError(f"{option} {path} cannot be written: {os.strerror(problem)}")
 
 
-def write_text(path: str, text: str) -> None:
-    """Write a file wholly or not at all, through a temporary file beside it. Links are followed."""
-    target = Path(os.path.realpath(path))
-    write_whole(target, text)
+def write_text(path: str | None, text: str) -> None:
+    """Write a file, if one is asked for, wholly or not at all, through a temporary file beside it.
+    Links are followed.
+    """
+    if path is not None:
+        write_whole(Path(os.path.realpath(path)), text)

@@ -7,16 +7,14 @@ from typing import Any
 
 import metricdp as mdp
 from metricdp.cli import inputs, streams, tables
-from metricdp.cli.streams import say
+from metricdp.cli.streams import note
 from metricdp.report.layers import crs_of
 from metricdp.report.point_files import checked_ending
 
 
 def run(args: Namespace) -> None:
     """Check, read, draw, write."""
-    streams.check_stdout([args.output])
-    given = {"GRAPH": args.graph, "--nodes": args.nodes, "--from-release": args.from_release}
-    streams.check_targets({"--output": args.output}, given)
+    streams.check_files(args)
     metric = inputs.read_metric(args)
     if args.output is not None:
         checked_ending(args.output, metric.coordinates, "synthetic sample", crs_of(metric))
@@ -28,5 +26,5 @@ def run(args: Namespace) -> None:
     else:
         points.save(args.output)
     tables.show(args, told)
-    if args.output is not None and not args.quiet:
-        say(f"wrote {args.output}")
+    if args.output is not None:
+        note(f"wrote {args.output}")

@@ -17,12 +17,30 @@ _LISTED = 6
 """Longest list that stands on a line of facts."""
 
 
-def show(args: Namespace, value: dict[str, Any], table: Callable[[], str] | None = None) -> None:
-    """Print a result: for people as a table, by default of its facts."""
-    if not on_terminal(args):
-        streams.show_result(streams.to_json(value))
-    else:
+def show(
+    args: Namespace,
+    value: dict[str, Any],
+    table: Callable[[], str] | None = None,
+    written: str | None = None,
+) -> None:
+    """Print a result: for people as a table, by default of its facts; `written`: JSON's file."""
+    text = streams.to_json(value)
+    if on_terminal(args):
         streams.show_result(of_facts(value) if table is None else table())
+    else:
+        streams.show_result(text)
+    streams.write_text(written, text)
+
+
+def grid(columns: dict[str, list[str]], last_left: bool = False) -> str:
+    """Columns under their names, all to the right, but perhaps the last."""
+    widths = [max(map(len, [name, *cells])) for name, cells in columns.items()]
+    rows: list[Sequence[str]] = [list(columns), *zip(*columns.values())]
+    told = []
+    for row in rows:
+        cells = [cell.rjust(width) for cell, width in zip(row, widths)]
+        told.append("  ".join([*cells[:-1], row[-1] if last_left else cells[-1]]).rstrip())
+    return "\n".join(told)
 
 
 def on_terminal(args: Namespace) -> bool:
@@ -47,7 +65,7 @@ def of_centers(result: Any, summary: Any = None) -> str:
         columns["mean distance"] = [
             "" if mean is None else in_words(mean, unit) for mean in told["mean_distance"]
         ]
-    lines = [_grid(columns)]
+    lines = [grid(columns)]
     if result.gap is not None or result.objective.name not in ("k-median", "k-means"):
         lines += ["", f"{result.objective.name}: {result.value:,.6g}{_gap(result.gap)}"]
     if summary is not None:
@@ -63,7 +81,7 @@ def of_plan(plan: Any) -> str:
     head, *rows = plan.rows()
     pieces = _pieces({name: [row[i] for row in rows] for i, name in enumerate(head)}, wide)
     said = [text for text in (plan.remark(), plan.caption()) if text]
-    return "\n\n".join([*map(_grid, pieces), *(textwrap.fill(text, wide) for text in said)]) + "\n"
+    return "\n\n".join([*map(grid, pieces), *(textwrap.fill(text, wide) for text in said)]) + "\n"
 
 
 def of_levels(exploration: Any) -> str:
@@ -78,7 +96,7 @@ def of_levels(exploration: Any) -> str:
             ends = (in_words(end, unit) for end in (mean.estimate, mean.low, mean.high))
             for name, end in zip(("mean distance", "likely from", "to"), ends):
                 columns.setdefault(name, []).append(end)
-    told = [_grid(columns)]
+    told = [grid(columns)]
     if exploration.plan is not None:
         told.append(of_plan(exploration.plan).rstrip())
     return "\n\n".join([*told, _receipt(exploration.receipt)]) + "\n"
@@ -113,15 +131,6 @@ def _gap(gap: float | None) -> str:
     if gap is None:
         return ""
     return "; proven best" if gap == 0 else f"; at most {100 * gap:.2g} % above the best, proven"
-
-
-def _grid(columns: dict[str, list[str]]) -> str:
-    """Columns under their names, all to the right."""
-    widths = [max(map(len, [name, *cells])) for name, cells in columns.items()]
-    rows: list[Sequence[str]] = [list(columns), *zip(*columns.values())]
-    return "\n".join(
-        "  ".join(cell.rjust(width) for cell, width in zip(row, widths)).rstrip() for row in rows
-    )
 
 
 def of_facts(value: dict[str, Any]) -> str:

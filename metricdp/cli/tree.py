@@ -6,26 +6,19 @@ import time
 from argparse import Namespace
 
 from metricdp.cli import inputs, streams, tables
-from metricdp.cli.streams import say
+from metricdp.cli.streams import note
 from metricdp.partitions.finite.hst import build_hst
 
 
 def run(args: Namespace) -> None:
     """Check, read, build, write the file, and only then tell about it."""
     start = time.perf_counter()
-    streams.check_targets({"--output": args.output}, {"GRAPH": args.graph, "--nodes": args.nodes})
+    streams.check_files(args)
     metric = inputs.read_metric(args)
-
     tree = build_hst(metric, args.seed)
     tree.save(args.output)
-    if not args.quiet:
-        say(f"wrote {args.output}, done in {time.perf_counter() - start:.1f} s")
-    figures = {
-        "points": tree.n_points,
-        "nodes": tree.n_nodes,
-        "levels": tree.n_levels,
-        "diameter_bound": float(2 * tree.heights[0]),
-    }
+    note(f"wrote {args.output}, done in {time.perf_counter() - start:.1f} s")
+    sizes = {"points": tree.n_points, "nodes": tree.n_nodes, "levels": tree.n_levels}
+    bound = {"diameter_bound": float(2 * tree.heights[0])}
     coins = {"seed": tree.seed, "beta": tree.beta, "universe": tree.universe_checksum}
-    told = {"output": args.output} | figures | coins
-    tables.show(args, told)
+    tables.show(args, {"output": args.output} | sizes | bound | coins)
