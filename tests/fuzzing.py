@@ -174,108 +174,25 @@ def everything_said(error: BaseException) -> str:
 # Files
 
 NUMBERS = [
-    *(
-        b"",
-        b"0",
-        b"-1",
-        b"-1.5",
-        b"1.5",
-        b"+3",
-        b"-0.0",
-        b"007",
-        b"1_0",
-        b"nan",
-        b"inf",
-        b"-inf",
-        b"1e3",
-        b"1e16",
-        b"1e19",
-        b"1e308",
-    ),
-    *(
-        b"1e400",
-        b"5e-324",
-        b"1e-30",
-        b"2147483648",
-        b"1000000000000",
-        b"9007199254740993",
-        b"9223372036854775808",
-    ),
-    *(
-        b"-9223372036854775809",
-        b"18446744073709551616",
-        b"9" * 30,
-        b"9" * 5000,
-        "١٢".encode(),
-        "²".encode(),
-        b"a",
-        b"1",
-        b"3",
-        b"200",
-    ),
+    b"",
+    *b"0 -1 -1.5 1.5 +3 -0.0 007 1_0 nan inf -inf 1e3 1e16 1e19 1e308 1e400 5e-324 1e-30".split(),
+    *b"2147483648 1000000000000 9007199254740993 9223372036854775808".split(),
+    *b"-9223372036854775809 18446744073709551616".split(),
+    b"9" * 30,
+    b"9" * 5000,
+    *"١٢ ² a 1 3 200".encode().split(),
 ]
 TOKENS = [
     *NUMBERS,
-    *(
-        b"0x10",
-        b"1/2",
-        b"-nan",
-        b"Infinity",
-        b"None",
-        b"True",
-        b"1" + b"0" * 400,
-        "½".encode(),
-        "é".encode(),
-        "\u2028".encode(),
-    ),
-    *(
-        "\u202e".encode(),
-        "\ue000".encode(),
-        b"\xef\xbb\xbf",
-        b"\xff\xfe",
-        b"\xc3",
-        b"\0",
-        b"\r",
-        b"\r\n",
-        b"\n",
-        b"\n\n",
-        b"\x0b",
-    ),
-    *(
-        b"\x0c",
-        b"\x1c",
-        b"\x85",
-        b" ",
-        b"\t",
-        b",",
-        b";",
-        b"|",
-        b'"',
-        b"'",
-        b"#",
-        b"%",
-        b"<",
-        b">",
-        b"&",
-        b"&#0;",
-        b"~",
-        b"/",
-        b"=",
-    ),
-    *(
-        b"c",
-        b"p",
-        b"v",
-        b"length",
-        b"weight",
-        b"source",
-        b"unit",
-        b"id",
-        b"direction",
-        b"oneway",
-        b"a" * 70_000,
-        b"1 " * 20_000,
-    ),
+    *b"0x10 1/2 -nan Infinity None True".split(),
+    b"1" + b"0" * 400,
+    *(letter.encode() for letter in "½é\u2028\u202e\ue000"),
+    *(b"\xef\xbb\xbf", b"\xff\xfe", b"\xc3", b"\0", b"\r", b"\r\n", b"\n", b"\n\n", b"\x0b"),
+    *(b"\x0c", b"\x1c", b"\x85", b" ", b"\t"),
+    *b", ; | \" ' # % < > & &#0; ~ / =".split(),
+    *b"c p v length weight source unit id direction oneway".split(),
+    b"a" * 70_000,
+    b"1 " * 20_000,
 ]
 _NUMBER, _WORD, _LINE = (
     re.compile(rb"[-+.\d]*\d[.\d]*"),
@@ -362,177 +279,37 @@ class Nothing:
 
 def absurd_values() -> list[Any]:
     """Values that some argument somewhere was given by mistake."""
-    numbers: list[Any] = [
-        0,
-        -1,
-        1,
-        2,
-        3,
-        7,
-        2**31,
-        2**63,
-        -(2**63),
-        2**64,
-        10**30,
-        10**400,
-        -(10**400),
-        10**5000,
-        True,
-        False,
-    ]
-    floats = [
-        0.0,
-        -0.0,
-        0.5,
-        -0.5,
-        2.0,
-        1e-9,
-        1e-300,
-        5e-324,
-        1e16,
-        1e308,
-        float("nan"),
-        float("inf"),
-        -float("inf"),
-    ]
-    scalars = [
-        np.float64("nan"),
-        np.float64(0.5),
-        np.float32(0.3),
-        np.float16(3),
-        np.int8(2),
-        np.int64(-5),
-        np.uint64(2**64 - 1),
-    ]
-    scalars += [
-        np.True_,
-        np.longdouble("1e4000"),
-        np.datetime64("NaT", "s"),
-        np.timedelta64(3, "s"),
-        np.str_("a"),
-        np.complex128(1j),
-    ]
-    exact = [
-        Fraction(1, 3),
-        Fraction(-1, 3),
-        Fraction(10**400),
-        Fraction(1, 10**400),
-        Fraction(1, 10**5000),
-        Fraction(0),
-    ]
-    exact += [Fraction(10**5000 + 1, 3 * 10**5000)]
+    numbers: list[Any] = [0, -1, 1, 2, 3, 7, 2**31, 2**63, -(2**63), 2**64]
+    numbers += [10**30, 10**400, -(10**400), 10**5000, True, False]
+    floats = [0.0, -0.0, 0.5, -0.5, 2.0, 1e-9, 1e-300, 5e-324, 1e16, 1e308]
+    floats += [float("nan"), float("inf"), -float("inf")]
+    scalars = [np.float64("nan"), np.float64(0.5), np.float32(0.3), np.float16(3), np.int8(2)]
+    scalars += [np.int64(-5), np.uint64(2**64 - 1), np.True_, np.longdouble("1e4000")]
+    scalars += [np.datetime64("NaT", "s"), np.timedelta64(3, "s"), np.str_("a"), np.complex128(1j)]
+    exact = [Fraction(1, 3), Fraction(-1, 3), Fraction(10**400), Fraction(1, 10**400)]
+    exact += [Fraction(1, 10**5000), Fraction(0), Fraction(10**5000 + 1, 3 * 10**5000)]
     exact += [Decimal(d) for d in ("0.5", "NaN", "sNaN", "Infinity", "1e999999", "1e-999999", "0")]
-    texts = [
-        "",
-        " ",
-        "0",
-        "0.5",
-        "1/3",
-        "1/0",
-        "-1/3",
-        "nan",
-        "inf",
-        "1e400",
-        "1e999999999",
-        "1_0",
-        "٣",
-        "½",
-        "0.5\n",
-        "\0",
-    ]
-    texts += [
-        "\ud800",
-        "a",
-        "Peña",
-        "e\u0301",
-        "\u202e",
-        "x" * 5000,
-        "9" * 5000,
-        "1/1" + "0" * 5000,
-        "partition",
-        "length",
-    ]
-    arrays = [
-        np.array(0.5),
-        np.array([]),
-        np.array([0, 1]),
-        np.array([0.5, np.nan]),
-        np.zeros((2, 2)),
-        np.zeros((0, 2)),
-    ]
-    arrays += [
-        np.zeros((1, 2, 3)),
-        np.array(["a", "b"]),
-        np.array([Nothing()]),
-        np.array([2**63], np.uint64),
-        np.array([True, False]),
-    ]
-    arrays += [
-        np.array([[1e308, -1e308], [1, 2]]),
-        np.ma.masked_array([1.0, 2.0], [True, False]),
-        np.array([1j]),
-    ]
-    arrays += [np.array([(1, 2.0)], "i4,f8"), np.array([[0, 1], [2, 0]])]
+    texts = ["", " ", *"0 0.5 1/3 1/0 -1/3 nan inf 1e400 1e999999999 1_0 ٣ ½".split()]
+    texts += ["0.5\n", "\0", "\ud800", "a", "Peña", "e\u0301", "\u202e", "x" * 5000, "9" * 5000]
+    texts += ["1/1" + "0" * 5000, "partition", "length"]
+    arrays = [np.array(0.5), np.array([]), np.array([0, 1]), np.array([0.5, np.nan])]
+    arrays += [np.zeros((2, 2)), np.zeros((0, 2)), np.zeros((1, 2, 3)), np.array(["a", "b"])]
+    arrays += [np.array([Nothing()]), np.array([2**63], np.uint64), np.array([True, False])]
+    arrays += [np.array([[1e308, -1e308], [1, 2]]), np.ma.masked_array([1.0, 2.0], [True, False])]
+    arrays += [np.array([1j]), np.array([(1, 2.0)], "i4,f8"), np.array([[0, 1], [2, 0]])]
     arrays += [np.array([[0, np.nan], [1, 2]]), np.array([[np.inf, 0], [1, 2]])]
-    boxes = [
-        [],
-        [0],
-        [0, 0],
-        [0.5],
-        [[0, 0]],
-        [[0, 1], [2]],
-        ["a"],
-        ["0"],
-        [None],
-        [np.nan],
-        [[]],
-        [[0]],
-        [2**63],
-        [10**400],
-        [True],
-    ]
-    boxes += [
-        (),
-        (0, 1),
-        {},
-        {0: 1},
-        {"a": 2},
-        {0: np.nan},
-        {0, 1},
-        frozenset(),
-        range(3),
-        range(0),
-        range(10**30),
-        [Nothing()],
-        [{}],
-    ]
+    boxes = [[], [0], [0, 0], [0.5], [[0, 0]], [[0, 1], [2]], ["a"], ["0"], [None], [np.nan], [[]]]
+    boxes += [[[0]], [2**63], [10**400], [True], (), (0, 1), {}, {0: 1}, {"a": 2}, {0: np.nan}]
+    boxes += [{0, 1}, frozenset(), range(3), range(0), range(10**30), [Nothing()], [{}]]
     boxes += [[1e308, -1e308], [5e-324, 0.0], [1e-200, 1e200]]
-    others = [
-        None,
-        Ellipsis,
-        NotImplemented,
-        Nothing(),
-        Nothing,
-        print,
-        1j,
-        b"",
-        b"0.5",
-        bytearray(b"a"),
-        memoryview(b"a"),
-        slice(3),
-    ]
-    others += [Path("nowhere"), Path("/"), "/", "/dev/null/x", math, date(2026, 1, 1)]
+    others = [None, Ellipsis, NotImplemented, Nothing(), Nothing, print, 1j, b"", b"0.5"]
+    others += [bytearray(b"a"), memoryview(b"a"), slice(3), Path("nowhere"), Path("/"), "/"]
+    others += ["/dev/null/x", math, date(2026, 1, 1)]
     with suppress(ImportError):
         import pandas as pd
 
-        others += [
-            pd.NA,
-            pd.NaT,
-            pd.DataFrame({"vertex": [1, 2]}),
-            pd.Series([0, 1]),
-            pd.Series([0, None]),
-            pd.Index(["a"]),
-        ]
+        others += [pd.NA, pd.NaT, pd.DataFrame({"vertex": [1, 2]})]
+        others += [pd.Series([0, 1]), pd.Series([0, None]), pd.Index(["a"])]
     return [*numbers, *floats, *scalars, *exact, *texts, *arrays, *boxes, *others]
 
 
