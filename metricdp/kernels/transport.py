@@ -190,11 +190,17 @@ def transport(costs: NDArray, loads: NDArray, room: NDArray, flow: NDArray) -> b
 
 @njit(cache=True, nogil=True)
 def knapsacks(
-    costs: NDArray, prices: NDArray, loads: NDArray, room: NDArray, least: float, worth: NDArray
+    costs: NDArray,
+    prices: NDArray,
+    loads: NDArray,
+    room: NDArray,
+    least: float,
+    rows: NDArray,
+    worth: NDArray,
 ) -> None:
-    """The most that each site earns from clients who pay ``prices``: fractional knapsacks."""
+    """The most that some sites earn from clients who pay ``prices``: fractional knapsacks."""
     served = np.zeros(costs.shape[1])
-    for i in range(len(costs)):
+    for i in rows:
         worth[i] = fill_knapsack(costs[i], prices, loads, room[i], least, served, 0.0)
 
 

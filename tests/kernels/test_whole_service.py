@@ -3,12 +3,20 @@
 from itertools import combinations, product
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metricdp.kernels.whole_service import explore
+from metricdp.kernels.whole_service import Sites, explore
 
 NUMBERS = st.integers(0, 9).map(float)
+
+
+def _sites(room: np.ndarray) -> Sites:
+    """One size, no fees, no least load."""
+    m = len(room)
+    nothing, own = np.zeros(m), np.arange(m)
+    return Sites(room, nothing, nothing, own, np.zeros(m, np.int64), np.array([m]))
 
 
 @settings(max_examples=100, deadline=None)
@@ -34,7 +42,7 @@ def test_room_is_kept_and_nothing_is_cheaper_than_the_best(data: st.DataObject) 
         coins, price = np.array([1], np.uint64), np.array([1.0, 0.1, 1e6])
         near = np.tile(np.arange(m), (n, 1))
         moves = (coins, price, 1.0, 300, chains, best_rows, best_site, np.inf)
-        cost = explore(costs, loads, room, rows, site, fixed, near, *moves)
+        cost = explore(costs, loads, _sites(room), rows, site, fixed, near, *moves)
         if np.isinf(cost):
             assert not (chains and kept)
             continue
@@ -54,7 +62,8 @@ def _served(costs: list[list[float]], loads: list[float], room: list[float]) -> 
     near = np.tile(rows, (len(table), 1))
     moves = (coins, price, 0.0, 0, True, best_rows, best_site, np.inf)
     held = len(rows)
-    assert explore(table, np.array(loads), np.array(room), rows, site, held, near, *moves) < np.inf
+    sites = _sites(np.array(room))
+    assert explore(table, np.array(loads), sites, rows, site, held, near, *moves) < np.inf
     return best_site.tolist()
 
 
@@ -66,3 +75,49 @@ def test_exchanges_make_room() -> None:
 
 def test_a_place_is_taken_where_the_other_loses_less() -> None:
     assert _served([[0.0, 9.0], [1.0, 2.0]], [1.0, 1.0], [1.0, 1.0]) == [0, 1]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_sizes_fees_and_least_loads_are_kept(data: st.DataObject) -> None:
+    """Three places in two sizes, of the larger of which one can be open."""
+    k, n = 2, data.draw(st.integers(2, 5))
+    fixed = data.draw(st.integers(0, k))
+    costs = np.array(data.draw(st.lists(NUMBERS, min_size=3 * n, max_size=3 * n))).reshape(n, 3)
+    loads = np.array(data.draw(st.lists(NUMBERS, min_size=n, max_size=n)))
+    large = loads.sum() * data.draw(st.sampled_from([0.5, 0.7, 1.0]))
+    room = np.repeat([data.draw(st.sampled_from([0.5, 1.0])) * large, large], 3)
+    least = np.full(6, data.draw(st.sampled_from([0.0, 0.3])) * loads.sum())
+    fee = np.repeat(data.draw(st.lists(NUMBERS, min_size=2, max_size=2)), 3)
+    both, most = np.tile(costs, (1, 2)), np.array([k, 1])
+    size, place = np.divmod(np.arange(6), 3)
+    sites = Sites(room, least, fee, place, size, most)
+
+    kept = []
+    for rows in map(list, combinations(range(6), k)):
+        held = set(range(fixed)) <= set(place[rows].tolist())
+        if not held or place[rows[0]] == place[rows[1]] or size[rows].sum() > 1:
+            continue
+        for site in product(range(k), repeat=n):
+            used = np.bincount(site, loads, k)
+            if (used <= room[rows]).all() and (used >= least[rows]).all():
+                served = both[np.arange(n), np.array(rows)[list(site)]]
+                kept.append(served.sum() + fee[rows].sum())
+    rows, site = np.array([3, 1]), np.zeros(n, np.int64)  # the first place large
+    best_rows, best_site = rows.copy(), site.copy()
+    coins, price = np.array([1], np.uint64), np.array([1.0, 0.1, 1e6])
+    near = np.tile(np.arange(6), (n, 1))
+    moves = (coins, price, 1.0, 600, True, best_rows, best_site, np.inf)
+    cost = explore(both, loads, sites, rows, site, fixed, near, *moves)
+    if np.isinf(cost):
+        return
+    assert place[best_rows][:fixed].tolist() == list(range(fixed))
+    assert len(set(place[best_rows].tolist())) == k
+    assert size[best_rows].sum() <= 1
+    used = np.bincount(best_site, loads, k)
+    assert (used <= room[best_rows]).all()
+    assert (used >= least[best_rows]).all()
+    assert cost == pytest.approx(
+        both[np.arange(n), best_rows[best_site]].sum() + fee[best_rows].sum()
+    )
+    assert cost >= min(kept) - 1e-9

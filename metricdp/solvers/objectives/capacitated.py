@@ -52,16 +52,16 @@ class Capacitated(Objective):
     Notes
     -----
     Service is optimal for the sites: the transportation problem, solved exactly. On a block of
-    all costs up to 20 million, sites come from exchanges, a Lagrangian bound of knapsacks and
-    HiGHS; beyond, from k-median, then moved to the medians of those they serve, without a bound.
+    all costs up to 20 million, sites come from a local search on sites and services (moves,
+    exchanges, chains of three, other sizes; what is too full or too empty costs on the way) and
+    from a Lagrangian bound of knapsacks; where the places left have at most 20,000 pairs with
+    clients, HiGHS settles them. A time limit is used up while a gap is open. Beyond 20 million,
+    sites come from k-median, then move to the medians of those they serve, without a bound.
 
-    With a single source for everybody: a local search on sites and services (moves, exchanges,
-    chains of three; too full sites cost on the way), a Lagrangian bound of knapsacks, and the best
-    choice among all sets of clients that can be part of anything better, where these are at most a
-    million, or four with a time limit. A time limit is used up while a gap is open. Beyond 4
-    million costs there is no bound; where room is very scarce a service of all may not be found
-    though there is one. With sizes or a minimum sites are chosen as if points could be shared, and
-    HiGHS serves them whole: up to 20,000 pairs of site and point with a minimum.
+    With a single source for everybody it is the same search, and of sites of one size without a
+    minimum then the best choice among all sets of clients that can be part of anything better,
+    where these are at most a million, or four with a time limit. Beyond 4 million costs there is
+    no bound; where room is very scarce a service of all may not be found though there is one.
 
     Of a release, capacities hold for the noisy loads; `Solution.load_intervals` tells how far the
     true ones may exceed them.

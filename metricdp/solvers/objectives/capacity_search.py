@@ -1,7 +1,11 @@
-"""Sites that can be full: exchanges, a Lagrangian bound, and HiGHS on what is left."""
+"""Sites that can be full: a local search on who is served where, a Lagrangian bound of knapsacks,
+and HiGHS on what is left.
+"""
 
 from __future__ import annotations
 
+import time
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -9,18 +13,23 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array, hstack, kron
 
 from metricdp.kernels.transport import fill_knapsack, knapsacks, transport
+from metricdp.kernels.whole_service import Sites, explore
 from metricdp.solvers.objectives.instance import Floats
-from metricdp.solvers.objectives.programs import Rule, solved
+from metricdp.solvers.objectives.programs import Optimum, Rule, solved
 from metricdp.solvers.stopping import Deadline
 
-_STEPS, _PATIENCE, _EVERY = 400, 15, 10
-_TRIED, _MOVES = 12, 60
-"""Exchanges judged exactly before the search ends, and most of them taken."""
-_HOPEFUL, _DESCENTS = 1.1, 25
-"""Relative excess of sites from the bound that are searched from; how often."""
-_PROGRAM_PAIRS, _SECONDS, _CLOSE = 20_000, 20.0, 1e-4
+_NEAR, _HEAT = 10, 2e-3
+"""Sites near a client that may open; how much dearer, relatively, a round may end."""
+_QUIET, _SLICE = 2_000, 0.3
+"""Rounds without gain that end a search without a time limit; seconds of a part of the search."""
+_LARGE = 20_000
+"""Clients beyond whom none makes place for another."""
+_STEPS, _PATIENCE, _EVERY = 2_000, 4, 5
+"""Steps of the bound; of those that look at all sites, so many in vain before the pace falls."""
+_OFTEN = 50
+"""Steps of the bound after which the rows that it opens are tried."""
+_PROGRAM_PAIRS, _SECONDS, _CLOSE = 20_000, 20.0, 1e-6
 """HiGHS is asked about so many pairs of site and client, for so long, where the gap is larger."""
-
 _ROOMY = 1.5
 """Most promising sites given to HiGHS when too many are left; least multiple of k."""
 
@@ -41,14 +50,18 @@ class Rules(NamedTuple):
 
 
 class CapacitySearch:
-    """k rows of least cost of serving everybody within their room.
+    """k rows of least cost of serving everybody within their room, where rows may share a client.
 
     `costs` (n_rows, n_clients): of serving all of each client; `loads` (n_clients,); `room`
     (n_rows,); `fixed`: places that are open; `spare` (n_clients,): what leaving each client
-    unserved costs, where that is allowed.
+    unserved costs, where that is allowed; `coins`: public.
 
-    `best` (k,): shorter where no rows were found that serve everybody.
+    `rows` (k,): the best found, None before; `upper`, `lower`: its cost, and a bound of all.
+
+    Sites are looked for as if none shared a client, and costs are what the cheapest shares are.
     """
+
+    whole = False
 
     def __init__(
         self,
@@ -59,50 +72,209 @@ class CapacitySearch:
         fixed: Rows,
         spare: Floats | None,
         deadline: Deadline,
+        coins: int = 0,
         rules: Rules | None = None,
     ) -> None:
         self.costs, self.loads, self.room = np.ascontiguousarray(costs), loads, room
         self.k, self.fixed, self.spare, self.deadline = k, fixed, spare, deadline
-        m = len(self.costs)
+        m, n = self.costs.shape
         self.rules = rules or Rules(np.array([k]), np.zeros(m))
         self._sizes = len(self.rules.most)
         self._places = m // self._sizes
         self.size, self.place = np.divmod(np.arange(m), self._places)
         self._held = np.isin(self.place, fixed)
-        self.best, self.upper, self.lower = fixed, np.inf, 0.0
-        self._promise = np.zeros(m)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            unit = np.where(loads > 0, costs / np.where(loads > 0, loads, 1.0), 0.0)
-        self.unit = np.ascontiguousarray(unit)
+        self.rows: Rows | None = None
+        self.site: Rows = np.full(n, -1)
+        self.upper, self.lower, self._least = np.inf, 0.0, np.inf
+        self._coins = np.array([coins], np.uint64)
+        self._state: tuple[Rows, Rows] | None = None
+        self._paid: Floats | None = None
+        self._seen: set[bytes] = set()
+        self._settled = False
 
-    def run(self, first: Rows) -> None:
-        """Search from some rows, bound, search from what the bound opens, and settle the rest."""
-        roomy = self.with_room(first)
-        self.descend(roomy)
-        if self.upper <= self.lower:
+    def _begin(self, rows: Rows, site: Rows | None) -> None:
+        """Where the local search starts: rows, and who is served by which of them."""
+        blank = self.spare is not None
+        if self._state is None:
+            self._columns = self.costs.T
+            least = np.full(len(self.room), self.rules.least)
+            limits = np.minimum(self.room, self.loads.sum()) * (1 + 1e-9)
+            self._sites = Sites(
+                limits, least, self.rules.fee, self.place, self.size, self.rules.most
+            )
+            if self.spare is not None:  # nobody's site: always open, with room for all
+                self._columns = np.vstack([self.costs, self.spare]).T
+                more = (np.inf, 0.0, 0.0, self._places, self._sizes, 1)
+                self._sites = Sites(*(np.r_[a, b] for a, b in zip(self._sites, more)))
+            self._columns = np.ascontiguousarray(self._columns)
+            near = min(_NEAR, self._places)
+            own = np.argpartition(self.costs[: self._places], near - 1, axis=0)[:near].T
+            shifts = np.arange(self._sizes) * self._places
+            self._near = (own[:, :, None] + shifts).reshape(len(own), -1).copy()
+            unit = self._columns.mean() / max(float(self.loads.mean()), 1e-300)
+            self._price = np.array([0.1, 0.01, 1e4]) * max(unit, 1e-300)
+        nobody = np.full(int(blank), len(self.room))
+        held = rows[self._held[rows]]
+        rows = np.r_[nobody, held, rows[~self._held[rows]]].astype(np.int64)
+        costs, room = np.ascontiguousarray(self._columns[:, rows].T), self._sites.room[rows]
+        at = None if site is None else site + blank
+        if at is None:
+            unit = costs / np.where(self.loads > 0, self.loads, 1.0)
+            flow, at = np.empty_like(unit), costs.argmin(axis=0)
+            if transport(unit, self.loads, np.minimum(room, self.loads.sum()), flow):
+                at = np.where(self.loads > 0, flow.argmax(axis=0), at)
+        self._state = (rows, at.astype(np.int64))
+
+    @property
+    def proven(self) -> bool:
+        """Whether nothing is better, or the bound is above what was asked for."""
+        return self._settled or self.lower >= self.upper or self.lower > self.rules.enough
+
+    def run(self, first: Rows, site: Rows | None = None) -> None:
+        """Search from some rows, and given service by them; then bound, and settle what is left;
+        again while a time limit allows.
+        """
+        self._begin(self.with_room(first), site)
+        rounds = self._explore(10, 0.0)
+        if not self._bounds():
+            self._until_quiet(rounds, _QUIET)
             return
-        self._climb(roomy)
-        rows = self.left(self.upper)
-        close = self.upper * (1 - _CLOSE) <= self.lower < np.inf or self.lower > self.rules.enough
-        fit = _PROGRAM_PAIRS // max(len(self.loads), 1)
-        if not close and len(rows) <= fit:
-            self._program(rows)
-        elif not close and fit >= _ROOMY * self.k:
-            hopeful = rows[np.argsort(self._promise[rows], kind="stable")[:fit]]
-            self._program(np.union1d(hopeful, self.best), proves=False)
+        self._until_quiet(rounds, _QUIET // 4)
+        if not np.isfinite(self.upper) and not self._rescued():
+            return
+        self._climb()
+        self._until_quiet(rounds, _QUIET)
+        limited, tried = self.deadline.seconds is not None, np.inf
+        while not (self.proven or self.deadline.over):
+            if self.upper < tried:
+                tried = self.upper
+                self._climb()
+                self._settle(limited)
+            elif not limited:
+                break
+            if limited:
+                rounds = self._explore(rounds, _SLICE)
+        self._resize()
         self.lower = min(self.lower, self.upper)
+
+    def _resize(self) -> None:
+        """Other sizes of the sites found, where shares tell which are best."""
+        better = self._sizes > 1 and not self.whole and not self.proven
+        while better and self.rows is not None:
+            before = self.upper
+            for a, size in product(range(self.k), range(self._sizes)):
+                others = np.flatnonzero(self.size[self.rows] == size)
+                for b in [a, *others]:
+                    tried = self.size[self.rows]
+                    tried[b], tried[a] = tried[a], size
+                    self._sized(tried)
+            better = self.upper < before and not self.deadline.over
+
+    def _sized(self, sizes: Rows) -> None:
+        """The places found in other sizes, if so many there are."""
+        assert self.rows is not None
+        if (np.bincount(sizes, minlength=self._sizes) <= self.rules.most).all():
+            self.take(sizes * self._places + self.place[self.rows])
+
+    def serve(self, site: Rows | None) -> None:
+        """All places are open: who is served where, from given service; no longer than needed."""
+        self._begin(self.with_room(np.arange(self._places)), site)
+        rounds = self._explore(10, 0.0)
+        self._until_quiet(rounds, _QUIET // 10)
+        if not np.isfinite(self.upper):
+            self._rescued()
+        if self._bounds() and np.isfinite(self.upper):
+            self._climb()
+            self._settle(False)
+
+    def _bounds(self) -> bool:
+        """Whether a bound is sought."""
+        return True
+
+    def _until_quiet(self, rounds: int, quiet: int) -> None:
+        calm, quiet = 0, min(quiet, 20 + 2_000_000 // len(self.loads))
+        while calm < quiet and not (self.deadline.over or self.proven):
+            before = self.upper
+            self.deadline.tell(self.upper, self.lower)
+            rounds = self._explore(rounds, 0.0)
+            calm = calm + rounds if self.upper >= before else 0
+
+    def _explore(self, rounds: int, seconds: float) -> int:
+        """So many rounds; how many to try next, to take about so many seconds."""
+        assert self._state is not None
+        begin = time.thread_time()
+        rows, site = self._state
+        best_rows, best_site = rows.copy(), site.copy()
+        cost = explore(
+            self._columns,
+            self.loads,
+            self._sites,
+            rows,
+            site,
+            len(rows) - self.k + len(self.fixed),
+            self._near,
+            self._coins,
+            self._price,
+            _HEAT * (self._least if np.isfinite(self._least) else 0.0),
+            rounds,
+            len(self.loads) <= _LARGE,
+            best_rows,
+            best_site,
+            self._least,
+        )
+        blank = len(rows) - self.k
+        if cost < self._least:
+            self._least = cost
+            self._found(best_rows[blank:], best_site - blank, cost)
+        elif np.isinf(self._least):
+            self._found(rows[blank:], site - blank, np.inf)
+        spent = max(time.thread_time() - begin, 1e-6)
+        return rounds if seconds == 0.0 else int(np.clip(rounds * seconds / spent, 1, 10_000))
+
+    def _found(self, rows: Rows, site: Rows, cost: float) -> None:
+        """Take note of what the local search found."""
+        self.take(rows)
+
+    def take(self, rows: Rows) -> None:
+        """Take note of rows, if the cheapest shares of them are cheaper than the best."""
+        name = np.sort(rows).tobytes()
+        if name in self._seen:
+            return
+        self._seen.add(name)
+        value = self.flow(rows)[0]
+        if value < self.upper:
+            self.upper, self.rows = value, rows.copy()
+
+    def _rescued(self) -> bool:
+        """HiGHS on whether the roomiest sites can serve everybody, or any; whether they can."""
+        every = np.arange(len(self.costs))
+        likely = self.with_room(np.r_[self.fixed, np.argsort(-self.room, kind="stable")])
+        for rows in (likely, every):
+            if not np.isfinite(self.upper) and len(rows) * len(self.loads) <= _PROGRAM_PAIRS:
+                self._program(rows, proves=len(rows) == len(every))
+        return bool(np.isfinite(self.upper))
 
     def left(self, upper: float) -> Rows:
         """Rows that may be part of anything cheaper."""
-        found: Rows = np.union1d(np.flatnonzero(self._promise <= upper), self.best)
-        return found.astype(np.int64)
+        found: Rows = np.flatnonzero(self._promise <= upper)
+        return found if self.rows is None else np.union1d(found, self.rows)
 
     def with_room(self, rows: Rows) -> Rows:
-        """The same rows, the smallest exchanged for the roomiest until all demand has room."""
-        need = self.loads.sum() if self.spare is None or self._sizes > 1 else 0.0
+        """The first k of some rows, the smallest exchanged for the roomiest until all demand has
+        room; of several sizes the largest, where there is most demand nearby.
+        """
         if self._sizes > 1:
-            return self._sized(rows, need)
-        rows = np.array(rows)
+            every = np.arange(self._places)
+            places = np.r_[self.fixed, np.setdiff1d(self.place[rows], self.fixed)]
+            places = np.r_[places, np.setdiff1d(every, places)][: self.k].astype(np.int64)
+            order = np.argsort(-self.room[:: self._places], kind="stable")
+            own = np.repeat(order, np.minimum(self.rules.most, self.k)[order])[: self.k]
+            near = np.bincount(self.costs[places].argmin(axis=0), self.loads, self.k)
+            large = np.empty(self.k, np.int64)
+            large[np.argsort(-near, kind="stable")] = own
+            return large * self._places + places
+        need = self.loads.sum() if self.spare is None else 0.0
+        rows = rows[np.sort(np.unique(rows, return_index=True)[1])][: self.k].astype(np.int64)
         others = [i for i in np.argsort(-self.room, kind="stable") if i not in set(rows.tolist())]
         free = np.setdiff1d(rows, self.fixed)
         for out, into in zip(free[np.argsort(self.room[free], kind="stable")], others):
@@ -111,41 +283,16 @@ class CapacitySearch:
             rows[rows == out] = into
         return rows
 
-    def _sized(self, rows: Rows, need: float) -> Rows:
-        """The places of some rows, k of them, in sizes that have room enough: those of most demand
-        nearby the largest.
-        """
-        every = np.arange(self._places)
-        places = np.r_[self.fixed, np.setdiff1d(self.place[rows], self.fixed)]
-        places = np.r_[places, np.setdiff1d(every, places)][: self.k].astype(np.int64)
-        each = self.room[:: self._places]
-        order, free = np.argsort(each, kind="stable"), np.minimum(self.rules.most, self.k)
-        own = np.repeat(order, free[order])[: self.k]
-        free = free - np.bincount(own, minlength=self._sizes)
-        for i in range(self.k - 1, -1, -1):
-            largest = int(order[free[order] > 0][-1]) if free.any() else int(own[i])
-            if each[own].sum() >= need or each[largest] <= each[own[i]]:
-                break
-            free[own[i]] += 1
-            free[largest] -= 1
-            own[i] = largest
-        near = np.bincount(self.costs[places].argmin(axis=0), self.loads, self.k)
-        own = own[np.argsort(each[own], kind="stable")]
-        rows = np.empty(self.k, np.int64)
-        at = np.argsort(near, kind="stable")
-        rows[at] = own * self._places + places[at]
-        return rows
-
     def flow(self, rows: Rows) -> tuple[float, Floats | None]:
         """Cost of serving everybody from these rows, and the loads; infinite without room."""
-        unit, room, k, least = self.unit[rows], self.room[rows], len(rows), self.rules.least
+        per = np.where(self.loads > 0, self.loads, np.inf)
+        unit, room, k, least = self.costs[rows] / per, self.room[rows], len(rows), self.rules.least
         if least > 0:  # what must be full has a room of its own, and all else costs more
             dear = (k + 1.0) * max(float(unit.max()), 1e-300)
             unit = np.vstack([unit, unit + dear])
             room = np.r_[np.minimum(room, least), np.maximum(room - least, 0.0)]
         if self.spare is not None:
-            none = np.where(self.loads > 0, self.spare / np.where(self.loads > 0, self.loads, 1), 0)
-            unit, room = np.vstack([unit, none]), np.r_[room, self.loads.sum()]
+            unit, room = np.vstack([unit, self.spare / per]), np.r_[room, self.loads.sum()]
         flow = np.empty_like(unit)
         if not transport(np.ascontiguousarray(unit), self.loads, room, flow):
             return np.inf, None
@@ -163,132 +310,89 @@ class CapacitySearch:
             )
         return cost, flow
 
-    def descend(self, rows: Rows) -> None:
-        """Exchange one row for another while that lowers the cost, the most promising first."""
-        cost, flow = self.flow(rows)
-        for _ in range(_MOVES):
-            if flow is None or self.deadline.over or cost <= self.lower:
-                break
-            better = False
-            for tried in self._promising(rows, flow, cost):
-                value, its = self.flow(tried)
-                if value < cost * (1 - 1e-9):
-                    rows, cost, flow, better = tried, value, its, True
-                    break
-            if not better:
-                break
-        if cost < self.upper:
-            self.best, self.upper = rows, cost
+    def _earn(self, price: Floats, rows: Rows, earns: Floats) -> None:
+        """Fill what each of some rows earns at most from clients who pay these prices."""
+        knapsacks(self.costs, price, self.loads, self.room, self.rules.least, rows, earns)
 
-    def _promising(self, rows: Rows, flow: Floats, cost: float) -> list[Rows]:
-        """Exchanges that can lower the cost, the best first, by a lower bound of the cost after
-        each: prices of room that prove the present flow best stay, and the site that enters asks
-        what it earns most by (duality: any prices bound the cost from below). Then exchanges of
-        sizes.
-        """
-        unit, fee = self.unit[rows], self.rules.fee
-        price = _prices(unit, flow[: len(rows)], self.room[rows])
-        full = (unit + price[:, None]) * self.loads
-        earns = np.empty(len(self.costs))
-        pairs: list[tuple[float, int, int]] = []
-        alone = len(rows) == 1 and self.spare is None
-        for t, row in enumerate(rows):
-            if alone or (self._held[row] and self._sizes == 1):
-                continue
-            paid = np.full(len(self.loads), np.inf)
-            if len(rows) > 1:
-                paid = np.delete(full, t, axis=0).min(axis=0)
-            paid = paid if self.spare is None else np.minimum(paid, self.spare)
-            left = float(paid.sum() - np.delete(price * self.room[rows] - fee[rows], t).sum())
-            knapsacks(self.costs, paid, self.loads, self.room, self.rules.least, earns)
-            bound = left - earns + fee
-            bound[self._barred(rows, t)] = np.inf
-            ends = np.argpartition(bound, min(_TRIED, len(bound) - 1))[:_TRIED]
-            pairs += [(bound[i], t, int(i)) for i in ends if bound[i] < cost * (1 - 1e-9)]
-        if alone:
-            enough = self.room >= self.loads.sum() * (1 - 1e-9)
-            enough &= ~self._barred(rows, 0)
-            sums = self.costs.sum(axis=1) + fee
-            pairs = [(float(sums[i]), 0, int(i)) for i in np.flatnonzero(enough)]
-        found = [np.r_[rows[:t], i, rows[t + 1 :]] for _, t, i in sorted(pairs)[:_TRIED]]
-        return found + self._resized(rows)
+    def _serve(self, price: Floats, row: int, served: Floats) -> None:
+        """Add to `served` the shares by which a row earns that."""
+        least = self.rules.least
+        fill_knapsack(self.costs[row], price, self.loads, self.room[row], least, served, 1.0)
 
-    def _barred(self, rows: Rows, t: int) -> NDArray[np.bool_]:
-        """Rows that cannot take the place of the t-th."""
-        others = np.delete(rows, t)
-        barred = np.isin(self.place, self.place[others])
-        barred[rows[t]] = True
-        if self._held[rows[t]]:
-            barred |= self.place != self.place[rows[t]]
-        full = np.bincount(self.size[others], minlength=self._sizes) >= self.rules.most
-        return barred | full[self.size]
+    def _aim(self) -> float:
+        """What costs less than this is better."""
+        return self.upper * (1 - _CLOSE / 10)
 
-    def _resized(self, rows: Rows) -> list[Rows]:
-        """Two sites exchange their sizes."""
-        found = []
-        for a in range(len(rows) if self._sizes > 1 else 0):
-            for b in range(a):
-                if self.size[rows[a]] != self.size[rows[b]]:
-                    tried = np.array(rows)
-                    tried[a] = self.size[rows[b]] * self._places + self.place[rows[a]]
-                    tried[b] = self.size[rows[a]] * self._places + self.place[rows[b]]
-                    found.append(tried)
-        return found
+    def _bounded(self, value: float) -> None:
+        self.lower = max(self.lower, value)
+        if self.lower >= self._aim():
+            self.lower = self.upper
 
-    def _climb(self, first: Rows) -> None:
+    def _climb(self) -> None:
         """Subgradient steps on what clients pay; what each row promises: a bound of all choices
         that it is part of.
         """
         costs, m = self.costs, len(self.costs)
-        price = np.partition(costs, min(self.k, m - 1), axis=0)[min(self.k, m - 1)] * 1.0
-        if self.spare is not None:
-            price = np.minimum(price, self.spare)
-        pace, vain, at, top = 1.0, 0, price, -np.inf
-        aim = 1.2 * self.flow(first)[0]
-        known: set[bytes] = set()
+        price = self._paid
+        if price is None:
+            price = np.partition(costs, min(2, m - 1), axis=0)[min(2, m - 1)] * 1.5
+            price = price if self.spare is None else np.maximum(price, self.spare / 2)
+        pace, vain, at, top = 1.5, 0, price, -np.inf
+        goal = self.upper * 1.001 if np.isfinite(self.upper) else float(costs.max(axis=0).sum())
+        every = np.arange(m)
+        earns, active = np.empty(m), every
+        few = 3 * self.k + 10 if self._sizes == 1 else m
         for step in range(_STEPS):
-            value, _, chosen, slope = self._relaxed(price)
-            vain = 0 if value > top + 1e-5 * abs(self.upper) else vain + 1
-            if value > top:
-                top, at = value, price.copy()
-            if step % _EVERY == _EVERY - 1 and np.sort(chosen).tobytes() not in known:
-                known.add(np.sort(chosen).tobytes())
-                rows = self.with_room(chosen)
-                if self.flow(rows)[0] < self.upper * _HOPEFUL and len(known) <= _DESCENTS:
-                    self.descend(rows)
-            self.deadline.tell(self.upper, max(top, self.lower))
-            if top >= self.upper * (1 - 1e-9) or pace < 5e-3 or self.deadline.over:
-                break
-            if top > self.rules.enough:
-                break
-            if vain >= _PATIENCE:
-                pace, vain, price = pace / 2, 0, at.copy()
+            all_ = step % _EVERY == 0
+            price = price if self.spare is None else np.minimum(price, self.spare)
+            earns[:] = -np.inf
+            rows = every if all_ else active
+            self._earn(price, rows, earns)
+            earns[rows] -= self.rules.fee[rows]
+            chosen = self._opened(earns)
+            value = float(price.sum() - earns[chosen].sum())
+            if all_:
+                likely = every if few >= m else np.argpartition(-earns, few)[:few]
+                active = np.union1d(likely, np.flatnonzero(self._held))
+                vain = 0 if value > top + 1e-6 * abs(self.upper) else vain + 1
+                if value > top:
+                    top, at, paid = value, price.copy(), earns.copy()
+                    free = chosen[~self._held[chosen]]
+                if step % _OFTEN == 0:
+                    self._try(chosen)
+                self.deadline.tell(self.upper, max(top, self.lower))
+                if top >= self._aim() or top > self.rules.enough or pace < 1e-3:
+                    break
+                if self.deadline.over:
+                    break
+                if vain >= _PATIENCE:
+                    pace, vain, price = 0.7 * pace, 0, at.copy()
+                    continue
+            served = np.zeros(len(self.loads))
+            for i in chosen:
+                self._serve(price, i, served)
+            slope = 1.0 - served
+            length = float(slope @ slope)
+            if length == 0.0:
+                if all_:
+                    break
                 continue
-            length, aim = float(slope @ slope), min(aim, self.upper * 1.0005)
-            if length == 0 or not np.isfinite(aim):
-                break
-            price = np.maximum(price + pace * (aim - value) / length * slope, 0.0)
-            if self.spare is not None:
-                price = np.minimum(price, self.spare)
-        self.lower = max(self.lower, min(top, self.upper))
-        value, earns, chosen, _ = self._relaxed(at)
-        free = chosen[~self._held[chosen]]
-        promise = value + earns[free].min() - earns if len(free) else np.full(m, np.inf)
+            price = np.maximum(price + pace * (goal - value) / length * slope, 0.0)
+        self._paid, self._bound = at, top - 1e-12 * float(np.abs(at).sum())
+        self._bounded(self._bound)
         own = np.full(self._places, -np.inf)
-        np.maximum.at(own, self.place, earns)
-        self._promise = np.where(self._held, value + own[self.place] - earns, promise)
+        np.maximum.at(own, self.place, paid)
+        least = paid[free].min() if len(free) else np.inf
+        self._promise = self._bound + np.where(self._held, own[self.place], least) - paid
 
-    def _relaxed(self, price: Floats) -> tuple[float, Floats, Rows, Floats]:
-        """Bound, earnings, rows opened and the slope of the bound."""
-        earns, least = np.empty(len(self.costs)), self.rules.least
-        knapsacks(self.costs, price, self.loads, self.room, least, earns)
-        earns -= self.rules.fee
-        chosen = self._opened(earns)
-        served = np.zeros(len(self.loads))
-        for i in chosen:
-            fill_knapsack(self.costs[i], price, self.loads, self.room[i], least, served, 1.0)
-        value = float(price.sum() - earns[chosen].sum())
-        return value - 1e-12 * abs(float(price.sum())), earns, chosen, 1.0 - served
+    def _try(self, rows: Rows) -> None:
+        """The local search goes on from rows that the bound opens, if they are better."""
+        before = self.upper
+        if not self.whole and len(np.unique(self.place[rows])) == self.k:
+            self.take(self.with_room(rows) if self._sizes == 1 else rows)
+        if self.upper < before and self.rows is not None:
+            self._begin(self.rows, None)
+            self._explore(10, 0.0)
 
     def _opened(self, earns: Floats) -> Rows:
         """Rows that earn most together; where sizes are scarce a place may be open in several."""
@@ -306,18 +410,32 @@ class CapacitySearch:
         likely = likely[np.argsort(-earns[likely], kind="stable")[:left]]
         return np.r_[must, likely].astype(np.int64)
 
+    def _settle(self, limited: bool) -> None:
+        """HiGHS on the rows left, or on the most promising, which proves nothing."""
+        rows, n = self.left(self.upper), max(len(self.loads), 1)
+        if len(rows) * n <= _PROGRAM_PAIRS:
+            self._program(rows)
+        elif not self.whole and _ROOMY * self.k * n <= _PROGRAM_PAIRS:
+            fit = _PROGRAM_PAIRS // n
+            hopeful = rows[np.argsort(self._promise[rows], kind="stable")[:fit]]
+            known = np.empty(0, np.int64) if self.rows is None else self.rows
+            self._program(np.union1d(hopeful, known), proves=False)
+
     def _program(self, rows: Rows, proves: bool = True) -> None:
         """HiGHS on some rows, outside of which nothing better is if that `proves`."""
-        x, bound = self.program(rows)
-        if x is not None:
-            chosen = rows[np.argsort(-x[: len(rows)], kind="stable")[: self.k]]
-            value = self.flow(chosen)[0]
-            if value < self.upper:
-                self.best, self.upper = chosen, value
+        answer = self.program(rows, whole=self.whole)
+        if answer.x is not None:
+            self._answered(rows, answer.x)
         if proves:
-            self.lower = max(self.lower, min(bound, self.upper))
+            self._bounded(min(answer.bound, self.upper))
+            self._settled = answer.proven
 
-    def program(self, rows: Rows, *, whole: bool = False) -> tuple[Floats | None, float]:
+    def _answered(self, rows: Rows, x: Floats) -> None:
+        """A program's answer, if it is better."""
+        order = np.argsort(-x[: len(rows)], kind="stable")[: self.k]
+        self.take(rows[np.sort(order)])
+
+    def program(self, rows: Rows, *, whole: bool = False) -> Optimum:
         """HiGHS's best choice among some rows, and a bound: whether each is open, then what share
         of each client it serves, the `whole` of it or nothing.
         """
@@ -357,31 +475,12 @@ class CapacitySearch:
             parts.append(self.spare)
         integer = np.zeros(n_vars, np.int8)
         integer[: n_vars if whole else m] = 1
-        answer = solved(
+        return solved(
             np.concatenate(parts),
             rules,
             integer,
             np.ones(n_vars),
             self.deadline,
             most=_SECONDS,
-            gap=_CLOSE / 10,
+            gap=_CLOSE,
         )
-        return answer.x, answer.bound
-
-
-def _prices(unit: Floats, flow: Floats, room: Floats) -> Floats:
-    """What one more unit of room at each site would save."""
-    k = len(unit)
-    used = flow.sum(axis=1)
-    arcs = np.full((k, k), np.inf)
-    for a in range(k):
-        here = np.flatnonzero(flow[a] > 0)
-        if len(here):
-            arcs[a] = (unit[:, here] - unit[a, here]).min(axis=1)
-    at = np.where(used < room * (1 - 1e-9), 0.0, np.inf)
-    for _ in range(k):
-        reached = np.minimum(at, (at[:, None] + arcs).min(axis=0))
-        if np.array_equal(reached, at):
-            break
-        at = reached
-    return np.maximum(0.0, -np.where(np.isfinite(at), at, 0.0))

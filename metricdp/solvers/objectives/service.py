@@ -29,8 +29,6 @@ from metricdp.solvers.stopping import NEVER
 
 _PARTED = 1e-9
 """Shares below this are nobody's."""
-_PAIRS = 20_000
-"""Pairs of site and client of which HiGHS serves each client whole."""
 _NO_ROOM = "these sites have not room enough for all demand"
 _NONE_WHOLE = (
     "no service of every point by one site alone was found: more capacity, more sites, or leave "
@@ -154,24 +152,13 @@ class Service:
                 f"capacity, or a limit beyond which nobody is served"
             )
 
-    @property
-    def _plainly_whole(self) -> bool:
-        """Whether the search for single sources knows all that is asked."""
-        return self.single_source and not self.sizes and self.minimum == 0
-
     def choose(self, start: Positions) -> Chosen:
         """Sites, who is served, and a bound."""
         instance = self.instance
-        if self._plainly_whole:
-            found = self._whole(start)
-        else:
-            fixed = np.searchsorted(instance.allowed, instance.opened)
-            search = self.search(instance.allowed, self.k, fixed)
-            search.run(np.searchsorted(instance.allowed, start))
-            if not np.isfinite(search.upper):
-                raise InputError(_NONE_LEAST if self.minimum else _NO_ROOM)
-            told = self._settled if self.single_source else self._shared
-            found = told(search, instance.allowed)
+        places = instance.opened if len(instance.opened) == self.k else instance.allowed
+        search = self.search(places, self.k, instance.opened)
+        search.run(np.searchsorted(places, start))
+        found = self._told(search, places, search.lower)
         instance.kept["served"] = found
         return found
 
@@ -199,110 +186,55 @@ class Service:
             return known
         if self.instance.deadline is not NEVER:
             return replace(self, instance=replace(self.instance, deadline=NEVER)).judge(sites)
-        if self._plainly_whole:
-            asked = self._asked(sites, len(sites), sites)
-            search = WholeSearch(*asked, NEVER, self.instance.seed)
+        search = self.search(sites, len(sites), sites)
+        if self.single_source or self.sizes:
             search.serve(None)
-            if search.rows is None:
-                short = search.room.sum() < self.instance.load.sum() * (1 - 1e-9)
-                raise InputError(_NO_ROOM if short else _NONE_WHOLE)
-            return self._told(sites, search, None)
-        shared = self.search(sites, len(sites), np.arange(len(sites)))
-        if self.sizes:
-            shared.run(np.arange(len(sites)))
         else:
-            shared.best = np.arange(len(sites))
-            shared.upper = shared.flow(shared.best)[0]
-        if not np.isfinite(shared.upper):
-            raise InputError(_NONE_LEAST if self.minimum else _NO_ROOM)
-        return self._settled(shared, sites) if self.single_source else self._shared(shared, sites)
+            search.take(np.arange(len(sites)))
+        bound = None if self._plain else min(search.lower, search.upper)
+        return self._told(search, sites, bound)
+
+    @property
+    def _plain(self) -> bool:
+        return not self.sizes and self.minimum == 0
 
     def search(self, places: Positions, k: int, fixed: Positions) -> CapacitySearch:
-        """A search where several sites may share a client; `fixed`: indices into the places."""
-        costs, load, room, k, fixed, spare = self._asked(places, k, places[fixed])
-        rules = None
-        if self.sizes or self.minimum > 0 or self.enough < np.inf:
-            fee = np.repeat([size.cost for size in self.sizes] or [0.0], len(places))
-            rules = Rules(self._most, fee, self.minimum, self.enough)
-            costs = np.tile(costs, (len(self._most), 1))
-        return CapacitySearch(costs, load, room, k, fixed, spare, self.instance.deadline, rules)
-
-    def _asked(
-        self, places: Positions, k: int, fixed: Positions
-    ) -> tuple[Floats, Floats, Floats, int, Positions, Floats | None]:
-        """What searches are given."""
+        """A search for k of some places, among them those that are `fixed`."""
         costs, spare = self.costs(places)
+        fee = np.repeat([size.cost for size in self.sizes] or [0.0], len(places))
+        rules = Rules(self._most, fee, self.minimum, self.enough)
         all_ = len(fixed) == len(places)
         own = np.arange(len(places)) if all_ else np.searchsorted(places, fixed)
-        return costs, self.instance.load, self.room(places), k, own, spare
+        kind = WholeSearch if self.single_source else CapacitySearch
+        return kind(
+            costs if len(self._most) == 1 else np.tile(costs, (len(self._most), 1)),
+            self.instance.load,
+            self.room(places),
+            k,
+            own,
+            spare,
+            self.instance.deadline,
+            self.instance.seed,
+            rules,
+        )
 
-    def _whole(self, start: Positions) -> Chosen:
-        """A single source for everybody."""
-        instance = self.instance
-        all_opened = len(instance.opened) == self.k
-        places = instance.opened if all_opened else instance.allowed
-        asked = self._asked(places, self.k, instance.opened)
-        search = WholeSearch(*asked, instance.deadline, instance.seed)
-        search.enough = self.enough
-        search.run(np.searchsorted(places, start))
+    def _told(self, search: CapacitySearch, places: Positions, bound: float | None) -> Chosen:
+        """What a search found."""
         if search.rows is None:
-            raise InputError(_NONE_WHOLE)
-        return self._told(places[search.rows], search, search.lower)
-
-    def _settled(self, search: CapacitySearch, places: Positions) -> Chosen:
-        """A single source for everybody at sites that were chosen as if clients could be shared, or
-        at those that HiGHS finds better.
-        """
-        rows, n, fee = search.best, len(search.loads), search.rules.fee
-        found: tuple[float, Positions, Positions] | None = None
-        if self.minimum == 0:
-            order = np.arange(len(rows))
-            asked = search.costs[rows], search.loads, search.room[rows], len(rows), order
-            whole = WholeSearch(*asked, search.spare, self.instance.deadline, self.instance.seed)
-            whole.serve(None)
-            if whole.rows is not None:
-                found = whole.upper + float(fee[rows].sum()), rows, whole.site
-        left = search.left(np.inf if found is None else found[0])
-        lower, tried = search.lower, [left, rows] if found is None else [left]
-        for some in tried:
-            if len(some) * n > _PAIRS:
-                continue
-            x, bound = search.program(some, whole=True)
-            if x is not None:
-                own = self._chosen_whole(search, some, x)
-                found = own if found is None or own[0] < found[0] else found
-            if some is left:
-                lower = max(lower, bound)
-            if found is not None:
-                break
-        if found is None:
-            raise InputError(_NONE_LEAST if self.minimum else _NONE_WHOLE)
-        value, rows, site = found
-        clients = np.flatnonzero(site >= 0)
-        served = Assignment(clients, site[clients], np.ones(len(clients)))
-        return self._with_rooms(search, places, rows, value, min(lower, value), served)
-
-    def _chosen_whole(
-        self, search: CapacitySearch, rows: Positions, x: Floats
-    ) -> tuple[float, Positions, Positions]:
-        """Cost, rows and each client's site (an index into them) of a program's answer."""
-        m, n = len(rows), len(search.loads)
-        opened = np.sort(np.argsort(-x[:m], kind="stable")[: search.k])
-        share = x[m : m + m * n].reshape(m, n)[opened]
-        site = np.where(share.max(axis=0) > 0.5, share.argmax(axis=0), -1)
-        chosen = rows[opened]
-        cost = float(search.rules.fee[chosen].sum())
-        cost += float(search.costs[chosen[site], np.arange(n)][site >= 0].sum())
-        if search.spare is not None:
-            cost += float(search.spare[site < 0].sum())
-        return cost, chosen, site
-
-    def _shared(self, search: CapacitySearch, places: Positions) -> Chosen:
-        value, flow = search.flow(search.best)
+            short = self._plain and len(places) == search.k
+            short = short and search.room.sum() < search.loads.sum() * (1 - 1e-9)
+            none = _NONE_WHOLE if self.single_source else _NO_ROOM
+            raise InputError(_NO_ROOM if short else _NONE_LEAST if self.minimum else none)
+        rows = search.rows
+        if self.single_source:
+            clients = np.flatnonzero(search.site >= 0)
+            served = Assignment(clients, search.site[clients], np.ones(len(clients)))
+            return self._with_rooms(search, places, rows, search.upper, bound, served)
+        value, flow = search.flow(rows)
         assert flow is not None
-        lower, rows = min(search.lower, value), search.best
-        assignment = self._assignment(search, flow, rows)
-        return self._with_rooms(search, places, rows, value, lower, assignment)
+        served = self._assignment(search, flow, rows)
+        bound = None if bound is None else min(bound, value)
+        return self._with_rooms(search, places, rows, value, bound, served)
 
     def _with_rooms(
         self,
@@ -310,7 +242,7 @@ class Service:
         places: Positions,
         rows: Positions,
         value: float,
-        bound: float,
+        bound: float | None,
         served: Assignment,
     ) -> Chosen:
         """The mandatory sites first."""
@@ -338,10 +270,3 @@ class Service:
             shares = np.r_[shares, np.ones(served.sum())]
         kept = shares > _PARTED
         return Assignment(clients[kept], sites[kept], shares[kept])
-
-    def _told(self, sites: Positions, search: WholeSearch, bound: float | None) -> Chosen:
-        """What a search of single sources found."""
-        clients = np.flatnonzero(search.site >= 0)
-        at = search.site[clients]
-        assignment = Assignment(clients, at, np.ones(len(clients)))
-        return Chosen(sites, search.upper, bound, assignment, self.room(sites))

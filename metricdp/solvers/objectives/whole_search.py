@@ -5,255 +5,84 @@ better (set partitioning: Baldacci, Hadjiconstantinou, Maniezzo & Mingozzi, 2002
 
 from __future__ import annotations
 
-import time
+from typing import Any
 
 import numpy as np
-from scipy.sparse import eye_array, kron
+from numpy.typing import NDArray
 
 from metricdp.kernels.packing import all_packs, pack, packs
-from metricdp.kernels.transport import transport
-from metricdp.kernels.whole_service import explore
+from metricdp.solvers.objectives.capacity_search import CapacitySearch, Rows
 from metricdp.solvers.objectives.instance import Floats
-from metricdp.solvers.objectives.partitioning import Partitioning, Rows
-from metricdp.solvers.objectives.programs import Rule, solved
-from metricdp.solvers.stopping import Deadline
+from metricdp.solvers.objectives.partitioning import Partitioning
 
-_NEAR, _HEAT = 10, 2e-3
-"""Sites near a client that may open; how much dearer, relatively, a round may end."""
-_QUIET, _SLICE = 2_000, 0.3
-"""Rounds without gain that end a search without a time limit; seconds of a part of the search."""
-_STEPS, _PATIENCE, _EVERY = 2_000, 4, 5
 _SETS = (200_000, 1_000_000, 4_000_000)
 """Most sets of clients that are listed: at first, and when the search goes on."""
-_LARGE = 20_000
-"""Clients beyond whom none makes place for another."""
 _BOUNDED = 4_000_000
 """Most costs, sites × clients, for which a bound is sought."""
-_PACKED, _SECONDS = 20_000, 20.0
-"""HiGHS is asked whether all can be served at all by so many pairs of site and client; how long."""
 
 
-class WholeSearch:
+class WholeSearch(CapacitySearch):
     """k rows, and one of them for each client, of least cost within the rows' room.
 
-    Arguments as those of `CapacitySearch`; `coins`: public.
-
-    `rows` (k,): the best found, None before; `site` (n_clients,): index into them, -1 for those
-    left unserved; `upper`, `lower`: its cost, and a bound of all.
+    `site` (n_clients,): index into `rows`, -1 for those left unserved.
     """
 
-    def __init__(
-        self,
-        costs: Floats,
-        loads: Floats,
-        room: Floats,
-        k: int,
-        fixed: Rows,
-        spare: Floats | None,
-        deadline: Deadline,
-        coins: int = 0,
-    ) -> None:
-        self.costs, self.loads = np.ascontiguousarray(costs), loads
-        self.room = np.minimum(room, loads.sum()) * (1 + 1e-9)
-        self.k, self.fixed, self.spare, self.deadline = k, fixed, spare, deadline
-        self.rows: Rows | None = None
-        self.site: Rows = np.full(len(loads), -1)
-        self.upper, self.lower, self.enough = np.inf, 0.0, np.inf
-        parts = costs if spare is None else np.vstack([costs, spare])
-        self._integral = bool((parts == np.round(parts)).all())
-        if spare is None:
-            self._places, self._rooms, self._must = self.costs.T, self.room, fixed
-        else:  # nobody's site: one that is always open and has room for all
-            self._places = np.vstack([self.costs, spare]).T
-            self._rooms = np.r_[self.room, np.inf]
-            self._must = np.r_[len(room), fixed].astype(np.int64)
-        self._places = np.ascontiguousarray(self._places)
-        near = min(_NEAR, len(room))
-        self._near = np.argpartition(self.costs, near - 1, axis=0)[:near].T.copy()
-        self._coins = np.array([coins], np.uint64)
-        self._state: tuple[Rows, Rows] | None = None
-        self._paid: Floats | None = None
-        unit = self._places.mean() / max(float(loads.mean()), 1e-300)
-        self._price = np.array([0.1, 0.01, 1e4]) * max(unit, 1e-300)
+    whole = True
 
-    @property
-    def proven(self) -> bool:
-        """Whether nothing is better, or the bound is above what was asked for."""
-        return self.lower >= self.upper or self.lower > self.enough
+    def __init__(self, *asked: Any, **more: Any) -> None:
+        super().__init__(*asked, **more)
+        self._limits = np.minimum(self.room, self.loads.sum()) * (1 + 1e-9)
+        parts = [self.costs.ravel(), self.rules.fee]
+        parts += [] if self.spare is None else [self.spare]
+        self._integral = all(bool((part == np.round(part)).all()) for part in parts)
+        self._plain = self._sizes == 1 and self.rules.least == 0
 
-    def run(self, first: Rows, site: Rows | None = None) -> None:
-        """Search from some rows, and given service by them; then bound, and part what is left;
-        again while a time limit allows.
-        """
-        self._begin(first, site)
-        rounds = self._explore(10, 0.0)
-        if self.costs.size > _BOUNDED:
-            self._until_quiet(rounds, _QUIET)
-            return
-        self._until_quiet(rounds, _QUIET // 4)
-        if not np.isfinite(self.upper) and not self._packed():
-            return
-        self._climb()
-        self._until_quiet(rounds, _QUIET)
-        limited, tried = self.deadline.seconds is not None, np.inf
-        while not (self.proven or self.deadline.over):
-            if self.upper < tried:
-                tried = self.upper
-                self._climb()
-                self._parted(_SETS if limited else _SETS[:-1])
-            elif not limited:
-                break
-            if limited:
-                rounds = self._explore(rounds, _SLICE)
-
-    def serve(self, site: Rows | None) -> None:
-        """All rows are open: who is served where, from given service; no longer than needed."""
-        self._begin(np.arange(len(self.room)), site)
-        rounds = self._explore(10, 0.0)
-        self._until_quiet(rounds, _QUIET // 10)
-        if not np.isfinite(self.upper):
-            self._packed()
-        if self.costs.size <= _BOUNDED and np.isfinite(self.upper):
-            self._climb()
-            self._parted(_SETS[:1])
-
-    def _parted(self, sizes: tuple[int, ...]) -> None:
-        for most in sizes:
-            if self.proven or self.deadline.over or self._part(most):
-                break
-
-    def _begin(self, rows: Rows, site: Rows | None) -> None:
-        free = np.setdiff1d(rows, self.fixed)
-        rows = np.r_[self._must, free].astype(np.int64)
-        costs, room = np.ascontiguousarray(self._places[:, rows].T), self._rooms[rows]
-        at = None if site is None else site + (self.spare is not None)
-        if at is None:
-            unit = costs / np.where(self.loads > 0, self.loads, 1.0)
-            flow, at = np.empty_like(unit), costs.argmin(axis=0)
-            if transport(unit, self.loads, np.minimum(room, self.loads.sum()), flow):
-                at = np.where(self.loads > 0, flow.argmax(axis=0), at)
-        self._state = (rows, at.astype(np.int64))
-
-    def _packed(self) -> bool:
-        """HiGHS on whether the roomiest sites can serve everybody; whether there is an answer."""
-        free = np.setdiff1d(np.arange(len(self.room)), self.fixed)
-        roomy = free[np.argsort(-self.room[free], kind="stable")[: self.k - len(self.fixed)]]
-        rows, n = np.r_[self.fixed, roomy].astype(np.int64), len(self.loads)
-        if len(rows) * n > _PACKED or self.spare is not None:
-            return False
-        once = Rule(kron(np.ones((1, len(rows))), eye_array(n), format="csr"), 1.0, 1.0)
-        filled = kron(eye_array(len(rows)), self.loads[None, :], format="csr")
-        rules = [once, Rule(filled, -np.inf, self.room[rows])]
-        cost, ones = self.costs[rows].ravel(), np.ones(len(rows) * n)
-        answer = solved(
-            cost, rules, ones.astype(np.int8), ones, self.deadline, most=_SECONDS, gap=0.1
-        )
-        if answer.x is None:
-            return False
-        site = answer.x.reshape(len(rows), n).argmax(axis=0)
-        self._begin(rows, site)
-        self._found(rows, site, float(self.costs[rows[site], np.arange(n)].sum()))
-        return True
-
-    def _until_quiet(self, rounds: int, quiet: int) -> None:
-        calm, quiet = 0, min(quiet, 20 + 2_000_000 // len(self.loads))
-        while calm < quiet and not (self.deadline.over or self.proven):
-            before = self.upper
-            self.deadline.tell(self.upper, self.lower)
-            rounds = self._explore(rounds, 0.0)
-            calm = calm + rounds if self.upper >= before else 0
-
-    def _explore(self, rounds: int, seconds: float) -> int:
-        """So many rounds; how many to try next, to take about so many seconds."""
-        assert self._state is not None
-        begin = time.thread_time()
-        rows, site = self._state
-        best_rows, best_site = rows.copy(), site.copy()
-        cost = explore(
-            self._places,
-            self.loads,
-            self._rooms,
-            rows,
-            site,
-            len(self._must),
-            self._near,
-            self._coins,
-            self._price,
-            _HEAT * (self.upper if np.isfinite(self.upper) else 0.0),
-            rounds,
-            len(self.loads) <= _LARGE,
-            best_rows,
-            best_site,
-            self.upper,
-        )
-        if cost < self.upper:
-            self._found(best_rows, best_site, cost)
-        spent = max(time.thread_time() - begin, 1e-6)
-        return rounds if seconds == 0.0 else int(np.clip(rounds * seconds / spent, 1, 10_000))
+    def _bounds(self) -> bool:
+        return self.costs.size <= _BOUNDED
 
     def _found(self, rows: Rows, site: Rows, cost: float) -> None:
-        self.upper = cost
-        blank = self.spare is not None
-        self.rows, self.site = rows[blank:].copy(), site - blank
+        if cost < self.upper:
+            self.upper, self.rows, self.site = cost, rows.copy(), np.maximum(site, -1)
+
+    def _earn(self, price: Floats, rows: Rows, earns: Floats) -> None:
+        if self.rules.least > 0:
+            super()._earn(price, rows, earns)
+        else:
+            packs(self.costs, price, self.loads, self._limits, rows, earns)
+
+    def _serve(self, price: Floats, row: int, served: Floats) -> None:
+        if self.rules.least > 0:
+            super()._serve(price, row, served)
+        else:
+            pack(self.costs[row], price, self.loads, self._limits[row], served, 1.0)
 
     def _aim(self) -> float:
-        """What costs less than this is better."""
         return self.upper - (1.0 - 1e-4 if self._integral else 1e-9 * self.upper)
 
     def _bounded(self, value: float) -> None:
-        value = float(np.ceil(value - 1e-5)) if self._integral else value
-        self.lower = max(self.lower, value)
-        if self.lower >= self._aim():
-            self.lower = self.upper
+        super()._bounded(float(np.ceil(value - 1e-5)) if self._integral else value)
 
-    def _climb(self) -> None:
-        """Subgradient steps on what clients pay."""
-        costs, m = self.costs, len(self.costs)
-        price = self._paid
-        if price is None:
-            price = np.partition(costs, min(2, m - 1), axis=0)[min(2, m - 1)] * 1.5
-            price = price if self.spare is None else np.maximum(price, self.spare / 2)
-        pace, vain, at, top = 1.5, 0, price, -np.inf
-        goal = self.upper * 1.001 if np.isfinite(self.upper) else float(costs.max(axis=0).sum())
-        every = np.arange(m)
-        active = every
-        worth = np.empty(m)
-        free = np.setdiff1d(every, self.fixed)
-        left = self.k - len(self.fixed)
-        for step in range(_STEPS):
-            whole = step % _EVERY == 0
-            price = price if self.spare is None else np.minimum(price, self.spare)
-            if whole:
-                packs(costs, price, self.loads, self.room, every, worth)
-                likely = free[np.argsort(-worth[free], kind="stable")[: 3 * left + 10]]
-                active = np.r_[self.fixed, likely]
-            else:
-                worth[:] = 0.0
-                packs(costs, price, self.loads, self.room, active, worth)
-            chosen = np.r_[self.fixed, likely[np.argsort(-worth[likely], kind="stable")[:left]]]
-            value = float(price.sum() - worth[chosen].sum())
-            if whole:
-                vain = 0 if value > top + 1e-6 * abs(self.upper) else vain + 1
-                if value > top:
-                    top, at = value, price.copy()
-                self.deadline.tell(self.upper, max(top, self.lower))
-                if top >= self._aim() or top > self.enough or pace < 1e-3 or self.deadline.over:
-                    break
-                if vain >= _PATIENCE:
-                    pace, vain, price = 0.7 * pace, 0, at.copy()
-                    continue
-            served = np.zeros(len(self.loads))
-            for i in chosen:
-                pack(costs[i], price, self.loads, self.room[i], served, 1.0)
-            slope = 1.0 - served
-            length = float(slope @ slope)
-            if length == 0.0:
-                if whole:
-                    break
-                continue
-            price = np.maximum(price + pace * (goal - value) / length * slope, 0.0)
-        self._paid, self._bound = at, top - 1e-12 * float(at.sum())
-        self._bounded(self._bound)
+    def _settle(self, limited: bool) -> None:
+        """Sets of clients; with sizes or a least load HiGHS."""
+        if not self._plain:
+            super()._settle(limited)
+            return
+        for most in _SETS if limited else _SETS[:-1]:
+            if self.proven or self.deadline.over or self._part(most):
+                break
+
+    def _answered(self, rows: Rows, x: Floats) -> None:
+        m, n = len(rows), len(self.loads)
+        opened = np.sort(np.argsort(-x[:m], kind="stable")[: self.k])
+        share = x[m : m + m * n].reshape(m, n)[opened]
+        site = np.where(share.max(axis=0) > 0.5, share.argmax(axis=0), -1)
+        chosen = rows[opened]
+        served = site >= 0
+        cost = float(self.costs[chosen[site], np.arange(n)][served].sum())
+        cost += float(self.rules.fee[chosen].sum())
+        if self.spare is not None:
+            cost += float(self.spare[~served].sum())
+        self._found(chosen, site, cost)
 
     def _part(self, most: int) -> bool:
         """Choose among all sets of clients that may be part of anything better, if they are few;
@@ -262,7 +91,7 @@ class WholeSearch:
         m = len(self.costs)
         worth, price = np.empty(m), self._paid
         assert price is not None
-        packs(self.costs, price, self.loads, self.room, np.arange(m), worth)
+        packs(self.costs, price, self.loads, self._limits, np.arange(m), worth)
         fixed = np.isin(np.arange(m), self.fixed)
         left = self.k - len(self.fixed)
         last = -np.sort(-worth[~fixed])[left - 1] if left else np.inf
@@ -274,7 +103,7 @@ class WholeSearch:
             self.costs,
             price,
             self.loads,
-            self.room,
+            self._limits,
             np.minimum(least, 1e300),
             gap,
             starts,
@@ -314,10 +143,11 @@ class WholeSearch:
         if self.spare is not None:
             cost += float(self.spare[~served].sum())
         if cost < self.upper:
-            self.upper, self.rows, self.site = cost, rows, slot[row_of]
+            self.upper = self._least = cost
+            self.rows, self.site = rows, slot[row_of]
 
 
-def _sums(costs: Floats, starts: Rows, members: Rows, site: Rows) -> Floats:
+def _sums(costs: Floats, starts: Rows, members: NDArray[Any], site: NDArray[Any]) -> Floats:
     """Cost of each set of clients at its site."""
     if len(site) == 0:
         return np.empty(0)

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from metricdp.solvers.objectives import partitioning, whole_search
+from metricdp.solvers.objectives import capacity_search, partitioning, whole_search
 from metricdp.solvers.objectives.whole_search import WholeSearch
 from metricdp.solvers.stopping import NEVER, Deadline
 from tests.naive_objectives import within_room_whole
@@ -67,7 +67,7 @@ def test_a_cut_short_bound_is_still_below(monkeypatch):
     monkeypatch.setattr(partitioning, "_FEW", 1)
     monkeypatch.setattr(partitioning, "_MOST", 0)
     monkeypatch.setattr(partitioning, "_ROUNDS", 2)
-    monkeypatch.setattr(whole_search, "_STEPS", 30)
+    monkeypatch.setattr(capacity_search, "_STEPS", 30)
     for seed in range(8):
         costs, loads, room = instance(seed)
         made = WholeSearch(costs, loads, room, 3, NONE, None, NEVER)
@@ -91,14 +91,14 @@ def test_a_choice_of_sets_finds_what_the_search_did_not(monkeypatch):
             continue
         found.append(again.upper > made.upper * (1 + 1e-9))
         again._climb()
-        again._parted((100_000,))
+        again._settle(False)
         assert again.upper == pytest.approx(made.upper)
         assert again.proven
     assert any(found)
 
 
 def test_the_roomiest_sites_are_packed_where_the_search_finds_no_room(monkeypatch):
-    monkeypatch.setattr(whole_search, "_QUIET", 0)
+    monkeypatch.setattr(capacity_search, "_QUIET", 0)
     monkeypatch.setattr(whole_search.WholeSearch, "_explore", lambda self, rounds, seconds: rounds)
     loads = np.array([5.0, 4.0, 3.0, 2.0])
     made = WholeSearch(np.zeros((3, 4)), loads, np.array([1.0, 7, 7]), 2, NONE, None, NEVER)
@@ -113,7 +113,7 @@ def test_time_is_used_while_a_gap_is_open_and_not_after(monkeypatch):
     made.run(np.arange(3))
     assert made.proven
     monkeypatch.setattr(whole_search, "_SETS", (1,))
-    monkeypatch.setattr(whole_search, "_STEPS", 2)
+    monkeypatch.setattr(capacity_search, "_STEPS", 2)
     deadline = Deadline(0.5)
     WholeSearch(costs, loads, room, 3, NONE, None, deadline).run(np.arange(3))
     assert deadline.over
