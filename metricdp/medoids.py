@@ -18,7 +18,7 @@ from metricdp.metrics import (
     Metric,
     RowMetric,
 )
-from metricdp.solvers.effort import solve_with
+from metricdp.solvers.effort import Effort, solve_with
 from metricdp.solvers.kmedian import WHOLE_BLOCK
 
 try:
@@ -35,6 +35,9 @@ except ImportError:
     raise MissingExtraError("metricdp.sklearn", "sklearn") from None
 
 Floats = NDArray[np.float64]
+Distance = Callable[[Floats, Floats], float]
+Coin = int | np.random.RandomState | None
+"""Public coins, as scikit-learn takes them."""
 PRECOMPUTED = "precomputed"
 KNOWN: dict[str, Callable[[Floats], Metric]] = {
     "euclidean": EuclideanMetric,
@@ -140,11 +143,11 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         self,
         n_clusters: int = 8,
         *,
-        metric: Any = "euclidean",
-        init: Any = None,
-        effort: Any = "quick",
+        metric: str | Distance | Metric = "euclidean",
+        init: ArrayLike | None = None,
+        effort: Effort = "quick",
         time_limit: float | None = None,
-        random_state: Any = None,
+        random_state: Coin = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.metric = metric

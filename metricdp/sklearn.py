@@ -11,18 +11,23 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
-from typing import Any, ClassVar
+from types import FrameType
+from typing import Any, ClassVar, Self
 from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from metricdp.accounting import Budget
+from metricdp.arguments import Amount
 from metricdp.errors import InputError, MissingExtraError
-from metricdp.medoids import KMedoids
+from metricdp.medoids import Coin, KMedoids
+from metricdp.methods.method import Method
 from metricdp.methods.remarks import not_told_apart, too_few
+from metricdp.releases import Neighboring
 
 try:
     from sklearn.base import (
@@ -73,13 +78,13 @@ class _PrivateCenters(
         self,
         n_clusters: int = 8,
         *,
-        epsilon: Any = None,
-        delta: Any = 0,
+        epsilon: Amount | None = None,
+        delta: Amount = 0,
         bounds: Any = None,
-        method: Any = "partition",
-        neighboring: Any = "add-remove",
+        method: str | Method = "partition",
+        neighboring: Neighboring = "add-remove",
         max_contributions: int | None = None,
-        random_state: Any = None,
+        random_state: Coin = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.epsilon = epsilon
@@ -90,7 +95,14 @@ class _PrivateCenters(
         self.max_contributions = max_contributions
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: Any = None, *, user: Any = None, ledger: Any = None) -> Any:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: Any = None,
+        *,
+        user: Sequence[Any] | None = None,
+        ledger: Budget | None = None,
+    ) -> Self:
         """Release centers of the rows of X: every call spends epsilon and delta.
 
         Parameters
@@ -133,7 +145,7 @@ class _PrivateCenters(
             _warn_of_search(self.epsilon)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         ask = (mdp.k_median, mdp.k_means)[self._power - 1]
-        spend = {"epsilon": self.epsilon, "delta": self.delta, "ledger": budget}
+        spend: dict[str, Any] = {"epsilon": self.epsilon, "delta": self.delta, "ledger": budget}
         result = ask(space, demand, self.n_clusters, **spend, method=self.method, seed=seed)
         self.cluster_centers_, self.receipt_, self.release_ = (
             result.centers,
@@ -209,7 +221,7 @@ class _PrivateCenters(
         nearest = self.cluster_centers_[pairwise_distances_argmin(rows, self.cluster_centers_)]
         return -float((((rows - nearest) ** 2).sum(axis=1) ** (self._power / 2)).sum())
 
-    def _rows(self, X: Any, *, reset: bool) -> NDArray[np.float64]:
+    def _rows(self, X: ArrayLike, *, reset: bool) -> NDArray[np.float64]:
         """X as checked by scikit-learn, whose refusals must quote no entry."""
         kind: type[Exception] = InputError
         message = (
@@ -314,13 +326,13 @@ _WARNED: WeakSet[Any] = WeakSet()
 """Searches over parameters whose sum was told."""
 
 
-def _is_search(frame: Any) -> bool:
+def _is_search(frame: FrameType) -> bool:
     """Whether a frame is the `fit` of a search of scikit-learn's, public or not its base class."""
     kinds = type(frame.f_locals.get("self")).__mro__ if frame.f_code.co_name == "fit" else ()
     return any(kind.__name__ == "BaseSearchCV" for kind in kinds)
 
 
-def _warn_of_search(epsilon: Any) -> None:
+def _warn_of_search(epsilon: Amount) -> None:
     """Say once of a parameter search what all its fits spend together."""
     from sklearn.model_selection import ParameterGrid, check_cv
 

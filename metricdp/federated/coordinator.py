@@ -9,14 +9,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from metricdp.accounting import exact
 from metricdp.accounting import ledger as ledgers
 from metricdp.accounting.cost import MIN_EPSILON, Cost
-from metricdp.arguments import chosen, file_path, listed
+from metricdp.arguments import Amount, chosen, file_path, listed
 from metricdp.atomic import durable_file
 from metricdp.errors import InputError
 from metricdp.federated.course import Agreement, Course
@@ -30,6 +29,7 @@ from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.options import Coins, coins
 from metricdp.provenance import Provenance, package_facts
+from metricdp.releases import Unit
 from metricdp.running.attesting import PublicUniverse, attest, recipe_options
 from metricdp.running.charging import checked_universe
 
@@ -88,11 +88,11 @@ class Coordinator:
         universe: Metric | EuclideanSpace,
         holders: Iterable[bytes],
         *,
-        epsilon: Any,
-        delta: Any = 0,
+        epsilon: Amount,
+        delta: Amount = 0,
         colluding: int = 1,
         method: str | Method = "partition",
-        unit: Any = "record",
+        unit: Unit = "record",
         max_contributions: int = 1,
         records_hint: float | None = None,
         seed: int = 0,
@@ -297,8 +297,8 @@ def run(
     universe: Metric | EuclideanSpace,
     holders: Iterable[Holder],
     *,
-    epsilon: Any,
-    delta: Any = 0,
+    epsilon: Amount,
+    delta: Amount = 0,
     colluding: int = 1,
     method: str | Method = "partition",
     records_hint: float | None = None,

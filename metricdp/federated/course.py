@@ -19,7 +19,7 @@ from metricdp.errors import InputError
 from metricdp.federated.messages import Past
 from metricdp.methods.asking import Account, Ask, Statement
 from metricdp.methods.method import Method
-from metricdp.methods.question import asked_of
+from metricdp.methods.question import Question, asked_of
 from metricdp.methods.registry import BY_NAME, answering
 from metricdp.methods.shares import Terms
 from metricdp.metrics.base import Metric
@@ -79,7 +79,7 @@ class Agreement:
             price = replace(self.cost, rho=self.cost.rho * part)
         return Terms(price, "add-remove", self.max_contributions, 1, self.unit)
 
-    def question(self, universe: Any) -> Any:
+    def question(self, universe: Metric | EuclideanSpace) -> Question:
         """For a release that answers any k."""
         return replace(asked_of(universe, 1, 1, seed=self.seed), k=0)
 
@@ -87,7 +87,7 @@ class Agreement:
         """What a share costs."""
         return self.terms.at(self.cost).cost(share)
 
-    def to_dict(self, universe: Any) -> dict[str, Any]:
+    def to_dict(self, universe: Metric | EuclideanSpace) -> dict[str, Any]:
         """JSON-ready form, with the version and the universe that all must have."""
         return {
             "version": installed_version(),
@@ -104,7 +104,7 @@ class Agreement:
         }
 
     @classmethod
-    def read(cls, told: dict[str, Any], universe: Any) -> Agreement:
+    def read(cls, told: dict[str, Any], universe: Metric | EuclideanSpace) -> Agreement:
         """The agreement whose `to_dict` this is."""
         if told.get("version") != installed_version():
             raise InputError(
@@ -169,7 +169,7 @@ def fingerprint(asked: Ask) -> str:
 class Course:
     """A method under way: its questions, from the answers that it got."""
 
-    def __init__(self, universe: Any, agreement: Agreement) -> None:
+    def __init__(self, universe: Metric | EuclideanSpace, agreement: Agreement) -> None:
         self.universe, self.agreement = universe, agreement
         self._restart()
 
@@ -251,7 +251,7 @@ class Course:
         self._receipts.append(receipt)
         self._go(Release(past.values, asked.query, receipt))
 
-    def _go(self, answer: Any) -> None:
+    def _go(self, answer: Release | Statement | None) -> None:
         """To the next question, or the end."""
         while True:
             try:

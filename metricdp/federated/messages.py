@@ -91,7 +91,7 @@ class Invitation:
         return _signed(self.header + self.numbers, keys)
 
     @classmethod
-    def opened(cls, message: Any) -> Invitation:
+    def opened(cls, message: bytes) -> Invitation:
         """Read and check an invitation."""
         told, numbers, text = _opened(message, "invitation")
         with _Readable("invitation"):
@@ -142,7 +142,7 @@ class Answer(NamedTuple):
         return _signed(_text(told, numbers) + numbers, keys)
 
     @classmethod
-    def opened(cls, message: Any, invitation: Invitation) -> Answer:
+    def opened(cls, message: bytes, invitation: Invitation) -> Answer:
         """Read and check an answer."""
         told, numbers, text = _opened(message, "answer")
         with _Readable("answer"):
@@ -165,7 +165,7 @@ def signed_card(keys: Keys) -> bytes:
     return _signed(_text({"kind": "card", **keys.card.to_dict()}, b""), keys)
 
 
-def opened_card(message: Any) -> Card:
+def opened_card(message: bytes) -> Card:
     """Read and check a card."""
     told, _, text = _opened(message, "card")
     with _Readable("card"):
@@ -183,7 +183,7 @@ class _Readable:
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+    def __exit__(self, kind: type | None, error: BaseException | None, *_: object) -> None:
         if isinstance(error, _DAMAGE) and not isinstance(error, InputError):
             raise InputError(f"this {self._kind} is damaged: ask for it again") from None
 
@@ -197,7 +197,7 @@ def _signed(text: bytes, keys: Keys) -> bytes:
     return text + keys.signature(text)
 
 
-def _opened(message: Any, kind: str) -> tuple[dict[str, Any], bytes, bytes]:
+def _opened(message: bytes, kind: str) -> tuple[dict[str, Any], bytes, bytes]:
     """What a message tells, its numbers, and what was signed."""
     if not isinstance(message, bytes) or not message.startswith(_FIRST):
         raise InputError(f"this is no {kind} of this version of metricdp.federated")

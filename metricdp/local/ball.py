@@ -58,7 +58,8 @@ def ball_centers(estimate: Estimated, k: int, power: int, *, seed: int = 0) -> R
         raise InputError(f"k must be an integer from 1 to {_MOST_CENTERS:,}, got {shown(k)}")
     rng = np.random.default_rng(checked_seed(seed))
     found = _Nets(estimate) if isinstance(estimate.items, NetItems) else _SimHash(estimate)
-    places, weights, sums, variances = found.leaves(k)
+    leaves = found.leaves(k)
+    places, weights = leaves.places, leaves.weights
     unit = np.zeros((0, estimate.items.dimension))
     if len(places):
         chosen = (
@@ -67,12 +68,7 @@ def ball_centers(estimate: Estimated, k: int, power: int, *, seed: int = 0) -> R
             else places
         )
         label = nearest_centers(places, chosen)[0]
-        unit = np.array(
-            [
-                found.center(places, weights, sums, variances, label == j, power)
-                for j in np.unique(label)
-            ]
-        )
+        unit = np.array([found.center(leaves.only(label == j), power) for j in np.unique(label)])
     missing = k - len(unit)
     filling = rng.normal(size=(k + 1, estimate.items.dimension))
     filling /= 2 * np.linalg.norm(filling, axis=1, keepdims=True)
@@ -146,8 +142,22 @@ def _pooled(weights: Floats, sums: Floats, variances: Floats) -> tuple[Floats, f
     return (share * own) @ means + (1 - (share * own).sum()) * common, float(error)
 
 
-Leaves = tuple[Floats, Floats, Floats, Floats]
-"""Places, shape (n, ·), weights (n,), sums of vectors (n, d) and their variances (n,)."""
+class Leaves(NamedTuple):
+    """Places, shape (n, ·), weights (n,), sums of vectors (n, d) and their variances (n,)."""
+
+    places: Floats
+    weights: Floats
+    sums: Floats
+    variances: Floats
+
+    def only(self, mine: NDArray[np.bool_]) -> Leaves:
+        """Some of them."""
+        return Leaves(*(column[mine] for column in self))
+
+    def middle(self) -> Floats:
+        """The mean of all vectors, drawn to 0."""
+        vectors = _pooled(self.weights, self.sums, self.variances)
+        return _drawn(*vectors, np.zeros(self.sums.shape[1]))
 
 
 class _SimHash(_Tree):
@@ -158,7 +168,7 @@ class _SimHash(_Tree):
         d = self.items.dimension
         last = self.depth - 1
         if not self.counts or not self.sums:
-            return np.zeros((0, d)), np.zeros(0), np.zeros((0, d)), np.zeros(0)
+            return Leaves(np.zeros((0, d)), np.zeros(0), np.zeros((0, d)), np.zeros(0))
         held = self.frequencies(last)
         levels = (
             [self.frequencies(view) for view in range(self.depth)]
@@ -190,19 +200,11 @@ class _SimHash(_Tree):
         places = np.array(
             [_drawn(s / w, v / w**2, zero) for s, w, v in zip(sums, weights, variances)]
         ).reshape(sums.shape)
-        return places, weights, sums, variances
+        return Leaves(places, weights, sums, variances)
 
-    def center(
-        self,
-        places: Floats,
-        weights: Floats,
-        sums: Floats,
-        variances: Floats,
-        mine: NDArray[np.bool_],
-        power: int,
-    ) -> Floats:
+    def center(self, leaves: Leaves, power: int) -> Floats:
         """The mean of some leaves, drawn to 0."""
-        return _drawn(*_pooled(weights[mine], sums[mine], variances[mine]), np.zeros(sums.shape[1]))
+        return leaves.middle()
 
 
 class _Nets(_Tree):
@@ -234,7 +236,8 @@ class _Nets(_Tree):
         variances = np.array([self.sums.get(leaf.level - 1, unknown).variance for leaf in tree])
         places = np.array(at).reshape(len(tree), self.items.subspace)
         places = places / np.maximum(1.0, np.linalg.norm(places, axis=1, keepdims=True))
-        return places, weights, np.array(sums).reshape(len(tree), self.items.dimension), variances
+        vectors = np.array(sums).reshape(len(tree), self.items.dimension)
+        return Leaves(places, weights, vectors, variances)
 
     def _from_below(self) -> list[Floats]:
         """Frequencies of all levels as sums of what stands out on the finest."""
@@ -261,19 +264,9 @@ class _Nets(_Tree):
         inside = [cells[(np.abs(cells) <= items.reach[level]).all(axis=1)] for cells in found]
         return [items.number(cells, level) for cells in inside]
 
-    def center(
-        self,
-        places: Floats,
-        weights: Floats,
-        sums: Floats,
-        variances: Floats,
-        mine: NDArray[np.bool_],
-        power: int,
-    ) -> Floats:
+    def center(self, leaves: Leaves, power: int) -> Floats:
         """The mean of the cluster's vectors; without a projection its mean or median on the net."""
         if self.items.projection is not None:
-            return _drawn(
-                *_pooled(weights[mine], sums[mine], variances[mine]), np.zeros(sums.shape[1])
-            )
-        center = lloyd(places[mine], weights[mine], 1, power=power, starts=1)[0]
+            return leaves.middle()
+        center = lloyd(leaves.places, leaves.weights, 1, power=power, starts=1)[0]
         return center / max(1.0, float(np.linalg.norm(center)))

@@ -51,7 +51,7 @@ class Decoder:
     [0, 6]
     """
 
-    def __init__(self, parameters: Any) -> None:
+    def __init__(self, parameters: PublicParameters | dict[str, Any] | str | bytes) -> None:
         self.parameters = PublicParameters.of(parameters)
         self.items = items_of(self.parameters.items)
         for role in self.parameters.roles:
@@ -184,7 +184,7 @@ def _blocks(messages: Any, size: int) -> Iterator[tuple[NDArray[np.uint8], int]]
         )
 
 
-def _message(given: Any, line: bool) -> bytes:
+def _message(given: object, line: bool) -> bytes:
     """A message as bytes, from bytes or from a line of JSON; no bytes where it is neither."""
     if isinstance(given, bytes | bytearray | memoryview) and not line:
         return bytes(given)

@@ -16,7 +16,7 @@ from metricdp.errors import InputError
 from metricdp.kernels.ward import ward_tree
 from metricdp.local.items import BallItems, HierarchyItems
 from metricdp.local.oracles import FrequencyOracle, Sketch, oracle_of
-from metricdp.local.parameters import TRUST, PublicParameters
+from metricdp.local.parameters import TRUST, PublicParameters, Report
 from metricdp.local.shuffle import shuffled_epsilon
 from metricdp.methods.demand_release import Release
 from metricdp.methods.result import Result
@@ -253,12 +253,10 @@ class LocalEstimate:
 def _tree(metric: Metric, labels: NDArray[np.int32], centers: NDArray[np.int64]) -> PartitionTree:
     """The parts, and above them the Ward tree of their middles."""
     m = len(centers)
-    sizes = np.r_[np.bincount(labels, minlength=m).astype(np.float64), np.zeros(m - 1)]
+    sizes = np.bincount(labels, minlength=m).astype(np.float64)
     between = metric.symmetric.distance_rows(centers, centers).astype(np.float32)
-    children = ward_tree(between * between, sizes[:m]) if m > 1 else np.empty((0, 2), np.int64)
-    for i, (left, right) in enumerate(children):
-        sizes[m + i] = sizes[left] + sizes[right]
-    return PartitionTree(metric, labels, children, sizes)
+    children = ward_tree(between * between, sizes) if m > 1 else np.empty((0, 2), np.int64)
+    return _known_tree(metric, labels, children)
 
 
 def _known_tree(
@@ -272,7 +270,7 @@ def _known_tree(
     return PartitionTree(metric, labels, children, sizes)
 
 
-def _mechanism(report: Any) -> Mechanism:
+def _mechanism(report: Report) -> Mechanism:
     """A report as the receipt states it; its scale is what one user adds in standard deviation."""
     oracle = oracle_of(report.randomizer)
     what = "vector" if report.randomizer.kind == "top-vectors" else "part"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from metricdp.accounting.cost import exact
-from metricdp.arguments import chosen, integer, positive, shown
+from metricdp.arguments import Amount, chosen, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.local.choosing import largest_local_epsilon
 from metricdp.local.items import bits_of, items_of
@@ -46,12 +46,12 @@ MOST_NET_SUMS = 1 << 25
 
 def public_parameters(
     universe: Metric | EuclideanSpace,
-    epsilon: Any,
+    epsilon: Amount,
     *,
     users: int = 100_000,
     k: int = 10,
     trust: str = "one_round_local",
-    delta: Any = None,
+    delta: Amount | None = None,
     parts: int | None = None,
     tree: str | None = None,
     depth: int | None = None,
@@ -148,7 +148,9 @@ class _Collection:
             self.users, self.epsilon, self.delta, *([kind] if kind else [])
         )
 
-    def parameters(self, epsilon: Fraction, items: dict[str, Any], roles: Any) -> PublicParameters:
+    def parameters(
+        self, epsilon: Fraction, items: dict[str, Any], roles: tuple[Role, ...]
+    ) -> PublicParameters:
         """Of messages of this epsilon."""
         return PublicParameters(self.trust, epsilon, self.users, self.delta, items, roles)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from metricdp.errors import InputError
 from metricdp.local import streams
-from metricdp.local.items import BallItems, items_of
+from metricdp.local.items import BallItems, Items, items_of
 from metricdp.local.parameters import HEADER, VERSION, PublicParameters
 from metricdp.local.randomizers import (
     KRR,
@@ -23,7 +24,11 @@ from metricdp.options import Coins, coins
 
 
 def simulated_messages(
-    parameters: Any, items: Any, seed: int | None = None, *, rng: Coins | None = None
+    parameters: PublicParameters | dict[str, Any] | str | bytes,
+    items: Sequence[Any] | NDArray[Any],
+    seed: int | None = None,
+    *,
+    rng: Coins | None = None,
 ) -> NDArray[np.uint8]:
     """One message for every item, shape (n, message_bytes): what the decoder's `fit` takes.
 
@@ -76,7 +81,7 @@ def simulated_messages(
 
 
 def all_values(
-    universe: Any, items: Any
+    universe: Items, items: Sequence[Any] | NDArray[Any]
 ) -> tuple[list[NDArray[np.int64]], NDArray[np.float64] | None]:
     """The views of many items, shapes (n,), and their vectors, shape (n, d), or None."""
     if isinstance(universe, BallItems):
@@ -95,12 +100,16 @@ def all_values(
 
 
 def drawn(
-    randomizer: Randomizer, values: NDArray[np.int64], vectors: Any, rng: np.random.Generator
+    randomizer: Randomizer,
+    values: NDArray[np.int64],
+    vectors: NDArray[np.float64] | None,
+    rng: np.random.Generator,
 ) -> NDArray[np.uint8]:
     """Packed outputs, shape (n, n_bytes)."""
     if isinstance(randomizer, SubsetSelection):
         return _subsets(randomizer, values, rng)
     if isinstance(randomizer, TopVectors):
+        assert vectors is not None
         numbers = _named(randomizer, values, vectors, rng)
     elif isinstance(randomizer, KRR):
         numbers = [
@@ -122,7 +131,9 @@ def _bytes(column: NDArray[Any], size: int) -> NDArray[np.uint8]:
     return np.ascontiguousarray(column.astype(">u8")).view(np.uint8).reshape(-1, 8)[:, 8 - size :]
 
 
-def _one_of(n: int, size: int, randomizer: Any, rng: np.random.Generator) -> NDArray[np.int64]:
+def _one_of(
+    n: int, size: int, randomizer: KRR | LocalHashing, rng: np.random.Generator
+) -> NDArray[np.int64]:
     """n draws of `metricdp.local.randomizers._one_of`."""
     at = rng.integers(0, randomizer.favored + (size - 1) * randomizer.unit, n) - randomizer.favored
     return np.where(at < 0, 0, 1 + at // randomizer.unit)
@@ -153,7 +164,10 @@ def _subsets(
 
 
 def _named(
-    randomizer: TopVectors, buckets: NDArray[np.int64], vectors: Any, rng: np.random.Generator
+    randomizer: TopVectors,
+    buckets: NDArray[np.int64],
+    vectors: NDArray[np.float64],
+    rng: np.random.Generator,
 ) -> list[NDArray[Any]]:
     """Character, nonce and index of every user, made as on the device."""
     n = len(buckets)
@@ -168,7 +182,10 @@ def _named(
 
 
 def ranks(
-    randomizer: TopVectors, buckets: NDArray[np.int64], vectors: Any, rng: np.random.Generator
+    randomizer: TopVectors,
+    buckets: NDArray[np.int64],
+    vectors: NDArray[np.float64],
+    rng: np.random.Generator,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Character, rank of the candidate, and the sign that ranks the vector, of every user."""
     n = len(buckets)
