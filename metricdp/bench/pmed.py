@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metricdp.bench.report import Column, Report, gathered
+from metricdp.bench.report import Column, Report, costs_in_all, gathered, times
 from metricdp.errors import GraphFileError, InputError
 
 if TYPE_CHECKING:
@@ -112,20 +112,14 @@ def run(
     start = time.perf_counter()
     private = None if epsilon is None else _checked(epsilon, methods, repeats, records, hot_spots)
     chosen = list(_found(folder, instances))
-    settings: dict[str, Any] = {
-        "instances": [i.name for i in chosen],
-        "seed": seed,
-        "time_limit": time_limit,
-    }
+    names = [instance.name for instance in chosen]
+    settings: dict[str, Any] = {"instances": names, "seed": seed, "time_limit": time_limit}
     solver = partial(mdp.k_median, time_limit=time_limit)
     if private is None:
         rows, unfinished = _rows(chosen, partial(_solved, solver=solver, seed=seed))
         return Report("pmed", settings, _PUBLIC, rows, *_public_summary(rows, start), unfinished)
-    settings |= {
-        "epsilon": private.epsilon,
-        "methods": list(private.methods),
-        "repeats": private.repeats,
-    }
+    settings |= {"epsilon": private.epsilon, "methods": list(private.methods)}
+    settings |= {"repeats": private.repeats}
     settings |= {"records": private.records or "one a vertex", "hot_spots": private.hot_spots}
     rows, unfinished = _rows(chosen, partial(_released, solver=solver, private=private, seed=seed))
     return Report(
@@ -276,26 +270,19 @@ def _released(
         answers = []
         start = time.perf_counter()
         for repeat in range(private.repeats):
-            result = solver(
-                metric, demand, k, epsilon=private.epsilon, method=method, seed=seed + repeat
-            )
-            answers.append(result.centers)
+            asked = {"epsilon": private.epsilon, "method": method, "seed": seed + repeat}
+            answers.append(solver(metric, demand, k, **asked).centers)
         seconds = (time.perf_counter() - start) / private.repeats
         ratios = [_ratio(_cost(metric, centers, counts), reference) for centers in answers]
         known = [r for r in ratios if r is not None]
-        mean, worst = (
-            (sum(known) / len(known), max(known)) if len(known) == len(ratios) else (None, None)
-        )
-        row = {
+        whole = len(known) == len(ratios)
+        yield {
             "method": method,
             "records": int(counts.sum()),
             "reference": reference,
             "reference_is": kind,
-        }
-        yield {
-            **row,
-            "mean_ratio": mean,
-            "worst_ratio": worst,
+            "mean_ratio": sum(known) / len(known) if whole else None,
+            "worst_ratio": max(known) if whole else None,
             "ratios": ratios,
             "seconds": seconds,
         }
@@ -331,10 +318,7 @@ def _public_summary(rows: list[dict[str, Any]], start: float) -> tuple[dict[str,
         "with_known_optimum": len(known),
         "optimal": sum(gap <= EXACT for gap in gaps),
         "within_0.1_percent": sum(gap <= NEAR for gap in gaps),
-        "mean_gap_percent": sum(gaps) / len(gaps) if gaps else None,
-        "worst_gap_percent": max(gaps, default=None),
-        "solver_seconds": sum(row["seconds"] for row in rows),
-        "total_seconds": time.perf_counter() - start,
+        **costs_in_all(rows, start),
     }
     lines = [f"{len(rows)} instances, the optimum is known of {len(known)}"]
     if known:
@@ -346,10 +330,7 @@ def _public_summary(rows: list[dict[str, Any]], start: float) -> tuple[dict[str,
             f"gap: mean {summary['mean_gap_percent']:.4f} %, worst {worst['gap_percent']:.3f} "
             f"%{where}",
         ]
-    lines.append(
-        f"time: {summary['solver_seconds']:.1f} s in the solver, {summary['total_seconds']:.1f} s "
-        f"in all"
-    )
+    lines.append(times(summary))
     below = [row["instance"] for row in known if row["gap_percent"] < -EXACT]
     return summary, lines + [
         f"{name}: the cost is below the stated optimum, which is of another graph" for name in below

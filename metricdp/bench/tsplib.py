@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metricdp.bench.report import Column, Report, gathered
+from metricdp.bench.report import Column, Report, costs_in_all, gathered, times
 from metricdp.errors import GraphFileError, InputError
 
 if TYPE_CHECKING:
@@ -219,12 +219,9 @@ def _summary(rows: list[dict[str, Any]], start: float) -> tuple[dict[str, Any], 
         "problems": len(rows),
         "with_known_value": len(gaps),
         "at_best_known": sum(gap <= _EXACT for gap in gaps),
-        "mean_gap_percent": sum(gaps) / len(gaps) if gaps else None,
-        "worst_gap_percent": max(gaps, default=None),
         "proven_optimal": sum(gap == 0 for gap in proven),
         "worst_proven_percent": max(proven, default=None),
-        "solver_seconds": sum(row["seconds"] for row in rows),
-        "total_seconds": time.perf_counter() - start,
+        **costs_in_all(rows, start),
     }
     lines = [f"{len(rows)} problems, a value is known of {len(gaps)}"]
     if gaps:
@@ -237,8 +234,4 @@ def _summary(rows: list[dict[str, Any]], start: float) -> tuple[dict[str, Any], 
             f"proven optimal: {summary['proven_optimal']} of {len(proven)}; worst proven gap "
             f"{summary['worst_proven_percent']:.4f} %"
         )
-    lines.append(
-        f"time: {summary['solver_seconds']:.1f} s in the solver, {summary['total_seconds']:.1f} s "
-        f"in all"
-    )
-    return summary, lines
+    return summary, [*lines, times(summary)]
