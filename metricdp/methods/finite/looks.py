@@ -1,7 +1,9 @@
 """How many rounds of adaptive refinement the default method makes, and how fine they are: decided
 from public facts and a noisy count.
 
-- Few records per unit of noise: one round on coarse parts.
+- Few records per unit of noise: one round on coarse parts. Where balls grow as in a plane (roads),
+  finer parts are cheaper to serve: it has more parts, with more records there are two rounds, and
+  splits of demand are held to be as usual until counts tell otherwise.
 - Enough records: three rounds. A coarse one finds the regions, a second the places in them, a last
   one single points. A part with few expected records is not split, unless they would be visible on
   one point.
@@ -18,12 +20,17 @@ from typing import NamedTuple
 
 PARTS_FACTOR = 0.6
 PARTS_POWER = 0.8
+FINER_POWER = 0.2
+"""Few records in a plane have so many times the parts, by records per unit of noise: 0.6 a unit."""
 FEWEST_PARTS = 16
 MOST_PARTS = 1 << 15
 """Most parts of a round: beyond, accuracy gains nothing."""
 ENOUGH = 150.0
+ENOUGH_IN_PLANE = 300.0
 ENOUGH_FOR_FAST = 600.0
-"""Records per unit of noise from which there are three rounds, or the plan of fast growth."""
+"""Records per unit of noise from which there are several rounds; from which three, where balls grow
+as in the plane; and from which the plan of fast growth.
+"""
 SHOWS = 3.0
 """Demand at one of s points is visible above ln s + `SHOWS` units of its noise."""
 FAST_GROWTH = 3.0
@@ -42,6 +49,7 @@ class Look(NamedTuple):
 
 
 ONE = (Look(Fraction(1), 1.0),)
+TWO = (Look(Fraction(1, 3), 2.0), Look(Fraction(2, 3), 3.0, 1.0))
 THREE = (
     Look(Fraction(1, 5), 1.0),
     Look(Fraction(2, 5), 4.0, 2.0),
@@ -51,9 +59,16 @@ FAST = (Look(Fraction(1, 5), 1.0), Look(Fraction(3, 10), 4.0), Look(Fraction(1, 
 """Looks from coarse to fine; shares add up to 1."""
 
 
+def few_in_plane(records: float, scale: float, growth: float) -> bool:
+    """Whether so few records are spread over something like a plane; as `planned`."""
+    return growth <= FAST_GROWTH and records < ENOUGH_IN_PLANE * scale
+
+
 def planned(records: float, scale: float, growth: float) -> tuple[Look, ...]:
     """The rounds for so many records; `scale` is a histogram's noise, `growth` the hierarchy's."""
     enough = records / scale
+    if few_in_plane(records, scale, growth):
+        return TWO if enough >= ENOUGH else (Look(Fraction(1), max(enough, 1.0) ** FINER_POWER),)
     if enough < ENOUGH:
         return ONE
     return FAST if growth > FAST_GROWTH and enough >= ENOUGH_FOR_FAST else THREE

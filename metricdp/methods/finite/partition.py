@@ -31,7 +31,14 @@ from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Steps
 from metricdp.methods.demand_release import Release
 from metricdp.methods.expected import Expected
-from metricdp.methods.finite.looks import MOST_PARTS, SHOWS, Look, number_of_parts, planned
+from metricdp.methods.finite.looks import (
+    MOST_PARTS,
+    SHOWS,
+    Look,
+    few_in_plane,
+    number_of_parts,
+    planned,
+)
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import Question
 from metricdp.methods.shares import COUNT_SHARE, Records, Terms, count_records
@@ -166,6 +173,7 @@ def refined(
 
 
 def _planned(looked: Looked, records: float, scale: float) -> tuple[Look, ...]:
+    looked.usual = few_in_plane(records, scale, looked.growth)
     return planned(records, scale, looked.growth)
 
 
@@ -179,7 +187,8 @@ def _scale(terms: Terms, share: Fraction) -> float:
 
 class Looked:
     """All that was released so far, and the estimate that follows: noisy `totals`, the `tree` of
-    all rounds' parts, `weights`, and the `density` for the next cut (None before the first).
+    all rounds' parts, `weights`, and the `density` for the next cut (None before the first);
+    `usual`: whether splits are as usual in a plane until counts tell otherwise.
     """
 
     tree: PartitionTree
@@ -189,6 +198,7 @@ class Looked:
         self.whole = whole
         self.growth = whole.growth()
         self.even = EVEN
+        self.usual = False
         self.totals = totals
         self.cuts: list[PartitionTree] = []
         self.releases: list[Noisy] = []
@@ -220,7 +230,9 @@ class Looked:
         root = np.array([2 * self.tree.n_parts - 2])
         counts += [_counts(root, total, 0.5) for total in self.totals]
         known = {} if self.estimate is None else self.estimate.frequencies
-        self.estimate = joint_posterior(self.tree, counts, any_share=many, known=known)
+        self.estimate = joint_posterior(
+            self.tree, counts, any_share=many or self.usual, known=known, usual=self.usual
+        )
         self.weights = self.estimate.spread(self.estimate.mean)
         each = self.estimate.spread(self.tree.sizes[: self.tree.n_parts])
         each /= each.sum()

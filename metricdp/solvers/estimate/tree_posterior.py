@@ -42,6 +42,11 @@ _BAND = 3.0
 """Splits of nodes whose sizes agree within a factor 2**3 share their frequencies, …"""
 _SHRINK = 2.0
 """… which are drawn to those of the whole tree with the weight of this many splits."""
+_USUAL = {"one-sided": 0.3, "proportional": 0.05, "around": 0.2, "any": 0.45}
+_USUAL_SPLITS = 20.0
+"""Frequencies where demand stands in some neighborhoods of a plane, and how many splits of a band
+they weigh: more would not learn, fewer follow the noise of few records (benchmarks/adaptive.md).
+"""
 
 Frequencies = dict[int, NDArray[np.float64]]
 """Learned frequencies of the kinds of split, by band."""
@@ -139,8 +144,10 @@ def joint_posterior(
     *,
     any_share: bool = False,
     known: Frequencies | None = None,
+    usual: bool = False,
 ) -> Estimate:
-    """Expected true count of every part, given all that any look counted.
+    """Expected true count of every part, given all that any look counted. The `usual` frequencies
+    of splits in a plane, which need `any_share`, help where counts are too few to learn them.
 
     Sum-product message passing on the tree, up and down, with one uniform grid of values a node,
     around its least-squares estimate; expectation maximization for the frequencies of the kinds of
@@ -152,7 +159,7 @@ def joint_posterior(
         center, _ = least_squares(tree, looks)
         return Estimate(np.maximum(center, 0.0), {}, tree, looks, any_share)
     model = _Model(tree, looks, any_share)
-    frequency = model.learn(known)
+    frequency = model.learn(known, _usual(len(model.kinds)) if usual else None)
     learned = dict(zip(model.bands.tolist(), frequency))
     return Estimate(model.mean(), learned, tree, looks, any_share)
 
@@ -177,10 +184,14 @@ class _Model:
         self.fractions, self.kinds = _shares(tree, center, spread, any_share)
         self.band, self.bands = _bands(tree)
 
-    def learn(self, known: Frequencies | None) -> NDArray[np.float64]:
+    def learn(
+        self, known: Frequencies | None, usual: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
         """Frequencies of the kinds of split in every band, by expectation maximization."""
         kinds = self.kinds
-        frequency = np.array([_start(known, b, len(kinds)) for b in self.bands])
+        first = np.full(len(kinds), 1.0 / len(kinds)) if usual is None else usual
+        before_any = np.zeros(len(kinds)) if usual is None else _USUAL_SPLITS * usual
+        frequency = np.array([_start(known, b, first) for b in self.bands])
         posterior = np.empty_like(self.fractions)
         for _ in range(_MORE_ROUNDS if known else _ROUNDS):
             chances = self._upward(frequency)
@@ -204,7 +215,7 @@ class _Model:
                 axis=1,
             )
             before = frequency
-            frequency = _frequencies(share, self.band)
+            frequency = _frequencies(share, self.band, before_any)
             if np.abs(frequency - before).max() < _SETTLED:
                 break
         return frequency
@@ -219,7 +230,9 @@ class _Model:
         self, learned: Frequencies, coins: np.random.Generator, drawn: NDArray[np.float64]
     ) -> None:
         """Fill `drawn`, shape (n_draws, 2 · n_parts - 1), with joint counts of all nodes."""
-        chances = self._upward(np.array([_start(learned, b, len(self.kinds)) for b in self.bands]))
+        chances = self._upward(
+            np.array([_start(learned, b, np.ones(len(self.kinds))) for b in self.bands])
+        )
         belief = self.inside[-1] / self.inside[-1].sum()
         at = coins.choice(len(belief), len(drawn), p=belief)
         total = self.low[-1] + self.step[-1] * (at + coins.random(len(drawn)) - 0.5)
@@ -345,15 +358,29 @@ def _bands(tree: PartitionTree) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return number, bands
 
 
-def _start(known: Frequencies | None, band: int, kinds: int) -> NDArray[np.float64]:
-    """Frequencies at which learning starts: those of the deepest band above, or equal."""
-    learned = [b for b in known or () if b <= band and len(known[b]) == kinds]  # type: ignore[index]
-    return known[max(learned)] if learned else np.full(kinds, 1.0 / kinds)  # type: ignore[index]
+def _usual(kinds: int) -> NDArray[np.float64]:
+    """Usual frequencies of so many kinds, in the order of `_shares`."""
+    one_sided, proportional, around, any_share = _USUAL.values()
+    measures = (kinds - 2) // 2  # of size: one, or expected weights and numbers of points
+    each = [proportional / measures] * measures + [around / measures] * measures
+    return np.array([one_sided, *each, any_share])
 
 
-def _frequencies(share: NDArray[np.float64], band: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Expected frequencies of the kinds of split in every band, from those of every split."""
-    overall = share.sum(axis=0) + 0.01
+def _start(known: Frequencies | None, band: int, first: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Frequencies at which learning starts: those of the deepest band above, or the first."""
+    learned = {
+        b: each for b, each in (known or {}).items() if b <= band and len(each) == len(first)
+    }
+    return learned[max(learned)] if learned else first
+
+
+def _frequencies(
+    share: NDArray[np.float64], band: NDArray[np.int64], usual: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Expected frequencies of the kinds of split in every band, from those of every split and the
+    `usual` numbers of each kind.
+    """
+    overall = share.sum(axis=0) + 0.01 + usual
     count = np.stack([np.bincount(band, each) for each in share.T], axis=1)
-    frequency = count + _SHRINK * overall / overall.sum()
+    frequency = count + _SHRINK * overall / overall.sum() + usual
     return frequency / frequency.sum(axis=1, keepdims=True)

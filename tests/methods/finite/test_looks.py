@@ -8,11 +8,11 @@ import pytest
 
 import metricdp as mdp
 from metricdp.methods.finite import looks
-from metricdp.methods.finite.looks import number_of_parts, planned
+from metricdp.methods.finite.looks import few_in_plane, number_of_parts, planned
 from metricdp.partitions.finite.ward import hierarchy
 
 
-@pytest.mark.parametrize("plan", [looks.ONE, looks.THREE, looks.FAST])
+@pytest.mark.parametrize("plan", [looks.ONE, looks.TWO, looks.THREE, looks.FAST])
 def test_shares_add_up_and_looks_get_finer(plan):
     assert sum(look.share for look in plan) == 1
     assert [look.finer for look in plan] == sorted(look.finer for look in plan)
@@ -23,9 +23,17 @@ def test_more_records_for_the_noise_more_looks():
         planned(-1e9, 1.0, 9.0) == planned(100, 1.0, 9.0) == planned(1000, 10.0, 9.0) == looks.ONE
     )
     assert planned(400, 1.0, 2.0) == planned(1e9, 1.0, 2.0) == looks.THREE
-    assert planned(400, 1.0, 9.0) == looks.THREE
+    assert planned(200, 1.0, 9.0) == planned(400, 1.0, 9.0) == looks.THREE
     assert planned(1e9, 1.0, float("inf")) == looks.FAST
     assert number_of_parts(1e300, 1.0, 16.0) == looks.MOST_PARTS
+
+
+def test_few_records_in_a_plane_have_finer_parts_and_usual_splits():
+    for records, times in ((-5.0, 1.0), (32.0, 2.0), (100.0, 100**0.2)):
+        (look,) = planned(10 * records, 10.0, 2.0)
+        assert look.share == 1 and look.finer == pytest.approx(times)
+    assert planned(200, 1.0, 2.0) == looks.TWO
+    assert [few_in_plane(n, 1.0, d) for n, d in ((299, 3.0), (300, 3.0), (50, 3.1))] == [1, 0, 0]
 
 
 def test_light_parts_are_not_split():

@@ -2,6 +2,8 @@
 them.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import beta
@@ -92,3 +94,38 @@ def test_a_look_that_contradicts_another_leaves_an_estimate():
     high = Counts(np.array([58, 50]), np.array([1e9, -1e9]), 1.0)
     found = joint_posterior(tree, [low, high], any_share=True).mean
     assert np.isfinite(found).all() and (found >= 0).all()
+
+
+@pytest.mark.parametrize("expected", [False, True])
+def test_usual_splits_are_believed_until_many_counts_tell_otherwise(expected):
+    frequencies = []
+    for m in (4, 600):
+        tree = random_tree(m, 3)
+        if expected:
+            numbers = tree.sizes * np.linspace(1, 2, 2 * m - 1)
+            tree = replace(tree, numbers=numbers)
+        even = Counts(np.arange(m), 1000 * tree.sizes[:m], 5.0)
+        found = joint_posterior(tree, [even], any_share=True, usual=True)
+        assert all(abs(each.sum() - 1) < 1e-9 for each in found.frequencies.values())
+        frequencies.append(np.mean(list(found.frequencies.values()), axis=0))
+    few, many = frequencies
+    assert len(few) == (6 if expected else 4)
+    assert abs(few[-1] - 0.45) < 0.1  # any share, as usual
+    assert many[1] > 2 * few[1] and many[-1] < few[-1]  # in proportion to size, as it was
+
+
+def test_usual_splits_help_where_counts_are_few():
+    """Three spots among 48 parts, far above the noise together but not one by one."""
+    rng, errors = np.random.default_rng(5), []
+    for seed in range(30):
+        tree = random_tree(48, seed)
+        true = np.zeros(48)
+        at = rng.integers(0, 45, 3)
+        true[np.concatenate([at, at + 1, at + 2])] = rng.integers(10, 90, 9)
+        looks = [Counts(np.arange(48), laplace(true, 10, rng), 10.0)]
+        looks.append(Counts(np.array([94]), laplace(true.sum(keepdims=True), 200, rng), 200.0))
+        alone = joint_posterior(tree, looks).mean
+        usual = joint_posterior(tree, looks, any_share=True, usual=True).mean
+        errors.append([((each - true) ** 2).sum() for each in (alone, usual)])
+    learned, held = np.mean(errors, axis=0)
+    assert held < learned
