@@ -96,15 +96,20 @@ def test_boxes_have_rows_labels_and_cost():
 ENDINGS = ("gpkg", "parquet", "csv", "json", "html", "png")
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
-def test_every_solution_is_saved_by_ending(tmp_path, ending):
-    pytest.importorskip("geopandas")
-    pytest.importorskip("matplotlib")
+@pytest.fixture(scope="module")
+def solutions():
     homes = mdp.PrivateDemand(METRIC, [0] * 500 + [5] * 500)
     alone = mdp.k_median(METRIC, homes, k=2, epsilon=1, method="local-search")
     release = mdp.release(METRIC, homes, epsilon=1)
     finite = (alone, release.k_means(2), mdp.solve(release, mdp.objectives.PCenter(2)))
-    for i, plan in enumerate((*finite, mdp.k_median(METRIC, k=2), *boxed())):
+    return (*finite, mdp.k_median(METRIC, k=2), *boxed())
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_every_solution_is_saved_by_ending(tmp_path, ending, solutions):
+    pytest.importorskip("geopandas")
+    pytest.importorskip("matplotlib")
+    for i, plan in enumerate(solutions):
         path = plan.save(tmp_path / f"plan{i}.{ending}")
         found = path.read_bytes()
         assert len(found) > 50
