@@ -10,6 +10,7 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import numpy as np
 
 import metricdp as mdp
 from metricdp.accounting import Ledger
-from metricdp.audit.observe import Seen, forms, told, watched
+from metricdp.audit.observe import forms, told, watched
 from metricdp.audit.report import Check, Finding, refuted
 from metricdp.cli import main
 from metricdp.errors import MetricDPError
@@ -31,6 +32,9 @@ KEPT = 24_306
 """In every user's name; how many records there are, two a user; how many are kept, one a user."""
 _NUMBER, _KEPT = (re.compile(rf"(?<![\d.,]){n // 1000},?{n % 1000}(?!\d)") for n in (NUMBER, KEPT))
 """A number on its own, not among the digits of a noisy one."""
+
+Shown = tuple[str, str | bytes]
+"""Where something is shown, and what."""
 
 
 def sings(text: str, noisy: bool = False) -> bool:
@@ -77,53 +81,42 @@ def canary_checks() -> Iterator[Check]:
         yield Check.of(name, True, _check, look)
 
 
-def _check(name: str, look: Callable[[], tuple[str, Seen]], quick: bool) -> Finding:
-    where, shown = look()
-    found = [
-        name
-        for name, text in shown.items()
-        if sings(text if isinstance(text, str) else text.decode("latin-1"), "page" in name)
-    ]
-    words = f"found in {', '.join(found[:3])}" if found else f"none in {where}"
-    return refuted(name, "no canary", words, "canaries", bool(found))
+def _check(name: str, look: Callable[[], Iterator[Shown]], quick: bool) -> Finding:
+    n = 0
+    for where, text in look():
+        n += 1
+        if sings(text if isinstance(text, str) else text.decode("latin-1"), "page" in where):
+            return refuted(name, "no canary", f"found in {where}", "canaries", True)
+    return refuted(name, "no canary", f"none in {n} texts", "canaries", False)
 
 
-def _answers() -> list[Any]:
+def _answers() -> Iterator[Any]:
     universe, _, demand = scene()
     noisy = mdp.release(universe, demand, epsilon=0.3)
-    where = {
-        method: demand if kind.in_finite else boxed()
-        for method, kind in mdp.methods.BY_NAME.items()
-    }
-    results = [
-        mdp.k_median(some.universe, some, 3, epsilon=0.3, method=method)
-        for method, some in where.items()
-    ]
-    return [noisy, noisy.histogram, noisy.receipt, noisy.k_means(3), *results]
+    yield from (noisy, noisy.histogram, noisy.receipt, noisy.k_means(3))
+    for method, kind in mdp.methods.BY_NAME.items():
+        some = demand if kind.in_finite else boxed()
+        yield mdp.k_median(some.universe, some, 3, epsilon=0.3, method=method)
 
 
-def _results() -> tuple[str, Seen]:
+def _results() -> Iterator[Shown]:
     _, places, demand = scene()
-    shown: Seen = {"the demand": f"{demand!r} {demand!s} {demand}"}
+    yield "the demand", f"{demand!r} {demand!s} {demand}"
     secrets = [
         array
         for some in (places, _vault._open(demand))
         for array in (some, np.bincount(some, minlength=36))
     ]
     secrets.append(_vault._open(boxed()))
-    for i, answer in enumerate(_answers()):
-        kind = f"{type(answer).__name__} {i}"
+    for answer in _answers():
         seen = forms(answer)
-        shown.update(
-            {f"{form} of {kind}": seen[form] for form in ("repr", "str", "JSON") if form in seen}
-        )
+        for form in ("repr", "str", "JSON"):
+            yield f"{form} of {type(answer).__name__}", seen.get(form, "")
         pickled = seen["pickle"]
         if isinstance(pickled, bytes):
-            shown[f"names in the pickle of {kind}"] = WORD if WORD.encode() in pickled else ""
-            shown[f"numbers in the pickle of {kind}"] = (
-                str(NUMBER) if _hidden(pickle.loads(pickled), secrets) else ""
-            )
-    return f"{len(shown)} forms of {i + 1} results", shown
+            hidden = _hidden(pickle.loads(pickled), secrets)
+            yield "names in a pickle", WORD if WORD.encode() in pickled else ""
+            yield "numbers in a pickle", str(NUMBER) if hidden else ""
 
 
 def _hidden(root: Any, secrets: list[np.ndarray]) -> bool:
@@ -159,24 +152,14 @@ def _hidden(root: Any, secrets: list[np.ndarray]) -> bool:
     return False
 
 
-def _pages() -> tuple[str, Seen]:
-    universe = scene()[0]
-    noisy, _, receipt, result, *_ = _answers()
-    page = map_page(
-        universe,
-        result.centers,
-        weights=noisy.weights,
-        receipt=receipt,
-        method=result.method,
-        k=result.k,
-    )
-    text = re.sub(r"<script.*?</script>", "", page, flags=re.S)
+def _pages() -> Iterator[Shown]:
+    noisy, _, receipt, result = islice(_answers(), 4)
+    told = {"receipt": receipt, "method": result.method, "k": result.k}
+    page = map_page(scene()[0], result.centers, weights=noisy.weights, **told)
+    yield "the page's text", re.sub(r"<script.*?</script>", "", page, flags=re.S)
     read = [_inflated(each) for each in re.findall(r'"([A-Za-z0-9+/]{16,}=*)"', page)]
-    told = any(WORD.encode() in each for each in [page.encode(), *read])
-    return f"a page of {len(page):,} characters and {len(read)} packed arrays", {
-        "the page's text": text,
-        "the page's data": WORD if told else "",
-    }
+    found = any(WORD.encode() in each for each in [page.encode(), *read])
+    yield "the page's data", WORD if found else ""
 
 
 def _inflated(text: str) -> bytes:
@@ -188,14 +171,14 @@ def _inflated(text: str) -> bytes:
         return packed
 
 
-def _output() -> tuple[str, Seen]:
+def _output() -> Iterator[Shown]:
     with watched() as seen:
         for answer in _answers():
             repr(answer)
-    return f"{sum(map(len, seen.values())):,} characters of {', '.join(seen)}", seen
+    yield from seen.items()
 
 
-def _ledgers() -> tuple[str, Seen]:
+def _ledgers() -> Iterator[Shown]:
     universe, _, demand = scene()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "journal"
@@ -203,18 +186,15 @@ def _ledgers() -> tuple[str, Seen]:
         mdp.release(universe, demand, epsilon="1/2", ledger=ledger)
         grant = ledger.charge("1/2", purpose="audit")
         measure(demand, CountQuery(), "1/4", grant)
-        shown: Seen = {
-            "a ledger": f"{ledger!r} {ledger.entries} {vars(ledger)}",
-            "a grant": f"{grant!r} {vars(grant)}",
-        }
-        return "a ledger, a grant, a journal", {**shown, "a journal": path.read_bytes()}
+        yield "a ledger", f"{ledger!r} {ledger.entries} {vars(ledger)}"
+        yield "a grant", f"{grant!r} {vars(grant)}"
+        yield "a journal", path.read_bytes()
 
 
-def _command_line() -> tuple[str, Seen]:
+def _command_line() -> Iterator[Shown]:
     """``metricdp cluster`` on files: one good, and two with records that break a rule."""
     _, places, _ = scene()
     rows = "".join(f"{WORD}-{i // 2},{place}\n" for i, place in enumerate(places))
-    shown: Seen = {}
     with tempfile.TemporaryDirectory() as folder:
         at = Path(folder)
         edges = "".join(f"{i},{(i + 1) % 36},1\n" for i in range(36))
@@ -232,10 +212,9 @@ def _command_line() -> tuple[str, Seen]:
                 status = main([*map(str, asked), "--output", str(at / "result.json")])
             if status != (0 if name == "good" else 2):
                 raise AssertionError(f"{name}: exit status {status}: {seen['stderr']!r}")
-            shown.update({f"{name}: {channel}": text for channel, text in seen.items()})
             for file in ("ledger", "result.json"):
-                shown[f"{name}: {file}"] = (at / file).read_bytes()
-    return f"{len(shown)} outputs and files", shown
+                yield f"{file}, {name}", (at / file).read_bytes()
+            yield from seen.items()
 
 
 def _bad_calls() -> Iterator[Callable[[], Any]]:
@@ -296,18 +275,16 @@ def _raising(text: str) -> Iterator[int]:
     raise RuntimeError(text)
 
 
-def _refusals() -> tuple[str, Seen]:
-    shown: Seen = {}
+def _refusals() -> Iterator[Shown]:
     for i, call in enumerate(_bad_calls()):
+        said = f"{WORD}: not refused"
         with watched() as seen:
             try:
                 call()
             except (MetricDPError, TypeError) as error:
-                shown[f"refusal {i}"] = _without_source(told(error))
-            else:
-                shown[f"refusal {i}"] = f"{WORD}: not refused"
-        shown.update({f"{channel} of refusal {i}": text for channel, text in seen.items()})
-    return f"{i + 1} refusals", shown
+                said = _without_source(told(error))
+        yield f"refusal {i}", said
+        yield from seen.items()
 
 
 def _without_source(text: str) -> str:

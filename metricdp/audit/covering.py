@@ -68,11 +68,13 @@ LOOPS = (
 def covering_checks() -> Iterator[Check]:
     """All loops."""
     for loop in LOOPS:
-        yield Check.of(str(loop), loop.m < 3, _held, loop)
+        yield Check.until(str(loop), loop.m < 3, _held, loop)
 
 
-def _held(name: str, loop: Loop, quick: bool) -> Finding:
-    """Largest delta that any pair of neighbors needs at the epsilon that was charged."""
+def _held(name: str, loop: Loop, quick: bool, enough: float = math.inf) -> Finding:
+    """Largest delta that any pair of neighbors needs at the epsilon that was charged, or one beyond
+    so much of what was charged.
+    """
     units = [[0] * loop.m, [0] * (loop.m - 1) + [1], [1] * loop.m]
     everyone = [[], *units] if loop.relation == "add-remove" else units
     pairs = [
@@ -83,6 +85,8 @@ def _held(name: str, loop: Loop, quick: bool) -> Finding:
     needed = 0.0
     price = (Fraction(1), Fraction(1))
     for left, right in pairs:
+        if needed > enough * price[1]:
+            break
         p, q = (
             {state: _chances(loop, demand, state) for state in STATES} for demand in (left, right)
         )

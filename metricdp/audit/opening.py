@@ -6,6 +6,7 @@ there are read off, and the tails of discrete Laplace noise give the probabiliti
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -54,7 +55,7 @@ def opening_checks() -> Iterator[Check]:
     for opening in OPENINGS:
         whole = opening.epsilon == 1
         name = str(opening) if whole else f"{opening}, ε {opening.epsilon}"
-        yield Check.of(name, whole and opening.m == 1, _held, opening)
+        yield Check.until(name, whole and opening.m == 1, _held, opening)
 
 
 class _Scripted:
@@ -110,21 +111,24 @@ def _outcomes(values: list[int], scale: float, first: int) -> NDArray[np.float64
     return np.append(before[:-1] + closed, before[-1])
 
 
-def _held(name: str, opening: Opening, quick: bool) -> Finding:
-    """Largest log ratio between neighbors over all outcomes."""
+def _held(name: str, opening: Opening, quick: bool, enough: float = math.inf) -> Finding:
+    """Largest log ratio between neighbors over all outcomes, or one beyond so much of epsilon."""
     replaced = opening.relation == "replace-one"
     first = int(replaced)  # the root holds a unit wherever it goes
-    counts = range(0, MOST * opening.m + 1, opening.m)
-    laws: dict[float, list[NDArray[np.float64]]] = {place: [] for place in PLACES[: 1 + replaced]}
-    price = 0.0
-    for place, rows in laws.items():
-        for n in counts:
+    leaves, comes = [0.0, 0.0], [0.0, 0.0]
+    price = 1.0
+    for at, place in enumerate(PLACES[: 1 + replaced]):
+        before: NDArray[np.float64] | None = None
+        for n in range(0, MOST * opening.m + 1, opening.m):
             values, scale, price = _values(opening, n, place)
-            rows.append(_outcomes(values, scale, first))
-    ratios = [np.diff(np.array(rows), axis=0) for rows in laws.values()]
-    leaves = sum(float((-r).max()) for r in ratios[:1])
-    comes = sum(float(r.max()) for r in ratios[-1:])
-    worst = leaves + comes if replaced else max(leaves, comes)
+            law = _outcomes(values, scale, first)
+            if before is not None:
+                leaves[at] = max(leaves[at], float((before - law).max()))
+                comes[at] = max(comes[at], float((law - before).max()))
+            before = law
+            if max(leaves[at], comes[at]) > enough * price:
+                break
+    worst = leaves[0] + comes[1] if replaced else max(leaves[0], comes[0])
     blind = worst < REACH * price / (2 if replaced else 1)
     claim, found = f"ε ≤ {price:.6g}", f"ε ≥ {worst:.6g}"
     return weighed(name, claim, found, CHECK, worst / price, blind)

@@ -84,10 +84,12 @@ def _refusals(name: str, quick: bool) -> Finding:
         except MetricDPError:
             if ledger.entries:
                 burnt.append(f"{what} at ε {epsilon}, δ {delta}")
+                if len(burnt) == 3:
+                    break
     found = (
         f"{answers} answers, {asked - answers} refusals"
         if not burnt
-        else f"charged and refused: {'; '.join(burnt[:3])}"
+        else f"charged and refused: {'; '.join(burnt)}"
     )
     enough = 2 * answers >= asked
     return Finding(

@@ -12,6 +12,9 @@ from typing import Any
 
 from metricdp.provenance import package_facts
 
+REFUTED = 1 + 1e-9
+"""Multiple of a claim from which on a finding refutes it."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -56,7 +59,7 @@ def weighed(
 ) -> Finding:
     """A finding by the share of its claim: at most 1, and not so little that the check is blind."""
     told = f"{found}, too blind" if blind else found
-    return Finding(name, claim, told, check, share <= 1 + 1e-9 and not blind, excess=share)
+    return Finding(name, claim, told, check, share <= REFUTED and not blind, excess=share)
 
 
 def refuted(name: str, claim: str, found: str, check: str, wrong: bool) -> Finding:
@@ -86,6 +89,12 @@ class Check:
     def of(cls, name: str, essential: bool, run: Callable[..., Finding], *given: Any) -> Check:
         """A check that is told its own name and what is given before it is told how to run."""
         return cls(name, essential, partial(run, name, *given))
+
+    @classmethod
+    def until(cls, name: str, essential: bool, run: Callable[..., Finding], *given: Any) -> Check:
+        """The same, of a function that is also told when to stop: ``enough=`` of an excess."""
+        refute = partial(run, name, *given, True, enough=REFUTED)
+        return cls(name, essential, partial(run, name, *given), refute)
 
 
 @dataclass(frozen=True)

@@ -22,14 +22,12 @@ from metricdp.audit.holders import holder_checks
 from metricdp.audit.loaders import loader_checks
 from metricdp.audit.opening import opening_checks
 from metricdp.audit.prices import price_checks
-from metricdp.audit.report import Catch, Check, Finding
+from metricdp.audit.report import REFUTED, Catch, Check, Finding
 from metricdp.audit.samplers import sampler_checks
 from metricdp.audit.saturation import saturation_checks
 from metricdp.errors import MissingExtraError
 from metricdp.progress import progress
 
-REFUTED = 1 + 1e-9
-"""Multiple of a claim from which on a finding refutes it."""
 _WORTH_A_PROCESS = 20
 """Checks for each process at least: one takes some seconds to begin."""
 SCRIPTS = 40
