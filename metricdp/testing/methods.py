@@ -14,10 +14,11 @@ import pytest
 
 from metricdp.accounting import Ledger
 from metricdp.accounting.cost import MIN_EPSILON
+from metricdp.arguments import Amount
 from metricdp.errors import BudgetError, InputError
 from metricdp.methods.asking import driven
 from metricdp.methods.method import Method
-from metricdp.methods.question import asked_of
+from metricdp.methods.question import Question, asked_of
 from metricdp.methods.registry import BY_NAME, answering
 from metricdp.methods.shares import Terms
 from metricdp.metrics import EuclideanSpace
@@ -44,7 +45,7 @@ class MethodTestCase:
     """
 
     k: ClassVar[int] = 2
-    deltas: ClassVar[tuple[Any, ...]] = (0, DELTA)
+    deltas: ClassVar[tuple[Amount, ...]] = (0, DELTA)
     """Each test runs with each."""
     records: ClassVar[int] = 400
 
@@ -66,7 +67,7 @@ class MethodTestCase:
             found.append(PrivateDemand(box, [[0.2, 0.2]] * half + [[0.8, 0.7]] * half))
         return found
 
-    def worlds(self) -> Iterator[tuple[Any, Any, Any, Method]]:
+    def worlds(self) -> Iterator[tuple[Any, Question, Amount, Method]]:
         """Demand, question, delta, and what answers there."""
         for demand in self.demands():
             question = asked_of(demand.universe, self.k, 1, seed=0)
@@ -85,15 +86,7 @@ class MethodTestCase:
         for demand, _, delta, method in self.worlds():
             ledger = Ledger(2, DELTA)
             price = runner.price_of(method, demand, 1, delta)
-            found = k_median(
-                demand.universe,
-                demand,
-                self.k,
-                epsilon=1,
-                delta=delta,
-                ledger=ledger,
-                method=self.method(),
-            )
+            found = self._asked(demand, 1, delta, ledger)
             charged = 0 if method.free else price.epsilon
             assert ledger.spent == charged
             assert len(ledger.entries) == (not method.free)
@@ -178,14 +171,7 @@ class MethodTestCase:
             for k, epsilon, error in ((0, 1, InputError), (self.k, 0, InputError)):
                 if not (self.method().free and k):
                     with pytest.raises(error):
-                        k_median(
-                            demand.universe,
-                            demand,
-                            k,
-                            epsilon=epsilon,
-                            ledger=ledger,
-                            method=self.method(),
-                        )
+                        self._asked(demand, epsilon, 0, ledger, k)
             if not self.method().free:
                 with pytest.raises(BudgetError):
                     self._asked(demand, 2, 0, ledger)
@@ -206,19 +192,15 @@ class MethodTestCase:
                     assert len(found.centers) == self.k
                     assert callable(served)
 
-    def _asked(self, demand: Any, epsilon: Any, delta: Any, ledger: Ledger) -> Any:
-        return k_median(
-            demand.universe,
-            demand,
-            self.k,
-            epsilon=epsilon,
-            delta=delta,
-            ledger=ledger,
-            method=self.method(),
-        )
+    def _asked(
+        self, demand: Any, epsilon: Amount, delta: Amount, ledger: Ledger, k: int | None = None
+    ) -> Any:
+        asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "ledger": ledger}
+        k = self.k if k is None else k
+        return k_median(demand.universe, demand, k, **asked, method=self.method())
 
     @staticmethod
-    def _granted(method: Method, demand: PrivateDemand, delta: Any) -> Any:
+    def _granted(method: Method, demand: PrivateDemand, delta: Amount) -> Any:
         return Ledger(2, DELTA).charge(runner.price_of(method, demand, 2, delta))
 
     @staticmethod

@@ -10,7 +10,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -74,7 +74,6 @@ class Verdict:
     drawn: int = 0
     fault: str = ""
     broken: bool = False
-    mechanisms: set[str] = field(default_factory=set)
 
 
 def verify(
@@ -227,8 +226,6 @@ def _compare(first: Run, again: Run, verdict: Verdict, relation: Relation) -> No
         if relation == "replace-one" and not step.whole:
             share /= 2  # a split pays twice, as a record leaves and another comes, also to one part
         verdict.worst = max(verdict.worst, share)
-        if step.draws:
-            verdict.mechanisms.add(f"{step.name} by {step.draws[0].kind}")
         if share > 1 + SLACK:
             verdict.fault = f"{step.name} loses {share:.4g} of its price"
             return
