@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -46,7 +48,7 @@ class Kinds:
         return sites[kept], csr_array(covers[:, kept])
 
 
-def matrix_of(rows: list[NDArray[np.int32]], n_columns: int) -> csr_array:
+def matrix_of(rows: Sequence[NDArray[np.integer]], n_columns: int) -> csr_array:
     """The 0-1 matrix whose rows have these entries."""
     starts = np.r_[0, np.cumsum([len(row) for row in rows])].astype(np.int64)
     entries = np.concatenate(rows) if rows else np.empty(0, np.int32)

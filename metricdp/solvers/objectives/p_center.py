@@ -189,7 +189,7 @@ class Search:
         self.lists.shorten(self.upper)
 
     def _distances(self, sites: Positions) -> tuple[Positions, Floats]:
-        self.lists.searched += 1.0 if len(sites) == 1 else 2.0
+        self.lists.around.searched += 1.0 if len(sites) == 1 else 2.0
         label, distance = self.instance.metric.nearest_to(sites)
         return label[self.clients], distance[self.clients]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from metricdp.kernels.coverage import workspace
-from metricdp.kernels.reach import bounded_search
 from metricdp.solvers.objectives.instance import WITHIN, Instance, Positions, costs_between
+from metricdp.solvers.objectives.kinds import matrix_of
+from metricdp.solvers.objectives.rows import Around
 
 MOST_ENTRIES = 40_000_000
 """Pairs within the limit that are listed: 160 MB."""
@@ -41,35 +41,22 @@ def reached(instance: Instance, clients: Positions, limit: float) -> csr_array |
 
 
 def _searched(instance: Instance, clients: Positions, limit: float) -> csr_array | None:
-    metric, network = instance.metric, instance.metric.network
-    assert network is not None
-    indptr, indices, lengths = network.csr
     from_sites = len(instance.allowed) <= len(clients)
     sources, targets = (instance.allowed, clients) if from_sites else (clients, instance.allowed)
-    graph = (indptr, indices, lengths if from_sites else network.back)
-    n = len(metric)
+    n = len(instance.metric)
     place = np.full(n, -1, np.int32)
     place[targets] = np.arange(len(targets))
-    space, distances = workspace(n, len(indices)), np.empty(n, np.int64)
-    steps = limit * (1 + WITHIN) / network.unit
-    radius, lists, entries = int(min(steps, 2.0**60)), [], 0
-    probed = sources[np.linspace(0, len(sources) - 1, _PROBED).astype(np.int64)]
-    found = [
-        bounded_search(graph, int(source), radius, distances, space)
-        for source in network.rank[probed]
-    ]
-    if np.mean(found) * len(sources) * (len(targets) / n) > 2 * MOST_ENTRIES:
+    around, entries = Around(instance, towards=not from_sites), 0
+    for source in sources[np.linspace(0, len(sources) - 1, _PROBED).astype(np.int64)]:
+        around(source, limit)
+    if around.searched / _PROBED * len(sources) * len(targets) > 2 * MOST_ENTRIES:
         return None
-    for source in network.rank[sources]:
-        count = bounded_search(graph, int(source), radius, distances, space)
-        at = place[network.order[space.touched[:count]]]
+    lists = list[Positions]()
+    for source in sources:
+        at = place[around(source, limit)[0]]
         lists.append(np.sort(at[at >= 0]))
         entries += len(lists[-1])
         if entries > MOST_ENTRIES:
             return None
-    starts = np.r_[0, np.cumsum([len(one) for one in lists])]
-    listed = csr_array(
-        (np.ones(entries, np.float64), np.concatenate(lists), starts),
-        shape=(len(sources), len(targets)),
-    )
+    listed = matrix_of(lists, len(targets))
     return listed if from_sites else csr_array(listed.T.tocsr())

@@ -23,19 +23,17 @@ class ReachLists:
     become smaller.
 
     `clients`: positions of all demand points that may be listed.
-
-    `searched`: distances found so far, in searches of the whole universe.
     """
 
     def __init__(self, instance: Instance, clients: Positions) -> None:
         self.instance, self.clients = instance, clients
-        self.radius, self.searched = np.inf, 0.0
+        self.radius = np.inf
+        self.around = Around(instance, towards=True)
         self.numbers: list[int] = []
         self._lists: list[tuple[Positions, Floats]] = []
         n = len(instance.metric.sites)
         self._index = np.full(n, -1, np.int32)
         self._index[instance.allowed] = np.arange(len(instance.allowed))
-        self._space: Any = None
 
     def __len__(self) -> int:
         return len(self._lists)
@@ -93,53 +91,47 @@ class ReachLists:
 
     def near(self, i: int) -> tuple[Positions, Floats]:
         """Allowed sites within the radius of one of `clients`, and costs; not cached."""
-        metric, client = self.instance.metric, int(self.clients[i])
-        network = metric.network
-        if network is None:
-            row = costs_between(metric, self.instance.allowed, np.array([client]))[:, 0]
-            self.searched += 1.0
-            near = np.flatnonzero(row <= self.radius * (1 + WITHIN))
-            return near.astype(np.int32), row[near]
-        if self._space is None:
-            n, arcs = len(metric), len(network.csr[1])
-            self._space = (workspace(n, arcs), np.empty(n, np.int64))
-        space, reached = self._space
-        steps = self.radius * (1 + WITHIN) / network.unit
-        radius = int(steps) if steps < 2**61 else 2**61
-        indptr, indices, _ = network.csr
-        graph = (indptr, indices, network.back)  # towards the client
-        count = bounded_search(graph, int(network.rank[client]), radius, reached, space)
-        self.searched += count / len(metric)
-        at = self._index[network.order[space.touched[:count]]]
+        places, away = self.around(int(self.clients[i]), self.radius)
+        at = self._index[places]
         inside = at >= 0
-        return at[inside], reached[:count][inside] * network.unit
+        return at[inside], away[inside]
 
 
-class Territories:
-    """What is within a radius of single sites: bounded searches on graphs, rows elsewhere."""
+class Around:
+    """What is within a radius of single points: bounded searches on graphs, rows elsewhere.
 
-    def __init__(self, instance: Instance) -> None:
-        self.instance = instance
+    `towards`: sites from which a point is served, rather than points that a site serves;
+    `searched`: so far, in searches of the whole universe.
+    """
+
+    def __init__(self, instance: Instance, towards: bool = False) -> None:
+        self.instance, self.towards, self.searched = instance, towards, 0.0
         self._place = np.full(len(instance.metric), -1, np.int64)
         self._place[instance.demand] = np.arange(len(instance.demand))
         self._space: Any = None
 
-    def demand(self, site: int, radius: float) -> Positions:
-        """Indices of the demand points within a radius of a site's position."""
-        found = self._place[self.positions(site, radius)]
-        return found[found >= 0]
-
-    def positions(self, site: int, radius: float) -> Positions:
-        """Positions of all points within a radius of a site's position."""
-        metric = self.instance.metric
-        network = metric.network
+    def __call__(self, position: int, radius: float) -> tuple[Positions, Floats]:
+        """Positions within the radius (of sites: allowed ones, but on graphs all), and costs."""
+        metric, network = self.instance.metric, self.instance.metric.network
         if network is None:
-            row = metric.distance_rows(np.array([site]))[0]
-            return np.flatnonzero(row <= radius * (1 + WITHIN))
+            one, self.searched = np.array([position]), self.searched + 1.0
+            if self.towards:
+                row = costs_between(metric, self.instance.allowed, one)[:, 0]
+            else:
+                row = metric.distance_rows(one)[0]
+            near = np.flatnonzero(row <= radius * (1 + WITHIN))
+            return self.instance.allowed[near] if self.towards else near, row[near]
+        indptr, indices, lengths = network.csr
         if self._space is None:
-            n, arcs = len(metric), len(network.csr[1])
-            self._space = (workspace(n, arcs), np.empty(n, np.int64))
+            self._space = workspace(len(metric), len(indices)), np.empty(len(metric), np.int64)
         space, reached = self._space
         steps = int(min(radius * (1 + WITHIN) / network.unit, 2.0**60))
-        count = bounded_search(network.csr, int(network.rank[site]), steps, reached, space)
-        return network.order[space.touched[:count]]
+        graph = (indptr, indices, network.back if self.towards else lengths)
+        count = bounded_search(graph, int(network.rank[position]), steps, reached, space)
+        self.searched += count / len(metric)
+        return network.order[space.touched[:count]], reached[:count] * network.unit
+
+    def demand(self, site: int, radius: float) -> Positions:
+        """Indices of the demand points within a radius of a site's position."""
+        found = self._place[self(site, radius)[0]]
+        return found[found >= 0]

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, diags_array, hstack, vstack
 from metricdp.solvers.objectives.cover_bound import Collecting, cover_bound
 from metricdp.solvers.objectives.cover_search import CoverSearch
 from metricdp.solvers.objectives.instance import Floats, Instance, Positions
-from metricdp.solvers.objectives.rows import Territories
+from metricdp.solvers.objectives.rows import Around
 
 _CELLS, _CELLS_EACH, _MOST_CELLS = 1000, 8, 4000
 """Of demand, whose points have one price: at least, for each of k, and at most."""
@@ -72,7 +72,7 @@ class _Sampled:
         self.instance, self.k, self.limit, self.worth = instance, k, limit, worth
         self.rng = np.random.default_rng(instance.seed)
         self.collecting = Collecting(instance, limit, self.rng)
-        self._territories = Territories(instance)
+        self._around = Around(instance)
         whole = worth.sum(axis=0)
         points = _drawn(instance, int(np.clip(_CELLS_EACH * k, _CELLS, _MOST_CELLS)), self.rng)
         label = instance.metric.symmetric.nearest_to(instance.demand[points])[0]
@@ -93,7 +93,7 @@ class _Sampled:
         whole = self.worth.sum(axis=0)
         new = np.setdiff1d(sites, self._known)
         for site in self.instance.allowed[new].tolist():
-            ball = self._territories.demand(site, self.limit)
+            ball = self._around.demand(site, self.limit)
             part = np.bincount(self._cell[ball], whole[ball], len(self._mass))
             self._reach.append(csr_array((part / np.maximum(self._mass, 1e-300))[None]))
         self._known = np.r_[self._known, new]
@@ -151,7 +151,7 @@ class _Sampled:
         order = np.argsort(-self._shares - np.isin(self._known, self._fixed), kind="stable")
         balls, picked, entries = list[Positions](), list[int](), 0
         for i in order.tolist():
-            ball = self._territories.demand(int(instance.allowed[self._known[i]]), self.limit)
+            ball = self._around.demand(int(instance.allowed[self._known[i]]), self.limit)
             entries += len(ball)
             if entries > _ENTRIES and len(picked) >= self.k:
                 break
@@ -179,7 +179,7 @@ def _drawn(instance: Instance, most: int, rng: np.random.Generator) -> Positions
 
 
 def _value(instance: Instance, sites: Positions, limit: float, worth: Floats) -> float:
-    count, around = np.zeros(len(instance.demand), np.int64), Territories(instance)
+    count, around = np.zeros(len(instance.demand), np.int64), Around(instance)
     for site in sites:
         count[around.demand(int(site), limit)] += 1
     return float(sum(level @ (count > t) for t, level in enumerate(worth)))
@@ -192,7 +192,7 @@ def _moved(
     sites, fixed = np.array(sites), set(instance.opened.tolist())
     table = np.vstack([worth, np.zeros((1, worth.shape[1]))])
     columns, last = np.arange(worth.shape[1]), len(worth)
-    around = Territories(instance)
+    around = Around(instance)
     balls = [around.demand(int(site), limit) for site in sites]
     count = np.zeros(worth.shape[1], np.int64)
     for ball in balls:
@@ -204,9 +204,7 @@ def _moved(
             count[balls[i]] -= 1
             gain = table[np.minimum(count, last), columns]
             best, most = balls[i], float(gain[balls[i]].sum())
-            for place in _places(
-                instance, around.positions(site, limit / 4 ** (size + 1)), sites, rng
-            ):
+            for place in _places(instance, around(site, limit / 4 ** (size + 1))[0], sites, rng):
                 ball = around.demand(place, limit)
                 total = float(gain[ball].sum())
                 if total > most:

@@ -94,7 +94,7 @@ class WideSearch:
         self.instance.deadline.tell(self.upper, self.lower)
         late = time.process_time() > self._start + part * (self._end - self._start)
         most = _SEARCHES if self.instance.metric.network is not None else _ROWS
-        full = self.lists.entries > _ENTRIES or self.lists.searched > part * most
+        full = self.lists.entries > _ENTRIES or self.lists.around.searched > part * most
         return late or full or self.instance.deadline.over
 
     def _spread(self) -> list[int]:
@@ -120,7 +120,7 @@ class WideSearch:
                 sites.append(site)
             if len(found) == 1:
                 self._end = self._start + max(_SEARCHES * near.seconds, _SECONDS)
-        self.lists.searched += near.searched
+        self.lists.around.searched += near.searched
         self.best = sites_filled(instance, np.array(sites, np.int64), _NONE, self.k)
         self._judged(self.best)
         return found
@@ -141,7 +141,11 @@ class WideSearch:
     def _relist(self) -> None:
         """The same lists, as long as the best radius."""
         before, self.lists = self.lists, ReachLists(self.instance, self.clients)
-        self.lists.radius, self.lists.searched, self._short = self.upper, before.searched, []
+        self.lists.radius, self.lists.around.searched, self._short = (
+            self.upper,
+            before.around.searched,
+            [],
+        )
         self._list(before.numbers)
 
     def _open(self, radius: float) -> list[int]:
@@ -246,7 +250,7 @@ class WideSearch:
         return bool(distance.max() <= radius * (1 + CLOSE / 2))
 
     def _judged(self, sites: Positions) -> tuple[Positions, Floats]:
-        self.lists.searched += 1.5
+        self.lists.around.searched += 1.5
         label, distance = self.instance.metric.nearest_to(sites)
         label, distance = label[self.clients], distance[self.clients]
         if distance.max() < self.upper:
