@@ -16,6 +16,7 @@ import numpy as np
 
 from metricdp.arguments import positive
 from metricdp.options import Weights
+from metricdp.solvers.objectives.center_search import CenterSearch
 from metricdp.solvers.objectives.full_centers import FullCenters
 from metricdp.solvers.objectives.instance import (
     WITHIN,
@@ -25,11 +26,8 @@ from metricdp.solvers.objectives.instance import (
     Positions,
     first_opened,
 )
-from metricdp.solvers.objectives.kinds import Kinds
-from metricdp.solvers.objectives.nearness import sites_filled
 from metricdp.solvers.objectives.objective import Objective, checked_k
 from metricdp.solvers.objectives.programs import fewest_columns
-from metricdp.solvers.objectives.rows import ReachLists
 from metricdp.solvers.objectives.service import Size, checked_capacities
 from metricdp.solvers.objectives.wide_center import WideSearch
 
@@ -122,20 +120,13 @@ class PCenter(Objective):
         return at if len(at) else instance.demand
 
 
-class Search:
+class Search(CenterSearch):
     """Bisection between a radius that is reached and one that cannot be.
 
-    `best`: positions of sites that reach everybody within `upper`; `open`: the largest radius of
-    which it could not be told whether it can be reached in time.
+    `open`: the largest radius of which it could not be told whether it can be reached in time.
     """
 
-    def __init__(self, instance: Instance, clients: Positions, k: int) -> None:
-        self.instance, self.clients, self.k = instance, clients, k
-        self.lists = ReachLists(instance, clients)
-        rng = np.random.default_rng(instance.seed)
-        self._kinds = Kinds(self.lists, len(instance.allowed), rng)
-        self.best, self.upper, self.lower = np.empty(0, np.int64), np.inf, 0.0
-        self.open = -1.0
+    open = -1.0
 
     def run(self) -> None:
         """Search until nothing is left between the two, or time or searches are used up."""
@@ -163,13 +154,17 @@ class Search:
             if len(radii) == 0 or high - self.lower <= _CLOSE * self.upper / 2:
                 break
             radius = float(radii[(len(radii) - 1) // 2])
-            sites, proven = self._sites(radius)
+            sites, proven = self._reaching(radius)
             if sites is not None or not proven:
                 high = radius
-                continue
-            above = self.lists.values(radius, self.upper)
-            above = above[above > radius * (1 + WITHIN)]
-            self.lower = float(above[0]) if len(above) else self.upper
+            else:
+                self._refuted(radius)
+
+    def _refuted(self, radius: float) -> None:
+        """No sites reach everybody within a radius: the next listed distance is the least."""
+        above = self.lists.values(radius, self.upper)
+        above = above[above > radius * (1 + WITHIN)]
+        self.lower = float(above[0]) if len(above) else self.upper
 
     def _farthest_first(self) -> None:
         """Sites near the farthest demand in turn (Gonzalez 1985), and that demand."""
@@ -185,32 +180,18 @@ class Search:
             sites.append(self.lists.nearest_site(client, sites))
             distance = np.minimum(distance, self._distances(np.array(sites[-1:]))[1])
             client = int(np.argmax(distance))
-        self._reached(np.array(sites, np.int64))
+        self._judged(np.array(sites, np.int64))
         self.lists.shorten(self.upper)
-
-    def _distances(self, sites: Positions) -> tuple[Positions, Floats]:
-        self.lists.around.searched += 1.0 if len(sites) == 1 else 2.0
-        label, distance = self.instance.metric.nearest_to(sites)
-        return label[self.clients], distance[self.clients]
-
-    def _reached(self, sites: Positions) -> tuple[Positions, Floats]:
-        """Look how far these sites reach."""
-        label, distance = self._distances(sites)
-        if distance.max() < self.upper:
-            self.best, self.upper = sites, float(distance.max())
-        return label, distance
 
     def _decide(self, radius: float) -> bool:
         """Whether k sites reach everybody below `upper`: moves `lower` or `upper`."""
         while True:
-            sites, proven = self._sites(radius)
+            sites, proven = self._reaching(radius)
             if sites is None:
                 if proven:
-                    above = self.lists.values(radius, self.upper)
-                    above = above[above > radius * (1 + WITHIN)]
-                    self.lower = float(above[0]) if len(above) else self.upper
+                    self._refuted(radius)
                 return proven
-            label, distance = self._reached(sites)
+            label, distance = self._judged(sites)
             if distance.max() <= radius * (1 + WITHIN):
                 return True
             if self.instance.deadline.over:
@@ -225,33 +206,19 @@ class Search:
         first = np.unique(label[order], return_index=True)[1]
         return [int(i) for i in order[np.sort(first)]]
 
-    def _sites(self, radius: float) -> tuple[Positions | None, bool]:
+    def _reaching(self, radius: float) -> tuple[Positions | None, bool]:
         """k sites that reach all listed clients within a radius, and whether it is settled."""
-        instance, within = self.instance, radius * (1 + WITHIN)
-        lists = self.lists
-        fixed = np.searchsorted(instance.allowed, instance.opened)
-        done = lists.near_any(fixed, within)
-        open_ = [j for j in range(len(lists)) if not done[j]]
-        left = self.k - len(instance.opened)
-        if not open_:
-            return sites_filled(instance, instance.opened, self.best, self.k), True
-        columns, covers = self._kinds.columns(open_, within)
-        rows, _, proven = fewest_columns(covers, instance.deadline, at_most=left, most=_SECONDS)
-        if rows is None:
-            return None, proven
-        sites = np.r_[instance.opened, instance.allowed[columns[rows]]]
-        return sites_filled(instance, sites, self.best, self.k), True
+        sites, proven = self._sites(self._open(radius), radius, _SECONDS)
+        return (None if sites is None else self._with(sites)), proven
 
     def cover(self, radius: float) -> tuple[Positions, int]:
         """The fewest sites that reach everybody within a radius, and a bound of their number."""
         instance, within, lower = self.instance, radius * (1 + WITHIN), len(self.instance.opened)
-        fixed = np.searchsorted(instance.allowed, instance.opened)
         few = len(self.clients) <= _ALL_LISTED
         sites = instance.opened
         self.lists.add(list(range(len(self.clients))) if few else self._scattered(radius))
         while True:
-            done = self.lists.near_any(fixed, within)
-            open_ = [j for j in range(len(self.lists)) if not done[j]]
+            open_ = self._open(radius)
             if open_:
                 columns, covers = self._kinds.columns(open_, within)
                 rows, bound, _ = fewest_columns(covers, instance.deadline, most=_SECONDS)

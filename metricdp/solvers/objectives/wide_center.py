@@ -17,14 +17,13 @@ from scipy.sparse import csr_array
 
 from metricdp.kernels.reach import add_farthest, add_weight
 from metricdp.kernels.row_weighting import cover_rows
+from metricdp.solvers.objectives.center_search import CLOSE, CenterSearch
 from metricdp.solvers.objectives.instance import WITHIN, Floats, Instance, Positions
 from metricdp.solvers.objectives.kinds import Kinds, matrix_of, maximal
 from metricdp.solvers.objectives.nearness import Nearness, sites_filled
-from metricdp.solvers.objectives.programs import fewest_columns, greedy_columns
+from metricdp.solvers.objectives.programs import greedy_columns
 from metricdp.solvers.objectives.rows import ReachLists
 
-CLOSE = 0.003
-"""Searches end when what is left open is a smaller part of the radius."""
 _LISTED, _LEAST_LISTED, _ENTRIES = 10, 100, 60_000_000
 """Demand points listed to begin with, for each of k, and at least; most pairs listed."""
 _FIRST = 0.7
@@ -45,22 +44,12 @@ _ROUGH, _BOUNDED, _FINE = 0.5, 0.6, 0.85
 _NONE = np.empty(0, np.int64)
 
 
-class WideSearch:
-    """k sites of least largest distance, and a lower bound.
-
-    `clients`: positions of the demand that counts.
-
-    `best` (k,): positions of sites; `upper`, `lower`: largest distance from them; no sites have one
-    below `lower`.
-    """
+class WideSearch(CenterSearch):
+    """Exchanges for the sites, prices and programs for the bound."""
 
     def __init__(self, instance: Instance, clients: Positions, k: int) -> None:
-        self.instance, self.clients, self.k = instance, clients, k
-        self.lists = ReachLists(instance, clients)
-        self.best, self.upper, self.lower = _NONE, np.inf, 0.0
-        self._rng = np.random.default_rng(instance.seed)
+        super().__init__(instance, clients, k)
         n = len(instance.allowed)
-        self._fixed = np.searchsorted(instance.allowed, instance.opened)
         self._count, self._worst = np.zeros(n, np.int32), np.zeros(n)
         self._slot = np.full(n, -1, np.int32)
         self._sample = _NONE
@@ -84,10 +73,12 @@ class WideSearch:
             self._relist()
             self._from_below()
         self.lists.shorten(self.upper)
-        self._raise()
+        high = min(self.upper, self.lists.radius)
+        self._refute(high, 0.95 * high, self._refuted, lambda: self._tired(_BOUNDED))
         self._from_above()
         self.lists.shorten(self.upper)
-        self._programs()
+        high = min(self.upper, self.lists.radius)
+        self._refute(high, (self.lower + high) / 2, self._impossible, self._tired)
 
     def _tired(self, part: float = 1.0) -> bool:
         """Whether this part of the time or of the searches is used up, or all room for lists."""
@@ -141,17 +132,13 @@ class WideSearch:
     def _relist(self) -> None:
         """The same lists, as long as the best radius."""
         before, self.lists = self.lists, ReachLists(self.instance, self.clients)
+        self._kinds = Kinds(self.lists, len(self.instance.allowed), self._rng)
         self.lists.radius, self.lists.around.searched, self._short = (
             self.upper,
             before.around.searched,
             [],
         )
         self._list(before.numbers)
-
-    def _open(self, radius: float) -> list[int]:
-        """Listed clients that no mandatory site reaches."""
-        reached = self.lists.near_any(self._fixed, radius * (1 + WITHIN))
-        return [j for j in range(len(self.lists)) if not reached[j]]
 
     def _columns(
         self, open_: list[int], radius: float, first: NDArray[np.int64] = _NONE
@@ -171,12 +158,12 @@ class WideSearch:
     def _cover(self, radius: float, start: Positions = _NONE) -> Positions | None:
         """k sites of the sample that reach all listed clients, from some sites."""
         instance = self.instance
-        left = self.k - len(instance.opened)
+        left = self._left
         free = np.searchsorted(instance.allowed, np.setdiff1d(start, instance.opened))
         self._extend(free)
         open_ = self._open(radius)
         if not open_:
-            return sites_filled(instance, instance.opened, self.best, self.k)
+            return self._with(_NONE)
         slots, columns = self._columns(open_, radius, self._slot[free].astype(np.int64))
         rows = csr_array(columns.T.tocsr())
         if left == 0 or (np.diff(rows.indptr) == 0).any():
@@ -194,8 +181,7 @@ class WideSearch:
             found, _ = cover_rows(*pair, chosen, _STEPS, int(self._rng.integers(2**32)))
             if not found:
                 return None
-        sites = np.r_[instance.opened, instance.allowed[self._sample[slots[chosen]]]]
-        return sites_filled(instance, sites, self.best, self.k)
+        return self._with(instance.allowed[self._sample[slots[chosen]]])
 
     def _from_below(self) -> None:
         """The least radius that reaches all listed, again as those left out join."""
@@ -249,14 +235,6 @@ class WideSearch:
             label, distance = self._judged(sites)
         return bool(distance.max() <= radius * (1 + CLOSE / 2))
 
-    def _judged(self, sites: Positions) -> tuple[Positions, Floats]:
-        self.lists.around.searched += 1.5
-        label, distance = self.instance.metric.nearest_to(sites)
-        label, distance = label[self.clients], distance[self.clients]
-        if distance.max() < self.upper:
-            self.best, self.upper = sites, float(distance.max())
-        return label, distance
-
     def _join(self, distance: Floats, radius: float) -> None:
         """List demand beyond the radius, the farthest first, and none near what was just listed."""
         out = distance > radius * (1 + WITHIN)
@@ -299,22 +277,9 @@ class WideSearch:
             self._worst[self.lists[j][0]] = 0.0
         return best
 
-    def _raise(self) -> None:
-        """Bisection for the largest radius that prices prove too small."""
-        low, high = self.lower, min(self.upper, self.lists.radius)
-        radius = 0.95 * high
-        while high - low > CLOSE * self.upper and not self._tired(_BOUNDED):
-            if self._refuted(radius):
-                low = radius
-            else:
-                high = radius
-            self.lower = max(self.lower, low)
-            radius = (low + high) / 2 if low else 0.9 * high
-
     def _refuted(self, radius: float) -> bool:
         """Whether prices prove that k sites do not reach everybody within a radius."""
-        left = self.k - len(self.instance.opened)
-        open_ = self._open(radius)
+        left, open_ = self._left, self._open(radius)
         for _ in range(_PRICED):
             prices = _prices(self._columns(open_, radius)[1])
             total = float(prices.sum())
@@ -336,33 +301,16 @@ class WideSearch:
                 break
         return False
 
-    def _programs(self) -> None:
-        """Integer programs on the clients that have a price, for radii that prices leave open."""
-        kinds = Kinds(self.lists, len(self.instance.allowed), self._rng)
-        high = min(self.upper, self.lists.radius)
-        while high - self.lower > CLOSE * self.upper and not self._tired():
-            radius = (self.lower + high) / 2
-            if self._impossible(kinds, radius):
-                self.lower = radius
-            else:
-                high = radius
-
-    def _impossible(self, kinds: Kinds, radius: float) -> bool:
+    def _impossible(self, radius: float) -> bool:
         """Whether HiGHS proves that k sites do not reach some listed clients within a radius."""
-        left = self.k - len(self.instance.opened)
-        within = radius * (1 + WITHIN)
-        open_ = self._open(radius)
+        within, open_ = radius * (1 + WITHIN), self._open(radius)
         which = [j for j in self._priced if j in set(open_)] or open_[: 2 * self.k]
         while not self._tired():
-            sites, covers = kinds.columns(which, within)
-            most = max(self._end - time.process_time(), 0.1)
-            rows, _, proven = fewest_columns(
-                covers, self.instance.deadline, at_most=left, most=most
-            )
-            if rows is None:
+            sites, proven = self._sites(which, radius, max(self._end - time.process_time(), 0.1))
+            if sites is None:
                 return proven
             chosen = np.zeros(len(self.instance.allowed), bool)
-            chosen[sites[rows]] = True
+            chosen[np.searchsorted(self.instance.allowed, sites)] = True
             known = set(which)
             out = [
                 j
