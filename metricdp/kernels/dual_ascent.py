@@ -1,4 +1,4 @@
-"""The inner problem of the p-median Lagrangian, row by row, on lists of entries or on a block.
+"""The inner problem of the p-median Lagrangian, row by row, on lists of entries.
 
 Entries of row i are ``start[i]`` to ``start[i + 1]`` of `client` (int32, the demand point) and
 `cost` (float64).
@@ -24,18 +24,6 @@ def reduced_costs(
         total = 0.0
         for e in range(start[i], start[i + 1]):
             x = cost[e] - multipliers[client[e]]
-            total += x if x < 0.0 else 0.0
-        out[i] = total
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "nnan"})
-def reduced_costs_of_block(costs: NDArray, multipliers: NDArray, out: NDArray) -> None:
-    """Fill `out` (m,) as `reduced_costs` does, for a full block `costs` (m, n). O(m n)."""
-    for i in range(len(costs)):
-        row = costs[i]
-        total = 0.0
-        for j in range(len(row)):
-            x = row[j] - multipliers[j]
             total += x if x < 0.0 else 0.0
         out[i] = total
 

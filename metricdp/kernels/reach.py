@@ -1,4 +1,4 @@
-"""Which vertices are near which: bounded searches, common marks, and lower bounds."""
+"""Which vertices are near which: bounded searches, and common marks."""
 
 from __future__ import annotations
 
@@ -98,22 +98,3 @@ def searched_lists(
             start[s + 1 :] = at
             break
     return start, number[: start[-1]].copy(), distance[: start[-1]].copy()
-
-
-@njit(cache=True, nogil=True)
-def lower_by_table(
-    places: NDArray,
-    which: NDArray,
-    away: NDArray,
-    low: float,
-    step: float,
-    table: NDArray,
-    amounts: NDArray,
-) -> None:
-    """Lower the amount of each place in `which` to the table's entry of its distance."""
-    last = len(table) - 1
-    for i in which:
-        steps = (away[places[i]] - low) / step
-        entry = table[0 if steps < 0.0 else last if steps >= last else int(steps)]
-        if entry < amounts[i]:
-            amounts[i] = entry

@@ -29,7 +29,7 @@ class CoverSearch:
         self.instance, self.k = instance, k
         self.fixed = np.searchsorted(instance.allowed, instance.opened)
         self.rng = np.random.default_rng(instance.seed)
-        self.reach, self.worth, self._kind = _merged(reach, worth, self.rng)
+        self.reach, self.worth = _merged(reach, worth, self.rng)
         self._free = np.ones(self.reach.shape[0], bool)
         self._free[self.fixed] = False
         back = csr_array(self.reach.T.tocsr())
@@ -125,12 +125,6 @@ class CoverSearch:
         hopeful = np.flatnonzero(margin > value * (1 - _EQUAL))
         return total, np.union1d(hopeful, chosen)
 
-    def prices(self, value: float) -> Floats:
-        """Prices of the bound as shares of each client's worth (n_clients,)."""
-        whole = self.worth.sum(axis=0)
-        share = self._priced(value) / np.where(whole > 0, whole, 1.0)
-        return np.r_[share, 1.0][self._kind]  # whom no place reaches: all, it is not expected
-
     def _priced(self, value: float) -> Floats:
         """Prices of a low upper bound, by subgradients."""
         price = self.worth[0] * 0.5
@@ -172,10 +166,8 @@ class CoverSearch:
         return total + rounding, slope.astype(np.float64), collected, chosen
 
 
-def _merged(
-    reach: csr_array, worth: Floats, rng: np.random.Generator
-) -> tuple[csr_array, Floats, NDArray[np.int64]]:
-    """Clients with equal sites merged, and which merged client each is in (-1: none).
+def _merged(reach: csr_array, worth: Floats, rng: np.random.Generator) -> tuple[csr_array, Floats]:
+    """Clients with equal sites merged; those without any are left out.
 
     Sums of two random words tell sites apart, but for a chance of some 2**-120 a pair.
     """
@@ -186,7 +178,5 @@ def _merged(
     _, first, of_seen = np.unique(
         (ones @ marks)[seen], axis=0, return_index=True, return_inverse=True
     )
-    kind = np.full(reach.shape[1], -1)
-    kind[seen] = of_seen.ravel()
     summed = [np.bincount(of_seen.ravel(), level[seen], len(first)) for level in worth]
-    return csr_array(back[seen[first]].T.tocsr()), np.stack(summed).astype(np.float64), kind
+    return csr_array(back[seen[first]].T.tocsr()), np.stack(summed).astype(np.float64)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,15 +10,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from metricdp.errors import InputError
-from metricdp.kernels.dual_ascent import reduced_costs_of_block
 from metricdp.kernels.opening import open_and_close
 from metricdp.kernels.row_weighting import cover_rows
 from metricdp.options import Weights
 from metricdp.solvers import kmedian
+from metricdp.solvers.dual_ascent import Ascent
+from metricdp.solvers.entries import Entries
 from metricdp.solvers.objectives.instance import Chosen, Floats, Instance, Positions, first_opened
 from metricdp.solvers.objectives.objective import Objective, per_site
 from metricdp.solvers.objectives.programs import Rule, solved
-from metricdp.threads import in_threads
 
 _STARTS = 12
 _START_ENTRIES = 40_000_000
@@ -131,6 +130,30 @@ class FacilityLocation(Objective):
         return self.judge(instance, first_opened(instance, sites))
 
 
+class _Ascent(Ascent):
+    """Dual ascent where rows cost `prices`, and any number of them may be open."""
+
+    prices: Floats
+
+    def _evaluate(
+        self, multipliers: Floats, rows: NDArray[np.int64] | None = None
+    ) -> tuple[float, Floats, NDArray[np.int64]]:
+        worth = self.reduced(multipliers, rows) + self.prices
+        chosen = np.flatnonzero(self.must | (worth < 0))
+        total, gain = float(multipliers.sum()), float(worth[chosen].sum())
+        size = total + float(self.prices.sum()) - float(np.minimum(worth, 0.0).sum())
+        error = (len(multipliers) + len(worth) + 4) * np.finfo(float).eps * size
+        return total + gain - error, worth, chosen
+
+    def shrink(self) -> None:
+        """Fix and drop rows."""
+        value, worth, _ = self._evaluate(self.best)
+        self.must |= value - worth > self.upper
+        kept = self.must | (value + worth <= self.upper)
+        self.prices = self.prices[kept]
+        self.keep(kept)
+
+
 class Opening:
     """Opening costs on a block of weighted costs.
 
@@ -204,64 +227,29 @@ class Opening:
         if cost < self.upper * (1 - 1e-12):
             self.best, self.upper = np.flatnonzero(is_open), float(cost)
 
-    def _values(self, prices: Floats, costs: Floats, own: Floats) -> Floats:
-        """What opening each row is worth at these multipliers."""
-        reduced = np.empty(len(costs))
-        size = max(-(-len(costs) // (os.cpu_count() or 1)), 64)
-
-        def fill(at: int) -> None:
-            rows = slice(at, at + size)
-            reduced_costs_of_block(costs[rows], prices, reduced[rows])
-
-        in_threads(fill, range(0, len(costs), size))
-        return reduced + own
-
     def _climb(self) -> None:
-        """Subgradient steps that drop and fix rows."""
-        costs, own, must = self.costs, self.prices, self.must.copy()
-        rows = np.arange(len(own))
-        opened = costs[self.best]
-        multipliers = np.partition(opened, min(1, len(opened) - 1), axis=0)[min(1, len(opened) - 1)]
-        pace, vain, top, at = 1.0, 0, -np.inf, multipliers
-        direction = np.zeros(len(multipliers))
-        for step in range(_STEPS):
-            worth = self._values(multipliers, costs, own)
-            chosen = must | (worth < 0)
-            value = float(multipliers.sum() + worth[chosen].sum())
-            value -= (len(multipliers) + len(own)) * 1e-15 * abs(self.upper)
-            vain = 0 if value > top + 1e-6 * self.upper else vain + 1
-            if value > top:
-                top, at = value, multipliers.copy()
-            if top > self.upper * (1 - _EQUAL) or pace < 1e-3 or self.deadline.over:
-                break
-            if vain >= _PATIENCE:
-                pace, vain, multipliers = pace / 2, 0, at.copy()
-                direction[:] = 0
-                continue
-            slope = 1.0 - np.count_nonzero(costs[chosen] < multipliers, axis=0)
-            direction = slope + 0.6 * direction
-            length = float(direction @ direction)
-            if length == 0:
-                break
-            multipliers = np.maximum(
-                multipliers + pace * (self.upper * (1 + 1e-4) - value) / length * direction, 0.0
-            )
-            if step % 50 == 49:
-                keep, must = self._settled(at, top, costs, own, must)
-                costs, own, rows, must = costs[keep], own[keep], rows[keep], must[keep]
-        self.lower = max(self.lower, min(top, self.upper))
-        keep, must = self._settled(at, top, costs, own, must)
-        self.rows, self.must = rows[keep], must[keep]
-
-    def _settled(
-        self, at: Floats, top: float, costs: Floats, own: Floats, must: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Rows that may be part of something better than `upper`, and those that must be."""
-        worth = self._values(at, costs, own)
-        chosen = must | (worth < 0)
-        value = float(at.sum() + worth[chosen].sum()) - 1e-9 * abs(self.upper)
-        keep = must | (value + np.maximum(worth, 0.0) <= self.upper)
-        return keep, must | (value - np.minimum(worth, 0.0) > self.upper)
+        """A bound on what serves nobody at more than a place of their own would cost, as the best
+        sites do not; rows are fixed and dropped.
+        """
+        most = (self.costs + self.prices[:, None]).min(axis=0)
+        near = self.costs <= most * (1 + _EQUAL)
+        client = np.nonzero(near)[1]
+        start = np.r_[0, np.cumsum(near.sum(axis=1))]
+        ascent = _Ascent(
+            Entries(start, client.astype(np.int32), self.costs[near]),
+            np.full(near.shape[1], np.inf),
+            len(self.best),
+            self.upper,
+            self.fixed,
+            False,
+            self.deadline,
+        )
+        ascent.prices = self.prices
+        served = np.sort(self.costs[self.best], axis=0)
+        ascent.climb(served[min(1, len(served) - 1)], _STEPS, patience=_PATIENCE)
+        ascent.shrink()
+        self.lower = max(self.lower, min(ascent.bound, self.upper))
+        self.rows, self.must = ascent.rows, ascent.must
 
     def _program(self) -> None:
         """HiGHS on the rows left, beside the cheapest that must be open."""
