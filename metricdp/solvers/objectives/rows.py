@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from metricdp.kernels.coverage import workspace
 from metricdp.kernels.reach import bounded_search
@@ -32,7 +33,7 @@ class ReachLists:
         self.numbers: list[int] = []
         self._lists: list[tuple[Positions, Floats]] = []
         n = len(instance.metric.sites)
-        self._index = np.full(n, -1, np.int32)
+        self._index: NDArray[Any] = np.full(n, -1, np.int32)
         self._index[instance.allowed] = np.arange(len(instance.allowed))
 
     def __len__(self) -> int:
