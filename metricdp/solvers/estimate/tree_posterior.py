@@ -42,10 +42,12 @@ _BAND = 3.0
 """Splits of nodes whose sizes agree within a factor 2**3 share their frequencies, …"""
 _SHRINK = 2.0
 """… which are drawn to those of the whole tree with the weight of this many splits."""
-_USUAL = {"one-sided": 0.3, "proportional": 0.05, "around": 0.2, "any": 0.45}
+_USUAL = np.array([0.3, 0.05, 0.2, 0.45])
+_USUAL_EXPECTED = np.array([0.1, 0.25, 0.05, 0.35, 0.05, 0.2])
 _USUAL_SPLITS = 20.0
-"""Frequencies where demand stands in some neighborhoods of a plane, and how many splits of a band
-they weigh: more would not learn, fewer follow the noise of few records (benchmarks/adaptive.md).
+"""Frequencies of kinds (see `_shares`) where demand is in some neighborhoods of a plane, without
+and with expected weights, and how many splits of a band they weigh: more would not learn, fewer
+follow the noise of few records (benchmarks/adaptive.md).
 """
 
 Frequencies = dict[int, NDArray[np.float64]]
@@ -159,7 +161,8 @@ def joint_posterior(
         center, _ = least_squares(tree, looks)
         return Estimate(np.maximum(center, 0.0), {}, tree, looks, any_share)
     model = _Model(tree, looks, any_share)
-    frequency = model.learn(known, _usual(len(model.kinds)) if usual else None)
+    plane = _USUAL if tree.numbers is None else _USUAL_EXPECTED
+    frequency = model.learn(known, plane if usual else None)
     learned = dict(zip(model.bands.tolist(), frequency))
     return Estimate(model.mean(), learned, tree, looks, any_share)
 
@@ -190,7 +193,7 @@ class _Model:
         """Frequencies of the kinds of split in every band, by expectation maximization."""
         kinds = self.kinds
         first = np.full(len(kinds), 1.0 / len(kinds)) if usual is None else usual
-        before_any = np.zeros(len(kinds)) if usual is None else _USUAL_SPLITS * usual
+        weight = np.zeros(len(kinds)) if usual is None else _USUAL_SPLITS * usual
         frequency = np.array([_start(known, b, first) for b in self.bands])
         posterior = np.empty_like(self.fractions)
         for _ in range(_MORE_ROUNDS if known else _ROUNDS):
@@ -215,7 +218,7 @@ class _Model:
                 axis=1,
             )
             before = frequency
-            frequency = _frequencies(share, self.band, before_any)
+            frequency = _frequencies(share, self.band, weight)
             if np.abs(frequency - before).max() < _SETTLED:
                 break
         return frequency
@@ -356,14 +359,6 @@ def _bands(tree: PartitionTree) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     generation = np.log2(tree.sizes[-1] / tree.sizes[tree.n_parts :])
     bands, number = np.unique((generation / _BAND).astype(np.int64), return_inverse=True)
     return number, bands
-
-
-def _usual(kinds: int) -> NDArray[np.float64]:
-    """Usual frequencies of so many kinds, in the order of `_shares`."""
-    one_sided, proportional, around, any_share = _USUAL.values()
-    measures = (kinds - 2) // 2  # of size: one, or expected weights and numbers of points
-    each = [proportional / measures] * measures + [around / measures] * measures
-    return np.array([one_sided, *each, any_share])
 
 
 def _start(known: Frequencies | None, band: int, first: NDArray[np.float64]) -> NDArray[np.float64]:
