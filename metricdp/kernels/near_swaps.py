@@ -8,9 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-_MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
-_27, _30, _31, _11 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(11)
-_UNIT = 2.0**-53
+from metricdp.kernels.coins import uniform
+
 NOBODY = -1
 _KICK = 50
 _TRANSFERS = 0.25
@@ -56,17 +55,6 @@ class _Work(NamedTuple):
     waits: NDArray
     changed: NDArray
     stale: NDArray
-
-
-@njit(cache=True, nogil=True)
-def _uniform(coins: NDArray) -> float:
-    """The next number in [0, 1) of a splitmix64 stream."""
-    coins[0] += _MIX[0]
-    z = coins[0]
-    z = (z ^ (z >> _30)) * _MIX[1]
-    z = (z ^ (z >> _27)) * _MIX[2]
-    z = z ^ (z >> _31)
-    return np.float64(z >> _11) * _UNIT
 
 
 @njit(cache=True, nogil=True)
@@ -423,11 +411,11 @@ def kicked(
     while ring[3] < effort[1]:
         warm = heat * (1.0 - ring[3] / effort[2])
         ring[3] += _KICK
-        j = int(_uniform(coins) * n)
+        j = int(uniform(coins) * n)
         begin, end = near.start[j], near.start[j + 1]
         centers = 0
         reach = begin
-        want = 2 + int(_uniform(coins) * 5)
+        want = 2 + int(uniform(coins) * 5)
         for e in range(begin, end):
             s = state.slot[near.site[e]]
             if s >= fixed:
@@ -436,9 +424,9 @@ def kicked(
             reach = e + 1
             if centers == want:
                 break
-        exchanged = 1 + int(_uniform(coins) * 3)
-        if _uniform(coins) < _TRANSFERS and reach > begin:
-            elsewhere = int(_uniform(coins) * n)
+        exchanged = 1 + int(uniform(coins) * 3)
+        if uniform(coins) < _TRANSFERS and reach > begin:
+            elsewhere = int(uniform(coins) * n)
             for e in range(near.start[elsewhere], near.start[elsewhere + 1]):
                 s = state.slot[near.site[e]]
                 if s >= fixed:
@@ -448,10 +436,10 @@ def kicked(
         logged = 0
         change = 0.0
         for _ in range(min(exchanged, centers)):
-            row = near.site[begin + int(_uniform(coins) * (reach - begin))]
+            row = near.site[begin + int(uniform(coins) * (reach - begin))]
             if state.slot[row] >= 0:
                 continue
-            at = int(_uniform(coins) * centers)
+            at = int(uniform(coins) * centers)
             slot = around[at]
             centers -= 1
             around[at] = around[centers]
@@ -462,7 +450,7 @@ def kicked(
         change += more
         limit = tolerance * abs(cost)
         if warm > 0:
-            limit -= warm * np.log(1.0 - _uniform(coins))
+            limit -= warm * np.log(1.0 - uniform(coins))
         if change <= limit:
             cost += change
             if cost < best_cost - tolerance * abs(cost):

@@ -1,4 +1,4 @@
-"""Knapsacks that are filled with whole clients: the best one, and all good ones."""
+"""What one site earns: knapsacks that are filled with shares of clients or with whole ones."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _shared(gain: NDArray, load: NDArray, t: int, left: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def pack(
+def _pack(
     row: NDArray, price: NDArray, loads: NDArray, room: float, served: NDArray, add: float
 ) -> float:
     """The most one site earns from whole clients (branch and bound: Horowitz & Sahni, 1974), or a
@@ -81,13 +81,86 @@ def pack(
 
 
 @njit(cache=True, nogil=True)
-def packs(
-    costs: NDArray, price: NDArray, loads: NDArray, room: NDArray, rows: NDArray, worth: NDArray
+def _shares(
+    row: NDArray,
+    prices: NDArray,
+    loads: NDArray,
+    room: float,
+    least: float,
+    served: NDArray,
+    add: float,
+) -> float:
+    """What one site earns that serves `least` load at least, and ``add`` times the shares it serves
+    added to `served`.
+    """
+    n = len(row)
+    items, count, need, total = np.empty(n, np.int64), 0, 0.0, 0.0
+    for j in range(n):
+        if prices[j] > row[j]:
+            items[count] = j
+            count += 1
+            need += loads[j]
+            total += prices[j] - row[j]
+    if least <= need <= room:
+        for t in range(count):
+            served[items[t]] += add
+        return total
+    if need < least:
+        count = n
+        items[:] = np.arange(n)
+    ratio = np.empty(count)
+    for t in range(count):
+        j = items[t]
+        ratio[t] = (row[j] - prices[j]) / max(loads[j], 1e-300)
+    used, total = 0.0, 0.0
+    for t in np.argsort(ratio):
+        j = items[t]
+        most = (room if ratio[t] < 0.0 else least) - used
+        share = 1.0 if loads[j] <= most else max(most, 0.0) / max(loads[j], 1e-300)
+        if ratio[t] >= 0.0 and loads[j] <= 0.0:
+            continue
+        total += share * (prices[j] - row[j])
+        served[j] += add * share
+        used += share * loads[j]
+        if share < 1.0:
+            break
+    return total
+
+
+@njit(cache=True, nogil=True)
+def knapsack(
+    row: NDArray,
+    prices: NDArray,
+    loads: NDArray,
+    room: float,
+    least: float,
+    whole: bool,
+    served: NDArray,
+    add: float,
+) -> float:
+    """The most that one site earns from clients who pay ``prices``, of `whole` ones (then `least`
+    is not heeded) or of shares; ``add`` times what it serves is added to `served`.
+    """
+    if whole:
+        return _pack(row, prices, loads, room, served, add)
+    return _shares(row, prices, loads, room, least, served, add)
+
+
+@njit(cache=True, nogil=True)
+def knapsacks(
+    costs: NDArray,
+    prices: NDArray,
+    loads: NDArray,
+    room: NDArray,
+    least: float,
+    whole: bool,
+    rows: NDArray,
+    worth: NDArray,
 ) -> None:
-    """The most that each of some sites earns from whole clients who pay these prices."""
+    """Fill the most that each of some sites earns."""
     served = np.zeros(costs.shape[1])
     for i in rows:
-        worth[i] = pack(costs[i], price, loads, room[i], served, 0.0)
+        worth[i] = knapsack(costs[i], prices, loads, room[i], least, whole, served, 0.0)
 
 
 @njit(cache=True, nogil=True)

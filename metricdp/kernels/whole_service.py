@@ -14,8 +14,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-_MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
-_27, _30, _31, _11 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(11)
+from metricdp.kernels.coins import uniform
+
 _REPAIRS = 8
 _DEARER, _CHEAPER = 1.2, 0.9
 """The price of missing room after a round that ends without room for all, and with it."""
@@ -305,16 +305,6 @@ def _copy(source: Service, target: Service) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _uniform(coins: NDArray) -> float:
-    """The next of a splitmix64 sequence, in [0, 1)."""
-    coins[0] += _MIX[0]
-    x = coins[0]
-    x = (x ^ (x >> _30)) * _MIX[1]
-    x = (x ^ (x >> _27)) * _MIX[2]
-    return np.float64((x ^ (x >> _31)) >> _11) * 2.0**-53
-
-
-@njit(cache=True, nogil=True)
 def _kick(
     costs: NDArray,
     sites: Sites,
@@ -328,13 +318,13 @@ def _kick(
     another size, or two exchange theirs.
     """
     k = len(state.rows)
-    j = int(_uniform(coins) * len(loads))
-    row = near[j, int(_uniform(coins) * near.shape[1])]
+    j = int(uniform(coins) * len(loads))
+    row = near[j, int(uniform(coins) * near.shape[1])]
     s = state.site[j]
-    if s < fixed or _uniform(coins) < 0.5:
-        s = fixed + int(_uniform(coins) * (k - fixed))
-    t = int(_uniform(coins) * k) if len(sites.most) > 1 else k
-    if t < k and _uniform(coins) < 0.5:
+    if s < fixed or uniform(coins) < 0.5:
+        s = fixed + int(uniform(coins) * (k - fixed))
+    t = int(uniform(coins) * k) if len(sites.most) > 1 else k
+    if t < k and uniform(coins) < 0.5:
         _exchange(costs, sites, state, min(s, k - 1), t)
     elif state.slot[sites.place[row]] >= 0:
         t = state.slot[sites.place[row]]
@@ -417,7 +407,7 @@ def explore(
         if full <= 0.0 and new < best_cost - least:
             best_cost = new
             best_rows[:], best_site[:] = state.rows, state.site
-        warm = -heat * np.log(1.0 - _uniform(coins))
+        warm = -heat * np.log(1.0 - uniform(coins))
         if new + prices[0] * full <= cost + prices[0] * over + warm:
             cost, over = new, full
             _copy(state, held)

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array, hstack, kron
 
-from metricdp.kernels.transport import fill_knapsack, knapsacks, transport
+from metricdp.kernels.packing import knapsack, knapsacks
+from metricdp.kernels.transport import transport
 from metricdp.kernels.whole_service import Sites, explore
 from metricdp.solvers.objectives.instance import Floats
 from metricdp.solvers.objectives.programs import Optimum, Rule, solved
@@ -83,6 +84,7 @@ class CapacitySearch:
         self._places = m // self._sizes
         self.size, self.place = np.divmod(np.arange(m), self._places)
         self._held = np.isin(self.place, fixed)
+        self._limits = np.minimum(room, loads.sum()) * (1 + 1e-9)
         self.rows: Rows | None = None
         self.site: Rows = np.full(n, -1)
         self.upper, self.lower, self._least = np.inf, 0.0, np.inf
@@ -98,9 +100,8 @@ class CapacitySearch:
         if self._state is None:
             self._columns = self.costs.T
             least = np.full(len(self.room), self.rules.least)
-            limits = np.minimum(self.room, self.loads.sum()) * (1 + 1e-9)
             self._sites = Sites(
-                limits, least, self.rules.fee, self.place, self.size, self.rules.most
+                self._limits, least, self.rules.fee, self.place, self.size, self.rules.most
             )
             if self.spare is not None:  # nobody's site: always open, with room for all
                 self._columns = np.vstack([self.costs, self.spare]).T
@@ -310,15 +311,6 @@ class CapacitySearch:
             )
         return cost, flow
 
-    def _earn(self, price: Floats, rows: Rows, earns: Floats) -> None:
-        """Fill what each of some rows earns at most from clients who pay these prices."""
-        knapsacks(self.costs, price, self.loads, self.room, self.rules.least, rows, earns)
-
-    def _serve(self, price: Floats, row: int, served: Floats) -> None:
-        """Add to `served` the shares by which a row earns that."""
-        least = self.rules.least
-        fill_knapsack(self.costs[row], price, self.loads, self.room[row], least, served, 1.0)
-
     def _aim(self) -> float:
         """What costs less than this is better."""
         return self.upper * (1 - _CLOSE / 10)
@@ -332,7 +324,9 @@ class CapacitySearch:
         """Subgradient steps on what clients pay; what each row promises: a bound of all choices
         that it is part of.
         """
-        costs, m = self.costs, len(self.costs)
+        costs, loads, room, m = self.costs, self.loads, self._limits, len(self.costs)
+        least = self.rules.least
+        packs = self.whole and least == 0
         price = self._paid
         if price is None:
             price = np.partition(costs, min(2, m - 1), axis=0)[min(2, m - 1)] * 1.5
@@ -347,7 +341,7 @@ class CapacitySearch:
             price = price if self.spare is None else np.minimum(price, self.spare)
             earns[:] = -np.inf
             rows = every if all_ else active
-            self._earn(price, rows, earns)
+            knapsacks(costs, price, loads, room, least, packs, rows, earns)
             earns[rows] -= self.rules.fee[rows]
             chosen = self._opened(earns)
             value = float(price.sum() - earns[chosen].sum())
@@ -368,9 +362,9 @@ class CapacitySearch:
                 if vain >= _PATIENCE:
                     pace, vain, price = 0.7 * pace, 0, at.copy()
                     continue
-            served = np.zeros(len(self.loads))
+            served = np.zeros(len(loads))
             for i in chosen:
-                self._serve(price, i, served)
+                knapsack(costs[i], price, loads, room[i], least, packs, served, 1.0)
             slope = 1.0 - served
             length = float(slope @ slope)
             if length == 0.0:
@@ -382,8 +376,8 @@ class CapacitySearch:
         self._bounded(self._bound)
         own = np.full(self._places, -np.inf)
         np.maximum.at(own, self.place, paid)
-        least = paid[free].min() if len(free) else np.inf
-        self._promise = self._bound + np.where(self._held, own[self.place], least) - paid
+        last = paid[free].min() if len(free) else np.inf
+        self._promise = self._bound + np.where(self._held, own[self.place], last) - paid
 
     def _try(self, rows: Rows) -> None:
         """The local search goes on from rows that the bound opens, if they are better."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.kernels.packing import all_packs, pack, packs
+from metricdp.kernels.packing import all_packs, knapsacks
 from metricdp.solvers.objectives.capacity_search import CapacitySearch, Rows
 from metricdp.solvers.objectives.instance import Floats
 from metricdp.solvers.objectives.partitioning import Partitioning
@@ -31,7 +31,6 @@ class WholeSearch(CapacitySearch):
 
     def __init__(self, *asked: Any, **more: Any) -> None:
         super().__init__(*asked, **more)
-        self._limits = np.minimum(self.room, self.loads.sum()) * (1 + 1e-9)
         parts = [self.costs.ravel(), self.rules.fee]
         parts += [] if self.spare is None else [self.spare]
         self._integral = all(bool((part == np.round(part)).all()) for part in parts)
@@ -43,18 +42,6 @@ class WholeSearch(CapacitySearch):
     def _found(self, rows: Rows, site: Rows, cost: float) -> None:
         if cost < self.upper:
             self.upper, self.rows, self.site = cost, rows.copy(), np.maximum(site, -1)
-
-    def _earn(self, price: Floats, rows: Rows, earns: Floats) -> None:
-        if self.rules.least > 0:
-            super()._earn(price, rows, earns)
-        else:
-            packs(self.costs, price, self.loads, self._limits, rows, earns)
-
-    def _serve(self, price: Floats, row: int, served: Floats) -> None:
-        if self.rules.least > 0:
-            super()._serve(price, row, served)
-        else:
-            pack(self.costs[row], price, self.loads, self._limits[row], served, 1.0)
 
     def _aim(self) -> float:
         return self.upper - (1.0 - 1e-4 if self._integral else 1e-9 * self.upper)
@@ -91,7 +78,7 @@ class WholeSearch(CapacitySearch):
         m = len(self.costs)
         worth, price = np.empty(m), self._paid
         assert price is not None
-        packs(self.costs, price, self.loads, self._limits, np.arange(m), worth)
+        knapsacks(self.costs, price, self.loads, self._limits, 0.0, True, np.arange(m), worth)
         fixed = np.isin(np.arange(m), self.fixed)
         left = self.k - len(self.fixed)
         last = -np.sort(-worth[~fixed])[left - 1] if left else np.inf
