@@ -40,10 +40,7 @@ _BATCH = 512
 _PROMISING = 10
 """Rows tried at once, and the most promising fraction, tried between passes."""
 _MANY = 40
-_KICKS = 3
-_AT_ONCE = 2
-_KICKED = 3
-"""From so many centers on, rounds of exchanges of three; below, recombination."""
+"""Fewer centers are searched for twice on a sample, and between the two results too."""
 _IN_VAIN = 2  # generations without a gain: time against the last of the cost
 
 Found = tuple[float, NDArray[np.int64]]
@@ -175,9 +172,6 @@ class _BlockSearch:
     def _coarse_to_fine(self, centers: NDArray[np.int64]) -> Found:
         """Local search on a sample of rows and columns, then on all: most swaps are made where they
         cost little.
-
-        Few centers are searched for twice, and between the two results too: their local optima
-        differ more from each other.
         """
         m, n = self.block.shape
         some = max(_SAMPLE, _PER_CENTER * self.k)
@@ -252,7 +246,6 @@ class _BlockSearch:
         known = np.zeros(m)
         fallen = 0.0
         rows = self.rng.permutation(m)
-        kick = self.k >= _MANY
         if proven and promise is not None:
             rows = _least(promise, m // _PROMISING)
         while not self.deadline.over:
@@ -260,10 +253,6 @@ class _BlockSearch:
             if swaps == 0 and (len(rows) == m or not proven):
                 break
             rows = _least(change, m // _PROMISING if swaps else m)
-            if swaps == 0 and kick:
-                state, cost = self._labeled(self._kicked(rows[: m // _PROMISING], state[0], cost))
-                known[:] = -np.inf
-                kick = False
         if promise is not None:
             np.minimum(promise, change, out=promise)
         return float(cost), state[0]
@@ -281,39 +270,6 @@ class _BlockSearch:
         state = (centers.copy(), labels, np.empty(self.k))
         label_columns(self.block, state[0], labels)
         return state, block_losses(self.weights, len(self.opened), labels, state[-1])
-
-    def _kicked(
-        self, rows: NDArray[np.int64], centers: NDArray[np.int64], cost: float
-    ) -> NDArray[np.int64]:
-        """Exchange a few centers at random and descend again, twice at once; keep the best."""
-        fixed = len(self.opened)
-        rows = np.union1d(rows, centers)
-        few = min(_KICKED, self.k - fixed, len(rows) - self.k)
-        for _ in range(_KICKS):
-            closed = np.setdiff1d(rows, centers)
-            trials = []
-            orders = []
-            reached = np.empty(_AT_ONCE)
-            for _ in range(_AT_ONCE):
-                trial = centers.copy()
-                trial[fixed + self.rng.choice(self.k - fixed, few, replace=False)] = (
-                    self.rng.choice(closed, few, replace=False)
-                )
-                trials.append(trial)
-                orders.append(self.rng.permutation(rows))
-
-            def work(
-                i: int, trials: Any = trials, orders: Any = orders, reached: Any = reached
-            ) -> None:
-                reached[i] = block_local_search(
-                    self.block, self.weights, fixed, trials[i], orders[i], TOLERANCE, MAX_SWAPS
-                )
-
-            in_threads(work, range(_AT_ONCE))
-            if reached.min() < cost:
-                cost = reached.min()
-                centers = trials[int(reached.argmin())]
-        return centers
 
     def _pass(
         self,
