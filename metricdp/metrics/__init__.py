@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from metricdp.metrics.base import Metric as Metric
     from metricdp.metrics.by_rows import RowMetric as RowMetric
-    from metricdp.metrics.chebyshev import ChebyshevMetric as ChebyshevMetric
     from metricdp.metrics.cost_table import CostTable as CostTable
     from metricdp.metrics.graph import GraphMetric as GraphMetric
     from metricdp.metrics.graph import read_graph as read_graph
     from metricdp.metrics.ground import GroundSet as GroundSet
     from metricdp.metrics.haversine import HaversineMetric as HaversineMetric
     from metricdp.metrics.space import EuclideanSpace as EuclideanSpace
+    from metricdp.metrics.vectors import ChebyshevMetric as ChebyshevMetric
     from metricdp.metrics.vectors import EuclideanMetric as EuclideanMetric
     from metricdp.metrics.vectors import ManhattanMetric as ManhattanMetric
     from metricdp.metrics.vectors import PrecomputedMetric as PrecomputedMetric
 
 METRICS = {
-    "ChebyshevMetric": "chebyshev",
+    "ChebyshevMetric": "vectors",
     "EuclideanMetric": "vectors",
     "GraphMetric": "graph",
     "GroundSet": "ground",

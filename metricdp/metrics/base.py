@@ -126,25 +126,12 @@ class Metric(Finite):
             An id is not in the universe; the message names the first such id, so callers holding
             private ids must not show it.
         """
-        if not isinstance(ids, Iterable):
-            raise InputError(f"ids must be given as an iterable of ids, got {type(ids).__name__}")
-        if isinstance(self.ids, range):
+        if isinstance(self.ids, range) and isinstance(ids, Iterable):
             return self._range_positions(ids)
         known = _known.of(self)
         if "position" not in known:
             known["position"] = {identifier: i for i, identifier in enumerate(self.ids)}
-        lookup = known["position"]
-        listed = ids.tolist() if isinstance(ids, np.ndarray) else ids
-        try:
-            return np.fromiter((lookup[i] for i in listed), dtype=np.int64)
-        except KeyError as error:
-            raise UnknownIdError(
-                f"no point of {self.name} has the id {shown(error.args[0])}"
-            ) from None
-        except TypeError:
-            raise UnknownIdError(
-                f"the ids of {self.name} are hashable; at least one of those given is not"
-            ) from None
+        return looked_up(known["position"], ids, "point", self.name)
 
     @property
     def sites(self) -> Sequence[Hashable]:
@@ -185,9 +172,8 @@ class Metric(Finite):
         self, sources: Iterable[Hashable], targets: Iterable[Hashable] | None = None
     ) -> Floats:
         """Costs of serving `targets` (by default all) from sources, (n_sources, n_targets)."""
-        return self.distance_rows(
-            self.site_positions(sources), None if targets is None else self.positions(targets)
-        )
+        to = None if targets is None else self.positions(targets)
+        return self.distance_rows(self.site_positions(sources), to)
 
     def nearest(self, centers: Iterable[Hashable]) -> tuple[Ints, Floats]:
         """For every point the index of its nearest center and the distance to it, (n_points,)."""
@@ -424,6 +410,21 @@ class Metric(Finite):
 def metric_of(universe: Any, what: str, rule: str = "") -> Metric:
     """The universe, if it is finite: `metricdp.protocols.finite`."""
     return cast(Metric, finite(universe, what, rule))
+
+
+def looked_up(lookup: dict[Hashable, int], ids: Iterable[Hashable], kind: str, of: str) -> Ints:
+    """Positions of the ids of points or sites (`kind`) of a universe; see `Metric.positions`."""
+    if not isinstance(ids, Iterable):
+        raise InputError(f"ids must be given as an iterable of ids, got {type(ids).__name__}")
+    listed = ids.tolist() if isinstance(ids, np.ndarray) else ids
+    try:
+        return np.fromiter((lookup[i] for i in listed), dtype=np.int64)
+    except KeyError as error:
+        raise UnknownIdError(f"no {kind} of {of} has the id {shown(error.args[0])}") from None
+    except TypeError:
+        raise UnknownIdError(
+            f"the ids of {of} are hashable; at least one of those given is not"
+        ) from None
 
 
 METERS_A_DEGREE = 6_371_008.8 * np.pi / 180

@@ -9,6 +9,7 @@ import numpy as np
 from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric, checked_extent, public_grid
+from metricdp.metrics.searches import Searches, SiteBalls
 
 _CHUNK_ENTRIES = 4_000_000  # 32 MB of distances at once
 
@@ -110,3 +111,28 @@ class RowMetric(Metric):
             label[closer], best[closer] = i, row[closer]
             label[pick] = i  # also where another center stands at distance 0
         return centers, label, best
+
+
+class RowCosts(RowMetric):
+    """Base of costs between sites and points that are no metric."""
+
+    directed = True
+    _largest: float
+
+    def diameter_bound(self) -> float:
+        """The largest cost."""
+        return self._largest
+
+    def searches(self, points: Ints) -> Searches:
+        """There are none.
+
+        Raises
+        ------
+        InputError
+            Always: private scores of swaps need a metric.
+        """
+        raise InputError(f"searches need a metric, and {self.name} is a table of costs")
+
+    def balls(self, steps: int, candidates: Ints | None = None) -> SiteBalls:
+        """Points that sites serve within a cost."""
+        return SiteBalls(self, steps, candidates)

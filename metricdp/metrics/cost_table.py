@@ -12,15 +12,20 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import floats, shown
 from metricdp.arrays import Floats, Ints
-from metricdp.errors import InputError, UnknownIdError
-from metricdp.metrics.base import MAX_GRID_DISTANCE, checked_extent, checked_ids, public_grid
-from metricdp.metrics.by_rows import RowMetric
-from metricdp.metrics.chebyshev import ChebyshevMetric
-from metricdp.metrics.searches import Searches, SiteBalls
+from metricdp.errors import InputError
+from metricdp.metrics.base import (
+    MAX_GRID_DISTANCE,
+    checked_extent,
+    checked_ids,
+    looked_up,
+    public_grid,
+)
+from metricdp.metrics.by_rows import RowCosts
+from metricdp.metrics.vectors import ChebyshevMetric
 from metricdp.universe.long_tables import is_frame, read_costs
 
 
-class CostTable(RowMetric):
+class CostTable(RowCosts):
     """What it costs to serve each client from each site: nothing is assumed of the costs but that
     they are finite and not negative.
 
@@ -81,7 +86,6 @@ class CostTable(RowMetric):
     """
 
     held = True
-    directed = True
 
     def __init__(
         self,
@@ -127,14 +131,7 @@ class CostTable(RowMetric):
         InputError, UnknownIdError
             `ids` is no iterable; an id is no site's.
         """
-        if not isinstance(ids, Iterable):
-            raise InputError(f"sites must be given as an iterable of ids, got {type(ids).__name__}")
-        listed = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
-        try:
-            return np.array([self._site_at[site] for site in listed], np.int64)
-        except (KeyError, TypeError):
-            unknown = next(s for s in listed if not _known(s, self._site_at))
-        raise UnknownIdError(f"no site of {self.name} has the id {shown(unknown)}")
+        return looked_up(self._site_at, ids, "site", self.name)
 
     @cached_property
     def symmetric(self) -> ChebyshevMetric:
@@ -144,10 +141,6 @@ class CostTable(RowMetric):
     def distance_rows(self, sources: Ints, targets: Ints | None = None) -> Floats:
         """Costs of serving clients from sites, shape (n_sources, n_targets)."""
         return self.costs[sources] if targets is None else self.costs[np.ix_(sources, targets)]
-
-    def diameter_bound(self) -> float:
-        """The largest cost."""
-        return self._largest
 
     def seed_centers(
         self, k: int, weights: Floats, rng: np.random.Generator, power: int = 1
@@ -165,20 +158,6 @@ class CostTable(RowMetric):
             best = np.minimum(best, self.costs[chosen[i]])
         return chosen, *self.nearest_to(chosen)
 
-    def searches(self, points: Ints) -> Searches:
-        """A table has none.
-
-        Raises
-        ------
-        InputError
-            Always: private scores of swaps need a metric.
-        """
-        raise InputError(f"searches need a metric, and {self.name} is a table of costs")
-
-    def balls(self, steps: int, candidates: Ints | None = None) -> SiteBalls:
-        """Clients that sites serve within a cost."""
-        return SiteBalls(self, steps, candidates)
-
     def structure(self) -> Iterator[NDArray[Any]]:
         """The costs, and what the sites are called."""
         yield self.costs + 0.0
@@ -186,13 +165,6 @@ class CostTable(RowMetric):
 
     def check(self) -> None:
         """The whole table was looked at when it was given."""
-
-
-def _known(site: Any, places: dict[Hashable, int]) -> bool:
-    try:
-        return site in places
-    except TypeError:
-        return False
 
 
 def _complete(matrix: Floats, unreachable: float | None) -> Floats:

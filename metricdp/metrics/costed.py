@@ -12,13 +12,12 @@ from metricdp.arguments import floats
 from metricdp.arrays import Floats, Ints, Singles
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric, checked_extent, public_grid
-from metricdp.metrics.by_rows import RowMetric
-from metricdp.metrics.searches import Searches, SiteBalls
+from metricdp.metrics.by_rows import RowCosts
 from metricdp.metrics.snapping import Snapper
 from metricdp.options import by_id, check_distinct
 
 
-class CostedMetric(RowMetric):
+class CostedMetric(RowCosts):
     """A universe with entry costs of sites and access costs of points; made by
     `Metric.with_costs`.
 
@@ -47,8 +46,6 @@ class CostedMetric(RowMetric):
     >>> costed.distances(["a"]), costed.travel is metric
     (array([[2., 3., 6.]]), True)
     """
-
-    directed = True
 
     def __init__(self, travel: Metric, sites: Any, access: Any) -> None:
         self.travel = travel
@@ -93,30 +90,12 @@ class CostedMetric(RowMetric):
         block = block + self._entry[sources].astype(np.float32)[:, None]
         return np.ascontiguousarray(block + self._access[targets].astype(np.float32))
 
-    def diameter_bound(self) -> float:
-        """That of the travel and the largest costs."""
-        return self._largest
-
     def seed_centers(
         self, k: int, weights: Floats, rng: np.random.Generator, power: int = 1
     ) -> tuple[Ints, Ints, Floats]:
         """Those of the travel."""
         centers = self.travel.seed_centers(k, weights, rng, power)[0]
         return centers, *self.nearest_to(centers)
-
-    def searches(self, points: Ints) -> Searches:
-        """There are none.
-
-        Raises
-        ------
-        InputError
-            Always: private scores of swaps need a metric.
-        """
-        raise InputError(f"searches need a metric, and {self.name} is none")
-
-    def balls(self, steps: int, candidates: Ints | None = None) -> SiteBalls:
-        """Points that sites serve within a cost."""
-        return SiteBalls(self, steps, candidates)
 
     def structure(self) -> Iterator[NDArray[Any]]:
         """That of the travel, and the costs."""

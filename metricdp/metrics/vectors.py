@@ -53,11 +53,8 @@ class VectorMetric(RowMetric):
 
     def distance_rows(self, sources: Ints, targets: Ints | None = None) -> Floats:
         """Distances between positions (n_sources, n_targets), O(n_sources · n_targets · d)."""
-        return cdist(
-            self.points[sources],
-            self.points if targets is None else self.points[targets],
-            self._scipy_name,
-        )
+        there = self.points if targets is None else self.points[targets]
+        return cdist(self.points[sources], there, self._scipy_name)
 
     def grid_rows(self, sources: Ints, targets: Ints | None = None) -> Ints:
         """Distances of the points snapped to the grid, rounded up: exact integers and a metric,
@@ -67,8 +64,8 @@ class VectorMetric(RowMetric):
         floating-point sums are exact.
         """
         there = self._on_grid if targets is None else self._on_grid[targets]
-        if self._minkowski == 1:
-            return cdist(self._on_grid[sources], there, "cityblock").astype(np.int64)
+        if self._minkowski != 2:
+            return cdist(self._on_grid[sources], there, self._scipy_name).astype(np.int64)
         squares = cdist(self._on_grid[sources], there, "sqeuclidean").astype(np.int64)
         root = np.ceil(np.sqrt(squares)).astype(np.int64)
         return root + (root * root < squares)
@@ -136,6 +133,36 @@ class ManhattanMetric(VectorMetric):
     _minkowski = 1
 
 
+class ChebyshevMetric(VectorMetric):
+    """A finite universe of points in R^d with the Chebyshev (L-infinity, chessboard) distance: the
+    largest difference of a coordinate. Cranes and plotters move so, whose axes have a motor each.
+
+    Parameters
+    ----------
+    points : array_like, shape (n_points, d)
+        The public universe; finite numbers.
+    ids : sequence of hashable, optional
+        Names of the points; 0..n_points-1 by default.
+
+    Raises
+    ------
+    InputError
+        No points, not finite, or distances out of range.
+
+    Notes
+    -----
+    Trees compare whole rows of distances, O(n_points²) in all.
+
+    Examples
+    --------
+    >>> ChebyshevMetric([[0.0, 0.0], [3.0, 4.0]], ids=["home", "away"]).distances(["home"])
+    array([[0., 4.]])
+    """
+
+    _scipy_name = "chebyshev"
+    _minkowski = np.inf
+
+
 class PrecomputedMetric(RowMetric):
     """A finite universe given by its matrix of distances.
 
@@ -173,10 +200,6 @@ class PrecomputedMetric(RowMetric):
         self.name = f"{len(m):,} points"
         self._diameter = float(m.max())  # a pass over the matrix: asked for often
         self.unit = public_grid(checked_extent(self._diameter), len(m))
-
-    def grid_rows(self, sources: Ints, targets: Ints | None = None) -> Ints:
-        """Entries rounded up to the grid: a metric if the matrix is one."""
-        return np.ceil(self.distance_rows(sources, targets) / self.unit).astype(np.int64)
 
     def distance_rows(self, sources: Ints, targets: Ints | None = None) -> Floats:
         """Rows of the matrix, shape (n_sources, n_targets)."""

@@ -157,7 +157,7 @@ def test_bad_tables_are_told(options, said):
 
 
 def test_unknown_sites_are_told():
-    for sites, said in ((["A", "Z"], "'Z'"), ([["A"]], "A"), (10, "iterable")):
+    for sites, said in ((["A", "Z"], "'Z'"), ([["A"]], "hashable"), (10, "iterable")):
         with pytest.raises(InputError, match=said):
             table().nearest(sites)
     with pytest.raises(UnknownIdError):
