@@ -20,26 +20,15 @@ HEAD = "<!DOCTYPE qgis PUBLIC 'http://mrcc.com/qgis.dtd' 'SYSTEM'>\n"
 def qml(layer: str, frame: Any) -> str:
     """The style of a layer, by the colors and the demand in it."""
     if layer == "demand":
-        body = _single(
-            "marker",
-            "SimpleMarker",
-            _options(
-                name="circle",
-                color="90,90,90,90",
-                outline_color="60,60,60,160",
-                outline_width="0.1",
-                size="2",
-                size_unit="MM",
-            )
-            + _sized(list(frame["demand"])),
-        )
-        return _whole(body)
+        disk = {"color": "90,90,90,90", "outline_color": "60,60,60,160", "outline_width": "0.1"}
+        size = f'max(0.4, 6 * sqrt("demand" / {max(frame["demand"], default=1.0) or 1.0:.9g}))'
+        sized = _defined(_property("size", size))  # an area proportional to the demand
+        return _whole(_single(_symbol("marker", _options(**disk, size="2") + sized)))
     if layer == "spider":
-        line = _options(line_color="90,90,90,140", line_width="0.18", line_width_unit="MM")
-        return _whole(_single("line", "SimpleLine", line))
+        return _whole(_single(_symbol("line", _line("90,90,90,140", "0.18"))))
     symbols, categories = [], []
     for number, (rank, color) in enumerate(zip(frame["rank"], frame["color"])):
-        symbols.append(_symbol(layer, str(number), color))
+        symbols.append(_of_center(layer, str(number), color))
         label = quoteattr(f"center {rank}")
         categories.append(
             f'<category value="{rank}" symbol="{number}" label={label} render="true" type="long"/>'
@@ -54,21 +43,14 @@ def qml(layer: str, frame: Any) -> str:
 
 def colored(kind: str) -> str:
     """The style of points, lines or areas (fill) that have a column ``color``."""
-    if kind == "marker":
-        plain = _options(
-            name="circle", outline_style="no", size="1.6", size_unit="MM", color="0,0,0,255"
-        )
-        by = _property("fillColor", '"color"')
-        layer = "SimpleMarker"
-    elif kind == "fill":
-        plain = _options(color="0,0,0,255", outline_style="no", style="solid")
-        by, layer = _property("fillColor", '"color"'), "SimpleFill"
-    else:
-        plain = _options(line_color="0,0,0,255", line_width="0.5", line_width_unit="MM")
-        by = _property("outlineColor", '"color"')
-        layer = "SimpleLine"
-    by = f"<data_defined_properties>{by}</data_defined_properties>"
-    return _whole(_single(kind, layer, plain + by, 0.6 if kind == "fill" else 1))
+    plain = {
+        "marker": _options(color="0,0,0,255", outline_style="no", size="1.6"),
+        "fill": _options(color="0,0,0,255", outline_style="no", style="solid"),
+        "line": _line("0,0,0,255", "0.5"),
+    }[kind]
+    by = _property("outlineColor" if kind == "line" else "fillColor", '"color"')
+    alpha = 0.6 if kind == "fill" else 1
+    return _whole(_single(_symbol(kind, plain + _defined(by), alpha=alpha)))
 
 
 def style_body(style: str) -> str:
@@ -82,54 +64,43 @@ def _whole(renderer: str, labels: str = "") -> str:
     return f"{HEAD}<qgis {kinds}{on}>{renderer}{labels}</qgis>"
 
 
-def _single(kind: str, symbol: str, options: str, alpha: float = 1) -> str:
+def _single(symbol: str) -> str:
     return (
         '<renderer-v2 type="singleSymbol" enableorderby="0" forceraster="0"><symbols>'
-        f'<symbol name="0" type="{kind}" alpha="{alpha}" clip_to_extent="1" force_rhr="0">'
-        f'<layer class="{symbol}" enabled="1" locked="0" pass="0">{options}</layer></symbol>'
-        "</symbols></renderer-v2>"
+        f"{symbol}</symbols></renderer-v2>"
     )
 
 
-def _symbol(layer: str, name: str, color: str) -> str:
-    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
-    solid = f"{red},{green},{blue},255"
-    kind, cls, options = {
-        "sites": (
-            "marker",
-            "SimpleMarker",
-            _options(
-                name="circle",
-                color=solid,
-                outline_color="255,255,255,255",
-                outline_width="0.5",
-                size="5",
-                size_unit="MM",
-            ),
-        ),
-        "territories": (
-            "fill",
-            "SimpleFill",
-            _options(
-                color=f"{red},{green},{blue},70",
-                outline_color=f"{red},{green},{blue},160",
-                outline_width="0.26",
-                style="solid",
-            ),
-        ),
-        "streets": (
-            "line",
-            "SimpleLine",
-            _options(line_color=solid, line_width="0.3", line_width_unit="MM"),
-        ),
-    }[layer]
+def _of_center(layer: str, name: str, color: str) -> str:
+    """The symbol of a center in the layers sites, territories or streets."""
+    rgb = ",".join(str(int(color[i : i + 2], 16)) for i in (1, 3, 5))
+    if layer == "sites":
+        outline = {"outline_color": "255,255,255,255", "outline_width": "0.5"}
+        return _symbol("marker", _options(color=f"{rgb},255", **outline, size="5"), name)
+    if layer == "streets":
+        return _symbol("line", _line(f"{rgb},255", "0.3"), name)
+    outline = {"outline_color": f"{rgb},160", "outline_width": "0.26"}
+    return _symbol("fill", _options(color=f"{rgb},70", **outline, style="solid"), name)
+
+
+_CLASSES = {"marker": "SimpleMarker", "line": "SimpleLine", "fill": "SimpleFill"}
+
+
+def _symbol(kind: str, options: str, name: str = "0", alpha: float = 1) -> str:
     return (
-        f'<symbol name="{name}" type="{kind}" alpha="1" clip_to_extent="1" force_rhr="0">'
-        f'<layer class="{cls}" enabled="1" locked="0" pass="0">{options}</layer></symbol>'
+        f'<symbol name="{name}" type="{kind}" alpha="{alpha}" clip_to_extent="1" force_rhr="0">'
+        f'<layer class="{_CLASSES[kind]}" enabled="1" locked="0" pass="0">{options}</layer>'
+        "</symbol>"
     )
+
+
+def _line(color: str, width: str) -> str:
+    return _options(line_color=color, line_width=width, line_width_unit="MM")
 
 
 def _options(**values: str) -> str:
+    """Options of a symbol; what has a size in millimeters is a circle."""
+    values |= {"name": "circle", "size_unit": "MM"} if "size" in values else {}
     both = "".join(
         f'<Option type="QString" name="{name}" value="{value}"/>' for name, value in values.items()
     )
@@ -137,11 +108,8 @@ def _options(**values: str) -> str:
     return f'<Option type="Map">{both}</Option>{plain}'
 
 
-def _sized(demand: list[float]) -> str:
-    """An area proportional to the demand, at most 6 mm wide."""
-    most = max(demand, default=1.0) or 1.0
-    expression = f'max(0.4, 6 * sqrt("demand" / {most:.9g}))'
-    return f"<data_defined_properties>{_property('size', expression)}</data_defined_properties>"
+def _defined(property_: str) -> str:
+    return f"<data_defined_properties>{property_}</data_defined_properties>"
 
 
 def _labels(colors: list[str]) -> str:

@@ -9,6 +9,8 @@ from fractions import Fraction
 from html import escape
 from typing import Any, Literal
 
+from metricdp.report.canvas.stage import table_html
+
 Basis = Literal["public", "non-private"]
 
 _NEIGHBORING = {
@@ -91,19 +93,13 @@ def receipt_html(receipt: Any, basis: Basis | None = None) -> str:
         f"<dt>{escape(_label(key))}</dt><dd>{_fact(key, facts[key], unit)}</dd>"
         for key in known + rest
     )
+    said = meaning(receipt.to_dict())
     return (
         '<section class="receipt"><h2>Privacy receipt</h2>'
         "<p>Nothing on this page was computed from private data other than through these "
-        "releases.</p>"
-        f"{_paragraph(meaning(receipt.to_dict()))}"
-        f"<dl>{rows}</dl>"
-        f"<details><summary>As "
-        f"text</summary><code>{escape(str(receipt))}</code></details></section>"
+        f"releases.</p>{said and f'<p>{escape(said)}</p>'}<dl>{rows}</dl><details><summary>As text"
+        f"</summary><code>{escape(str(receipt))}</code></details></section>"
     )
-
-
-def _paragraph(text: str) -> str:
-    return f"<p>{escape(text)}</p>" if text else ""
 
 
 _FIGURES = {
@@ -118,23 +114,18 @@ _FIGURES = {
 
 def figures_of(told: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     """Names of figures, their estimates and both ends, from an evaluation's JSON."""
+    ends = ("estimate", "low", "high")
     rows = [
         (_FIGURES.get(name, _label(name)), value)
         for name, value in told.items()
-        if _is_figure(value)
+        if isinstance(value, Mapping) and all(isinstance(value.get(e), int | float) for e in ends)
     ]
     for i, limit in enumerate(told.get("within", [])):
-        ends = {end: told["share"][end][i] for end in ("estimate", "low", "high")}
-        rows.append((f"Share within {show_number(limit)}", ends))
+        share = {end: told["share"][end][i] for end in ends}
+        rows.append((f"Share within {show_number(limit)}", share))
     for area in told.get("by_area", {}).get("areas", []):
         rows.append((f"Mean distance in {area['area']}", area["mean"]))
     return rows
-
-
-def _is_figure(value: Any) -> bool:
-    if not isinstance(value, Mapping):
-        return False
-    return all(isinstance(value.get(end), int | float) for end in ("estimate", "low", "high"))
 
 
 def short(value: float) -> str:
@@ -147,24 +138,19 @@ def intervals_html(evaluation: Any) -> str:
     if evaluation is None:
         return ""
     told = evaluation.to_dict()
-    rows = figures_of(told)
-    body = "".join(
+    rows = (
         f"<tr><td>{escape(text)}</td><td>{short(ends['estimate'])}</td>"
         f"<td>{short(ends['low'])} to {short(ends['high'])}</td></tr>"
-        for text, ends in rows
+        for text, ends in figures_of(told)
     )
-    level = show_number(100 * told.get("level", 0.95))
-    head = f"<tr><th>Figure</th><th>Estimate</th><th>{level} % interval</th></tr>"
     price = (told.get("receipt") or {}).get("epsilon_exact")
     paid = f"<p>Paid for with ε = {escape(show_number(price))}.</p>" if price else ""
     if told.get("basis") == "release":
         paid = "<p>Estimated from the release alone, free of charge: intervals of a model.</p>"
     if "by_area" in told:
         paid = f"<p>Worst served: {escape(told['by_area']['worst'])}.</p>{paid}"
-    return (
-        f'<section class="intervals"><h2>How well the centers serve</h2>'
-        f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{paid}</section>"
-    )
+    head = ("Figure", "Estimate", f"{show_number(100 * told.get('level', 0.95))} % interval")
+    return table_html("How well the centers serve", head, rows, "intervals", paid)
 
 
 def _with_exact(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -197,27 +183,22 @@ def _mechanism(value: Any) -> str:
     """One line a mechanism: its name, then its other fields."""
     if not isinstance(value, Mapping):
         return escape(str(value))
-    name = value.get("name") or value.get("mechanism") or ""
-    free = {"delta": "0"}  # most mechanisms have no delta: do not say so every time
-    rest = {
-        key: v
-        for key, v in _with_exact(value).items()
-        if key not in ("name", "mechanism")
-        and v is not None
-        and not (key in free and show_number(v) == free[key])
-    }
+    rest = {key: v for key, v in _with_exact(value).items() if v is not None}
+    if show_number(rest.get("delta")) == "0":  # as most mechanisms have none
+        del rest["delta"]
+    names = [str(rest.pop(key, "")) for key in ("name", "mechanism")]
     asked = rest.pop("query", None)
-    parts = (
-        [f"<b>{escape(str(name))}</b>" + (f" on {_plain(asked)}" if asked is not None else "")]
-        if name
-        else []
-    )
+    parts = [f"<b>{escape(name)}</b>" for name in filter(None, names)][:1]
+    if parts and asked is not None:
+        parts[0] += f" on {_plain(asked)}"
     return "; ".join(parts + ([_plain(rest)] if rest else []))
 
 
 def _plain(value: Any) -> str:
     if isinstance(value, Mapping):
-        return "; ".join(f"{escape(_spoken(key))} {_plain(v)}" for key, v in value.items())
+        spoken = {"epsilon": "ε =", "delta": "δ ="}
+        told = ((spoken.get(str(k), str(k).replace("_", " ")), v) for k, v in value.items())
+        return "; ".join(f"{escape(name)} {_plain(v)}" for name, v in told)
     if isinstance(value, list | tuple):
         return ", ".join(_plain(v) for v in value)
     if isinstance(value, bool):
@@ -227,7 +208,3 @@ def _plain(value: Any) -> str:
     if isinstance(value, float) or re.fullmatch(r"-?\d+/\d+", str(value)):
         return escape(show_number(value))
     return escape(str(value))
-
-
-def _spoken(key: Any) -> str:
-    return {"epsilon": "ε =", "delta": "δ ="}.get(str(key), str(key).replace("_", " "))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -14,6 +15,8 @@ from metricdp.report.colors import PALETTE, ink_on
 
 STEPS = 1 << 20
 """Places are drawn on a grid of so many steps."""
+MAX_IDS = 60_000
+"""Points up to which each answers to the pointer with its id."""
 _WEIGHTS = 50_000
 """Distinct weights that an answer keeps; more are rounded to three digits."""
 _TERRITORIES = (
@@ -101,6 +104,23 @@ class DrawnUniverse:
         """A color for each territory, shape (k,), unlike its neighbors'."""
         around = self.order[self.edges]
         return drawing.territory_colors(label, around, self.everywhere, position)
+
+    def ids(self) -> str | None:
+        """What the points are called, packed; None of too many."""
+        if len(self.order) > MAX_IDS:
+            return None
+        names = [str(self.metric.ids[i]) for i in self.order.tolist()]
+        return drawing.squeezed_text(json.dumps(names, separators=(",", ":")))
+
+    def graded(self, grade: Ints, colors: Sequence[str]) -> dict[str, Any]:
+        """An answer whose ground and points have the color of a grade, with nothing at centers."""
+        grade = grade[self.order]
+        return {
+            "centers": [{"color": i, "x": None, "y": None} for i in range(len(colors))],
+            "label": drawing.squeezed(grade),
+            "weight": None,
+            "shade": None if self.ground is None else self.ground.painted(grade, colors),
+        }
 
     def shade(self, label: Ints, color: Ints) -> dict[str, Any] | None:
         """The picture of the territories, if there is geography."""

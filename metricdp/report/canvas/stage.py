@@ -69,6 +69,23 @@ def notes_html(notes: Iterable[str], heading: str = "Reading this page") -> str:
     return f'<section class="notes"><h2>{heading}</h2><ul>{items}</ul></section>'
 
 
+def facts_html(heading: str, facts: Mapping[str, str]) -> str:
+    """Facts, each under its name, as a section."""
+    listed = "".join(f"<dt>{escape(n)}</dt><dd>{escape(fact)}</dd>" for n, fact in facts.items())
+    return f"<section><h2>{heading}</h2><dl>{listed}</dl></section>"
+
+
+def table_html(
+    heading: str, head: Iterable[str], rows: Iterable[str], kind: str = "", after: str = ""
+) -> str:
+    """A table with titles of columns as a section; rows are markup."""
+    titles = "".join(f"<th>{escape(title)}</th>" for title in head)
+    return (
+        f'<section class="{kind}"><h2>{heading}</h2><table><thead><tr>{titles}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table>{after}</section>"
+    )
+
+
 def script_json(scene: Mapping[str, Any]) -> str:
     """JSON that may stand inside a script element: no character there can end it."""
     text = json.dumps(scene, separators=(",", ":"), allow_nan=False)

@@ -22,8 +22,7 @@ from metricdp.report.assets import asset, filled
 from metricdp.report.canvas.network import DrawnUniverse
 from metricdp.report.canvas.stage import notes_html, page_html
 from metricdp.report.colors import PALETTE
-from metricdp.report.evidence.statement import embedded
-from metricdp.report.words import receipt_html
+from metricdp.report.evidence.statement import price_html
 
 _LAYERS = {"network": "Network", "trails": "Moves since the day before", "before": "Old places"}
 _NOTES = (
@@ -95,14 +94,13 @@ def days_page(
     k = len(days[-1].centers)
     several = f"{k:,} center{'' if k == 1 else 's'} over {len(days):,} day"
     named = f"{several}{'' if len(days) == 1 else 's'} · {metric.name}" if title is None else title
-    paid = "" if receipt is None else receipt_html(receipt) + embedded(receipt)
     return page_html(
         named,
         _LAYERS,
         attribution,
         _scene(metric, days),
         choice=filled(asset("days/choice.html"), {"LAST": str(len(days) - 1)}),
-        beside=filled(asset("days/beside.html"), {"RECEIPT": paid}),
+        beside=filled(asset("days/beside.html"), {"RECEIPT": price_html(receipt)}),
         notes=notes_html(_NOTES),
         styles=["explore/page.css", "days/page.css"],
         scripts=["days/draw.js", "days/controls.js"],

@@ -11,7 +11,7 @@ from metricdp.report.evidence.checklist import checklist
 from metricdp.report.evidence.facts import Facts
 from metricdp.report.evidence.people import BLANK, blank
 from metricdp.report.evidence.registry import product
-from metricdp.report.words import show_number
+from metricdp.report.words import receipt_html, show_number
 
 Answers = Mapping[str, str] | None
 
@@ -37,6 +37,11 @@ def embedded(receipt: Any) -> str:
         '<section class="evidence"><details><summary>Privacy statement</summary>'
         f"{statement(Facts.of(told), None)}</details></section>"
     )
+
+
+def price_html(receipt: Any) -> str:
+    """What was paid for a page, and the folded statement; nothing without a receipt."""
+    return "" if receipt is None else receipt_html(receipt) + embedded(receipt)
 
 
 def statement(facts: Facts, answers: Answers) -> str:

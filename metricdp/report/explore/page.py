@@ -7,8 +7,8 @@ from typing import Any
 
 from metricdp.methods.remarks import percent
 from metricdp.report.assets import asset, filled
-from metricdp.report.canvas.stage import notes_html, page_html
-from metricdp.report.evidence.statement import embedded
+from metricdp.report.canvas.stage import notes_html, page_html, table_html
+from metricdp.report.evidence.statement import price_html
 from metricdp.report.explore.scene import scene, stage_kind
 from metricdp.report.words import receipt_html
 
@@ -35,55 +35,36 @@ _EXACT = "Centers without privacy"
 def explore_page(shown: Shown, title: str | None = None, attribution: str | None = None) -> str:
     """Return the page; see `Exploration.page`."""
     drawn, notes = scene(shown.universe, shown.levels, shown.exact_centers, shown.made_up)
-    drawn["who"] = "record" if shown.receipt is None else shown.receipt.unit
-    drawn["delta"] = (
-        f"{float(shown.receipt.delta):g}"
-        if shown.receipt is not None and shown.receipt.delta
-        else None
-    )
+    receipt, last = shown.receipt, len(shown.levels) - 1
+    drawn["who"] = "record" if receipt is None else receipt.unit
+    drawn["delta"] = f"{float(receipt.delta):g}" if receipt is not None and receipt.delta else None
     drawn["mass"] = "simulated demand" if shown.made_up else "noisy demand"
     centers = f"{shown.k:,} center{'' if shown.k == 1 else 's'} · {shown.universe.name}"
     kind = "A plan" if shown.made_up else "Privacy levels"
-    named = title if title is not None else f"{kind} for {centers}"
-    levels = {
-        "LAST": str(len(shown.levels) - 1),
-        "START": str(len(shown.levels) // 2),
-        "TICKS": "".join(
-            _tick(i, level.name, float(level.epsilon)) for i, level in enumerate(shown.levels)
-        ),
-        "CROWD": "many" if len(shown.levels) > 5 else "few",
-    }
-    facts = {
-        "ACCURACY": _accuracy(shown),
-        "NOUN": str(drawn["noun"]).capitalize(),
-        "MASS": str(drawn["mass"]).capitalize(),
-        "RECEIPT": _price(shown),
-    }
+    ticks = (
+        f'<span data-level="{i}">{escape(level.name)}<br>ε = {float(level.epsilon):g}</span>'
+        for i, level in enumerate(shown.levels)
+    )
+    levels = {"LAST": str(last), "START": str((last + 1) // 2), "TICKS": "".join(ticks)}
+    levels["CROWD"] = "many" if last > 4 else "few"
+    facts = {"ACCURACY": _accuracy(shown), "RECEIPT": _price(shown)}
+    facts |= {name.upper(): str(drawn[name]).capitalize() for name in ("noun", "mass")}
+    banner = ""
+    if shown.made_up:
+        banner = f'<div id="banner" class="calm" role="note">{_MADE_UP}</div>'
+    elif shown.exact_centers is not None:
+        banner = f'<div id="banner" role="alert">{_ADMINISTRATOR}</div>'
     return page_html(
-        named,
+        f"{kind} for {centers}" if title is None else title,
         _layers(shown),
         attribution,
         drawn,
-        banner=_banner(shown) + "\n",
+        banner=banner + "\n",
         choice=filled(asset("explore/choice.html"), levels),
         beside=filled(asset("explore/beside.html"), facts),
         notes=notes_html([*notes, *_reading(shown)]),
         styles=["explore/page.css"],
         scripts=["explore/words.js", "explore/controls.js"],
-    )
-
-
-def _tick(i: int, name: str, epsilon: float) -> str:
-    return f'<span data-level="{i}">{escape(name)}<br>ε = {epsilon:g}</span>'
-
-
-def _banner(shown: Shown) -> str:
-    if shown.made_up:
-        return f'<div id="banner" class="calm" role="note">{_MADE_UP}</div>'
-    return (
-        ""
-        if shown.exact_centers is None
-        else f'<div id="banner" role="alert">{_ADMINISTRATOR}</div>'
     )
 
 
@@ -101,22 +82,14 @@ def _layers(shown: Shown) -> dict[str, str]:
 
 def _accuracy(shown: Shown) -> str:
     """The predictions as bars: dark to the median, light to the 90th percentile."""
-    told = [
-        (i, level, level.forecast)
-        for i, level in enumerate(shown.levels)
-        if level.forecast is not None
-    ]
+    told = [(i, level, level.forecast) for i, level in enumerate(shown.levels) if level.forecast]
     if shown.plan is None or not told:
         return ""
     top = max((f.high for _, _, f in told if f.high < float("inf")), default=0.0) or 1.0
     rows = []
     for i, level, f in told:
-        long = min(max(f.high, 0.0) / top, 1.0)
-        dark = min(max(f.median, 0.0) / top, 1.0)
-        bar = (
-            f'<i style="width:{100 * long:.1f}%"></i>'
-            f'<i class="half" style="width:{100 * dark:.1f}%"></i>'
-        )
+        long, dark = (100 * min(max(share, 0.0) / top, 1.0) for share in (f.high, f.median))
+        bar = f'<i style="width:{long:.1f}%"></i><i class="half" style="width:{dark:.1f}%"></i>'
         name = f"{escape(level.name)} · {float(level.epsilon):g}"
         rows.append(
             f'<tr data-level="{i}"><td>{name}<div>{bar}</div></td>'
@@ -124,19 +97,16 @@ def _accuracy(shown: Shown) -> str:
         )
     blind = shown.plan.forecast(None)
     rows.append(
-        f"<tr><td>without any "
-        f"data</td><td>{percent(blind.median)}</td><td>{percent(blind.high)}</td></tr>"
+        f"<tr><td>without any data</td><td>{percent(blind.median)}</td>"
+        f"<td>{percent(blind.high)}</td></tr>"
     )
     said = shown.plan.remark()
-    if said:
-        said = f"<p>{escape(said)}</p>"
-    head = "<tr><th>Extra cost</th><th>half of runs below</th><th>9 in 10 below</th></tr>"
-    return (
-        '<section class="accuracy"><h2>Predicted accuracy</h2>'
-        f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>{said}"
-        f"<details><summary>What was "
-        f"simulated</summary><p>{escape(shown.plan.caption())}</p></details></section>"
+    after = (
+        f"{said and f'<p>{escape(said)}</p>'}<details><summary>What was simulated</summary>"
+        f"<p>{escape(shown.plan.caption())}</p></details>"
     )
+    head = ("Extra cost", "half of runs below", "9 in 10 below")
+    return table_html("Predicted accuracy", head, rows, "accuracy", after)
 
 
 def _price(shown: Shown) -> str:
@@ -152,8 +122,7 @@ def _price(shown: Shown) -> str:
         f"ε = {parts} = <b>{total:g}</b>{loss}, and that was charged. A level is chosen in view "
         f"of the others, so publishing "
         "only one of them afterwards does not make it cheaper.</p></section>"
-        + receipt_html(shown.receipt)
-        + embedded(shown.receipt)
+        + price_html(shown.receipt)
     )
 
 

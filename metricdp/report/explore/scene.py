@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -67,18 +67,12 @@ def scene(
 ) -> tuple[dict[str, Any], list[str]]:
     """Everything the page's script draws, and the notes on how to read it."""
     stage = stage_kind(universe)(universe)
-    drawn = []
-    before = None
+    drawn: list[_LevelScene] = []
     for level in levels:
-        drawn.append(stage.level(level, before))
-        before = drawn[-1]
-    told = {
-        **stage.shared(),
-        "levels": [entry.data for entry in drawn],
-        "example": example,
-        "exact": None if exact is None else stage.markers(exact),
-    }
-    return told, stage.notes(drawn)
+        drawn.append(stage.level(level, drawn[-1] if drawn else None))
+    told = {"levels": [entry.data for entry in drawn], "example": example}
+    told |= {"exact": None if exact is None else stage.markers(exact)}
+    return stage.shared() | told, stage.remarks()
 
 
 @dataclass
@@ -94,6 +88,16 @@ class _Stage:
     """What networks and boxes have in common."""
 
     noun: str
+    lines: Callable[[Any], str | None]
+    """What the layer of what is drawn below a universe is called; None: nothing is."""
+    unprotected: Callable[..., Any]
+    """Centers of the caller's own plain records: without privacy. Messages quote none."""
+    shared: Callable[[], dict[str, Any]]
+    """What all levels have in common."""
+    places: Callable[[Any], Floats]
+    territories: Callable[..., tuple[dict[str, Any], Ints]]
+    remarks: Callable[[], list[str]]
+    """How to read the page."""
 
     def __init__(self, universe: Any) -> None:
         raise NotImplementedError
@@ -102,62 +106,29 @@ class _Stage:
     def check(universe: Any) -> None:
         """Refuse what cannot be drawn."""
 
-    @staticmethod
-    def lines(universe: Any) -> str | None:
-        """What the layer of what is drawn below is called; None: nothing is."""
-        return None
-
-    @staticmethod
-    def unprotected(universe: Any, records: Any, k: int, power: int, seed: int) -> Any:
-        """Centers of the caller's own plain records: without privacy. Messages quote none."""
-        raise NotImplementedError
-
-    def notes(self, drawn: list[_LevelScene]) -> list[str]:
-        """How to read the page."""
-        raise NotImplementedError
-
-    def shared(self) -> dict[str, Any]:
-        """What all levels have in common."""
-        raise NotImplementedError
-
     def level(self, level: Level, before: _LevelScene | None) -> _LevelScene:
         """One level, its centers ranked as the nearest of the level before."""
-        places = self.places(level.result.centers)
+        result, forecast = level.result, level.forecast
+        places = self.places(result.centers)
         rank = _matched(places, None if before is None else before.places)
-        centers = [level.result.centers[i] for i in rank]
-        forecast = level.forecast
-        interval = level.result.interval
-        ends = [] if interval is None else [interval.estimate, interval.low, interval.high]
-        unit = unit_shown(level.result.universe)
-        told = {
-            "mean": None if interval is None else [in_words(distance, unit) for distance in ends],
-            "name": level.name,
-            "epsilon": f"{float(level.epsilon):g}",
-            "sure": sureness(level.epsilon),
-            "forecast": None
-            if forecast is None
-            else [percent(forecast.median), percent(forecast.high)],
-        }
-        data, color = self.territories(
-            centers, places[rank], level.result.release, None if before is None else before.color
-        )
+        centers = [result.centers[i] for i in rank]
+        told: dict[str, Any] = {"name": level.name, "epsilon": f"{float(level.epsilon):g}"}
+        told |= {"sure": sureness(level.epsilon), "mean": None, "forecast": None}
+        if (mean := result.interval) is not None:
+            unit = unit_shown(result.universe)
+            told["mean"] = [in_words(end, unit) for end in (mean.estimate, mean.low, mean.high)]
+        if forecast is not None:
+            told["forecast"] = [percent(forecast.median), percent(forecast.high)]
+        color = None if before is None else before.color
+        data, color = self.territories(centers, places[rank], result.release, color)
         return _LevelScene({**told, **data}, places[rank], color)
-
-    def places(self, centers: Any) -> Floats:
-        raise NotImplementedError
-
-    def territories(
-        self, centers: Any, places: Floats, release: Any, color: Any
-    ) -> tuple[dict[str, Any], Ints]:
-        raise NotImplementedError
 
     def markers(self, centers: Any) -> list[dict[str, Any]]:
         """Centers without privacy: what is written at them, and where they are."""
         places = self.places(centers)
-        named = [_called(c) for c in centers]
         return [
-            {"id": n, "x": float(x), "y": float(y)}
-            for n, (x, y) in zip(named, places)
+            {"id": _called(center), "x": float(x), "y": float(y)}
+            for center, (x, y) in zip(centers, places)
             if np.isfinite([x, y]).all()
         ]
 
@@ -193,7 +164,7 @@ class _Network(_Stage):
         return self.net.everywhere[np.asarray(self.metric.positions(centers), dtype=np.int64)]
 
     def territories(
-        self, centers: Any, places: Floats, release: Any, color: Any
+        self, centers: Any, places: Floats, release: Any, color: Ints | None
     ) -> tuple[dict[str, Any], Ints]:
         label = self.metric.nearest(centers)[0]
         if color is None:
@@ -201,23 +172,19 @@ class _Network(_Stage):
             color = self.net.colors(label, position)
         coreset = release.coreset()
         weights = np.zeros(len(self.metric))
-        weights[np.asarray(self.metric.positions(list(coreset.points)), dtype=np.int64)] = (
-            coreset.weights
-        )
-        data = {
-            **self.net.answer(centers, label, color, weights),
-            "size": len(coreset.weights),
-            "total": float(coreset.weights.sum()),
-            "parts": _parts(release),
-        }
-        return data, color
+        weights[self.metric.positions(list(coreset.points))] = coreset.weights
+        return self.net.answer(centers, label, color, weights) | _released(release), color
 
-    def notes(self, drawn: list[_LevelScene]) -> list[str]:
+    def remarks(self) -> list[str]:
         return self.net.remarks()
 
 
 class _Box(_Stage):
     """A box in the plane: for every level the points of its coreset."""
+
+    @staticmethod
+    def lines(universe: EuclideanSpace) -> None:
+        """A box has none."""
 
     @staticmethod
     def check(universe: EuclideanSpace) -> None:
@@ -234,23 +201,15 @@ class _Box(_Stage):
         self.space = space
         self.noun = "points"
         self.box = [*space.lower.tolist(), *space.upper.tolist()]
-        pixel = span(self.box) / _BOX_PIXELS
+        size = space.upper - space.lower
         columns, rows = np.maximum(
-            1, np.rint((space.upper - space.lower) / pixel).astype(int)
+            1, np.rint(size / span(self.box) * _BOX_PIXELS).astype(int)
         ).tolist()
         gx, gy = np.meshgrid(np.arange(columns) + 0.5, rows - np.arange(rows) - 0.5)
-        self.pixels = (
-            np.column_stack([gx.ravel() / columns, gy.ravel() / rows]) * (space.upper - space.lower)
-            + space.lower
-        )
-        width, height = (space.upper - space.lower).tolist()
-        self.ground = drawing.Ground(
-            np.arange(rows * columns).reshape(rows, columns),
-            self.box[0],
-            self.box[3],
-            width,
-            height,
-        )
+        shares = np.column_stack([gx.ravel() / columns, gy.ravel() / rows])
+        self.pixels = shares * size + space.lower
+        owner = np.arange(rows * columns).reshape(rows, columns)
+        self.ground = drawing.Ground(owner, self.box[0], self.box[3], *size.tolist())
 
     def shared(self) -> dict[str, Any]:
         nothing = {name: drawing.squeezed([]) for name in ("x", "y", "tails", "reach")}
@@ -260,13 +219,12 @@ class _Box(_Stage):
         return np.asarray(centers, dtype=np.float64).reshape(-1, 2)
 
     def territories(
-        self, centers: Any, places: Floats, release: Any, color: Any
+        self, centers: Any, places: Floats, release: Any, color: Ints | None
     ) -> tuple[dict[str, Any], Ints]:
         near = cKDTree(places)
         if color is None:
-            pairs = np.column_stack(
-                [np.repeat(np.arange(len(places)), 7), near.query(places, 7)[1].ravel()]
-            )
+            owner = np.repeat(np.arange(len(places)), 7)
+            pairs = np.column_stack([owner, near.query(places, 7)[1].ravel()])
             color = drawing.assign_colors(len(places), pairs[pairs[:, 1] < len(places)])
         coreset = release.coreset()
         points = np.asarray(coreset.points, dtype=np.float64).reshape(-1, 2)
@@ -280,13 +238,10 @@ class _Box(_Stage):
             "y": drawing.squeezed(at[:, 1]),
             "weight": packed_weights(weights[order]),
             "shade": self.ground.painted(color[near.query(self.pixels)[1]]),
-            "size": len(weights),
-            "total": float(weights.sum()),
-            "parts": _parts(release),
         }
-        return data, color
+        return data | _released(release), color
 
-    def notes(self, drawn: list[_LevelScene]) -> list[str]:
+    def remarks(self) -> list[str]:
         return [
             "The universe is a box: demand may lie anywhere in it, and the coreset's points are "
             "cells of a public grid."
@@ -314,14 +269,15 @@ def _matched(places: Floats, before: Floats | None) -> Ints:
     return np.asarray(linear_sum_assignment(distance)[1], dtype=np.int64)
 
 
-def _parts(release: Any) -> int | None:
-    return getattr(getattr(release, "partition", None), "n_parts", None)
-
-
 def _called(center: Any) -> str:
     """An id as text; coordinates in a few digits."""
-    return (
-        f"({', '.join(f'{float(c):.6g}' for c in center)})"
-        if isinstance(center, np.ndarray)
-        else str(center)
-    )
+    if isinstance(center, np.ndarray):
+        return f"({', '.join(f'{float(c):.6g}' for c in center)})"
+    return str(center)
+
+
+def _released(release: Any) -> dict[str, Any]:
+    """Figures of a coreset, and of how many parts it was made."""
+    weights = np.asarray(release.coreset().weights)
+    parts = getattr(getattr(release, "partition", None), "n_parts", None)
+    return {"size": len(weights), "total": float(weights.sum()), "parts": parts}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Hashable, Sequence
 from html import escape
@@ -19,23 +18,15 @@ from metricdp.errors import InputError
 from metricdp.metrics.units import in_words, unit_shown
 from metricdp.options import hashable
 from metricdp.report import drawing
+from metricdp.report.canvas import network
 from metricdp.report.canvas.network import STEPS, DrawnUniverse, short
-from metricdp.report.canvas.stage import notes_html, page_html
+from metricdp.report.canvas.stage import facts_html, notes_html, page_html, table_html
 from metricdp.report.colors import PALETTE, ink_on
-from metricdp.report.evidence.statement import embedded
+from metricdp.report.evidence.statement import price_html
 from metricdp.report.words import Basis, figures_of, intervals_html, receipt_html, show_number
 
 if TYPE_CHECKING:
     from metricdp.metrics.base import Metric
-
-MAX_IDS = 60_000
-"""Points up to which each answers to the pointer with its id."""
-_LAYERS = {
-    "network": "Network",
-    "territories": "Territories",
-    "demand": "{mass}",
-    "centers": "Centers",
-}
 
 
 def map_page(
@@ -138,7 +129,7 @@ def map_page(
 
 def _result(summary: str, receipt: Any, basis: Basis | None) -> str:
     """The result, then its price; first of all a missing guarantee."""
-    said = receipt_html(receipt, basis) + ("" if receipt is None else embedded(receipt))
+    said = price_html(receipt) or receipt_html(None, basis)
     warned = receipt is None and basis != "public"
     return said + summary if warned else summary + said
 
@@ -194,11 +185,8 @@ def _checked(
 
 
 def _title(metric: Metric, k: int, receipt: Any, asked: int | None) -> str:
-    parts = [
-        f"{k:,} center{'' if k == 1 else 's'}"
-        + (f" of {asked:,} asked for" if asked not in (None, k) else "")
-    ]
-    parts.append(str(metric.name))
+    parts = [f"{k:,} center{'' if k == 1 else 's'}", str(metric.name)]
+    parts[0] += f" of {asked:,} asked for" if asked not in (None, k) else ""
     epsilon = None if receipt is None else receipt.to_dict().get("epsilon")
     return " · ".join(parts + ([] if epsilon is None else [f"ε = {show_number(epsilon)}"]))
 
@@ -210,30 +198,24 @@ def _scene(
     position = np.asarray(metric.positions(centers), dtype=np.int64)
     label, distance = metric.nearest(centers)
     net = DrawnUniverse(metric)
-    color = net.colors(label, position)
-    told = net.told() | {
-        "levels": [net.answer(centers, label, color, noisy)],
+    notes, ids = net.remarks(), net.ids()
+    lost = int((~np.isfinite(net.everywhere[position]).all(axis=1)).sum())
+    if lost:
+        what = "center has" if lost == 1 else "centers have"
+        notes.append(f"{lost:,} {what} no coordinates: see the table.")
+    if ids is None:
+        notes.append(
+            f"Above {network.MAX_IDS:,} {net.noun} only centers and squares answer to the pointer."
+        )
+    answer = net.answer(centers, label, net.colors(label, position), noisy)
+    told: dict[str, Any] = {
+        "levels": [answer],
         "mass": mass,
         "measure": unit_shown(metric) or "",
-        "mean": _mean_distance(distance, noisy),
-        "notes": net.remarks() + _unplaced(net.everywhere[position]),
-        "ids": None,
+        "ids": ids,
     }
-    if len(net.order) > MAX_IDS:
-        told["notes"].append(
-            f"Above {MAX_IDS:,} {net.noun} only centers and squares answer to the pointer."
-        )
-        return told
-    names = json.dumps([str(metric.ids[i]) for i in net.order.tolist()], separators=(",", ":"))
-    return told | {"ids": drawing.squeezed_text(names), "far": far(distance[net.order])}
-
-
-def _unplaced(places: Floats) -> list[str]:
-    lost = int((~np.isfinite(places).all(axis=1)).sum())
-    if not lost:
-        return []
-    what = "center has" if lost == 1 else "centers have"
-    return [f"{lost:,} {what} no coordinates: see the table."]
+    told |= {"mean": _mean_distance(distance, noisy), "notes": notes}
+    return net.told() | told | ({} if ids is None else {"far": far(distance[net.order])})
 
 
 def far(distance: Floats) -> dict[str, Any]:
@@ -286,29 +268,25 @@ def _with_intervals(centers: list[dict[str, Any]], evaluation: Any) -> list[dict
 def _summary(
     metric: Metric, scene: dict[str, Any], method: str | None, k: int | None, evaluation: Any
 ) -> str:
-    answer = scene["levels"][0]
-    weighted = answer["weight"] is not None
-    noun = str(scene["noun"]).capitalize()
-    facts = [("Universe", str(metric.name)), (noun, f"{len(metric):,}")]
-    graph = metric.graph
-    if graph is not None:
-        count, links = graph.edges_in_words.split()
-        facts.append((links.capitalize(), count))
-    facts += [("Method", method)] if method else []
-    facts += [("Centers asked for", f"{k:,}")] if k is not None else []
-    total = sum(c["mass"] for c in answer["centers"]) if weighted else 0.0
-    facts += [(str(scene["mass"]).capitalize(), f"{_grouped(total)} in all")] if weighted else []
+    centers = scene["levels"][0]["centers"]
+    weighted = scene["levels"][0]["weight"] is not None
+    noun, mass = str(scene["noun"]).capitalize(), str(scene["mass"]).capitalize()
+    facts = {"Universe": str(metric.name), noun: f"{len(metric):,}"}
+    if metric.graph is not None:
+        count, links = metric.graph.edges_in_words.split()
+        facts[links.capitalize()] = count
+    if method:
+        facts["Method"] = method
+    if k is not None:
+        facts["Centers asked for"] = f"{k:,}"
+    if weighted:
+        facts[mass] = f"{_grouped(sum(c['mass'] for c in centers))} in all"
     mean = _mean_said(metric, scene, evaluation)
-    facts += [("Mean distance", mean)] if mean else []
-    listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts)
-    head = f"<th>Center</th><th>{noun}</th>" + (
-        f"<th>{str(scene['mass']).capitalize()}</th>" if weighted else ""
-    )
-    rows = "".join(_row(c, weighted) for c in answer["centers"])
-    return (
-        f"<section><h2>Clustering</h2><dl>{listed}</dl></section>"
-        f"<section><h2>Centers</h2><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></section>"
-    )
+    if mean:
+        facts["Mean distance"] = mean
+    head = ["Center", noun, *[mass] * weighted]
+    rows = (_row(c, weighted) for c in centers)
+    return facts_html("Clustering", facts) + table_html("Centers", head, rows)
 
 
 def _mean_said(metric: Metric, scene: dict[str, Any], evaluation: Any) -> str:
@@ -317,17 +295,13 @@ def _mean_said(metric: Metric, scene: dict[str, Any], evaluation: Any) -> str:
     told = {} if evaluation is None else evaluation.to_dict()
     known = dict(figures_of(told)).get("Mean distance")
     if known is not None:
-        low, high = in_words(known["low"], unit), in_words(known["high"], unit)
+        estimate, low, high = (in_words(known[end], unit) for end in ("estimate", "low", "high"))
         level = show_number(100 * told.get("level", 0.95))
-        estimate = in_words(known["estimate"], unit)
         return f"{estimate}; {level} % interval {low} to {high}"
     if scene["mean"] is None:
         return ""
-    over = (
-        f"by {scene['mass']}"
-        if scene["levels"][0]["weight"] is not None
-        else f"over all {scene['noun']}"
-    )
+    weighted = scene["levels"][0]["weight"] is not None
+    over = f"by {scene['mass']}" if weighted else f"over all {scene['noun']}"
     return f"{in_words(scene['mean'], unit)}, {over}"
 
 
@@ -343,11 +317,11 @@ def _row(center: dict[str, Any], weighted: bool) -> str:
 
 
 def _layers(scene: dict[str, Any]) -> dict[str, str]:
-    absent = {"network": not scene["tails"]["n"], "demand": scene["levels"][0]["weight"] is None}
-    mass = str(scene["mass"]).capitalize()
-    return {
-        name: shown.format(mass=mass) for name, shown in _LAYERS.items() if not absent.get(name)
-    }
+    names = {"network": "Network", "territories": "Territories"}
+    names |= {"demand": str(scene["mass"]).capitalize(), "centers": "Centers"}
+    absent = {"network": not scene["tails"]["n"]}
+    absent |= {"demand": scene["levels"][0]["weight"] is None}
+    return {name: shown for name, shown in names.items() if not absent.get(name)}
 
 
 def _grouped(value: float) -> str:

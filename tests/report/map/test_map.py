@@ -241,7 +241,7 @@ def test_vertices_without_coordinates_are_left_out_and_said_so():
 
 
 def test_above_a_limit_points_do_not_answer_to_the_pointer(monkeypatch):
-    monkeypatch.setattr("metricdp.report.map.page.MAX_IDS", 20)
+    monkeypatch.setattr("metricdp.report.canvas.network.MAX_IDS", 20)
     page = map_page(grid(6), [0, 35], weights=np.ones(36), receipt=RECEIPT)
     data = data_of(page)
     assert data["ids"] is None and "far" not in data and data["tails"]["n"] == 60
