@@ -58,10 +58,10 @@ def drafted(target: Path) -> Iterator[Path]:
             left.unlink(missing_ok=True)
 
 
-def write_whole(target: Path, text: str) -> None:
-    """Write UTF-8 text wholly or not at all."""
+def write_whole(target: Path, content: str | bytes) -> None:
+    """Write bytes, or UTF-8 text, wholly or not at all."""
     with whole_file(target) as file:
-        file.write(text.encode("utf-8"))
+        file.write(content.encode("utf-8") if isinstance(content, str) else content)
 
 
 _LONGEST = 200  # of 255 bytes that file systems allow a name

@@ -75,18 +75,15 @@ class Bands:
         ``high`` of the demand.
         """
         n = len(self.limits) + 1
-        told: dict[str, list[Any]] = {
-            "band": list(range(1, n + 1)),
-            "from": [0.0, *self.limits],
-            "to": [*self.limits, None],
-            "unit": [self.unit] * n,
-            "points": np.bincount(self.label, minlength=n).tolist(),
-        }
+        told: dict[str, list[Any]] = {"band": list(range(1, n + 1))}
+        told |= {"from": [0.0, *self.limits], "to": [*self.limits, None], "unit": [self.unit] * n}
+        told["points"] = np.bincount(self.label, minlength=n).tolist()
         if self.demand is not None and self.share is not None:
             told |= {"demand": self.demand.tolist(), "share": self.share.tolist()}
         if self.interval is not None:
-            low, high = np.asarray(self.interval.low), np.asarray(self.interval.high)
-            told |= {"low": low.tolist(), "high": high.tolist()}
+            told |= {
+                end: np.asarray(getattr(self.interval, end)).tolist() for end in ("low", "high")
+            }
         return told
 
     def to_frame(self) -> Any:
@@ -137,16 +134,15 @@ class Bands:
             Another ending; errors as `to_geopandas`.
         """
         target = Path(path)
-        if target.suffix not in (".geojson", ".gpkg", ".html"):
-            raise InputError(
-                f"bands are saved as .gpkg, .geojson or .html, got {shown(target.suffix)}"
-            )
-        if target.suffix == ".html":
+        ending = target.suffix
+        if ending not in (".geojson", ".gpkg", ".html"):
+            raise InputError(f"bands are saved as .gpkg, .geojson or .html, got {shown(ending)}")
+        if ending == ".html":
             write_whole(target, self.page(**page))
             return target
         need_geo()
         with drafted(target) as draft:
-            if target.suffix == ".geojson":
+            if ending == ".geojson":
                 areas = self.to_geopandas()
                 areas = areas if areas.crs is None else areas.to_crs(4326)
                 areas.to_file(draft, driver="GeoJSON")

@@ -6,8 +6,8 @@ import json
 import os
 import sqlite3
 import warnings
-from collections.abc import Callable
-from importlib.util import find_spec
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 
 from metricdp.arguments import file_path
-from metricdp.atomic import drafted, whole_file
-from metricdp.errors import InputError, MissingExtraError
+from metricdp.atomic import drafted, write_whole
+from metricdp.errors import InputError
 from metricdp.report import drawing
 from metricdp.report.colors import PALETTE, ramp
 from metricdp.report.layers import crs_of
-from metricdp.report.point_files import write_points
+from metricdp.report.point_files import check_writable, write_points
 from metricdp.report.styles import colored, project_row, qml
-from metricdp.universe.geo import need_geo
 
 ENDINGS = (".json", ".csv", ".geojson", ".parquet", ".gpkg", ".html", ".png")
 _DRAWN = ("sites", "demand", "spider", "streets", "territories")
@@ -43,27 +42,8 @@ def plan_ending(path: str | os.PathLike[str], universe: Any) -> str:
             f"{path}: {universe.name} has no coordinates in the plane, which this ending needs "
             f"(--nodes FILE); without: .json, .csv, .parquet or .html"
         )
-    if ending == ".gpkg":
-        need_geo()
-    if ending == ".geojson":
-        check_degrees(universe, path)
-    if ending == ".parquet" and find_spec("pyarrow") is None:
-        raise MissingExtraError("writing Parquet files", "parquet")
-    if ending == ".png" and find_spec("matplotlib") is None:
-        raise MissingExtraError("drawing", "plots")
+    check_writable(path, ending, crs_of(universe))
     return ending
-
-
-def check_degrees(universe: Any, path: object) -> None:
-    """Refuse GeoJSON of coordinates that are neither degrees nor in a declared system."""
-    crs = crs_of(universe)
-    if crs is None:
-        raise InputError(
-            f"{path}: GeoJSON is longitude and latitude, and the coordinates of {universe.name} "
-            f"are plane, in no declared coordinate system: declare it (crs=, --crs)"
-        )
-    if getattr(universe, "coordinate_system", None) != "lonlat":
-        need_geo()
 
 
 def write_plan(
@@ -75,15 +55,40 @@ def write_plan(
     if ending == ".gpkg":
         _write_geopackage(target, plan, firm, bands)
     elif ending in (".csv", ".geojson", ".parquet"):
-        _write_table(target, ending, plan)
+        columns, places = plan.to_columns(), plan.coordinates
+        planar = places is not None and places.shape[1] == 2
+        own = {n: cells for n, cells in columns.items() if n not in ("x", "y", "lon", "lat")}
+        where: dict[str, Any] = {"geometry": True, "crs": crs_of(plan.universe)}
+        write_points(target, ending, columns, places if planar else None, own, **where)
+    elif ending == ".png":
+        write_whole(target, figure_bytes(plan))
+    elif ending == ".html":
+        write_whole(target, plan.page(stability=firm is not None, **page))
     else:
-        if ending == ".html":
-            content = plan.page(stability=firm is not None, **page).encode()
-        else:
-            content = figure_bytes(plan) if ending == ".png" else _json(plan, firm, bands)
-        with whole_file(target) as file:
-            file.write(content)
+        told = plan.to_dict() | more_told(firm, bands)
+        write_whole(target, json.dumps(told, ensure_ascii=False) + "\n")
     return target
+
+
+def add_layer(draft: Path, name: str, frame: Any, facts: dict[str, str]) -> None:
+    """Write a layer into a GeoPackage, which its first layer makes and which then tells `facts`."""
+    import pyogrio
+
+    areas, lines = ("territories", "bands"), ("streets", "band_streets")
+    kind = dict.fromkeys(areas, "MultiPolygon") | dict.fromkeys(lines, "MultiLineString")
+    kind |= dict.fromkeys(("spider", "heat_streets"), "LineString")
+    new: dict[str, Any] = {"dataset_metadata": facts, "dataset_options": {"VERSION": "1.2"}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of universes without a system
+        pyogrio.write_dataframe(
+            frame,
+            draft,
+            layer=name,
+            driver="GPKG",
+            geometry_type=kind.get(name, "Point"),
+            promote_to_multi=name in areas + lines,
+            **({"append": True} if draft.exists() else new),
+        )
 
 
 def more_told(firm: Any, bands: Any) -> dict[str, Any]:
@@ -92,15 +97,8 @@ def more_told(firm: Any, bands: Any) -> dict[str, Any]:
     return told if bands is None else told | {"bands": bands.to_columns()}
 
 
-def _json(plan: Any, firm: Any, bands: Any) -> bytes:
-    told = plan.to_dict() | more_told(firm, bands)
-    return (json.dumps(told, ensure_ascii=False) + "\n").encode()
-
-
 def figure_bytes(plan: Any) -> bytes:
     """What `plot` draws, as PNG; without pyplot, which would keep the figure."""
-    if find_spec("matplotlib") is None:
-        raise MissingExtraError("drawing", "plots")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -110,21 +108,6 @@ def figure_bytes(plan: Any) -> bytes:
     content = BytesIO()
     figure.savefig(content, format="png", dpi=150, bbox_inches="tight")
     return content.getvalue()
-
-
-def _write_table(target: Path, ending: str, plan: Any) -> None:
-    columns = plan.to_columns()
-    places = plan.coordinates
-    planar = places is not None and places.shape[1] == 2
-    write_points(
-        target,
-        ending,
-        columns,
-        places if planar else None,
-        {name: cells for name, cells in columns.items() if name not in ("x", "y", "lon", "lat")},
-        geometry=True,
-        crs=crs_of(plan.universe),
-    )
 
 
 def _write_geopackage(target: Path, plan: Any, firm: Any, bands: Any) -> None:
@@ -147,7 +130,7 @@ def _write_geopackage(target: Path, plan: Any, firm: Any, bands: Any) -> None:
                 frame["color"] = [colors[rank - 1] for rank in frame["rank"]]
             if name == "sites" and firm is not None:
                 frame = frame.assign(**firm.to_columns())
-            _add_layer(draft, name, frame, facts)
+            add_layer(draft, name, frame, facts)
             styles.append((name, qml(name, frame)))
         below = [i for i, (name, _) in enumerate(styles) if name in ("streets", "territories")]
         styles[min(below) : min(below)] = add_bands(draft, bands, facts)
@@ -167,27 +150,6 @@ def _colors(layers: Any) -> list[str]:
     return [PALETTE[i] for i in index.tolist()]
 
 
-def _add_layer(draft: Path, name: str, frame: Any, facts: dict[str, str]) -> None:
-    import pyogrio
-
-    areas, lines = ("territories", "bands"), ("streets", "band_streets")
-    kind = dict.fromkeys(areas, "MultiPolygon") | dict.fromkeys(lines, "MultiLineString")
-    kind["spider"] = "LineString"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of universes without a system
-        pyogrio.write_dataframe(
-            frame,
-            draft,
-            layer=name,
-            driver="GPKG",
-            geometry_type=kind.get(name, "Point"),
-            promote_to_multi=name in areas + lines,
-            append=draft.exists(),
-            dataset_metadata=None if draft.exists() else facts,
-            dataset_options={"VERSION": "1.2"} if not draft.exists() else {},
-        )
-
-
 def add_bands(draft: Path, bands: Any, facts: dict[str, str]) -> list[tuple[str, str]]:
     """Write the layers of `Bands`, if there are any; returns their names and styles."""
     styles = []
@@ -196,7 +158,7 @@ def add_bands(draft: Path, bands: Any, facts: dict[str, str]) -> list[tuple[str,
             if name == "bands" or bands.metric.graph is not None:
                 frame = bands.to_geopandas("areas" if name == "bands" else "streets")
                 frame = frame.assign(color=ramp(len(frame)))
-                _add_layer(draft, name, frame[~frame.geometry.isna()], facts)
+                add_layer(draft, name, frame[~frame.geometry.isna()], facts)
                 styles.append((name, colored(kind)))
     return styles
 
@@ -259,16 +221,8 @@ def _add_project(draft: Path, row: tuple[str, str, str]) -> None:
         file.execute("insert into qgis_projects values (?, ?, ?)", row)
 
 
-class _opened:
-    """A database that is committed and closed again."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = sqlite3.connect(path)
-
-    def __enter__(self) -> sqlite3.Connection:
-        return self._file
-
-    def __exit__(self, kind: Any, *_: Any) -> None:
-        finish: Callable[[], None] = self._file.commit if kind is None else self._file.rollback
-        finish()
-        self._file.close()
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """A database that is committed, if all goes well, and closed again."""
+    with closing(sqlite3.connect(path)) as file, file:
+        yield file

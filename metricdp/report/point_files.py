@@ -19,6 +19,7 @@ from metricdp.arrays import Floats
 from metricdp.atomic import whole_file
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.universe.crs import WGS84
+from metricdp.universe.geo import need_geo
 from metricdp.universe.moving import projjson, transformation
 
 ENDINGS = (".csv", ".geojson", ".parquet")
@@ -32,24 +33,32 @@ def checked_ending(
     crs: str | None = None,
 ) -> str:
     """The ending of a path, if points with these coordinates, or none, can be saved there."""
-    ending = chosen(
-        file_path(path, "path").suffix.lower(), ENDINGS, f"the ending of a {what}'s file"
-    )
+    ending = file_path(path, "path").suffix.lower()
+    chosen(ending, ENDINGS, f"the ending of a {what}'s file")
     if ending == ".geojson" and (coordinates is None or coordinates.shape[1] != 2):
         raise InputError(
             "GeoJSON needs points with coordinates in the plane: save as .csv or .parquet, or "
             "give the universe coordinates"
         )
+    check_writable(path, ending, crs)
+    return ending
+
+
+def check_writable(path: object, ending: str, crs: str | None) -> None:
+    """Refuse GeoJSON of coordinates in no declared system, and formats whose library is missing."""
     if ending == ".geojson":
         if crs is None:
             raise InputError(
-                "GeoJSON is longitude and latitude, and these coordinates are in no declared "
-                "system: declare it (crs=, --crs), or save as .csv or .parquet"
+                f"{path}: GeoJSON is longitude and latitude, and the coordinates are plane, in no "
+                f"declared coordinate system: declare it (crs=, --crs), or save as .csv or .parquet"
             )
         transformation(crs, WGS84)
+    if ending == ".gpkg":
+        need_geo()
     if ending == ".parquet" and find_spec("pyarrow") is None:
-        raise MissingExtraError(f"saving a {what} as Parquet", "parquet")
-    return ending
+        raise MissingExtraError("writing Parquet files", "parquet")
+    if ending == ".png" and find_spec("matplotlib") is None:
+        raise MissingExtraError("drawing", "plots")
 
 
 def write_points(

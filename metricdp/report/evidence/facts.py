@@ -118,22 +118,20 @@ class Facts:
 
     def adjacency(self) -> str:
         """Exactly which demands are neighbors."""
-        data = "multisets of records of the public universe"
-        m = self.made.get("max_contributions", 1)
         if self.devices:
             return (
                 "Two collections are adjacent if they differ in the item of one user, exchanged "
                 "for any other item (replace-one); each user sends one message. The number of "
                 "messages is public."
             )
+        added = self.receipt["neighboring"] == "add-remove"
+        public = f"the number of {self.unit}s is {'private' if added else 'public'}"
         if self.unit == "record":
-            change = (
-                "one of them holds one record more (add-remove); the number of records is private"
-                if self.receipt["neighboring"] == "add-remove"
-                else "one record of one is exchanged for any other record (replace-one); the "
-                "number of records is public"
-            )
+            change = "one of them holds one record more (add-remove)"
+            if not added:
+                change = "one record of one is exchanged for any other record (replace-one)"
         else:
+            m = self.made.get("max_contributions", 1)
             bound = (
                 f"at most {m:,} records of each user, a uniform sample by secret coins, are kept"
             )
@@ -142,20 +140,19 @@ class Facts:
                     f"every user has one unit of weight, {self.receipt['grains']:,} grains, spread "
                     f"over all their records; sensitivities and scales are in grains"
                 )
-            change = (
-                f"one of them holds one user more, with all records of that user (add-remove); "
-                f"{bound}; the number of users is private"
-                if self.receipt["neighboring"] == "add-remove"
-                else f"all records of one user are exchanged for those of another (replace-one); "
-                f"{bound}; the number of users is public"
-            )
-        return f"Demands are {data}. Two are adjacent if {change}."
+            change = "one of them holds one user more, with all records of that user (add-remove)"
+            if not added:
+                change = "all records of one user are exchanged for those of another (replace-one)"
+            change = f"{change}; {bound}"
+        data = "Demands are multisets of records of the public universe."
+        return f"{data} Two are adjacent if {change}; {public}."
 
     def domain(self) -> str:
         """Which data the promise is about."""
         told = self.universe
         if not told:
             return f"{UNKNOWN}: the public universe"
+        where = f"{told['kind']} ({told['name']})"
         if "box" in told:
             low, high = told["box"]
             where = (
@@ -163,8 +160,6 @@ class Facts:
             )
         elif "points" in told:
             where = f"the {told['points']:,} points of the public {told['kind']} {told['name']}"
-        else:
-            where = f"{told['kind']} ({told['name']})"
         return f"Any multiset of records in {where}; SHA-256 of it {told['sha256']}."
 
     def unprotected(self) -> str:
@@ -182,12 +177,12 @@ class Facts:
 
     def composition(self) -> str:
         """How the price of all mechanisms came about."""
-        n = len(self.mechanisms)
-        what = f"{n:,} mechanism{'' if n == 1 else 's'}, {self.receipt['composition']}"
-        bought = words()["compositions"].get(
-            str(self.receipt["composition"]), "as stated on the receipt"
+        n, how = len(self.mechanisms), self.receipt["composition"]
+        bought = words()["compositions"].get(str(how), "as stated on the receipt")
+        return (
+            f"{n:,} mechanism{'' if n == 1 else 's'}, {how}: {bought}. Together {self.price()}; "
+            f"arithmetic in exact rationals."
         )
-        return f"{what}: {bought}. Together {self.price()}; arithmetic in exact rationals."
 
     def mechanism_lines(self) -> list[str]:
         """One line a mechanism: law, question, sensitivity, scale, price, implementation."""
@@ -266,18 +261,16 @@ class Facts:
         if told is None:
             free = not self.mechanisms and not self.epsilon
             return "None: nothing was charged." if free else f"{UNKNOWN}: the ledger."
+        spent, left, spent_delta, left_delta = (
+            show_number(told[name]) for name in ("spent", "left", "spent_delta", "left_delta")
+        )
         text = (
             f"Budget epsilon {told['epsilon']}, delta {told['delta']}; after this call, the "
-            f"{told['charges']}{_th(told['charges'])} charge, epsilon {show_number(told['spent'])} "
-            f"is spent and {show_number(told['left'])} left (delta: "
-            f"{show_number(told['spent_delta'])} spent, {show_number(told['left_delta'])} left)"
+            f"{told['charges']}{_th(told['charges'])} charge, epsilon {spent} is spent and {left} "
+            f"left (delta: {spent_delta} spent, {left_delta} left)"
         )
-        more = {
-            "purpose": "named purpose",
-            "who": "charged by",
-            "dataset": "data set",
-            "anchor": "anchor of the journal",
-        }
+        more = {"purpose": "named purpose", "who": "charged by", "dataset": "data set"}
+        more |= {"anchor": "anchor of the journal"}
         named = [f"{what} {told[key]}" for key, what in more.items() if told.get(key)]
         policy = str(Policy(told.get("renews"), told.get("expires")))
         named += [f"the budget {policy}"] * bool(policy)
@@ -318,15 +311,13 @@ def is_evaluation(told: Any) -> bool:
 def _is_audit(audit: Any) -> bool:
     if not isinstance(audit, Mapping) or not isinstance(audit.get("passed"), bool):
         return False
-    rows = [*_rows(audit, "checks", "passed"), *_rows(audit, "planted", "caught")]
-    return all(rows)
-
-
-def _rows(audit: Mapping[str, Any], name: str, verdict: str) -> list[bool]:
-    rows = audit.get(name)
-    if not isinstance(rows, list):
-        return [False]
-    return [isinstance(row, Mapping) and verdict in row for row in rows]
+    for name, verdict in (("checks", "passed"), ("planted", "caught")):
+        rows = audit.get(name)
+        if not isinstance(rows, list):
+            return False
+        if not all(isinstance(row, Mapping) and verdict in row for row in rows):
+            return False
+    return True
 
 
 def _lacks(made: Mapping[str, Any], name: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from metricdp.errors import MissingExtraError
@@ -11,6 +11,7 @@ from metricdp.report.evidence.facts import Facts
 from metricdp.report.evidence.people import CHOICES, QUESTIONS, blank
 
 Answers = Mapping[str, str]
+Asked = Callable[[str], str]
 
 _PRODUCTS = {"evaluate": "95 % intervals of how well public centers serve the records"}
 
@@ -21,24 +22,27 @@ def record(facts: Facts, answers: Answers) -> dict[str, Any]:
     ``data_curator_type`` has no room for a blank: where nobody answered, the first choice stands
     there, and the record says at once that it is no answer (`placeholders`).
     """
-    asked = _Answered(answers)
+
+    def asked(name: str) -> str:
+        return answers.get(name) or blank(name)
+
+    open_ = any(name not in answers for name in QUESTIONS if name not in _OPTIONAL)
+    unprotected = f"{facts.unprotected()}\n\n{asked('other_releases')}"
+    variant = {"variant_name": "Approximate DP" if facts.delta else "Pure DP"}
     return {
         "url_slug": _slug(answers.get("name", "unnamed"), facts),
         "deployment": {
-            "basic": _basic(facts, asked),
-            "dp_variant": {
-                "variant_name": "Approximate DP" if facts.delta else "Pure DP",
-                "data_domain": facts.domain(),
-                "unprotected_quantities": f"{facts.unprotected()}\n\n{asked('other_releases')}",
-            },
-            "privacy_loss": _loss(facts, asked),
+            "basic": _basic(facts, answers, asked),
+            "dp_variant": variant
+            | {"data_domain": facts.domain(), "unprotected_quantities": unprotected},
+            "privacy_loss": _loss(facts, answers, asked),
             "deployment_model": _model(facts, asked),
-            "implementation": _implementation(facts, asked),
+            "implementation": _implementation(facts, answers, asked),
             "administrative": {
                 "evidence_sources": {"software": _source(facts)},
                 "status": "Draft",
                 "registry_authors": [asked("author")],
-                "tier": 2 if _open(answers) else 3,
+                "tier": 2 if open_ else 3,
             },
         },
     }
@@ -49,25 +53,7 @@ def placeholders(answers: Answers) -> list[str]:
     return [name for name in ("curator_type",) if name not in answers]
 
 
-def _open(answers: Answers) -> bool:
-    """Whether a blank is left that the registry's highest tier asks for."""
-    return any(name not in answers for name in QUESTIONS if name not in _OPTIONAL)
-
-
 _OPTIONAL = ("sector", "units")
-
-
-class _Answered:
-    """Answers by name, a blank where there is none."""
-
-    def __init__(self, answers: Answers) -> None:
-        self._answers = answers
-
-    def __call__(self, name: str) -> str:
-        return self._answers.get(name) or blank(name)
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._answers
 
 
 def _slug(name: str, facts: Facts) -> str:
@@ -86,24 +72,23 @@ def product(facts: Facts) -> str:
     return f"{what[0].upper()}{what[1:]}, made by metricdp.{call} (method: {method})."
 
 
-def _basic(facts: Facts, asked: _Answered) -> dict[str, Any]:
-    choice = asked("curator_type") if "curator_type" in asked else CHOICES["curator_type"][0]
+def _basic(facts: Facts, answers: Answers, asked: Asked) -> dict[str, Any]:
+    choice = answers.get("curator_type") or CHOICES["curator_type"][0]
+    synthetic = facts.made.get("method") == "coreset"
     told = {
         "name": asked("name"),
         "data_curators": [{"data_curator_name": asked("curator"), "data_curator_type": choice}],
         "description": f"{product(facts)} {asked('description')}",
         "intended_use": asked("intended_use"),
-        "data_product_type": "Summary statistics",
+        "data_product_type": "Synthetic data" if synthetic else "Summary statistics",
         "data_product_region": asked("region"),
     }
-    if facts.made.get("method") == "coreset":
-        told["data_product_type"] = "Synthetic data"
-    if "sector" in asked:
+    if "sector" in answers:
         told["data_product_sector"] = asked("sector")
     return told | {"publication_date": str(facts.made.get("day", ""))}
 
 
-def _loss(facts: Facts, asked: _Answered) -> dict[str, Any]:
+def _loss(facts: Facts, answers: Answers, asked: Asked) -> dict[str, Any]:
     unit = "user (one message)" if facts.devices else facts.unit
     parameters = {"epsilon": float(facts.epsilon)}
     if facts.delta:
@@ -113,7 +98,7 @@ def _loss(facts: Facts, asked: _Answered) -> dict[str, Any]:
         "privacy_unit_details": f"{facts.adjacency()}\n\n{asked('unit_reason')}",
     }
     number = facts.made.get("messages")
-    if number is None and "units" in asked:
+    if number is None and "units" in answers:
         number = int(asked("units").replace(",", ""))
     if number is not None:
         told["number_of_privacy_units"] = int(number)
@@ -124,7 +109,7 @@ def _loss(facts: Facts, asked: _Answered) -> dict[str, Any]:
     }
 
 
-def _model(facts: Facts, asked: _Answered) -> dict[str, Any]:
+def _model(facts: Facts, asked: Asked) -> dict[str, Any]:
     model = words()["models"][facts.model]
     return {
         "model_name": facts.model,
@@ -143,41 +128,28 @@ def _model(facts: Facts, asked: _Answered) -> dict[str, Any]:
     }
 
 
-def _implementation(facts: Facts, asked: _Answered) -> dict[str, Any]:
+def _implementation(facts: Facts, answers: Answers, asked: Asked) -> dict[str, Any]:
     prepared = words()["models"][facts.model]["preprocessing"]
+    proven = (
+        "Sensitivities, noise and composition: each is proven beside its code (docs/privacy.md of "
+        "metricdp) and checked by its audit."
+    )
+    reasons = [asked("public_universe"), asked("epsilon_reason")]
+    raw = f"Security of the raw data: {asked('access')}"
+    more = [f"Data: {asked('collection')}"]
+    more.append("Places of this record that begin with FOR YOU TO ANSWER are not answered.")
+    if "curator_type" not in answers:
+        more.append("data_curator_type is a placeholder: it is not answered.")
     return {
         "preprocessing_and_hyperparameter_tuning": _list(
             [prepared, *facts.choices(), asked("exploration")]
         ),
-        "mechanisms": _list(
-            [
-                *facts.mechanism_lines(),
-                *facts.implementation(),
-                f"Security of the raw data: {asked('access')}",
-            ]
-        ),
+        "mechanisms": _list([*facts.mechanism_lines(), *facts.implementation(), raw]),
         "composition": facts.composition(),
         "post_processing": facts.made.get("afterwards") or "NOT ON THE RECEIPT",
-        "justification": _list(
-            [
-                "Sensitivities, noise and composition: each is proven beside its code "
-                "(docs/privacy.md of metricdp) and checked by its audit.",
-                f"Audit: {facts.audited()}",
-                asked("public_universe"),
-                asked("epsilon_reason"),
-            ]
-        ),
+        "justification": _list([proven, f"Audit: {facts.audited()}", *reasons]),
         "utility": " ".join(filter(None, [facts.figures(), asked("fitness")])),
-        "additional_information": _list(
-            [
-                f"Data: {asked('collection')}",
-                "Places of this record that begin with FOR YOU TO ANSWER are not answered.",
-                *(
-                    ["data_curator_type is a placeholder: it is not answered."]
-                    * ("curator_type" not in asked)
-                ),
-            ]
-        ),
+        "additional_information": _list(more),
     }
 
 

@@ -13,17 +13,16 @@ import numpy as np
 
 from metricdp.arguments import chosen, file_path
 from metricdp.arrays import Floats, Ints
-from metricdp.atomic import drafted, whole_file
+from metricdp.atomic import drafted, write_whole
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.metrics.units import in_words, unit_shown
 from metricdp.report.canvas.network import DrawnUniverse
 from metricdp.report.colors import HEAT
 from metricdp.report.layers import Layers, crs_of
-from metricdp.report.plan_files import add_styles, check_degrees, figure_bytes
-from metricdp.report.point_files import write_points
+from metricdp.report.plan_files import add_layer, add_styles, figure_bytes
+from metricdp.report.point_files import check_writable, write_points
 from metricdp.report.styles import colored
 from metricdp.universe.bends import polylines
-from metricdp.universe.geo import need_geo
 
 _CLEAR = 2.0
 """Standard errors that a density must have for a color of its own."""
@@ -211,47 +210,27 @@ class Heatmap:
         """
         target = file_path(path, "path")
         ending = chosen(target.suffix.lower(), ENDINGS, "the ending of a heat map's file")
+        universe, xy, crs = self.universe, self.universe.coordinates, crs_of(self.universe)
+        check_writable(target, ending, crs)
         if ending == ".html":
-            content = self.page(**page).encode()
+            write_whole(target, self.page(**page))
         elif ending == ".png":
-            content = figure_bytes(self)
+            write_whole(target, figure_bytes(self))
         elif ending == ".tif":
             write_raster(target, self)
-            return target
         elif ending == ".gpkg":
-            self._write_geopackage(target)
-            return target
+            kinds = {"heat": "marker"} | (
+                {} if universe.graph is None else {"heat_streets": "line"}
+            )
+            with drafted(target) as draft:
+                for name, kind in kinds.items():
+                    frame = self.to_geopandas("points" if kind == "marker" else "streets")
+                    add_layer(draft, name, frame, self.facts())
+                add_styles(draft, [(name, colored(kind)) for name, kind in kinds.items()])
         else:
-            self._write_points(target, ending)
-            return target
-        with whole_file(target) as file:
-            file.write(content)
+            columns = self.to_columns()
+            write_points(target, ending, columns, xy, columns, geometry=xy is not None, crs=crs)
         return target
-
-    def _write_points(self, target: Path, ending: str) -> None:
-        if ending == ".geojson":
-            check_degrees(self.universe, target)
-        if ending == ".parquet" and find_spec("pyarrow") is None:
-            raise MissingExtraError("saving a heat map as Parquet", "parquet")
-        xy, columns, crs = self.universe.coordinates, self.to_columns(), crs_of(self.universe)
-        write_points(target, ending, columns, xy, columns, geometry=xy is not None, crs=crs)
-
-    def _write_geopackage(self, target: Path) -> None:
-        need_geo()
-        kinds: list[tuple[str, Any]] = [("heat", "points")]
-        kinds += [("heat_streets", "streets")] * (self.universe.graph is not None)
-        with drafted(target) as draft:
-            styles = []
-            for name, layer in kinds:
-                self.to_geopandas(layer).to_file(
-                    draft,
-                    layer=name,
-                    driver="GPKG",
-                    dataset_metadata=None if draft.exists() else self.facts(),
-                    mode="a" if draft.exists() else "w",
-                )
-                styles.append((name, colored("marker" if layer == "points" else "line")))
-            add_styles(draft, styles)
 
     def facts(self) -> dict[str, str]:
         """What files say of the map: kernel, bandwidth, unit, receipt."""
