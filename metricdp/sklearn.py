@@ -147,11 +147,8 @@ class _PrivateCenters(
         ask = (mdp.k_median, mdp.k_means)[self._power - 1]
         spend: dict[str, Any] = {"epsilon": self.epsilon, "delta": self.delta, "ledger": budget}
         result = ask(space, demand, self.n_clusters, **spend, method=self.method, seed=seed)
-        self.cluster_centers_, self.receipt_, self.release_ = (
-            result.centers,
-            result.receipt,
-            result.release,
-        )
+        self.cluster_centers_, self.receipt_ = result.centers, result.receipt
+        self.release_ = result.release
         self._warn_of_few()
         return self
 
@@ -180,11 +177,9 @@ class _PrivateCenters(
         """Nearest center of every row (n,): exact, for who may see that row."""
         check_is_fitted(self, "cluster_centers_")
         rows = self._rows(X, reset=False)
-        return (
-            pairwise_distances_argmin(rows, self.cluster_centers_).astype(np.int64)
-            if len(rows)
-            else np.zeros(0, np.int64)
-        )
+        if not len(rows):
+            return np.zeros(0, np.int64)
+        return pairwise_distances_argmin(rows, self.cluster_centers_).astype(np.int64)
 
     def fit_predict(self, X: ArrayLike, y: Any = None, **options: Any) -> NDArray[np.int64]:
         """``fit(X).predict(X)``: labels are computed for the caller, who has X, and not kept."""
@@ -194,11 +189,9 @@ class _PrivateCenters(
         """Distance of every row to every center (n, n_clusters): exact, like `predict`."""
         check_is_fitted(self, "cluster_centers_")
         rows = self._rows(X, reset=False)
-        return (
-            euclidean_distances(rows, self.cluster_centers_)
-            if len(rows)
-            else np.zeros((0, len(self.cluster_centers_)))
-        )
+        if not len(rows):
+            return np.zeros((0, len(self.cluster_centers_)))
+        return euclidean_distances(rows, self.cluster_centers_)
 
     def score(self, X: ArrayLike, y: Any = None) -> float:
         """Minus the cost of the centers on X: the sum of the rows' (squared) distances to their

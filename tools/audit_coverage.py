@@ -20,11 +20,10 @@ from typing import Any
 from coverage import Coverage
 
 from metricdp.audit import exact, perimeter
-from metricdp.audit.cases import cases
 from metricdp.audit.perimeter import BELOW, DEVICE, ENCODE, GATE, RECORDS, ROOT
 from metricdp.audit.replay.subjects import subjects
 from metricdp.audit.replay.verifying import tiny, verify
-from metricdp.audit.runner import checks
+from metricdp.audit.runner import cases, checks
 from metricdp.audit.worlds import small_nets
 
 _RUN = (

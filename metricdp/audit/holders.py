@@ -24,7 +24,7 @@ from metricdp.audit import laws
 from metricdp.audit.observe import forms
 from metricdp.audit.patch import patched
 from metricdp.audit.replay.losses import rho_of
-from metricdp.audit.report import Check, Finding
+from metricdp.audit.report import Check, Finding, refuted, weighed
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import HistogramQuery, contribute
 from metricdp.privacy.shares import Shares
@@ -174,10 +174,8 @@ def _replayed(name: str, delta: Fraction, quick: bool) -> Finding:
             break
         worst = max(worst, _loss(first, again, delta))
     found = fault or f"{len(neighbors)} neighbors, worst {worst:.4f}"
-    right = not fault and worst <= 1 + 1e-9
-    excess = float("inf") if fault else worst
     claim = "the same messages; loss <= 1 of the price"
-    return Finding(name, claim, found, CHECK, right, excess=excess)
+    return weighed(name, claim, found, CHECK, float("inf") if fault else worst)
 
 
 def _loss(one: _Run, other: _Run, delta: Fraction) -> float:
@@ -245,5 +243,4 @@ def _once(name: str, quick: bool) -> Finding:
     paid = {float(one._ledger.spent) for one in holders}
     if not fault and paid != {4.0}:
         fault = "something else is paid"
-    excess = 2.0 if fault else 1.0
-    return Finding(name, "refused", fault or "refused", CHECK, not fault, excess=excess)
+    return refuted(name, "refused", fault or "refused", CHECK, bool(fault))

@@ -167,10 +167,9 @@ def _verdict(finding: Finding) -> str:
 
 
 def _catch_row(catch: Catch) -> list[str]:
-    if catch.skipped:
-        return [catch.bug, "skipped", catch.note, f"{catch.seconds:.1f} s"]
-    if catch.evidence is None:
-        return [catch.bug, "NOT CAUGHT", catch.note, f"{catch.seconds:.1f} s"]
+    if catch.skipped or catch.evidence is None:
+        found = "skipped" if catch.skipped else "NOT CAUGHT"
+        return [catch.bug, found, catch.note, f"{catch.seconds:.1f} s"]
     evidence = f"{catch.evidence.mechanism}: {catch.evidence.found} (claim {catch.evidence.claim})"
     return [catch.bug, ", ".join(catch.by), evidence, f"{catch.seconds:.1f} s"]
 

@@ -11,20 +11,23 @@ from functools import cache, partial
 from multiprocessing import get_context
 
 from metricdp.audit import planted
+from metricdp.audit.asking import asking_cases
 from metricdp.audit.boxes import box_checks
 from metricdp.audit.canaries import canary_checks
-from metricdp.audit.cases import cases
+from metricdp.audit.counting import capping_cases, counting_cases, evaluation_cases, snap_cases
 from metricdp.audit.covering import covering_checks
 from metricdp.audit.devices import device_checks
+from metricdp.audit.doors import door_cases
 from metricdp.audit.exact import Case, examine
 from metricdp.audit.fresh import fresh_checks
 from metricdp.audit.holders import holder_checks
 from metricdp.audit.loaders import loader_checks
 from metricdp.audit.opening import opening_checks
-from metricdp.audit.prices import price_checks
+from metricdp.audit.prices import price_cases, price_checks
 from metricdp.audit.report import REFUTED, Catch, Check, Finding
 from metricdp.audit.samplers import sampler_checks
 from metricdp.audit.saturation import saturation_checks
+from metricdp.audit.selecting import search_cases, selecting_cases
 from metricdp.errors import MissingExtraError
 from metricdp.progress import progress
 
@@ -32,6 +35,14 @@ _WORTH_A_PROCESS = 20
 """Checks for each process at least: one takes some seconds to begin."""
 SCRIPTS = 40
 """Most small cases of the short form that need not reach a share of their claim."""
+
+
+def cases() -> Iterator[Case]:
+    """All cases."""
+    own = (counting_cases, selecting_cases, asking_cases)
+    more = (search_cases, evaluation_cases, door_cases)
+    for make in (*own, *more, snap_cases, capping_cases, price_cases):
+        yield from make()
 
 
 def checks() -> Iterator[Check]:

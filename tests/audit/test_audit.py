@@ -12,8 +12,20 @@ import pytest
 from scipy.stats import binom
 
 import metricdp as mdp
+from metricdp import progress
 from metricdp.accounting import Cost
-from metricdp.audit import blackbox, canaries, laws, planted, report, runner, samplers, tape, worlds
+from metricdp.audit import (
+    blackbox,
+    canaries,
+    laws,
+    observe,
+    planted,
+    report,
+    runner,
+    samplers,
+    tape,
+    worlds,
+)
 from metricdp.audit.__main__ import main
 from metricdp.audit.exact import Case, examine
 from metricdp.audit.patch import patched, replaced
@@ -142,6 +154,29 @@ def test_twice_the_claim_is_refuted_exactly_and_once_is_not():
     assert not examine(claiming(Fraction(1001, 1000))).passed
 
 
+def test_a_case_that_is_examined_until_it_is_refuted_says_the_same_of_what_is_not():
+    whole, until = examine(claiming(1)), examine(claiming(1), runner.REFUTED)
+    assert whole == until and until.passed
+    found = examine(claiming(2), runner.REFUTED)
+    assert not found.passed and runner.REFUTED < found.excess <= examine(claiming(2)).excess
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "HistogramQuery, two points, add-remove, users of 2",
+        "HistogramQuery, Gaussian, two points, add-remove",
+        "selections until a pool is spent, two points, add-remove",
+        "CoverQuery, two points, add-remove",
+        "covering loop, whole-loop bound, add-remove",
+        "openings, add-remove",
+    ],
+)
+def test_what_is_right_is_looked_at_in_full_also_where_mutants_are_stopped(name):
+    found = [runner.perform(CHECKS[name], True, refute) for refute in (False, True)]
+    assert {(f.found, f.claim, f.passed) for f in found} == {(found[0].found, found[0].claim, True)}
+
+
 def test_a_check_that_finds_far_too_little_does_not_pass():
     found = examine(claiming(Fraction(1, 2)))
     assert not found.passed
@@ -176,6 +211,17 @@ def test_whatever_shows_is_noticed(leak, channel):
         channel in found.found or channel == "exception"
     )  # there all that is returned is missing, too
     assert found.excess == math.inf
+
+
+def test_every_step_of_a_bar_shows_and_the_bar_s_label():
+    with observe.watched() as seen:
+        assert list(progress.progress(range(2), label="x")) == [0, 1]
+        with progress.progress(total=9, label="y") as bar:
+            bar.update(4)
+        with progress.silent(), progress.progress(total=7, label="z") as bar:
+            bar.update(1)
+    assert seen["stderr"].splitlines()[:3] == ["x 0/2", "x 1/2", "x 2/2"]
+    assert "y 4/9" in seen["stderr"] and "z" not in seen["stderr"]
 
 
 def setattr_frozen(release, name, value):
