@@ -18,18 +18,22 @@ from metricdp.solvers.objectives.cover_search import CoverSearch
 from metricdp.solvers.objectives.instance import Floats, Instance, Positions
 from metricdp.solvers.objectives.rows import Around
 
-_CELLS, _CELLS_EACH, _MOST_CELLS = 1000, 8, 4000
+_CELLS, _CELLS_EACH, _MOST_CELLS = 2000, 8, 4000
 """Of demand, whose points have one price: at least, for each of k, and at most."""
-_SITES, _JOINED = 4000, 300
-"""In the linear program to begin with, and that join after each, at most."""
+_SITES, _FEWEST, _JOINED = 4000, 600, 300
+"""In the linear program to begin with, at least, and that join after each, at most."""
+_SEARCHES, _ROW, _GROUP_COSTS = 120.0, 0.125, 6.0
+"""Of the whole universe: to begin with, and in all rounds; what a row of distances costs, where
+there is no graph, and the sums of a group beside one search around a site.
+"""
 _ROUNDS, _LOOKED, _LEAST_LOOKED = 4, 0.05, 100
 """Times that the most promising groups of sites are looked at; the part of them, and at least."""
 _ENTRIES = 6_000_000
 """Pairs of site and point among which sites are chosen."""
 _SECONDS = 240.0
 """Of the processor, until the bound is taken as it is."""
-_CLOSE, _BOUNDS = 0.01, 3
-"""Gaps that are small enough, and most bounds that are computed."""
+_CLOSE, _BOUNDS, _STALLED = 0.01, 8, 0.001
+"""Gaps that are small enough, most bounds that are computed, and the least that one must gain."""
 _MOVES, _NEAR = 3, 8
 """Rounds of moves, and places tried for each site in a round."""
 
@@ -47,15 +51,18 @@ def sampled_cover(
         search.look()
     search.price()
     sites, value, bound = search.chosen()
-    for turn in range(_BOUNDS):
+    best = search.paid
+    for _ in range(_BOUNDS):
         if instance.deadline.over or bound <= value * (1 + _CLOSE):
             break
-        start = time.process_time()
-        found, collected = cover_bound(instance, search.collecting, worth, search.paid, k, end)
-        bound = min(bound, found)
+        start, before = time.process_time(), bound
+        paid = (best + search.paid) / 2  # new prices alone swing far
+        found, collected = cover_bound(instance, search.collecting, worth, paid, k, end)
+        if found < bound:
+            bound, best = found, paid
         instance.deadline.tell(value, bound)
         spent = time.process_time() - start
-        if turn == _BOUNDS - 1 or time.process_time() + 1.5 * spent > end:
+        if bound > before * (1 - _STALLED) or time.process_time() + 1.2 * spent > end:
             break
         search.join(collected)
         search.price()
@@ -83,20 +90,31 @@ class _Sampled:
         self._share_of_cell = whole / np.where(self._mass > 0, self._mass, 1.0)[self._cell]
         self._known = np.empty(0, np.int64)  # indices into the allowed sites
         self._reach: list[csr_array] = []
-        some = self.rng.permutation(self.collecting.middles)[:_SITES]
-        self._add(np.r_[self._fixed, some])
+        n = len(instance.allowed)
+        others = self.rng.choice(n, min(n, max(_FEWEST, 4 * k)), replace=False)
+        self._add(np.r_[self._fixed, others[: 2 * k]], np.inf)
+        middles = self.rng.permutation(self.collecting.middles)[:_SITES]
+        self._add(np.r_[middles, others], _SEARCHES)
         self.paid, self._price = np.zeros(len(whole)), np.zeros(len(points))
         self._shares = np.zeros(len(self._known))
 
-    def _add(self, sites: Positions) -> None:
-        """Sites (indices) join."""
+    def _add(self, sites: Positions, most: float) -> None:
+        """Sites (indices) join, until so many searches of the whole universe are done."""
         whole = self.worth.sum(axis=0)
-        new = np.setdiff1d(sites, self._known)
-        for site in self.instance.allowed[new].tolist():
-            ball = self._around.demand(site, self.limit)
+        most += self._searched
+        for site in dict.fromkeys(sites[~np.isin(sites, self._known)].tolist()):
+            if self._searched > most:
+                break
+            ball = self._around.demand(int(self.instance.allowed[site]), self.limit)
             part = np.bincount(self._cell[ball], whole[ball], len(self._mass))
             self._reach.append(csr_array((part / np.maximum(self._mass, 1e-300))[None]))
-        self._known = np.r_[self._known, new]
+            self._known = np.append(self._known, site)
+
+    @property
+    def _searched(self) -> float:
+        """Searches of the whole universe so far, or rows by what they cost beside one."""
+        row = 1.0 if self.instance.metric.network is not None else _ROW
+        return self._around.searched * row
 
     def price(self) -> None:
         """The linear program: cells covered in part by shares of k sites, level by level."""
@@ -132,6 +150,8 @@ class _Sampled:
         known = vstack(self._reach, format="csr") @ self._price
         np.maximum.at(promise, self.collecting.group[self._known], known)
         few = min(len(groups), max(int(_LOOKED * len(groups)), _LEAST_LOOKED))
+        one = self._searched / len(self._known) * _GROUP_COSTS
+        few = max(1, min(few, int(_SEARCHES / (one * _ROUNDS))))
         which = np.argsort(-promise, kind="stable")[:few]
         found = self.collecting.each(which, self.paid)
         collected = np.full(len(self.instance.allowed), -1.0)
@@ -140,10 +160,11 @@ class _Sampled:
         self.join(collected)
 
     def join(self, collected: Floats) -> None:
-        """The site of each group that collects most joins, of the groups that collect most."""
-        best = [g[np.argmax(collected[g])] for g in self.collecting.groups if len(g)]
-        sites = np.array(best, np.int64)
-        self._add(sites[np.argsort(-collected[sites])[:_JOINED]])
+        """The sites that collect most join, a few of every group at most."""
+        each = max(_JOINED // len(self.collecting.groups), 1)
+        best = [g[np.argsort(-collected[g])[:each]] for g in self.collecting.groups]
+        sites = np.concatenate(best)
+        self._add(sites[np.argsort(-collected[sites])[:_JOINED]], _SEARCHES / _ROUNDS)
 
     def chosen(self) -> tuple[Positions, float, float]:
         """Good sites (positions), what they cover, and a first bound."""

@@ -34,3 +34,13 @@ def test_near_the_best_with_a_bound_that_holds(universe, levels):
     sites, bound = sampled_cover(free, 5, limit, worth)
     value = objective.judge(free, sites).value
     assert 0.8 * exact.value <= value <= exact.value * (1 + 1e-9) <= bound * (1 + 2e-9)
+
+
+def test_more_sites_than_groups_of_them():
+    metric = METRICS["points"]
+    instance = instance_of(metric, np.ones(len(metric)))
+    sites, bound = sampled_cover(instance, 60, 3.0, instance.mass[None, :])
+    value = o.MaxCoverage(60, 3.0).judge(instance, sites).value
+    assert len(set(sites.tolist())) == 60
+    assert value <= bound * (1 + 1e-9)
+    assert value >= 0.9 * mdp.solve(metric, o.MaxCoverage(60, 3.0)).value
