@@ -22,7 +22,7 @@ release = mdp.release(metric, demand, epsilon=1, ledger=mdp.Ledger(epsilon=1))
 # %%
 # Six sites: free, and with room for 550 each.
 
-free = mdp.solve(release, mdp.objectives.KMedian(k=6))
+free = release.k_median(k=6)
 full = mdp.solve(release, mdp.objectives.Capacitated(k=6, capacities=550), time_limit=1)
 print("mean distance:", round(free.mean, 2), "free,", round(full.mean, 2), "with capacities")
 
