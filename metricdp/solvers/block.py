@@ -65,7 +65,7 @@ def block_search(
     heuristic of Resende & Werneck (J. Heuristics 2004): all 40 OR-Library instances are solved to
     optimality by default. The result does not depend on the number of threads.
     """
-    kind = block.dtype if block.dtype in (np.float32, np.float64, np.int64) else np.float64
+    kind = np.float32 if block.dtype == np.float32 else np.float64
     search = _BlockSearch(
         np.ascontiguousarray(block, kind), np.asarray(weights, np.float64), k, opened, rng, deadline
     )
