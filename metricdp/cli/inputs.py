@@ -13,7 +13,14 @@ import metricdp as mdp
 from metricdp.cli import cost_tables
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import note
-from metricdp.errors import InputError
+from metricdp.errors import (
+    DirectedGraphError,
+    DisconnectedGraphError,
+    GraphFileError,
+    InputError,
+    ShatteredGraphError,
+)
+from metricdp.metrics.graph import read_graph
 from metricdp.privacy.evaluation import exact_counts
 from metricdp.records.engines.geographic import is_geographic
 from metricdp.universe.crs import WGS84
@@ -24,13 +31,6 @@ if TYPE_CHECKING:
     from metricdp.arrays import Floats
     from metricdp.metrics import GraphMetric, Metric
     from metricdp.privacy import PrivateDemand
-from metricdp.errors import (
-    DirectedGraphError,
-    DisconnectedGraphError,
-    GraphFileError,
-    ShatteredGraphError,
-)
-from metricdp.metrics.graph import read_graph
 
 DATASET = "dataset:"
 """Prefix of a graph that is a data set's name."""

@@ -117,13 +117,8 @@ class Ground:
         """The picture in which every point's pixels have its color in the palette."""
         index = np.where(self.owner < 0, 0, 1 + np.asarray(hue)[self.owner]).astype(np.uint8)
         source = "data:image/png;base64," + base64.b64encode(_png(index, palette)).decode()
-        return {
-            "source": source,
-            "x": self.x,
-            "y": self.y,
-            "width": self.width,
-            "height": self.height,
-        }
+        place = {"x": self.x, "y": self.y, "width": self.width, "height": self.height}
+        return {"source": source, **place}
 
 
 def ground(points: Floats, pairs: Ints, bends: Bends | None = None) -> Ground:

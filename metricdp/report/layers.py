@@ -14,7 +14,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
@@ -104,10 +103,9 @@ class Layers:
         import shapely
 
         known = np.isfinite(places).all(axis=1)
-        made: list[Any] = [None] * len(places)
-        for at in np.flatnonzero(known).tolist():
-            made[at] = shapely.Point(places[at])
-        return made
+        made = np.full(len(places), None, dtype=object)
+        made[known] = shapely.points(places[known])
+        return list(made)
 
     def _sites(self) -> Any:
         return self.frame(self.facts, self._points(self.site_xy))
@@ -197,28 +195,15 @@ class Layers:
         share = np.clip(np.where(there + back > 0, share, 0.5), 0, 1)
         return _Drawn(u, v, polylines(self.xy[u], self.xy[v], bends), there, back, share)
 
-    def _groups(self) -> tuple[NDArray[Any], NDArray[Any], Floats, Floats]:
+    def _groups(self) -> tuple[Ints, Ints, Floats, Floats]:
         """Parts cut by territories: part, center, weight and the place of the weight's middle."""
         assert self.weights is not None
-        label = self.nearest[0]
         part = np.arange(len(self.metric)) if self.parts is None else self.parts
         kept = np.flatnonzero(np.isfinite(self.xy).all(axis=1) & (self.weights > 0))
         k = len(self.sites)
-        found = np.unique(part[kept] * k + label[kept], return_inverse=True)
-        keys: NDArray[Any] = found[0]
-        at: NDArray[Any] = found[1]
-        mass = np.bincount(at, weights=self.weights[kept], minlength=len(keys))
-        weight = mass.astype(np.float64)
-        middle = np.stack(
-            [
-                np.bincount(at, weights=self.weights[kept] * self.xy[kept, j], minlength=len(keys))
-                for j in (0, 1)
-            ],
-            axis=1,
-        )
-        center: NDArray[Any] = keys % k
-        part_of: NDArray[Any] = keys // k
-        return part_of, center, weight, middle / np.maximum(weight, 1e-300)[:, None]
+        keys, at = np.unique(part[kept] * k + self.nearest[0][kept], return_inverse=True)
+        weight, middle = _middles(at, self.weights[kept], self.xy[kept], len(keys))
+        return keys // k, keys % k, weight, middle
 
     def _spider(self) -> Any:
         """A line from the middle of each part to the center that serves it."""
@@ -239,15 +224,11 @@ class Layers:
         """A point a part, at the middle of its weight."""
         part, _, weight, middle = self._groups()
         keys, at = np.unique(part, return_inverse=True)
-        mass = np.bincount(at, weights=weight, minlength=len(keys))
-        places = np.stack(
-            [np.bincount(at, weights=weight * middle[:, j], minlength=len(keys)) for j in (0, 1)],
-            axis=1,
-        )
+        mass, places = _middles(at, weight, middle, len(keys))
         columns: dict[str, Any] = {"part": keys, "demand": mass}
         if self.parts is None:
             columns["vertex"] = [_plain(self.metric.ids[i]) for i in keys.tolist()]
-        return self.frame(columns, self._points(places / np.maximum(mass, 1e-300)[:, None]))
+        return self.frame(columns, self._points(places))
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,6 +264,13 @@ class _Drawn:
 def _number(values: Floats, otherwise: float) -> Floats:
     """Of infinities over infinities, and 0 over 0, something else."""
     return np.where(np.isnan(values), otherwise, values)
+
+
+def _middles(at: Ints, weights: Floats, xy: Floats, n: int) -> tuple[Floats, Floats]:
+    """Weights of n groups, and the places of their middles."""
+    mass = np.bincount(at, weights, n).astype(np.float64)
+    sums = np.column_stack([np.bincount(at, weights * axis, n) for axis in xy.T])
+    return mass, sums / np.maximum(mass, 1e-300)[:, None]
 
 
 def band_of(limits: Sequence[float], distance: Floats) -> Ints:

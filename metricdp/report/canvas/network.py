@@ -141,20 +141,20 @@ class DrawnUniverse:
 
     def remarks(self, shading: str = _TERRITORIES) -> list[str]:
         """What a reader of the picture must know; `shading`: what the ground's colors are."""
+        told = [shading]
         if self.unit is None:
             told = [
                 "The universe has no coordinates: places are a layout computed from public "
                 "distances (pivot MDS), not geography."
             ]
-        else:
-            told = [shading]
-        lost = len(self.everywhere) - len(self.order)
+        lost, every = (
+            len(self.everywhere) - len(self.order),
+            f"{len(self.everywhere):,} {self.noun}",
+        )
         if lost:
-            verb = "has" if lost == 1 else "have"
+            has, is_, it = ("has", "is", "it") if lost == 1 else ("have", "are", "them")
             told.append(
-                f"{lost:,} of {len(self.everywhere):,} {self.noun} {verb} no coordinates and "
-                f"{'is' if lost == 1 else 'are'} not drawn; figures count "
-                f"{'it' if lost == 1 else 'them'}."
+                f"{lost:,} of {every} {has} no coordinates and {is_} not drawn; figures count {it}."
             )
         return told
 
@@ -179,24 +179,16 @@ def center_records(
 ) -> list[dict[str, Any]]:
     """One record a center: what its marker, its hover text and its row in the table show."""
     vertices = np.bincount(label, minlength=len(ids)).tolist()
-    mass = (
-        None
-        if weights is None
-        else np.bincount(label, weights=weights, minlength=len(ids)).tolist()
-    )
-    placed = np.asarray(np.isfinite(places).all(axis=1)).tolist()
-    return [
-        {
-            "id": str(identifier),
-            "rank": c + 1,
-            "color": int(color[c]),
-            "vertices": vertices[c],
-            "mass": None if mass is None else short(mass[c]),
-            "x": float(places[c, 0]) if placed[c] else None,
-            "y": float(places[c, 1]) if placed[c] else None,
-        }
-        for c, identifier in enumerate(ids)
-    ]
+    mass: list[float | None] = [None] * len(ids)
+    if weights is not None:
+        mass = [short(m) for m in np.bincount(label, weights=weights, minlength=len(ids))]
+    records = []
+    for c, identifier in enumerate(ids):
+        placed = bool(np.isfinite(places[c]).all())
+        x, y = places[c].tolist() if placed else (None, None)
+        told = {"id": str(identifier), "rank": c + 1, "color": int(color[c])}
+        records.append({**told, "vertices": vertices[c], "mass": mass[c], "x": x, "y": y})
+    return records
 
 
 def short(value: Any) -> float:

@@ -140,27 +140,23 @@ def _numbered(metric: Metric, points: Floats, days: list[Any]) -> list[dict[str,
     before: list[int] = []
     since: list[int] = []
     for day in days:
-        at = np.asarray(metric.positions(list(day.centers)), np.int64).tolist()
-        places = _kept(before, at, points)
+        places = _kept(before, metric.positions(list(day.centers)).tolist(), points)
         fresh = [i >= len(before) or before[i] != p for i, p in enumerate(places)]
         since = [day.day if new else since[i] for i, new in enumerate(fresh)]
+        centers = []
+        for i, p in enumerate(places):
+            x, y = _spot(points[p])
+            center = {"rank": i + 1, "color": i % len(PALETTE), "id": str(metric.ids[p])}
+            old = _spot(points[before[i]]) if fresh[i] and i < len(before) else [None]
+            center |= {"x": x, "y": y, "since": since[i], "from": None if None in old else old}
+            centers.append(center)
         told.append(
             {
                 "day": day.day,
                 "name": f"day {day.day:,}" if day.label is None else str(day.label),
                 "moved": sum(fresh) if before else 0,
                 "alarm": bool(day.alarm),
-                "centers": [
-                    {
-                        "rank": i + 1,
-                        "color": i % len(PALETTE),
-                        "id": str(metric.ids[p]),
-                        **_spot(points[p]),
-                        "since": since[i],
-                        "from": _from(points, before, i) if before and fresh[i] else None,
-                    }
-                    for i, p in enumerate(places)
-                ],
+                "centers": centers,
             }
         )
         before = places
@@ -190,12 +186,5 @@ def _apart(points: Floats, old: int | None, new: int) -> float:
     return gap if np.isfinite(gap) else 1e300
 
 
-def _spot(point: Floats) -> dict[str, float | None]:
-    x, y = (float(v) if np.isfinite(v) else None for v in point)
-    return {"x": x, "y": y}
-
-
-def _from(points: Floats, before: list[int], i: int) -> list[float] | None:
-    if i >= len(before) or not np.isfinite(points[before[i]]).all():
-        return None
-    return [float(v) for v in points[before[i]]]
+def _spot(point: Floats) -> list[float | None]:
+    return [float(v) if np.isfinite(v) else None for v in point]

@@ -59,15 +59,9 @@ _ONEWAY = {
 }
 # How a column `direction` says forward (1), backward (-1) and both (0).
 _DIRECTION = {
-    "0": 0,
-    "0.0": 0,
-    "both": 0,
-    "1": 1,
-    "1.0": 1,
-    "forward": 1,
-    "-1": -1,
-    "-1.0": -1,
-    "backward": -1,
+    **dict.fromkeys(("0", "0.0", "both"), 0),
+    **dict.fromkeys(("1", "1.0", "forward"), 1),
+    **dict.fromkeys(("-1", "-1.0", "backward"), -1),
 }
 
 
