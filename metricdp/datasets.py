@@ -331,22 +331,16 @@ def _download(info: DatasetInfo, cache: str | Path | None) -> Path:
     folder = _cache_folder(cache)
     reason = ""
     try:
-        hashed = f"sha256:{info.sha256[0]}"
-        return Path(
-            pooch.retrieve(
-                info.url, hashed, fname=info.file, path=folder, downloader=_downloader(info)
-            )
-        )
+        told = {"fname": info.file, "path": folder, "downloader": _downloader(info)}
+        return Path(pooch.retrieve(info.url, f"sha256:{info.sha256[0]}", **told))
     except RequestException as error:
         reason = _network_reason(error)
     except OSError as error:
         reason = f"the cache {folder} cannot be written ({error.strerror or type(error).__name__})"
     except ValueError as error:
-        reason = (
-            str(error)
-            if isinstance(error, _DamagedError)
-            else "the file is not the recorded one, its sha256 differs"
-        )
+        reason = "the file is not the recorded one, its sha256 differs"
+        if isinstance(error, _DamagedError):
+            reason = str(error)
     raise DownloadError(info.name, info.url, reason)
 
 

@@ -242,15 +242,8 @@ class GraphMetric(Metric):
         distance = np.full(len(self), paths.FAR)
         label = np.full(len(self), -1, np.int64)
         room = len(self.csr[1]) + len(sources)
-        paths.add_sources(
-            *self.csr,
-            sources,
-            0,
-            distance,
-            label,
-            np.empty(room, np.int64),
-            np.empty(room, np.int64),
-        )
+        heap = (np.empty(room, np.int64), np.empty(room, np.int64))
+        paths.add_sources(*self.csr, sources, 0, distance, label, *heap)
         return label, distance
 
     def seed_centers(
@@ -264,11 +257,8 @@ class GraphMetric(Metric):
         paths.sample_by_distance(
             *self.csr, mass, int(rng.integers(2**62)), power, distance, label, centers
         )
-        return (
-            self.order[centers],
-            label[self.rank],
-            distance[self.rank].astype(np.float64) * self.unit,
-        )
+        away = distance[self.rank].astype(np.float64) * self.unit
+        return self.order[centers], label[self.rank], away
 
     def cell_distances(self, centers: Ints, label: Ints, distance: Floats) -> Singles:
         """Lengths of paths between all pairs of Voronoi centers through their cells, shape (k, k).

@@ -256,16 +256,9 @@ def explore(
         exact = drawn.unprotected(universe, administrator, k, power, seed)
     confirm = partial(recipe.confirm, question=question)
     asked_for: dict[str, Any] = {"delta": delta, "method": recipe, "seed": seed}
-    simulated: dict[str, Any] = {
-        "k": k,
-        "epsilons": tuple(order),
-        "delta": delta,
-        "method": recipe,
-        "objective": objective,
-        "neighboring": payer.neighboring,
-        "max_contributions": demand.max_contributions,
-        "seed": seed,
-    }
+    simulated: dict[str, Any] = {**asked_for, "k": k, "epsilons": tuple(order)}
+    simulated |= {"objective": objective, "neighboring": payer.neighboring}
+    simulated |= {"max_contributions": demand.max_contributions}
     asked = {"k": int(k), "objective": objective, "seed": seed}
     with held(deliver=False) as stop:  # all levels are paid for at once: none is lost to Ctrl-C
         grant = payer.charge(recipe.priced, confirm, [(e, delta) for e in order], "explore")
