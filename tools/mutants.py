@@ -63,7 +63,6 @@ ORDER = (
     "privacy/totals.py",
     "privacy/scores.py",
     "records/engines/bounding.py",
-    "records/engines/capping.py",
     "privacy",
     "accounting",
     "running/charging.py",
@@ -356,11 +355,6 @@ SETS = {
         "tests/records/engines",
         "tests/records/test_doors.py",
     ),
-    "records/engines/sizes.py": (
-        "-k",
-        "not spark and not dask",
-        "tests/running/test_contributions.py",
-    ),
     "records/exact.py": (
         "tests/records/test_exact.py",
         "tests/privacy/test_sums.py",
@@ -383,16 +377,11 @@ SETS = {
         "tests/records/engines/test_weighting.py",
         "tests/records/test_exact.py",
     ),
-    "records/engines/capping.py": (
-        "tests/records/engines/test_capping.py",
-        "tests/privacy/test_caps.py",
-    ),
-    "records/engines/by_user.py": (
-        "tests/records/engines/test_bounding.py",
-        "tests/records/engines/test_capping.py",
-    ),
     "records/engines/bounding.py": (
         "tests/records/engines/test_bounding.py",
+        "tests/records/engines/test_weighting.py",
+        "tests/running/test_contributions.py",
+        "tests/privacy/test_caps.py",
         "tests/privacy/test_apart.py",
         "tests/privacy/test_demand.py",
     ),

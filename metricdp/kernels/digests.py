@@ -25,3 +25,18 @@ def sum_of_hashes(words: NDArray[np.uint64]) -> np.int64:
             state ^= state >> _HALF
         total += np.int64((state * _ODD) >> _TOP)
     return total
+
+
+@njit(cache=True, nogil=True)
+def hashes(seeds: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """A hash of 64 bits of each row (n, d) under a seed of its own (n,): splitmix64's finalizer,
+    word by word.
+    """
+    found = seeds.copy()
+    for i in range(words.shape[0]):
+        for j in range(words.shape[1]):
+            state = (found[i] ^ words[i, j]) + _ODD
+            state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            found[i] = state ^ (state >> np.uint64(31))
+    return found

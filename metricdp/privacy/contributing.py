@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting.binding import Protection
@@ -12,9 +11,10 @@ from metricdp.errors import InputError
 from metricdp.privacy.demand import PrivateDemand, read
 from metricdp.protocols import Finite
 from metricdp.records.engines import opened
-from metricdp.records.engines.sizes import Anywhere, LogSizes
+from metricdp.records.engines.bounding import LogSizes
 from metricdp.records.engines.sources import Source
 from metricdp.records.ingestion.encoders import RowEncoder
+from metricdp.records.ingestion.matching import Anywhere
 from metricdp.records.ingestion.users import names_of
 
 
@@ -25,8 +25,8 @@ def contributors(
     more than 2^(j-1), up to 2^j records, the last for more too.
 
     **Privacy.** *Unit*: one user with all their records, who is one record here, at a point that
-    depends on those records alone (`metricdp.records.engines.sizes`): m = 1, for whichever number
-    of records is kept of them elsewhere. Nothing leaves; what is asked of it is paid for.
+    depends on those records alone (`LogSizes`): m = 1, for whichever number of records is kept of
+    them elsewhere. Nothing leaves; what is asked of it is paid for.
     """
     rule = "user must give one entry per record, none of them missing"
     counted = LogSizes(len(numbers) - 1)
@@ -34,7 +34,7 @@ def contributors(
     if column is None:
         if isinstance(users, str | bytes):
             raise InputError("users must give one entry per record; of a file, name user=COLUMN")
-        held = read(rule, lambda: counted.held(names_of(users), np.empty(0)))
+        held = read(rule, lambda: counted.of(names_of(users)))
     else:
         frame = opened(users, engine, [column])
         frame.check([column])

@@ -17,12 +17,9 @@ from metricdp.errors import InputError
 from metricdp.privacy import _vault
 from metricdp.protocols import Placing, Space, finite, space_of
 from metricdp.records.engines import Source, asked, opened
-from metricdp.records.engines import weighting as shares_of
-from metricdp.records.engines.bounding import Bounding
-from metricdp.records.engines.by_user import UserRule
-from metricdp.records.engines.capping import Capping
+from metricdp.records.engines.bounding import WHOLE, Bounding, SharesOfOne, UserRule
 from metricdp.records.engines.frames import Wanted, are_ids, present
-from metricdp.records.engines.weighting import SharesOfOne
+from metricdp.records.engines.local import weighted
 from metricdp.records.ingestion.columns import points as points_of
 from metricdp.records.ingestion.matching import SECRET, in_hand
 from metricdp.records.ingestion.users import names_of
@@ -252,7 +249,8 @@ class PrivateDemand(Unique):
         if user is not None:
             rule = "user must give one entry per record, none of them missing"
             kept = _kept(bound, capped)
-            held = read(rule, lambda: kept.held(names_of(user), records))
+            bounded = read(rule, lambda: kept.kept(names_of(user), records))
+            held = weighted(bounded) if kept.weighted else bounded
         if leaves_out:  # what is kept of a user first, then what is near: each by itself
             held = present(np.asarray(held))
         self._place(universe, held, bound, None, leaves_out, capped)
@@ -317,7 +315,7 @@ class PrivateDemand(Unique):
     @property
     def grains(self) -> int:
         """Fixed-point units in a unit of weight: 65,536 where users have shares, else 1."""
-        return shares_of.WHOLE if self._protects.weighting == "share" else 1
+        return WHOLE if self._protects.weighting == "share" else 1
 
     @property
     def max_contributions(self) -> int:
@@ -350,8 +348,8 @@ def _kept(bound: Protection, capped: Capped | None) -> UserRule:
         return SharesOfOne()
     key = secrets.token_hex(32)
     if capped is None:
-        return Bounding(bound.max_contributions, key)
-    return Capping(capped.areas, capped.parts, capped.records, key)
+        return Bounding(1, bound.max_contributions, key)
+    return Bounding(capped.parts, capped.records, key, capped.areas)
 
 
 def _bound(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from metricdp.kernels.quadtree_cells import cells_of, path_bits
 from metricdp.protocols import CellTree, TreeCells
-from metricdp.records.engines.sources import Answer, Coins, Source, sums
+from metricdp.records.engines.sources import Answer, Listed, Source
 from metricdp.records.exact import Sums, Total
 
 KEY_BITS = 64  # levels that one pass over the records reads
@@ -177,25 +177,6 @@ def _paths(cells: TreeCells) -> list[int]:
     return found
 
 
-class Listed(Source):
-    """Records that are in memory, an array."""
-
-    def __init__(self, records: NDArray[Any]) -> None:
-        self._records = records
-
-    def sums(self, answer: Answer) -> Total:
-        """One block."""
-        return sums(self._records, answer)
-
-    def mapped(self, step: Answer) -> Listed:
-        """What the step makes of them."""
-        return Listed(step(self._records))
-
-    def thinned(self, share: float) -> NDArray[Any]:
-        """An array."""
-        return Coins(share)(self._records)
-
-
 def foreseen(records: Any, tree: CellTree) -> Any:
     """The same records, read once for all cells of the tree; an array of them stays as it is."""
     return Paths(records, tree) if isinstance(records, Source) else records
@@ -203,8 +184,7 @@ def foreseen(records: Any, tree: CellTree) -> Any:
 
 def by_paths(records: Any, cells: Any) -> Any:
     """Records that are read once for all cells that these are split into."""
-    if not isinstance(cells, TreeCells) or (
-        isinstance(records, Paths) and records.tree is cells.tree
-    ):
+    known = isinstance(records, Paths) and records.tree is getattr(cells, "tree", None)
+    if known or not isinstance(cells, TreeCells):
         return records
     return Paths(records if isinstance(records, Source) else Listed(records), cells.tree)

@@ -12,8 +12,8 @@ from metricdp.errors import InputError, ReadingError
 from metricdp.methods.caps import Caps
 from metricdp.metrics import EuclideanMetric, EuclideanSpace, PrecomputedMetric
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, gate
+from metricdp.records.engines.bounding import WHOLE
 from metricdp.records.engines.opening import ENGINES, opened
-from metricdp.records.engines.weighting import WHOLE
 from metricdp.running.contributions import contributors
 
 _BIG = 1234567890123456789
@@ -45,7 +45,7 @@ class EngineTestCase:
     """
 
     engine: ClassVar[str] = ""
-    """The module of `metricdp.records.engines` that is to take the table; "" for any."""
+    """The class of `opening.ENGINES` that is to take the table; "" for any."""
     several: ClassVar[int] = 5
     """How many of `USERS` are added alone, one by one."""
 
@@ -68,7 +68,7 @@ class EngineTestCase:
     def test_one_engine_takes_it(self) -> None:
         """The registry finds one engine for the table, and its frame knows the columns."""
         table = self.table(self.rows())
-        took = [type(engine).__module__ for engine in ENGINES if engine.takes(table)]
+        took = [type(engine).__name__ for engine in ENGINES if engine.takes(table)]
         assert took
         assert took[0].endswith(self.engine)
         assert list(opened(table).columns) == ["vertex", "x", "y", "who"]
@@ -161,9 +161,8 @@ class EngineTestCase:
     def test_a_fault_of_the_engine_is_no_bad_row(self) -> None:
         """What the engine raises, whatever it is, is told as its fault."""
         frame = opened(self.table(self.rows()))
-        inner = getattr(frame, "_frame", frame)  # a table that is read at once has one inside
         for name in ("add", "by_user", "batches"):
-            setattr(inner, name, _failing)
+            setattr(frame, name, _failing)
         said = refusal(lambda: _read(frame))
         assert type(said) is ReadingError, said
         assert "48611" not in str(said)

@@ -21,9 +21,9 @@ SEAMS = {
         "from_frame",
         "replay, k_median, hst, from CSV, user, m = 2, add-remove",
     ),
-    "SQL bounding": (
+    "bounding of blocks": (
         bounding.Bounding,
-        "statement",
+        "rows",
         "replay, k_median, hst, from DuckDB, user, m = 2, add-remove",
     ),
     "a tally's sums": (Tally, "sums", "a tally, HistogramQuery, a path, add-remove"),

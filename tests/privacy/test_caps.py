@@ -17,7 +17,7 @@ from metricdp.errors import InputError
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CountQuery, HistogramQuery, LevelsQuery, PrivateDemand, gate, measure
 from metricdp.privacy.caps import squared_sensitivity
-from metricdp.records.engines.capping import capped
+from metricdp.records.engines.bounding import Bounding
 
 PATH = mdp.GraphMetric(nx.path_graph(4), weight=None)
 GRID = mdp.GraphMetric(nx.grid_2d_graph(20, 20), weight=None)
@@ -68,8 +68,8 @@ def test_no_user_of_up_to_four_records_moves_more_than_is_stated(caps, labels):
     for size in range(1, 5):
         for own in itertools.combinations_with_replacement(range(4), size):
             at = np.array(own)
-            kept = capped(["u"] * size, at, known.areas[at], caps, "0f")
-            users.add(tuple(query.exact(at[kept]).tolist()))
+            kept = Bounding(*caps, "0f", known.areas).kept(["u"] * size, at)
+            users.add(tuple(query.exact(kept).tolist()))
     vectors = [np.array(user) for user in users]
     m = caps[0] * caps[1]
     most = max(int(u @ u) for u in vectors)

@@ -152,7 +152,7 @@ ALLOWED = {
         privacy/shares.py GaussianShares.__init__
         privacy/shares.py LaplaceShares.__init__
         privacy/swaps.py CentersQuery.__init__
-        records/engines/arrays.py ArrayFile.batches
+        records/engines/tables.py ArrayFile.batches
         records/engines/folders.py _inside
         records/engines/sources.py Coins.__call__
         records/engines/spark_frames.py SparkFrame.add
@@ -175,37 +175,35 @@ ALLOWED = {
         privacy/queries.py LevelsQuery.fits
         privacy/totals.py TotalsQuery.exact
         privacy/totals.py TotalsQuery.fits
-        records/engines/sources.py Tallied.__call__
-        records/engines/weighting.py GrainsAt.__call__""",
+        records/engines/sources.py Tallied.__call__""",
     "counts or ranks of records in the memory of this process: below 2^46": """
-        records/engines/bounding.py sample
-        records/engines/capping.py capped
-        records/engines/capping.py _counted
-        records/engines/sizes.py sizes_of
+        records/engines/bounding.py Bounding.kept
+        records/engines/bounding.py Bounding._seeds
+        records/engines/bounding.py LogSizes.of
+        records/engines/bounding.py ranks
         records/engines/sources.py divided
-        records/engines/spark_frames.py gathered
-        records/engines/weighting.py grains
-        records/engines/weighting.py shared_rows""",
-    "a user's records, held below 2^46, times 2^16; on engines in more than 64 bits": """
-        records/engines/weighting.py floors
-        records/engines/weighting.py SharesOfOne.statement""",
+        records/engines/spark_frames.py gathered""",
+    "a user's records, in the memory of this process below 2^46, times 2^16": """
+        records/engines/bounding.py SharesOfOne.kept""",
+    "a block of at most 2^32 rows, a weight of one binary digit of 17": """
+        records/engines/weighting.py GroupedByDigits._parts""",
     "Python's integers, which have no end": """
         records/engines/frames.py Seal.compare
         records/engines/local.py LocalFrame.thinned
-        records/engines/sources.py Gathered.n_records
+        records/engines/sources.py Gathered.all_of
         records/sums/swap_costs.py CappedSwapCosts.total""",
     "coins and noise of a scale of at most 2^12: beyond 2^61 with odds of e^(-2^49)": """
         privacy/shares.py LaplaceShares.__call__
         privacy/shares.py LaplaceShares._passes
         privacy/shares.py _below""",
     "`Sums` themselves": """
-        records/engines/weighting.py Weighted.grouped
-        records/engines/work.py added
+        records/engines/work.py Work._joined
         records/paths.py Segment.counts""",
     "rows, of which an engine has less than 2^63, and pieces of digests": """
-        records/engines/spark_frames.py SparkFrame.grouped""",
+        records/engines/spark_frames.py SparkFrame._summed
+        records/engines/spark_frames.py SparkFrame.groups""",
     "rows, of which an engine has less than 2^63, and digests, which are compared modulo 2^64": """
-        records/engines/work.py joined""",
+        records/engines/work.py GroupWork._joined""",
     "scores and counts within 2^61 of 0: one sum or difference of two": """
         privacy/continual.py _added
         privacy/opening.py held
@@ -221,7 +219,7 @@ ALLOWED = {
         privacy/shares.py Shares.masked
         privacy/shares.py Shares.total""",
     "concatenates lists": """
-        records/engines/memory.py AtOnce.records""",
+        records/engines/local.py LocalFrame.records""",
 }
 OPERATIONS = (ast.Add, ast.Sub, ast.Mult, ast.LShift, ast.MatMult)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.errors import InputError
+from metricdp.errors import InputError, ReadingError
 from metricdp.kernels.scores import CAP
 from metricdp.methods import Quadtree
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
@@ -247,8 +247,8 @@ def test_the_demand_foreseen_is_paid_as_before_and_keeps_its_unit():
 def test_keys_that_are_lost_on_their_way_are_noticed():
     class Elsewhere(Counting):
         def sums(self, answer):
-            copy = Gathered(answer._grouped.key)  # what another process would work on
+            copy = Gathered(answer._of)  # what another process would work on
             return super().sums(copy)
 
-    with pytest.raises(InputError, match="lost"):
+    with pytest.raises(ReadingError, match="lost"):
         Paths(Elsewhere(clusters(50, 0)), ShiftedQuadtree(BOX)).counted(None)

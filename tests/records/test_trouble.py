@@ -112,7 +112,7 @@ def test_a_second_interruption_while_the_first_is_told_changes_nothing(monkeypat
 
 @pytest.mark.parametrize("error", [RuntimeError(str(CANARY)), duckdb.Error(str(CANARY))])
 def test_a_fault_of_an_engine_is_no_bad_record(error, monkeypatch, tmp_path):
-    from metricdp.records.engines.duck import Relation
+    from metricdp.records.engines.tables import Relation
 
     def broken(self, names):
         yield from ()
@@ -169,14 +169,14 @@ def watch():
     for folder in Path(tempfile.gettempdir()).glob("metricdp-spill-*"):
         seen |= {p.name for p in folder.rglob("*")}
     return seen
-inner, seen = local.streamed, set()
-def streamed(relation, names):
-    for block in inner(relation, names):
+inner, seen = local.whole_users, set()
+def watched(batches):
+    for block in inner(batches):
         seen.update(watch())
         if sys.argv[1] == "killed":
             os.kill(os.getpid(), signal.SIGKILL)
         yield block
-local.streamed = streamed
+local.whole_users = watched
 import pyarrow.dataset as ds
 PrivateDemand.from_frame(EuclideanSpace([0], [1e6]), ds.dataset(rows), columns=["x"], user="who")
 print(len(seen - {"lock"}))

@@ -66,7 +66,7 @@ def test_ids_of_one_folder_are_those_of_each_file(tmp_path):
 
 def test_a_file_that_lacks_a_column_is_named(tmp_path):
     pq.write_table(pa.table({"v": [1]}), tmp_path / "2.parquet")
-    with pytest.raises(InputError, match="some of the files have not all columns"):
+    with pytest.raises(InputError, match="is not in all of the files"):
         n_users(folder_of(tmp_path, pa.array(["a"])))
 
 

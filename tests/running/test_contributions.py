@@ -12,8 +12,9 @@ import metricdp as mdp
 from metricdp.accounting.binding import Protection
 from metricdp.errors import BudgetError, InputError, JournalError
 from metricdp.privacy import HistogramQuery, gate
-from metricdp.records.engines.sizes import Anywhere, LogSizes, doublings
-from metricdp.records.ingestion.encoders import RowEncoder
+from metricdp.records.engines.bounding import LogSizes
+from metricdp.records.ingestion.encoders import Reading, RowEncoder
+from metricdp.records.ingestion.matching import Anywhere
 from metricdp.running.contributions import NUMBERS, Doublings, _least, contributors
 
 PATH = mdp.GraphMetric(nx.path_graph(5), weight=None)
@@ -28,29 +29,27 @@ def test_users_are_counted_by_powers_of_two():
     found = gate._noisy(contributors(people(sizes)), HistogramQuery(Doublings()), None)
     expected = [sum(2 ** (j - 1) < s <= 2**j or s == 1 == 2**j for s in sizes) for j in range(21)]
     assert found.tolist() == expected
-    assert doublings(np.array([2**20 + 1, 2**40]), 20).tolist() == [20, 20]
+    assert LogSizes(2).of(people([4, 5, 99])).tolist() == [2, 2, 2]
 
 
 @pytest.mark.parametrize("users", [["a", None], ["a", float("nan")], [None]])
 def test_every_record_is_somebodys(users):
     with pytest.raises(InputError, match="one user per record"):
-        LogSizes(3).held(users, np.zeros(len(users), np.int64))
+        LogSizes(3).of(users)
 
 
 def test_engines_count_a_users_rows_and_keep_what_says_what_went_wrong():
     pd = pytest.importorskip("pandas")
-    rule, names, encode = LogSizes(3), ["_0", "_user"], RowEncoder(("u",), Anywhere())
+    rule, reading = LogSizes(3), Reading(RowEncoder(("u",), Anywhere()), "u")
     users = ["b", "a", "b", "b", *["c"] * 99]
-    block = pd.DataFrame({"_0": 0, "_user": pd.array([None, *users, None], "string")})
-    block.loc[[0, len(users) + 1], "_0"] = [5, 1]
-    found = rule.rows(block, names)
-    assert found.columns.tolist() == names and found["_0"].dtype == np.int64
-    told = {user: size for size, user in found.itertuples(index=False) if isinstance(user, str)}
-    assert told == {"a": 1, "b": 3, "c": 99}
-    assert found["_0"][found["_user"].isna()].tolist() == [5]
-    place = rule.encoder(rule.reading(encode, "u"), encode).place
-    assert place(np.array([[1.0], [3.0], [99.0]])).tolist() == [0, 2, 3]
-    assert rule.held(users, np.zeros(len(users), np.int64)).tolist() == [2, 0, 3]
+    block = pd.DataFrame({"_0": 0, "_user": pd.array(users, "string")})
+    found = rule.rows(block, reading)
+    assert found["_0"].tolist() == [2, 0, 3] and len(found["_user"]) == 3
+    lost = pd.DataFrame({"_0": [5, 0, 1], "_user": pd.array([None, "a", None], "string")})
+    assert rule.rows(lost, reading) == {"_0": pytest.approx([5, 1]), "_user": [None, None]}
+    assert reading.rows({"u": ["a", "b"]})["_0"].tolist() == [0, 0]
+    assert rule.of(users).tolist() == [2, 0, 3]
+    assert Anywhere().position("x") == 0
 
 
 def test_numbers_of_records_are_as_far_apart_as_doublings():

@@ -1,4 +1,4 @@
-"""Engines that count large demand: text, DuckDB, Polars, NumPy arrays, Dask and Spark.
+"""Engines that count large demand: files, and tables of many libraries.
 
 Everything that the gate asks of many records is a sum of integers, each of which depends on one
 record. A `Source` answers ``total(answer)``: `answer` maps blocks of records to vectors where they
@@ -10,13 +10,12 @@ lie, and the vectors add up.
 - Records that break a rule make a worker return "bad", never an exception that an engine would log.
 - A table that changes between readings is refused, by its number of rows and a digest.
 
-An engine is one file and one line in `registry`.
+An engine is a class, and one line in `opening`.
 """
 
-from metricdp.records.engines.frames import Frame, asked
+from metricdp.records.engines.frames import READERS, Engine, Frame, asked
 from metricdp.records.engines.local import LocalFrame
 from metricdp.records.engines.opening import opened
-from metricdp.records.engines.registry import READERS, Engine
 from metricdp.records.engines.sources import (
     Source,
     Tally,

@@ -1,88 +1,182 @@
-"""At most m records of each user, drawn at random; on an engine the same ones in every reading.
+"""What is kept of each user's records: a sample (`Bounding`), all with weights (`SharesOfOne`), or
+their number (`LogSizes`).
 
-In memory every record draws a key (`sample`). On an engine a row's rank must be a function of the
-row, and of one key that is drawn from the operating system when the demand is made:
+A rule is one function of all records of some users, wherever they are. In this process it gets all
+records at once; on an engine, which sorts rows by user, blocks that hold all rows of their users.
 
-1. Number equal rows of one user j = 1, 2, … in any order.
-2. Rank a user's triples (user, columns, j) by SHA-256(key, user, columns, j), ties by the triple
-   itself; keep the m first.
-
-So what is kept is a function of the multiset of rows and of the key.
-
-**Privacy.** With the key fixed, what is kept of a user depends on that user's rows alone, and is at
-most m of them. So neighbors keep multisets that differ in one user's 1 to m records, for each key
-and hash; averaging over keys keeps it (joint convexity). With a random function as hash, the sample
-is uniform without replacement.
+**Privacy.** What a rule keeps of a user depends on that user's records (in any order), public facts
+and one secret key alone, drawn when the demand is made. So for each key neighbors keep multisets
+that differ in what is kept of one user; averaging over keys preserves it (joint convexity). This
+holds whatever the hash. The same records are kept in every reading, on every engine.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Hashable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from json import dumps
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.records.engines.by_user import Dialect, UserRule, numbered
+from metricdp.errors import InputError
+from metricdp.kernels.digests import hashes
+from metricdp.records.ingestion.columns import column, texts
+from metricdp.records.ingestion.encoders import USER, Reading
+
+WHOLE = 1 << 16
+"""Fixed-point units of a unit of weight."""
 
 
-def sample(users: Sequence[Hashable], n_records: int, m: int) -> NDArray[np.int64]:
-    """Indices of at most m records of each user: those with the m smallest 64-bit keys."""
-    codes = numbered(users, n_records)
-    order = np.lexsort((np.frombuffer(os.urandom(8 * n_records), np.uint64), codes))
-    rank = np.arange(n_records) - np.searchsorted(codes[order], codes[order])
-    return np.sort(order[rank < m])
+class UserRule(ABC):
+    """What is kept of each user's records."""
+
+    weighted: ClassVar[bool] = False
+    """Whether what it keeps has weights, in the last column."""
+
+    @abstractmethod
+    def kept(self, users: Sequence[Hashable], records: NDArray[Any]) -> NDArray[Any]:
+        """Of records, shape (n,) or (n, d), all those of their users, one user for each."""
+
+    def rows(self, block: Any, reading: Reading) -> dict[str, Any]:
+        """The same of rows that were read, as columns; of rows that could not be read, those that
+        say why.
+        """
+        users = texts(column(block, USER))
+        numbers: list[NDArray[Any]] = [
+            np.asarray(column(block, name), reading.kind) for name in reading.names[:-1]
+        ]
+        lost = np.array([user is None for user in users], bool)
+        if lost.any():
+            codes = [each[lost] for each in (*numbers, *numbers[: self.weighted])]
+            return reading.named(codes, [None] * len(codes[0]))
+        records = np.column_stack(numbers) if reading.encode.empty().ndim > 1 else numbers[0]
+        found = np.atleast_2d(self.kept(users, records).T)
+        return reading.named([*found], ["kept"] * found.shape[1])
 
 
 @dataclass(frozen=True)
 class Bounding(UserRule):
-    """At most m records of each user.
+    """At most `records` of each user in a part of a public partition, and in at most `parts` parts.
 
-    `key`: secret, of hexadecimal digits.
+    A user's records come in random order, that of a keyed hash of (user, record, j), where equal
+    records are numbered j = 0, 1, …. One is kept if its part is among the first `parts` met and
+    holds fewer than `records` of that user's so far. Without `areas` all parts are one: a sample
+    of `records` of them, uniform for a random hash.
+
+    `key`: secret; `areas` (n_points,): part of each point of a finite universe.
     """
 
-    m: int
+    parts: int
+    records: int
     key: str
+    areas: NDArray[np.int64] | None = None
 
-    def held(self, users: Sequence[Hashable], records: NDArray[Any]) -> NDArray[Any]:
-        """By coins of their own."""
-        return records[sample(users, len(records), self.m)]
+    def kept(self, users: Sequence[Hashable], records: NDArray[Any]) -> NDArray[Any]:
+        """1 to `parts` times `records` of each user, in their order."""
+        codes, known = numbered(users, len(records))
+        areas = np.zeros(len(records), np.int64) if self.areas is None else self.areas[records]
+        _, cell = np.unique(codes * (int(areas.max(initial=0)) + 1) + areas, return_inverse=True)
+        words = [axis.view(np.uint64) for axis in axes_of(records)]
+        words.append(ranks([codes, *words], []).view(np.uint64))
+        order = [hashes(self._seeds(codes, known)[codes], np.column_stack(words)), *words]
+        place = ranks([cell], order)
+        first = np.flatnonzero(place == 0)
+        met = np.empty(len(first), np.int64)
+        met[cell[first]] = ranks([codes[first]], [order[0][first], cell[first]])
+        return records[(place < self.records) & (met[cell] < self.parts)]
 
-    def statement(self, table: str, names: Sequence[str], sql: Dialect) -> str:
-        """Steps 1 and 2."""
-        listed = [f"{sql.quote}{name}{sql.quote}" for name in names]
-        rows = ", ".join(listed)
-        user = listed[-1]
-        numbered = (
-            f"SELECT *, row_number() OVER (PARTITION BY {rows} ORDER BY {user}) AS _j FROM {table}"
-        )
-        digest = sql.digest(self.key, [*listed, "_j"])
-        hashed = f"SELECT *, {digest} AS _h FROM ({numbered}) AS _a"
-        ranked = (
-            f"SELECT *, row_number() OVER (PARTITION BY {user} ORDER BY _h, {rows}, _j) AS _r "
-            f"FROM ({hashed}) AS _b"
-        )
-        return f"SELECT {rows} FROM ({ranked}) AS _c WHERE _r <= {self.m}"
-
-    def rows(self, block: Any, names: Sequence[str]) -> Any:
-        """Likewise."""
-        return bounded(block, names, self.m, self.key)
+    def _seeds(self, codes: NDArray[np.int64], known: Sequence[Hashable]) -> NDArray[np.uint64]:
+        """A hash of each user; of those who keep all in any order, 0."""
+        few = self.records if self.areas is None else min(self.parts, self.records)
+        seeds = np.zeros(len(known), np.uint64)
+        for i in np.flatnonzero(np.bincount(codes) > few).tolist():
+            text = f"{self.key}|{known[i]}".encode("utf-8", "surrogatepass")
+            seeds[i] = int.from_bytes(sha256(text).digest()[:8], "big")
+        return seeds
 
 
-def bounded(block: Any, names: Sequence[str], m: int, key: str) -> Any:
-    """Steps 1 and 2 of a pandas DataFrame that holds all rows of its users."""
-    by = list(names)
-    user = names[-1]
-    plain = block[by].reset_index(drop=True)
-    sizes = plain.groupby(user, sort=False)[user].transform("size")  # no user: a mark, kept
-    many = plain[sizes > m]
-    number = many.groupby(by, sort=False).cumcount()
-    rows = zip(*(many[name].tolist() for name in by), number.tolist())
-    ranks = [sha256(f"{key}{dumps(row, default=str)}".encode()).hexdigest() for row in rows]
-    ranked = many.assign(_h=ranks, _j=number).sort_values(["_h", "_j"], kind="stable")
-    beyond = ranked.groupby(user, sort=False).cumcount() >= m
-    return plain.drop(index=ranked.index[beyond])
+@dataclass(frozen=True)
+class SharesOfOne(UserRule):
+    """All records of each user, with one unit of weight spread over them in integers: of r records
+    in the order of their places the first i have floor(`WHOLE` · i / r) together.
+
+    **Privacy.** A user adds exactly WHOLE units, none negative: at most m = WHOLE contributions of
+    one unit each for every query. Rounding each share by itself could exceed that: the audit keeps
+    it as a mutant. Nothing is drawn.
+    """
+
+    weighted = True
+
+    def kept(self, users: Sequence[Hashable], records: NDArray[Any]) -> NDArray[Any]:
+        """Beside their weights."""
+        codes, _ = numbered(users, len(records))
+        place = ranks([codes], axes_of(records))
+        of = np.bincount(codes)[codes]
+        return np.column_stack([records, WHOLE * (place + 1) // of - WHOLE * place // of])
+
+
+@dataclass(frozen=True)
+class LogSizes(UserRule):
+    """One record a user: the least j with at most 2^j records, `most` at most."""
+
+    most: int
+
+    def kept(self, users: Sequence[Hashable], records: NDArray[Any]) -> NDArray[Any]:
+        """j of each user."""
+        return self.of(users)
+
+    def of(self, users: Sequence[Hashable]) -> NDArray[np.int64]:
+        """The same: where records are does not matter."""
+        sizes = np.bincount(numbered(users, len(users))[0])
+        bounds = 2 ** np.arange(self.most, dtype=np.int64)
+        return np.searchsorted(bounds, sizes, side="left").astype(np.int64)
+
+
+def numbered(
+    users: Sequence[Hashable], n_records: int
+) -> tuple[NDArray[np.int64], Sequence[Hashable]]:
+    """Number of each record's user, in the order in which users come, and the users."""
+    if len(users) != n_records or any(u is None or u != u for u in users):
+        raise InputError("one user per record")
+    number: dict[Hashable, int] = {}
+    codes = np.fromiter((number.setdefault(u, len(number)) for u in users), np.int64, n_records)
+    return codes, list(number)
+
+
+def axes_of(records: NDArray[Any]) -> list[NDArray[Any]]:
+    """The numbers that records are made of; -0.0 is 0.0."""
+    return [np.ascontiguousarray(axis) + 0 for axis in np.atleast_2d(records.T)]
+
+
+def ranks(groups: list[NDArray[Any]], order: list[NDArray[Any]]) -> NDArray[np.int64]:
+    """Place of each row, from 0, in the order of some columns, among those of equal groups."""
+    at = np.lexsort([*reversed(order), *reversed(groups)])
+    first = np.ones(len(at), bool)
+    first[1:] = np.any([each[at][1:] != each[at][:-1] for each in groups], axis=0)
+    starts = np.flatnonzero(first)
+    found = np.empty(len(at), np.int64)
+    found[at] = np.arange(len(at)) - np.repeat(starts, np.diff([*starts, len(at)]))
+    return found
+
+
+def whole_users(batches: Iterable[Any]) -> Iterator[Any]:
+    """Batches of Arrow in the order of users, as tables that have all rows of their users."""
+    import pyarrow as pa
+
+    held: list[Any] = []
+    last = None
+    for batch in batches:
+        users = batch.column(USER).to_pylist()
+        if not users:
+            continue
+        start = users.index(users[-1])
+        if start or (held and users[-1] != last):
+            yield pa.Table.from_batches([*held, batch.slice(0, start)])
+            held = []
+        held.append(batch.slice(start))
+        last = users[-1]
+    if held:
+        yield pa.Table.from_batches(held)

@@ -2,48 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from metricdp.errors import InputError, MissingExtraError
-from metricdp.records.engines.absent import absent
-from metricdp.records.engines.by_user import UserRule
-from metricdp.records.engines.embedded import is_parquet, of_text, same_heads
-from metricdp.records.engines.folders import parquet_files, refuse_unread, unread_in
-from metricdp.records.engines.frames import Frame, Seal
-from metricdp.records.engines.registry import Engine
+from metricdp.records.engines.bounding import UserRule
+from metricdp.records.engines.embedded import of_text, same_heads
+from metricdp.records.engines.folders import absent, is_parquet, parquet_files
+from metricdp.records.engines.frames import Engine, Frame, Seal
+from metricdp.records.engines.parquet import unread_in
 from metricdp.records.engines.sources import Answer, Groups, grouped_parts
-from metricdp.records.engines.work import GroupWork, Sum, Work, added, checked, joined
+from metricdp.records.engines.work import GroupWork, Sum, Work, checked
 from metricdp.records.exact import Sums
-from metricdp.records.ingestion.encoders import VALUES, Reading, RowEncoder
+from metricdp.records.ingestion.encoders import USER, VALUES, Reading, RowEncoder
 from metricdp.records.ingestion.lines import Layout, Lines, body, decoded, layout
 
-Add = Callable[[Any, Any], Any]
 FAN_IN = 8
 """Vectors that one task adds."""
 
 
 class DaskFrame(Frame):
-    """A data frame of Dask, computed by the default client.
-
-    `fine`: columns of Parquet files of which pandas has a part only.
-    """
-
-    def __init__(self, native: Any, path: str | None = None, fine: set[str] | None = None) -> None:
-        super().__init__(native, path)
-        self._fine = fine or set()
-
-    def check(self, names: Sequence[Any]) -> None:
-        """As elsewhere; times of day in nanoseconds, which Python's have not, are refused."""
-        super().check(names)
-        refuse_unread(self.path, names, self._fine)
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """Names of the columns."""
-        return list(self.native.columns)
+    """A data frame of Dask, computed by the default client."""
 
     def blocks(self, names: Sequence[str]) -> list[Any]:
         """Delayed ones of some columns."""
@@ -51,15 +33,24 @@ class DaskFrame(Frame):
         return found
 
     def add(self, work: Work) -> Sum:
-        """One task a block."""
-        found: Sum = tree(work, self.blocks(work.names))
-        return found
+        """One task a block, then one for every eight vectors, down to one vector."""
+        from dask import delayed
 
-    def grouped(self, encode: RowEncoder, key: Answer) -> tuple[Groups, Seal]:
-        """One task a block, and one for every eight blocks' groups, down to one."""
-        none = np.zeros((1, 2), np.int64)
-        groups = tree(GroupWork(encode, key), self.blocks(encode.names), joined)
-        whole = checked(joined(none, groups))
+        shared = delayed(work, pure=False)
+        vectors = [
+            delayed(in_blocks, pure=False)(shared, block) for block in self.blocks(work.names)
+        ]
+        while len(vectors) > 1:
+            vectors = [
+                delayed(all_added, pure=False)(shared, vectors[i : i + FAN_IN])
+                for i in range(0, len(vectors), FAN_IN)
+            ]
+        return unpacked(vectors[0].compute()) if vectors else work.start()
+
+    def groups(self, encode: RowEncoder, of: Answer) -> tuple[Groups, Seal]:
+        """Groups of blocks, added up where they are."""
+        work = GroupWork(encode, of)
+        whole = checked(work.added(work.start(), self.add(work)))
         return grouped_parts([whole[1:]]), Seal(*whole[0].tolist())
 
     def by_user(self, reading: Reading, rule: UserRule) -> DaskFrame:
@@ -67,11 +58,12 @@ class DaskFrame(Frame):
         import dask.dataframe as dd
         from dask import delayed
 
-        like = meta(reading)
         read = [delayed(rows, pure=False)(one, reading) for one in self.blocks(reading.columns)]
-        shuffled = dd.from_delayed(read, meta=like, verify_meta=False).shuffle(on="_user")
-        like = like.assign(**{name: np.empty(0, np.int64) for name in rule.extra})
-        return DaskFrame(shuffled.map_partitions(rule.rows, reading.names, meta=like))
+        like = framed(reading.named([np.empty(0, reading.kind)] * (len(reading.names) - 1), []))
+        shuffled = dd.from_delayed(read, meta=like, verify_meta=False).shuffle(on=USER)
+        names = reading.encoder(rule.weighted).names
+        like = framed(reading.named([np.empty(0, reading.kind)] * (len(names) - 1), []))
+        return DaskFrame(shuffled.map_partitions(kept, reading, rule, meta=like), names)
 
 
 class DaskLines(DaskFrame):
@@ -83,13 +75,8 @@ class DaskLines(DaskFrame):
     lines = True
 
     def __init__(self, native: list[Any], path: str, form: Layout) -> None:
-        super().__init__(native, path)
+        super().__init__(native, form.columns, path)
         self._form = form
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """Names of the columns, or their places."""
-        return self._form.columns
 
     def blocks(self, names: Sequence[str]) -> list[Any]:
         """Of whole lines."""
@@ -109,36 +96,22 @@ def lines_of(block: bytes, form: Layout, first: bool) -> Lines:
 
 def rows(block: Any, reading: Reading) -> Any:
     """A block's records beside their users."""
+    return framed(reading.rows(block))
+
+
+def kept(block: Any, reading: Reading, rule: UserRule) -> Any:
+    """What a rule keeps of a block that holds all rows of its users."""
+    return framed(rule.rows(block, reading))
+
+
+def framed(columns: dict[str, Any]) -> Any:
+    """Columns as a data frame of pandas."""
     import pandas as pd
 
-    read = reading.rows(block)
-    users = pd.array(read.pop("_user"), dtype="string[pyarrow]")
-    return pd.DataFrame({**read, "_user": users})
+    return pd.DataFrame({**columns, USER: pd.array(columns[USER], dtype="string[pyarrow]")})
 
 
-def meta(reading: Reading) -> Any:
-    """What such a block looks like."""
-    import pandas as pd
-
-    numbers: dict[str, Any] = {name: np.empty(0, reading.kind) for name in reading.names[:-1]}
-    return pd.DataFrame({**numbers, "_user": pd.array([], dtype="string[pyarrow]")})
-
-
-def tree(work: Work | GroupWork, blocks: list[Any], add: Add = added) -> Any:
-    """One task a block, then one for every eight vectors, down to one vector."""
-    from dask import delayed
-
-    shared = delayed(work, pure=False)
-    vectors = [delayed(in_blocks, pure=False)(shared, block, add) for block in blocks]
-    while len(vectors) > 1:
-        vectors = [
-            delayed(all_added, pure=False)(vectors[i : i + FAN_IN], add)
-            for i in range(0, len(vectors), FAN_IN)
-        ]
-    return unpacked(vectors[0].compute()) if vectors else work(np.empty((0, len(work.names))))
-
-
-def packed(vector: Any) -> Any:
+def packed(vector: Sum) -> Any:
     """Sums as length, places and values other than 0, if that is shorter."""
     if not isinstance(vector, Sums):
         return vector
@@ -146,7 +119,7 @@ def packed(vector: Any) -> Any:
     return vector if len(places) * 2 > len(vector) else (len(vector), places, vector[places])
 
 
-def unpacked(vector: Any) -> Any:
+def unpacked(vector: Any) -> Sum:
     """The vector again."""
     if not isinstance(vector, tuple):
         return vector
@@ -154,23 +127,18 @@ def unpacked(vector: Any) -> Any:
     return values.spread(places, n)
 
 
-def in_blocks(work: Work | GroupWork, block: Any, add: Add) -> Any:
+def in_blocks(work: Work, block: Any) -> Any:
     """Sum over pieces of a partition, which may be large."""
     if isinstance(block, Lines):
         return packed(work(block))
     step = max(1, VALUES // max(len(work.names), 1))
-    total = work(block.iloc[:step])
-    for start in range(step, len(block), step):
-        total = add(total, work(block.iloc[start : start + step]))
-    return packed(total)
+    starts = range(0, max(len(block), 1), step)
+    return packed(reduce(work.added, (work(block.iloc[at : at + step]) for at in starts)))
 
 
-def all_added(vectors: list[Any], add: Add) -> Any:
+def all_added(work: Work, vectors: list[Any]) -> Any:
     """Sum of a few vectors."""
-    total = unpacked(vectors[0])
-    for vector in vectors[1:]:
-        total = add(total, unpacked(vector))
-    return packed(total)
+    return packed(reduce(work.added, map(unpacked, vectors)))
 
 
 class Dask(Engine):
@@ -181,7 +149,7 @@ class Dask(Engine):
 
     def table(self, table: Any) -> Frame:
         """A frame of it."""
-        return DaskFrame(table)
+        return DaskFrame(table, list(table.columns))
 
     def file(self, path: str, asked: Sequence[Any]) -> Frame:
         """A frame of text files or of Parquet files."""
@@ -192,7 +160,7 @@ class Dask(Engine):
         _connected()
         parquet = is_parquet(path)
         files = parquet_files(path) if parquet else None
-        found = None
+        found: Any = None
         try:
             # folders named column=value are no columns: types of such are guessed from all names
             plain = {"partitioning": None}
@@ -204,8 +172,9 @@ class Dask(Engine):
             found = None
         if found is None:
             raise InputError(f"{path}: {absent(path, 'Parquet' if parquet else 'text')}")
-        if parquet:
-            return DaskFrame(found, path, unread_in(files or [], ("duration", "time64[ns]")))
+        if parquet:  # pandas has of times of day no nanoseconds
+            refused = unread_in(files or [], ("duration", "time64[ns]"))
+            return DaskFrame(found, list(found.columns), path, refused)
         start, blocks = found
         form = layout(decoded(start), path, asked)
         same_heads(of_text(path), path, form, asked)
@@ -231,6 +200,3 @@ def _blocks(path: str) -> tuple[bytes, list[list[Any]]]:
         path, delimiter=b"\n", blocksize=size, compression="infer", sample="1 MiB"
     )
     return start, blocks
-
-
-ENGINE = Dask()

@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import IO, Any
 
 from metricdp.errors import GraphFileError, InputError, MissingExtraError
-from metricdp.records.engines.absent import absent, has_marks
-from metricdp.records.engines.folders import ENDINGS, parquet_files
-from metricdp.records.engines.frames import Frame
+from metricdp.records.engines.folders import absent, has_marks, is_parquet
+from metricdp.records.engines.frames import Engine, Frame
 from metricdp.records.engines.local import LocalFrame
-from metricdp.records.engines.memory import AtOnce, TableInMemory
-from metricdp.records.engines.registry import Engine
-from metricdp.records.ingestion.lines import TEXT, Layout, blocks, decoded, layout
+from metricdp.records.engines.parquet import parquet, small_parquet
+from metricdp.records.engines.tables import array_in
+from metricdp.records.ingestion.lines import Layout, blocks, decoded, layout
 
 AT_ONCE = 1 << 26
 """Bytes of a file whose records are kept; larger ones are read by every query about a box."""
@@ -37,13 +36,8 @@ class TextFiles(LocalFrame):
     lines = True
 
     def __init__(self, native: list[str], path: str, form: Layout) -> None:
-        super().__init__(native, path)
+        super().__init__(native, form.columns, path)
         self._form = form
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """Names of the columns, or their places."""
-        return self._form.columns
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
         """Blocks of lines."""
@@ -175,44 +169,19 @@ class Embedded(Engine):
 
     reads = "embedded"
 
-    def takes(self, table: Any) -> bool:
-        """No tables: other engines take them."""
-        return False
-
-    def table(self, table: Any) -> Frame:
-        """No tables."""
-        raise NotImplementedError
-
     def file(self, path: str, asked: Sequence[Any]) -> Frame:
         """Small files at once, larger ones whenever they are asked."""
         if path.lower().endswith(".npy"):
-            from metricdp.records.engines.arrays import array_in
-
             return array_in(path)
         if not is_parquet(path):
-            frame = text(path, asked)
-            return frame if large(path) else AtOnce(frame)
-        if large(path):
-            from metricdp.records.engines.duck import parquet
-
-            return parquet(path)
-        return AtOnce(_small_parquet(path))
+            return at_once(text(path, asked))
+        return parquet(path) if large(path) else small_parquet(path)
 
 
-def is_parquet(path: str) -> bool:
-    """Whether a path names Parquet files: by its ending, else by the first bytes, else a folder."""
-    lower = path.lower()
-    if lower.endswith(TEXT):
-        return False
-    if lower.endswith(ENDINGS) or "://" in path or has_marks(path):
-        return True
-    try:
-        if Path(path).is_dir():
-            return bool(parquet_files(path))
-        with Path(path).open("rb") as file:
-            return file.read(4) == b"PAR1"
-    except OSError:
-        return False
+def at_once(frame: LocalFrame) -> LocalFrame:
+    """The frame of a file, which is read at once if it is small."""
+    frame.at_once = not large(str(frame.path))
+    return frame
 
 
 def large(path: str) -> bool:
@@ -225,24 +194,3 @@ def large(path: str) -> bool:
         return Path(path).is_dir() or Path(path).stat().st_size > AT_ONCE
     except OSError:
         return False
-
-
-def _small_parquet(path: str) -> TableInMemory:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise MissingExtraError("reading Parquet files", "parquet") from None
-    table = None
-    try:
-        table = pq.read_table(pa.BufferReader(Path(path).read_bytes()))
-    except FileNotFoundError:
-        raise GraphFileError(path, "no such file") from None
-    except (pa.ArrowException, OSError, ValueError):  # what Arrow says may quote a row
-        table = None
-    if table is None:
-        raise InputError(f"{path}: is not a readable Parquet file")
-    return TableInMemory(table, path)
-
-
-ENGINE = Embedded()

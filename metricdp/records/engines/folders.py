@@ -1,17 +1,50 @@
-"""Which files of a folder hold records: not ``_`` or ``.`` names, as in Spark."""
+"""Which files a path names, and why none of them can be read. In a folder files hold records whose
+names do not begin with ``_`` or ``.``, as in Spark.
+"""
 
 from __future__ import annotations
 
 import glob
-from base64 import b64decode
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-from metricdp.arguments import shown
 from metricdp.errors import InputError
-from metricdp.records.engines.absent import has_marks
+from metricdp.records.ingestion.lines import TEXT
+
+_MARKS = "*?["
+STORAGES = ("file", "s3", "gs", "gcs", "hdfs", "abfs", "abfss", "http", "https")
+"""Kinds of storage that some engine reads."""
+_NONE = "no file has such a name"
+_FOLDER = "is a directory, not a file"
+_UNREAD = "none of its files can be read as {}"
+
+
+def has_marks(path: str) -> bool:
+    """Whether a path is a glob, and no file of that very name."""
+    return any(mark in path for mark in _MARKS) and ("://" in path or not Path(path).exists())
+
+
+def absent(path: str, kind: str = "text") -> str:
+    """The reason why no engine could read a path."""
+    scheme, mark, _ = path.partition("://")
+    if mark and scheme not in STORAGES:
+        return f"unknown kind of storage {scheme!r} (known: {', '.join(STORAGES)})"
+    if mark:
+        return (
+            f"the storage ({scheme}) has no such file, or does not let it be read: look at the "
+            f"name, the network and the credentials"
+        )
+    if has_marks(path):
+        any_at_all = bool(glob.glob(path))  # noqa: PTH207 - a path of any kind
+        return _UNREAD.format(kind) if any_at_all else _NONE
+    if not Path(path).exists():
+        return "no such file"
+    if Path(path).is_dir():
+        if kind == "text":
+            return _FOLDER
+        some = any(Path(path).rglob("*.parquet"))
+        return _UNREAD.format(kind) if some else f"is a folder without {kind} files"
+    return f"cannot be read as {kind}"
+
 
 ENDINGS = (".parquet", ".pq")
 _LOGS = ("_delta_log", "_spark_metadata")
@@ -28,40 +61,20 @@ def parquet_files(path: str) -> list[str] | None:
     return _inside(Path(path)) if Path(path).is_dir() else [path]
 
 
-DURATIONS = ("duration",)
-"""Parquet has no durations; readers other than Arrow take them for integers."""
-
-
-def unread(headers: Iterable[bytes], kinds: tuple[str, ...] = DURATIONS) -> set[str]:
-    """Columns of Parquet files that are of certain types by the headers that Arrow wrote."""
-    import pyarrow as pa
-
-    found: set[str] = set()
-    for header in headers:
-        with suppress(ValueError, pa.ArrowException):
-            schema = pa.ipc.read_schema(pa.py_buffer(b64decode(header)))
-            found |= {field.name for field in schema if str(field.type).startswith(kinds)}
-    return found
-
-
-def unread_in(files: Sequence[str], kinds: tuple[str, ...] = DURATIONS) -> set[str]:
-    """The same of files on this machine."""
-    import pyarrow.parquet as pq
-
-    headers = []
-    for file in files:
-        with suppress(OSError, ValueError):
-            headers.append((pq.read_metadata(file).metadata or {}).get(b"ARROW:schema", b""))
-    return unread(headers, kinds)
-
-
-def refuse_unread(path: str | None, names: Sequence[Any], known: set[str]) -> None:
-    """Raise InputError if one of some columns is of such a type."""
-    if some := [name for name in names if name in known]:
-        raise InputError(
-            f"{path}: column {shown(some[0])} has durations, or times finer than this engine "
-            f"reads: write them as text"
-        )
+def is_parquet(path: str) -> bool:
+    """Whether a path names Parquet files: by its ending, else by the first bytes, else a folder."""
+    lower = path.lower()
+    if lower.endswith(TEXT):
+        return False
+    if lower.endswith(ENDINGS) or "://" in path or has_marks(path):
+        return True
+    try:
+        if Path(path).is_dir():
+            return bool(parquet_files(path))
+        with Path(path).open("rb") as file:
+            return file.read(4) == b"PAR1"
+    except OSError:
+        return False
 
 
 def shown_file(path: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import shown
-from metricdp.errors import InputError, ReadingError
+from metricdp.errors import InputError
 from metricdp.protocols import Space, finite, space_of
-from metricdp.records.engines.by_user import UserRule
+from metricdp.records.engines.bounding import UserRule
 from metricdp.records.engines.sources import (
     Answer,
     Coins,
@@ -22,10 +22,9 @@ from metricdp.records.engines.sources import (
     Source,
     Tallied,
     Tally,
-    grouped_parts,
 )
-from metricdp.records.engines.weighting import GrainsAt, Weighted
-from metricdp.records.engines.work import Sum, Work, added, checked
+from metricdp.records.engines.weighting import WeightAt, Weighted
+from metricdp.records.engines.work import Sum, Work, checked
 from metricdp.records.exact import Sums, Total, told
 from metricdp.records.ingestion.encoders import Reading, RowEncoder, ids_encoder
 from metricdp.records.ingestion.geometry import AXES
@@ -36,7 +35,9 @@ from metricdp.records.trouble import Change
 class Frame(ABC):
     """A table of private rows on an engine.
 
-    `native`: the engine's own object; `path`: the file it is read from.
+    `native`: the engine's own object; `columns`: names, of a file perhaps a row of data, so not to
+    be shown; of points in an array their numbers; `path`: the file it is read from; `refused`: why
+    columns of certain declared types are not read: two users could become one.
     """
 
     lines: bool = False
@@ -46,14 +47,15 @@ class Frame(ABC):
     crs: str | None = None
     """The coordinate reference system that it declares for that."""
 
-    def __init__(self, native: Any, path: str | None = None) -> None:
-        self.native = native
-        self.path = path
-
-    @property
-    @abstractmethod
-    def columns(self) -> Sequence[Any]:
-        """Names of the columns: of a file perhaps a row of data, so not to be shown."""
+    def __init__(
+        self,
+        native: Any,
+        columns: Sequence[Any],
+        path: str | None = None,
+        refused: Mapping[str, str] | None = None,
+    ) -> None:
+        self.native, self.columns, self.path = native, columns, path
+        self.refused = refused or {}
 
     @abstractmethod
     def add(self, work: Work) -> Sum:
@@ -64,7 +66,7 @@ class Frame(ABC):
         """What a rule keeps of each user's rows, the same whenever they are read."""
 
     def check(self, names: Sequence[Any]) -> None:
-        """Raise InputError if a column is missing, or there twice."""
+        """Raise InputError if a column is missing, there twice, or of a type that is not read."""
         if not all(isinstance(name, str | int) for name in names):
             raise InputError("node, x, y, columns and user are names of columns")
         known = list(self.columns)
@@ -80,23 +82,21 @@ class Frame(ABC):
             )
         if twice := [name for name in names if known.count(name) > 1]:
             raise InputError(f"two columns are named {shown(twice[0])}")
+        if bad := [name for name in names if name in self.refused]:
+            where = "" if self.path is None else f"{self.path}: "
+            raise InputError(f"{where}column {shown(bad[0])} {self.refused[bad[0]]}")
 
     def records(
-        self,
-        universe: Space,
-        encode: RowEncoder,
-        user: str | None,
-        rule: UserRule | None = None,
+        self, universe: Space, encode: RowEncoder, user: str | None, rule: UserRule | None = None
     ) -> Source | NDArray[Any]:
         """The rows as records, bounded by the rule. Private, as what it raises is."""
         frame: Frame = self
         weighted = rule is not None and rule.weighted
         if user is not None and rule is not None:
-            reading = rule.reading(encode, user)
-            frame = self.by_user(reading, rule)
-            encode = rule.encoder(reading, encode)
+            reading = Reading(encode, user)
+            frame, encode = self.by_user(reading, rule), reading.encoder(weighted)
         if (n := universe.n_points) is not None:
-            total, _ = frame.sums(encode, GrainsAt(n) if weighted else Tallied(np.asarray, n))
+            total, _ = frame.sums(encode, WeightAt(n) if weighted else Tallied(np.asarray, n))
             held = told(total)
             return Tally(np.flatnonzero(held), held[held > 0])
         # reads all rows once: a bad one is refused before anything is charged
@@ -106,17 +106,19 @@ class Frame(ABC):
     def sums(self, encode: RowEncoder, answer: Answer) -> tuple[Total, Seal]:
         """The sum of `answer` over blocks of encoded rows, and the seal of this reading."""
         work = Work(encode, answer)
-        total = checked(added(work.start(), self.add(work)))
+        total = checked(work.added(work.start(), self.add(work)))
         return total[:-2], Seal(*total[-2:].tolist())
 
-    def grouped(self, encode: RowEncoder, key: Answer) -> tuple[Groups, Seal]:
-        """Encoded rows by key, as `Source.grouped`, and the seal of this reading."""
-        gathered = Gathered(key)
-        total, seal = self.sums(encode, gathered)
-        keys, counts = grouped_parts(gathered.parts)
-        if [gathered.n_records()] != total.tolist():
-            raise ReadingError("keys of records were lost on their way")
-        return (keys, counts), seal
+    def groups(self, encode: RowEncoder, of: Answer) -> tuple[Groups, Seal]:
+        """Encoded rows by key, as `Source.groups`, and the seal of this reading."""
+        seals = []
+
+        def sums(answer: Answer) -> Total:
+            total, seal = self.sums(encode, answer)
+            seals.append(seal)
+            return total
+
+        return Gathered(of).all_of(sums), seals[0]
 
     def thinned(self, encode: RowEncoder, share: float, seal: Seal) -> Source | NDArray[Any]:
         """Each encoded row with probability `share`, drawn anew in each reading."""
@@ -153,9 +155,9 @@ class Encoded(Source):
         self._seal.compare(seal, digest=isinstance(total, Sums))
         return total
 
-    def grouped(self, key: Answer) -> Groups:
+    def groups(self, of: Answer) -> Groups:
         """One reading of the frame."""
-        groups, seal = self._frame.grouped(self._encode, key)
+        groups, seal = self._frame.groups(self._encode, of)
         self._seal.compare(seal)
         return groups
 
@@ -252,3 +254,29 @@ def present(positions: NDArray[np.int64]) -> NDArray[np.int64]:
 def are_ids(encode: RowEncoder) -> bool:
     """Whether records are named by ids."""
     return isinstance(encode.place, Matcher)
+
+
+class Engine:
+    """What counts private rows of some `libraries`' tables, and files if it `reads` paths. A
+    subclass needs a `Frame` and a place in `opening.ENGINES`; `metricdp.testing.engines` has its
+    tests.
+    """
+
+    libraries: tuple[str, ...] = ()
+    reads: str | None = None
+
+    def takes(self, table: Any) -> bool:
+        """Whether it counts this table: asked without importing any library."""
+        return type(table).__module__.partition(".")[0] in self.libraries
+
+    def table(self, table: Any) -> Frame:
+        """A frame of a table that it takes."""
+        raise NotImplementedError
+
+    def file(self, path: str, asked: Sequence[Any]) -> Frame:
+        """A frame of a path: a file, a folder or a glob, of text or Parquet."""
+        raise NotImplementedError
+
+
+READERS = ("embedded", "dask", "spark")
+"""Who can be asked to read a path, the default first."""

@@ -19,10 +19,9 @@ from typing import Any
 
 from metricdp.arguments import shown
 from metricdp.errors import GraphFileError, InputError, MissingExtraError
-from metricdp.records.engines.embedded import chunks, large
+from metricdp.records.engines.embedded import at_once, chunks
 from metricdp.records.engines.frames import Frame
 from metricdp.records.engines.local import LocalFrame
-from metricdp.records.engines.memory import AtOnce
 from metricdp.records.ingestion import geometry
 from metricdp.records.ingestion.encoders import VALUES
 from metricdp.records.ingestion.geometry import AXES
@@ -41,6 +40,9 @@ from metricdp.universe.geo import (
 
 _ROWS = VALUES // 8
 _TIMES = ("datetime64[ms", "datetime64[us", "datetime64[ns")
+_MILLISECONDS = "is a date with a time, of which milliseconds are read only: write it as text"
+_NO_KIND = "is neither text nor number nor date: write it as text, or the file as GeoPackage"
+_NO_CODE = "is in a code page that is not read: write the file in UTF-8, or as GeoPackage"
 
 
 def is_geographic(path: str) -> bool:
@@ -66,10 +68,10 @@ def geographic_file(path: str, layer: str | None = None) -> Frame:
         raise GraphFileError(path, "no such file")
     kind = file_kind(path, _start(path))
     if kind in LAYERED:
-        return _at_once(_LAYERS[kind](path, layer))
+        return at_once(_LAYERS[kind](path, layer))
     if layer is not None:
         raise InputError(f"{path}: has no layers; leave layer= (--demand-layer) out")
-    return _at_once(_geojson(path) if kind == ".geojson" else GeoParquet(path))
+    return at_once(_geojson(path) if kind == ".geojson" else GeoParquet(path))
 
 
 def _start(path: str) -> bytes:
@@ -80,26 +82,17 @@ def _start(path: str) -> bytes:
     return start
 
 
-def _at_once(frame: LocalFrame) -> Frame:
-    return frame if large(str(frame.path)) else AtOnce(frame)
-
-
 class Layer(LocalFrame):
     """A layer of a file of layers; columns are those that its header declares."""
 
     geometry = True
 
     def __init__(self, path: str, layer: str | None) -> None:
-        super().__init__(None, path)
         with quiet_gdal():
             self._layer, facts = chosen_layer(path, layer, layers_of(path))
+        super().__init__(None, [*facts.names, *AXES], path)
         self.crs = facts.crs
         self._kinds = dict(zip(facts.names, facts.kinds))
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """Names of the columns, and of the place."""
-        return [*self._kinds, *AXES]
 
 
 class GeoPackage(Layer):
@@ -119,28 +112,11 @@ class ShapefileTable(Layer):
     def __init__(self, path: str, layer: str | None) -> None:
         super().__init__(path, layer)
         self._file = shapefile(path)
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """Names of the columns, and of the place."""
-        return [*(field.name for field in self._file.fields), *AXES]
-
-    def check(self, names: Sequence[Any]) -> None:
-        """As elsewhere; truth values, notes in other files and ambiguous code pages are refused."""
-        super().check(names)
-        kinds = {field.name: field.kind for field in self._file.fields}
-        for name in names:
-            kind = kinds.get(name, "N")
-            if kind not in KINDS:
-                raise InputError(
-                    f"{self.path}: column {shown(name)} is neither text nor number nor date: write "
-                    f"it as text, or the file as GeoPackage"
-                )
-            if kind == "C" and self._file.encoding is None:
-                raise InputError(
-                    f"{self.path}: is in a code page that is not read: write it in UTF-8, or as "
-                    f"GeoPackage"
-                )
+        fields = self._file.fields
+        self.columns = [*(field.name for field in fields), *AXES]
+        self.refused = {field.name: _NO_KIND for field in fields if field.kind not in KINDS}
+        if self._file.encoding is None:
+            self.refused |= {field.name: _NO_CODE for field in fields if field.kind == "C"}
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
         """Rows from its three files."""
@@ -152,14 +128,10 @@ class ShapefileTable(Layer):
 class FlatGeobuf(Layer):
     """A FlatGeobuf by GDAL in Arrow's batches, with the header's types and the file's bytes."""
 
-    def check(self, names: Sequence[Any]) -> None:
-        """As elsewhere; times, of which GDAL reads milliseconds only, would make one of two."""
-        super().check(names)
-        if times := [name for name in names if self._kinds.get(name, "").startswith(_TIMES)]:
-            raise InputError(
-                f"{self.path}: column {shown(times[0])} is a date with a time, of which "
-                f"milliseconds are read only: write it as text"
-            )
+    def __init__(self, path: str, layer: str | None) -> None:
+        super().__init__(path, layer)
+        times = [name for name, kind in self._kinds.items() if kind.startswith(_TIMES)]
+        self.refused = dict.fromkeys(times, _MILLISECONDS)
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
         """Places from well-known binary, and other columns as they are."""
@@ -198,17 +170,12 @@ class GeoParquet(LocalFrame):
     geometry = True
 
     def __init__(self, path: str) -> None:
-        super().__init__(None, path)
+        import pyarrow.parquet as pq
+
         found = geoparquet_column(path)
         assert found is not None
         self._shapes, self.crs = found
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """Names of the columns, and of the place."""
-        import pyarrow.parquet as pq
-
-        return [*pq.read_schema(self.path).names, *AXES]
+        super().__init__(None, [*pq.read_schema(path).names, *AXES], path)
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
         """Row groups in parts."""
@@ -229,13 +196,8 @@ class Features(LocalFrame):
     geometry = True
 
     def __init__(self, features: list[Any], path: str, crs: str) -> None:
-        super().__init__(features, path)
+        super().__init__(features, AXES, path)  # properties are the features' own
         self.crs = crs
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """The places; properties are not listed, for they are the features' own."""
-        return list(AXES)
 
     def check(self, names: Sequence[Any]) -> None:
         """Any text may name a property."""

@@ -1,4 +1,4 @@
-"""Tables of this machine: blocks come to this process, and DuckDB bounds users."""
+"""Tables of this machine: blocks come to this process, one after another."""
 
 from __future__ import annotations
 
@@ -12,27 +12,58 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.records.engines.by_user import Dialect, UserRule
+from metricdp.protocols import Space
+from metricdp.records.engines.bounding import UserRule, whole_users
 from metricdp.records.engines.frames import Frame, Seal
-from metricdp.records.engines.sources import Coins
+from metricdp.records.engines.sources import Coins, Source, Tally
 from metricdp.records.engines.spilling import connected
-from metricdp.records.engines.work import Sum, Work, added, digest
+from metricdp.records.engines.weighting import Weighted
+from metricdp.records.engines.work import Sum, Work, digest
 from metricdp.records.ingestion.encoders import USER, VALUES, Reading, RowEncoder, n_rows, opened
-
-DUCKDB = Dialect('"', "({0} // {1})", "CAST({0} AS HUGEINT)", "json_array({0})", "sha256({0})")
 
 
 class LocalFrame(Frame):
-    """A table whose blocks come to this process one after another."""
+    """A table whose blocks come to this process.
+
+    `at_once`: whether it is small, or in memory already: read once, when the demand is made, and
+    kept as records.
+    """
+
+    at_once: bool = False
 
     @abstractmethod
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
         """Blocks of some columns."""
 
+    def records(
+        self, universe: Space, encode: RowEncoder, user: str | None, rule: UserRule | None = None
+    ) -> Source | NDArray[Any]:
+        """As elsewhere; of a table that is read at once all records, with what the rule keeps."""
+        if not self.at_once:
+            return super().records(universe, encode, user, rule)
+        reading = None if user is None else Reading(encode, user)
+        parts, users = [encode.empty()], list[str]()
+        names = encode.names if reading is None else reading.columns
+        with closing(self.batches(names)) as batches:
+            for batch in batches:
+                if reading is None:
+                    parts.append(encode(batch))
+                else:
+                    records, whose = reading(batch)
+                    parts.append(records)
+                    users += whose
+        records = np.concatenate(parts)
+        if rule is not None:
+            records = rule.kept(users, records)
+            if rule.weighted:
+                return weighted(records)
+            records = encode.stepped(records)
+        return Tally(*np.unique(records, return_counts=True)) if records.ndim == 1 else records
+
     def add(self, work: Work) -> Sum:
         """Blocks in a few threads, each with its encoded records and answer."""
         n_threads = min(4, cpu_count() or 1)
-        total: Sum = work.start()
+        total = work.start()
         with ThreadPoolExecutor(n_threads) as pool:
             working: set[Future[Any]] = set()
             with closing(self.batches(work.names)) as batches:
@@ -41,63 +72,69 @@ class LocalFrame(Frame):
                     if len(working) > n_threads:
                         done, working = wait(working, return_when=FIRST_COMPLETED)
                         for future in done:
-                            total = added(total, future.result())
+                            total = work.added(total, future.result())
             for future in working:
-                total = added(total, future.result())
+                total = work.added(total, future.result())
         return total
 
     def by_user(self, reading: Reading, rule: UserRule) -> Frame:
-        """By DuckDB, which writes to disk what does not fit into memory."""
-        text = rule.statement("_rows", reading.names, DUCKDB)
-        return ByUser(self, reading, text, rule.columns(reading))
+        """Sorted by DuckDB, which writes to disk what does not fit into memory."""
+        return ByUser(self, reading, rule)
 
     def thinned(self, encode: RowEncoder, share: float, seal: Seal) -> NDArray[Any]:
         """An array: drawn once, as large as the sample."""
         coins = Coins(share)
         kept = [encode.empty()]
-        n = 0
-        sums = 0
+        n, sums = 0, 0
         for batch in self.batches(encode.names):
             rows = opened(batch, encode.names)
             first = encode.first(rows)
-            n = n + n_rows(rows)
-            sums = sums + digest(first)
+            n, sums = n + n_rows(rows), sums + digest(first)
             kept.append(coins(encode.stepped(first)))
         seal.compare(Seal(n, sums))
         return np.concatenate(kept)
 
 
+def weighted(rows: NDArray[Any]) -> Source:
+    """Records in hand with their weights behind them: positions, which are integers, or points."""
+    return Tally(rows[:, 0], rows[:, 1]) if rows.dtype.kind == "i" else Weighted(rows)
+
+
 class ByUser(LocalFrame):
-    """What a statement makes of each user's rows; DuckDB sees records and user texts only."""
+    """What a rule keeps of each user's rows; DuckDB sees records and user texts only."""
 
-    def __init__(
-        self, frame: LocalFrame, reading: Reading, text: str, columns: Sequence[str]
-    ) -> None:
-        super().__init__(None)
-        self._frame = frame
-        self._reading = reading
-        self._text = text
-        self._columns = columns
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """Numbers of a record, and its user; perhaps its grains."""
-        return self._columns
+    def __init__(self, frame: LocalFrame, reading: Reading, rule: UserRule) -> None:
+        super().__init__(frame, reading.encoder(rule.weighted).names)
+        self._reading, self._rule = reading, rule
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
-        """Record batches of Arrow: a window over each user's rows, out of core."""
-        import pyarrow as pa
-
-        kind = pa.from_numpy_dtype(self._reading.kind)
-        numbers = [(name, kind) for name in self._reading.names[:-1]]
-        schema = pa.schema([*numbers, (USER, pa.string())])
+        """Columns of what is kept, from blocks that have all rows of their users."""
         with connected() as connection:
+            schema = arrow_schema(self._reading)
             connection.from_arrow(schema.empty_table()).create("_rows")
-            with closing(self._frame.batches(self._reading.columns)) as blocks:
+            with closing(self.native.batches(self._reading.columns)) as blocks:
                 for block in blocks:
-                    read = pa.Table.from_pydict(self._reading.rows(block), schema=schema)
+                    read = arrow_table(self._reading.rows(block), schema)
                     connection.from_arrow(read).insert_into("_rows")
-            yield from streamed(connection.sql(self._text), names)
+            ordered = connection.sql(f"FROM _rows ORDER BY {USER}").to_arrow_reader(VALUES)
+            for block in whole_users(ordered):
+                yield self._rule.rows(block, self._reading)
+
+
+def arrow_schema(reading: Reading, weighted: bool = False) -> Any:
+    """Of rows that were read, perhaps with weights."""
+    import pyarrow as pa
+
+    kind = pa.from_numpy_dtype(reading.kind)
+    numbers = [(name, kind) for name in reading.encoder(weighted).columns]
+    return pa.schema([*numbers, (USER, pa.string())])
+
+
+def arrow_table(columns: dict[str, Any], schema: Any) -> Any:
+    """Columns as a table of Arrow."""
+    import pyarrow as pa
+
+    return pa.Table.from_pydict(columns, schema=schema)
 
 
 def streamed(relation: Any, names: Sequence[str]) -> Iterator[Any]:

@@ -8,36 +8,26 @@ from typing import Any
 
 from metricdp.arguments import chosen, shown
 from metricdp.errors import InputError
-from metricdp.records.engines import (
-    arrays,
-    dask_frames,
-    duck,
-    embedded,
-    geo_frames,
-    ibis_frames,
-    memory,
-    polars_frames,
-    spark_frames,
-)
-from metricdp.records.engines.frames import Frame
+from metricdp.records.engines import tables
+from metricdp.records.engines.dask_frames import Dask
+from metricdp.records.engines.embedded import Embedded
+from metricdp.records.engines.frames import READERS, Engine, Frame
 from metricdp.records.engines.geographic import geographic_file, is_geographic
-from metricdp.records.engines.registry import READERS, Engine
+from metricdp.records.engines.spark_frames import Spark
 
-ENGINES: tuple[Engine, ...] = tuple(
-    module.ENGINE
-    for module in (
-        arrays,
-        geo_frames,
-        duck,
-        polars_frames,
-        ibis_frames,
-        dask_frames,
-        spark_frames,
-        embedded,
-        memory,
-    )
+ENGINES: tuple[Engine, ...] = (
+    tables.Arrays(),
+    tables.GeoFrames(),
+    tables.DuckDB(),
+    tables.Arrow(),
+    tables.Polars(),
+    tables.Ibis(),
+    Dask(),
+    Spark(),
+    Embedded(),
+    tables.Memory(),
 )
-"""All engines in order, one file each. None imports its library before counting."""
+"""All engines in order. None imports its library before counting."""
 
 
 def opened(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.errors import InputError
+from metricdp.errors import ReadingError
 from metricdp.records.exact import ROWS, Total, by_digits, combined, exact_sum, grouped_sum, told
 
 Answer = Callable[[NDArray[Any]], Any]
@@ -31,12 +31,11 @@ class Source(ABC):
 
     def grouped(self, key: Answer) -> Groups:
         """Distinct keys of 64 bits in order, and how many records have each: one reading."""
-        gathered = Gathered(key)
-        (n_records,) = self.sums(gathered).tolist()
-        keys, counts = grouped_parts(gathered.parts)
-        if gathered.n_records() != n_records:
-            raise InputError("keys of records were lost on their way")
-        return keys, counts
+        return self.groups(Grouped(key))
+
+    def groups(self, of: Answer) -> Groups:
+        """The same of what a function of a block gives, as `Grouped` does."""
+        return Gathered(of).all_of(self.sums)
 
     @abstractmethod
     def mapped(self, step: Answer) -> Source:
@@ -69,19 +68,21 @@ class Grouped:
 class Gathered:
     """Records of blocks by key, kept in this process; answers with how many there were."""
 
-    def __init__(self, key: Answer) -> None:
+    def __init__(self, of: Answer) -> None:
         self.parts: list[NDArray[np.int64]] = []
-        self._grouped = Grouped(key)
+        self._of = of
 
     def __call__(self, block: NDArray[Any]) -> NDArray[np.int64]:
         """Records that have a key, shape (1,)."""
-        part = self._grouped(block)
+        part = self._of(block)
         self.parts.append(part)
         return np.array([exact_sum(part[:, 1])])
 
-    def n_records(self) -> int:
-        """Records that have a key, of what is kept."""
-        return sum(exact_sum(part[:, 1]) for part in self.parts)
+    def all_of(self, sums: Callable[[Answer], Total]) -> Groups:
+        """Of one reading, by what adds it up; refused if not all of it came here."""
+        if sums(self).tolist() != [sum(exact_sum(part[:, 1]) for part in self.parts)]:
+            raise ReadingError("keys of records were lost on their way")
+        return grouped_parts(self.parts)
 
 
 def grouped_parts(parts: Sequence[NDArray[np.int64]]) -> Groups:
@@ -89,6 +90,25 @@ def grouped_parts(parts: Sequence[NDArray[np.int64]]) -> Groups:
     whole = np.concatenate([np.empty((0, 2), np.int64), *parts])
     keys, place = np.unique(whole[:, 0].view(np.uint64), return_inverse=True)
     return keys, grouped_sum(place, whole[:, 1], len(keys))
+
+
+class Listed(Source):
+    """Records that are in memory, an array."""
+
+    def __init__(self, records: NDArray[Any]) -> None:
+        self._records = records
+
+    def sums(self, answer: Answer) -> Total:
+        """In blocks."""
+        return sums(self._records, answer)
+
+    def mapped(self, step: Answer) -> Listed:
+        """What the step makes of them."""
+        return Listed(step(self._records))
+
+    def thinned(self, share: float) -> NDArray[Any]:
+        """An array."""
+        return Coins(share)(self._records)
 
 
 class Tally(Source):

@@ -9,38 +9,35 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import reduce
+from itertools import islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from metricdp.errors import InputError, MissingExtraError
-from metricdp.records.engines.absent import absent
-from metricdp.records.engines.by_user import Dialect, UserRule
-from metricdp.records.engines.embedded import is_parquet, of_text, same_heads
-from metricdp.records.engines.folders import parquet_files, refuse_unread, unread_in
-from metricdp.records.engines.frames import Frame, Seal
-from metricdp.records.engines.registry import Engine
+from metricdp.records.engines.bounding import UserRule, whole_users
+from metricdp.records.engines.embedded import of_text, same_heads
+from metricdp.records.engines.folders import absent, is_parquet, parquet_files
+from metricdp.records.engines.frames import Engine, Frame, Seal
+from metricdp.records.engines.local import arrow_schema, arrow_table
+from metricdp.records.engines.parquet import unread_in
 from metricdp.records.engines.sources import Answer, Groups, grouped_parts
-from metricdp.records.engines.work import GroupWork, Sum, Work, added
+from metricdp.records.engines.work import GroupWork, Sum, Work
 from metricdp.records.exact import HALF, PIECES, Sums
-from metricdp.records.ingestion.encoders import VALUES, Reading, RowEncoder
+from metricdp.records.ingestion.encoders import USER, VALUES, Reading, RowEncoder
 from metricdp.records.ingestion.lines import Layout, Lines, decoded, has_names, layout
 from metricdp.records.trouble import Trouble, raised
 
-SPARK = Dialect(
-    "`",
-    "({0} div {1})",
-    "CAST({0} AS DECIMAL(20, 0))",
-    "to_json(named_struct({1}))",
-    "sha2({0}, 256)",
-)
+VALUE, SEAL, TROUBLE = range(3)
+"""What a number tells that a worker hands on, beside its key."""
 
 
 class SparkFrame(Frame):
     """A data frame of Spark, computed by its session.
 
-    `form`: of its one column of lines, if it is a text file; `spans`: columns of Parquet files on
-    this machine that hold durations.
+    `form`: of its one column of lines, if it is a text file.
     """
 
     def __init__(
@@ -48,95 +45,91 @@ class SparkFrame(Frame):
         native: Any,
         path: str | None = None,
         form: Layout | None = None,
-        spans: set[str] | None = None,
+        refused: dict[str, str] | None = None,
     ) -> None:
-        super().__init__(native, path)
-        self._form, self._spans = form, spans or set()
+        columns = list(native.columns) if form is None else form.columns
+        super().__init__(native, columns, path, refused)
+        self._form = form
         self.lines = form is not None
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """Names of the columns, or their places."""
-        return list(self.native.columns) if self._form is None else self._form.columns
-
-    def check(self, names: Sequence[Any]) -> None:
-        """As elsewhere; durations in Parquet files are integers for Spark."""
-        super().check(names)
-        refuse_unread(self.path, names, self._spans)
 
     def _chosen(self, names: Sequence[str]) -> Any:
         if self._form is not None:
             return self.native.selectExpr(*_LINES)
         return self.native.select(*(self.native[_quoted(name)] for name in names))
 
-    def by_user(self, reading: Reading, rule: UserRule) -> SparkFrame:
-        """Windows over each user's records."""
-        text = rule.statement("{rows}", reading.names, SPARK)
-        kind = "long" if reading.kind is np.int64 else "double"
-        kinds = ", ".join([*(f"{name} {kind}" for name in reading.names[:-1]), "_user string"])
-        read = self._chosen(reading.columns).mapInArrow(rows(reading, self._form), kinds)
-        return SparkFrame(self.native.sparkSession.sql(text, rows=read))
-
-    def grouped(self, encode: RowEncoder, key: Answer) -> tuple[Groups, Seal]:
-        """Each partition gives its keys and counts; Spark groups by key and adds up."""
-        from pyspark.sql import functions as F
-
-        work = GroupWork(encode, key)
-        pairs = self._chosen(work.names).mapInArrow(
-            groups_in_partition(work, self._form), "kind long, at long, records long"
-        )
-        sums = pairs.groupBy("kind", "at").agg(F.sum("records").alias("records")).toArrow()
-        kind, at, n = (sums[name].to_numpy() for name in ("kind", "at", "records"))
-        if (kind == 2).any():
-            raised(Trouble(int(at[kind == 2].max())))
-        n_rows, low, high = (int(n[(kind == 1) & (at == j)].max(initial=0)) for j in range(3))
-        groups = np.stack([at[kind == 0], n[kind == 0]], axis=1).astype(np.int64)
-        return grouped_parts([groups]), Seal(n_rows, low + (high << 32))
-
-    def add(self, work: Work) -> Sum:
-        """Each partition gives its vector as keys and numbers; Spark groups by key and adds up; the
-        sums come here. Integers go in pieces of 32 bits, which Spark, whose partitions have numbers
-        of 32 bits, cannot add up to more than 64.
+    def _summed(self, work: Work, number: str) -> list[NDArray[Any]]:
+        """Workers hand on numbers under kinds and keys, by which Spark groups and adds up; the sums
+        come here.
         """
         from pyspark.sql import functions as F
 
-        start = work.start()
-        kind = "long" if isinstance(start, Sums) else "double"
         pairs = self._chosen(work.names).mapInArrow(
-            in_partition(work, self._form), f"at long, value {kind}"
+            in_partition(work, self._form, number), f"kind long, at long, value {number}"
         )
-        sums = pairs.groupBy("at").agg(F.sum("value").alias("value")).toArrow()
-        places = sums["at"].to_numpy()
-        values = sums["value"].to_numpy()
-        if (places < 0).any():
-            return Trouble(-int(places.min()))
-        total = np.zeros(len(start) * (PIECES if kind == "long" else 1), values.dtype)
-        total[places] = values
-        return Sums.of_pieces(total.reshape(PIECES, -1)) if kind == "long" else total
+        sums = pairs.groupBy("kind", "at").agg(F.sum("value").alias("value")).toArrow()
+        found = [sums[name].to_numpy() for name in ("kind", "at", "value")]
+        if (bad := found[0] == TROUBLE).any():
+            raised(Trouble(int(found[1][bad].max())))
+        return found
+
+    def by_user(self, reading: Reading, rule: UserRule) -> SparkFrame:
+        """Records are sorted by user, all of each user in one partition."""
+        read = self._chosen(reading.columns).mapInArrow(rows(reading, self._form), _types(reading))
+        ordered = read.repartition(USER).sortWithinPartitions(USER)
+        kinds = _types(reading, rule.weighted)
+        return SparkFrame(ordered.mapInArrow(kept(reading, rule), kinds))
+
+    def groups(self, encode: RowEncoder, of: Answer) -> tuple[Groups, Seal]:
+        """Each partition gives its keys and counts."""
+        kind, at, n = self._summed(GroupWork(encode, of), "long")
+        n_rows, low, high = (int(n[(kind == SEAL) & (at == j)].max(initial=0)) for j in range(3))
+        groups = np.stack([at[kind == VALUE], n[kind == VALUE]], axis=1).astype(np.int64)
+        return grouped_parts([groups]), Seal(n_rows, low + (high << 32))
+
+    def add(self, work: Work) -> Sum:
+        """Each partition gives its vector: integers in pieces of 32 bits, which Spark, whose
+        partitions have numbers of 32 bits, cannot add up to more than 64.
+        """
+        start = work.start()
+        pieces = isinstance(start, Sums)
+        _, at, values = self._summed(work, "long" if pieces else "double")
+        total = np.zeros(len(start) * (PIECES if pieces else 1), values.dtype)
+        total[at] = values
+        return Sums.of_pieces(total.reshape(PIECES, -1)) if pieces else total
 
 
-def groups_in_partition(
-    work: GroupWork, form: Layout | None
+def in_partition(
+    work: Work, form: Layout | None, number: str
 ) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A worker's batches: groups of blocks (kind 0), seals (kind 1), trouble (kind 2)."""
+    """A worker's batches: groups block by block, or all blocks' vectors as one."""
 
     def mapped(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        for block in gathered(batches, len(work.names), form):
-            found = work(block)
-            if isinstance(found, Trouble):
-                rows = np.array([[2, int(found), 1]])
-            else:
-                kinds = np.zeros((len(found) + 2, 1), np.int64)
-                kinds[:3] = 1
-                (n, digest), groups = found[0], found[1:]
-                seal = [[0, n], [1, digest & HALF], [2, digest >> 32]]
-                rows = np.hstack([kinds, np.vstack([seal, groups])])
-            columns = [pa.array(column, pa.int64()) for column in rows.T]
-            yield pa.RecordBatch.from_arrays(columns, names=["kind", "at", "records"])
+        found: Iterable[Sum] = map(work, gathered(batches, len(work.names), form))
+        if not isinstance(work, GroupWork):
+            some = iter(found)
+            found = [reduce(work.added, some, first) for first in islice(some, 1)]
+        kinds = (pa.int64(), pa.int64(), pa.float64() if number == "double" else pa.int64())
+        for total in found:
+            columns = [pa.array(held, kind) for held, kind in zip(pairs(total), kinds)]
+            yield pa.RecordBatch.from_arrays(columns, names=["kind", "at", "value"])
 
     return mapped
+
+
+def pairs(total: Sum) -> list[NDArray[Any]]:
+    """What a worker found as kinds, keys and numbers."""
+    if isinstance(total, Trouble):
+        return [np.array([held]) for held in (TROUBLE, int(total), 1)]
+    if isinstance(total, np.ndarray) and total.ndim > 1:
+        (n_rows, digest), groups = total[0], total[1:]
+        seal = [[SEAL, 0, n_rows], [SEAL, 1, digest & HALF], [SEAL, 2, digest >> 32]]
+        kinds = np.full((len(groups), 1), VALUE)
+        return [*np.concatenate([np.array(seal), np.hstack([kinds, groups])]).T]
+    whole = total.pieces().ravel() if isinstance(total, Sums) else total
+    at = np.flatnonzero(whole)
+    return [np.full(len(at), VALUE), at, whole[at]]
 
 
 def gathered(batches: Iterable[Any], width: int, form: Layout | None) -> Iterator[Any]:
@@ -196,42 +189,23 @@ class Heads:
         return batch.filter(kept)
 
 
-def in_partition(work: Work, form: Layout | None) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A worker's batches: blocks' vectors are added up; trouble is a negative key."""
-
-    def mapped(batches: Iterable[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-
-        total: Sum | None = None
-        for block in gathered(batches, len(work.names), form):
-            vector = work(block)
-            total = vector if total is None else added(total, vector)
-        if total is None:
-            return
-        if isinstance(total, Trouble):
-            places, values = np.array([-int(total)]), np.zeros(1, work.kind)
-        else:
-            whole = total.pieces().ravel() if isinstance(total, Sums) else total
-            places = np.flatnonzero(whole)
-            values = whole[places]
-        kind = pa.float64() if values.dtype.kind == "f" else pa.int64()
-        yield pa.RecordBatch.from_arrays(
-            [pa.array(places, pa.int64()), pa.array(values, kind)], names=["at", "value"]
-        )
-
-    return mapped
-
-
 def rows(reading: Reading, form: Layout | None) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """What a worker does before users are bounded: read records and users."""
 
     def mapped(batches: Iterable[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-
-        numbers = [(name, pa.from_numpy_dtype(reading.kind)) for name in reading.names[:-1]]
-        schema = pa.schema([*numbers, ("_user", pa.string())])
         for block in gathered(batches, len(reading.columns), form):
-            yield pa.RecordBatch.from_pydict(reading.rows(block), schema=schema)
+            yield from arrow_table(reading.rows(block), arrow_schema(reading)).to_batches()
+
+    return mapped
+
+
+def kept(reading: Reading, rule: UserRule) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """What it does then with rows in the order of users."""
+
+    def mapped(batches: Iterable[Any]) -> Iterator[Any]:
+        schema = arrow_schema(reading, rule.weighted)
+        for block in whole_users(batches):
+            yield from arrow_table(rule.rows(block, reading), schema).to_batches()
 
     return mapped
 
@@ -287,8 +261,12 @@ def _untyped_folders(session: Any) -> Iterator[None]:
         session.conf.set(name, before)
 
 
+def _types(reading: Reading, weighted: bool = False) -> str:
+    """Columns of rows that were read, perhaps with weights, as Spark's types."""
+    kind = "long" if reading.kind is np.int64 else "double"
+    numbers = [f"{name} {kind}" for name in reading.encoder(weighted).columns]
+    return ", ".join([*numbers, f"{USER} string"])
+
+
 def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
-
-
-ENGINE = Spark()

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.errors import InputError
-from metricdp.protocols import Placing
 from metricdp.records.ingestion import columns as cells_of
 from metricdp.records.ingestion.lines import Lines
 from metricdp.records.ingestion.matching import Matcher, matcher
@@ -52,13 +51,10 @@ class RowEncoder:
             return self.place(points[:, 0] if isinstance(self.place, Matcher) else points)
         if self.read:
             checked_users(block)
-        columns = [cells_of.column(block, name) for name in self.columns]
+        columns = (cells_of.column(block, name) for name in self.columns)
         if isinstance(self.place, Matcher):
-            return self.place(columns[0])
-        points = np.empty((len(columns[0]), len(columns)))
-        for j, cells in enumerate(columns):
-            points[:, j] = cells_of.numbers(cells)
-        return self.place(points)
+            return self.place(next(columns))
+        return self.place(np.column_stack([cells_of.numbers(cells) for cells in columns]))
 
     @property
     def names(self) -> list[str]:
@@ -104,13 +100,11 @@ def checked_users(block: Any) -> None:
 class Reading:
     """Rows of a block as records with their users, before users are bounded: what engines sort.
 
-    `encode`: without steps; `user`: the column of users; `areas` (n_points,): of a finite universe:
-    a public number of each point, which stands beside it in `rows`.
+    `encode`: whose steps come after users are bounded; `user`: the column of users.
     """
 
     encode: RowEncoder
     user: str
-    areas: NDArray[np.int64] | None = None
 
     def __call__(self, block: Any) -> tuple[NDArray[Any], list[str]]:
         """Records, shape (n,) or (n, d), and each one's user."""
@@ -122,21 +116,17 @@ class Reading:
 
     def rows(self, block: Any) -> dict[str, Any]:
         """Columns `names` of a block; one row that tells of trouble if it cannot be read."""
-        done = attempt(lambda: self._of(block))
+        done = attempt(lambda: self(block))
         if isinstance(done, Ended):
-            sorry: NDArray[Any] = np.full(1, int(done.trouble), self.kind)
-            return self._named([sorry] * (len(self.names) - 1), [None])
-        return self._named(*done)
+            width = len(self.names) - 1
+            return self.named([np.full(1, int(done.trouble), self.kind)] * width, [None])
+        records, users = done
+        return self.named([*np.atleast_2d(np.ascontiguousarray(records.T) + 0)], users)
 
-    def _of(self, block: Any) -> tuple[list[NDArray[Any]], list[str]]:
-        """Columns of numbers, and users."""
-        records, users = self(block)
-        if records.ndim > 1:
-            return list(np.ascontiguousarray(records.T) + 0.0), users
-        return [records] if self.areas is None else [records, self.areas[records]], users
-
-    def _named(self, columns: list[NDArray[Any]], users: Any) -> dict[str, Any]:
-        return {**dict(zip(self.names, columns)), USER: users}
+    @staticmethod
+    def named(columns: Sequence[NDArray[Any]], users: Sequence[str | None]) -> dict[str, Any]:
+        """Columns of numbers, by their place, and users."""
+        return {**{f"_{j}": numbers for j, numbers in enumerate(columns)}, USER: users}
 
     @property
     def columns(self) -> list[str]:
@@ -151,19 +141,22 @@ class Reading:
     @property
     def names(self) -> list[str]:
         """Columns that rows have then: the record's numbers and its user."""
-        empty = self.encode.empty()
-        width = 1 if empty.ndim == 1 else empty.shape[1]
-        width += self.areas is not None
-        return [*(f"_{j}" for j in range(width)), USER]
+        return list(self.named([*np.atleast_2d(self.encode.empty().T)], []))
 
-    def encoder(self) -> RowEncoder:
-        """The encoder of such rows."""
-        placed = self.encode.place  # records are where the universe has them: not moved again
-        plain = placed.place if isinstance(placed, Placing) else placed
-        place = as_positions if self.kind is np.int64 else plain
-        return RowEncoder(tuple(self.names[:-1]), place, read=True)
+    def encoder(self, weighted: bool = False) -> RowEncoder:
+        """The encoder of such rows, perhaps with a weight behind the numbers of each."""
+        columns = tuple(f"_{j}" for j in range(len(self.names) - 1 + weighted))
+        flat = len(columns) == 1 and self.kind is np.int64
+        return RowEncoder(columns, AsRead(self.kind, flat), self.encode.steps, read=True)
 
 
-def as_positions(points: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Positions that were read already."""
-    return points[:, 0].astype(np.int64)
+@dataclass(frozen=True)
+class AsRead:
+    """Records that were read already, of numbers of a kind; positions where they are `flat`."""
+
+    kind: type
+    flat: bool
+
+    def __call__(self, rows: NDArray[np.float64]) -> NDArray[Any]:
+        """Shape (n,) or (n, d)."""
+        return rows[:, 0].astype(self.kind) if self.flat else rows.astype(self.kind)

@@ -40,9 +40,10 @@ class Matcher(ABC):
     def position(self, cell: Any) -> int:
         """The position of one cell: the rule itself."""
 
-    @abstractmethod
     def _of_numbers(self, cells: NDArray[Any]) -> NDArray[np.int64]:
-        """Of an array of integers or floating-point numbers."""
+        """Of an array of integers or floating-point numbers: each distinct one once."""
+        distinct, place = np.unique(cells, return_inverse=True)
+        return self(distinct.tolist())[place]
 
     def _of_text(self, cells: Any) -> NDArray[np.int64]:
         """Of a string array of Arrow: each distinct text once."""
@@ -169,14 +170,22 @@ class Ids(Matcher):
         except (TypeError, ValueError):  # it cannot be hashed, or compares to no truth value
             return -1
 
-    def _of_numbers(self, cells: NDArray[Any]) -> NDArray[np.int64]:
-        distinct, place = np.unique(cells, return_inverse=True)
-        return self(distinct.tolist())[place]
-
     def _of_text(self, cells: Any) -> NDArray[np.int64]:
         if self._as_they_are:
             return super()._of_text(cells)
         return super()._of_text(trimmed(cells))
+
+
+class Anywhere(Matcher):
+    """Every cell is at position 0: for tables of which only users are read."""
+
+    def __call__(self, cells: Column) -> NDArray[np.int64]:
+        """Zeros."""
+        return np.zeros(len(cells), np.int64)
+
+    def position(self, cell: Any) -> int:
+        """0."""
+        return 0
 
 
 def _kind(cell: Any) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.errors import InputError
-from metricdp.records.engines.absent import absent
+from metricdp.records.engines.folders import absent
 
 METRIC = mdp.GraphMetric(nx.path_graph(9), weight=None)
 

@@ -1,10 +1,9 @@
-"""At most m records of a user: the definition beside the fast ways, and the law of what is kept."""
+"""What is kept of each user's records: the definition beside the fast way, and the law of it."""
 
 from __future__ import annotations
 
 from collections import Counter
 from hashlib import sha256
-from json import dumps
 
 import numpy as np
 import pytest
@@ -14,69 +13,147 @@ from scipy.stats import chisquare
 
 from metricdp.errors import InputError
 from metricdp.records.engines import RowEncoder, opening
-from metricdp.records.engines.bounding import Bounding, bounded, sample
-from metricdp.records.engines.by_user import numbered
-from metricdp.records.engines.local import DUCKDB
+from metricdp.records.engines.bounding import (
+    Bounding,
+    SharesOfOne,
+    numbered,
+    ranks,
+    whole_users,
+)
 from metricdp.records.ingestion.encoders import Reading
 
 pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
-NAMES = ["_0", "_1", "_user"]
+PLACES = Reading(RowEncoder(("c", "z"), np.asarray), "w")
+POINTS = Reading(RowEncoder(("c",), lambda block: block[:, 0].astype(np.int64)), "w")
+AREAS = np.array([0, 0, 1, 2, 2, 3], np.int64)
 ROWS = st.lists(st.tuples(*[st.integers(0, 2)] * 2, st.sampled_from("abc")), max_size=30)
+RECORDS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5)), max_size=40)
+MASK = 2**64 - 1
 
 
-def naive(rows, m, key):
-    """From the module's text: equal rows numbered, a user's rows in the order of their hashes."""
+def mixed(seed, words):
+    """splitmix64's finalizer, word by word, in Python's integers."""
+    for word in words:
+        state = ((seed ^ word) + 0x9E3779B97F4A7C15) & MASK
+        state = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 & MASK
+        state = (state ^ state >> 27) * 0x94D049BB133111EB & MASK
+        seed = state ^ state >> 31
+    return seed
+
+
+def ranked(key, user, own):
+    """A user's records in the random order of the class's text, equal ones numbered."""
+    seed = int.from_bytes(sha256(f"{key}|{user}".encode()).digest()[:8], "big")
+    found = []
+    for row, n in Counter(own).items():
+        words = np.atleast_1d(np.array(row) + 0).view(np.uint64).tolist()
+        found += [(mixed(seed, [*words, j]), words, j, row) for j in range(n)]
+    return [row for *_, row in sorted(found)]
+
+
+def naive(records, parts, each, key):
+    """User by user, record by record: how many are kept at each point."""
+    held = Counter()
+    for user in {user for user, _ in records}:
+        met = Counter()
+        for place in ranked(key, f"u{user}", [place for u, place in records if u == user]):
+            area = AREAS[place]
+            if (area in met or len(met) < parts) and met[area] < each:
+                met[area] += 1
+                held[user, place] += 1
+    return held
+
+
+def naive_sample(rows, m, key):
+    """The same of rows (x, y, user) where all parts are one."""
     kept = Counter()
-    for user in {row[-1] for row in rows}:
-        own = Counter(row for row in rows if row[-1] == user)
-        ranked = [
-            (sha256(f"{key}{dumps([*row, j])}".encode()).hexdigest(), row)
-            for row, n in own.items()
-            for j in range(n)
-        ]
-        kept.update(row for _, row in sorted(ranked)[:m])
+    for user in {user for *_, user in rows}:
+        own = [(float(x), float(y)) for x, y, u in rows if u == user]
+        kept.update((*row, user) for row in ranked(key, user, own)[:m])
     return kept
 
 
 @settings(max_examples=60, deadline=None)
 @given(ROWS, st.integers(1, 4))
-def test_what_is_kept_is_that_of_the_definition(rows, m):
-    block = pd.DataFrame(rows, columns=NAMES, index=[7] * len(rows))  # as of Dask: any labels
-    block["more"] = 1
-    found = Bounding(m, "5a").rows(block, NAMES)
-    assert found.columns.tolist() == NAMES and found.index.is_monotonic_increasing
-    assert Counter(found.itertuples(index=False, name=None)) == naive(rows, m, "5a")
+def test_what_is_kept_of_points_is_that_of_the_definition(rows, m):
+    users = [user for *_, user in rows]
+    points = np.array([row[:2] for row in rows], np.float64).reshape(-1, 2)
+    expected = naive_sample(rows, m, "5a")
+    kept = Bounding(1, m, "5a").kept(users, points)
+    assert Counter(map(tuple, kept.tolist())) == without_users(expected)
+    block = pd.DataFrame({"_0": points[:, 0], "_1": points[:, 1], "_user": users})
+    found = Bounding(1, m, "5a").rows(block.set_index(np.full(len(rows), 7)), PLACES)
+    assert list(found) == PLACES.names and set(found["_user"]) <= {"kept"}
+    assert Counter(zip(*(found[name].tolist() for name in ("_0", "_1")))) == without_users(expected)
 
 
-@settings(max_examples=25, deadline=None)
-@given(ROWS, st.integers(1, 4))
-def test_the_statement_keeps_m_rows_of_each_user_whatever_their_order(rows, m):
-    connection = pytest.importorskip("duckdb").connect()
-    kept = []
-    for some in (rows, rows[::-1]):
-        block = pd.DataFrame(some, columns=NAMES).astype(dict.fromkeys(NAMES[:2], "int64"))
-        connection.register("_rows", block.astype({"_user": "string"}))
-        text = Bounding(m, "5a").statement("_rows", NAMES, DUCKDB)
-        kept.append(Counter(connection.sql(text).fetchall()))
-    assert kept[0] == kept[1] <= Counter(rows)
-    each = Counter(user for _, _, user in rows)
-    assert Counter(user for _, _, user in kept[0].elements()) == {
-        u: min(n, m) for u, n in each.items()
-    }
+def without_users(counts):
+    found = Counter()
+    for (*row, _), n in counts.items():
+        found[tuple(row)] += n
+    return found
 
 
-def test_rows_that_say_what_went_wrong_are_all_kept():
-    block = pd.DataFrame({"_0": [1, 5, 2, 2, 2], "_user": pd.array([None, None, "a", "a", "a"])})
-    found = bounded(block, ["_0", "_user"], 1, "00")
-    assert found["_0"].tolist() == [1, 5, 2]
+@settings(max_examples=100, deadline=None)
+@given(RECORDS, st.integers(1, 3), st.integers(1, 3))
+def test_what_is_kept_in_areas_is_that_of_the_definition(records, parts, each):
+    users = [f"u{user}" for user, _ in records]
+    at = np.array([place for _, place in records], np.int64)
+    rule = Bounding(parts, each, "5a", AREAS)
+    expected = naive(records, parts, each, "5a")
+    places = Counter(place for _, place in expected.elements())
+    assert Counter(rule.kept(users, at).tolist()) == places
+    block = pa.table({"_0": at, "_user": pa.array(users, pa.string())})
+    assert sorted(rule.rows(block, POINTS)["_0"].tolist()) == sorted(rule.kept(users, at).tolist())
+
+
+def test_records_come_in_a_random_order():
+    # 4,000 users with two records in one part and one in another; one part is kept, whole: the
+    # first with 2/3; by chance p < 1e-7 once in 10^7 runs
+    users = np.repeat([f"u{i}" for i in range(4000)], 3).tolist()
+    at = np.tile([0, 1, 2], 4000)
+    kept = Bounding(1, 2, "beef", AREAS).kept(users, at)
+    twos = int((kept == 0).sum())
+    assert len(kept) == 4000 + twos
+    assert chisquare([twos, 4000 - twos], [8000 / 3, 4000 / 3]).pvalue > 1e-7
+    assert not np.array_equal(kept, Bounding(1, 2, "cafe", AREAS).kept(users, at))
+
+
+def test_rows_that_say_what_went_wrong_are_all_that_is_told():
+    users = pd.array([None, None, "a", "a", "a"])
+    block = pd.DataFrame({"_0": [1, 5, 2, 2, 2], "_user": users})
+    assert Bounding(1, 1, "00").rows(block, POINTS)["_0"].tolist() == [1, 5]
+    found = SharesOfOne().rows(block, POINTS)
+    assert found["_0"].tolist() == [1, 5] and found["_user"] == [None, None]
+    assert list(found) == ["_0", "_1", "_user"]
 
 
 def test_users_are_numbered_as_they_come_one_for_each_record():
-    assert numbered(["b", "a", "b", 7], 4).tolist() == [0, 1, 0, 2]
-    assert sample(["b", "a", "b"], 3, 2).tolist() == [0, 1, 2]
-    for users in (["a"], ["a", "b", "c"], ["a", None], ["a", float("nan")]):
+    codes, users = numbered(["b", "a", "b", 7], 4)
+    assert codes.tolist() == [0, 1, 0, 2] and users == ["b", "a", 7]
+    assert Bounding(1, 2, "00").kept(["b", "a", "b"], np.array([0, 1, 2])).tolist() == [0, 1, 2]
+    for wrong in (["a"], ["a", "b", "c"], ["a", None], ["a", float("nan")]):
         with pytest.raises(InputError, match="one user per record"):
-            numbered(users, 2)
+            numbered(wrong, 2)
+        with pytest.raises(InputError, match="one user per record"):
+            Bounding(1, 1, "00", AREAS).kept(wrong, np.array([0, 1]))
+
+
+def test_ranks_are_places_among_equals():
+    groups, order = np.array([1, 0, 1, 1, 0]), np.array([5, 2, 4, 9, 1])
+    assert ranks([groups], [order]).tolist() == [1, 1, 0, 2, 0]
+    assert ranks([groups[:0]], []).tolist() == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 6), max_size=30), st.integers(1, 6))
+def test_batches_in_the_order_of_users_are_cut_where_users_change(owners, size):
+    users = [None if user == 6 else f"u{user}" for user in sorted(owners)]
+    table = pa.table({"_0": range(len(users)), "_user": pa.array(users, pa.string())})
+    blocks = [block.to_pydict() for block in whole_users(table.to_batches(max_chunksize=size))]
+    assert [at for block in blocks for at in block["_0"]] == list(range(len(users)))
+    met = [user for block in blocks for user in set(block["_user"])]
+    assert len(met) == len(set(met))
 
 
 def test_rows_are_kept_uniformly_whatever_their_order_and_equals():
@@ -86,41 +163,38 @@ def test_rows_are_kept_uniformly_whatever_their_order_and_equals():
         {
             "c": np.tile([0, 0, 1, 2], 3000),
             "w": np.repeat(np.arange(3000), 4),
-            "z": np.tile([0.0, -0.0, 1, 2], 3000) + 0.0,
+            "z": np.tile([0.0, -0.0, 1, 2], 3000),
         }
     )
-    shuffled = rows.sample(frac=1, random_state=1)
-    kept = {name: [] for name in ("pandas", "duckdb")}
-    for some in (rows, shuffled):
-        kept["pandas"].append(bounded(some, ["c", "z", "w"], 2, "key"))
-        duckdb = pytest.importorskip("duckdb")
-        relation = opening.opened(
-            duckdb.connect().from_arrow(pa.Table.from_pandas(some, preserve_index=False))
-        )
-        reading = Reading(RowEncoder(("c", "z"), np.asarray), "w")
-        blocks = relation.by_user(reading, Bounding(2, "key")).batches(reading.names)
-        drawn = pa.Table.from_batches(list(blocks)).to_pandas()
-        drawn["w"] = drawn["_user"].astype(int)
-        kept["duckdb"].append(drawn.rename(columns={"_0": "c"}))
-    for first, second in kept.values():
-        pairs = [
-            some.sort_values(["w", "c"])["c"].to_numpy().reshape(3000, 2)
-            for some in (first, second)
-        ]
-        assert (pairs[0] == pairs[1]).all()
-        counts = [
-            int(((pairs[0] == pair).all(axis=1)).sum()) for pair in ((0, 0), (0, 1), (0, 2), (1, 2))
-        ]
-        assert sum(counts) == 3000
-        assert chisquare(counts, 3000 * np.array([1, 2, 2, 1]) / 6).pvalue > 1e-7
-    other = bounded(rows, ["c", "z", "w"], 2, "another")
-    assert len(other) == 6000
-    assert not other.index.equals(kept["pandas"][0].index)
+    duckdb, rule = pytest.importorskip("duckdb"), Bounding(1, 2, "key")
+    pairs = []
+    for some in (rows, rows.sample(frac=1, random_state=1)):
+        users = [str(user) for user in some["w"]]
+        ordered = Counter(map(tuple, rule.kept(users, some[["c", "z"]].to_numpy()).tolist()))
+        relation = duckdb.connect().from_arrow(pa.Table.from_pandas(some, preserve_index=False))
+        frame = opening.opened(relation).by_user(PLACES, rule)
+        blocks = [np.column_stack([b["_0"], b["_1"]]) for b in frame.batches(PLACES.names)]
+        assert Counter(map(tuple, (np.concatenate(blocks) + 0).tolist())) == ordered
+        kept = rule.kept(users, some[["c", "w"]].to_numpy(np.float64))
+        pairs.append(kept[np.lexsort(kept.T)][:, 0].reshape(3000, 2))
+    assert (pairs[0] == pairs[1]).all()
+    counts = [
+        int((pairs[0] == pair).all(axis=1).sum()) for pair in ((0, 0), (0, 1), (0, 2), (1, 2))
+    ]
+    assert sum(counts) == 3000
+    assert chisquare(counts, 3000 * np.array([1, 2, 2, 1]) / 6).pvalue > 1e-7
 
 
-def test_what_one_user_keeps_does_not_depend_on_others_on_engines():
-    rows = pd.DataFrame({"c": np.arange(600), "w": np.arange(600) % 40})
-    for some in (rows[rows["w"] != 7], rows):
-        kept = bounded(some, ["c", "w"], 3, "key")
-        yours = set(kept["c"][kept["w"] == 8])
-        assert yours == set(bounded(rows[rows["w"] == 8], ["c", "w"], 3, "key")["c"])
+def test_what_one_user_keeps_does_not_depend_on_others():
+    rng = np.random.default_rng(4)
+    users = [f"u{i}" for i in rng.integers(0, 30, 900)]
+    at = np.arange(900)
+    areas = rng.integers(0, 6, 900)
+    for rule in (Bounding(2, 3, "01", areas), Bounding(1, 5, "01")):
+        whole = rule.kept(users, at)
+        some = [i for i, user in enumerate(users) if user != "u7"]
+        rest = rule.kept([users[i] for i in some], at[some])
+        assert rest.tolist() == [i for i in whole if users[i] != "u7"]
+        alone = [i for i, user in enumerate(users) if user == "u7"]
+        yours = rule.kept(["u7"] * len(alone), at[alone])
+        assert yours.tolist() == [i for i in whole if users[i] == "u7"]

@@ -18,20 +18,12 @@ from metricdp.privacy.queries import answered
 from metricdp.privacy.totals import TotalsQuery
 from metricdp.records import exact
 from metricdp.records.engines import Source, Tally, sources, sums
+from metricdp.records.engines.bounding import WHOLE, SharesOfOne
 from metricdp.records.engines.dask_frames import all_added, packed, unpacked
 from metricdp.records.engines.frames import Seal
-from metricdp.records.engines.local import DUCKDB
-from metricdp.records.engines.weighting import (
-    MOST_ROWS,
-    WHOLE,
-    SharesOfOne,
-    Weighted,
-    WithGrains,
-    floors,
-    grains,
-    stepped,
-)
-from metricdp.records.engines.work import GroupWork, Work, added, checked, digest, joined
+from metricdp.records.engines.sources import Grouped
+from metricdp.records.engines.weighting import ByDigits, Weighted
+from metricdp.records.engines.work import GroupWork, Work, checked, digest
 from metricdp.records.exact import Sums, exactly
 from metricdp.records.ingestion.encoders import RowEncoder
 from metricdp.records.paths import Segment
@@ -57,7 +49,7 @@ class Often(Source):
     def sums(self, answer):
         total = exactly(answer(self.records)) << self.bits
         for _ in range(self.once):
-            total = added(total, exactly(answer(self.records)))
+            total = total + exactly(answer(self.records))
         return total
 
     def mapped(self, step):
@@ -102,14 +94,14 @@ def test_grains_of_users_in_a_box_are_counted_by_every_digit():
     """A user of exactly 65,536 grains at one place is one whole, not two."""
     for records in (1, 2, 3, 70_000):
         points = np.linspace(0.1, 2.9, records)[:, None]
-        at = grains(["u"] * records, points)
-        rows = Weighted(np.column_stack([points, at]))
+        shared = SharesOfOne().kept(["u"] * records, points)
+        at, rows = shared[:, 1], Weighted(shared)
         expected = np.bincount(UnitCells(BOX).encode(points), at, 3).astype(int).tolist()
         assert answered(HistogramQuery(UnitCells(BOX)), rows).tolist() == expected
         assert answered(CountQuery(), rows).tolist() == [WHOLE]
     key = lambda block: np.zeros(len(block), np.uint64)  # noqa: E731
-    often = Weighted(Groupable(np.array([[0.5, WHOLE], [0.5, 3.0]]), 50))
-    assert often.grouped(key)[1].tolist() == [CAP]
+    often = sources.grouped_parts([np.array([[5, CAP - 1], [5, 2]])])
+    assert often[1].tolist() == [CAP]
     few = Weighted(Groupable(np.array([[0.5, WHOLE], [0.5, 3.0]]), 4))
     assert few.grouped(key)[1].tolist() == [16 * (WHOLE + 3)]
 
@@ -117,9 +109,8 @@ def test_grains_of_users_in_a_box_are_counted_by_every_digit():
 class Groupable(Often):
     """The same, grouped."""
 
-    def grouped(self, key):
-        keys, counts = np.unique(key(self.records), return_counts=True)
-        return keys, counts << self.bits
+    def groups(self, of):
+        return sources.grouped_parts([of(self.records)] * 2**self.bits)
 
 
 def test_arrays_are_read_in_blocks_whose_sums_are_in_64_bits(monkeypatch):
@@ -170,17 +161,17 @@ def test_vectors_of_workers_do_not_wrap_when_they_are_added():
     """In a box on an engine, 2^27 - 1 users came to 9.22e18 and 2^27 to -9.22e18."""
     work = Work(RowEncoder((0,), np.asarray), lambda block: np.array([-(2**46), 2**62, -(2**63)]))
     one = work(np.ones((1, 1)))
-    assert isinstance(one, Sums) and work.kind is np.int64 and len(one) == 5
+    assert isinstance(one, Sums) and len(one) == 5
     total, n = one, 1
     for _ in range(40):
-        total = added(total, total)
+        total = work.added(total, total)
         n *= 2
         assert total[:3].tolist() == [-n * 2**46, n * 2**62, -n * 2**63]
         assert unpacked(packed(total)).tolist() == total.tolist()
     some = Sums(np.array([0, 0, 0, 0, 2**62])) << 30
     assert isinstance(packed(some), tuple)
-    assert unpacked(all_added([packed(some)] * 5, added)).tolist() == [0] * 4 + [5 * 2**92]
-    assert Work(RowEncoder((0,), np.asarray), lambda block: np.array([0.5])).kind is np.float64
+    assert unpacked(all_added(work, [packed(some)] * 5)).tolist() == [0] * 4 + [5 * 2**92]
+    assert Work(RowEncoder((0,), np.asarray), lambda block: np.array([0.5])).start().dtype == float
     Seal(3, 5).compare(Seal(3, 5 + 2**64))
 
 
@@ -189,22 +180,23 @@ def test_trouble_of_one_block_is_that_of_all_and_floats_are_sealed_by_their_rows
     halves = Work(encode, lambda block: np.array([len(block) / 2]))(np.ones((3, 1)))
     assert halves.tolist() == [1.5, 3, 0]
     rows, bad, key = np.ones((3, 1)), np.full((1, 1), np.nan), lambda block: block[:, 0]
-    for work, add in ((Work(encode, key), added), (GroupWork(encode, key), joined)):
-        good, wrong = work(rows), work(bad)
+    for work in (Work(encode, key), GroupWork(encode, Grouped(key))):
+        good, wrong, add = work(rows), work(bad), work.added
         assert wrong is Trouble.BAD and work.names == [0]
         assert add(good, wrong) is add(wrong, good) is add(wrong, wrong) is Trouble.BAD
         assert add(Trouble.FAULT, wrong) is add(wrong, Trouble.FAULT) is Trouble.FAULT
         assert checked(good) is good
         with pytest.raises(InputError):
             checked(wrong)
-    groups = GroupWork(encode, key)(rows)
+    groups = GroupWork(encode, Grouped(key))(rows)
     assert groups.tolist() == [[3, digest(rows)], [1, 3]]
-    assert joined(groups, groups).tolist() == [[6, 2 * digest(rows)], [1, 6]]
+    assert work.added(groups, groups).tolist() == [[6, 2 * digest(rows)], [1, 6]]
     assert digest(np.array([[0.25]])) != digest(np.array([[0.5]]))
     assert digest(np.array([3, -1], np.int32)) == digest(np.array([[3], [-1]]))
 
 
 def test_groups_of_very_many_records_saturate_and_their_digests_do_not_end_anything():
+    joined = GroupWork(RowEncoder((0,), np.asarray), np.asarray).added
     half = np.array([[2**40, 2**62], [7, 2**60], [9, -(2**63)]])
     both = joined(half, half)
     assert both[1:].tolist() == [[9, -CAP], [7, CAP]] or both[1:].tolist() == [[7, CAP], [9, -CAP]]
@@ -233,46 +225,9 @@ def test_engines_carry_and_add_numbers_beyond_64_bits(engine):
     assert large == [n * 2**40 * blocks for n in (1, 2**62, -(2**62) - 1)]
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "spark"])
-def test_engines_spread_a_whole_over_more_rows_than_its_multiples_have_room_for(engine):
-    """The statement counts rows; here a column says how many there are of each."""
-    pd = pytest.importorskip("pandas")
-    n = [2**60, 2**59 + 1, 3, 2**61]
-    table = pd.DataFrame({"_0": [0, 4, 5, 7], "_user": ["a", "a", "a", "b"], "n": n})
-    if engine == "duckdb":
-        duckdb = pytest.importorskip("duckdb")
-        connection = duckdb.connect()
-        connection.register("_rows", table)
-        text = SharesOfOne().statement("_rows", ["_0", "_user"], DUCKDB)
-        text = text.replace("count(*)", "CAST(sum(n) AS BIGINT)")
-        found = sorted(connection.sql(text).fetchall())
-    else:
-        from metricdp.records.engines.spark_frames import SPARK
-
-        session = given("spark", table[["n"]]).sparkSession
-        frame = session.createDataFrame(list(table.itertuples(index=False, name=None)), [*table])
-        text = (
-            SharesOfOne().statement("{rows}", ["_0", "_user"], SPARK).replace("count(*)", "sum(n)")
-        )
-        found = sorted(tuple(row) for row in session.sql(text, rows=frame).collect())
-    whole, expected, before = sum(n[:3]), [], 0
-    for at, count in zip([0, 4, 5], n):
-        share = WHOLE * (before + count) // whole - WHOLE * before // whole
-        expected.append((at, "a", share))
-        before += count
-    assert found == [*expected, (7, "b", WHOLE)]
-
-
-def test_more_records_of_a_user_than_their_multiples_have_room_for_are_refused():
-    of = np.array([MOST_ROWS - 1])
-    assert floors(np.array([0]), of, of).tolist() == [WHOLE]
-    with pytest.raises(InputError, match="of one user"):
-        floors(np.array([0]), of, of + 1)
-
-
 def test_cells_of_a_tree_are_differences_that_do_not_wrap():
     class Grown(Source):
-        def grouped(self, key):
+        def groups(self, of):
             return np.arange(8, dtype=np.uint64), np.array([CAP] * 7 + [5])
 
         def sums(self, answer):
@@ -350,14 +305,16 @@ def test_noise_is_added_to_answers_in_their_range_alone():
         noise(np.array([1.0]))
 
 
-def test_grains_travel_beside_their_records_and_stay_behind():
-    rows = np.array([[0.5, 2.5, WHOLE], [0.25, 1.5, 3.0]])
-    assert WithGrains(lambda numbers: numbers)(rows).tolist() == rows.tolist()
-    assert stepped(rows, ()).tolist() == rows[:, :2].tolist()
-    assert stepped(rows, (lambda block: block[:, :1] * 2,)).tolist() == [[1.0], [0.5]]
+def test_weights_travel_beside_their_records_and_stay_behind():
+    rows = np.array([[0.5, 2.5, 1.0], [0.25, 1.5, 2.0]])
+    met = []
+    answer = lambda block: met.append(block.tolist()) or np.array([len(block)])  # noqa: E731
+    assert ByDigits(answer, ())(rows).tolist() == [3]
+    assert ByDigits(answer, (lambda block: block[:, :1] * 2,))(rows).tolist() == [3]
+    assert list(filter(None, met)) == [[[0.5, 2.5]], [[0.25, 1.5]], [[1.0]], [[0.5]]]
 
 
 @pytest.mark.parametrize("users", [["a"], ["a", None], ["a", float("nan")], ["a"] * 3])
 def test_a_user_for_each_record_is_needed(users):
     with pytest.raises(InputError, match="one user per record"):
-        grains(users, np.array([0, 1]))
+        SharesOfOne().kept(users, np.array([0, 1]))

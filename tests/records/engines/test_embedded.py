@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from metricdp.errors import GraphFileError, InputError, MissingExtraError
-from metricdp.records.engines import arrays, embedded
+from metricdp.records.engines import embedded, tables
 
 
 @pytest.mark.parametrize(
@@ -48,9 +48,9 @@ def test_parquet_is_told_by_its_ending_else_by_its_first_bytes(tmp_path):
     assert embedded.is_parquet("none.PARQUET") and not embedded.is_parquet("rows.csv")
     file.write_bytes(b"PAR1, and no table")
     with pytest.raises(InputError, match="is not a readable Parquet file"):
-        embedded._small_parquet(str(file))
+        embedded.small_parquet(str(file))
     with pytest.raises(NotImplementedError):
-        embedded.ENGINE.table(7)
+        embedded.Embedded().table(7)
 
 
 def test_what_is_large_is_read_when_it_is_asked(tmp_path, monkeypatch):
@@ -75,17 +75,17 @@ def test_files_of_a_storage_are_found_by_their_pattern(tmp_path):
 def test_libraries_that_are_missing_are_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match="Parquet"):
-        embedded._small_parquet("rows.parquet")
+        embedded.small_parquet("rows.parquet")
     with pytest.raises(MissingExtraError, match="network"):
         embedded._file_system("s3://a")
 
 
 @pytest.mark.parametrize(("values", "rows"), [(1, [1] * 5), (7, [3, 2]), (99, [5])])
 def test_arrays_are_read_block_by_block(values, rows, tmp_path, monkeypatch):
-    monkeypatch.setattr(arrays, "VALUES", values)
+    monkeypatch.setattr(tables, "VALUES", values)
     points = np.arange(10, dtype=np.float32).reshape(5, 2)
     np.save(tmp_path / "points.npy", points)
-    frame = arrays.array_in(str(tmp_path / "points.npy"))
+    frame = tables.array_in(str(tmp_path / "points.npy"))
     blocks = list(frame.batches(["0", "1"]))
     assert [len(block) for block in blocks] == rows
     assert (np.concatenate(blocks) == points).all() and blocks[0].dtype == np.float64
@@ -103,9 +103,9 @@ def test_arrays_of_other_kinds_are_refused(tmp_path):
     ):
         np.save(path, array)
         with pytest.raises(InputError, match=r"shape \(n, d\), in C order"):
-            arrays.array_in(str(path))
+            tables.array_in(str(path))
         if array.dtype != object:
             with pytest.raises(InputError, match=r"shape \(n, d\), in C order"):
-                arrays.ENGINE.table(np.load(path, mmap_mode="r"))
+                tables.Arrays().table(np.load(path, mmap_mode="r"))
     with pytest.raises(GraphFileError, match="no such file"):
-        arrays.array_in(str(tmp_path / "none.npy"))
+        tables.array_in(str(tmp_path / "none.npy"))

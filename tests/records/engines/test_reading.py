@@ -15,16 +15,13 @@ BOX = mdp.EuclideanSpace([0, 0], [9, 9])
 ROWS = pd.DataFrame({"id": ["b", "a"], "x": [-0.0, 12.0], "y": [1.0, -0.0], "u": ["v", "w"]})
 
 
-def test_positions_stand_beside_their_areas_and_users():
-    encode = ids_encoder("id", ["a", "b", "c"])
-    for areas, columns in ((None, {}), (np.array([7, 5, 5]), {"_1": [5, 7]})):
-        reading = Reading(encode, "u", areas)
-        assert reading.names == ["_0", *columns, "_user"] and reading.kind is np.int64
-        found = {name: list(cells) for name, cells in reading.rows(ROWS).items()}
-        assert found == {"_0": [1, 0], **columns, "_user": ["v", "w"]}
-        wrong = reading.rows(ROWS.assign(id=["b", "z"]))
-        told = {name: list(cells) for name, cells in wrong.items()}
-        assert told == {"_0": [1], **{name: [1] for name in columns}, "_user": [None]}
+def test_positions_stand_beside_their_users():
+    reading = Reading(ids_encoder("id", ["a", "b", "c"]), "u")
+    assert reading.names == ["_0", "_user"] and reading.kind is np.int64
+    found = {name: list(cells) for name, cells in reading.rows(ROWS).items()}
+    assert found == {"_0": [1, 0], "_user": ["v", "w"]}
+    wrong = reading.rows(ROWS.assign(id=["b", "z"]))
+    assert {name: list(cells) for name, cells in wrong.items()} == {"_0": [1], "_user": [None]}
 
 
 def test_points_have_no_negative_zeros():

@@ -16,19 +16,15 @@ from metricdp.accounting.binding import Protection
 from metricdp.errors import InputError
 from metricdp.privacy import CountQuery, HistogramQuery, gate
 from metricdp.privacy.demand import PrivateDemand
-from metricdp.records.engines.weighting import (
-    MOST_ROWS,
-    WHOLE,
-    GrainsAt,
-    Weighted,
-    WithGrains,
-    floors,
-    grains,
-    shared_rows,
-)
+from metricdp.records.engines import RowEncoder
+from metricdp.records.engines.bounding import WHOLE, SharesOfOne
+from metricdp.records.engines.weighting import WeightAt, Weighted
+from metricdp.records.ingestion.encoders import AsRead, Reading
 from tests.cli_world import run
 
 PATH = mdp.GraphMetric(nx.path_graph(5), weight=None)
+POINTS = Reading(RowEncoder(("c",), lambda block: block[:, 0].astype(np.int64)), "w")
+PLACES = Reading(RowEncoder(("x", "y"), np.asarray), "w")
 RECORDS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 4)), max_size=40)
 
 
@@ -44,6 +40,10 @@ def naive(records):
             before = share
         assert before == WHOLE
     return held
+
+
+def grains(users, records):
+    return SharesOfOne().kept(users, records)[:, -1].astype(np.int64)
 
 
 def exact(demand, query):
@@ -72,11 +72,11 @@ def test_grains_are_those_of_the_definition(records):
 
 @settings(max_examples=40, deadline=None)
 @given(RECORDS)
-def test_what_dask_does_with_a_block_is_the_same(records):
+def test_what_an_engine_does_with_a_block_is_the_same(records):
     pd = pytest.importorskip("pandas")
     block = pd.DataFrame(records, columns=["_user", "_0"])[["_0", "_user"]].astype({"_user": str})
-    rows = shared_rows(block, ["_0", "_user"])
-    found = rows.groupby("_0")["_grains"].sum()
+    rows = pd.DataFrame(SharesOfOne().rows(block, POINTS))
+    found = rows.groupby("_0")["_1"].sum()
     assert {int(i): int(n) for i, n in found.items() if n} == naive(records)
 
 
@@ -86,22 +86,11 @@ def test_a_block_of_two_columns_has_the_grains_of_its_places_in_order(records):
     pd = pytest.importorskip("pandas")
     names = ["_0", "_1", "_user"]
     block = pd.DataFrame(records, columns=["_user", "_0", "_1"]).astype({"_user": str})
-    rows = shared_rows(block[names], names)
-    assert list(rows.columns) == [*names, "_grains"] and rows.index.tolist() == [*range(len(rows))]
+    rows = pd.DataFrame(SharesOfOne().rows(block[names], PLACES))
+    assert list(rows.columns) == ["_0", "_1", "_2", "_user"]
     want = naive([(user, (a, b)) for user, a, b in records])
-    found = rows.groupby(["_0", "_1"])["_grains"].sum()
+    found = rows.groupby(["_0", "_1"])["_2"].sum()
     assert {at: int(n) for at, n in found.items() if n} == want
-
-
-def test_as_many_records_of_one_user_as_64_bits_have_room_for():
-    most = MOST_ROWS - 1
-    assert (
-        floors(0, most, most) == WHOLE == floors(np.array([0]), np.array([most]), np.array([most]))
-    )
-    assert floors(most - 1, 1, most) == Fraction(WHOLE) - WHOLE * (most - 1) // most
-    for of in (MOST_ROWS, np.array([1, MOST_ROWS]), np.array([MOST_ROWS, 1])):
-        with pytest.raises(InputError, match="64 bits"):
-            floors(0, 1, of)
 
 
 @pytest.mark.parametrize("users", [["a"], ["a", "b", "c"], ["a", None], [float("nan"), "a"]])
@@ -143,12 +132,13 @@ def test_a_box_counts_groups_and_thins_by_grains():
 
 def test_rows_that_an_engine_read_have_their_grains_last():
     rows = np.array([[3.0, 0.0, 5.0], [1.0, 2.0, 7.0], [3.0, 1.0, 9.0]])
-    points = WithGrains(lambda columns: columns + 1)(rows)
-    assert points.dtype == np.float64
-    assert points.tolist() == [[4, 1, 5], [2, 3, 7], [4, 2, 9]]
-    positions = WithGrains(lambda columns: columns[:, 0].astype(np.int64))(rows)
+    points = PLACES.encoder(True)
+    assert points.columns == ("_0", "_1", "_2") and points.place(rows).tolist() == rows.tolist()
+    positions = POINTS.encoder(True).place(rows[:, [0, 2]])
     assert positions.dtype == np.int64 and positions.tolist() == [[3, 5], [1, 7], [3, 9]]
-    assert GrainsAt(5)(positions).tolist() == [0, 7, 0, 14, 0]
+    assert WeightAt(5)(positions).tolist() == [0, 7, 0, 14, 0]
+    assert POINTS.encoder().place == AsRead(np.int64, True)
+    assert POINTS.encoder().place(rows[:, :1]).tolist() == [3, 1, 3]
 
 
 def test_the_receipt_and_the_ledger_say_whose_mean_it_is(tmp_path):
