@@ -47,38 +47,14 @@ def silent() -> Iterator[None]:
         _SILENT.reset(token)
 
 
-class SearchLine:
-    """A line that says what a search has found and what is proven; it appears after two seconds."""
-
-    def __init__(self) -> None:
-        own = {"delay": 2.0, "miniters": 0, "leave": False, "disable": _SILENT.get() or None}
-        self._bar = tqdm(total=None, bar_format="{desc} [{elapsed}]", **own)
-        if CLEARED and not self._bar.disable:
-            _in_its_place(self._bar)
-
-    def say(self, value: float, bound: float) -> None:
-        """Cost and bound, or coverage and bound."""
-        most = max(abs(value), abs(bound))
-        gap = f", gap {100 * abs(value - bound) / most:.2g} %" if 0 < most < float("inf") else ""
-        self._bar.set_description_str(f"best {value:.6g}, bound {bound:.6g}{gap}", refresh=False)
-        self._bar.update(0)
-
-    def close(self) -> None:
-        """Take it away."""
-        self._bar.close()
-
-
 def progress(
     steps: Iterable[Any] | None = None, *, total: int | None = None, label: str, unit: str = "step"
 ) -> tqdm:
     """Wrap `steps` (or count to `total`) in a bar that appears after two seconds."""
-    bar = tqdm(
-        steps,
-        total=total,
-        desc=label,
-        unit=unit,
-        delay=2.0,
-        disable=_SILENT.get() or None,
-        leave=False,
-    )
-    return _in_its_place(bar) if CLEARED and not bar.disable else bar
+    return bar(iterable=steps, total=total, desc=label, unit=unit)
+
+
+def bar(**options: Any) -> tqdm:
+    """A bar of tqdm that appears after two seconds, and goes; none in a block that is silent."""
+    made = tqdm(delay=2.0, disable=_SILENT.get() or None, leave=False, **options)
+    return _in_its_place(made) if CLEARED and not made.disable else made

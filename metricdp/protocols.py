@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from metricdp.arguments import sealed
 from metricdp.errors import InputError
@@ -62,11 +62,11 @@ class Space(ABC):
         """How coordinates become records (`metricdp.metrics.placing`), from public facts alone."""
         raise NotImplementedError
 
-    def placer(self, max_snap: Any = None) -> tuple[Any, int]:
+    def placer(self, max_snap: float | None = None) -> tuple[Any, int]:
         """What maps coordinates to records, each by itself; -1 beyond `max_snap`."""
         raise NotImplementedError
 
-    def served_by(self, centers: Any) -> tuple[Served, float]:
+    def served_by(self, centers: Iterable[Any]) -> tuple[Served, float]:
         """How public centers serve each record, and a distance within which they serve all."""
         raise NotImplementedError
 
@@ -163,7 +163,7 @@ class Box(Space):
         """Number of coordinates."""
 
     @abstractmethod
-    def clip(self, points: Any) -> NDArray[np.float64]:
+    def clip(self, points: ArrayLike) -> NDArray[np.float64]:
         """The nearest points of the box, shape (n, d)."""
 
 
@@ -192,7 +192,7 @@ class Placing(ABC):
         """What a record must be, in words."""
 
     @abstractmethod
-    def __call__(self, points: Any) -> NDArray[Any]:
+    def __call__(self, points: ArrayLike) -> NDArray[Any]:
         """Records of the points."""
 
 

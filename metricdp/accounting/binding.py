@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 from metricdp.arguments import chosen, integer, shown
 from metricdp.errors import InputError
@@ -34,7 +34,7 @@ class Protection(NamedTuple):
 
     @classmethod
     def of(
-        cls, unit: Any, max_contributions: Any = None, weighting: Any = "record"
+        cls, unit: str | None, max_contributions: int | None = None, weighting: str = "record"
     ) -> Protection | None:
         """Read two public arguments; None if neither is given. Refused: no unit; a bound for
         records, or none for users.
@@ -55,7 +55,7 @@ class Protection(NamedTuple):
                 f"max_contributions must be an integer of at least 1 for users, and 1 for records; "
                 f"got {shown(max_contributions)}"
             )
-        return cls(unit, m)
+        return cls("user" if unit == "user" else "record", m)
 
     @classmethod
     def asked(
@@ -116,7 +116,7 @@ class Protection(NamedTuple):
         return f"each {self.unit}{some}"
 
 
-def dataset_name(value: object) -> str | None:
+def dataset_name(value: str | None) -> str | None:
     """A public name of the data that a ledger is about, on one line; None is no name."""
     if value is None:
         return None

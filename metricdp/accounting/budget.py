@@ -12,7 +12,7 @@ from typing import NamedTuple, NoReturn
 
 from metricdp.accounting.binding import Protection
 from metricdp.accounting.cost import ZCDP, Cost, zcdp_epsilon
-from metricdp.arguments import shown
+from metricdp.arguments import Amount, shown
 from metricdp.errors import BudgetError, InputError
 from metricdp.releases import Neighboring, Receipt
 from metricdp.unique import Unique
@@ -39,9 +39,7 @@ class Budget(Unique):
 
     Examples
     --------
-    >>> from metricdp.accounting import Budget, Ledger
-    >>> isinstance(Ledger(1), Budget), isinstance(Ledger(1).charge("1/2"), Budget)
-    (True, True)
+    >>> from metricdp.accounting import Ledger
     >>> budget = Ledger(1, delta="1e-6")
     >>> grant = budget.charge("1/4", "1e-7")
     >>> budget.epsilon, budget.spent, budget.left
@@ -96,8 +94,8 @@ class Budget(Unique):
 
     def charge(
         self,
-        epsilon: object,
-        delta: object = 0,
+        epsilon: Amount | Cost,
+        delta: Amount = 0,
         purpose: str = "",
         *,
         protects: Protection | None = None,
@@ -220,7 +218,7 @@ class Grant(Budget):
     (Fraction(1, 8), Fraction(3, 8))
     """
 
-    def draw(self, epsilon: object, delta: object = 0) -> None:
+    def draw(self, epsilon: Amount | Cost, delta: Amount = 0) -> None:
         """Take a piece, a number or a `Cost`, before its data is read; an error takes nothing."""
         piece = Cost.of(epsilon, delta)
         if min(piece.epsilon, piece.delta, piece.rho or 0) < 0:

@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import lru_cache
 from numbers import Integral, Real
 
-from metricdp.arguments import integer, shown
+from metricdp.arguments import Amount, integer, shown
 from metricdp.errors import InputError
 
 _MOST = 10**6
@@ -33,7 +33,7 @@ _SMALL, _LARGE = Fraction(1, 10**12), 2000
 """Beyond these epsilons the simple bounds of rho are stated: its square over 2 or 8, or itself."""
 
 
-def exact(value: object, name: str = "epsilon") -> Fraction:
+def exact(value: Amount, name: str = "epsilon") -> Fraction:
     """Read a number as the exact rational its writer meant.
 
     Integers, Fractions, Decimals and strings ("1/10", "0.1") are taken at their word. A float
@@ -123,12 +123,12 @@ class Cost:
             )
 
     @classmethod
-    def of(cls, epsilon: object, delta: object = 0, least: Fraction | None = None) -> Cost:
+    def of(cls, epsilon: Amount | Cost, delta: Amount = 0, least: Fraction | None = None) -> Cost:
         """A cost as it is, or (epsilon, delta) spent by basic composition. With `least`, a budget,
         or what is charged to one: refused where no sensible epsilon is, and where it counts epsilon
         it has the rho of pure epsilon.
         """
-        if isinstance(epsilon, cls):
+        if isinstance(epsilon, Cost):
             cost = epsilon
         else:
             pair = exact(epsilon), exact(delta, "delta")
@@ -147,7 +147,7 @@ class Cost:
         return cost if cost.pooled else cls.of(cost.epsilon, cost.delta)
 
     @classmethod
-    def selection(cls, epsilon: object) -> Cost:
+    def selection(cls, epsilon: Amount) -> Cost:
         """One exponential mechanism: epsilon-DP and, its privacy loss having range epsilon, of the
         rho of `range_rho`. Permute-and-flip is charged that of `pure_rho`.
         """
@@ -157,13 +157,13 @@ class Cost:
         return cls(asked, rho=range_rho(asked))
 
     @classmethod
-    def zcdp(cls, epsilon: object, delta: object) -> Cost:
+    def zcdp(cls, epsilon: Amount, delta: Amount) -> Cost:
         """The largest rho that is (epsilon, delta)-DP."""
         pair = exact(epsilon), exact(delta, "delta")
         return cls(*pair, rho=zcdp_rho(*pair), bound=ZCDP)
 
 
-def selections(epsilon: object, times: int, delta: object = 0) -> Cost:
+def selections(epsilon: Amount, times: int, delta: Amount = 0) -> Cost:
     """Price of `times` exponential mechanisms of `epsilon` each, chosen one after another: the
     cheaper valid bound.
 

@@ -67,7 +67,7 @@ def stated_budget(path: str | Path | None) -> Line | None:
     return stated
 
 
-def checked_anchor(text: object) -> tuple[int, str]:
+def checked_anchor(text: str) -> tuple[int, str]:
     """Number of lines and checksum that an anchor states."""
     found = _ANCHOR.fullmatch(text.strip()) if isinstance(text, str) else None
     if found is None:

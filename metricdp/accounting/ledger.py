@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from operator import attrgetter
 from pathlib import Path
@@ -17,7 +17,7 @@ from metricdp.accounting.budget import Budget, Grant, Pool, Slice
 from metricdp.accounting.cost import MIN_EPSILON, Cost
 from metricdp.accounting.journal import BUDGET, Journal, Line, Notes, stated_budget
 from metricdp.accounting.policy import Policy, Renewal
-from metricdp.arguments import shown
+from metricdp.arguments import Amount, shown
 from metricdp.errors import BudgetError, InputError, JournalError
 from metricdp.releases import Neighboring, Unit
 
@@ -82,6 +82,7 @@ class _Tally(NamedTuple):
         return _Tally(self.read + 1, last, period, *sums)
 
 
+_AMOUNTS = ("epsilon", "delta", "spent", "left", "spent_delta", "left_delta", "ever_spent")
 _STREAM = re.compile(r"(?:^| )stream ([0-9a-f]{16})$")
 """Purpose of a stream's charge, which had no other name in the first version."""
 _NOTED: ContextVar[tuple[tuple[object, tuple[str, str]], ...]] = ContextVar("noted", default=())
@@ -157,21 +158,20 @@ class Ledger(Budget):
     Ledger(spent 0.2 of 0.5, left 0.3; add-remove)
     >>> ledger.quote(0.4).fits
     False
-    >>> ledger.spent, ledger.left, ledger.ever_spent, ledger.spent_delta
-    (Fraction(1, 5), Fraction(3, 10), Fraction(1, 5), Fraction(0, 1))
-    >>> [charge.purpose for charge in ledger.entries], ledger.left_delta
-    (['clinics'], Fraction(0, 1))
-    >>> yearly = Ledger(1, dataset="homes", renews="yearly")
-    >>> yearly.dataset, yearly.policy.renews
-    ('homes', 'yearly')
+    >>> ledger.spent, ledger.left, [charge.purpose for charge in ledger.entries]
+    (Fraction(1, 5), Fraction(3, 10), ['clinics'])
+    >>> ledger.ever_spent, ledger.spent_delta, ledger.left_delta
+    (Fraction(1, 5), Fraction(0, 1), Fraction(0, 1))
+    >>> Ledger(1, dataset="homes", renews="yearly").policy.renews
+    'yearly'
     """
 
     _least = MIN_EPSILON
 
     def __init__(
         self,
-        epsilon: object,
-        delta: object = 0,
+        epsilon: Amount | Cost,
+        delta: Amount = 0,
         neighboring: Neighboring = "add-remove",
         journal: str | Path | None = None,
         *,
@@ -181,7 +181,7 @@ class Ledger(Budget):
         purpose: str = "",
         who: str = "",
         renews: Renewal | None = None,
-        expires: object = None,
+        expires: str | date | None = None,
         anchor: str | None = None,
     ) -> None:
         if not isinstance(neighboring, str) or neighboring not in get_args(Neighboring):
@@ -286,13 +286,7 @@ class Ledger(Budget):
         entries = self.entries
         last = entries[-1] if entries else None
         return {
-            "epsilon": str(self.epsilon),
-            "delta": str(self.delta),
-            "spent": str(self.spent),
-            "left": str(self.left),
-            "spent_delta": str(self.spent_delta),
-            "left_delta": str(self.left_delta),
-            "ever_spent": str(self.ever_spent),
+            **{name: str(getattr(self, name)) for name in _AMOUNTS},
             "charges": len(entries),
             "renews": self._policy.renews,
             "expires": self._policy.expires,
@@ -302,7 +296,7 @@ class Ledger(Budget):
             "anchor": self._journal.anchor,
         }
 
-    def quote(self, epsilon: object, delta: object = 0) -> Quote:
+    def quote(self, epsilon: Amount | Cost, delta: Amount = 0) -> Quote:
         """Price a charge, and say whether it would fit now, without charging and without any data.
 
         Parameters and errors as `charge`.
@@ -314,7 +308,7 @@ class Ledger(Budget):
             return Quote(fits, self.left, self.left_delta, cost.epsilon, cost.delta, cost.bound)
 
     def answer_once(
-        self, question: str, epsilon: object, purpose: str, ask: Callable[[Grant], Answered]
+        self, question: str, epsilon: Amount | Cost, purpose: str, ask: Callable[[Grant], Answered]
     ) -> str:
         """The answer to a question that comes before any demand is paid for: bought once, kept with
         the charges, and told again whenever it is asked again. `question`: public: its price and
@@ -327,16 +321,6 @@ class Ledger(Budget):
         killed in between, the same question asked again is charged again, for what it drew may
         have been seen. All locks are held meanwhile: no two answers come of one charge. Refused as
         `charge`, and where the ledger is held to a protection already: then `ask` was not asked.
-
-        Examples
-        --------
-        >>> ledger = Ledger(epsilon=1)
-        >>> def ask(grant):
-        ...     return Protection("user", 3), "three"
-        >>> [ledger.answer_once("how many?", "1/4", "choice", ask) for _ in range(2)]
-        ['three', 'three']
-        >>> ledger.left, ledger.protects.max_contributions
-        (Fraction(3, 4), 3)
         """
         cost = Cost.of(epsilon, 0, self._least)
         with self._current():
@@ -359,7 +343,7 @@ class Ledger(Budget):
             return self._answers.get(question)
 
     def charge_once(
-        self, name: str, epsilon: object, purpose: str, protects: Protection
+        self, name: str, epsilon: Amount | Cost, purpose: str, protects: Protection
     ) -> Fraction:
         """Charge what reads on and on, such as a stream, in each period in which it does, once: the
         epsilon that was charged now.
@@ -367,13 +351,6 @@ class Ledger(Budget):
         Call it before each read. What was charged in this period under this name, one word of this
         alone, is not charged again; what comes after the last day is refused. `epsilon`: of all
         that it ever releases: the same in each period.
-
-        Examples
-        --------
-        >>> from metricdp.accounting import Ledger, Protection
-        >>> ledger, record = Ledger(1, renews="yearly"), Protection("record", 1)
-        >>> [ledger.charge_once("visits", "1/4", "stream", record) for day in range(2)]
-        [Fraction(1, 4), Fraction(0, 1)]
         """
         cost = Cost.of(epsilon, 0, self._least)
         with self._current():
@@ -389,17 +366,6 @@ class Ledger(Budget):
 
         Each step has a mark of its own, drawn at random. So of two copies of one state that each
         go a step on, the second is refused (`InputError`), and so is an older state.
-
-        Examples
-        --------
-        >>> from metricdp.accounting import Ledger
-        >>> ledger = Ledger(1)
-        >>> ledger.follow("visits", 0, "a"), ledger.follow("visits", 1, "b")
-        (None, None)
-        >>> ledger.follow("visits", 1, "c")
-        Traceback (most recent call last):
-            ...
-        metricdp.errors.InputError: day 1 was told, of another copy: not that of day 1
         """
         with self._current():
             known = self._steps.get(name)
@@ -428,14 +394,6 @@ class Ledger(Budget):
         word; `whole`, `piece`: in rho, or both in epsilon: of all steps that are taken once, and of
         this one; `turn`: number of the step, and which time it is taken: beyond those of the last.
         Refused as `charge`, and where the step was taken.
-
-        Examples
-        --------
-        >>> from metricdp.accounting import Cost, Ledger, Protection
-        >>> whole, ledger = Cost.zcdp(1, "1e-6"), Ledger(1, delta="1e-6")
-        >>> grant = ledger.charge_step("a", whole, whole, (1, 1), Protection("record", 1), "test")
-        >>> grant.rho == whole.rho, ledger.left
-        (True, Fraction(0, 1))
         """
         with self._current():
             known = self._steps.get(name)

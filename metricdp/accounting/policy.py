@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import date
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 from metricdp.arguments import shown
 from metricdp.errors import InputError
@@ -32,7 +32,7 @@ class Policy(NamedTuple):
     expires: str | None = None
 
     @classmethod
-    def of(cls, renews: Any = None, expires: Any = None) -> Policy:
+    def of(cls, renews: str | None = None, expires: str | date | None = None) -> Policy:
         """Read two public arguments."""
         if renews is not None and (not isinstance(renews, str) or renews not in get_args(Renewal)):
             choices = ", ".join(get_args(Renewal))
@@ -89,7 +89,7 @@ class Policy(NamedTuple):
 _NOUN = {"yearly": "year", "quarterly": "quarter", "monthly": "month"}
 
 
-def _day(value: object) -> str:
+def _day(value: str | date) -> str:
     found = None
     text = value.isoformat()[:10] if isinstance(value, date) else value
     if isinstance(text, str) and len(text) == 10:

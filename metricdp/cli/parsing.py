@@ -297,7 +297,7 @@ def delta(text: str) -> str:
     return _kept(text, delta=text)
 
 
-def _kept(text: str, *, epsilon: object = 1, delta: object = 0) -> str:
+def _kept(text: str, *, epsilon: str | int = 1, delta: str | int = 0) -> str:
     from metricdp.privacy import Ledger
 
     try:

@@ -12,9 +12,9 @@ from secrets import randbelow
 from typing import Any
 
 from metricdp.errors import InputError
-from metricdp.local.items import items_of
+from metricdp.local.items import Items, items_of
 from metricdp.local.parameters import VERSION, PublicParameters, fraction
-from metricdp.local.randomizers import TopVectors
+from metricdp.local.randomizers import FrequencyRandomizer, Randomizer, TopVectors
 
 
 class Encoder:
@@ -81,24 +81,20 @@ class Encoder:
         for report in roles[number].reports:
             randomizer = report.randomizer
             view = views[report.view]
-            value = (view, vector) if vector is not None and _is_vector(randomizer) else view
+            value = (view, vector) if isinstance(randomizer, TopVectors) else view
             parts.append(randomizer.pack(randomizer.draw(value, below)))
         return b"".join(parts).ljust(self._size, b"\0")
-
-
-def _is_vector(randomizer: Any) -> bool:
-    return isinstance(randomizer, TopVectors)
 
 
 def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, float | Fraction) else value
 
 
-def _check(randomizer: Any, view: int, items: Any) -> None:
+def _check(randomizer: Randomizer, view: int, items: Items) -> None:
     """A report must be about a view that there is, and hold its whole domain."""
     if view >= len(items.domains):
         raise InputError("a report is about a view that these items do not have")
-    if _is_vector(randomizer):
+    if isinstance(randomizer, TopVectors):
         if (
             items.dimension != randomizer.dimension
             or 1 << randomizer.bucket_bits < items.domains[view]
@@ -106,5 +102,5 @@ def _check(randomizer: Any, view: int, items: Any) -> None:
             raise InputError(
                 "a vector report needs the points' dimension, and bits for all buckets"
             )
-    elif randomizer.domain < items.domains[view]:
+    elif isinstance(randomizer, FrequencyRandomizer) and randomizer.domain < items.domains[view]:
         raise InputError("a report's domain must hold all values of its view")

@@ -16,12 +16,18 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
+from metricdp.arguments import Amount
 from metricdp.errors import InputError
-from metricdp.local.randomizers import KRR, LocalHashing, SubsetSelection
+from metricdp.local.randomizers import (
+    KRR,
+    FrequencyRandomizer,
+    LocalHashing,
+    Randomizer,
+    SubsetSelection,
+)
 
 _FLOAT_ERROR = 1e-11
 """Bound of the relative error of a binomial tail, generous by a factor of some hundreds."""
@@ -30,29 +36,29 @@ _SUM_ERROR = 1e-9
 """The same for the probabilities of C and their sum."""
 
 
-def clone_weights(randomizer: Any) -> tuple[float, float]:
+def clone_weights(randomizer: Randomizer | Amount) -> tuple[float, float]:
     """(W, p) of a randomizer, or of any that is epsilon-DP, for an epsilon: W rounded up, p as it
     is.
 
-    Of `Fraction`, int or float: (exp(epsilon), exp(-epsilon) / 2).
+    Of a number: (exp(epsilon), exp(-epsilon) / 2).
     """
-    if _known(randomizer):
-        ratio = Fraction(randomizer.favored, randomizer.unit)
-        if isinstance(randomizer, KRR):
-            p = Fraction(randomizer.unit, randomizer.total)
-        elif isinstance(randomizer, LocalHashing):
-            buckets = randomizer.limits[1]
-            p = (1 - Fraction(1, buckets)) / (ratio + buckets - 1)
-        else:
-            m = randomizer.domain
-            s = randomizer.size
-            p = Fraction(s * (m - s), m - 1) / (ratio * s + m - s)
-        return float(ratio) * (1 + 1e-15), float(p)
-    epsilon = float(randomizer)
-    return math.exp(epsilon) * (1 + 1e-14), math.exp(-epsilon) / 2 * (1 - 1e-14)
+    if not isinstance(randomizer, FrequencyRandomizer):
+        epsilon = _local(randomizer)
+        return math.exp(epsilon) * (1 + 1e-14), math.exp(-epsilon) / 2 * (1 - 1e-14)
+    ratio = Fraction(randomizer.favored, randomizer.unit)
+    if isinstance(randomizer, KRR):
+        p = Fraction(randomizer.unit, randomizer.total)
+    elif isinstance(randomizer, LocalHashing):
+        buckets = randomizer.limits[1]
+        p = (1 - Fraction(1, buckets)) / (ratio + buckets - 1)
+    else:
+        assert isinstance(randomizer, SubsetSelection)
+        m, s = randomizer.domain, randomizer.size
+        p = Fraction(s * (m - s), m - 1) / (ratio * s + m - s)
+    return float(ratio) * (1 + 1e-15), float(p)
 
 
-def shuffled_delta(randomizer: Any, users: int, epsilon: float) -> float:
+def shuffled_delta(randomizer: Randomizer | Amount, users: int, epsilon: float) -> float:
     """A delta for which n shuffled messages are (epsilon, delta)-DP, replace-one, one message a
     user.
 
@@ -67,16 +73,15 @@ def shuffled_delta(randomizer: Any, users: int, epsilon: float) -> float:
     """
     if users < 1:
         return 1.0
-    local = float(randomizer.epsilon if _known(randomizer) else randomizer)
-    any_of_it = _pair_delta(*clone_weights(local), 1.0, users, epsilon)
-    if not _known(randomizer):
+    any_of_it = _pair_delta(*clone_weights(_local(randomizer)), 1.0, users, epsilon)
+    if not isinstance(randomizer, FrequencyRandomizer):
         return any_of_it
     ratio, p = clone_weights(randomizer)
     return min(any_of_it, _pair_delta(ratio, p, (ratio + 1) * p, users, epsilon))
 
 
-def _known(randomizer: Any) -> bool:
-    return isinstance(randomizer, KRR | LocalHashing | SubsetSelection)
+def _local(randomizer: Randomizer | Amount) -> float:
+    return float(randomizer.epsilon if isinstance(randomizer, Randomizer) else randomizer)
 
 
 def _pair_delta(ratio: float, p: float, seen: float, users: int, epsilon: float) -> float:
@@ -103,7 +108,7 @@ def _pair_delta(ratio: float, p: float, seen: float, users: int, epsilon: float)
     return min(1.0, seen * (float((chance * best).sum()) * (1 + _SUM_ERROR) + left_out + 1e-300))
 
 
-def shuffled_epsilon(randomizer: Any, users: int, delta: Fraction) -> Fraction:
+def shuffled_epsilon(randomizer: Randomizer | Amount, users: int, delta: Fraction) -> Fraction:
     """The smallest epsilon found, on a grid of 10^-6, for which n shuffled messages are (epsilon,
     delta)-DP.
 
@@ -117,7 +122,7 @@ def shuffled_epsilon(randomizer: Any, users: int, delta: Fraction) -> Fraction:
     """
     if not 0 < delta < 1:
         raise InputError("the shuffle model needs a delta between 0 and 1")
-    local = randomizer.epsilon if hasattr(randomizer, "epsilon") else Fraction(randomizer)
+    local = randomizer.epsilon if isinstance(randomizer, Randomizer) else Fraction(randomizer)
     target = float(delta) * (1 - 1e-15)
     low = 0
     high = math.ceil(local * _GRID)

@@ -11,22 +11,20 @@ from numpy.typing import ArrayLike, NDArray
 from metricdp.arguments import CRS, floats
 from metricdp.arrays import Floats
 from metricdp.errors import InputError
-from metricdp.kernels.boxes import clipped
 from metricdp.metrics.base import checked_extent
+from metricdp.metrics.corners import Corners
 from metricdp.metrics.placing import placing
 from metricdp.metrics.searches import ServedPoints
-from metricdp.metrics.snapping import FINITE, CoordinatePlacing, finite_points, shaped_points
+from metricdp.metrics.snapping import CoordinatePlacing, finite_points
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.options import Coins, coins
-from metricdp.protocols import Box, trusted
 from metricdp.universe.crs import crs_text
 
 _SAMPLE = 20_000
 """Public points that stand for an unknown demand."""
 
 
-@trusted
-class EuclideanSpace(Box):
+class EuclideanSpace(Corners):
     """The box ``lower <= x <= upper`` in R^d with the Euclidean distance.
 
     `lower`, `upper` (d,): public corners; they must come from public knowledge, never from the
@@ -63,26 +61,12 @@ class EuclideanSpace(Box):
         self.name = f"a box in R^{self.dimension}"
         self._nets: dict[tuple[int, int], EuclideanMetric] = {}
 
-    @property
-    def dimension(self) -> int:
-        """Number of coordinates d."""
-        return len(self.lower)
-
     def __getstate__(self) -> dict[str, object]:
         """Pickled without its nets, which are made anew where they are needed."""
         return {**self.__dict__, "_nets": {}}
 
     def __repr__(self) -> str:
         return f"EuclideanSpace(lower={self.lower.tolist()}, upper={self.upper.tolist()})"
-
-    def clip(self, points: ArrayLike) -> Floats:
-        """The nearest points of the box (n, d); NaN and infinities are refused without quotes."""
-        inside, finite = clipped(
-            np.ascontiguousarray(shaped_points(points, self.dimension)), self.lower, self.upper
-        )
-        if not finite:
-            raise InputError(FINITE)
-        return inside
 
     def diameter_bound(self) -> float:
         """Length of the box's diagonal: its exact diameter."""

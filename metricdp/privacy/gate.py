@@ -50,6 +50,7 @@ TRUSTED = (CountQuery, HistogramQuery, LevelsQuery, SumsQuery, OpeningQuery, Tot
 TRUSTED_SELECTIONS = (CostQuery, CoverageQuery, SwapQuery, CentersQuery)
 ADDED = (CountQuery, HistogramQuery, LevelsQuery)
 """Queries with a proof in their own files. Several holders answer `ADDED` together."""
+Asked = Query | SelectionQuery | CoverQuery
 _KINDS: dict[Any, type] = {TRUSTED: Query, TRUSTED_SELECTIONS: SelectionQuery}
 """Of what other classes that are registered (`protocols.trusted`) must be."""
 
@@ -85,7 +86,7 @@ def measure(
     """
     _check(demand, query, TRUSTED, grant)
     loss = exact(delta, "delta")
-    asked = Cost.zcdp(epsilon, loss) if loss else Cost.of(epsilon)
+    asked = Cost.zcdp(epsilon, loss) if loss else Cost.of(epsilon)  # type: ignore[arg-type]
     m = demand.max_contributions
     sensitivity = query.sensitivity(grant.neighboring, m)
     square = squared_sensitivity(query, grant.neighboring, m, demand.caps)
@@ -262,7 +263,7 @@ def split(
     query = HistogramQuery(partition)
     _check(demand, query, TRUSTED, ledger, Budget)
     several = isinstance(epsilon, Sequence) and not isinstance(epsilon, str)
-    shares = [exact(share) for share in (epsilon if several else [epsilon] * query.n_parts)]  # type: ignore[union-attr]
+    shares = [exact(share) for share in (epsilon if several else [epsilon] * query.n_parts)]  # type: ignore
     if len(shares) != query.n_parts or min(shares) <= 0:
         raise InputError(
             f"epsilon must be one positive number, or one for each of the {query.n_parts:,} parts"
@@ -393,7 +394,7 @@ def thinned(demand: PrivateDemand, share: float) -> PrivateDemand:
     return demand._restricted(kept, demand.universe)
 
 
-def _proofs(demand: PrivateDemand, query: Any, *laws: int) -> tuple[int, ...]:
+def _proofs(demand: PrivateDemand, query: Asked, *laws: int) -> tuple[int, ...]:
     """Numbers of the proofs that a mechanism rests on, all public."""
     levels = {one.proof for one in getattr(query, "levels", ())}
     parts = set() if demand.part is None else {PARTS}
@@ -407,7 +408,7 @@ def _receipt(mechanism: Mechanism, demand: PrivateDemand, grant: Budget) -> Rece
 
 def _check(
     demand: PrivateDemand,
-    query: Query | SelectionQuery | CoverQuery,
+    query: Asked,
     trusted: tuple[type, ...],
     grant: Budget,
     payer: type = Grant,

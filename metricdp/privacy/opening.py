@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.kernels.scores import CAP
+from metricdp.privacy.noise import Noise
 from metricdp.privacy.queries import HistogramQuery, answered
 from metricdp.records.paths import by_paths
 from metricdp.releases import Neighboring
@@ -62,18 +63,18 @@ class OpeningQuery(HistogramQuery):
     partition: Any
     depth: int
 
-    def opened(self, records: NDArray[Any], noise: Any) -> NDArray[np.int64]:
+    def opened(self, records: NDArray[Any], noise: Noise) -> NDArray[np.int64]:
         """Numbers of the split cells, upper ones first. One reading for each 64 depths."""
         bias = bias_of(noise.scale)
         cells = self.partition
         n_decided = 0
         found = [np.empty(0, np.int64)]
-        records = by_paths(records, cells)
+        held_by = by_paths(records, cells)
         while n_decided < len(cells.level):
             new = cells.leaves >= n_decided
             at = cells.leaves[new]
             n_decided = len(cells.level)
-            counts = answered(HistogramQuery(cells), records)[new]
+            counts = answered(HistogramQuery(cells), held_by)[new]
             excess = held(counts, cells.level[at], bias)
             found.append(at[(noise(excess) > 0) & (cells.level[at] < self.depth)])
             cells = cells.open(found[-1])

@@ -22,11 +22,13 @@ from metricdp.arguments import floats, integer, listed, sealed
 from metricdp.errors import InputError
 from metricdp.kernels.points import relative_sums
 from metricdp.protocols import Partition, Space, box, sound_parts, space_of
-from metricdp.records.engines import sums
+from metricdp.records.engines import Source, sums
 from metricdp.records.exact import ROWS, Sums
 from metricdp.records.paths import Paths
 from metricdp.releases import Neighboring
 from metricdp.unique import Apart
+
+Records = NDArray[Any] | Source
 
 
 def one_universe(own: Space, universe: Space) -> None:
@@ -64,7 +66,7 @@ class Query(ABC):
     def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
         """The exact answer, shape (n_values,): private, for the gate."""
 
-    def resumed(self, records: Any, memory: MutableMapping[Any, Any]) -> NDArray[np.int64]:
+    def resumed(self, records: Records, memory: MutableMapping[Any, Any]) -> NDArray[np.int64]:
         """The answer for all records, perhaps from what queries of a slice left in `memory`."""
         return answered(self, records)
 
@@ -404,7 +406,7 @@ class _Checked:
         return answer
 
 
-def answered(query: Query, records: Any) -> NDArray[np.int64]:
+def answered(query: Query, records: Records) -> NDArray[np.int64]:
     """The exact answer of a query for all records, for the gate: -2^61 to 2^61, where it saturates.
 
     **Privacy.** What `Query.fits` refuses is a bug in a partition or in this package, never a

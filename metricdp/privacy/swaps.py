@@ -224,7 +224,7 @@ def farthest(scale: Scale, served: Served) -> int:
 
 
 def _checked(
-    universe: Finite, centers: Iterable[Hashable], power: Any, cap: Any
+    universe: Finite, centers: Iterable[Hashable], power: int, cap: float | None
 ) -> tuple[NDArray[np.int64], Scale]:
     finite(universe, "a query about centers")
     if integer(power) not in (1, 2):

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.kernels.quadtree_cells import cells_of, path_bits
-from metricdp.protocols import CellTree, TreeCells
+from metricdp.protocols import CellTree, Partition, TreeCells
 from metricdp.records.engines.sources import Answer, Listed, Source
 from metricdp.records.exact import Sums, Total
 
@@ -103,7 +103,7 @@ class Paths(Source):
         """The records'."""
         return self.source.thinned(share)
 
-    def counted(self, partition: Any) -> NDArray[np.int64] | None:
+    def counted(self, partition: Partition | TreeCells | None) -> NDArray[np.int64] | None:
         """Records in each closed cell (n_parts,), or in all; None if no part of this tree."""
         if partition is None:
             return self.counted(self.tree.opened())
@@ -177,12 +177,12 @@ def _paths(cells: TreeCells) -> list[int]:
     return found
 
 
-def foreseen(records: Any, tree: CellTree) -> Any:
+def foreseen(records: NDArray[Any] | Source, tree: CellTree) -> NDArray[Any] | Source:
     """The same records, read once for all cells of the tree; an array of them stays as it is."""
     return Paths(records, tree) if isinstance(records, Source) else records
 
 
-def by_paths(records: Any, cells: Any) -> Any:
+def by_paths(records: NDArray[Any] | Source, cells: Partition | TreeCells) -> NDArray[Any] | Source:
     """Records that are read once for all cells that these are split into."""
     known = isinstance(records, Paths) and records.tree is getattr(cells, "tree", None)
     if known or not isinstance(cells, TreeCells):

@@ -8,7 +8,25 @@ import time
 from types import FrameType, TracebackType
 from typing import Any
 
-from metricdp.progress import SearchLine
+from metricdp.progress import bar
+
+
+class SearchLine:
+    """A line that says what a search has found and what is proven; it appears after two seconds."""
+
+    def __init__(self) -> None:
+        self._bar = bar(total=None, bar_format="{desc} [{elapsed}]", miniters=0)
+
+    def say(self, value: float, bound: float) -> None:
+        """Cost and bound, or coverage and bound."""
+        most = max(abs(value), abs(bound))
+        gap = f", gap {100 * abs(value - bound) / most:.2g} %" if 0 < most < float("inf") else ""
+        self._bar.set_description_str(f"best {value:.6g}, bound {bound:.6g}{gap}", refresh=False)
+        self._bar.update(0)
+
+    def close(self) -> None:
+        """Take it away."""
+        self._bar.close()
 
 
 class Deadline:

@@ -1,0 +1,132 @@
+"""Cells of a shifted quadtree: what they look like, and which are split. Public: no record is read
+here, but in `metricdp.partitions.box.quadtree`.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metricdp.errors import InputError
+from metricdp.kernels.quadtree_cells import BITS, MOST_CUTS, split_cells
+from metricdp.metrics.space import EuclideanSpace
+from metricdp.protocols import TreeCells
+
+
+class Tree(Protocol):
+    """A tree of cells: its box, its public depth, and which coordinate each depth divides."""
+
+    space: EuclideanSpace
+    depth: int
+    axes: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Cells(TreeCells):
+    """The top of a quadtree: the closed cells divide the box.
+
+    Parents come first. `child` is a split cell's first half, the other follows; -1 if closed.
+    `cut`, `low`, `size` are in steps; `keys` as `ShiftedQuadtree.cells` has them.
+    """
+
+    tree: Tree
+    parent: NDArray[np.int64]
+    child: NDArray[np.int64]
+    cut: NDArray[np.uint64]
+    keys: NDArray[np.uint64]
+    low: NDArray[np.uint64]
+    size: NDArray[np.uint64]
+    level: NDArray[np.int64]
+
+    @property
+    def universe(self) -> EuclideanSpace:
+        """The box."""
+        return self.tree.space
+
+    @cached_property
+    def leaves(self) -> NDArray[np.int64]:
+        """The closed cells, shape (n_parts,): part i is cell ``leaves[i]``."""
+        return np.flatnonzero(self.child < 0)
+
+    @property
+    def n_parts(self) -> int:
+        """Number of closed cells."""
+        return len(self.leaves)
+
+    def open(self, cells: ArrayLike) -> Self:
+        """These closed cells opened too; those of the last depth stay closed."""
+        at = np.unique(np.asarray(cells, np.int64))
+        at = at[(self.child[at] < 0) & (self.level[at] < self.tree.depth)]
+        cut, keys, low, size = split_cells(
+            self.keys[at], self.low[at], self.size[at], self.tree.axes[self.level[at]]
+        )
+        child = self.child.copy()
+        cuts = self.cut.copy()
+        child[at] = len(child) + 2 * np.arange(len(at))
+        cuts[at] = cut
+        none = np.full(2 * len(at), -1)
+        return replace(
+            self,
+            parent=np.r_[self.parent, np.repeat(at, 2)],
+            child=np.r_[child, none],
+            cut=np.r_[cuts, np.zeros(2 * len(at), np.uint64)],
+            keys=np.r_[self.keys, keys],
+            low=np.r_[self.low, low],
+            size=np.r_[self.size, size],
+            level=np.r_[self.level, np.repeat(self.level[at] + 1, 2)],
+        )
+
+    def opened_again(self, numbers: ArrayLike) -> Self:
+        """These cells split as `metricdp.privacy.OpeningQuery` decided, down to the last."""
+        cells = self
+        left = np.asarray(numbers, np.int64)
+        while len(left):
+            there = left < len(cells.level)
+            if not there.any():
+                raise InputError("a cell cannot be opened before the one it is half of")
+            cells = cells.open(left[there])
+            left = left[~there]
+        return cells
+
+    @cached_property
+    def sides(self) -> NDArray[np.float64]:
+        """Lengths of the cells' sides, shape (n_cells, d)."""
+        return self.size * 2.0**-BITS * (self.tree.space.upper - self.tree.space.lower)
+
+    @cached_property
+    def centers(self) -> NDArray[np.float64]:
+        """Middles of the cells, shape (n_cells, d)."""
+        middle = (self.low + self.size / 2.0) * 2.0**-BITS
+        return self.tree.space.clip(
+            self.tree.space.lower + middle * (self.tree.space.upper - self.tree.space.lower)
+        )
+
+    @cached_property
+    def diameter(self) -> NDArray[np.float64]:
+        """Lengths of the cells' diagonals, shape (n_cells,)."""
+        return np.sqrt((self.sides**2).sum(axis=1))
+
+    @cached_property
+    def volume(self) -> NDArray[np.float64]:
+        """Shares of the box (n_cells,), at least 1e-300."""
+        return np.maximum(np.exp2(np.log2(self.size * 2.0**-BITS).sum(axis=1)), 1e-300)
+
+
+def axes_of(sides: NDArray[np.float64], depth: int) -> NDArray[np.int64]:
+    """The coordinate of the longest side at each depth, each at most `MOST_CUTS` times."""
+    heap = [(-float(side), j) for j, side in enumerate(sides)]  # halved exactly
+    heapq.heapify(heap)
+    used = np.zeros(len(sides), np.int64)
+    axes = np.empty(depth, np.int64)
+    for level in range(depth):
+        length, j = heapq.heappop(heap)
+        axes[level] = j
+        used[j] += 1
+        if used[j] < MOST_CUTS:
+            heapq.heappush(heap, (length / 2, j))
+    return axes
