@@ -4,7 +4,7 @@ Days come in *blocks*. Each block has a tree of *nodes*, runs of base^l days for
 and a node's noisy count is released once, on its last day. Any run of days is the sum of few nodes
 (`Schedule.cover`).
 
-- *Known horizon*: one block, whose base and levels make the mean noise least.
+- *Known horizon*: one block.
 - *Unknown horizon*: blocks of 16, 64, 256, … days. A record is in one block.
 - *Window of w days*: one block without end, whose nodes are no longer than the window.
 - *Half-life*: days alone (one level), weighted.
@@ -22,12 +22,9 @@ VLDB 2013.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal, NamedTuple
-
-import numpy as np
 
 Level = Literal["event", "user"]
 FIRST, GROWTH = 16, 4
@@ -71,13 +68,17 @@ class Schedule:
         """Number 0, 1, … in order of days."""
         if self.half_life is not None:
             return DayBlock(0, self.horizon, 2, 1)
-        if self.window is not None:
-            return DayBlock(0, self.horizon, *best_for_windows(self.window, self.gaussian))
-        if self.horizon is not None:
-            return DayBlock(0, self.horizon, *best_for_totals(self.horizon, self.gaussian))
+        if (days := self.window or self.horizon) is not None:
+            return DayBlock(0, self.horizon, *self.shape(days))
         start = FIRST * (GROWTH**number - 1) // (GROWTH - 1)
         length = FIRST * GROWTH**number
-        return DayBlock(start, length, *best_for_totals(length, self.gaussian))
+        return DayBlock(start, length, *self.shape(length))
+
+    def shape(self, days: int) -> tuple[int, int]:
+        """Base and levels of a tree for so many days: any are safe. `metricdp.running.days` has
+        those of least noise.
+        """
+        return 2, days.bit_length()
 
     def number_of(self, day: int) -> int:
         """Number of the block that a day is in."""
@@ -141,64 +142,3 @@ def squared(schedule: Schedule, block: DayBlock, unit: Level, square: int) -> in
 def days_of(schedule: Schedule, unit: Level) -> int:
     """Days on which one unit's records may be: 1 at event level, all of them at user level."""
     return 1 if unit == "event" else schedule.horizon or 0
-
-
-@lru_cache(maxsize=256)
-def best_for_totals(days: int, gaussian: bool) -> tuple[int, int]:
-    """Base and levels of least mean noise over the totals of 1, 2, …, `days` days."""
-    total = np.unique(np.linspace(1, days, 512).astype(np.int64))
-
-    def nodes(base: int, levels: int) -> float:
-        top = base ** (levels - 1)
-        count = total // top
-        rest = total % top
-        for level in range(levels - 2, -1, -1):
-            count = count + rest // base**level
-            rest = rest % base**level
-        return float(count.mean())
-
-    return _least(days, gaussian, nodes)
-
-
-@lru_cache(maxsize=256)
-def best_for_windows(window: int, gaussian: bool) -> tuple[int, int]:
-    """Base and levels of least mean noise over all windows of so many days."""
-
-    def nodes(base: int, levels: int) -> float:
-        period = base ** (levels - 1)
-        starts = np.unique(np.linspace(0, period - 1, 24).astype(np.int64))
-        shape = _Fixed(DayBlock(0, None, base, levels))
-        return float(np.mean([len(list(shape.cover(s, s + window - 1))) for s in starts]))
-
-    return _least(window, gaussian, nodes)
-
-
-class _Fixed(Schedule):
-    """One block without end."""
-
-    def __init__(self, block: DayBlock) -> None:
-        super().__init__()
-        object.__setattr__(self, "_own", block)
-
-    def block(self, number: int) -> DayBlock:
-        own: DayBlock = self.__dict__["_own"]
-        return own
-
-    def number_of(self, day: int) -> int:
-        return 0
-
-
-def _least(days: int, gaussian: bool, nodes: Callable[[int, int], float]) -> tuple[int, int]:
-    """The shape of least noise: the mean number of nodes, times the levels, squared for Laplace."""
-    best = (np.inf, 2, 1)
-    for levels in range(1, max(2, days.bit_length() + 1)):
-        if levels == 1 and days > 4096:
-            continue
-        most = 2 if levels == 1 else max(2, int(days ** (1 / (levels - 1))))
-        bases = np.unique(np.geomspace(2, most, 48).round().astype(np.int64)).tolist()
-        for base in bases:
-            if base ** (levels - 1) > days:
-                continue
-            price = nodes(base, levels) * (levels if gaussian else levels**2)
-            best = min(best, (price, base, levels))
-    return best[1], best[2]

@@ -33,7 +33,9 @@ from metricdp.audit.public import caches, state
 from metricdp.audit.report import Finding
 from metricdp.audit.tape import Tape, recorded, scripts
 from metricdp.audit.worlds import Demand, World, coins, neighboring_pairs, small_nets
+from metricdp.kernels.digests import hashes
 from metricdp.privacy import PrivateDemand
+from metricdp.records.engines import bounding
 from metricdp.releases import Neighboring
 
 CHECK = "exact law"
@@ -144,8 +146,9 @@ def held(case: Case, demand: Demand, order: tuple[int, ...]) -> Any:
     """The private demand of a case, with fixed random bytes."""
     users = None if case.m is None else [i for i, user in enumerate(demand) for _ in user]
     records = [case.world.places[place] for user in demand for place in user]
-    given = _keys if case.chance is None else case.chance.bytes_of
-    with entropy(partial(given, order)):
+    given = _URANDOM if case.chance is None else partial(case.chance.bytes_of, order)
+    ranks = partial(_ranked, order) if case.chance is None else hashes
+    with entropy(given), patched(bounding, "hashes", ranks):
         if case.hold is not None:
             return case.hold(case.world.universe, records, users, case.m)
         return PrivateDemand(case.world.universe, records, user=users, max_contributions=case.m)
@@ -158,11 +161,9 @@ def entropy(source: Callable[[int], bytes]) -> Iterator[None]:
         yield
 
 
-def _keys(order: tuple[int, ...], n_bytes: int) -> bytes:
-    """Keys that rank the records in this order; whatever else is asked for stays chance."""
-    if n_bytes != 8 * len(order):
-        return _URANDOM(n_bytes)
-    return (np.asarray(order, dtype=np.uint64) + np.uint64(1)).tobytes()
+def _ranked(order: tuple[int, ...], seeds: Any, words: Any) -> Any:
+    """Hashes that rank the records in this order."""
+    return np.asarray(order, np.uint64) if len(words) == len(order) else hashes(seeds, words)
 
 
 @dataclass

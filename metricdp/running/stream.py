@@ -41,6 +41,7 @@ from metricdp.privacy import HistogramQuery, PrivateDemand
 from metricdp.privacy.continual import Counting, fresh, observe, whole_cost
 from metricdp.protocols import finite
 from metricdp.releases import Neighboring, Receipt
+from metricdp.running.days import LeastNoise
 from metricdp.running.present import needed, present
 from metricdp.running.stream_course import ChargedStream, ledgers_of, told_path
 from metricdp.running.stream_file import StreamFile, StreamState, opened
@@ -214,7 +215,7 @@ class Stream(Unique):
         if ledger is not None and not isinstance(ledger, Ledger):
             raise InputError(f"ledger must be a Ledger, got {type(ledger).__name__}")
         relation = neighboring if ledger is None else ledger.neighboring
-        schedule = Schedule(
+        schedule = LeastNoise(
             _days(horizon, "horizon"),
             _days(window, "window"),
             None if half_life is None else min(positive(half_life, "half_life"), float(MOST_DAYS)),

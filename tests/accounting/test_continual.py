@@ -12,16 +12,17 @@ import pytest
 from metricdp.accounting.continual import (
     DayBlock,
     Node,
-    Schedule,
-    best_for_totals,
-    best_for_windows,
     days_of,
     l1,
     squared,
 )
+from metricdp.accounting.continual import Schedule as Plain
+from metricdp.running.days import LeastNoise as Schedule
+from metricdp.running.days import best_for_totals, best_for_windows
 from metricdp.running.present import FAINT, needed, present
 
 SCHEDULES = [
+    *(Plain(horizon, window) for horizon in (None, 40) for window in (None, 7)),
     *(Schedule(horizon, gaussian=g) for horizon in (1, 2, 30, 65) for g in (False, True)),
     Schedule(),
     Schedule(gaussian=True),

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.accounting.continual import Schedule, l1, squared
+from metricdp.accounting.continual import l1, squared
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CountQuery, HistogramQuery, continual, gate
 from metricdp.privacy.continual import Counting, fresh, observe, restored, stored, whole_cost
+from metricdp.running.days import LeastNoise as Schedule
 
 PATH = mdp.GraphMetric(nx.path_graph(3), weight=None)
 QUERY = HistogramQuery(LabelParts.of(PATH))

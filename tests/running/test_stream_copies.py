@@ -12,9 +12,10 @@ import networkx as nx
 import pytest
 
 import metricdp as mdp
-from metricdp.accounting.continual import DayBlock, Schedule, squared
+from metricdp.accounting.continual import DayBlock, squared
 from metricdp.audit.patch import patched
 from metricdp.errors import BudgetError, InputError
+from metricdp.running.days import LeastNoise as Schedule
 
 PATH = mdp.GraphMetric(nx.path_graph(9), weight=None)
 

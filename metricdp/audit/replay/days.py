@@ -53,11 +53,12 @@ def _day(stream: Any, demand: Any) -> list[Any]:
 @contextmanager
 def _small_trees() -> Iterator[None]:
     """The best trees for so few days would be days alone."""
-    shapes = import_module("metricdp.accounting.continual")
     with ExitStack() as stack:
+        shapes = import_module("metricdp.running.days")
         for name in ("best_for_totals", "best_for_windows"):
             stack.enter_context(patched(shapes, name, lambda days, gaussian: (2, 2)))
-        stack.enter_context(patched(shapes, "FIRST", 2))
+        blocks = import_module("metricdp.accounting.continual")
+        stack.enter_context(patched(blocks, "FIRST", 2))
         yield
 
 

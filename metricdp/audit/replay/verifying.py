@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import math
-import os
 import random
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -117,7 +113,8 @@ def _run(subject: Subject, relation: Relation, units: Units, first: Run | None =
     ledger = mdp.Ledger(*subject.budget, neighboring=relation)
     rows = [(f"u{name}", subject.places[p]) for name, unit in units for p in unit]
     raised, seen, naive = "", {}, []
-    with _keyed(rows):
+    # one key for all, so that neighbors keep the same records of whom they share
+    with patched(random, "_urandom", lambda n: KEY * n):
         demand = subject.unit.hold(subject.universe, [r for _, r in rows], [u for u, _ in rows])
     held = answers.held(demand, subject.universe, rows, subject.unit.name)
     if subject.beneath is not None:
@@ -132,23 +129,6 @@ def _run(subject: Subject, relation: Relation, units: Units, first: Run | None =
         except Exception as error:  # a refusal is an outcome like others
             raised = f"{type(error).__name__}: {error}"
     return Run(transcript, seen, (ledger.spent, ledger.spent_delta), raised, held, naive)
-
-
-@contextmanager
-def _keyed(rows: Sequence[tuple[str, Any]]) -> Iterator[None]:
-    """Keys of contribution bounding by user and row, so that neighbors keep the same records."""
-    real, seen = os.urandom, dict[str, int]()
-    key = b""
-    for user, _ in rows:
-        seen[user] = seen.get(user, 0) + 1
-        key += hashlib.blake2b(f"{user} {seen[user]}".encode(), digest_size=8).digest()
-
-    def urandom(n: int) -> bytes:
-        ours = sys._getframe(1).f_globals["__name__"].startswith("metricdp.")
-        return key if n == len(key) and ours else real(n)
-
-    with patched(os, "urandom", urandom), patched(random, "_urandom", lambda n: KEY * n):
-        yield
 
 
 def _neighbors(units: Units, subject: Subject, relation: Relation) -> Iterator[Units]:

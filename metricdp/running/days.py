@@ -1,0 +1,81 @@
+"""Which tree of days has least noise. Any tree is safe (`metricdp.accounting.continual`): what is
+chosen here decides how much noise there is, and nothing that is promised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+
+from metricdp.accounting.continual import DayBlock, Schedule
+
+
+class LeastNoise(Schedule):
+    """Days in trees whose base and levels make the mean noise least."""
+
+    def shape(self, days: int) -> tuple[int, int]:
+        """Of windows, or of totals."""
+        return (best_for_totals if self.window is None else best_for_windows)(days, self.gaussian)
+
+
+@lru_cache(maxsize=256)
+def best_for_totals(days: int, gaussian: bool) -> tuple[int, int]:
+    """Base and levels of least mean noise over the totals of 1, 2, …, `days` days."""
+    total = np.unique(np.linspace(1, days, 512).astype(np.int64))
+
+    def nodes(base: int, levels: int) -> float:
+        top = base ** (levels - 1)
+        count = total // top
+        rest = total % top
+        for level in range(levels - 2, -1, -1):
+            count = count + rest // base**level
+            rest = rest % base**level
+        return float(count.mean())
+
+    return _least(days, gaussian, nodes)
+
+
+@lru_cache(maxsize=256)
+def best_for_windows(window: int, gaussian: bool) -> tuple[int, int]:
+    """Base and levels of least mean noise over all windows of so many days."""
+
+    def nodes(base: int, levels: int) -> float:
+        period = base ** (levels - 1)
+        starts = np.unique(np.linspace(0, period - 1, 24).astype(np.int64))
+        shape = _Fixed(DayBlock(0, None, base, levels))
+        return float(np.mean([len(list(shape.cover(s, s + window - 1))) for s in starts]))
+
+    return _least(window, gaussian, nodes)
+
+
+class _Fixed(Schedule):
+    """One block without end."""
+
+    def __init__(self, block: DayBlock) -> None:
+        super().__init__()
+        object.__setattr__(self, "_own", block)
+
+    def block(self, number: int) -> DayBlock:
+        own: DayBlock = self.__dict__["_own"]
+        return own
+
+    def number_of(self, day: int) -> int:
+        return 0
+
+
+def _least(days: int, gaussian: bool, nodes: Callable[[int, int], float]) -> tuple[int, int]:
+    """The shape of least noise: the mean number of nodes, times the levels, squared for Laplace."""
+    best = (np.inf, 2, 1)
+    for levels in range(1, max(2, days.bit_length() + 1)):
+        if levels == 1 and days > 4096:
+            continue
+        most = 2 if levels == 1 else max(2, int(days ** (1 / (levels - 1))))
+        bases = np.unique(np.geomspace(2, most, 48).round().astype(np.int64)).tolist()
+        for base in bases:
+            if base ** (levels - 1) > days:
+                continue
+            price = nodes(base, levels) * (levels if gaussian else levels**2)
+            best = min(best, (price, base, levels))
+    return best[1], best[2]
