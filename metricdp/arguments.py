@@ -14,7 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.errors import InputError
+from metricdp.arrays import Floats
+from metricdp.refusals import InputError
 
 Amount = int | float | str | Decimal | Fraction
 """How much of a budget, read as the exact rational that its writer meant."""
@@ -73,7 +74,7 @@ def positive(value: Any, name: str, *, or_zero: bool = False) -> float:
     return number
 
 
-def floats(values: Any, rule: str) -> NDArray[np.float64]:
+def floats(values: Any, rule: str) -> Floats:
     """Real numbers as an array of float64. They may be private, so none is quoted."""
     array = None
     try:

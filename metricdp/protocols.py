@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metricdp.arguments import sealed
-from metricdp.errors import InputError
+from metricdp.arrays import Floats, Ints
+from metricdp.refusals import InputError
 
 Answer = Callable[[NDArray[Any]], NDArray[Any]]
 """A function of a block of records, each by itself."""
-Served = Callable[[NDArray[Any]], tuple[NDArray[np.int64], NDArray[np.float64]]]
+Served = Callable[[NDArray[Any]], tuple[Ints, Floats]]
 """Of each record by itself the number of its nearest center, and the distance to it."""
 Kind = Literal["finite", "box"]
 CoordinateSystem = Literal["lonlat", "xy"]
@@ -40,7 +41,7 @@ class Space(ABC):
     name: str = "universe"
     crs: str | None = None
     measured_in: str | None = None
-    coordinates: NDArray[np.float64] | None = None
+    coordinates: Floats | None = None
     coordinate_system: CoordinateSystem | None = None
 
     @property
@@ -101,9 +102,7 @@ class Finite(Space):
         return len(self)
 
     @abstractmethod
-    def grid_rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-    ) -> NDArray[np.int64]:
+    def grid_rows(self, sources: Ints, targets: Ints | None = None) -> Ints:
         """Distances in steps of the grid, shape (n_sources, n_targets)."""
 
     def tabulated(self, of: Answer) -> NDArray[Any]:
@@ -118,31 +117,31 @@ class Finite(Space):
             raise InputError("positions out of range")
         return records
 
-    def positions(self, ids: Iterable[Hashable]) -> NDArray[np.int64]:
+    def positions(self, ids: Iterable[Hashable]) -> Ints:
         """Positions of ids."""
         raise NotImplementedError
 
-    def inner(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+    def inner(self, positions: Ints) -> Ints:
         """Their numbers in the order in which the space answers fastest."""
         raise NotImplementedError
 
-    def outer(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    def outer(self, numbers: Ints) -> Ints:
         """The positions of such numbers."""
         raise NotImplementedError
 
-    def two_nearest(self, centers: NDArray[np.int64]) -> Any:
+    def two_nearest(self, centers: Ints) -> Any:
         """The two nearest of some centers, for every point in the inner order."""
         raise NotImplementedError
 
-    def grid_nearest(self, centers: NDArray[np.int64]) -> NDArray[np.int64]:
+    def grid_nearest(self, centers: Ints) -> Ints:
         """Distance of every point, in the inner order, to its nearest center, in steps."""
         raise NotImplementedError
 
-    def searches(self, points: NDArray[np.int64]) -> Any:
+    def searches(self, points: Ints) -> Any:
         """Searches from some positions for those that could serve them."""
         raise NotImplementedError
 
-    def balls(self, steps: int, candidates: NDArray[np.int64] | None = None) -> Any:
+    def balls(self, steps: int, candidates: Ints | None = None) -> Any:
         """Closed balls of a radius, in steps of the grid."""
         raise NotImplementedError
 
@@ -154,8 +153,8 @@ class Box(Space):
     """
 
     kind = "box"
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
+    lower: Floats
+    upper: Floats
 
     @property
     @abstractmethod
@@ -163,7 +162,7 @@ class Box(Space):
         """Number of coordinates."""
 
     @abstractmethod
-    def clip(self, points: ArrayLike) -> NDArray[np.float64]:
+    def clip(self, points: ArrayLike) -> Floats:
         """The nearest points of the box, shape (n, d)."""
 
 
@@ -216,7 +215,7 @@ class Partition(Protocol):
     def n_parts(self) -> int:
         """Number of parts, empty ones included."""
 
-    def encode(self, records: NDArray[Any], /) -> NDArray[np.int64]:
+    def encode(self, records: NDArray[Any], /) -> Ints:
         """Number of each record's part, shape (n,)."""
 
 
@@ -242,7 +241,7 @@ class Measured(Protocol):
     def n_values(self) -> int:
         """Integers of each."""
 
-    def amounts(self, records: NDArray[Any], /) -> NDArray[np.int64]:
+    def amounts(self, records: NDArray[Any], /) -> Ints:
         """Amounts of each record, by that record alone, shape (n_records, n_values)."""
 
 
@@ -286,12 +285,10 @@ class SetSystem(Protocol):
     n_elements: int
     n_sets: int
 
-    def members(self, number: int) -> NDArray[np.int64]:
+    def members(self, number: int) -> Ints:
         """The distinct elements of a set."""
 
-    def add(
-        self, total: NDArray[np.int64], elements: NDArray[np.int64], amounts: NDArray[np.int64]
-    ) -> None:
+    def add(self, total: Ints, elements: Ints, amounts: Ints) -> None:
         """Add ``amounts[i]`` to ``total[s]`` for every set s that holds ``elements[i]``."""
 
 
@@ -304,15 +301,11 @@ class Rows(Protocol):
 
     def __len__(self) -> int: ...
 
-    def grid_rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-    ) -> NDArray[np.int64]:
+    def grid_rows(self, sources: Ints, targets: Ints | None = None) -> Ints:
         """Distances in steps of the grid."""
 
 
-def sound_rows(
-    metric: Rows, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-) -> NDArray[np.int64]:
+def sound_rows(metric: Rows, sources: Ints, targets: Ints | None = None) -> Ints:
     """``metric.grid_rows`` as int64 from 0 to 2**61, whatever the metric answers.
 
     Fractions are rounded up; what is negative counts as 0, and what is no number as farthest.
@@ -325,7 +318,7 @@ def sound_rows(
     return np.clip(rows, 0, _MOST).astype(np.int64)
 
 
-def sound_parts(parts: Any, n_records: int, n_parts: int) -> NDArray[np.int64]:
+def sound_parts(parts: Any, n_records: int, n_parts: int) -> Ints:
     """What `Partition.encode` gave for some records, if it is one part for each."""
     found = np.asarray(parts)
     fits = found.shape == (n_records,) and found.dtype.kind in "iu"

@@ -10,9 +10,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from metricdp.errors import InputError
+from metricdp.arrays import Ints
+from metricdp.refusals import InputError
 
 Neighboring = Literal["add-remove", "replace-one"]
 Unit = Literal["record", "user"]
@@ -200,11 +200,7 @@ class Receipt:
 
     @classmethod
     def of(
-        cls,
-        mechanisms: Iterable[Mechanism],
-        neighboring: Neighboring,
-        unit: Unit,
-        grains: int = 1,
+        cls, mechanisms: Iterable[Mechanism], neighboring: Neighboring, unit: Unit, grains: int = 1
     ) -> Receipt:
         """Receipt of mechanisms in turn on one demand: epsilons and deltas add up."""
         run = tuple(mechanisms)
@@ -319,7 +315,7 @@ class Release:
     (True, Fraction(1, 2))
     """
 
-    values: NDArray[np.int64]
+    values: Ints
     query: Any
     receipt: Receipt
 

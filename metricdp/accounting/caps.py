@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arguments import integer, shown
-from metricdp.errors import InputError
+from metricdp.arrays import Ints
 from metricdp.protocols import Finite, Partition, Space, finite, sound_parts
+from metricdp.refusals import InputError
 
 _FINITE_ONLY = (
     "caps need a finite universe: in a box records have no public parts that the default method's "
@@ -79,7 +79,7 @@ class Labeled(Protocol):
         """Number of parts."""
 
     @property
-    def labels(self) -> NDArray[np.int64] | None:
+    def labels(self) -> Ints | None:
         """Of all points."""
 
 
@@ -92,7 +92,7 @@ class Capped:
     """
 
     universe: Finite
-    areas: NDArray[np.int64]
+    areas: Ints
     parts: int
     records: int
     tree: Any = None

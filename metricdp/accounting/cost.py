@@ -17,7 +17,7 @@ from functools import lru_cache
 from numbers import Integral, Real
 
 from metricdp.arguments import Amount, integer, shown
-from metricdp.errors import InputError
+from metricdp.refusals import InputError
 
 _MOST = 10**6
 """No sensible epsilon lies beyond, and floating point holds what follows from it."""

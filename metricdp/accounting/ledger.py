@@ -18,7 +18,7 @@ from metricdp.accounting.cost import MIN_EPSILON, Cost
 from metricdp.accounting.journal import BUDGET, Journal, Line, Notes, stated_budget
 from metricdp.accounting.policy import Policy, Renewal
 from metricdp.arguments import Amount, shown
-from metricdp.errors import BudgetError, InputError, JournalError
+from metricdp.refusals import BudgetError, InputError, JournalError
 from metricdp.releases import Neighboring, Unit
 
 
@@ -463,11 +463,7 @@ class Ledger(Budget):
             raise InputError(f"this was charged to the budget of {period}, which is over")
 
     def _enter(
-        self,
-        cost: Cost,
-        purpose: str,
-        protects: Protection | None,
-        more: Line | None = None,
+        self, cost: Cost, purpose: str, protects: Protection | None, more: Line | None = None
     ) -> None:
         if cost.epsilon > self.left or cost.delta > self.left_delta:
             self._refuse(cost)

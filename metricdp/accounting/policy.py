@@ -16,7 +16,7 @@ from datetime import date
 from typing import Literal, NamedTuple, get_args
 
 from metricdp.arguments import shown
-from metricdp.errors import InputError
+from metricdp.refusals import InputError
 
 Renewal = Literal["yearly", "quarterly", "monthly"]
 

@@ -84,11 +84,3 @@ def race(
         t = own
         error = own_error
     return n, leader, score, t, error
-
-
-@njit(cache=True, nogil=True)
-def races(scores: NDArray, bits: NDArray, eta: float, gumbel: bool, winners: NDArray) -> None:
-    """One race a row of `bits` (n_races, n); `winners` gets positions, -1 where too close."""
-    for r in range(len(bits)):
-        at, leader, _, _, _ = race(scores, bits[r], 0, eta, gumbel, -2, 0, 0.0, 0.0)
-        winners[r] = leader if at == len(scores) else -1

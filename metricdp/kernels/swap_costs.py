@@ -200,14 +200,3 @@ def swap_costs(
         y = candidates[j]
         page = row[y >> PAGE_BITS]
         out[j] = removal + gain[y] + (pages[page, y & low] if page >= 0 else 0)
-
-
-@njit(cache=True, nogil=True)
-def add_row(row: NDArray, slot: int, first: NDArray, near: NDArray, far: NDArray) -> None:
-    """Let one more center be among the two nearest of each point, at distances `row`."""
-    for v in range(len(row)):
-        d = row[v]
-        if d < near[v]:
-            first[v], near[v], far[v] = slot, d, near[v]
-        elif d < far[v]:
-            far[v] = d

@@ -455,3 +455,14 @@ def take_swaps(
         entered += count
         cheapest_slots(state.losses, state.cheap)
     return cost, swaps, entered
+
+
+@njit(cache=True, nogil=True)
+def add_row(row: NDArray, slot: int, first: NDArray, near: NDArray, far: NDArray) -> None:
+    """Let one more center be among the two nearest of each point, at distances `row`."""
+    for v in range(len(row)):
+        d = row[v]
+        if d < near[v]:
+            first[v], near[v], far[v] = slot, d, near[v]
+        elif d < far[v]:
+            far[v] = d

@@ -20,7 +20,6 @@ from fractions import Fraction
 import numpy as np
 
 from metricdp.arguments import Amount
-from metricdp.errors import InputError
 from metricdp.local.randomizers import (
     KRR,
     FrequencyRandomizer,
@@ -28,6 +27,7 @@ from metricdp.local.randomizers import (
     Randomizer,
     SubsetSelection,
 )
+from metricdp.refusals import InputError
 
 _FLOAT_ERROR = 1e-11
 """Bound of the relative error of a binomial tail, generous by a factor of some hundreds."""

@@ -16,9 +16,9 @@ from metricdp.errors import InputError, UnknownIdError
 from metricdp.metrics import promises
 from metricdp.metrics.kept import Kept
 from metricdp.metrics.placing import placing, snap_limit
-from metricdp.metrics.searches import BallSums, RowBalls, RowSearches, Searches, ServedPositions
+from metricdp.metrics.searches import RowBalls, RowSearches, ServedPositions
 from metricdp.metrics.snapping import CoordinatePlacing, Snapper, Stretch
-from metricdp.metrics.structures import Lattice, Network, Vectors
+from metricdp.metrics.structures import BallSums, Lattice, Network, Searches, Vectors
 from metricdp.metrics.two_nearest import TwoNearest, two_nearest_by_rows
 from metricdp.options import Weights, check_distinct, hashable
 from metricdp.protocols import Finite, finite

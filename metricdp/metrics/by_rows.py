@@ -9,7 +9,8 @@ import numpy as np
 from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric, checked_extent, public_grid
-from metricdp.metrics.searches import Searches, SiteBalls
+from metricdp.metrics.searches import SiteBalls
+from metricdp.metrics.structures import Searches
 
 _CHUNK_ENTRIES = 4_000_000  # 32 MB of distances at once
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
@@ -19,7 +18,7 @@ from metricdp.kernels.coverage import Workspace, add_balls, workspace
 from metricdp.kernels.heap import FAR
 from metricdp.kernels.points import nearest_centers
 from metricdp.kernels.scores import add_covered
-from metricdp.metrics.structures import Network
+from metricdp.metrics.structures import Network, Take
 from metricdp.protocols import Rows, sound_rows, trusted
 from metricdp.threads import in_threads
 
@@ -27,9 +26,6 @@ _ENTRIES = 1 << 22
 """Distances held at a time: 32 MB."""
 _KEPT_ROWS = 1 << 25
 """Rows of distances are kept from one search to the next if they all fit: 256 MB."""
-
-Take = Callable[[int, NDArray[Any], Ints, bool], None]
-"""Takes (i, numbers, distances, packed): `packed` distances are aligned with numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,36 +52,18 @@ class ServedPoints:
         return label, np.sqrt(square)
 
 
-class Searches(ABC):
-    """Searches from some points, again and again, for what could serve them."""
-
-    @abstractmethod
-    def each(self, which: Ints, bounds: Ints, take: Take) -> None:
-        """Call `take` for every i of `which`, in any order, with points within ``bounds[i]``."""
-
-
-class BallSums(ABC):
-    """Closed balls of one radius around some candidates."""
-
-    @abstractmethod
-    def members(self, center: int) -> Ints:
-        """Positions of all points in the ball of a position."""
-
-    @abstractmethod
-    def add(self, total: Ints, points: Ints, amounts: Ints) -> None:
-        """Add ``amounts[i]`` to ``total[c]`` for every candidate whose ball holds ``points[i]``."""
-
-
 @trusted
-class RowSearches(Searches):
-    """One row of distances a search."""
+class RowSearches:
+    """Searches from some points, again and again, for what could serve them: one row of distances
+    each.
+    """
 
     def __init__(self, metric: Rows, points: Ints) -> None:
         self._metric, self._points = metric, points
         self._rows: Ints | None = None
 
     def each(self, which: Ints, bounds: Ints, take: Take) -> None:
-        """See `Searches`."""
+        """Call `take` for every i of `which`, in any order, with points within ``bounds[i]``."""
         for i, row in self._each_row(which):
             near = np.flatnonzero(row < bounds[i])
             take(i, near, row[near], True)
@@ -104,20 +82,22 @@ class RowSearches(Searches):
 
 
 @trusted
-class RowBalls(BallSums):
-    """One row of distances a point, asked from the point, so that balls agree both ways."""
+class RowBalls:
+    """Closed balls of one radius around some candidates: one row of distances a point, asked from
+    the point, so that balls agree both ways.
+    """
 
     def __init__(self, metric: Rows, steps: int, candidates: Ints | None = None) -> None:
         self._metric, self._steps, self._candidates = metric, steps, candidates
 
     def members(self, center: int) -> Ints:
-        """See `BallSums`."""
+        """Positions of all points in the ball of a position."""
         everyone = np.arange(len(self._metric))
         one = np.array([center])
         return np.flatnonzero(sound_rows(self._metric, everyone, one)[:, 0] <= self._steps)
 
     def add(self, total: Ints, points: Ints, amounts: Ints) -> None:
-        """See `BallSums`."""
+        """Add ``amounts[i]`` to ``total[c]`` for every candidate whose ball holds ``points[i]``."""
         step = max(1, _ENTRIES // len(total))
         for start in range(0, len(points), step):
             part = slice(start, start + step)
@@ -130,11 +110,11 @@ class SiteBalls(RowBalls):
     """One row of distances a site, where sites are no points: rows are no columns."""
 
     def members(self, center: int) -> Ints:
-        """See `BallSums`: positions of points, in the ball of a site."""
+        """See `RowBalls`: positions of points, in the ball of a site."""
         return np.flatnonzero(sound_rows(self._metric, np.array([center]))[0] <= self._steps)
 
     def add(self, total: Ints, points: Ints, amounts: Ints) -> None:
-        """See `BallSums`."""
+        """See `RowBalls`."""
         everywhere = np.arange(len(total)) if self._candidates is None else self._candidates
         step = max(1, _ENTRIES // max(len(points), 1))
         for start in range(0, len(total), step):
@@ -144,7 +124,7 @@ class SiteBalls(RowBalls):
 
 
 @trusted
-class EdgeSearches(Searches):
+class EdgeSearches:
     """One bounded search each on all processors. O(n_points) work space a processor."""
 
     def __init__(self, metric: Network, points: Ints) -> None:
@@ -152,7 +132,7 @@ class EdgeSearches(Searches):
         self._spaces: list[tuple[NDArray[Any], ...]] = []
 
     def each(self, which: Ints, bounds: Ints, take: Take) -> None:
-        """See `Searches`."""
+        """See `RowSearches`."""
         queue = iter(which.tolist())
         lock = Lock()
         against = (*self._metric.csr[:2], self._metric.back)
@@ -175,7 +155,7 @@ class EdgeSearches(Searches):
 
 
 @trusted
-class EdgeBalls(BallSums):
+class EdgeBalls:
     """One bounded search along edges a ball, or against them. O(n_points + n_arcs) memory."""
 
     def __init__(self, metric: Network, steps: int, candidates: Ints | None = None) -> None:
@@ -188,13 +168,13 @@ class EdgeBalls(BallSums):
         return workspace(len(self._metric), len(self._metric.csr[1]))
 
     def members(self, center: int) -> Ints:
-        """See `BallSums`."""
+        """See `RowBalls`."""
         here = np.array([center])
         inside = self._search(self._metric.csr, here, np.zeros(1, np.int64), self._nothing)
         return self._metric.order[self._space.touched[:inside]]
 
     def add(self, total: Ints, points: Ints, amounts: Ints) -> None:
-        """See `BallSums`."""
+        """See `RowBalls`."""
         inner = np.zeros(len(self._metric), np.int64)
         against = (*self._metric.csr[:2], self._metric.back)
         self._search(against, points, amounts, inner)

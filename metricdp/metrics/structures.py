@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -46,3 +47,24 @@ class Lattice(NamedTuple):
 
     points: Floats
     power: int
+
+
+Take = Callable[[int, NDArray[Any], Ints, bool], None]
+"""Takes (i, numbers, distances, packed): `packed` distances are aligned with numbers."""
+
+
+class Searches(Protocol):
+    """Searches from some points, again and again, for what could serve them."""
+
+    def each(self, which: Ints, bounds: Ints, take: Take) -> None:
+        """Call `take` for every i of `which`, in any order, with points within ``bounds[i]``."""
+
+
+class BallSums(Protocol):
+    """Closed balls of one radius around some candidates."""
+
+    def members(self, center: int) -> Ints:
+        """Positions of all points in the ball of a position."""
+
+    def add(self, total: Ints, points: Ints, amounts: Ints) -> None:
+        """Add ``amounts[i]`` to ``total[c]`` for every candidate whose ball holds ``points[i]``."""

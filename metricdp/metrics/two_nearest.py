@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arrays import Ints
-from metricdp.kernels import swap_costs as kernels
 from metricdp.kernels.heap import FAR
+from metricdp.kernels.two_nearest import add_row
 from metricdp.protocols import Rows, sound_rows
 
 _ENTRIES = 1 << 22
@@ -34,5 +34,5 @@ def two_nearest_by_rows(metric: Rows, centers: Ints) -> TwoNearest:
     step = max(1, _ENTRIES // n)
     for start in range(0, k, step):
         for slot, row in enumerate(sound_rows(metric, centers[start : start + step]), start):
-            kernels.add_row(row, slot, *found)
+            add_row(row, slot, *found)
     return found

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Ints
 from metricdp.errors import InputError
 from metricdp.partitions.service import Service, near_and_far
 from metricdp.protocols import is_trusted, trusted
@@ -18,9 +19,9 @@ from metricdp.protocols import is_trusted, trusted
 class TabledAreas:
     """The number that a public table holds for a position."""
 
-    table: NDArray[np.int64]
+    table: Ints
 
-    def __call__(self, records: NDArray[Any]) -> NDArray[np.int64]:
+    def __call__(self, records: NDArray[Any]) -> Ints:
         """Shape (n,)."""
         return self.table[records]
 
@@ -32,7 +33,7 @@ class Inside:
 
     shapes: tuple[Any, ...]
 
-    def __call__(self, points: NDArray[Any]) -> NDArray[np.int64]:
+    def __call__(self, points: NDArray[Any]) -> Ints:
         """Shape (n,)."""
         import shapely
 
@@ -79,7 +80,7 @@ class AreaDistances:
             np.maximum.at(self.reach, areas.label(every), service.served(every)[1])
         self.reach[self.reach == 0] = 1.0
 
-    def amounts(self, records: NDArray[Any]) -> NDArray[np.int64]:
+    def amounts(self, records: NDArray[Any]) -> Ints:
         """Shape (n, 2 · n_areas): near and far of the first area, of the second, …"""
         label = self._label(records)
         found = np.zeros((len(label), len(self.names), 2), np.int64)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import listed
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
@@ -32,7 +33,7 @@ class Service:
         self._served: Served
         self._served, self.farthest = universe.served_by(chosen)
 
-    def served(self, records: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def served(self, records: NDArray[Any]) -> tuple[Ints, Floats]:
         """Number of the nearest center of every record, and the distance to it, shape (n,) each."""
         return self._served(records)
 
@@ -45,7 +46,7 @@ class Nearest:
         self.universe, self.n_parts = service.universe, service.k
         self._service = service
 
-    def encode(self, records: NDArray[Any]) -> NDArray[np.int64]:
+    def encode(self, records: NDArray[Any]) -> Ints:
         """Number of the nearest center of each record, shape (n,)."""
         return self._service.served(records)[0]
 
@@ -68,7 +69,7 @@ class DistanceBands:
         last = max(service.farthest, float(self.edges.max(initial=0.0)))
         self.bounds = np.r_[0.0, self.edges, last]
 
-    def encode(self, records: NDArray[Any]) -> NDArray[np.int64]:
+    def encode(self, records: NDArray[Any]) -> Ints:
         """Band of each record, shape (n,)."""
         return np.searchsorted(self.edges, self._service.served(records)[1], side="left")
 
@@ -86,7 +87,7 @@ class ClippedDistances:
         self.clip = clip
         self._service = service
 
-    def amounts(self, records: NDArray[Any]) -> NDArray[np.int64]:
+    def amounts(self, records: NDArray[Any]) -> Ints:
         """Shape (n, 2): what is near, and what is far."""
         return near_and_far(self._service.served(records)[1] / self.clip)
 
@@ -105,18 +106,18 @@ class DistanceDifferences:
         self._services = (service, other)
         self.reach = max(service.farthest, other.farthest)
 
-    def amounts(self, records: NDArray[Any]) -> NDArray[np.int64]:
+    def amounts(self, records: NDArray[Any]) -> Ints:
         """Shape (n, 1): distance to the first centers less that to the others, rounded down."""
         mine, theirs = (service.served(records)[1] for service in self._services)
         return whole((mine - theirs) / (self.reach or 1.0))[:, None]
 
 
-def near_and_far(share: NDArray[np.float64]) -> NDArray[np.int64]:
+def near_and_far(share: Floats) -> Ints:
     """What of 2**BITS is near, and what far, shape (n, 2), of the share that is far, shape (n,)."""
     far = whole(share)
     return np.stack([2**BITS - far, far], axis=1)
 
 
-def whole(share: NDArray[np.float64]) -> NDArray[np.int64]:
+def whole(share: Floats) -> Ints:
     """Shares of 2**BITS as integers, rounded down, -2**BITS to 2**BITS."""
     return np.floor(np.clip(share, -1.0, 1.0) * 2.0**BITS).astype(np.int64)

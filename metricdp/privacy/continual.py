@@ -19,26 +19,26 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.accounting import Cost
 from metricdp.accounting.binding import Protection
 from metricdp.accounting.continual import DayBlock, Level, Node, Schedule, l1, squared
 from metricdp.arguments import Amount
-from metricdp.errors import InputError
+from metricdp.arrays import Ints
 from metricdp.kernels.scores import CAP
 from metricdp.privacy import _vault
 from metricdp.privacy.demand import PrivateDemand
 from metricdp.privacy.noise import DiscreteGaussian, DiscreteLaplace, Noise
 from metricdp.privacy.queries import HistogramQuery, answered
 from metricdp.progress import silent
+from metricdp.refusals import InputError
 from metricdp.releases import Neighboring, Receipt
 from metricdp.unique import Unique
 
 DAYS, USERS = 11, 15
 """Numbers of the proofs of counting day after day, and of users."""
 
-Counts = NDArray[np.int64]
+Counts = Ints
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from typing import Any
 from numpy.typing import NDArray
 
 from metricdp.accounting.binding import Protection
-from metricdp.errors import InputError
 from metricdp.privacy.demand import PrivateDemand, read
 from metricdp.protocols import Finite
 from metricdp.records.engines import opened
@@ -16,6 +15,7 @@ from metricdp.records.engines.sources import Source
 from metricdp.records.ingestion.encoders import RowEncoder
 from metricdp.records.ingestion.matching import Anywhere
 from metricdp.records.ingestion.users import names_of
+from metricdp.refusals import InputError
 
 
 def contributors(

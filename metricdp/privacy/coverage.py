@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arguments import integer, listed
-from metricdp.errors import InputError
+from metricdp.arrays import Ints
 from metricdp.privacy.queries import HistogramQuery
 from metricdp.protocols import Partition, SetSystem, Space, is_trusted
 from metricdp.records.sums.coverage import add_sums, bounded
+from metricdp.refusals import InputError
 from metricdp.unique import Frozen
 
 
@@ -66,9 +66,7 @@ class CoverQuery(Frozen):
         """The partition must be of this universe, the very object."""
         self.histogram.check(universe)
 
-    def selected(
-        self, counts: NDArray[np.int64], choose: Callable[[NDArray[np.int64]], int]
-    ) -> list[NDArray[np.int64]]:
+    def selected(self, counts: Ints, choose: Callable[[Ints], int]) -> list[Ints]:
         """Run the loop on private counts: what `choose` selects, stage by stage; for the gate."""
         left = bounded(counts)
         found = []
@@ -94,6 +92,6 @@ class CoverQuery(Frozen):
         return f"{self.rounds:,} sets in {len(self.stages):,} stages that cover most"
 
 
-def leave(left: NDArray[np.int64], covered: NDArray[np.int64]) -> None:
+def leave(left: Ints, covered: Ints) -> None:
     """Count no record of these elements any more."""
     left[covered] = 0

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import listed, positive
-from metricdp.errors import InputError
+from metricdp.arrays import Ints
 from metricdp.privacy import _vault
 from metricdp.privacy.demand import PrivateDemand
 from metricdp.protocols import finite
 from metricdp.records.engines import total
 from metricdp.records.engines.sources import Answer
+from metricdp.refusals import InputError
 
 
 class PrivateDataWarning(UserWarning):
@@ -56,7 +57,7 @@ def exact_cost(demand: PrivateDemand, centers: Iterable[Any], power: float = 1) 
     return float(_unprotected("exact_cost", demand, of)[0])
 
 
-def exact_counts(demand: PrivateDemand) -> NDArray[np.int64]:
+def exact_counts(demand: PrivateDemand) -> Ints:
     """Exact number of records at each point of a finite universe, shape (n_points,).
 
     **Privacy.** None whatsoever, as `exact_cost`: for ``--non-private`` and for those who hold the

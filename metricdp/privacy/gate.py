@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from metricdp.accounting import Budget, Cost, Grant, Pool, exact
 from metricdp.accounting.covering import exponent
 from metricdp.arguments import Amount, positive, shown
-from metricdp.errors import InputError
+from metricdp.arrays import Floats, Ints
 from metricdp.kernels.scores import CAP
 from metricdp.privacy import _vault
 from metricdp.privacy.caps import squared_sensitivity
@@ -43,6 +43,7 @@ from metricdp.privacy.totals import TotalsQuery
 from metricdp.progress import silent
 from metricdp.protocols import Box, CellTree, Finite, Map, Partition, box, finite, is_trusted
 from metricdp.records import engines, paths
+from metricdp.refusals import InputError
 from metricdp.releases import Mechanism, Neighboring, Receipt, Release
 from metricdp.unique import Apart
 
@@ -191,7 +192,7 @@ def select(
 
 def cover(
     demand: PrivateDemand, query: CoverQuery, cost: Amount | Cost, grant: Grant
-) -> tuple[list[NDArray[np.int64]], Receipt]:
+) -> tuple[list[Ints], Receipt]:
     """Select sets in turn, each by how many records it covers that none before it did, paid from
     `grant` (not a `Pool`: the loop has no rho) all at once: the numbers of the sets selected in
     every stage, in order, and the receipt. `cost`: epsilon, or with a delta, of the whole loop.
@@ -435,7 +436,7 @@ def _check(
 
 def _noisy(
     demand: PrivateDemand, query: Query, noise: Noise | None, grant: Grant | None = None
-) -> NDArray[np.int64]:
+) -> Ints:
     """With `_selected`, `_covered`, `_parts`, `moved`, `mapped`: the only exact answers."""
     with silent():
         records = _vault._open(demand)
@@ -455,16 +456,14 @@ def _selected(
         return choose(_within(blocks, low, high), eta, law)
 
 
-def _covered(demand: PrivateDemand, query: CoverQuery, eta: Fraction) -> list[NDArray[np.int64]]:
+def _covered(demand: PrivateDemand, query: CoverQuery, eta: Fraction) -> list[Ints]:
     with silent():
         counts = answered(query.histogram, _vault._open(demand))
         law: Law = "exponential mechanism"
         return query.selected(counts, lambda scores: choose(_within([scores], 0, CAP), eta, law))
 
 
-def _within(
-    blocks: Iterable[NDArray[np.int64]], low: int, high: int
-) -> Iterator[NDArray[np.int64]]:
+def _within(blocks: Iterable[Ints], low: int, high: int) -> Iterator[Ints]:
     """The blocks of scores, each held to the range that its query states, before it is raced."""
     for block in blocks:
         if block.dtype != np.int64 or not (block >= low).all() or not (block <= high).all():
@@ -479,7 +478,7 @@ class _Images:
     encode: Callable[[NDArray[Any]], Any]
     space: Box
 
-    def __call__(self, block: NDArray[Any]) -> NDArray[np.float64]:
+    def __call__(self, block: NDArray[Any]) -> Floats:
         images = np.asarray(self.encode(block))
         shape = (len(block), self.space.dimension)
         if images.shape != shape or images.dtype.kind not in "iuf" or np.isnan(images).any():

@@ -11,14 +11,14 @@ from importlib.metadata import version
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.accounting import Cost, Grant, Pool
 from metricdp.accounting.cost import pure_rho
 from metricdp.accounting.scales import gaussian_scale, laplace_scale
-from metricdp.errors import InputError
+from metricdp.arrays import Ints
 from metricdp.kernels.scores import CAP
 from metricdp.progress import progress
+from metricdp.refusals import InputError
 from metricdp.releases import Mechanism
 
 _BLOCK = 1 << 16
@@ -69,7 +69,7 @@ class Noise(ABC):
         if self._mechanism.map(sensitivity) > float(claim) * (1 + 1e-12):
             raise InputError("OpenDP does not confirm the privacy of this noise")
 
-    def __call__(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    def __call__(self, values: Ints) -> Ints:
         """Return noisy `values`, shape (n_values,), -2^61 to 2^61; about 6 s for 10^6."""
         if values.dtype != np.int64 or values.max(initial=0) > CAP or values.min(initial=0) < -CAP:
             raise AssertionError("an exact answer is beyond its stated range")

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Ints
 from metricdp.kernels.scores import CAP
 from metricdp.privacy.noise import Noise
 from metricdp.privacy.queries import HistogramQuery, answered
@@ -63,7 +64,7 @@ class OpeningQuery(HistogramQuery):
     partition: Any
     depth: int
 
-    def opened(self, records: NDArray[Any], noise: Noise) -> NDArray[np.int64]:
+    def opened(self, records: NDArray[Any], noise: Noise) -> Ints:
         """Numbers of the split cells, upper ones first. One reading for each 64 depths."""
         bias = bias_of(noise.scale)
         cells = self.partition
@@ -97,8 +98,8 @@ def bias_of(scale: float) -> int:
     return math.ceil(scale * math.log1p(1 / (FACTOR - 2)) * (1 + 1e-12))
 
 
-def held(counts: NDArray[np.int64], levels: NDArray[np.int64], bias: int) -> NDArray[np.int64]:
+def held(counts: Ints, levels: Ints, bias: int) -> Ints:
     """Counts, each less b for every level of its depth, none below -b."""
     deep = CAP // bias + 2  # from here on no count exceeds the biases; none of them wraps
-    found: NDArray[np.int64] = np.maximum(counts - bias * np.minimum(levels, deep), -bias)
+    found: Ints = np.maximum(counts - bias * np.minimum(levels, deep), -bias)
     return found

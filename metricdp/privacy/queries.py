@@ -19,12 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import floats, integer, listed, sealed
-from metricdp.errors import InputError
+from metricdp.arrays import Floats, Ints
 from metricdp.kernels.points import relative_sums
 from metricdp.protocols import Partition, Space, box, sound_parts, space_of
 from metricdp.records.engines import Source, sums
 from metricdp.records.exact import ROWS, Sums
 from metricdp.records.paths import Paths
+from metricdp.refusals import InputError
 from metricdp.releases import Neighboring
 from metricdp.unique import Apart
 
@@ -63,10 +64,10 @@ class Query(ABC):
         one_universe(self.universe, universe)
 
     @abstractmethod
-    def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
+    def exact(self, records: NDArray[Any]) -> Ints:
         """The exact answer, shape (n_values,): private, for the gate."""
 
-    def resumed(self, records: Records, memory: MutableMapping[Any, Any]) -> NDArray[np.int64]:
+    def resumed(self, records: Records, memory: MutableMapping[Any, Any]) -> Ints:
         """The answer for all records, perhaps from what queries of a slice left in `memory`."""
         return answered(self, records)
 
@@ -106,7 +107,7 @@ class CountQuery(Query):
     def check(self, universe: Space) -> None:
         """Any universe will do."""
 
-    def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
+    def exact(self, records: NDArray[Any]) -> Ints:
         """Number of records, shape (1,)."""
         return np.array([len(records)], dtype=np.int64)
 
@@ -156,7 +157,7 @@ class HistogramQuery(Query):
     n_parts: int = field(init=False, repr=False, compare=False)
     universe: Any = field(init=False, repr=False, compare=False)
     encode: Callable[[Any], Any] = field(init=False, repr=False, compare=False)
-    labels: NDArray[np.int64] | None = field(init=False, repr=False, compare=False)
+    labels: Ints | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         universe = getattr(self.partition, "universe", None)
@@ -177,7 +178,7 @@ class HistogramQuery(Query):
         """Numbers in an answer."""
         return self.n_parts
 
-    def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
+    def exact(self, records: NDArray[Any]) -> Ints:
         """Records per part, shape (n_parts,)."""
         return np.bincount(self.parts(records), minlength=self.n_parts).astype(np.int64, copy=False)
 
@@ -186,7 +187,7 @@ class HistogramQuery(Query):
         counts = answer.shape == (self.n_parts,) and bool((answer >= 0).all())
         return counts and int(answer.sum()) == n_records
 
-    def parts(self, records: NDArray[Any]) -> NDArray[np.int64]:
+    def parts(self, records: NDArray[Any]) -> Ints:
         """Part of each record, shape (n_records,): private, for the gate."""
         return self._encoded(records) if self.labels is None else self.labels[records]
 
@@ -203,7 +204,7 @@ class HistogramQuery(Query):
         """The sensitivity of every histogram, for choosing a partition."""
         return max_contributions if neighboring == "add-remove" else 2 * max_contributions
 
-    def _encoded(self, records: NDArray[Any]) -> NDArray[np.int64]:
+    def _encoded(self, records: NDArray[Any]) -> Ints:
         return sound_parts(self.encode(records), len(records), self.n_parts)
 
     def __str__(self) -> str:
@@ -274,7 +275,7 @@ class SumsQuery(Query):
         object.__setattr__(self, "radii", sealed(np.broadcast_to(within, n_parts)))
 
     @property
-    def steps(self) -> NDArray[np.float64]:
+    def steps(self) -> Floats:
         """Length of one step in every part, shape (n_parts,), in the box's unit."""
         return np.asarray(self.radii / 2**self.bits)
 
@@ -289,12 +290,12 @@ class SumsQuery(Query):
         """The histogram's."""
         return self.histogram.universe
 
-    def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
+    def exact(self, records: NDArray[Any]) -> Ints:
         """Sums of steps, shape (n_parts · d,), or (d,)."""
         sums = relative_sums(
             records, self.histogram.parts(records), self.centers, self.steps, 2**self.bits
         )
-        folded: NDArray[np.int64] = sums[::2].sum(axis=0) - sums[1::2].sum(axis=0)
+        folded: Ints = sums[::2].sum(axis=0) - sums[1::2].sum(axis=0)
         return folded if self.folded else sums.ravel()
 
     def fits(self, answer: NDArray[Any], n_records: int) -> bool:
@@ -362,7 +363,7 @@ class LevelsQuery(Query):
         for level in self.levels:
             level.check(universe)
 
-    def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
+    def exact(self, records: NDArray[Any]) -> Ints:
         """Their answers, level after level: records per part, shape (sum of n_parts,)."""
         return np.concatenate([level.exact(records) for level in self.levels])
 
@@ -397,7 +398,7 @@ class _Checked:
 
     query: Query
 
-    def __call__(self, block: NDArray[Any]) -> NDArray[np.int64]:
+    def __call__(self, block: NDArray[Any]) -> Ints:
         if len(block) > ROWS:
             raise AssertionError("a block has more rows than sums of it may have")
         answer = self.query.exact(block)
@@ -406,7 +407,7 @@ class _Checked:
         return answer
 
 
-def answered(query: Query, records: Records) -> NDArray[np.int64]:
+def answered(query: Query, records: Records) -> Ints:
     """The exact answer of a query for all records, for the gate: -2^61 to 2^61, where it saturates.
 
     **Privacy.** What `Query.fits` refuses is a bug in a partition or in this package, never a

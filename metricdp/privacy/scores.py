@@ -14,14 +14,14 @@ from collections.abc import Hashable, Iterable, Iterator, MutableMapping
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arguments import integer, positive, sealed
-from metricdp.errors import InputError
+from metricdp.arrays import Ints
 from metricdp.kernels.scores import CAP, add_costs, add_covered
 from metricdp.privacy.queries import one_universe
 from metricdp.protocols import Finite, Space, finite
 from metricdp.records.sums.rows import rows_from
+from metricdp.refusals import InputError
 from metricdp.releases import Neighboring
 from metricdp.unique import Frozen
 
@@ -56,7 +56,7 @@ class SelectionQuery(Frozen, ABC):
         """Largest change of one score between neighbors, from public arguments alone."""
 
     @abstractmethod
-    def blocks(self, records: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    def blocks(self, records: Ints) -> Iterator[Ints]:
         """The exact scores by position, larger is better, -2^61 to 2^61: private."""
 
     def bounds(self, n_records: int | None) -> tuple[int, int]:
@@ -70,9 +70,7 @@ class SelectionQuery(Frozen, ABC):
         most = min(CAP, n_records * self.sensitivity("add-remove", 1))
         return (-most, 0) if self.direction < 0 else (0, most)
 
-    def resumed(
-        self, records: NDArray[np.int64], memory: MutableMapping[Any, Any]
-    ) -> Iterator[NDArray[np.int64]]:
+    def resumed(self, records: Ints, memory: MutableMapping[Any, Any]) -> Iterator[Ints]:
         """The scores of `blocks`, reusing what earlier queries of a slice left in `memory`."""
         return self.blocks(records)
 
@@ -154,7 +152,7 @@ class CostQuery(SelectionQuery):
         found: int = max_contributions * self._cap**self._power
         return found
 
-    def blocks(self, records: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    def blocks(self, records: Ints) -> Iterator[Ints]:
         """Minus the cost with each point as a further center: one block."""
         total = np.zeros(len(self.universe), np.int64)
         for points, counts, rows in rows_from(self.universe, records):
@@ -202,7 +200,7 @@ class CoverageQuery(SelectionQuery):
         """Return m under both relations."""
         return max_contributions
 
-    def blocks(self, records: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    def blocks(self, records: Ints) -> Iterator[Ints]:
         """Number of records within the radius of each point: one block."""
         total = np.zeros(len(self.universe), np.int64)
         for _, counts, rows in rows_from(self.universe, records):

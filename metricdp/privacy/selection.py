@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting.logarithms import clock_bounds as _clock
+from metricdp.arrays import Ints
 from metricdp.kernels.race import clock, race
 
 Law = Literal["exponential mechanism", "permute-and-flip"]
@@ -38,7 +39,7 @@ BLOCK = 1 << 18
 """Candidates at a time: 2 MB of scores and 2 MB of bits."""
 
 
-def choose(blocks: Iterable[NDArray[np.int64]], eta: Fraction, law: Law) -> int:
+def choose(blocks: Iterable[Ints], eta: Fraction, law: Law) -> int:
     """Position of the candidate selected among all scores of all blocks, in order.
 
     One pass, O(`BLOCK`) memory besides the caller's blocks; about 20 ns a candidate.
@@ -60,7 +61,7 @@ class _Leader:
         self._take(-1, 0, 0, 64)
         self._gumbel, self._eta = gumbel, eta
 
-    def challenge(self, scores: NDArray[np.int64], bits: NDArray[np.uint64], offset: int) -> None:
+    def challenge(self, scores: Ints, bits: NDArray[np.uint64], offset: int) -> None:
         """Let candidates `offset`, `offset + 1`, … race against the leader."""
         at = 0
         factor = float(self._eta)

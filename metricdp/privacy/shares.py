@@ -28,10 +28,11 @@ from numpy.typing import NDArray
 from metricdp.accounting import Cost
 from metricdp.accounting.scales import excess
 from metricdp.arguments import integer
-from metricdp.errors import InputError
+from metricdp.arrays import Ints
 from metricdp.kernels.scores import CAP
 from metricdp.privacy.noise import DiscreteGaussian, DiscreteLaplace, Noise
 from metricdp.privacy.queries import Query
+from metricdp.refusals import InputError
 from metricdp.releases import Mechanism, Neighboring
 
 MOST_HOLDERS = 1024
@@ -81,7 +82,7 @@ class Shares(Noise):
         square = query.squared_sensitivity(neighboring, max_contributions)
         return GaussianShares(sensitivity, square, cost, holders, honest)
 
-    def masked(self, counts: NDArray[np.int64], mask: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    def masked(self, counts: Ints, mask: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Counts and a share of noise under a mask, modulo 2^64.
 
         Counts saturate where n times as many would wrap, each by itself, which shrinks differences.
@@ -91,7 +92,7 @@ class Shares(Noise):
         noise = self(np.zeros(len(counts), np.int64))
         return held.view(np.uint64) + noise.view(np.uint64) + mask
 
-    def total(self, sums: NDArray[np.uint64]) -> NDArray[np.int64]:
+    def total(self, sums: NDArray[np.uint64]) -> Ints:
         """Records, from the sum of what all holders sent: rounded, halves to even."""
         found = sums.view(np.int64)
         down = found >> self.bits
@@ -137,11 +138,11 @@ class LaplaceShares(Shares):
         variance = 2 * odds / (1 - odds) ** 2 * self.holders / self._honest
         self.deviation = math.sqrt(variance)
 
-    def __call__(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    def __call__(self, values: Ints) -> Ints:
         """Values and a share of noise, shape (n_values,)."""
         return values + self._polya(len(values)) - self._polya(len(values))
 
-    def _polya(self, n_values: int) -> NDArray[np.int64]:
+    def _polya(self, n_values: int) -> Ints:
         """Pólya numbers: geometric ones, drawn until they pass."""
         found, waiting = np.zeros(n_values, np.int64), np.arange(n_values)
         while len(waiting):
@@ -152,7 +153,7 @@ class LaplaceShares(Shares):
             waiting = np.setdiff1d(waiting, tried[passes])
         return found
 
-    def _passes(self, drawn: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _passes(self, drawn: Ints) -> NDArray[np.bool_]:
         """Which k are not negative and pass k coins, the i-th of odds ((i - 1) m + 1) / (i m)."""
         passes, left, i = drawn >= 0, np.flatnonzero(drawn > 0), 1
         while len(left):
@@ -179,12 +180,7 @@ class GaussianShares(Shares):
     name, law = "discrete Gaussian in shares", DiscreteGaussian
 
     def __init__(
-        self,
-        sensitivity: int,
-        squared_sensitivity: int,
-        cost: Cost,
-        holders: int,
-        honest: int,
+        self, sensitivity: int, squared_sensitivity: int, cost: Cost, holders: int, honest: int
     ) -> None:
         n, m = _counted(holders, honest)
         if min(sensitivity, squared_sensitivity) < 1 or not cost.rho:

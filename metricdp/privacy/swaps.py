@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import integer, listed, positive, sealed
-from metricdp.errors import InputError
+from metricdp.arrays import Ints
 from metricdp.kernels.scores import capped_dot
 from metricdp.privacy.scores import SelectionQuery
 from metricdp.protocols import Finite, finite
 from metricdp.records.sums.swap_costs import CappedSwapCosts, Scale, Served
+from metricdp.refusals import InputError
 from metricdp.releases import Neighboring
 
 
@@ -80,9 +81,9 @@ class SwapQuery(SelectionQuery):
     def _ask(
         self,
         universe: Finite,
-        at: NDArray[np.int64],
+        at: Ints,
         scale: Scale,
-        allowed: NDArray[np.int64] | None,
+        allowed: Ints | None,
         fixed: NDArray[np.bool_],
     ) -> None:
         self.universe, self._scale, self._fixed = universe, scale, sealed(fixed)
@@ -102,7 +103,7 @@ class SwapQuery(SelectionQuery):
         return len(self._slots) * len(self._candidates)
 
     @property
-    def centers(self) -> NDArray[np.int64]:
+    def centers(self) -> Ints:
         """Positions of the centers, shape (k,)."""
         return self._served.centers
 
@@ -110,13 +111,11 @@ class SwapQuery(SelectionQuery):
         """Return m·R under both relations."""
         return max_contributions * self._reach
 
-    def blocks(self, records: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    def blocks(self, records: Ints) -> Iterator[Ints]:
         """Minus the cost after each swap."""
         return self.resumed(records, {})
 
-    def resumed(
-        self, records: NDArray[np.int64], memory: MutableMapping[Any, Any]
-    ) -> Iterator[NDArray[np.int64]]:
+    def resumed(self, records: Ints, memory: MutableMapping[Any, Any]) -> Iterator[Ints]:
         """The same, from the sums of the query before it where they are in `memory`.
 
         They are taken out and put back when all scores have been read: what is interrupted, or
@@ -144,7 +143,7 @@ class SwapQuery(SelectionQuery):
         query._ask(self.universe, self.after(index), self._scale, self._allowed, self._fixed)
         return query
 
-    def after(self, index: int) -> NDArray[np.int64]:
+    def after(self, index: int) -> Ints:
         """Positions of the centers after a swap, shape (k,)."""
         at = self.centers.copy()
         at[self._slots[index // len(self._candidates)]] = self.decode(index)[1]
@@ -207,7 +206,7 @@ class CentersQuery(SelectionQuery):
         """Return m·S under both relations."""
         return max_contributions * self._spread
 
-    def blocks(self, records: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    def blocks(self, records: Ints) -> Iterator[Ints]:
         """Minus the cost of each set above the best of each record: one block."""
         points, counts = np.unique(records, return_counts=True)
         at = self.universe.inner(points)
@@ -225,7 +224,7 @@ def farthest(scale: Scale, served: Served) -> int:
 
 def _checked(
     universe: Finite, centers: Iterable[Hashable], power: int, cap: float | None
-) -> tuple[NDArray[np.int64], Scale]:
+) -> tuple[Ints, Scale]:
     finite(universe, "a query about centers")
     if integer(power) not in (1, 2):
         raise InputError("a query about centers needs power 1 or 2")

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import integer
-from metricdp.errors import InputError
+from metricdp.arrays import Ints
 from metricdp.privacy.queries import Query
 from metricdp.protocols import Measured, space_of
+from metricdp.refusals import InputError
 from metricdp.releases import Neighboring
 
 
@@ -41,7 +42,7 @@ class TotalsQuery(Query):
     bits: int = 20
     shift: int = 0
     n_values: int = field(init=False, repr=False, compare=False)
-    table: NDArray[np.int64] | None = field(init=False, repr=False, compare=False)
+    table: Ints | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         n_values = integer(getattr(self.measured, "n_values", None)) or 0
@@ -58,10 +59,10 @@ class TotalsQuery(Query):
         """The map's."""
         return self.measured.universe
 
-    def exact(self, records: NDArray[Any]) -> NDArray[np.int64]:
+    def exact(self, records: NDArray[Any]) -> Ints:
         """Sums of amounts, shape (n_values,), before `shift`."""
         amounts = self._bounded(records) if self.table is None else self.table[records]
-        found: NDArray[np.int64] = amounts.sum(axis=0, dtype=np.int64)
+        found: Ints = amounts.sum(axis=0, dtype=np.int64)
         return found
 
     def fits(self, answer: NDArray[Any], n_records: int) -> bool:
@@ -77,7 +78,7 @@ class TotalsQuery(Query):
         whole = sides * max_contributions << self.bits
         return (whole + self.n_values * ((1 << self.shift) - 1)) >> self.shift
 
-    def _bounded(self, records: NDArray[Any]) -> NDArray[np.int64]:
+    def _bounded(self, records: NDArray[Any]) -> Ints:
         amounts = np.asarray(self.measured.amounts(records))
         if amounts.shape != (len(records), self.n_values) or amounts.dtype.kind != "i":
             raise InputError("amounts must give each record n_values integers")

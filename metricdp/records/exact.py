@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.kernels.scores import CAP
 
 ROWS = 1 << 32
@@ -40,7 +41,7 @@ class Sums:
 
     __slots__ = ("_high", "_low", "_most")
 
-    def __init__(self, low: NDArray[np.int64], high: NDArray[np.int64] | None = None) -> None:
+    def __init__(self, low: Ints, high: Ints | None = None) -> None:
         if high is not None and (high == low >> 63).all():
             high = None
         self._low = low
@@ -50,7 +51,7 @@ class Sums:
             self._most = max(int(low.max()), -int(low.min()))
 
     @classmethod
-    def _of(cls, low: NDArray[np.int64], most: int) -> Sums:
+    def _of(cls, low: Ints, most: int) -> Sums:
         """In int64: none is beyond `most` in absolute value."""
         new = cls.__new__(cls)
         new._low, new._high, new._most = low, None, most
@@ -60,7 +61,7 @@ class Sums:
         return len(self._low)
 
     @property
-    def _upper(self) -> NDArray[np.int64]:
+    def _upper(self) -> Ints:
         return self._low >> 63 if self._high is None else self._high
 
     def __add__(self, other: Sums) -> Sums:
@@ -98,17 +99,17 @@ class Sums:
         narrow = self._high is None and more._high is None
         return Sums(low, None if narrow else np.concatenate([self._upper, more._upper]))
 
-    def places(self) -> NDArray[np.int64]:
+    def places(self) -> Ints:
         """Where there is another number than 0."""
         return np.flatnonzero(self._low if self._high is None else self._low | self._high)
 
-    def spread(self, places: NDArray[np.int64], n: int) -> Sums:
+    def spread(self, places: Ints, n: int) -> Sums:
         """These at some of n places, and 0 elsewhere."""
         whole = np.zeros((2, n), np.int64)
         whole[:, places] = self._low, self._upper
         return Sums(whole[0], None if self._high is None else whole[1])
 
-    def capped(self) -> NDArray[np.int64]:
+    def capped(self) -> Ints:
         """As int64, saturating at `CAP` on both sides, shape (n,)."""
         if self._most <= CAP:
             return self._low
@@ -123,13 +124,13 @@ class Sums:
         low = self._low.view(np.uint64).tolist()
         return [high << 64 | word for high, word in zip(self._upper.tolist(), low)]
 
-    def pieces(self) -> NDArray[np.int64]:
+    def pieces(self) -> Ints:
         """Four pieces of 32 bits (4, n), lowest first, for engines that add in int64."""
         low, high = self._low, self._upper
         return np.stack([low & HALF, low >> _BITS & HALF, high & HALF, high >> _BITS])
 
     @classmethod
-    def of_pieces(cls, pieces: NDArray[np.int64]) -> Sums:
+    def of_pieces(cls, pieces: Ints) -> Sums:
         """What such pieces, each perhaps a sum of some, come to."""
         total = cls(pieces[3])
         for piece in pieces[2::-1]:
@@ -137,7 +138,7 @@ class Sums:
         return total
 
     @classmethod
-    def cumulative(cls, counts: NDArray[np.int64]) -> Sums:
+    def cumulative(cls, counts: Ints) -> Sums:
         """Of the first 0, 1, …, n counts, shape (n + 1,)."""
         found: Sums = combined(
             (bits, np.concatenate([np.zeros(1, np.int64), np.cumsum(digit)]))
@@ -146,7 +147,7 @@ class Sums:
         return found
 
 
-Total = Sums | NDArray[np.float64]
+Total = Sums | Floats
 """Of answers: exact, or floating-point numbers, of what is on no ledger."""
 
 
@@ -177,7 +178,7 @@ def combined(parts: Iterable[tuple[int, Any]]) -> Any:
     return total
 
 
-def by_digits(weights: NDArray[np.int64], answer: Any) -> Any:
+def by_digits(weights: Ints, answer: Any) -> Any:
     """The sum of an answer about weighted rows, one binary digit of weights at a time."""
     n_digits = int(weights.max(initial=0)).bit_length()
     having = (weights >> digit & 1 == 1 for digit in range(n_digits))
@@ -185,7 +186,7 @@ def by_digits(weights: NDArray[np.int64], answer: Any) -> Any:
     return combined([(0, answer(np.zeros(len(weights), bool))), *parts])
 
 
-def digits(counts: NDArray[np.int64], largest: int) -> Iterator[tuple[int, NDArray[np.int64]]]:
+def digits(counts: Ints, largest: int) -> Iterator[tuple[int, Ints]]:
     """Counts as sums of ``digit << bits`` that cannot wrap; `combined` joins them."""
     if exact_sum(counts) * largest < 2**63:
         yield 0, counts
@@ -195,12 +196,12 @@ def digits(counts: NDArray[np.int64], largest: int) -> Iterator[tuple[int, NDArr
         yield bits, counts >> bits & (1 << width) - 1
 
 
-def exact_sum(counts: NDArray[np.int64]) -> int:
+def exact_sum(counts: Ints) -> int:
     """Their sum, beyond int64 too."""
     return (int((counts >> _BITS).sum()) << _BITS) + int((counts & HALF).sum())
 
 
-def grouped_sum(place: NDArray[np.int64], counts: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+def grouped_sum(place: Ints, counts: Ints, n: int) -> Ints:
     """The sums of the counts of each of n places, saturating at `CAP`, shape (n,)."""
     halves = np.zeros((2, n), np.int64)
     np.add.at(halves[0], place, counts & HALF)
@@ -209,7 +210,7 @@ def grouped_sum(place: NDArray[np.int64], counts: NDArray[np.int64], n: int) -> 
     return found.capped()
 
 
-def dot(values: NDArray[np.int64], counts: NDArray[np.int64]) -> int:
+def dot(values: Ints, counts: Ints) -> int:
     """The sum of ``values[i] * counts[i]`` of integers that are not negative, whatever it is."""
     if exact_sum(counts) * int(values.max(initial=0)) < 2**63:
         return int(values @ counts)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Ints
 from metricdp.kernels.quadtree_cells import cells_of, path_bits
 from metricdp.protocols import CellTree, Partition, TreeCells
 from metricdp.records.engines.sources import Answer, Listed, Source
@@ -32,10 +33,10 @@ class PathKeys:
     """
 
     tree: CellTree
-    child: NDArray[np.int64]
+    child: Ints
     cut: NDArray[np.uint64]
-    axis: NDArray[np.int64]
-    rank: NDArray[np.int64]
+    axis: Ints
+    rank: Ints
     start: int
     stop: int
 
@@ -63,7 +64,7 @@ class Segment:
         """Whether it tells the count of the cell at the end of this way."""
         return self.start <= level <= self.stop and path >> (level - self.start) in self.bases
 
-    def counts(self, levels: list[int], paths: list[int]) -> NDArray[np.int64]:
+    def counts(self, levels: list[int], paths: list[int]) -> Ints:
         """Records in cells that it holds."""
         width = self.stop - self.start
         first = []
@@ -103,7 +104,7 @@ class Paths(Source):
         """The records'."""
         return self.source.thinned(share)
 
-    def counted(self, partition: Partition | TreeCells | None) -> NDArray[np.int64] | None:
+    def counted(self, partition: Partition | TreeCells | None) -> Ints | None:
         """Records in each closed cell (n_parts,), or in all; None if no part of this tree."""
         if partition is None:
             return self.counted(self.tree.opened())
@@ -124,11 +125,7 @@ class Paths(Source):
 
     @staticmethod
     def _told(
-        segment: Segment,
-        levels: list[int],
-        paths: list[int],
-        left: list[int],
-        found: NDArray[np.int64],
+        segment: Segment, levels: list[int], paths: list[int], left: list[int], found: Ints
     ) -> list[int]:
         """Fill in what a segment holds; what is left."""
         held = [i for i in left if segment.holds(levels[i], paths[i])]

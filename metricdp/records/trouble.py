@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TypeVar
 
-from metricdp.errors import InputError, ReadingError, ResourceError
+from metricdp.refusals import InputError, ReadingError, ResourceError
 
 T = TypeVar("T")
 

@@ -68,7 +68,7 @@ class EngineTestCase:
     def test_one_engine_takes_it(self) -> None:
         """The registry finds one engine for the table, and its frame knows the columns."""
         table = self.table(self.rows())
-        took = [type(engine).__name__ for engine in ENGINES if engine.takes(table)]
+        took = [engine.__name__ for engine in ENGINES if engine.takes(table)]
         assert took
         assert took[0].endswith(self.engine)
         assert list(opened(table).columns) == ["vertex", "x", "y", "who"]

@@ -11,7 +11,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
-from metricdp.errors import InputError, MissingExtraError
+from metricdp.refusals import InputError, MissingExtraError
 
 WGS84 = "EPSG:4326"
 """Longitude and latitude: what degrees without a declared system are taken for, as in GeoJSON."""

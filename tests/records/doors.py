@@ -340,16 +340,16 @@ _IN_FLATGEOBUF = {
     if k in ("string", "bool", "date32") or k.startswith(("int", "uint", "float", "timestamp"))
 }
 """What GDAL writes as it is, and not as text of its own."""
-_POLARS, _DUCK = ("Polars", "Memory"), {**ARROW, **{k: (k, v) for k, v in SQL.items()}}
+_POLARS, _DUCK = ("PolarsFrame", "TableInMemory"), {**ARROW, **{k: (k, v) for k, v in SQL.items()}}
 _DECLARED = {
     kind: (kind.partition(" ")[0].strip(",") if kind != "text in INTEGER" else "INTEGER", cells)
     for kind, cells in SQLITE.items()
 }
 DOORS = [
-    Door("pandas", ("Memory",), lambda f, c: table(c).to_pandas(), ARROW),
+    Door("pandas", ("TableInMemory",), lambda f, c: table(c).to_pandas(), ARROW),
     Door(
         "pandas, types of Arrow",
-        ("Memory",),
+        ("TableInMemory",),
         lambda f, c: table(c).to_pandas(types_mapper=library("pandas").ArrowDtype),
         ARROW,
     ),
@@ -357,25 +357,27 @@ DOORS = [
     Door(
         "Polars, lazy", _POLARS, lambda f, c: library("polars").from_arrow(table(c)).lazy(), ARROW
     ),
-    Door("PyArrow table", ("Memory",), lambda f, c: table(c), ARROW | NOT_UTF8, raw=True),
+    Door("PyArrow table", ("TableInMemory",), lambda f, c: table(c), ARROW | NOT_UTF8, raw=True),
     Door(
         "PyArrow data set",
-        ("Arrow",),
+        ("ArrowData",),
         lambda f, c: library("pyarrow.dataset").dataset(table(c)),
         ARROW,
     ),
-    Door("DuckDB", ("DuckDB",), lambda f, c: of_duckdb(c), _DUCK),
-    Door("Ibis", ("Ibis",), lambda f, c: library("ibis").memtable(table(c)), _IN_DUCKDB),
-    Door("Dask", ("Dask",), lambda f, c: of_dask(c), ARROW),
-    Door("GeoPandas", ("GeoFrames",), of_geopandas, ARROW),
+    Door("DuckDB", ("Relation",), lambda f, c: of_duckdb(c), _DUCK),
+    Door("Ibis", ("IbisFrame",), lambda f, c: library("ibis").memtable(table(c)), _IN_DUCKDB),
+    Door("Dask", ("DaskFrame",), lambda f, c: of_dask(c), ARROW),
+    Door("GeoPandas", ("Places",), of_geopandas, ARROW),
     Door(
         "Parquet, small",
-        ("Embedded", "embedded", ".parquet", ".pq"),
+        ("embedded", ".parquet", ".pq"),
         parquet,
         ARROW | NOT_UTF8,
         raw=True,
     ),
-    Door("Parquet, large or several", ("DuckDB",), several, ARROW | NOT_UTF8, raw=True, large=True),
+    Door(
+        "Parquet, large or several", ("Relation",), several, ARROW | NOT_UTF8, raw=True, large=True
+    ),
     Door("Parquet by Dask", ("dask",), parquet, ARROW, "dask"),
     Door("GeoParquet", (".geoparquet",), geoparquet, ARROW | NOT_UTF8, raw=True),
     Door("GeoPackage", (".gpkg",), geopackage, _DECLARED, raw=True),
@@ -393,11 +395,11 @@ DOORS = [
     Door("CSV, TSV, TXT by Dask", ("dask",), lines, LINES, "dask", raw=True),
 ]
 BY_SPARK = [
-    Door("Spark", ("Spark",), lambda f, c: of_spark(c), _IN_SPARK),
+    Door("Spark", ("SparkFrame",), lambda f, c: of_spark(c), _IN_SPARK),
     Door("Parquet by Spark", ("spark",), parquet, ARROW, "spark"),
     Door("CSV, TSV, TXT by Spark", ("spark",), lines, LINES, "spark", raw=True),
 ]
-POINTS_ONLY = ("Arrays", ".npy")
+POINTS_ONLY = ("ArrayFile", ".npy")
 """Doors of numbers alone, which have no column of users."""
 
 

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import strategies as st
 
 from metricdp.errors import InputError
-from metricdp.records.engines.frames import READERS
-from metricdp.records.engines.opening import ENGINES
+from metricdp.records.engines.opening import ENGINES, READERS
 from metricdp.records.ingestion.lines import TEXT
 from metricdp.universe.geo import GEOJSON, LAYERED, PARQUET
 from tests.fuzzing import fuzz
@@ -28,7 +27,7 @@ def test_every_door_has_a_row():
     """Engines, readers of paths and endings, as the package lists them itself."""
     covered = {c for door in [*doors.DOORS, *doors.BY_SPARK] for c in door.covers}
     covered |= set(doors.POINTS_ONLY)
-    engines = {type(engine).__name__ for engine in ENGINES}
+    engines = {engine.__name__ for engine in ENGINES}
     assert covered == {*engines, *READERS, *TEXT, *LAYERED, *GEOJSON, *PARQUET, ".npy"}
     names = [door.name for door in [*doors.DOORS, *doors.BY_SPARK]]
     assert list(doors.rows_of_page()) == names

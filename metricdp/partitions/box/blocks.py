@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Floats
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.grid import Grid, NestedGrid, Places
 
@@ -14,7 +15,7 @@ FINEST = 1e-9
 """Least extent of a block, in its distance from the origin."""
 
 
-def touching(table: NDArray[np.float64]) -> NDArray[np.float64]:
+def touching(table: Floats) -> Floats:
     """Sum of every entry and of all that touch it, of the same shape."""
     total = table
     for axis in range(total.ndim):
@@ -26,7 +27,7 @@ def touching(table: NDArray[np.float64]) -> NDArray[np.float64]:
     return total
 
 
-def box_sums(grid: Grid, values: NDArray[Any]) -> NDArray[np.float64]:
+def box_sums(grid: Grid, values: NDArray[Any]) -> Floats:
     """Sum of the values of every cell and of all that touch it, shape (n_parts,)."""
     return touching(np.asarray(values, np.float64).reshape(grid.shape)).ravel()
 

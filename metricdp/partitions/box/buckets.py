@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.protocols import trusted
 
@@ -36,7 +36,7 @@ class HashBuckets:
         self._shift = np.asarray(rng.random(directions.shape[1]))
         self._key = rng.integers(1, 2**63, directions.shape[1], dtype=np.uint64) | np.uint64(1)
 
-    def encode(self, records: NDArray[np.float64]) -> NDArray[np.int64]:
+    def encode(self, records: Floats) -> Ints:
         """Bucket of each point, shape (n,)."""
         place = np.tile(self._shift, (len(records), 1))
         # a matrix product may round a row differently in other company

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.kernels.points import nearest_centers
 from metricdp.kernels.projections import projected, squares_from
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.protocols import trusted
 
-Array = NDArray[np.float64]
+Array = Floats
 
 
 @trusted
@@ -25,7 +25,7 @@ class WholeBox:
     def __init__(self, space: Any) -> None:
         self.universe = space
 
-    def encode(self, records: Array) -> NDArray[np.int64]:
+    def encode(self, records: Array) -> Ints:
         """Part of each point, shape (n,)."""
         return np.zeros(len(records), np.int64)
 
@@ -39,7 +39,7 @@ class VoronoiCells:
         self.centers = centers
         self.n_parts = len(centers)
 
-    def encode(self, records: Array) -> NDArray[np.int64]:
+    def encode(self, records: Array) -> Ints:
         """Cell of each point, shape (n,)."""
         return nearest_centers(records, self.centers)[0]
 
@@ -56,7 +56,7 @@ class Halves:
         self.point = point[self.at]
         self.normal = normal[None, self.at]
 
-    def encode(self, records: Array) -> NDArray[np.int64]:
+    def encode(self, records: Array) -> Ints:
         """Side of each point, shape (n,)."""
         seen = records
         if len(self.at) < records.shape[1]:
@@ -80,7 +80,7 @@ class PartsOfImages:
         self._image = image
         self._parts = parts
 
-    def encode(self, records: Array) -> NDArray[np.int64]:
+    def encode(self, records: Array) -> Ints:
         """Part of each point's image, shape (n,)."""
         return self._parts.encode(self._image(records))
 
@@ -102,7 +102,7 @@ class Shells:
         self._cells = cells
         self._together = together
 
-    def encode(self, records: Array) -> NDArray[np.int64]:
+    def encode(self, records: Array) -> Ints:
         """Part of each point, shape (n,)."""
         label = self._cells.encode(records)
         distance = np.sqrt(squares_from(records, label, self.centers))

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.kernels.boxes import grid_cells
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.protocols import trusted
 
-Places = NDArray[np.int64]
+Places = Ints
 
 
 @trusted
@@ -28,14 +29,14 @@ class Grid:
         self.n_parts = math.prod(self.shape)
         self.side = (space.upper - space.lower) / self.shape
 
-    def encode(self, records: NDArray[np.float64]) -> NDArray[np.int64]:
+    def encode(self, records: Floats) -> Ints:
         """Cell of each point, shape (n,)."""
         return grid_cells(
             np.ascontiguousarray(records), self.universe.lower, self.side, np.array(self.shape)
         )
 
     @property
-    def centers(self) -> NDArray[np.float64]:
+    def centers(self) -> Floats:
         """Middle of every cell, shape (n_parts, d)."""
         at = np.stack(np.unravel_index(np.arange(math.prod(self.shape)), self.shape), axis=1)
         return self.universe.lower + (at + 0.5) * self.side
@@ -79,7 +80,7 @@ class NestedGrid(Grid):
         for block in self.blocks:
             yield from block.grid.grids()
 
-    def encode(self, records: NDArray[np.float64]) -> NDArray[np.int64]:
+    def encode(self, records: Floats) -> Ints:
         """Cell of each point, shape (n,)."""
         cell = super().encode(records)
         first = self.n_own
@@ -91,24 +92,24 @@ class NestedGrid(Grid):
         return cell
 
     @property
-    def own_centers(self) -> NDArray[np.float64]:
+    def own_centers(self) -> Floats:
         """Middle of every cell of the outermost grid, shape (n_own, d)."""
         return super().centers
 
     @property
-    def centers(self) -> NDArray[np.float64]:
+    def centers(self) -> Floats:
         """Middle of every cell, shape (n_parts, d)."""
         return np.concatenate([grid.own_centers for grid in self.grids()])
 
     @property
-    def diagonals(self) -> NDArray[np.float64]:
+    def diagonals(self) -> Floats:
         """Length of every cell's diagonal, shape (n_parts,)."""
         return np.concatenate(
             [np.full(grid.n_own, np.linalg.norm(grid.side)) for grid in self.grids()]
         )
 
 
-def _shape(extent: NDArray[np.float64], n_cells: int) -> tuple[int, ...]:
+def _shape(extent: Floats, n_cells: int) -> tuple[int, ...]:
     """Cells along each axis, in proportion to its extent, at least one."""
     counts = np.ones(len(extent), np.int64)
     left = float(max(n_cells, 1))
@@ -137,6 +138,6 @@ class ChosenGrids:
         self.n_parts = int(cells.sum()) + 1
         self.part = np.where(cells, np.cumsum(cells) - 1, self.n_parts - 1)
 
-    def encode(self, records: NDArray[np.float64]) -> Places:
+    def encode(self, records: Floats) -> Places:
         """Part of each point, shape (n,)."""
         return self.part[self.nested.encode(records)]

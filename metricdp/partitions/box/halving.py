@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Floats
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.halves import Halves
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.partitions.finite.ward import PartitionTree
 
-Array = NDArray[np.float64]
+Array = Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats
 from metricdp.kernels.projections import projected
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.protocols import trusted
@@ -12,7 +12,7 @@ from metricdp.protocols import trusted
 WIDE = 3.0
 """Half a side of a projection's box, in deviations of a corner's image."""
 
-Array = NDArray[np.float64]
+Array = Floats
 
 
 @trusted

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.protocols import trusted
 
@@ -24,6 +24,6 @@ class NetCells:
         self._parts = tree.encode(np.arange(len(self._net)))
         self.n_parts = tree.n_parts
 
-    def encode(self, records: NDArray[np.float64]) -> NDArray[np.int64]:
+    def encode(self, records: Floats) -> Ints:
         """Part of each point, shape (n,)."""
         return self._parts[self._net.snap(records)]

@@ -7,10 +7,11 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from metricdp.arrays import Floats, Ints
+
+Ints = Ints
+Floats = Floats
 
 
 class Leaf(NamedTuple):

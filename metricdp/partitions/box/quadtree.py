@@ -8,15 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metricdp.arguments import integer, shown
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.kernels.points import nearest_centers
-from metricdp.kernels.quadtree_cells import (
-    BITS,
-    MOST_CUTS,
-    cells_of,
-    path_keys,
-    root_key,
-)
+from metricdp.kernels.quadtree_cells import BITS, MOST_CUTS, cells_of, path_keys, root_key
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.tree_cells import Cells, axes_of
 from metricdp.protocols import CellTree, trusted
@@ -92,7 +87,7 @@ class OpenedCells(Cells):
     def __repr__(self) -> str:
         return f"OpenedCells({self.tree!r}, {self.n_parts:,} closed cells)"
 
-    def encode(self, records: ArrayLike) -> NDArray[np.int64]:
+    def encode(self, records: ArrayLike) -> Ints:
         """Part of each point, shape (n,): by its own coordinates alone."""
         axis = self.tree.axes[np.minimum(self.level, self.tree.depth - 1)]
         part = np.cumsum(self.child < 0) - 1
@@ -107,16 +102,14 @@ class RemainingCells:
     `centers` (k, d); `aside` (k,): whose clusters are set aside.
     """
 
-    def __init__(
-        self, cells: OpenedCells, centers: NDArray[np.float64], aside: NDArray[np.bool_]
-    ) -> None:
+    def __init__(self, cells: OpenedCells, centers: Floats, aside: NDArray[np.bool_]) -> None:
         self.universe = cells.universe
         self.n_parts = cells.n_parts + 1
         self._cells = cells
         self._centers = centers
         self._aside = aside
 
-    def encode(self, records: NDArray[np.float64]) -> NDArray[np.int64]:
+    def encode(self, records: Floats) -> Ints:
         """Part of each point, shape (n,): the last for those set aside."""
         label = nearest_centers(records, self._centers)[0]
         return np.where(self._aside[label], self.n_parts - 1, self._cells.encode(records))

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats
 from metricdp.partitions.box.quadtree import OpenedCells
 
 
 def refined(
     cells: OpenedCells,
-    amounts: NDArray[np.float64],
+    amounts: Floats,
     most: int,
     least: float = -np.inf,
     deepest: int | None = None,
-) -> tuple[OpenedCells, NDArray[np.float64]]:
+) -> tuple[OpenedCells, Floats]:
     """Split, again and again, the closed cells of largest amount times diameter; amounts go to
     halves by volume. Cells above half of the largest urgency are split together. O(m · d) for m new
     cells, times a logarithm.

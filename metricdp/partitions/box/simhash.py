@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.protocols import trusted
 
@@ -25,7 +26,7 @@ class SimHash:
         self._directions = np.random.default_rng([seed, 23]).normal(size=(space.dimension, n_bits))
         self._middle = (space.lower + space.upper) / 2
 
-    def bits(self, points: NDArray[np.float64], n_bits: int | None = None) -> NDArray[np.bool_]:
+    def bits(self, points: Floats, n_bits: int | None = None) -> NDArray[np.bool_]:
         """The first bits of every point, shape (n, n_bits): by its own coordinates alone, summed in
         order.
 
@@ -48,8 +49,8 @@ class HashCells:
     """
 
     hashed: SimHash
-    child: NDArray[np.int64]
-    level: NDArray[np.int64]
+    child: Ints
+    level: Ints
 
     @classmethod
     def whole(cls, hashed: SimHash) -> HashCells:
@@ -70,7 +71,7 @@ class HashCells:
         return self.hashed.space
 
     @cached_property
-    def leaves(self) -> NDArray[np.int64]:
+    def leaves(self) -> Ints:
         """The closed nodes, shape (n_parts,): part i is node ``leaves[i]``."""
         return np.flatnonzero(self.child < 0)
 
@@ -79,7 +80,7 @@ class HashCells:
         """Number of closed nodes."""
         return len(self.leaves)
 
-    def open(self, nodes: NDArray[np.int64]) -> HashCells:
+    def open(self, nodes: Ints) -> HashCells:
         """These closed nodes opened too; none of the last level."""
         child = self.child.copy()
         child[nodes] = len(child) + 2 * np.arange(len(nodes))
@@ -88,7 +89,7 @@ class HashCells:
             self, child=np.r_[child, np.full(len(below), -1)], level=np.r_[self.level, below]
         )
 
-    def encode(self, records: NDArray[np.float64]) -> NDArray[np.int64]:
+    def encode(self, records: Floats) -> Ints:
         """Part of each point, shape (n,)."""
         part = np.cumsum(self.child < 0) - 1
         node = np.zeros(len(records), np.int64)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from metricdp.arrays import Floats, Ints
 
 
-def prefix_children(level: int, nodes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def prefix_children(level: int, nodes: Ints) -> list[Ints]:
     """Children of every node."""
     return [2 * node + np.arange(2) for node in nodes]
 
 
-def level_sums(leaves: NDArray[np.float64], depth: int) -> list[NDArray[np.float64]]:
+def level_sums(leaves: Floats, depth: int) -> list[Floats]:
     """Sums of what the leaves below every node have, for the levels 1 … depth."""
     return [leaves.reshape(1 << level, -1).sum(axis=1) for level in range(1, depth + 1)]
 
 
-def leaves_below(level: int, node: int, depth: int) -> NDArray[np.int64]:
+def leaves_below(level: int, node: int, depth: int) -> Ints:
     """Leaves, on level `depth`, below a node."""
     width = 1 << (depth - level)
     return node * width + np.arange(width)

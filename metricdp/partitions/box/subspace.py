@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats
 from metricdp.kernels.projections import projected
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.protocols import trusted
 
-Array = NDArray[np.float64]
+Array = Floats
 
 
 @trusted

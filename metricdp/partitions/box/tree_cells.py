@@ -12,6 +12,7 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.kernels.quadtree_cells import BITS, MOST_CUTS, split_cells
 from metricdp.metrics.space import EuclideanSpace
@@ -23,7 +24,7 @@ class Tree(Protocol):
 
     space: EuclideanSpace
     depth: int
-    axes: NDArray[np.int64]
+    axes: Ints
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,13 +36,13 @@ class Cells(TreeCells):
     """
 
     tree: Tree
-    parent: NDArray[np.int64]
-    child: NDArray[np.int64]
+    parent: Ints
+    child: Ints
     cut: NDArray[np.uint64]
     keys: NDArray[np.uint64]
     low: NDArray[np.uint64]
     size: NDArray[np.uint64]
-    level: NDArray[np.int64]
+    level: Ints
 
     @property
     def universe(self) -> EuclideanSpace:
@@ -49,7 +50,7 @@ class Cells(TreeCells):
         return self.tree.space
 
     @cached_property
-    def leaves(self) -> NDArray[np.int64]:
+    def leaves(self) -> Ints:
         """The closed cells, shape (n_parts,): part i is cell ``leaves[i]``."""
         return np.flatnonzero(self.child < 0)
 
@@ -94,12 +95,12 @@ class Cells(TreeCells):
         return cells
 
     @cached_property
-    def sides(self) -> NDArray[np.float64]:
+    def sides(self) -> Floats:
         """Lengths of the cells' sides, shape (n_cells, d)."""
         return self.size * 2.0**-BITS * (self.tree.space.upper - self.tree.space.lower)
 
     @cached_property
-    def centers(self) -> NDArray[np.float64]:
+    def centers(self) -> Floats:
         """Middles of the cells, shape (n_cells, d)."""
         middle = (self.low + self.size / 2.0) * 2.0**-BITS
         return self.tree.space.clip(
@@ -107,17 +108,17 @@ class Cells(TreeCells):
         )
 
     @cached_property
-    def diameter(self) -> NDArray[np.float64]:
+    def diameter(self) -> Floats:
         """Lengths of the cells' diagonals, shape (n_cells,)."""
         return np.sqrt((self.sides**2).sum(axis=1))
 
     @cached_property
-    def volume(self) -> NDArray[np.float64]:
+    def volume(self) -> Floats:
         """Shares of the box (n_cells,), at least 1e-300."""
         return np.maximum(np.exp2(np.log2(self.size * 2.0**-BITS).sum(axis=1)), 1e-300)
 
 
-def axes_of(sides: NDArray[np.float64], depth: int) -> NDArray[np.int64]:
+def axes_of(sides: Floats, depth: int) -> Ints:
     """The coordinate of the longest side at each depth, each at most `MOST_CUTS` times."""
     heap = [(-float(side), j) for j, side in enumerate(sides)]  # halved exactly
     heapq.heapify(heap)

@@ -10,12 +10,12 @@ lie, and the vectors add up.
 - Records that break a rule make a worker return "bad", never an exception that an engine would log.
 - A table that changes between readings is refused, by its number of rows and a digest.
 
-An engine is a class, and one line in `opening`.
+An engine is a frame's class, and one line in `opening`.
 """
 
-from metricdp.records.engines.frames import READERS, Engine, Frame, asked
+from metricdp.records.engines.frames import Frame, asked
 from metricdp.records.engines.local import LocalFrame
-from metricdp.records.engines.opening import opened
+from metricdp.records.engines.opening import READERS, opened
 from metricdp.records.engines.sources import (
     Source,
     Tally,
@@ -29,5 +29,5 @@ from metricdp.records.engines.sources import (
 )
 from metricdp.records.ingestion.encoders import RowEncoder
 
-__all__ = ["READERS", "Engine", "Frame", "LocalFrame", "RowEncoder", "Source", "Tally"]
+__all__ = ["READERS", "Frame", "LocalFrame", "RowEncoder", "Source", "Tally"]
 __all__ += ["asked", "divided", "mapped", "opened", "placed", "size", "sums", "thinned", "total"]

@@ -21,10 +21,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.errors import InputError
+from metricdp.arrays import Ints
 from metricdp.kernels.digests import hashes
 from metricdp.records.ingestion.columns import column, texts
 from metricdp.records.ingestion.encoders import USER, Reading
+from metricdp.refusals import InputError
 
 WHOLE = 1 << 16
 """Fixed-point units of a unit of weight."""
@@ -72,7 +73,7 @@ class Bounding(UserRule):
     parts: int
     records: int
     key: str
-    areas: NDArray[np.int64] | None = None
+    areas: Ints | None = None
 
     def kept(self, users: Sequence[Hashable], records: NDArray[Any]) -> NDArray[Any]:
         """1 to `parts` times `records` of each user, in their order."""
@@ -88,7 +89,7 @@ class Bounding(UserRule):
         met[cell[first]] = ranks([codes[first]], [order[0][first], cell[first]])
         return records[(place < self.records) & (met[cell] < self.parts)]
 
-    def _seeds(self, codes: NDArray[np.int64], known: Sequence[Hashable]) -> NDArray[np.uint64]:
+    def _seeds(self, codes: Ints, known: Sequence[Hashable]) -> NDArray[np.uint64]:
         """A hash of each user; of those who keep all in any order, 0."""
         few = self.records if self.areas is None else min(self.parts, self.records)
         seeds = np.zeros(len(known), np.uint64)
@@ -128,16 +129,14 @@ class LogSizes(UserRule):
         """j of each user."""
         return self.of(users)
 
-    def of(self, users: Sequence[Hashable]) -> NDArray[np.int64]:
+    def of(self, users: Sequence[Hashable]) -> Ints:
         """The same: where records are does not matter."""
         sizes = np.bincount(numbered(users, len(users))[0])
         bounds = 2 ** np.arange(self.most, dtype=np.int64)
         return np.searchsorted(bounds, sizes, side="left").astype(np.int64)
 
 
-def numbered(
-    users: Sequence[Hashable], n_records: int
-) -> tuple[NDArray[np.int64], Sequence[Hashable]]:
+def numbered(users: Sequence[Hashable], n_records: int) -> tuple[Ints, Sequence[Hashable]]:
     """Number of each record's user, in the order in which users come, and the users."""
     if len(users) != n_records or any(u is None or u != u for u in users):
         raise InputError("one user per record")
@@ -151,7 +150,7 @@ def axes_of(records: NDArray[Any]) -> list[NDArray[Any]]:
     return [np.ascontiguousarray(axis) + 0 for axis in np.atleast_2d(records.T)]
 
 
-def ranks(groups: list[NDArray[Any]], order: list[NDArray[Any]]) -> NDArray[np.int64]:
+def ranks(groups: list[NDArray[Any]], order: list[NDArray[Any]]) -> Ints:
     """Place of each row, from 0, in the order of some columns, among those of equal groups."""
     at = np.lexsort([*reversed(order), *reversed(groups)])
     first = np.ones(len(at), bool)

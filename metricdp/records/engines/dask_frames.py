@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.errors import InputError, MissingExtraError
 from metricdp.records.engines.bounding import UserRule
 from metricdp.records.engines.embedded import of_text, same_heads
 from metricdp.records.engines.folders import absent, is_parquet, parquet_files
-from metricdp.records.engines.frames import Engine, Frame, Seal
+from metricdp.records.engines.frames import Frame, Seal
 from metricdp.records.engines.parquet import unread_in
 from metricdp.records.engines.sources import Answer, Groups, grouped_parts
 from metricdp.records.engines.work import GroupWork, Sum, Work, checked
 from metricdp.records.exact import Sums
 from metricdp.records.ingestion.encoders import USER, VALUES, Reading, RowEncoder
 from metricdp.records.ingestion.lines import Layout, Lines, body, decoded, layout
+from metricdp.refusals import InputError, MissingExtraError
 
 FAN_IN = 8
 """Vectors that one task adds."""
@@ -26,6 +26,8 @@ FAN_IN = 8
 
 class DaskFrame(Frame):
     """A data frame of Dask, computed by the default client."""
+
+    libraries = ("dask", "dask_expr")
 
     def blocks(self, names: Sequence[str]) -> list[Any]:
         """Delayed ones of some columns."""
@@ -141,44 +143,34 @@ def all_added(work: Work, vectors: list[Any]) -> Any:
     return packed(reduce(work.added, map(unpacked, vectors)))
 
 
-class Dask(Engine):
-    """Data frames of Dask, and files read by the default client."""
-
-    libraries = ("dask", "dask_expr")
-    reads = "dask"
-
-    def table(self, table: Any) -> Frame:
-        """A frame of it."""
-        return DaskFrame(table, list(table.columns))
-
-    def file(self, path: str, asked: Sequence[Any]) -> Frame:
-        """A frame of text files or of Parquet files."""
-        try:
-            import dask.dataframe as dd
-        except ImportError:
-            raise MissingExtraError("the engine dask", "dask") from None
-        _connected()
-        parquet = is_parquet(path)
-        files = parquet_files(path) if parquet else None
-        found: Any = None
-        try:
-            # folders named column=value are no columns: types of such are guessed from all names
-            plain = {"partitioning": None}
-            if not parquet:
-                found = _blocks(path)
-            elif files != []:
-                found = dd.read_parquet(path if files is None else files, dataset=plain)
-        except Exception:  # what a reader says may quote a row
-            found = None
-        if found is None:
-            raise InputError(f"{path}: {absent(path, 'Parquet' if parquet else 'text')}")
-        if parquet:  # pandas has of times of day no nanoseconds
-            refused = unread_in(files or [], ("duration", "time64[ns]"))
-            return DaskFrame(found, list(found.columns), path, refused)
-        start, blocks = found
-        form = layout(decoded(start), path, asked)
-        same_heads(of_text(path), path, form, asked)
-        return DaskLines(blocks, path, form)
+def file(path: str, asked: Sequence[Any]) -> Frame:
+    """A frame of text files or of Parquet files."""
+    try:
+        import dask.dataframe as dd
+    except ImportError:
+        raise MissingExtraError("the engine dask", "dask") from None
+    _connected()
+    parquet = is_parquet(path)
+    files = parquet_files(path) if parquet else None
+    found: Any = None
+    try:
+        # folders named column=value are no columns: types of such are guessed from all names
+        plain = {"partitioning": None}
+        if not parquet:
+            found = _blocks(path)
+        elif files != []:
+            found = dd.read_parquet(path if files is None else files, dataset=plain)
+    except Exception:  # what a reader says may quote a row
+        found = None
+    if found is None:
+        raise InputError(f"{path}: {absent(path, 'Parquet' if parquet else 'text')}")
+    if parquet:  # pandas has of times of day no nanoseconds
+        refused = unread_in(files or [], ("duration", "time64[ns]"))
+        return DaskFrame(found, list(found.columns), path, refused)
+    start, blocks = found
+    form = layout(decoded(start), path, asked)
+    same_heads(of_text(path), path, form, asked)
+    return DaskLines(blocks, path, form)
 
 
 def _connected() -> None:

@@ -11,13 +11,13 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import IO, Any
 
-from metricdp.errors import GraphFileError, InputError, MissingExtraError
 from metricdp.records.engines.folders import absent, has_marks, is_parquet
-from metricdp.records.engines.frames import Engine, Frame
+from metricdp.records.engines.frames import Frame
 from metricdp.records.engines.local import LocalFrame
 from metricdp.records.engines.parquet import parquet, small_parquet
 from metricdp.records.engines.tables import array_in
 from metricdp.records.ingestion.lines import Layout, blocks, decoded, layout
+from metricdp.refusals import GraphFileError, InputError, MissingExtraError
 
 AT_ONCE = 1 << 26
 """Bytes of a file whose records are kept; larger ones are read by every query about a box."""
@@ -164,18 +164,15 @@ def _packed(path: str) -> bool:
         return stream.read(2) == b"\x1f\x8b"
 
 
-class Embedded(Engine):
-    """This process: text line by line, Parquet by DuckDB or, in small files, by PyArrow."""
-
-    reads = "embedded"
-
-    def file(self, path: str, asked: Sequence[Any]) -> Frame:
-        """Small files at once, larger ones whenever they are asked."""
-        if path.lower().endswith(".npy"):
-            return array_in(path)
-        if not is_parquet(path):
-            return at_once(text(path, asked))
-        return parquet(path) if large(path) else small_parquet(path)
+def file(path: str, asked: Sequence[Any]) -> Frame:
+    """A frame of text or Parquet files, or of an array: a small one is read at once, larger ones
+    whenever they are asked.
+    """
+    if path.lower().endswith(".npy"):
+        return array_in(path)
+    if not is_parquet(path):
+        return at_once(text(path, asked))
+    return parquet(path) if large(path) else small_parquet(path)
 
 
 def at_once(frame: LocalFrame) -> LocalFrame:

@@ -7,8 +7,8 @@ from __future__ import annotations
 import glob
 from pathlib import Path
 
-from metricdp.errors import InputError
 from metricdp.records.ingestion.lines import TEXT
+from metricdp.refusals import InputError
 
 _MARKS = "*?["
 STORAGES = ("file", "s3", "gs", "gcs", "hdfs", "abfs", "abfss", "http", "https")

@@ -5,24 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import shown
-from metricdp.errors import InputError
+from metricdp.arrays import Ints
 from metricdp.protocols import Space, finite, space_of
 from metricdp.records.engines.bounding import UserRule
-from metricdp.records.engines.sources import (
-    Answer,
-    Coins,
-    Gathered,
-    Groups,
-    Source,
-    Tallied,
-    Tally,
-)
+from metricdp.records.engines.sources import Answer, Coins, Gathered, Groups, Source, Tallied, Tally
 from metricdp.records.engines.weighting import WeightAt, Weighted
 from metricdp.records.engines.work import Sum, Work, checked
 from metricdp.records.exact import Sums, Total, told
@@ -30,16 +22,19 @@ from metricdp.records.ingestion.encoders import Reading, RowEncoder, ids_encoder
 from metricdp.records.ingestion.geometry import AXES
 from metricdp.records.ingestion.matching import Matcher
 from metricdp.records.trouble import Change
+from metricdp.refusals import InputError
 
 
 class Frame(ABC):
-    """A table of private rows on an engine.
+    """A table of private rows on an engine, of some `libraries`. Such a class and its place in
+    `opening.ENGINES` make an engine; `metricdp.testing.engines` has its tests.
 
     `native`: the engine's own object; `columns`: names, of a file perhaps a row of data, so not to
     be shown; of points in an array their numbers; `path`: the file it is read from; `refused`: why
     columns of certain declared types are not read: two users could become one.
     """
 
+    libraries: ClassVar[tuple[str, ...]] = ()
     lines: bool = False
     """Whether each row is a line of a text file."""
     geometry: bool = False
@@ -56,6 +51,16 @@ class Frame(ABC):
     ) -> None:
         self.native, self.columns, self.path = native, columns, path
         self.refused = refused or {}
+
+    @classmethod
+    def takes(cls, table: Any) -> bool:
+        """Whether it counts this table: asked without importing any library."""
+        return type(table).__module__.partition(".")[0] in cls.libraries
+
+    @classmethod
+    def of(cls, table: Any) -> Frame:
+        """A frame of a table that it takes."""
+        return cls(table, list(table.columns))
 
     @abstractmethod
     def add(self, work: Work) -> Sum:
@@ -170,7 +175,7 @@ class Encoded(Source):
         return self._frame.thinned(self._encode, share, self._seal)
 
 
-def _nothing(block: NDArray[Any]) -> NDArray[np.int64]:
+def _nothing(block: NDArray[Any]) -> Ints:
     return np.zeros(0, np.int64)
 
 
@@ -246,7 +251,7 @@ def asked(frame: Frame, universe: Space, wanted: Wanted) -> RowEncoder:
     return encode.then(present) if place.limited else encode
 
 
-def present(positions: NDArray[np.int64]) -> NDArray[np.int64]:
+def present(positions: Ints) -> Ints:
     """Those within the limit (not -1), each by itself."""
     return positions[positions >= 0]
 
@@ -254,29 +259,3 @@ def present(positions: NDArray[np.int64]) -> NDArray[np.int64]:
 def are_ids(encode: RowEncoder) -> bool:
     """Whether records are named by ids."""
     return isinstance(encode.place, Matcher)
-
-
-class Engine:
-    """What counts private rows of some `libraries`' tables, and files if it `reads` paths. A
-    subclass needs a `Frame` and a place in `opening.ENGINES`; `metricdp.testing.engines` has its
-    tests.
-    """
-
-    libraries: tuple[str, ...] = ()
-    reads: str | None = None
-
-    def takes(self, table: Any) -> bool:
-        """Whether it counts this table: asked without importing any library."""
-        return type(table).__module__.partition(".")[0] in self.libraries
-
-    def table(self, table: Any) -> Frame:
-        """A frame of a table that it takes."""
-        raise NotImplementedError
-
-    def file(self, path: str, asked: Sequence[Any]) -> Frame:
-        """A frame of a path: a file, a folder or a glob, of text or Parquet."""
-        raise NotImplementedError
-
-
-READERS = ("embedded", "dask", "spark")
-"""Who can be asked to read a path, the default first."""

@@ -7,27 +7,25 @@ from collections.abc import Sequence
 from typing import Any
 
 from metricdp.arguments import chosen, shown
-from metricdp.errors import InputError
-from metricdp.records.engines import tables
-from metricdp.records.engines.dask_frames import Dask
-from metricdp.records.engines.embedded import Embedded
-from metricdp.records.engines.frames import READERS, Engine, Frame
+from metricdp.records.engines import dask_frames, embedded, spark_frames, tables
+from metricdp.records.engines.frames import Frame
 from metricdp.records.engines.geographic import geographic_file, is_geographic
-from metricdp.records.engines.spark_frames import Spark
+from metricdp.refusals import InputError
 
-ENGINES: tuple[Engine, ...] = (
-    tables.Arrays(),
-    tables.GeoFrames(),
-    tables.DuckDB(),
-    tables.Arrow(),
-    tables.Polars(),
-    tables.Ibis(),
-    Dask(),
-    Spark(),
-    Embedded(),
-    tables.Memory(),
+ENGINES: tuple[type[Frame], ...] = (
+    tables.ArrayFile,
+    tables.Places,
+    tables.Relation,
+    tables.ArrowData,
+    tables.PolarsFrame,
+    tables.IbisFrame,
+    dask_frames.DaskFrame,
+    spark_frames.SparkFrame,
+    tables.TableInMemory,
 )
-"""All engines in order. None imports its library before counting."""
+"""Frames of all libraries, in order. None imports its library before counting."""
+READERS = {"embedded": embedded.file, "dask": dask_frames.file, "spark": spark_frames.file}
+"""Who can be asked to read a path, the default first."""
 
 
 def opened(
@@ -39,18 +37,18 @@ def opened(
         path = os.fspath(source)
         if "\0" in path:
             raise InputError(f"a path cannot hold {shown(path)}")
-        if path.lower().endswith(".npy") and engine != READERS[0]:
+        if path.lower().endswith(".npy") and engine != "embedded":
             raise InputError(f"{path}: arrays are read by the embedded engine")
         if is_geographic(path):
-            if engine != READERS[0]:
+            if engine != "embedded":
                 raise InputError(f"{path}: geographic files are read by the embedded engine")
             return geographic_file(path, layer)
         if layer is not None:
             raise InputError(f"{path}: has no layers; leave layer= (--demand-layer) out")
-        return next(e for e in ENGINES if e.reads == engine).file(path, asked)
+        return READERS[engine](path, asked)
     for one in ENGINES:
         if one.takes(source):
-            return one.table(source)
+            return one.of(source)
     wanted = "a path or a pandas, Polars, PyArrow, DuckDB, Ibis, Dask or PySpark table"
     column = (
         "; a column alone is PrivateDemand(universe, column)" if hasattr(source, "dtype") else ""

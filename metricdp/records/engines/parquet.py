@@ -8,11 +8,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from metricdp.errors import GraphFileError, InputError, MissingExtraError
 from metricdp.records.engines.folders import absent, parquet_files, shown_file
 from metricdp.records.engines.local import LocalFrame, streamed
 from metricdp.records.engines.spilling import connected, duckdb_module
 from metricdp.records.engines.tables import TableInMemory
+from metricdp.refusals import GraphFileError, InputError, MissingExtraError
 
 UNREAD = "has durations, or times finer than this engine reads: write them as text"
 """Parquet has no durations; readers other than Arrow take them for integers."""

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.errors import ReadingError
+from metricdp.arrays import Ints
 from metricdp.records.exact import ROWS, Total, by_digits, combined, exact_sum, grouped_sum, told
+from metricdp.refusals import ReadingError
 
 Answer = Callable[[NDArray[Any]], Any]
 """From a block of records to an array or `Sums`, by each record alone."""
@@ -49,7 +50,7 @@ class Source(ABC):
         raise TypeError("a source is not pickled: it leads to private records")
 
 
-Groups = tuple[NDArray[np.uint64], NDArray[np.int64]]
+Groups = tuple[NDArray[np.uint64], Ints]
 """Keys in order, each once, and their counts."""
 
 
@@ -59,7 +60,7 @@ class Grouped:
 
     key: Answer
 
-    def __call__(self, block: NDArray[Any]) -> NDArray[np.int64]:
+    def __call__(self, block: NDArray[Any]) -> Ints:
         """Each key once."""
         keys, counts = np.unique(self.key(block).astype(np.uint64, copy=False), return_counts=True)
         return np.stack([keys.view(np.int64), counts.astype(np.int64)], axis=1)
@@ -69,10 +70,10 @@ class Gathered:
     """Records of blocks by key, kept in this process; answers with how many there were."""
 
     def __init__(self, of: Answer) -> None:
-        self.parts: list[NDArray[np.int64]] = []
+        self.parts: list[Ints] = []
         self._of = of
 
-    def __call__(self, block: NDArray[Any]) -> NDArray[np.int64]:
+    def __call__(self, block: NDArray[Any]) -> Ints:
         """Records that have a key, shape (1,)."""
         part = self._of(block)
         self.parts.append(part)
@@ -85,7 +86,7 @@ class Gathered:
         return grouped_parts(self.parts)
 
 
-def grouped_parts(parts: Sequence[NDArray[np.int64]]) -> Groups:
+def grouped_parts(parts: Sequence[Ints]) -> Groups:
     """All of some blocks' groups together; counts saturate at 2^61."""
     whole = np.concatenate([np.empty((0, 2), np.int64), *parts])
     keys, place = np.unique(whole[:, 0].view(np.uint64), return_inverse=True)
@@ -117,7 +118,7 @@ class Tally(Source):
     `points` (n,): positions, perhaps with repeats; `counts` (n,): records at each.
     """
 
-    def __init__(self, points: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+    def __init__(self, points: Ints, counts: Ints) -> None:
         self.points, place = np.unique(np.asarray(points, np.int64), return_inverse=True)
         self.counts = grouped_sum(place, np.asarray(counts, np.int64), len(self.points))
 
@@ -174,12 +175,10 @@ def mapped(records: NDArray[Any] | Source, *steps: Answer) -> NDArray[Any] | Sou
     return records
 
 
-def placed(
-    records: NDArray[Any] | Source, encode: Answer, n_parts: int
-) -> NDArray[np.int64] | Tally:
+def placed(records: NDArray[Any] | Source, encode: Answer, n_parts: int) -> Ints | Tally:
     """The part of each record, 0 to n_parts - 1, as records of a finite universe of the parts."""
     if not isinstance(records, Source):
-        found: NDArray[np.int64] | Tally = encode(records)
+        found: Ints | Tally = encode(records)
         return found
     return Tally(np.arange(n_parts), records.total(Tallied(encode, n_parts)))
 
@@ -213,13 +212,13 @@ class Tallied:
     encode: Answer
     n_parts: int
 
-    def __call__(self, block: NDArray[Any]) -> NDArray[np.int64]:
+    def __call__(self, block: NDArray[Any]) -> Ints:
         """Shape (n_parts,)."""
         counts = np.bincount(self.encode(block), minlength=self.n_parts)
         return counts.astype(np.int64, copy=False)
 
 
-def kept_of(counts: NDArray[np.int64], share: float) -> NDArray[np.int64]:
+def kept_of(counts: Ints, share: float) -> Ints:
     """How many of each count stay: binomials by a generator with a 256-bit secret seed. What is
     told of those that stay is paid for in full (`gate.thinned`), so no guarantee rests on them.
     """

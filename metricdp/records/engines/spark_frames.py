@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.errors import InputError, MissingExtraError
 from metricdp.records.engines.bounding import UserRule, whole_users
 from metricdp.records.engines.embedded import of_text, same_heads
 from metricdp.records.engines.folders import absent, is_parquet, parquet_files
-from metricdp.records.engines.frames import Engine, Frame, Seal
+from metricdp.records.engines.frames import Frame, Seal
 from metricdp.records.engines.local import arrow_schema, arrow_table
 from metricdp.records.engines.parquet import unread_in
 from metricdp.records.engines.sources import Answer, Groups, grouped_parts
@@ -29,6 +28,7 @@ from metricdp.records.exact import HALF, PIECES, Sums
 from metricdp.records.ingestion.encoders import USER, VALUES, Reading, RowEncoder
 from metricdp.records.ingestion.lines import Layout, Lines, decoded, has_names, layout
 from metricdp.records.trouble import Trouble, raised
+from metricdp.refusals import InputError, MissingExtraError
 
 VALUE, SEAL, TROUBLE = range(3)
 """What a number tells that a worker hands on, beside its key."""
@@ -39,6 +39,13 @@ class SparkFrame(Frame):
 
     `form`: of its one column of lines, if it is a text file.
     """
+
+    libraries = ("pyspark",)
+
+    @classmethod
+    def of(cls, table: Any) -> Frame:
+        """All of it."""
+        return cls(table)
 
     def __init__(
         self,
@@ -210,43 +217,33 @@ def kept(reading: Reading, rule: UserRule) -> Callable[[Iterable[Any]], Iterator
     return mapped
 
 
-class Spark(Engine):
-    """Spark's data frames, and files read by the present session or a local one."""
-
-    libraries = ("pyspark",)
-    reads = "spark"
-
-    def table(self, table: Any) -> Frame:
-        """A frame of it."""
-        return SparkFrame(table)
-
-    def file(self, path: str, asked: Sequence[Any]) -> Frame:
-        """A frame of text files or of Parquet files."""
-        try:
-            from pyspark.sql import SparkSession
-        except ImportError:
-            raise MissingExtraError("the engine spark", "spark") from None
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        parquet = is_parquet(path)
-        files = (parquet_files(path) or []) if parquet else []
+def file(path: str, asked: Sequence[Any]) -> Frame:
+    """A frame of text files or of Parquet files."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise MissingExtraError("the engine spark", "spark") from None
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    parquet = is_parquet(path)
+    files = (parquet_files(path) or []) if parquet else []
+    frame = None
+    start: list[str] = []
+    try:
+        session = SparkSession.builder.getOrCreate()
+        with _untyped_folders(session):
+            frame = session.read.parquet(path) if parquet else session.read.text(path)
+        if not parquet:  # rows of the start of a file, which Spark reads first
+            first = frame.selectExpr(*_LINES).limit(100).collect()
+            start = [decoded(row["value"])[0] for row in first]
+    except Exception:  # what a reader says may quote a row
         frame = None
-        start: list[str] = []
-        try:
-            session = SparkSession.builder.getOrCreate()
-            with _untyped_folders(session):
-                frame = session.read.parquet(path) if parquet else session.read.text(path)
-            if not parquet:  # rows of the start of a file, which Spark reads first
-                first = frame.selectExpr(*_LINES).limit(100).collect()
-                start = [decoded(row["value"])[0] for row in first]
-        except Exception:  # what a reader says may quote a row
-            frame = None
-        if frame is None:
-            why = absent(path, "Parquet" if parquet else "text")
-            raise InputError(f"{path}: {why} (by Spark, which needs Java)")
-        form = None if parquet else layout(start, path, asked)
-        if form is not None:
-            same_heads(of_text(path), path, form, asked)
-        return SparkFrame(frame, path, form, unread_in(files))
+    if frame is None:
+        why = absent(path, "Parquet" if parquet else "text")
+        raise InputError(f"{path}: {why} (by Spark, which needs Java)")
+    form = None if parquet else layout(start, path, asked)
+    if form is not None:
+        same_heads(of_text(path), path, form, asked)
+    return SparkFrame(frame, path, form, unread_in(files))
 
 
 @contextmanager

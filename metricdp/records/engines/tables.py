@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.errors import GraphFileError, InputError
-from metricdp.records.engines.frames import Engine, Frame
+from metricdp.records.engines.frames import Frame
 from metricdp.records.engines.local import LocalFrame, streamed
 from metricdp.records.engines.spilling import duckdb_module
 from metricdp.records.ingestion import geometry
 from metricdp.records.ingestion.encoders import VALUES
 from metricdp.records.ingestion.geometry import AXES
+from metricdp.refusals import GraphFileError, InputError
 
 
 class TableInMemory(LocalFrame):
-    """A table in memory: one block."""
+    """A table in memory, of whatever library narwhals knows: one block."""
 
     at_once = True
 
@@ -29,36 +29,47 @@ class TableInMemory(LocalFrame):
         names = getattr(native, "column_names", None)
         super().__init__(native, list(native.columns if names is None else names), path)
 
+    @classmethod
+    def takes(cls, table: Any) -> bool:
+        """Whether narwhals knows it, and it is in memory."""
+        return _in_memory(table) is not None
+
+    @classmethod
+    def of(cls, table: Any) -> Frame:
+        """Of its own library."""
+        return cls(_in_memory(table))
+
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
         """The table."""
         yield self.native
 
 
-class Memory(Engine):
-    """Whatever library's tables narwhals knows, if they are in memory."""
+def _in_memory(table: Any) -> Any:
+    import narwhals as nw
 
-    def takes(self, table: Any) -> bool:
-        """Whether it is one."""
-        return self._known(table) is not None
-
-    def table(self, table: Any) -> Frame:
-        """A frame of it."""
-        return TableInMemory(self._known(table))
-
-    @staticmethod
-    def _known(table: Any) -> Any:
-        import narwhals as nw
-
-        try:
-            return nw.to_native(nw.from_native(table, eager_only=True))
-        except TypeError:
-            return None
+    try:
+        return nw.to_native(nw.from_native(table, eager_only=True))
+    except TypeError:
+        return None
 
 
 class Places(LocalFrame):
-    """A GeoDataFrame, or a GeoSeries made one: one block."""
+    """A GeoDataFrame, or a GeoSeries made one, with the system that it declares: one block."""
 
+    libraries = ("geopandas",)
     at_once = geometry = True
+
+    @classmethod
+    def takes(cls, table: Any) -> bool:
+        """A series, or a table whose geometry is set."""
+        if not super().takes(table):
+            return False
+        return not hasattr(table, "columns") or table._geometry_column_name is not None
+
+    @classmethod
+    def of(cls, table: Any) -> Frame:
+        """Also of a series."""
+        return cls(table if hasattr(table, "columns") else table.to_frame("geometry"))
 
     def __init__(self, native: Any) -> None:
         super().__init__(native, [*native.columns, *AXES])
@@ -72,24 +83,20 @@ class Places(LocalFrame):
         yield geometry.block(places, plain, names)
 
 
-class GeoFrames(Engine):
-    """Tables of geopandas that have geometries, and the system that they declare."""
-
-    libraries = ("geopandas",)
-
-    def takes(self, table: Any) -> bool:
-        """A series, or a table whose geometry is set."""
-        if not super().takes(table):
-            return False
-        return not hasattr(table, "columns") or table._geometry_column_name is not None
-
-    def table(self, table: Any) -> Frame:
-        """A frame of it."""
-        return Places(table if hasattr(table, "columns") else table.to_frame("geometry"))
-
-
 class PolarsFrame(LocalFrame):
-    """A lazy frame of Polars."""
+    """A lazy frame of Polars; those in memory are any library's."""
+
+    libraries = ("polars",)
+
+    @classmethod
+    def takes(cls, table: Any) -> bool:
+        """Whether it is a lazy frame."""
+        return super().takes(table) and type(table).__name__ == "LazyFrame"
+
+    @classmethod
+    def of(cls, table: Any) -> Frame:
+        """With the columns that it will have."""
+        return cls(table, table.collect_schema().names())
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
         """Arrow tables."""
@@ -98,22 +105,20 @@ class PolarsFrame(LocalFrame):
             yield block.to_arrow()
 
 
-class Polars(Engine):
-    """Lazy frames; those in memory are any library's."""
-
-    libraries = ("polars",)
-
-    def takes(self, table: Any) -> bool:
-        """Whether it is a lazy frame."""
-        return super().takes(table) and type(table).__name__ == "LazyFrame"
-
-    def table(self, table: Any) -> Frame:
-        """A frame of it."""
-        return PolarsFrame(table, table.collect_schema().names())
-
-
 class ArrowData(LocalFrame):
-    """Rows of a data set of Arrow, in its own batches."""
+    """Rows of a data set of Arrow, in its own batches; tables in memory are any library's."""
+
+    libraries = ("pyarrow",)
+
+    @classmethod
+    def takes(cls, table: Any) -> bool:
+        """Whether it is a data set."""
+        return super().takes(table) and hasattr(table, "scanner")
+
+    @classmethod
+    def of(cls, table: Any) -> Frame:
+        """With the columns of its schema."""
+        return cls(table, list(table.schema.names))
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
         """Record batches."""
@@ -121,25 +126,18 @@ class ArrowData(LocalFrame):
         yield from self.native.to_batches(columns=chosen, batch_size=VALUES // len(names))
 
 
-class Arrow(Engine):
-    """Data sets of Arrow; tables in memory are any library's."""
-
-    libraries = ("pyarrow",)
-
-    def takes(self, table: Any) -> bool:
-        """Whether it is a data set."""
-        return super().takes(table) and hasattr(table, "scanner")
-
-    def table(self, table: Any) -> Frame:
-        """A frame of it."""
-        return ArrowData(table, list(table.schema.names))
-
-
 class Relation(LocalFrame):
     """A relation of the caller's own connection, which reads it and may spill to disk."""
 
+    libraries = ("duckdb", "_duckdb")
     lock = threading.RLock()
     """A connection answers one query at a time."""
+
+    @classmethod
+    def of(cls, table: Any) -> Frame:
+        """If PyArrow is there, in which DuckDB hands out blocks."""
+        duckdb_module()
+        return cls(table)
 
     def __init__(self, native: Any) -> None:
         kinds = {name: str(kind).lower() for name, kind in zip(native.columns, native.types)}
@@ -157,19 +155,10 @@ _CUT = ("time with time zone", "uhugeint")
 """Types of which Arrow has no counterpart: a time loses its zone, a number its sign."""
 
 
-class DuckDB(Engine):
-    """Relations."""
-
-    libraries = ("duckdb", "_duckdb")
-
-    def table(self, table: Any) -> Frame:
-        """A frame of it."""
-        duckdb_module()
-        return Relation(table)
-
-
 class IbisFrame(LocalFrame):
     """A table expression of Ibis, computed by its own backend."""
+
+    libraries = ("ibis",)
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
         """Record batches of Arrow."""
@@ -183,16 +172,6 @@ class IbisFrame(LocalFrame):
         yield from chosen.to_pyarrow_batches(chunk_size=VALUES // len(names))
 
 
-class Ibis(Engine):
-    """Tables of Ibis, on whatever backend."""
-
-    libraries = ("ibis",)
-
-    def table(self, table: Any) -> Frame:
-        """A frame of it."""
-        return IbisFrame(table, list(table.columns))
-
-
 class ArrayFile(LocalFrame):
     """Points in a file, mapped to memory block by block, so that what was read can leave memory
     again.
@@ -200,11 +179,21 @@ class ArrayFile(LocalFrame):
     `native`: shape (n, d), in the order of C.
     """
 
-    def __init__(self, native: Any, rule: str) -> None:
+    def __init__(self, native: Any, rule: str = "numpy.memmap must hold") -> None:
         known = isinstance(native, np.memmap) and native.ndim == 2 and native.flags.c_contiguous
         if not known or native.dtype.kind not in "iuf":
             raise InputError(f"{rule} numbers of shape (n, d), in C order")
         super().__init__(native, range(native.shape[1]))
+
+    @classmethod
+    def takes(cls, table: Any) -> bool:
+        """Whether it is mapped from a file."""
+        return isinstance(table, np.memmap)
+
+    @classmethod
+    def of(cls, table: Any) -> Frame:
+        """All of it."""
+        return cls(table)
 
     def check(self, names: Sequence[Any]) -> None:
         """Raise InputError unless the columns are all coordinates in order."""
@@ -225,18 +214,6 @@ class ArrayFile(LocalFrame):
                 self.native.filename, dtype=self.native.dtype, mode="r", offset=at, shape=shape
             )
             yield np.array(part, dtype=np.float64)
-
-
-class Arrays(Engine):
-    """Arrays of NumPy that lie in a file."""
-
-    def takes(self, table: Any) -> bool:
-        """Whether it is mapped from a file."""
-        return isinstance(table, np.memmap)
-
-    def table(self, table: Any) -> Frame:
-        """A frame of it."""
-        return ArrayFile(table, "numpy.memmap must hold")
 
 
 def array_in(path: str) -> ArrayFile:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Ints
 from metricdp.records.engines.sources import Answer, Groups, Listed, Source, kept_of
 from metricdp.records.exact import Total, by_digits, grouped_sum
 
@@ -19,7 +20,7 @@ class WeightAt:
 
     n_points: int
 
-    def __call__(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    def __call__(self, rows: Ints) -> Ints:
         """Shape (n_points,), of positions and weights (n, 2)."""
         return grouped_sum(rows[:, 0], rows[:, 1], self.n_points)
 
@@ -53,7 +54,7 @@ class GroupedByDigits(ByDigits):
         """Of a block."""
         return np.concatenate(list(self._parts(rows, rows[:, -1].astype(np.int64))))
 
-    def _parts(self, rows: NDArray[Any], weights: NDArray[np.int64]) -> Iterator[NDArray[Any]]:
+    def _parts(self, rows: NDArray[Any], weights: Ints) -> Iterator[NDArray[Any]]:
         yield np.empty((0, 2), np.int64)
         for digit in range(int(weights.max(initial=0)).bit_length()):
             yield self._of(rows[weights >> digit & 1 == 1]) << np.array([0, digit])

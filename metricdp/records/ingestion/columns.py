@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.errors import InputError
+from metricdp.arrays import Floats
 from metricdp.records.ingestion.cells import BLANKS, EXACT, LOST, NO_NUMBER, number_of, text_of
+from metricdp.refusals import InputError
 
 Column = Any
 """An array of integers or floating-point numbers of NumPy, a string array of Arrow, or a list."""
@@ -159,14 +160,14 @@ def texts_of_numbers(cells: NDArray[Any]) -> list[str | None]:
     return [text_of(c) for c in cells.tolist()]
 
 
-def numbers(cells: Column) -> NDArray[np.float64]:
+def numbers(cells: Column) -> Floats:
     """`number_of` of each cell; `Encoder.place` refuses NaN and infinities."""
     if isinstance(cells, np.ndarray):
         return cells.astype(np.float64, copy=False)
     return spelled(cells.to_pylist() if is_text(cells) else cells)
 
 
-def spelled(cells: Sequence[Any]) -> NDArray[np.float64]:
+def spelled(cells: Sequence[Any]) -> Floats:
     """The same of a list: at once where all are text made of what numbers are made of."""
     array = None
     try:
@@ -179,7 +180,7 @@ def spelled(cells: Sequence[Any]) -> NDArray[np.float64]:
     return array
 
 
-def points(values: Any, dimension: int | None) -> NDArray[np.float64]:
+def points(values: Any, dimension: int | None) -> Floats:
     """Finite points (n, d) from an array, a frame or lists; `dimension` is for empty ones."""
     array = values if isinstance(values, np.ndarray) else None
     if array is None and hasattr(values, "__array__"):

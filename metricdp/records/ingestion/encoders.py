@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.errors import InputError
+from metricdp.arrays import Floats
 from metricdp.records.ingestion import columns as cells_of
 from metricdp.records.ingestion.lines import Lines
 from metricdp.records.ingestion.matching import Matcher, matcher
 from metricdp.records.trouble import Ended, Trouble, attempt, raised
+from metricdp.refusals import InputError
 
 Step = Callable[[NDArray[Any]], NDArray[Any]]
 VALUES = 1 << 20
@@ -157,6 +158,6 @@ class AsRead:
     kind: type
     flat: bool
 
-    def __call__(self, rows: NDArray[np.float64]) -> NDArray[Any]:
+    def __call__(self, rows: Floats) -> NDArray[Any]:
         """Shape (n,) or (n, d)."""
         return rows[:, 0].astype(self.kind) if self.flat else rows.astype(self.kind)

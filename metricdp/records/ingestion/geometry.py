@@ -7,8 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats
 from metricdp.records.ingestion.columns import simplified
 
 AXES = ("geometry.x", "geometry.y")
@@ -16,7 +16,7 @@ AXES = ("geometry.x", "geometry.y")
 _POINTS = ("Point", "MultiPoint")
 
 
-def of_shapes(shapes: Any) -> dict[str, NDArray[np.float64]]:
+def of_shapes(shapes: Any) -> dict[str, Floats]:
     """Columns `AXES` of geometries of shapely."""
     import shapely
 
@@ -31,7 +31,7 @@ def of_shapes(shapes: Any) -> dict[str, NDArray[np.float64]]:
     return dict(zip(AXES, (shapely.get_x(place), shapely.get_y(place))))
 
 
-def of_wkb(cells: Any) -> dict[str, NDArray[np.float64]]:
+def of_wkb(cells: Any) -> dict[str, Floats]:
     """Columns `AXES` of geometries as well-known binary; bytes that are none have no place."""
     import shapely
 
@@ -40,7 +40,7 @@ def of_wkb(cells: Any) -> dict[str, NDArray[np.float64]]:
     return of_shapes(shapely.from_wkb(plain, on_invalid="ignore"))
 
 
-def of_geojson(features: Sequence[Any]) -> dict[str, NDArray[np.float64]]:
+def of_geojson(features: Sequence[Any]) -> dict[str, Floats]:
     """Columns `AXES` of features of GeoJSON, as Python reads JSON."""
     places = np.array([_place(feature) for feature in features], np.float64).reshape(-1, 2)
     return dict(zip(AXES, (places[:, 0].copy(), places[:, 1].copy())))
@@ -79,7 +79,7 @@ def _properties(feature: Any) -> dict[str, Any]:
 
 
 def block(
-    places: dict[str, NDArray[np.float64]], columns: dict[str, Any], names: Sequence[str]
+    places: dict[str, Floats], columns: dict[str, Any], names: Sequence[str]
 ) -> dict[str, Any]:
     """The asked columns of some rows: places, and others as `columns` holds them."""
     return {name: places[name] if name in AXES else simplified(columns[name]) for name in names}

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.errors import InputError
+from metricdp.arrays import Ints
 from metricdp.protocols import Space, box, finite
 from metricdp.records.ingestion.cells import EXACT, canonical, text_of
 from metricdp.records.ingestion.columns import Column as Column
 from metricdp.records.ingestion.columns import is_text, points, simplified, trimmed
+from metricdp.refusals import InputError
 
 UNKNOWN = "a record is no id of the universe"
 _SPREAD = 8
@@ -28,7 +29,7 @@ _SPREAD = 8
 class Matcher(ABC):
     """The ids of a universe, to be found by cells: public, and sent to workers."""
 
-    def __call__(self, cells: Column) -> NDArray[np.int64]:
+    def __call__(self, cells: Column) -> Ints:
         """Positions of a column of cells."""
         if is_text(cells):
             return self._of_text(cells)
@@ -40,18 +41,18 @@ class Matcher(ABC):
     def position(self, cell: Any) -> int:
         """The position of one cell: the rule itself."""
 
-    def _of_numbers(self, cells: NDArray[Any]) -> NDArray[np.int64]:
+    def _of_numbers(self, cells: NDArray[Any]) -> Ints:
         """Of an array of integers or floating-point numbers: each distinct one once."""
         distinct, place = np.unique(cells, return_inverse=True)
         return self(distinct.tolist())[place]
 
-    def _of_text(self, cells: Any) -> NDArray[np.int64]:
+    def _of_text(self, cells: Any) -> Ints:
         """Of a string array of Arrow: each distinct text once."""
         encoded = cells.dictionary_encode()
         at = self(encoded.dictionary.to_pylist())
         if encoded.indices.null_count:
             raise InputError(UNKNOWN)
-        found: NDArray[np.int64] = at[encoded.indices.to_numpy()]
+        found: Ints = at[encoded.indices.to_numpy()]
         return found
 
 
@@ -65,9 +66,9 @@ class Integers(Matcher):
         self._n = len(ids)
         self._low: int = min(ids) if len(ids) else 0
         self._high: int = max(ids) if len(ids) else -1
-        self._table: NDArray[np.int64] | None = None
-        self._sorted: NDArray[np.int64] | None = None
-        self._order: NDArray[np.int64] | None = None
+        self._table: Ints | None = None
+        self._sorted: Ints | None = None
+        self._order: Ints | None = None
         if isinstance(ids, range) and ids.step == 1:
             return
         array = np.array(ids, np.int64)
@@ -86,7 +87,7 @@ class Integers(Matcher):
             raise InputError(UNKNOWN)
         return int(self._found(np.array([int(number)], np.int64))[0])
 
-    def __call__(self, cells: Column) -> NDArray[np.int64]:
+    def __call__(self, cells: Column) -> Ints:
         """The same; integers among Python objects at once."""
         if isinstance(cells, list) and all(type(c) is int for c in cells):
             if cells and not self._low <= min(cells) <= max(cells) <= self._high:
@@ -94,7 +95,7 @@ class Integers(Matcher):
             return self._found(np.array(cells, np.int64))
         return super().__call__(cells)
 
-    def _of_numbers(self, cells: NDArray[Any]) -> NDArray[np.int64]:
+    def _of_numbers(self, cells: NDArray[Any]) -> Ints:
         if cells.dtype.kind == "f" and not (
             (np.abs(cells) < EXACT).all() and (cells == np.floor(cells)).all()
         ):
@@ -103,7 +104,7 @@ class Integers(Matcher):
             raise InputError(UNKNOWN)
         return self._found(cells.astype(np.int64))
 
-    def _found(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _found(self, numbers: Ints) -> Ints:
         """Positions of integers from the lowest to the highest id."""
         if self._table is not None:
             at = self._table[numbers - self._low]
@@ -170,7 +171,7 @@ class Ids(Matcher):
         except (TypeError, ValueError):  # it cannot be hashed, or compares to no truth value
             return -1
 
-    def _of_text(self, cells: Any) -> NDArray[np.int64]:
+    def _of_text(self, cells: Any) -> Ints:
         if self._as_they_are:
             return super()._of_text(cells)
         return super()._of_text(trimmed(cells))
@@ -179,7 +180,7 @@ class Ids(Matcher):
 class Anywhere(Matcher):
     """Every cell is at position 0: for tables of which only users are read."""
 
-    def __call__(self, cells: Column) -> NDArray[np.int64]:
+    def __call__(self, cells: Column) -> Ints:
         """Zeros."""
         return np.zeros(len(cells), np.int64)
 
@@ -210,7 +211,7 @@ def matcher(ids: Sequence[Hashable]) -> Matcher:
     return Ids(ids)
 
 
-def positions(ids: Sequence[Hashable], records: Any) -> NDArray[np.int64]:
+def positions(ids: Sequence[Hashable], records: Any) -> Ints:
     """Positions of records in hand, any sequence or column."""
     return matcher(ids)(simplified(records))
 

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.errors import GraphFileError
+from metricdp.arrays import Floats, Ints
+from metricdp.refusals import GraphFileError
 
 _WHOLE = re.compile(rb"[+-]?[0-9]+")
 _NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
@@ -54,7 +55,7 @@ class Shapefile:
 
     def rows(
         self, names: Sequence[str], size: int
-    ) -> Generator[tuple[dict[str, list[Any]], NDArray[np.float64]], None, None]:
+    ) -> Generator[tuple[dict[str, list[Any]], Floats], None, None]:
         """Blocks of rows: columns of cells, and places of shape (n, 2), NaN of what is no point.
 
         Rows that are marked as deleted are left out, each by its own mark.
@@ -181,7 +182,7 @@ def _mapped(path: Path) -> NDArray[np.uint8]:
     return np.memmap(path, np.uint8, "r")
 
 
-def _points(shapes: NDArray[np.uint8], at: NDArray[np.int64]) -> NDArray[np.float64]:
+def _points(shapes: NDArray[np.uint8], at: Ints) -> Floats:
     """Places of shapes from their offsets and lengths in bytes: a point, or a multipoint of one."""
     places = np.full((len(at), 2), np.nan)
     start = at[:, 0] + 8  # the number and the length of a record come first
@@ -196,7 +197,7 @@ def _points(shapes: NDArray[np.uint8], at: NDArray[np.int64]) -> NDArray[np.floa
     return places
 
 
-def _gathered(data: NDArray[np.uint8], start: NDArray[np.int64], kind: str, n: int) -> NDArray[Any]:
+def _gathered(data: NDArray[np.uint8], start: Ints, kind: str, n: int) -> NDArray[Any]:
     """Some numbers from each of some offsets."""
     n_bytes = n * np.dtype(kind).itemsize
     held = np.ascontiguousarray(data[start[:, None] + np.arange(n_bytes)])

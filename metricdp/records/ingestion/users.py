@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.errors import InputError
 from metricdp.records.ingestion.cells import text_of
 from metricdp.records.ingestion.columns import simplified, texts
+from metricdp.refusals import InputError
 
 _TEXT_ONLY = (str, bytes, float, timedelta, np.timedelta64, date, time, Decimal)
 """What is a user by its text or not at all, as in a file."""

@@ -7,26 +7,21 @@ and that source may be where a record is.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from metricdp.errors import InputError
+from metricdp.arrays import Ints
 from metricdp.kernels.scores import CAP
 from metricdp.protocols import SetSystem, is_trusted
+from metricdp.refusals import InputError
 
 
-def bounded(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def bounded(counts: Ints) -> Ints:
     """A copy of counts, each at most `CAP` divided by their number, so that sums never pass `CAP`
     and can be taken back exactly. A record more still raises its count by 0 or 1.
     """
     return np.minimum(counts, CAP // max(1, len(counts)))
 
 
-def add_sums(
-    sets: SetSystem,
-    total: NDArray[np.int64],
-    elements: NDArray[np.int64],
-    amounts: NDArray[np.int64],
-) -> None:
+def add_sums(sets: SetSystem, total: Ints, elements: Ints, amounts: Ints) -> None:
     """Add ``amounts[i]`` to ``total[s]`` for every set s that holds ``elements[i]``.
 
     Listed sets: the number of sets of each element. Balls: one bounded search, or row of distances,

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Ints
 from metricdp.protocols import Finite, sound_rows
 
 _ENTRIES = 1 << 22
 """Distances held at a time: 32 MB."""
 
 
-def rows_from(
-    universe: Finite, records: NDArray[np.int64]
-) -> Iterator[tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]]:
+def rows_from(universe: Finite, records: Ints) -> Iterator[tuple[NDArray[Any], Ints, Ints]]:
     """Distinct points of the records, their counts, and grid distances, some at a time."""
     points, counts = np.unique(records, return_counts=True)
     step = max(1, _ENTRIES // len(universe))

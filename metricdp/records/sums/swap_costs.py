@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.errors import InputError
+from metricdp.arrays import Ints
 from metricdp.kernels import swap_costs as kernels
 from metricdp.protocols import Finite
 from metricdp.records.exact import Sums, combined, digits
+from metricdp.refusals import InputError
 
 COST_BITS = 30
 """Of the largest cost of one record: sums over less than 2^33 records stay in int64."""
@@ -35,7 +36,7 @@ class Scale(NamedTuple):
         shift = max(0, steps.bit_length() - COST_BITS // power)
         return cls(shift, -(-steps >> shift), power)
 
-    def cost(self, distances: NDArray[np.int64]) -> NDArray[np.int64]:
+    def cost(self, distances: Ints) -> Ints:
         """Cost of each distance, in steps of the grid."""
         out = np.empty(len(distances), np.int64)
         kernels.coarse_costs(np.ascontiguousarray(distances), *self, out)
@@ -57,13 +58,13 @@ class Served(NamedTuple):
     and the distances to the two nearest (`near`, `far`).
     """
 
-    centers: NDArray[np.int64]
+    centers: Ints
     first: NDArray[np.int32]
-    near: NDArray[np.int64]
-    far: NDArray[np.int64]
+    near: Ints
+    far: Ints
 
     @classmethod
-    def by(cls, metric: Finite, centers: NDArray[np.int64]) -> Served:
+    def by(cls, metric: Finite, centers: Ints) -> Served:
         """About three Dijkstra searches of a graph; k rows of distances elsewhere."""
         first, near, far = metric.two_nearest(centers)
         if (near < 0).any() or (far < near).any():
@@ -83,13 +84,11 @@ class SwapCosts:
 
     total: int
     _slot: NDArray[np.int32]
-    _near: NDArray[np.int64]
-    _far: NDArray[np.int64]
-    _reach: NDArray[np.int64]
+    _near: Ints
+    _far: Ints
+    _reach: Ints
 
-    def __init__(
-        self, metric: Finite, points: NDArray[np.int64], counts: NDArray[np.int64], scale: Scale
-    ) -> None:
+    def __init__(self, metric: Finite, points: Ints, counts: Ints, scale: Scale) -> None:
         self._metric = metric
         self._scale = scale
         self._at = metric.inner(points)
@@ -123,9 +122,7 @@ class SwapCosts:
         self._reach = np.where(stale, reach, self._reach)
         self.total = kernels.removal_costs(slot, near, far, self._counts, self._removal)
 
-    def costs(
-        self, slots: Iterable[int], candidates: NDArray[np.int64]
-    ) -> Iterator[NDArray[np.int64]]:
+    def costs(self, slots: Iterable[int], candidates: Ints) -> Iterator[Ints]:
         """Costs after the swap of each slot for each candidate, slot by slot, in blocks."""
         for slot in slots:
             for start in range(0, len(candidates), BLOCK):
@@ -154,7 +151,7 @@ class SwapCosts:
         self._n_free = 0
         self._used = 0
 
-    def _vacate(self, slots: NDArray[np.int64]) -> None:
+    def _vacate(self, slots: Ints) -> None:
         """Empty the rows of slots that have another center: their pages may be used again."""
         for slot in slots:
             row = self._table[slot]
@@ -164,7 +161,7 @@ class SwapCosts:
             self._n_free += len(pages)
             row[:] = -1
 
-    def _claim(self, slot: int, vertices: NDArray[np.int64]) -> None:
+    def _claim(self, slot: int, vertices: Ints) -> None:
         self._n_free, self._used = kernels.claim_pages(
             self._table[slot], vertices, self._free, self._n_free, self._used
         )
@@ -176,19 +173,13 @@ class SwapCosts:
             self._pages = grown
 
     def _exchange(
-        self,
-        which: NDArray[np.int64],
-        bound: NDArray[np.int64],
-        old: tuple[Any, ...],
-        new: tuple[Any, ...],
+        self, which: Ints, bound: Ints, old: tuple[Any, ...], new: tuple[Any, ...]
     ) -> None:
         """Search from some demand points, and replace what each adds under its `old` two nearest
         centers by what it adds under the `new` ones (slot, -1 for none, and two costs).
         """
 
-        def replace_one(
-            i: int, vertices: NDArray[np.int64], distance: NDArray[np.int64], packed: bool
-        ) -> None:
+        def replace_one(i: int, vertices: Ints, distance: Ints, packed: bool) -> None:
             if new[0][i] >= 0:  # the slot's row needs pages wherever this search reached
                 self._claim(new[0][i], vertices)
             before, after = (tuple(int(part[i]) for part in side) for side in (old, new))
@@ -213,9 +204,7 @@ class CappedSwapCosts:
     digits whose sums cannot leave int64, and the costs of the digits are added up saturating.
     """
 
-    def __init__(
-        self, metric: Finite, points: NDArray[np.int64], counts: NDArray[np.int64], scale: Scale
-    ) -> None:
+    def __init__(self, metric: Finite, points: Ints, counts: Ints, scale: Scale) -> None:
         self._digits: list[tuple[int, SwapCosts]] = []
         for bits, digit in digits(counts, scale.cap**scale.power):
             held = digit > 0
@@ -231,9 +220,7 @@ class CappedSwapCosts:
         for _, costs in self._digits:
             costs.serve(served)
 
-    def costs(
-        self, slots: NDArray[np.int64], candidates: NDArray[np.int64]
-    ) -> Iterator[NDArray[np.int64]]:
+    def costs(self, slots: Ints, candidates: Ints) -> Iterator[Ints]:
         """As `SwapCosts.costs`, none beyond 2^61."""
         for blocks in zip(*(costs.costs(slots, candidates) for _, costs in self._digits)):
             total: Sums = combined((bits, block) for (bits, _), block in zip(self._digits, blocks))

@@ -49,8 +49,6 @@ def test_parquet_is_told_by_its_ending_else_by_its_first_bytes(tmp_path):
     file.write_bytes(b"PAR1, and no table")
     with pytest.raises(InputError, match="is not a readable Parquet file"):
         embedded.small_parquet(str(file))
-    with pytest.raises(NotImplementedError):
-        embedded.Embedded().table(7)
 
 
 def test_what_is_large_is_read_when_it_is_asked(tmp_path, monkeypatch):
@@ -106,6 +104,6 @@ def test_arrays_of_other_kinds_are_refused(tmp_path):
             tables.array_in(str(path))
         if array.dtype != object:
             with pytest.raises(InputError, match=r"shape \(n, d\), in C order"):
-                tables.Arrays().table(np.load(path, mmap_mode="r"))
+                tables.ArrayFile.of(np.load(path, mmap_mode="r"))
     with pytest.raises(GraphFileError, match="no such file"):
         tables.array_in(str(tmp_path / "none.npy"))

@@ -1,0 +1,167 @@
+"""Exceptions of what reads records, and of budgets. Messages say what was wrong and what to do, and
+never quote private values. Users find them, and those of graphs, in `metricdp.errors`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+_HEAD = 600
+_TAIL = 200
+"""Longest message: so many characters from its start and from its end."""
+
+
+def one_line(text: str) -> str:
+    """Text with line breaks, control characters and undecodable bytes written as escapes.
+
+    Examples
+    --------
+    >>> one_line("roads\\n.csv")
+    'roads\\\\n.csv'
+    """
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text
+    )
+
+
+class MetricDPError(Exception):
+    """Base of everything metricdp raises on purpose; whatever a message quotes, it is one printable
+    line of readable length.
+
+    Examples
+    --------
+    >>> issubclass(mdp.InputError, mdp.MetricDPError), str(mdp.MetricDPError("a\\nb"))
+    (True, 'a\\\\nb')
+    """
+
+    def __init__(self, message: str = "") -> None:
+        line = one_line(message)
+        super().__init__(
+            line if len(line) <= _HEAD + _TAIL else f"{line[:_HEAD]} … {line[-_TAIL:]}"
+        )
+
+
+class InputError(MetricDPError, ValueError):
+    """A public argument, file or graph breaks a stated rule.
+
+    Examples
+    --------
+    >>> issubclass(mdp.InputError, ValueError)
+    True
+    """
+
+
+class GraphFileError(InputError):
+    """A graph file, `path`, cannot be read as the format it is taken for; `line`: where reading
+    stopped, from 1, if there is one.
+
+    Examples
+    --------
+    >>> problem = GraphFileError("roads.csv", "a length is negative", line=7)
+    >>> str(problem), problem.line
+    ('roads.csv, line 7: a length is negative', 7)
+    """
+
+    def __init__(self, path: object, reason: str, line: int | None = None) -> None:
+        self.path = str(path)
+        self.line = line
+        where = f"{path}, line {line}" if line is not None else f"{path}"
+        super().__init__(f"{where}: {reason}")
+
+
+class ReadingError(MetricDPError):
+    """Private records could not be read, and none of them is to blame: an engine failed, or the
+    table was not the same in two readings.
+
+    Examples
+    --------
+    >>> issubclass(ReadingError, InputError)
+    False
+    """
+
+
+class ResourceError(MetricDPError):
+    """Memory or disk space ran out while private records were read.
+
+    Examples
+    --------
+    >>> issubclass(ResourceError, InputError)
+    False
+    """
+
+
+class BudgetError(MetricDPError):
+    """A charge does not fit the ledger; nothing was read and nothing was spent. `asked`, `spent`,
+    `left`: of epsilon, or of what ran out (`what`), as exact fractions.
+
+    Examples
+    --------
+    >>> try:
+    ...     mdp.Ledger(epsilon=1).charge(2)
+    ... except mdp.BudgetError as problem:
+    ...     print(problem.asked, problem.left)
+    2 1
+    """
+
+    def __init__(
+        self, asked: Fraction, spent: Fraction, left: Fraction, what: str = "epsilon"
+    ) -> None:
+        self.asked = asked
+        self.spent = spent
+        self.left = left
+        self.what = what
+        super().__init__(
+            f"privacy budget refused: asked {what} {_show(asked)}, spent {_show(spent)}, left "
+            f"{_show(left)}"
+        )
+
+
+class JournalError(MetricDPError):
+    """The ledger's journal file cannot be trusted (another budget, a damaged line) or cannot be
+    written.
+
+    Examples
+    --------
+    >>> from metricdp.errors import JournalError
+    >>> issubclass(JournalError, mdp.InputError)
+    False
+    """
+
+
+def installing(extra: str) -> str:
+    """The command that adds an extra. From a clone: the package index has no metricdp yet, and a
+    name that anybody could claim must not be asked for there.
+
+    >>> installing("plots")
+    "pip install -e '.[plots]'"
+    """
+    return f"pip install -e '.[{extra}]'"
+
+
+class MissingExtraError(MetricDPError, ImportError):
+    """An optional dependency is not installed; `extra` names what to install.
+
+    Examples
+    --------
+    >>> problem = MissingExtraError("drawing", "plots")
+    >>> problem.extra, isinstance(problem, ImportError)
+    ('plots', True)
+    """
+
+    def __init__(self, feature: str, extra: str) -> None:
+        self.feature = feature
+        self.extra = extra
+        super().__init__(
+            f"{feature} needs an optional dependency: {installing(extra)}, in a clone of metricdp"
+        )
+
+
+def _show(value: Fraction) -> str:
+    try:
+        return f"{float(value):.6g}"
+    except OverflowError:
+        return "more than 1e308"
+
+
+for _kind in (MetricDPError, *MetricDPError.__subclasses__(), GraphFileError):
+    _kind.__module__ = "metricdp.errors"  # as users name it
