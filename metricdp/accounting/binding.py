@@ -49,13 +49,9 @@ class Protection(NamedTuple):
             raise InputError(
                 f"weighting must be 'record' or, of users, 'share'; got {shown(weighting)}"
             )
-        m = 1 if unit == "record" and max_contributions is None else integer(max_contributions)
-        if m is None or not 1 <= m < 2**31 or (unit == "record" and m != 1):
-            raise InputError(
-                f"max_contributions must be an integer of at least 1 for users, and 1 for records; "
-                f"got {shown(max_contributions)}"
-            )
-        return cls("user" if unit == "user" else "record", m)
+        if unit == "record" and max_contributions not in (None, 1):
+            raise InputError(f"max_contributions is 1 for records, got {shown(max_contributions)}")
+        return cls("user", _records(max_contributions)) if unit == "user" else cls("record", 1)
 
     @classmethod
     def asked(
@@ -87,12 +83,7 @@ class Protection(NamedTuple):
             )
         if weighting == "share":
             return cls("user", 1, "share")
-        m = 1 if max_contributions is None else integer(max_contributions)
-        if m is None or not 1 <= m < 2**31:
-            raise InputError(
-                f"max_contributions must be an integer of at least 1, got "
-                f"{shown(max_contributions)}"
-            )
+        m = _records(1 if max_contributions is None else max_contributions)
         return cls("user" if users else "record", m if caps is None else caps)
 
     @classmethod
@@ -114,6 +105,15 @@ class Protection(NamedTuple):
         m = self.max_contributions
         some = f", up to {m:,} record{'s' if m > 1 else ''} of each" if self.unit == "user" else ""
         return f"each {self.unit}{some}"
+
+
+def _records(bound: int | None) -> int:
+    m = integer(bound)
+    if m is None or not 1 <= m < 2**31:
+        raise InputError(
+            f"max_contributions must be an integer of at least 1 for users; got {shown(bound)}"
+        )
+    return m
 
 
 def dataset_name(value: str | None) -> str | None:

@@ -141,14 +141,9 @@ class Ledger(Budget):
     expires : str or date, optional
         The last day on which it pays for anything.
     anchor : str, optional
-        `Ledger.anchor` of an earlier state of the journal, kept elsewhere: the journal must go on
-        from there.
-
-    Raises
-    ------
-    InputError, JournalError
-        A bad argument; a journal that is damaged, rolled back, of another budget, relation, data
-        set, unit, renewal or expiry, or not writable.
+        `Ledger.anchor` of an earlier state of the journal, kept elsewhere: a journal that does not
+        go on from there is refused (`JournalError`), as are damaged ones and those of another
+        budget, relation, data set, unit, renewal or expiry.
 
     Examples
     --------

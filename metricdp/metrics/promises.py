@@ -15,14 +15,14 @@ import numpy as np
 
 from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
-from metricdp.protocols import Rows
+from metricdp.protocols import Finite
 
 _SOURCES = 8
 _TARGETS = 2048
-"""Rows that are looked at, and entries of each."""
+"""Finite that are looked at, and entries of each."""
 
 
-class Promising(Rows, Protocol):
+class Promising(Finite, Protocol):
     """What else is checked."""
 
     ids: Sequence[Hashable]

@@ -24,6 +24,8 @@ from metricdp.records.engines.sources import Answer, Listed, Source
 from metricdp.records.exact import Sums, Total
 
 KEY_BITS = 64  # levels that one pass over the records reads
+Cell = tuple[int, int]
+"""Its level, and the way to it from the root, one bit a level."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,16 +66,18 @@ class Segment:
         """Whether it tells the count of the cell at the end of this way."""
         return self.start <= level <= self.stop and path >> (level - self.start) in self.bases
 
-    def counts(self, levels: list[int], paths: list[int]) -> Ints:
+    def counted(self, cells: list[Cell]) -> dict[Cell, int]:
+        """Records in those of some cells that it holds."""
+        held = [cell for cell in cells if self.holds(*cell)]
+        return dict(zip(held, self.counts(held).tolist()))
+
+    def counts(self, cells: list[Cell]) -> Ints:
         """Records in cells that it holds."""
-        width = self.stop - self.start
-        first = []
-        last = []
-        for level, path in zip(levels, paths):
+        first, last = list[int](), list[int]()
+        for level, path in cells:
             below = level - self.start
-            rank = self.bases[path >> below]
-            free = width - below
-            at = rank << width | (path & (1 << below) - 1) << free
+            free = self.stop - level
+            at = self.bases[path >> below] << (free + below) | (path & (1 << below) - 1) << free
             first.append(at)
             last.append(at + (1 << free) - 1)
         low = np.searchsorted(self._codes, np.array(first, np.uint64), side="left")
@@ -112,28 +116,17 @@ class Paths(Source):
             return None
         ways = _paths(partition)
         levels = partition.level[partition.leaves].tolist()
-        paths = [ways[v] for v in partition.leaves]
-        found = np.zeros(len(paths), np.int64)
-        left = list(range(len(paths)))
+        cells = [(level, ways[v]) for level, v in zip(levels, partition.leaves.tolist())]
+        found: dict[Cell, int] = {}
         for segment in self._segments:
-            left = self._told(segment, levels, paths, left, found)
-        while left:
-            segment = self._read(partition, ways, [(levels[i], paths[i]) for i in left])
+            found |= segment.counted(cells)
+        while left := [cell for cell in cells if cell not in found]:
+            segment = self._read(partition, ways, left)
             self._segments.append(segment)
-            left = self._told(segment, levels, paths, left, found)
-        return found
+            found |= segment.counted(left)
+        return np.array([found[cell] for cell in cells], np.int64)
 
-    @staticmethod
-    def _told(
-        segment: Segment, levels: list[int], paths: list[int], left: list[int], found: Ints
-    ) -> list[int]:
-        """Fill in what a segment holds; what is left."""
-        held = [i for i in left if segment.holds(levels[i], paths[i])]
-        found[held] = segment.counts([levels[i] for i in held], [paths[i] for i in held])
-        known = set(held)
-        return [i for i in left if i not in known]
-
-    def _read(self, cells: TreeCells, ways: list[int], wanted: list[tuple[int, int]]) -> Segment:
+    def _read(self, cells: TreeCells, ways: list[int], wanted: list[Cell]) -> Segment:
         """One reading more, of the records in the cells just reported, above the wanted ones."""
         reach = [max(self._reach(level, path), default=0) for level, path in wanted]
         start = min(reach)

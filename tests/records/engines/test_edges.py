@@ -239,7 +239,13 @@ def test_cells_of_a_tree_are_differences_that_do_not_wrap():
         start, stop = 0, 3
 
     segment = Segment(Grown(), Keys(), {0: 0})
-    assert segment.counts([0, 1, 3, 3, 2], [0, 1, 7, 0, 3]).tolist() == [CAP, CAP, 5, CAP, CAP]
+    assert segment.counts([(0, 0), (1, 1), (3, 7), (3, 0), (2, 3)]).tolist() == [
+        CAP,
+        CAP,
+        5,
+        CAP,
+        CAP,
+    ]
 
 
 @pytest.mark.parametrize("seed", range(12))
