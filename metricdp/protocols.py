@@ -296,7 +296,16 @@ _MOST = 2**61
 """No distance counts as more steps of the grid."""
 
 
-def sound_rows(metric: Finite, sources: Ints, targets: Ints | None = None) -> Ints:
+class Rows(Protocol):
+    """Rows of grid distances: what every metric has."""
+
+    def __len__(self) -> int: ...
+
+    def grid_rows(self, sources: Ints, targets: Ints | None = None) -> Ints:
+        """Distances in steps of the grid."""
+
+
+def sound_rows(metric: Rows, sources: Ints, targets: Ints | None = None) -> Ints:
     """``metric.grid_rows`` as int64 from 0 to 2**61, whatever the metric answers.
 
     Fractions are rounded up; what is negative counts as 0, and what is no number as farthest.

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 from operator import attrgetter
 from threading import Lock
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from metricdp.accounting.binding import Protection
 from metricdp.accounting.cost import ZCDP, Cost, zcdp_epsilon
@@ -252,16 +252,8 @@ class Pool(Grant):
     (0.00125, Fraction(1, 1000000), True)
     """
 
-    def __init__(
-        self,
-        budget: Cost,
-        neighboring: Neighboring,
-        scope: object = None,
-        payer: Budget | None = None,
-        protects: Protection | None = None,
-        part: Slice | None = None,
-    ) -> None:
-        super().__init__(budget, neighboring, scope, payer, protects, part)
+    def __init__(self, budget: Cost, *rest: Any) -> None:
+        super().__init__(budget, *rest)
         if budget.rho is None:
             raise InputError("a pool needs a budget of rho")
         self._rho, self._spent_rho = budget.rho, Fraction(0)

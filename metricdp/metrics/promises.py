@@ -15,14 +15,14 @@ import numpy as np
 
 from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
-from metricdp.protocols import Finite
+from metricdp.protocols import Rows
 
 _SOURCES = 8
 _TARGETS = 2048
-"""Finite that are looked at, and entries of each."""
+"""Rows that are looked at, and entries of each."""
 
 
-class Promising(Finite, Protocol):
+class Promising(Rows, Protocol):
     """What else is checked."""
 
     ids: Sequence[Hashable]

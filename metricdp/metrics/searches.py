@@ -19,13 +19,13 @@ from metricdp.kernels.heap import FAR
 from metricdp.kernels.points import nearest_centers
 from metricdp.kernels.scores import add_covered
 from metricdp.metrics.structures import Network, Take
-from metricdp.protocols import Finite, sound_rows, trusted
+from metricdp.protocols import Rows, sound_rows, trusted
 from metricdp.threads import in_threads
 
 _ENTRIES = 1 << 22
 """Distances held at a time: 32 MB."""
 _KEPT_ROWS = 1 << 25
-"""Finite of distances are kept from one search to the next if they all fit: 256 MB."""
+"""Rows of distances are kept from one search to the next if they all fit: 256 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class RowSearches:
     each.
     """
 
-    def __init__(self, metric: Finite, points: Ints) -> None:
+    def __init__(self, metric: Rows, points: Ints) -> None:
         self._metric, self._points = metric, points
         self._rows: Ints | None = None
 
@@ -87,7 +87,7 @@ class RowBalls:
     the point, so that balls agree both ways.
     """
 
-    def __init__(self, metric: Finite, steps: int, candidates: Ints | None = None) -> None:
+    def __init__(self, metric: Rows, steps: int, candidates: Ints | None = None) -> None:
         self._metric, self._steps, self._candidates = metric, steps, candidates
 
     def members(self, center: int) -> Ints:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from metricdp.arrays import Ints
 from metricdp.kernels.heap import FAR
 from metricdp.kernels.two_nearest import add_row
-from metricdp.protocols import Finite, sound_rows
+from metricdp.protocols import Rows, sound_rows
 
 _ENTRIES = 1 << 22
 """Distances held at a time: 32 MB."""
@@ -26,7 +26,7 @@ class TwoNearest(NamedTuple):
     far: Ints
 
 
-def two_nearest_by_rows(metric: Finite, centers: Ints) -> TwoNearest:
+def two_nearest_by_rows(metric: Rows, centers: Ints) -> TwoNearest:
     """One row of distances a center: O(n_points · k) time, O(n_points) memory beside them."""
     n = len(metric)
     k = len(centers)

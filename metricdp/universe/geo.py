@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from metricdp.arguments import shown
-from metricdp.refusals import GraphFileError, InputError, MissingExtraError
+from metricdp.refusals import GraphFileError, MissingExtraError
 from metricdp.universe import geopackage
 from metricdp.universe.crs import WGS84, crs_text
 
@@ -183,6 +183,3 @@ def geoparquet_column(path: str | Path) -> tuple[str, str | None] | None:
         return name, WGS84  # as the format says
     declared = column["crs"]
     return name, crs_text(json.dumps(declared) if isinstance(declared, dict) else declared)
-
-
-__all__ = ["GEOJSON", "LAYERED", "PARQUET", "Header", "InputError", "chosen_layer", "geojson_crs"]
