@@ -51,10 +51,10 @@ def progress(
     steps: Iterable[Any] | None = None, *, total: int | None = None, label: str, unit: str = "step"
 ) -> tqdm:
     """Wrap `steps` (or count to `total`) in a bar that appears after two seconds."""
-    return bar(iterable=steps, total=total, desc=label, unit=unit)
+    return bar(steps, total=total, desc=label, unit=unit)
 
 
-def bar(**options: Any) -> tqdm:
+def bar(steps: Iterable[Any] | None = None, **options: Any) -> tqdm:
     """A bar of tqdm that appears after two seconds, and goes; none in a block that is silent."""
-    made = tqdm(delay=2.0, disable=_SILENT.get() or None, leave=False, **options)
+    made = tqdm(steps, delay=2.0, disable=_SILENT.get() or None, leave=False, **options)
     return _in_its_place(made) if CLEARED and not made.disable else made

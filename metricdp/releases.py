@@ -79,7 +79,6 @@ class Mechanism:
 
     Examples
     --------
-    >>> from fractions import Fraction
     >>> from metricdp.releases import Mechanism
     >>> print(Mechanism("discrete Laplace", "histogram of 8 parts", 1, 10.0, Fraction(1, 10)))
     histogram of 8 parts: discrete Laplace, scale 10, sensitivity 1, epsilon 0.1 (1/10)

@@ -13,17 +13,5 @@ from metricdp.accounting.cost import (
 from metricdp.accounting.journal import stated_budget
 from metricdp.accounting.ledger import Charge, Ledger, Quote
 
-__all__ = [
-    "Budget",
-    "Charge",
-    "Cost",
-    "Grant",
-    "Ledger",
-    "Pool",
-    "Protection",
-    "Quote",
-    "exact",
-    "selection_epsilon",
-    "selections",
-]
-__all__ += ["stated_budget", "zcdp_epsilon", "zcdp_rho"]
+__all__ = ["Budget", "Charge", "Cost", "Grant", "Ledger", "Pool", "Protection", "Quote", "exact"]
+__all__ += ["selection_epsilon", "selections", "stated_budget", "zcdp_epsilon", "zcdp_rho"]

@@ -39,8 +39,7 @@ class Budget(Unique):
 
     Examples
     --------
-    >>> from metricdp.accounting import Ledger
-    >>> budget = Ledger(1, delta="1e-6")
+    >>> budget = mdp.Ledger(1, delta="1e-6")
     >>> grant = budget.charge("1/4", "1e-7")
     >>> budget.epsilon, budget.spent, budget.left
     (Fraction(1, 1), Fraction(1, 4), Fraction(3, 4))

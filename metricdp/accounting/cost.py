@@ -96,7 +96,6 @@ class Cost:
 
     Examples
     --------
-    >>> from fractions import Fraction
     >>> from metricdp.accounting import Cost
     >>> Cost(Fraction(1, 2)).bound, Cost.zcdp(1, "1e-6").bound
     ('basic composition', 'zCDP')
@@ -290,7 +289,6 @@ def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 
     Examples
     --------
-    >>> from fractions import Fraction
     >>> from metricdp.accounting import zcdp_epsilon, zcdp_rho
     >>> rho = zcdp_rho(Fraction(1), Fraction(1, 10**6))
     >>> round(float(rho), 4), round(float(zcdp_epsilon(rho, Fraction(1, 10**6))), 9)

@@ -209,14 +209,6 @@ class Ledger(Budget):
     ) -> Ledger:
         """The ledger of an existing journal, with the budget and relation that it states; refused
         (`JournalError`) where there is none.
-
-        Examples
-        --------
-        >>> import os, tempfile
-        >>> path = os.path.join(tempfile.mkdtemp(), "study.ledger")
-        >>> kept = Ledger(1, journal=path, dataset="homes-2026").anchor
-        >>> Ledger.open(path, anchor=kept).dataset
-        'homes-2026'
         """
         stated = stated_budget(journal) if Path(journal).is_file() else None
         if stated is None:
@@ -249,14 +241,6 @@ class Ledger(Budget):
     def noting(self, *, purpose: str = "", who: str = "") -> Iterator[None]:
         """Note of all charges of this block, made by this thread, what they are for and who makes
         them: public.
-
-        Examples
-        --------
-        >>> ledger = Ledger(epsilon=1)
-        >>> with ledger.noting(purpose="clinics", who="planning office"):
-        ...     grant = ledger.charge("1/4", purpose="k_median")
-        >>> ledger.entries[0].purpose, ledger.entries[0].named, ledger.entries[0].who
-        ('clinics: k_median', 'clinics', 'planning office')
         """
         before = self._noted()
         said = str(purpose) or before[0], str(who) or before[1]
