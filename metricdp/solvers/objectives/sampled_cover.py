@@ -30,7 +30,7 @@ _ROUNDS, _LOOKED, _LEAST_LOOKED = 4, 0.05, 100
 """Times that the most promising groups of sites are looked at; the part of them, and at least."""
 _ENTRIES = 6_000_000
 """Pairs of site and point among which sites are chosen."""
-_SECONDS = 240.0
+_SECONDS = 400.0
 """Of the processor, until the bound is taken as it is."""
 _CLOSE, _BOUNDS, _STALLED = 0.01, 8, 0.001
 """Gaps that are small enough, most bounds that are computed, and the least that one must gain."""
