@@ -25,7 +25,7 @@ release = mdp.release(metric, demand, epsilon=1, ledger=mdp.Ledger(epsilon=1))
 # The answer for the covering question, beside that of the k-median question.
 
 limit = 1_000
-covering = mdp.solve(release, mdp.objectives.MaxCoverage(k=10, limit=limit), time_limit=3)
+covering = mdp.solve(release, mdp.objectives.MaxCoverage(k=10, limit=limit), time_limit=1)
 median = release.k_median(k=10)
 share = release.interval(covering.centers, within=limit)
 print(f"within 1 km: {share.estimate:.0%} of the demand, 95 % from {share.low:.0%}")
