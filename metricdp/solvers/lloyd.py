@@ -1,4 +1,4 @@
-"""k-means and k-median of weighted points in R^d, by Lloyd's or Weiszfeld's steps."""
+"""k-means and k-median of weighted points in R^d, by Lloyd's or Weiszfeld's steps and by swaps."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from metricdp.solvers.stopping import NEVER, Deadline
 
 TRIALS = 3
 """Draws of which a seeding takes the best, beside one for every factor e of k."""
+SWAPS = 60
+"""Swaps that are tried after the best seeding's steps, in each of two passes."""
 MOST_STEPS = 60
 SETTLED = 1e-4
 """A search ends when no center moves by more than this fraction of the points' extent; …"""
@@ -31,7 +33,7 @@ def lloyd(
     deadline: Deadline = NEVER,
 ) -> Array:
     """k centers of low weighted sum of (squared) distances: the best of several seedings after
-    Lloyd's steps, or Weiszfeld's for k-median. O(starts · steps · n · k · d).
+    Lloyd's steps, or Weiszfeld's for k-median, then swaps. O(starts · steps · n · k · d).
 
     In Weiszfeld's steps distances below `smooth` count as that much. Weights are not negative;
     centers may repeat where fewer than k points have weight.
@@ -49,7 +51,65 @@ def lloyd(
         if total < least:
             best = centers
             least = total
+    for _ in range(2):
+        if deadline.over:
+            break
+        better = swapped(points, weights, best, rng, power=power)
+        if better is best:
+            break
+        best = settled(points, weights, better, power=power, smooth=smooth)
     return best
+
+
+def swapped(
+    points: Array,
+    weights: Array,
+    centers: Array,
+    rng: np.random.Generator,
+    *,
+    power: int = 2,
+    tries: int = SWAPS,
+) -> Array:
+    """The centers, some replaced by points drawn by weight and distance to the power, each in place
+    of the center whose removal then costs least, if that lowers the cost (Lattanzi & Sohler, ICML
+    2019); the very same array if none does. O(tries · n · d + n · k · d) for each swap.
+    """
+    k = len(centers)
+    found = centers
+    columns = np.ascontiguousarray(points.T)
+    label, near, next_one = _two_nearest(columns, found, power)
+    for _ in range(tries if k < len(points) else 0):
+        mass = np.cumsum(weights * near)
+        total = float(mass[-1])
+        if total <= 0:
+            break
+        drawn = int(np.searchsorted(mass, rng.random() * total, side="right"))
+        place = points[min(drawn, len(points) - 1)]
+        away = _distances(columns, place, power)
+        with_it = np.minimum(near, away)
+        loss = np.bincount(label, weights * (np.minimum(next_one, away) - with_it), k)
+        out = int(loss.argmin())
+        if total - float(weights @ with_it) - loss[out] > SETTLED * total:
+            found = found.copy()
+            found[out] = place
+            label, near, next_one = _two_nearest(columns, found, power)
+    return found
+
+
+def _two_nearest(
+    columns: Array, centers: Array, power: int
+) -> tuple[NDArray[np.int64], Array, Array]:
+    """Nearest center of every point, and the distances to it and to the next, to the power."""
+    label = np.zeros(columns.shape[1], np.int64)
+    near = np.full(columns.shape[1], np.inf)
+    next_one = near.copy()
+    for j, center in enumerate(centers):
+        away = _distances(columns, center, power)
+        nearer = away < near
+        next_one = np.where(nearer, near, np.minimum(next_one, away))
+        label[nearer] = j
+        near = np.minimum(near, away)
+    return label, near, next_one
 
 
 def seeding(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from metricdp.kernels.points import nearest_centers
-from metricdp.solvers.lloyd import distinct, lloyd, seeding, settled
+from metricdp.solvers.lloyd import distinct, lloyd, seeding, settled, swapped
 
 
 def mixture(seed=0):
@@ -95,3 +95,30 @@ def test_more_centers_than_points_of_weight():
         [0, 1],
         [1, 0],
     ]
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_swaps_mend_centers_that_no_step_moves(power):
+    """Two centers in one cluster and none in another: Lloyd's steps stay there."""
+    middles, points = mixture()
+    weights = np.ones(len(points))
+    start = np.concatenate([middles[:3], middles[:1] + 0.1])
+    stuck = settled(points, weights, start, power=power)
+    found = swapped(points, weights, stuck, np.random.default_rng(1), power=power)
+    assert sorted(nearest_centers(middles, stuck)[0].tolist()) != [0, 1, 2, 3]
+    assert sorted(nearest_centers(middles, found)[0].tolist()) == [0, 1, 2, 3]
+    nothing = np.zeros(len(points))
+    assert swapped(points, nothing, found, np.random.default_rng(1), power=power) is found
+
+
+@settings(deadline=None)
+@given(st.integers(0, 40), st.integers(1, 6), st.sampled_from([1, 2]))
+def test_swaps_never_cost_more(seed, k, power):
+    rng = np.random.default_rng(seed)
+    points, weights = rng.normal(size=(30, 3)), rng.random(30)
+    start = seeding(points, weights, k, rng, power)
+
+    def cost(centers):
+        return weights @ nearest_centers(points, centers)[1] ** (power / 2)
+
+    assert cost(swapped(points, weights, start, rng, power=power)) <= cost(start) * (1 + 1e-9)

@@ -42,7 +42,18 @@ def on_points(release: Any, k: int, power: int, seed: int, deadline: Deadline) -
     weights = getattr(release, "sure", release.weights)
     if (weights > 0).sum() < n:
         weights = release.weights
-    found = searched(points, weights, n, power=power, seed=seed, deadline=deadline)
+    held = weights > 0 if (weights > 0).sum() >= n else np.ones(len(points), bool)
+    sides = getattr(release, "sides", None)
+    smooth = np.zeros(len(points)) if sides is None else np.linalg.norm(sides, axis=1) / 4
+    found = searched(
+        points[held],
+        weights[held],
+        n,
+        power=power,
+        seed=seed,
+        deadline=deadline,
+        smooth=smooth[held],
+    )
     return found if n == k else np.concatenate([found, release.space.net(k).points[: k - n]])
 
 

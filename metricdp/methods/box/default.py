@@ -3,7 +3,7 @@
 *Up to three dimensions*, with few records for the noise, or demand `expected` somewhere:
 `metricdp.methods.box.halved`. Otherwise (`grid_release`):
 
-1. Pay 1 % for the number of records, unless it is public or guessed (`records_hint`), and 4 % for
+1. Pay 2.5 % for the number of records, unless it is public or guessed (`records_hint`), and 4 % for
    each pilot histogram of where they are (`metricdp.methods.box.focus`).
 2. Cut the box into near-cubes, finer where the pilots found records, and release their histogram.
 3. Cluster the cells above the noise threshold: they are a coreset for any number of questions.
@@ -70,7 +70,9 @@ from metricdp.privacy.queries import HistogramQuery, LevelsQuery
 MOST_DIMENSIONS = 3
 """Beyond, a box of cells around one holds too much noise, and the cells grow too wide."""
 COUNT_SHARE = Fraction(1, 100)
-"""Share of a release for the number of records: small, as a box has many cells."""
+"""Share of a release for the number of records: small, as a box has many cells; …"""
+FIRST_SHARE = Fraction(1, 40)
+"""… in few dimensions, where few records decide how they are counted."""
 SURVEY_SHARE = Fraction(1, 25)
 STEP_SHARE = Fraction(3, 20)
 """Of what the release gets, for every survey; of the whole, for the last step."""
@@ -100,9 +102,9 @@ class GridMethod(Method):
 
     name = "partition"
     chooses = (
-        "The number of records is bought as a noisy count for 1 % of epsilon, unless it is public "
-        "(replace-one) or guessed (records_hint). Cells, candidates, clipping radii and the "
-        "shares of all reads follow from the box, that count and what was released before."
+        "The number of records is bought as a noisy count for 2.5 % of epsilon, unless it is "
+        "public (replace-one) or guessed (records_hint). Cells and clipping radii follow from the "
+        "box, that count and what was released before."
     )
     afterwards = (
         "Cells or candidates that stand out of the noise become weighted points; centers by a "
@@ -119,7 +121,7 @@ class GridMethod(Method):
         """The number of records, and the sums of the last step."""
         space = question.space
         return [
-            Ask(counts_of(space), COUNT_SHARE * (1 - STEP_SHARE)),
+            Ask(counts_of(space), FIRST_SHARE * (1 - STEP_SHARE)),
             Ask(clipped_sums(WholeBox(space)), STEP_SHARE),
         ]
 
@@ -127,7 +129,7 @@ class GridMethod(Method):
         """The release; or centers, and the release they were computed from."""
         kept = STEP_SHARE if question.k else Fraction(0)
         space = question.space
-        count = yield from count_records(terms, (1 - kept) * COUNT_SHARE, self.records_hint)
+        count = yield from count_records(terms, (1 - kept) * FIRST_SHARE, self.records_hint)
         few = count.number < FEW * space.dimension * terms.scale_of_counts(Fraction(1))
         if few or self.expected is not None:
             found = yield from halved_release(terms, space, count, self.expected)
@@ -181,7 +183,11 @@ class RoundsMethod(Method):
     """
 
     name = "partition"
-    chooses = GridMethod.chooses
+    chooses = (
+        "The number of records is bought as a noisy count for 1 % of epsilon, unless it is public "
+        "(replace-one) or guessed (records_hint). Candidates, clipping radii and the shares of all "
+        "reads follow from the box, that count and what was released before."
+    )
     afterwards = GridMethod.afterwards
     in_space = True
     releases = True

@@ -1,7 +1,7 @@
 """The finite default's rounds on halves of a box: for few records, and where demand is `expected`.
 
-1. In one round (very few records), or two to five, halve the cells of
-   largest estimate times diameter, and count them; a tenth of the budget each but for the last.
+1. In one round (very few records), or two to five, halve the cells of largest estimate times
+   diameter, and count them; a tenth of the budget each but for the last.
 2. Estimate the counts from all rounds, by the posterior of `metricdp.solvers.estimate`. How far the
    expectation is believed, `Estimate.trust`, is learned from the noisy counts.
 3. Spread each cell's estimate over what is expected in it, the untrusted rest on its middle. For

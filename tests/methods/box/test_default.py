@@ -107,7 +107,7 @@ def test_what_is_paid(neighboring, hint, m):
     *before, histogram, sums = receipt.mechanisms
     count, surveys = (before[:1], before[1:]) if hint is None else ([], before)
     exact = not hint and neighboring == "replace-one" and m == 1  # the number of records is public
-    spent = Fraction(0) if hint or exact else Fraction(17, 20) / 200
+    spent = Fraction(0) if hint or exact else Fraction(17, 20) / 80
     assert sum(c.epsilon for c in count) == spent
     assert 1 <= len(surveys) <= focus.MOST_SURVEYS and all(
         survey.epsilon == Fraction(17, 20) / 50 for survey in surveys
