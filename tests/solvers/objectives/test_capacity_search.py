@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from metricdp.solvers.objectives import capacity_search
-from metricdp.solvers.objectives.capacity_search import CapacitySearch
+from metricdp.solvers.objectives.capacity_search import CapacitySearch, Rules
+from metricdp.solvers.objectives.whole_search import WholeSearch
 from metricdp.solvers.stopping import NEVER
 
 
@@ -34,3 +35,25 @@ def test_the_most_promising_sites_prove_nothing_but_may_be_better(pairs, monkeyp
         assert made.upper == pytest.approx(made.flow(made.rows)[0])
         found.append(made.upper <= best * (1 + 1e-4))
     assert pairs < 12 * 8 or all(found)
+
+
+@pytest.mark.parametrize("sizes", [1, 2])
+def test_sharing_clients_is_no_dearer_without_programs_too(sizes, monkeypatch):
+    """With a least load for each site, and with two sizes."""
+    monkeypatch.setattr(capacity_search, "_PROGRAM_PAIRS", 0)
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        points, loads = rng.random((40, 2)), rng.integers(1, 20, 40).astype(float)
+        costs = np.linalg.norm(points[:, None] - points[None], axis=2) * loads
+        room = np.repeat([1.3, 0.9][:sizes], 40) * loads.sum() / 4
+        fee = np.repeat([1.0, 0.0][:sizes], 40)
+        rules = Rules(np.array([2, 4][-sizes:]), fee, least=0.8 * loads.sum() / 4)
+        asked = np.tile(costs, (sizes, 1)), loads, room, 4, np.empty(0, np.int64), None, NEVER
+        shared, whole = CapacitySearch(*asked, rules=rules), WholeSearch(*asked, rules=rules)
+        for made in (shared, whole):
+            made.run(np.arange(4))
+            assert made.rows is not None and len(np.unique(made.place[made.rows])) == 4
+        assert shared.lower <= shared.upper <= whole.upper * (1 + 1e-9)
+        used = np.bincount(whole.site, loads, 4)
+        assert (used >= rules.least * (1 - 1e-9)).all()
+        assert (used <= room[whole.rows] * (1 + 1e-9)).all()
