@@ -31,9 +31,9 @@ _REACHES = (1.5, 1.25, 1.05)
 """Multiples of the second nearest cost below which candidates are near."""
 _FAR = 4.0
 """What none near serves costs so many times the reach."""
-_HEATS = (0.01, 0.1, 0.01, 0.04)
+_HEATS = (0.01, 0.1, 0.04, 0.1)
 _FRESH = 2
-"""Mean loss that a step may make at first; the share of chains with own starts."""
+"""Mean loss that a step of each chain may make at first; how many chains have own starts."""
 _WORK = (1_000_000, 8_000, 700_000_000)
 """Entries of a chain's lists: base, for each center, and most."""
 _QUICK_ENTRIES = 8_000_000
@@ -42,9 +42,12 @@ _QUICK_WORK = 40
 _SLICE = 20_000_000
 """Between looks at the clock."""
 _SHORT = 0.2
-"""Of the work of a round, where one ends a quick search on a block."""
-_VAIN_ROUNDS = 2
-"""Rounds without improvement after which a search ends."""
+"""Of the work of a chain: in the first round, the only one of a quick search; then twice as much
+each time."""
+_BUDGET = 900_000_000
+_VAIN_ROUNDS = 3
+"""Entries that all chains of a thorough search look at, 20 to 30 s; rounds without improvement
+after which it ends before."""
 
 
 def thorough_search(
@@ -68,12 +71,13 @@ def thorough_search(
     best = search.found(first)
     if k - len(fixed) < 1 or k == costs.shape[0]:
         return best[1], best[0]
-    vain, longer = 0, 1
-    while (endless or vain < _VAIN_ROUNDS) and not deadline.over:
+    search.left = np.inf if endless else _BUDGET
+    vain, longer = 0, _SHORT
+    while (endless or vain < _VAIN_ROUNDS) and search.left > 0 and not deadline.over:
         found = search.round(best, rng, longer)
         better = found[0] < best[0] - TOLERANCE * abs(best[0])
         vain = 0 if better else vain + 1
-        longer = 2 * longer if endless and not better else longer
+        longer *= 2
         best = min(best, found, key=lambda one: one[0])
     return best[1], best[0]
 
@@ -112,12 +116,13 @@ def short_search(
 
 
 class _Search:
-    """One problem, the rows that stay and the deadline."""
+    """One problem, the rows that stay and the deadline; `left`: entries that chains may look at."""
 
     def __init__(self, costs: Costs, fixed: NDArray[np.int64], deadline: Deadline) -> None:
         self.costs = costs
         self.fixed = fixed
         self.deadline = deadline
+        self.left = np.inf
 
     def found(self, rows: NDArray[Any]) -> Found:
         """Rows, the fixed ones first, and what they cost."""
@@ -135,7 +140,7 @@ class _Search:
                 starts.append(best[1] if fresh is None else fresh)
         if near is None:
             return min((self.found(rows) for rows in starts), key=lambda one: one[0])
-        chains = self._chains(near, starts, rng, int(longer * self._work(near, k)), _HEATS)
+        chains = self._chains(near, starts, rng, self._work(near, k, longer), _HEATS)
         ends = [self.found(rows) for rows in chains]
         union = np.unique(np.concatenate(chains))
         best = min(ends, key=lambda one: one[0])
@@ -146,7 +151,7 @@ class _Search:
             few,
             [np.searchsorted(union, best[1])] * 2,
             rng,
-            int(min(longer, 1) * self._work(few, k)),
+            self._work(few, k, min(longer, 1)),
             _HEATS,
         )
         ends = [self.found(union[rows]) for rows in relinked]
@@ -167,10 +172,11 @@ class _Search:
                 return _near(lists, self.costs.shape[0], weights, _FAR * reach)
         return None
 
-    def _work(self, near: Near, k: int) -> int:
+    def _work(self, near: Near, k: int, longer: float) -> int:
         """Entries that a chain looks at."""
         each = len(near.site) // (len(near.site_start) - 1) + 1
-        return min(_WORK[0] + _WORK[1] * each * (k - len(self.fixed)), _WORK[2])
+        work = min(_WORK[0] + _WORK[1] * each * (k - len(self.fixed)), _WORK[2])
+        return int(min(longer * work, max(self.left, 0) / len(_HEATS)))
 
     def _chains(
         self,
@@ -189,6 +195,7 @@ class _Search:
             ends[i] = self._chain(near, starts[i], coins[i : i + 1], orders[i], work, heats[i])
 
         in_threads(run, range(len(starts)))
+        self.left -= work * len(starts)
         return ends
 
     def _chain(
