@@ -32,8 +32,9 @@ _ENTRIES = 6_000_000
 """Pairs of site and point among which sites are chosen."""
 _SECONDS = 400.0
 """Of the processor, until the bound is taken as it is."""
-_CLOSE, _BOUNDS, _STALLED = 0.01, 8, 0.001
-"""Gaps that are small enough, most bounds that are computed, and the least that one must gain."""
+_CLOSE, _BOUNDS, _STALLED, _VAIN = 0.01, 8, 0.001, 2
+"""Gaps that are small enough, most bounds that are computed, the least that one must gain, and how
+many in a row that gain less are enough: prices swing."""
 _MOVES, _NEAR = 3, 8
 """Rounds of moves, and places tried for each site in a round."""
 
@@ -51,7 +52,7 @@ def sampled_cover(
         search.look()
     search.price()
     sites, value, bound = search.chosen()
-    best = search.paid
+    best, vain = search.paid, 0
     for _ in range(_BOUNDS):
         if instance.deadline.over or bound <= value * (1 + _CLOSE):
             break
@@ -62,7 +63,8 @@ def sampled_cover(
             bound, best = found, paid
         instance.deadline.tell(value, bound)
         spent = time.process_time() - start
-        if bound > before * (1 - _STALLED) or time.process_time() + 1.2 * spent > end:
+        vain = vain + 1 if bound > before * (1 - _STALLED) else 0
+        if vain >= _VAIN or time.process_time() + 1.2 * spent > end:
             break
         search.join(collected)
         search.price()
