@@ -45,7 +45,8 @@ def load(path: Any, universe: Metric | EuclideanSpace) -> dict[str, Any]:
     room = _ROOMS.get(getattr(universe, "kind", None))
     if room is None:
         raise InputError(f"a release is read with its universe, got {type(universe).__name__}")
-    header, arrays = _read(source, universe, room)
+    space: Any = universe  # of the room's kind
+    header, arrays = _read(source, space, room)
     damaged = InputError(f"{source}: is damaged; its release must be made again")
     try:
         receipt = Receipt.from_dict(header["receipt"])
@@ -56,41 +57,18 @@ def load(path: Any, universe: Metric | EuclideanSpace) -> dict[str, Any]:
     if not (weights.ndim == 1 and weights.dtype == np.float64 and np.isfinite(weights).all()):
         raise damaged
     try:
-        told = room.read(universe, weights, arrays, header)
+        told = room.read(space, weights, arrays, header)
     except (KeyError, TypeError, ValueError, IndexError):
         raise damaged from None
     return told | {"receipt": receipt, "method": method}
 
 
-class _Room:
-    """What a file holds of the releases of a kind of space."""
+class _Points:
+    """What a file holds of the releases of a finite universe."""
 
-    @staticmethod
-    def kept(release: Any, space: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What names the space, and arrays."""
-        raise NotImplementedError
-
-    @staticmethod
-    def check(space: Any, header: dict[str, Any], source: Path) -> None:
-        """Refuse the release of another space."""
-        raise NotImplementedError
-
-    @staticmethod
-    def most(space: Any, size: int) -> dict[str, int]:
-        """Arrays that a file of so many bytes may hold, and the most bytes that each has."""
-        raise NotImplementedError
-
-    @staticmethod
-    def read(
-        space: Any, weights: Array, arrays: dict[str, NDArray[Any]], header: dict[str, Any]
-    ) -> dict[str, Any]:
-        """What a release is made of; any error where arrays do not fit."""
-        raise NotImplementedError
-
-
-class _Points(_Room):
     @staticmethod
     def kept(release: Any, space: Metric) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What names the space, and arrays."""
         named: dict[str, Any] = {"universe": space.checksum()}
         arrays = {"weights": release.weights * release.receipt.grains}
         if release.estimate is not None:
@@ -101,6 +79,7 @@ class _Points(_Room):
 
     @staticmethod
     def check(space: Metric, header: dict[str, Any], source: Path) -> None:
+        """Refuse the release of another space."""
         if header.get("universe") != space.checksum():
             raise InputError(
                 f"{source}: is a release of another universe, whose ids, structure, lengths or "
@@ -109,6 +88,7 @@ class _Points(_Room):
 
     @staticmethod
     def most(space: Metric, size: int) -> dict[str, int]:
+        """Arrays that a file of so many bytes may hold, and the most bytes that each has."""
         n = 8 * len(space)
         once = {"weights": n, "labels": n, "children": 2 * n, "sizes": 2 * n, "mean": n}
         learned = {"gaussian": 8 * LOOKS, "bands": 1 << 16, "frequencies": 1 << 24}
@@ -119,6 +99,7 @@ class _Points(_Room):
     def read(
         space: Metric, weights: Array, arrays: dict[str, NDArray[Any]], header: dict[str, Any]
     ) -> dict[str, Any]:
+        """What a release is made of; any error where arrays do not fit."""
         if len(weights) != len(space):
             raise ValueError("not a weight for each point")
         told: dict[str, Any] = {"universe": space, "weights": weights}
@@ -128,7 +109,9 @@ class _Points(_Room):
         return told
 
 
-class _InBox(_Room):
+class _InBox:
+    """The same of the releases of a box."""
+
     @staticmethod
     def kept(release: Any, space: EuclideanSpace) -> tuple[dict[str, Any], dict[str, Any]]:
         points, weights = release.coreset()
@@ -165,7 +148,8 @@ class _InBox(_Room):
         return told | ({"sure": sure} if "sure" in arrays else {})
 
 
-_ROOMS: dict[Any, type[_Room]] = {"finite": _Points, "box": _InBox}
+_Room = type[_Points] | type[_InBox]
+_ROOMS: dict[Any, _Room] = {"finite": _Points, "box": _InBox}
 
 
 def _told(estimate: Estimate) -> dict[str, NDArray[Any]]:
@@ -240,7 +224,7 @@ _RATIO = 64
 """Points of a box, of any number, have this many bytes, or unpack to so many times the file's."""
 
 
-def _read(source: Path, universe: Any, room: type[_Room]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _read(source: Path, universe: Any, room: _Room) -> tuple[dict[str, Any], dict[str, Any]]:
     def checked(header: dict[str, Any]) -> dict[str, int]:
         if header.get("format") != FORMAT:
             return {}
