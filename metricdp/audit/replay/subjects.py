@@ -260,7 +260,8 @@ def _looked(looks: str, demand: Any, ledger: mdp.Ledger) -> Any:
     three = zip((look.share for look in rules.FAST), (1.0, 1.5, 2.0), (0.0, 1.0, 0.0))
     some = two if looks == "two looks" else tuple(rules.Look(*look) for look in three)
     few = {"FEWEST_PARTS": 2, "PARTS_FACTOR": 0.0, "ENOUGH": 0.5, "ENOUGH_FOR_FAST": math.inf}
-    usual = {"ENOUGH_IN_PLANE": math.inf if looks == "two looks" else 0.0, "TWO": some}
+    plane = math.inf if looks == "two looks" else 0.0
+    usual = {"ENOUGH_FOR_TWO": 0.5, "ENOUGH_IN_PLANE": plane, "TWO": some}
     with ExitStack() as stack:
         for name, value in (*few.items(), *usual.items(), ("THREE", some)):
             stack.enter_context(patched(rules, name, value))

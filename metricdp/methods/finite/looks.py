@@ -26,11 +26,11 @@ FEWEST_PARTS = 16
 MOST_PARTS = 1 << 15
 """Most parts of a round: beyond, accuracy gains nothing."""
 ENOUGH = 150.0
-ENOUGH_IN_PLANE = 300.0
 ENOUGH_FOR_FAST = 600.0
-"""Records per unit of noise from which there are several rounds; from which three, where balls grow
-as in the plane; and from which the plan of fast growth.
-"""
+"""Records per unit of noise from which there are three rounds, or the plan of fast growth."""
+ENOUGH_FOR_TWO = 200.0
+ENOUGH_IN_PLANE = 300.0
+"""The same where balls grow as in a plane: from which there are two rounds, and three."""
 SHOWS = 3.0
 """Demand at one of s points is visible above ln s + `SHOWS` units of its noise."""
 FAST_GROWTH = 3.0
@@ -68,7 +68,8 @@ def planned(records: float, scale: float, growth: float) -> tuple[Look, ...]:
     """The rounds for so many records; `scale` is a histogram's noise, `growth` the hierarchy's."""
     enough = records / scale
     if few_in_plane(records, scale, growth):
-        return TWO if enough >= ENOUGH else (Look(Fraction(1), max(enough, 1.0) ** FINER_POWER),)
+        one = Look(Fraction(1), max(enough, 1.0) ** FINER_POWER)
+        return TWO if enough >= ENOUGH_FOR_TWO else (one,)
     if enough < ENOUGH:
         return ONE
     return FAST if growth > FAST_GROWTH and enough >= ENOUGH_FOR_FAST else THREE

@@ -32,7 +32,7 @@ def test_few_records_in_a_plane_have_finer_parts_and_usual_splits():
     for records, times in ((-5.0, 1.0), (32.0, 2.0), (100.0, 100**0.2)):
         (look,) = planned(10 * records, 10.0, 2.0)
         assert look.share == 1 and look.finer == pytest.approx(times)
-    assert planned(200, 1.0, 2.0) == looks.TWO
+    assert planned(200, 1.0, 2.0) == looks.TWO and len(planned(199, 1.0, 2.0)) == 1
     assert [few_in_plane(n, 1.0, d) for n, d in ((299, 3.0), (300, 3.0), (50, 3.1))] == [1, 0, 0]
 
 
