@@ -22,7 +22,7 @@ from functools import partial
 import numpy as np
 from scipy.stats import chi2_contingency, chisquare
 
-from metricdp.kernels.race import races
+from benchmarks.frame.races import races
 from metricdp.privacy.selection import BLOCK, _Leader, choose
 
 LAWS = ("exponential mechanism", "permute-and-flip")

@@ -8,3 +8,4 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from metricdp.arguments import integer, shown
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.methods.question import checked_effort, checked_time_limit
 from metricdp.metrics import (
@@ -34,7 +35,6 @@ try:
 except ImportError:
     raise MissingExtraError("metricdp.sklearn", "sklearn") from None
 
-Floats = NDArray[np.float64]
 Distance = Callable[[Floats, Floats], float]
 Coin = int | np.random.RandomState | None
 """Public coins, as scikit-learn takes them."""
@@ -60,9 +60,7 @@ class _Asked(RowMetric):
         self.points, self._metric = points, metric
         self.ids = range(len(points))
 
-    def distance_rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-    ) -> Floats:
+    def distance_rows(self, sources: Ints, targets: Ints | None = None) -> Floats:
         """Distances, shape (sources, targets)."""
         there = self.points if targets is None else self.points[targets]
         return pairwise_distances(self.points[sources], there, metric=self._metric)
@@ -82,9 +80,7 @@ class _Matrix(RowMetric):
             raise InputError("Negative values in data: a precomputed X must hold distances")
         self._served, self.ids = matrix.T, range(len(matrix))
 
-    def distance_rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-    ) -> Floats:
+    def distance_rows(self, sources: Ints, targets: Ints | None = None) -> Floats:
         """What all or some cost that are served by each of the sources."""
         return self._served[sources] if targets is None else self._served[np.ix_(sources, targets)]
 
@@ -201,7 +197,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         """The universe of a `Metric` that was given."""
         return self.metric if isinstance(self.metric, Metric) else None
 
-    def _read(self, X: Any) -> tuple[Floats | None, Metric, NDArray[np.int64]]:
+    def _read(self, X: Any) -> tuple[Floats | None, Metric, Ints]:
         """Points if there are any, the universe, and where in it each row is."""
         if self._given is not None:
             return None, self._given, np.asarray(self._given.positions(list(X)), np.int64)
@@ -213,7 +209,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
             return rows, KNOWN[self.metric](rows), every
         return rows, _Asked(rows, self.metric), every
 
-    def _first(self, at: NDArray[np.int64], k: int) -> NDArray[np.int64] | None:
+    def _first(self, at: Ints, k: int) -> Ints | None:
         """Positions to begin with."""
         if self.init is None:
             return None
@@ -225,7 +221,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
             raise InputError(rule)
         return at[given]
 
-    def predict(self, X: Any) -> NDArray[np.int64]:
+    def predict(self, X: Any) -> Ints:
         """Number of the nearest medoid of each row, shape (n,).
 
         Of a precomputed metric X has the distances to the rows that were fitted, (n, n_fitted).
@@ -234,9 +230,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         if self._given is not None or self.metric == PRECOMPUTED:
             return self.transform(X).argmin(axis=1)
         rows = validate_data(self, X, reset=False, dtype=np.float64)
-        found: NDArray[np.int64] = pairwise_distances_argmin(
-            rows, self.cluster_centers_, metric=self.metric
-        )
+        found: Ints = pairwise_distances_argmin(rows, self.cluster_centers_, metric=self.metric)
         return found.astype(np.int64)
 
     def transform(self, X: Any) -> Floats:
@@ -260,6 +254,6 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         return tags
 
 
-def _order(rows: Floats | None, medoids: NDArray[np.int64]) -> NDArray[np.int64]:
+def _order(rows: Floats | None, medoids: Ints) -> Ints:
     """An order that does not depend on that of the rows, if these are points."""
     return np.argsort(medoids) if rows is None else np.lexsort(rows[medoids].T[::-1])

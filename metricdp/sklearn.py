@@ -19,10 +19,11 @@ from typing import Any, ClassVar, Self
 from weakref import WeakSet
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from metricdp.accounting import Budget
 from metricdp.arguments import Amount
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.medoids import Coin, KMedoids
 from metricdp.methods.method import Method
@@ -173,7 +174,7 @@ class _PrivateCenters(
         universe = getattr(self.release_, "universe", None)
         return self.n_clusters if universe is None else len(universe)
 
-    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+    def predict(self, X: ArrayLike) -> Ints:
         """Nearest center of every row (n,): exact, for who may see that row."""
         check_is_fitted(self, "cluster_centers_")
         rows = self._rows(X, reset=False)
@@ -181,11 +182,11 @@ class _PrivateCenters(
             return np.zeros(0, np.int64)
         return pairwise_distances_argmin(rows, self.cluster_centers_).astype(np.int64)
 
-    def fit_predict(self, X: ArrayLike, y: Any = None, **options: Any) -> NDArray[np.int64]:
+    def fit_predict(self, X: ArrayLike, y: Any = None, **options: Any) -> Ints:
         """``fit(X).predict(X)``: labels are computed for the caller, who has X, and not kept."""
         return self.fit(X, y, **options).predict(X)
 
-    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
+    def transform(self, X: ArrayLike) -> Floats:
         """Distance of every row to every center (n, n_clusters): exact, like `predict`."""
         check_is_fitted(self, "cluster_centers_")
         rows = self._rows(X, reset=False)
@@ -214,7 +215,7 @@ class _PrivateCenters(
         nearest = self.cluster_centers_[pairwise_distances_argmin(rows, self.cluster_centers_)]
         return -float((((rows - nearest) ** 2).sum(axis=1) ** (self._power / 2)).sum())
 
-    def _rows(self, X: ArrayLike, *, reset: bool) -> NDArray[np.float64]:
+    def _rows(self, X: ArrayLike, *, reset: bool) -> Floats:
         """X as checked by scikit-learn, whose refusals must quote no entry."""
         kind: type[Exception] = InputError
         message = (
@@ -361,7 +362,7 @@ def _warn_of_search(epsilon: Amount) -> None:
     )
 
 
-def _corners(bounds: Any, d: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _corners(bounds: Any, d: int) -> tuple[Floats, Floats]:
     """Lower and upper corner, shape (d,) each, of either form; corners where both forms fit."""
     from metricdp.arguments import floats, listed
 
@@ -387,9 +388,7 @@ def _corners(bounds: Any, d: int) -> tuple[NDArray[np.float64], NDArray[np.float
     return lower, upper
 
 
-def _told_apart(
-    first: NDArray[np.float64], second: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _told_apart(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     """Of two features: corners, and a pair each only where corners would be no box."""
     as_corners = bool((first < second).all())
     as_pairs = bool(first[0] < first[1] and second[0] < second[1])

@@ -27,9 +27,10 @@ from functools import partial
 import numpy as np
 
 from metricdp.arguments import integer, shown
+from metricdp.arrays import Floats
 from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Image, Steps, Within
-from metricdp.methods.baselines.averages import COUNTS_SHARE, Array, Baseline, averages
+from metricdp.methods.baselines.averages import COUNTS_SHARE, Baseline, averages
 from metricdp.methods.box.descent import distinct_in
 from metricdp.methods.finite.local_search import LocalSearch
 from metricdp.methods.question import BoxQuestion, Question
@@ -70,7 +71,7 @@ class Projection:
         self._middle = (space.lower + space.upper) / 2
         self.image = EuclideanSpace([-half] * dimensions, [half] * dimensions)
 
-    def __call__(self, points: Array) -> Array:
+    def __call__(self, points: Floats) -> Floats:
         """Images, shape (n, p): each of its own point alone, summed in order."""
         place = np.zeros((len(points), self.image.dimension))
         for x, middle, direction in zip(points.T, self._middle, self._directions):
@@ -152,7 +153,7 @@ class Balcan(Baseline):
         return THIRD / (GRIDS * LEVELS)
 
 
-def _candidates(projection: Projection, k: int, seed: int) -> Generator[Ask, Release, Array]:
+def _candidates(projection: Projection, k: int, seed: int) -> Generator[Ask, Release, Floats]:
     """Step 2, shape (n_candidates, p): all different."""
     p = projection.image.dimension
     image = projection.image

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from metricdp.arrays import Floats
 from metricdp.methods.asking import Account, Steps
 from metricdp.methods.baselines.averages import (
     COUNTS_SHARE,
-    Array,
     Baseline,
     averages,
     release_of,
@@ -36,13 +36,13 @@ BITS = 9  # 512 nodes, as 500 in KDD 2022
 
 
 @anywhere
-def drawn(release: Any, k: int, power: int, seed: int, deadline: Deadline) -> Array:
+def drawn(release: Any, k: int, power: int, seed: int, deadline: Deadline) -> Floats:
     """k means by a seeding of the question's own."""
-    points: Array = release.universe.points
+    points: Floats = release.universe.points
     return seeded(points, release.weights, k, power, np.random.default_rng([seed, 29]))
 
 
-def seeded(points: Array, weights: Array, k: int, power: int, rng: np.random.Generator) -> Array:
+def seeded(points: Floats, weights: Floats, k: int, power: int, rng: np.random.Generator) -> Floats:
     """k of the points (k, d), each by weight times distance to the power; may repeat."""
     distance = np.ones(len(points))
     centers = np.empty((k, points.shape[1]))

@@ -39,9 +39,10 @@ from benchmarks.methods.rec_concave import (
 )
 from benchmarks.methods.slabs import middles
 from metricdp.arguments import chosen, integer, positive, shown
+from metricdp.arrays import Floats
 from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Parts, Select, Steps
-from metricdp.methods.box.anywhere import Array, anywhere, searched
+from metricdp.methods.box.anywhere import anywhere, searched
 from metricdp.methods.box.ball_counts import BallScores, radii_of
 from metricdp.methods.box.small_ball import LEFT_OVER, Removed, sizes
 from metricdp.methods.demand_release import Release
@@ -66,7 +67,7 @@ RESERVE = 64
 """Public points that answer where no round was possible."""
 
 
-def release_of(space: EuclideanSpace, points: Array, weights: Array, receipt: Receipt) -> Release:
+def release_of(space: EuclideanSpace, points: Floats, weights: Floats, receipt: Receipt) -> Release:
     """The release of the balls' centers and their numbers; a public net without a round."""
     if not len(points):
         points = space.net(RESERVE).points
@@ -84,7 +85,7 @@ def release_of(space: EuclideanSpace, points: Array, weights: Array, receipt: Re
 
 
 @anywhere
-def on_balls(release: Any, k: int, power: int, seed: int, deadline: Deadline) -> Array:
+def on_balls(release: Any, k: int, power: int, seed: int, deadline: Deadline) -> Floats:
     """k points of low cost: among a public net too, where there are more centers than balls."""
     points = release.universe.points
     weights = release.weights
@@ -233,7 +234,7 @@ class PrintedCoreset(Method):
 
     def _rounds(
         self, terms: Terms, left: Fraction, records: int, question: BoxQuestion
-    ) -> Generator[Any, Any, tuple[Array, list[int]]]:
+    ) -> Generator[Any, Any, tuple[Floats, list[int]]]:
         """Centers in turn, shape (n_rounds, d), and what each stands for."""
         space = question.space
         grid = Grid(space, self.cells or paper_cells(records, space.dimension))

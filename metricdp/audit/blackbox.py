@@ -22,11 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
+from metricdp.arrays import Bools, Floats, Ints
 from metricdp.audit.report import Finding
 
 ALARM = 1e-6
 CHECK = "black box"
-Event = Callable[[NDArray[Any]], NDArray[np.bool_]]
+Event = Callable[[NDArray[Any]], Bools]
 """From outputs of shape (n_runs, n_values) to whether each is in the event."""
 _MOST = 400
 """Events of a kind that are tried on the first half."""
@@ -103,7 +104,7 @@ def likely(p: NDArray[Any], q: NDArray[Any]) -> Iterator[Event]:
         )
         tables.append((edges, np.log((one + 1.0) / (other + 1.0))))
 
-    def score(outputs: NDArray[Any]) -> NDArray[np.float64]:
+    def score(outputs: NDArray[Any]) -> Floats:
         return np.sum(
             [
                 ratio[np.searchsorted(edges, outputs[:, c])]
@@ -131,7 +132,7 @@ def low_bits(p: NDArray[Any], q: NDArray[Any]) -> Iterator[Event]:
                 yield lambda outputs, c=column, b=base, r=rest: _bits(outputs[:, c]) % b == r  # type: ignore[misc]
 
 
-def _bits(values: NDArray[Any]) -> NDArray[np.int64]:
+def _bits(values: NDArray[Any]) -> Ints:
     if values.dtype.kind in "iu":
         return values.astype(np.int64)
     whole = values == np.round(values)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting import Cost, Ledger
+from metricdp.arrays import Ints
 from metricdp.audit.exact import Case, Chance
 from metricdp.audit.worlds import (
     EPSILON,
@@ -197,7 +198,7 @@ class TwoEnds:
     universe: Any
     n_values: int = 2
 
-    def amounts(self, records: NDArray[Any]) -> NDArray[np.int64]:
+    def amounts(self, records: NDArray[Any]) -> Ints:
         """Shape (n, 2), 8 together."""
         right = np.floor(records[:, 0] * (8 / 3)).astype(np.int64)
         return np.stack([8 - right, right], axis=1)
@@ -210,7 +211,7 @@ class Heavy:
     universe: Any
     n_values: int = 1
 
-    def amounts(self, records: NDArray[Any]) -> NDArray[np.int64]:
+    def amounts(self, records: NDArray[Any]) -> Ints:
         """Shape (n, 1)."""
         return np.array([-8, 9, 8])[records][:, None]
 

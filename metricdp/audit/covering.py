@@ -16,9 +16,9 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.accounting import Cost, Ledger
+from metricdp.arrays import Floats, Ints
 from metricdp.audit import laws
 from metricdp.audit.patch import patched
 from metricdp.audit.report import Check, Finding, weighed
@@ -107,16 +107,16 @@ def _held(name: str, loop: Loop, quick: bool, enough: float = math.inf) -> Findi
 
 def _chances(
     loop: Loop, places: Sequence[int], state: State
-) -> tuple[NDArray[np.float64], tuple[Fraction, Fraction]]:
+) -> tuple[Floats, tuple[Fraction, Fraction]]:
     """Log probabilities of the sets in a round, and what the ledger was charged."""
     universe = GroundSet(range(loop.sets))
     sets = ListedSets(np.arange(loop.sets + 1), np.arange(loop.sets), loop.sets)
     user = {"user": [0] * len(places), "max_contributions": loop.m} if loop.m > 1 else {}
     demand = PrivateDemand(universe, places, **user)  # type: ignore[arg-type]
     script = [number for number, selected in enumerate(state) if selected]
-    seen: list[NDArray[np.float64]] = []
+    seen: list[Floats] = []
 
-    def scripted(blocks: Iterable[NDArray[np.int64]], eta: Fraction, law: str) -> int:
+    def scripted(blocks: Iterable[Ints], eta: Fraction, law: str) -> int:
         scores = np.concatenate(list(blocks))
         seen.append(laws.LAWS[law](scores, eta))
         return script[len(seen) - 1] if len(seen) <= len(script) else loop.sets - 1
@@ -137,8 +137,8 @@ def _chances(
 
 def _hockey_stick(
     loop: Loop,
-    p: dict[State, NDArray[np.float64]],
-    q: dict[State, NDArray[np.float64]],
+    p: dict[State, Floats],
+    q: dict[State, Floats],
     epsilon: float,
 ) -> float:
     """``sum of max(0, P - exp(epsilon) Q)`` over all sequences, grouped by log ratio."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 import metricdp as mdp
 from metricdp.accounting import Cost, Ledger
+from metricdp.arrays import Ints
 from metricdp.audit.exact import Case, Chance
 from metricdp.audit.patch import patched
 from metricdp.audit.worlds import (
@@ -99,7 +100,7 @@ class _Binomial:
     def __init__(self, entropy: Any) -> None:
         self._coins = iter(np.asarray(entropy) == 0)
 
-    def binomial(self, counts: NDArray[np.int64], share: float) -> NDArray[np.int64]:
+    def binomial(self, counts: Ints, share: float) -> Ints:
         """How many of each count stay, at a share of a half."""
         if share != HALF:
             raise AssertionError("coins are fair here")

@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.accounting import Ledger
 from metricdp.accounting import ledger as ledgers
+from metricdp.arrays import Floats
 from metricdp.audit import laws
 from metricdp.audit.observe import Seen, forms, told, watched
 from metricdp.audit.patch import patched
@@ -322,7 +322,7 @@ def _composed(one: Tape, other: Tape) -> float:
 
 
 def _compare(
-    case: Case, evidence: Evidence, log_p: NDArray[np.float64], pairs: Sequence[tuple[int, int]]
+    case: Case, evidence: Evidence, log_p: Floats, pairs: Sequence[tuple[int, int]]
 ) -> None:
     """Fill in the worst divergences over all ordered pairs of neighbors."""
     for i, j in pairs:
@@ -345,7 +345,7 @@ def _on_grid(tapes: Sequence[Sequence[Tape]]) -> list[list[float]]:
     for some in draws:
         each = []
         for draw in some:
-            total: NDArray[np.float64] = np.zeros(1)
+            total: Floats = np.zeros(1)
             for answer in draw.exact:
                 total = (total[:, None] + log_pmf(axis - answer, draw.scale)[None, :]).ravel()
             each.append(total)

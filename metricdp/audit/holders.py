@@ -20,6 +20,7 @@ from scipy.stats import binom
 
 import metricdp as mdp
 from metricdp.accounting import Cost, budget
+from metricdp.arrays import Ints
 from metricdp.audit import laws
 from metricdp.audit.observe import forms
 from metricdp.audit.patch import patched
@@ -65,7 +66,7 @@ def _shares(name: str, delta: Fraction, quick: bool) -> Finding:
     cost = Cost.zcdp(2, delta) if delta else Cost.of(Fraction(1, 2))
     empty, nothing = mdp.PrivateDemand(universe, []), np.zeros(400, np.uint64)
 
-    def one() -> NDArray[np.int64]:
+    def one() -> Ints:
         grant = mdp.Ledger(cost.epsilon, delta).charge(cost)
         sent = contribute(empty, query, cost, grant, holders=4, honest=3, mask=nothing)
         return sent.view(np.int64)
@@ -110,9 +111,9 @@ class _Run:
     """What was sent, hidden, drawn and paid in one release."""
 
     sent: list[Any] = field(default_factory=list)
-    hidden: list[NDArray[np.int64]] = field(default_factory=list)
+    hidden: list[Ints] = field(default_factory=list)
     noise: list[tuple[float, int]] = field(default_factory=list)
-    sums: list[NDArray[np.int64]] = field(default_factory=list)
+    sums: list[Ints] = field(default_factory=list)
     prices: list[Any] = field(default_factory=list)
     spent: Any = None
 

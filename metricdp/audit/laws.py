@@ -11,9 +11,11 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Logs = NDArray[np.float64]
+from metricdp.arrays import Floats
+
+Logs = Floats
 
 
 def log_laplace(z: ArrayLike, scale: float) -> Logs:

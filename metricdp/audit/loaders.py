@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Ints
 from metricdp.audit.replay.loaders import tabled
 from metricdp.audit.report import Check, Finding, refuted, weighed
 from metricdp.errors import InputError
@@ -39,7 +39,7 @@ def loader_checks() -> Iterator[Check]:
     yield Check.of("what is spilled to disk", True, _spilled)
 
 
-def _kept(table: Any) -> NDArray[np.int64]:
+def _kept(table: Any) -> Ints:
     """Records at each of three points: what the vault holds."""
     universe = PrecomputedMetric(1.0 - np.eye(3), ids=["a", "b", "c"])
     demand = PrivateDemand.from_frame(universe, table, user="who")

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.accounting import Ledger
+from metricdp.arrays import Floats, Ints
 from metricdp.audit.patch import patched
 from metricdp.audit.report import Check, Finding, weighed
 from metricdp.metrics import EuclideanSpace
@@ -67,7 +67,7 @@ class _Scripted:
         self._cells = cells
         self._place = place
 
-    def __call__(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    def __call__(self, values: Ints) -> Ints:
         on = self._cells.leaves[self._cells.encode(np.array([[self._place]]))]
         first = len(self._cells.level) - len(
             values
@@ -98,7 +98,7 @@ def _values(opening: Opening, n: int, place: float) -> tuple[list[int], float, f
     return made[0].seen[:DEPTH], made[0].scale, float(ledger.spent)
 
 
-def _outcomes(values: list[int], scale: float, first: int) -> NDArray[np.float64]:
+def _outcomes(values: list[int], scale: float, first: int) -> Floats:
     """Log probability of each depth at which the way down may end, from decision `first` on."""
     x = np.array(values[first:], np.float64)
     log_q = -1.0 / scale
@@ -118,7 +118,7 @@ def _held(name: str, opening: Opening, quick: bool, enough: float = math.inf) ->
     leaves, comes = [0.0, 0.0], [0.0, 0.0]
     price = 1.0
     for at, place in enumerate(PLACES[: 1 + replaced]):
-        before: NDArray[np.float64] | None = None
+        before: Floats | None = None
         for n in range(0, MOST * opening.m + 1, opening.m):
             values, scale, price = _values(opening, n, place)
             law = _outcomes(values, scale, first)

@@ -22,6 +22,7 @@ from opendp.mod import enable_features
 from scipy.stats import chi2, chi2_contingency
 
 from metricdp.accounting import Cost, Ledger
+from metricdp.arrays import Floats, Ints
 from metricdp.audit import laws
 from metricdp.audit.report import Check, Finding, refuted
 from metricdp.audit.worlds import finest
@@ -37,7 +38,7 @@ _LEAST = 10.0
 """Cells for integers, and the least expected draws of a cell: rarer outcomes are merged."""
 
 
-def p_value(counts: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
+def p_value(counts: Ints, probabilities: Floats) -> float:
     """Chi-square p-value of counts of independent draws, rare outcomes merged."""
     expected = probabilities * counts.sum()
     if counts[expected == 0].any():
@@ -57,25 +58,21 @@ def p_value(counts: NDArray[np.int64], probabilities: NDArray[np.float64]) -> fl
     return float(chi2.sf(((observed - wanted) ** 2 / wanted).sum(), len(wanted) - 1))
 
 
-def agreement(one: NDArray[np.int64], other: NDArray[np.int64]) -> float:
+def agreement(one: Ints, other: Ints) -> float:
     """Chi-square p-value that two samples, given by counts of the same outcomes, have one law."""
     often = one + other >= 4 * _LEAST
     both = np.array([[*sample[often], sample[~often].sum()] for sample in (one, other)])
     return float(chi2_contingency(both[:, both.sum(axis=0) > 0]).pvalue)
 
 
-def cells(
-    log_pmf: Callable[[NDArray[Any], float], NDArray[np.float64]], scale: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def cells(log_pmf: Callable[[NDArray[Any], float], Floats], scale: float) -> tuple[Ints, Ints]:
     """Integers that noise may give, and a cell for each, about equally likely."""
     z = np.arange(-math.ceil(45 * scale) - 5, math.ceil(45 * scale) + 6)
     below = np.cumsum(np.exp(log_pmf(z, scale))) - np.exp(log_pmf(z, scale)) / 2
     return z, np.minimum((below * _CELLS).astype(np.int64), _CELLS - 1)
 
 
-def noise_p_values(
-    noise: NDArray[np.int64], log_pmf: Callable[..., NDArray[np.float64]], scale: float
-) -> list[float]:
+def noise_p_values(noise: Ints, log_pmf: Callable[..., Floats], scale: float) -> list[float]:
     """p-values of integer noise under its law at `scale`, and at both wrong scales."""
     found = []
     for factor in (1.0, *FACTORS):
@@ -128,7 +125,7 @@ CONTESTS = {
 }
 
 
-def chosen(scores: NDArray[np.int64], eta: Fraction, law: str, n: int) -> NDArray[np.int64]:
+def chosen(scores: Ints, eta: Fraction, law: str, n: int) -> Ints:
     """How often each candidate wins n selections by the real `choose`, in two blocks."""
     half = len(scores) // 2
     blocks = [scores[:half], scores[half:]]

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Ints
 from metricdp.audit import laws
 from metricdp.audit.patch import noise_from, patched
 from metricdp.privacy import gate
@@ -80,7 +81,7 @@ class Tape:
         self.draws.append(Draw(kind, scale, np.asarray(exact), len(possible), choice, log_p))
         return [int(v) for v in possible[choice]]
 
-    def selection(self, blocks: Iterable[NDArray[np.int64]], eta: Fraction, law: str) -> int:
+    def selection(self, blocks: Iterable[Ints], eta: Fraction, law: str) -> int:
         """Answer a selection: the candidate of that number, or the last with probability 0."""
         scores = np.concatenate([np.asarray(block) for block in blocks])
         choice = self.choose(len(scores))
@@ -90,7 +91,7 @@ class Tape:
 
 
 @lru_cache(maxsize=64)
-def patterns(n: int) -> NDArray[np.int64]:
+def patterns(n: int) -> Ints:
     """Outputs for n coordinates (n_patterns, n): every mix of far low and far high (n <= 3), and
     one of ordinary size. For more, any two coordinates get all four combinations.
     """

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting import Cost, Ledger
+from metricdp.arrays import Ints
 from metricdp.audit.patch import patched
 from metricdp.methods import question
 from metricdp.methods.box import default, focus, quadtree_release, rounds
@@ -61,7 +62,7 @@ class Labels:
     labels: tuple[int, ...]
     n_parts: int
 
-    def encode(self, records: NDArray[Any]) -> NDArray[np.int64]:
+    def encode(self, records: NDArray[Any]) -> Ints:
         """Label of each position."""
         return np.asarray(self.labels, dtype=np.int64)[records]
 
@@ -73,7 +74,7 @@ class UnitCells:
     universe: Any
     n_parts: int = 3
 
-    def encode(self, records: NDArray[Any]) -> NDArray[np.int64]:
+    def encode(self, records: NDArray[Any]) -> Ints:
         """Cell of each point."""
         return np.minimum(records[:, 0].astype(np.int64), 2)
 

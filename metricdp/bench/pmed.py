@@ -12,13 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from metricdp.arrays import Ints
 from metricdp.bench.report import Column, Report, costs_in_all, gathered, times
 from metricdp.errors import GraphFileError, InputError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from metricdp.metrics import GraphMetric
 
 OPTIMA = "pmedopt.txt"
@@ -288,7 +286,7 @@ def _released(
         }
 
 
-def _demand(metric: GraphMetric, private: Privacy, seed: int) -> NDArray[np.int64]:
+def _demand(metric: GraphMetric, private: Privacy, seed: int) -> Ints:
     from metricdp.bench import demands
 
     if private.records is None:
@@ -298,7 +296,7 @@ def _demand(metric: GraphMetric, private: Privacy, seed: int) -> NDArray[np.int6
     )
 
 
-def _cost(metric: GraphMetric, centers: Any, counts: NDArray[np.int64]) -> float:
+def _cost(metric: GraphMetric, centers: Any, counts: Ints) -> float:
     """Cost of centers for a public demand."""
     return float(metric.nearest(centers)[1] @ counts)
 

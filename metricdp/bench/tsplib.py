@@ -14,12 +14,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from metricdp.arrays import Floats
 from metricdp.bench.report import Column, Report, costs_in_all, gathered, times
 from metricdp.errors import GraphFileError, InputError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    pass
 
 TABLE = "pmedian_best_known.csv"
 """A file in the folder that states more values: columns instance, p and opt_or_best_known."""
@@ -155,7 +155,7 @@ def _point_set(name: str) -> str:
     return info.name
 
 
-def _points_of(where: Path | None, name: str) -> NDArray[np.float64]:
+def _points_of(where: Path | None, name: str) -> Floats:
     from metricdp import datasets
     from metricdp.universe.formats.tsplib import read_points
 
@@ -170,7 +170,7 @@ def _numbers(text: str) -> list[int]:
     return sorted({int(part) for part in parts})
 
 
-def rounded_down(points: NDArray[np.float64]) -> NDArray[np.float64]:
+def rounded_down(points: Floats) -> Floats:
     """Euclidean distances rounded down, shape (n, n)."""
     import numpy as np
 

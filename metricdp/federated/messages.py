@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Ints
 from metricdp.errors import InputError
 from metricdp.federated.keys import Card, Keys, check_signature
 
@@ -24,7 +25,7 @@ _LONGEST = 1 << 20
 """Of the line of JSON."""
 _NUMBERS = 1 << 30  # bytes of an answer, at most
 _DAMAGE = (KeyError, TypeError, ValueError, OverflowError, AttributeError, RecursionError)
-Counts = NDArray[np.int64]
+Counts = Ints
 
 
 class Past(NamedTuple):

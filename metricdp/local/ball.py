@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arguments import integer, shown
+from metricdp.arrays import Bools, Floats, Ints
 from metricdp.errors import InputError
 from metricdp.kernels.points import nearest_centers
 from metricdp.local.items import NetItems
@@ -37,8 +37,6 @@ _STARTS = 16
 _UNKNOWN = 1e12
 """Variance, for each user, of sums that nobody reported."""
 _MOST_CENTERS = 4096  # bounds the decoder's memory
-
-Floats = NDArray[np.float64]
 
 
 class NodeEstimates(NamedTuple):
@@ -150,7 +148,7 @@ class Leaves(NamedTuple):
     sums: Floats
     variances: Floats
 
-    def only(self, mine: NDArray[np.bool_]) -> Leaves:
+    def only(self, mine: Bools) -> Leaves:
         """Some of them."""
         return Leaves(*(column[mine] for column in self))
 
@@ -251,7 +249,7 @@ class _Nets(_Tree):
             )
         return found
 
-    def _children(self, level: int, nodes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    def _children(self, level: int, nodes: Ints) -> list[Ints]:
         items = self.items
         if level == 0:
             return [np.arange(items.domains[0])]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Bools
 from metricdp.errors import InputError
 from metricdp.local.estimate import LocalEstimate
 from metricdp.local.items import items_of
@@ -113,9 +114,7 @@ class Decoder:
         sketch.rejected += len(block)
 
 
-def _columns(
-    role: Role, block: NDArray[np.uint8]
-) -> tuple[list[list[NDArray[Any]]], NDArray[np.bool_]]:
+def _columns(role: Role, block: NDArray[np.uint8]) -> tuple[list[list[NDArray[Any]]], Bools]:
     """For every report of a role an array of its numbers, and which messages are valid."""
     at = HEADER
     found = []
@@ -133,7 +132,7 @@ def _columns(
 
 def numbers_of(
     randomizer: Randomizer, packed: NDArray[np.uint8]
-) -> tuple[list[NDArray[Any]], NDArray[np.bool_]]:
+) -> tuple[list[NDArray[Any]], Bools]:
     """The numbers of n packed outputs, an array each, and which are within the limits."""
     at = 0
     inside = np.ones(len(packed), bool)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.accounting import ledger as ledgers
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.kernels.ward import ward_tree
 from metricdp.local.items import BallItems, HierarchyItems
@@ -136,7 +137,7 @@ class LocalEstimate:
         )
 
     @cached_property
-    def counts(self) -> NDArray[np.float64]:
+    def counts(self) -> Floats:
         """Finite universes: unbiased number of users in every part (n_parts,), perhaps negative."""
         return self._level(len(self.parameters.roles) - 1)[0]
 
@@ -222,7 +223,7 @@ class LocalEstimate:
             raise InputError("items are points of a box here: ask k_means or k_median for centers")
         return oracle_of(self.parameters.roles[-1].reports[0].randomizer)
 
-    def _level(self, number: int) -> tuple[NDArray[np.float64], float]:
+    def _level(self, number: int) -> tuple[Floats, float]:
         """The counts of one role's view for all users; the standard deviation of a rare part's."""
         self._finite()
         oracle: Any = oracle_of(self.parameters.roles[number].reports[0].randomizer)
@@ -250,7 +251,7 @@ class LocalEstimate:
         return Counts(nodes, values, scale, True)
 
 
-def _tree(metric: Metric, labels: NDArray[np.int32], centers: NDArray[np.int64]) -> PartitionTree:
+def _tree(metric: Metric, labels: NDArray[np.int32], centers: Ints) -> PartitionTree:
     """The parts, and above them the Ward tree of their middles."""
     m = len(centers)
     sizes = np.bincount(labels, minlength=m).astype(np.float64)
@@ -259,9 +260,7 @@ def _tree(metric: Metric, labels: NDArray[np.int32], centers: NDArray[np.int64])
     return _known_tree(metric, labels, children)
 
 
-def _known_tree(
-    metric: Metric, labels: NDArray[np.int32], children: NDArray[np.int64]
-) -> PartitionTree:
+def _known_tree(metric: Metric, labels: NDArray[np.int32], children: Ints) -> PartitionTree:
     """The parts, and the tree above them that the parameters tell."""
     m = len(children) + 1
     sizes = np.r_[np.bincount(labels, minlength=m).astype(np.float64), np.zeros(m - 1)]

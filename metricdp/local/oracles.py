@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Bools, Floats, Ints
 from metricdp.errors import InputError
 from metricdp.kernels.local_sketch import add_hashes, add_vectors, walsh
 from metricdp.local import streams
@@ -27,8 +28,6 @@ from metricdp.local.randomizers import (
     TopVectors,
 )
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 MOST_BYTES = 12
 """Of a report about a finite universe: sixteen bytes a message."""
 _MOST_LOG_BUCKETS = 10
@@ -45,7 +44,7 @@ class Oracle(ABC):
     shape: tuple[int, ...]
 
     @abstractmethod
-    def valid(self, columns: list[NDArray[Any]]) -> NDArray[np.bool_]:
+    def valid(self, columns: list[NDArray[Any]]) -> Bools:
         """Which of n outputs, each number within its limits, can occur at all, shape (n,)."""
 
     @abstractmethod
@@ -65,7 +64,7 @@ class FrequencyOracle(Oracle):
     def __init__(self, randomizer: FrequencyRandomizer) -> None:
         self.randomizer, self.shape = randomizer, (randomizer.domain,)
 
-    def valid(self, columns: list[NDArray[Any]]) -> NDArray[np.bool_]:
+    def valid(self, columns: list[NDArray[Any]]) -> Bools:
         """All: the decoder holds them to their limits."""
         return np.ones(len(columns[0]), bool)
 
@@ -142,7 +141,7 @@ class SubsetOracle(FrequencyOracle):
         )
         return np.unpackbits(rows, axis=1)[:, ::-1]
 
-    def valid(self, columns: list[NDArray[Any]]) -> NDArray[np.bool_]:
+    def valid(self, columns: list[NDArray[Any]]) -> Bools:
         """Subsets of the right size."""
         return self._bits(columns).sum(axis=1, dtype=np.int64) == self.randomizer.size  # type: ignore[attr-defined]
 
@@ -158,7 +157,7 @@ class VectorOracle(Oracle):
         self.randomizer = randomizer
         self.shape = (1 << randomizer.bucket_bits, randomizer.dimension)
 
-    def valid(self, columns: list[NDArray[Any]]) -> NDArray[np.bool_]:
+    def valid(self, columns: list[NDArray[Any]]) -> Bools:
         """All: the decoder holds them to their limits."""
         return np.ones(len(columns[0]), bool)
 

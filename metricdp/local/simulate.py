@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.local import streams
 from metricdp.local.items import BallItems, Items, items_of
@@ -82,7 +83,7 @@ def simulated_messages(
 
 def all_values(
     universe: Items, items: Sequence[Any] | NDArray[Any]
-) -> tuple[list[NDArray[np.int64]], NDArray[np.float64] | None]:
+) -> tuple[list[Ints], Floats | None]:
     """The views of many items, shapes (n,), and their vectors, shape (n, d), or None."""
     if isinstance(universe, BallItems):
         points = np.asarray(items, np.float64)
@@ -101,8 +102,8 @@ def all_values(
 
 def drawn(
     randomizer: Randomizer,
-    values: NDArray[np.int64],
-    vectors: NDArray[np.float64] | None,
+    values: Ints,
+    vectors: Floats | None,
     rng: np.random.Generator,
 ) -> NDArray[np.uint8]:
     """Packed outputs, shape (n, n_bytes)."""
@@ -131,15 +132,13 @@ def _bytes(column: NDArray[Any], size: int) -> NDArray[np.uint8]:
     return np.ascontiguousarray(column.astype(">u8")).view(np.uint8).reshape(-1, 8)[:, 8 - size :]
 
 
-def _one_of(
-    n: int, size: int, randomizer: KRR | LocalHashing, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def _one_of(n: int, size: int, randomizer: KRR | LocalHashing, rng: np.random.Generator) -> Ints:
     """n draws of `metricdp.local.randomizers._one_of`."""
     at = rng.integers(0, randomizer.favored + (size - 1) * randomizer.unit, n) - randomizer.favored
     return np.where(at < 0, 0, 1 + at // randomizer.unit)
 
 
-def parity(bits: NDArray[np.int64]) -> NDArray[np.int64]:
+def parity(bits: Ints) -> Ints:
     """Parity of the bits of every number, which is not negative."""
     for shift in (32, 16, 8, 4, 2, 1):
         bits = bits ^ (bits >> shift)
@@ -147,7 +146,7 @@ def parity(bits: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _subsets(
-    randomizer: SubsetSelection, values: NDArray[np.int64], rng: np.random.Generator
+    randomizer: SubsetSelection, values: Ints, rng: np.random.Generator
 ) -> NDArray[np.uint8]:
     n = len(values)
     m = randomizer.domain
@@ -165,8 +164,8 @@ def _subsets(
 
 def _named(
     randomizer: TopVectors,
-    buckets: NDArray[np.int64],
-    vectors: NDArray[np.float64],
+    buckets: Ints,
+    vectors: Floats,
     rng: np.random.Generator,
 ) -> list[NDArray[Any]]:
     """Character, nonce and index of every user, made as on the device."""
@@ -183,10 +182,10 @@ def _named(
 
 def ranks(
     randomizer: TopVectors,
-    buckets: NDArray[np.int64],
-    vectors: NDArray[np.float64],
+    buckets: Ints,
+    vectors: Floats,
     rng: np.random.Generator,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[Ints, Ints, Floats]:
     """Character, rank of the candidate, and the sign that ranks the vector, of every user."""
     n = len(buckets)
     s = randomizer.top

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import listed, shown
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.methods import saving
 from metricdp.methods.box.anywhere import on_points
@@ -53,14 +54,14 @@ Search = Callable[[Any, Any], NDArray[Any]]
 """From a release and a checked question to centers: positions, shape (k,), or points, (k, d)."""
 
 
-def on_weights(release: Release, question: Question) -> NDArray[np.int64]:
+def on_weights(release: Release, question: Question) -> Ints:
     """Positions of centers for the weights, shape (k,)."""
     return question.answer(release.weights, STARTS)
 
 
 class _Pair(NamedTuple):
     points: Any
-    weights: NDArray[np.float64]
+    weights: Floats
 
 
 class Coreset(_Pair):
@@ -86,14 +87,14 @@ class Coreset(_Pair):
     (True, True)
     """
 
-    coordinates: NDArray[np.float64] | None
+    coordinates: Floats | None
     crs: str | None
 
     def __new__(
         cls,
         points: Any,
-        weights: NDArray[np.float64],
-        coordinates: NDArray[np.float64] | None = None,
+        weights: Floats,
+        coordinates: Floats | None = None,
         crs: str | None = None,
     ) -> Coreset:
         """Keep the coordinates beside the pair."""
@@ -134,9 +135,7 @@ class Coreset(_Pair):
         return {**columns, "weight": self.weights.tolist()}
 
 
-def coreset_format(
-    path: str | PathLike[str], coordinates: NDArray[np.float64] | None, crs: str | None
-) -> str:
+def coreset_format(path: str | PathLike[str], coordinates: Floats | None, crs: str | None) -> str:
     """The ending of a path, if such a coreset can be saved there; errors as `Coreset.save`."""
     return checked_ending(path, coordinates, crs=crs)
 
@@ -188,7 +187,7 @@ class Release:
     space: Any
     search: Search
     counts: Any
-    sides: NDArray[np.float64] | None = None
+    sides: Floats | None = None
     standing: Any
     subspace: Any
     day: int
@@ -199,7 +198,7 @@ class Release:
     def __init__(
         self,
         universe: Metric,
-        weights: NDArray[np.float64],
+        weights: Floats,
         receipt: Receipt,
         *,
         space: EuclideanSpace | None = None,
@@ -445,9 +444,9 @@ class Release:
 
     def load_intervals(
         self,
-        points: NDArray[np.int64],
-        sites: NDArray[np.int64],
-        shares: NDArray[np.float64],
+        points: Ints,
+        sites: Ints,
+        shares: Floats,
         k: int,
         level: float = LEVEL,
     ) -> Interval:
@@ -517,7 +516,7 @@ class Release:
         places = None if where is None else where[at]
         return SyntheticPoints(names, places, system, self.receipt, crs_of(self.universe))
 
-    def _named(self, at: NDArray[np.int64]) -> Any:
+    def _named(self, at: Ints) -> Any:
         """Ids of weighted points, or their coordinates in a box, shape (n, d)."""
         if self.space is not None:
             return self.universe.points[at]

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from metricdp.arrays import Floats
 from metricdp.errors import InputError
 from metricdp.methods.demand_release import Release
 from metricdp.methods.result import public_weights
@@ -36,7 +37,7 @@ class Expected:
     `weights` (n_points,); `source`: what they were made of, for the receipt.
     """
 
-    weights: NDArray[np.float64]
+    weights: Floats
     source: str
 
     def __repr__(self) -> str:
@@ -79,8 +80,8 @@ class ExpectedPoints:
     EVEN: ClassVar[float] = EVEN
     MOST: ClassVar[int] = 1 << 13
 
-    points: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    points: Floats
+    weights: Floats
     source: str
 
     def __repr__(self) -> str:
@@ -117,10 +118,10 @@ class ExpectedPoints:
         return ExpectedPoints(points, weights, source)
 
 
-def street_lengths(metric: Any) -> NDArray[np.float64]:
+def street_lengths(metric: Any) -> Floats:
     """Half the length of the edges at each vertex of a graph, shape (n_points,)."""
     graph = getattr(metric, "graph", None)
     if graph is None:
         raise InputError("expected='streets' needs a graph (mdp.GraphMetric, mdp.read_graph)")
-    half: NDArray[np.float64] = np.bincount(graph.tails(), graph.lengths, len(metric)) / 2
+    half: Floats = np.bincount(graph.tails(), graph.lengths, len(metric)) / 2
     return half

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arguments import positive
+from metricdp.arrays import Floats
 from metricdp.errors import InputError
 from metricdp.methods.result import public_weights
 from metricdp.metrics.base import Metric, metric_of
@@ -76,8 +76,8 @@ def heatmap(
 
 def smoothed(
     metric: Metric,
-    weights: NDArray[np.float64],
-    drawn: NDArray[np.float64] | None,
+    weights: Floats,
+    drawn: Floats | None,
     bandwidth: Any,
     error: Any,
     receipt: Any = None,

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arguments import integer, positive, shown
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.methods.result import checked_candidates, site_positions
 from metricdp.metrics.base import Metric
@@ -34,8 +34,8 @@ class Question:
     metric: Metric
     k: int
     power: int
-    candidates: NDArray[np.int64] | None
-    opened: NDArray[np.int64]
+    candidates: Ints | None
+    opened: Ints
     seed: int
     time_limit: float | None
     effort: Effort | Literal["rough"] = QUICK
@@ -87,7 +87,7 @@ class Question:
         how = checked_effort(effort)
         return cls(metric, int(k), power, allowed, fixed, checked_seed(seed), limit, how)
 
-    def answer(self, weights: NDArray[np.float64], starts: int | None = None) -> NDArray[np.int64]:
+    def answer(self, weights: Floats, starts: int | None = None) -> Ints:
         """Positions of centers (k,) for demand `weights`, the opened ones first."""
         return solve_with(
             self.effort,
@@ -102,7 +102,7 @@ class Question:
             time_limit=self.time_limit,
         ).centers
 
-    def exactly(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], Certificate]:
+    def exactly(self, weights: Floats) -> tuple[Ints, Certificate]:
         """The best centers of public `weights` with a proof, or with an honest interval."""
         return solve_exactly(
             self.metric,
@@ -116,11 +116,11 @@ class Question:
             time_limit=self.time_limit,
         )
 
-    def names(self, positions: NDArray[np.int64]) -> Any:
+    def names(self, positions: Ints) -> Any:
         """The user's ids of positions."""
         return [self.metric.sites[i] for i in positions]
 
-    def check_certifiable(self, weights: NDArray[np.float64]) -> None:
+    def check_certifiable(self, weights: Floats) -> None:
         """Refuse what cannot be certified before time is spent on it."""
         demand = np.count_nonzero(weights) or len(weights)
         n_candidates = len(self.metric.sites)
@@ -128,7 +128,7 @@ class Question:
             n_candidates = len(np.union1d(self.candidates, self.opened))
         check_size(n_candidates, int(demand), weights)
 
-    def certificate(self, weights: NDArray[np.float64], centers: NDArray[np.int64]) -> Certificate:
+    def certificate(self, weights: Floats, centers: Ints) -> Certificate:
         """Proof of how far centers are from the best for public `weights`, in a new time limit."""
         return certificate(
             self.metric,
@@ -144,9 +144,9 @@ class Question:
 class PointsQuestion(Question):
     """k of some points of a box, which are the metric's: centers are told by their coordinates."""
 
-    def names(self, positions: NDArray[np.int64]) -> Any:
+    def names(self, positions: Ints) -> Any:
         """Coordinates of positions, shape (n, d)."""
-        points: NDArray[np.float64] = self.metric.points  # type: ignore[attr-defined]
+        points: Floats = self.metric.points  # type: ignore[attr-defined]
         return points[positions]
 
 

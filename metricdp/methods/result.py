@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arguments import floats, integer, shown
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.methods.solution import Solution
 from metricdp.metrics.base import Metric
@@ -17,14 +17,14 @@ Result = Solution
 """The same class, by the name that it had until 0.1.0 for `k_median` and `k_means`."""
 
 
-def site_positions(universe: Metric, ids: Any) -> NDArray[np.int64]:
+def site_positions(universe: Metric, ids: Any) -> Ints:
     """Positions of named sites, ascending and once each; a text is the name of one."""
     return np.unique(universe.site_positions([ids] if isinstance(ids, str) else ids))
 
 
 def checked_candidates(
-    universe: Metric, k: int, candidates: Any, opened: NDArray[np.int64] | None = None
-) -> NDArray[np.int64] | None:
+    universe: Metric, k: int, candidates: Any, opened: Ints | None = None
+) -> Ints | None:
     """Positions where centers may stand (None: anywhere), after checking them and k."""
     allowed = None if candidates is None else site_positions(universe, candidates)
     most = (
@@ -43,7 +43,7 @@ def checked_candidates(
 
 def public_weights(
     metric: Metric, weights: Any, name: str = "weights", *, signed: bool = False
-) -> NDArray[np.float64]:
+) -> Floats:
     """Public weights of all points, shape (n_points,), 1 each by default."""
     if weights is None:
         return np.ones(len(metric))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from metricdp.archives import read_archive
 from metricdp.arguments import file_path
+from metricdp.arrays import Floats
 from metricdp.atomic import whole_file
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
@@ -23,7 +24,6 @@ from metricdp.releases import Receipt
 from metricdp.solvers.estimate.tree_posterior import Counts, Estimate
 
 FORMAT = "metricdp release, 1"
-Array = NDArray[np.float64]
 
 
 def save(release: Any, path: Any) -> None:
@@ -97,7 +97,7 @@ class _Points:
 
     @staticmethod
     def read(
-        space: Metric, weights: Array, arrays: dict[str, NDArray[Any]], header: dict[str, Any]
+        space: Metric, weights: Floats, arrays: dict[str, NDArray[Any]], header: dict[str, Any]
     ) -> dict[str, Any]:
         """What a release is made of; any error where arrays do not fit."""
         if len(weights) != len(space):
@@ -117,8 +117,9 @@ class _InBox:
         points, weights = release.coreset()
         counted = weights * release.receipt.grains  # as its histogram counts, of which it is read
         arrays = {"points": np.asarray(points, np.float64), "weights": counted}
-        if hasattr(release, "sure"):
-            arrays["sure"] = release.sure[release.weights > 0]
+        for name in _BESIDE:
+            if (told := getattr(release, name, None)) is not None:
+                arrays[name] = told[release.weights > 0]
         return {"box": space.facts()["box"]}, arrays
 
     @staticmethod
@@ -128,12 +129,12 @@ class _InBox:
 
     @staticmethod
     def most(space: EuclideanSpace, size: int) -> dict[str, int]:
-        return dict.fromkeys(("points", "weights", "sure"), max(_UNPACKED, _RATIO * size))
+        return dict.fromkeys(("points", "weights", *_BESIDE), max(_UNPACKED, _RATIO * size))
 
     @staticmethod
     def read(
         space: EuclideanSpace,
-        weights: Array,
+        weights: Floats,
         arrays: dict[str, NDArray[Any]],
         header: dict[str, Any],
     ) -> dict[str, Any]:
@@ -141,11 +142,12 @@ class _InBox:
         if points.shape != (len(weights), space.dimension) or not np.isfinite(points).all():
             raise ValueError("not a point for each weight")
         net = EuclideanMetric(points)
-        sure = arrays.get("sure", weights)
-        if sure.shape != weights.shape or not (sure >= 0).all():
-            raise ValueError("not a weight for each weight")
-        told = {"universe": net, "space": space, "weights": np.maximum(weights, 0.0)}
-        return told | ({"sure": sure} if "sure" in arrays else {})
+        beside = {name: arrays[name] for name in _BESIDE if name in arrays}
+        for name, told in beside.items():
+            shape = weights.shape if name == "sure" else points.shape
+            if told.shape != shape or not ((told >= 0) & np.isfinite(told)).all():
+                raise ValueError("not what each point has beside its weight")
+        return {"universe": net, "space": space, "weights": np.maximum(weights, 0.0)} | beside
 
 
 _Room = type[_Points] | type[_InBox]
@@ -217,6 +219,8 @@ def _estimate(universe: Metric, kept: dict[str, NDArray[Any]], any_share: bool) 
     return Estimate(kept["mean"], learned, tree, looks, any_share)
 
 
+_BESIDE = ("sure", "sides")
+"""What points of a box may have beside weights: weights for a search, and sides of their cells."""
 LOOKS = 64
 """Rounds of counts in a release, at most."""
 _UNPACKED = 1 << 26

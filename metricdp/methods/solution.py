@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arguments import floats, positive
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.methods import views
 from metricdp.methods.summary import Stability, Summary
@@ -99,7 +99,7 @@ class Solution:
     release: Any = field(default=None, repr=False)
     certificate: Certificate | None = None
     universe: Any = field(default=None, repr=False)
-    weights: NDArray[np.float64] | None = field(default=None, repr=False)
+    weights: Floats | None = field(default=None, repr=False)
     power: int = field(default=1, repr=False)
     objective: Any = None
     _asked: Instance | None = field(default=None, repr=False)
@@ -161,7 +161,7 @@ class Solution:
         return 0 if self._in_a_box else len(self._instance.metric)
 
     @cached_property
-    def _nearest(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _nearest(self) -> tuple[Ints, Floats]:
         """Number of the nearest center of every place, and its distance."""
         label, distance = self._instance.metric.nearest_to(self._chosen.sites)
         return label.astype(np.int64), np.asarray(distance, np.float64)
@@ -227,7 +227,7 @@ class Solution:
         return math.inf if reach is None else steps_of(reach, self._instance.metric) * (1 + WITHIN)
 
     @cached_property
-    def _distances(self) -> NDArray[np.float64]:
+    def _distances(self) -> Floats:
         """Of every pair that `_served` lists."""
         served, instance = self._served, self._instance
         if self._chosen.assignment is None:
@@ -270,7 +270,7 @@ class Solution:
         return found
 
     @property
-    def labels(self) -> NDArray[np.int64]:
+    def labels(self) -> Ints:
         """Number of the center that serves each point, shape (n_points,), in the order of the
         universe's ids: the one with the largest part of it, and the nearest where the point has no
         demand; -1 beyond the objective's limit. In a box of the release's points.
@@ -308,7 +308,7 @@ class Solution:
         return list(loads.values()) if isinstance(loads, dict) else loads.tolist()
 
     @property
-    def _mass(self) -> NDArray[np.float64]:
+    def _mass(self) -> Floats:
         """Weight of every pair that `_served` lists."""
         if self.weights is None:
             raise self._unknown
@@ -439,7 +439,7 @@ class Solution:
             limit = positive(length, "within", or_zero=True)
         return site_costs(instance, self.objective, self._chosen.sites, limit)
 
-    def _found_anew(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
+    def _found_anew(self, weights: Floats) -> tuple[Ints, float]:
         """Sites for other weights, and by which share of the value they are better than these."""
         instance = replace(self._instance, weights=weights, kept={})
         found = self.objective.choose(instance)
@@ -554,7 +554,7 @@ class Solution:
         ratio = other / own if own else float("nan" if other == 0 else "inf")
         return {"value": own, "other": other, "ratio": ratio}
 
-    def _with_points(self, sites: Any) -> tuple[Instance, NDArray[np.int64]]:
+    def _with_points(self, sites: Any) -> tuple[Instance, Ints]:
         """The question with these points of a box for its places, and their positions."""
         instance: Any = self._instance
         d = self.centers.shape[1]
@@ -573,7 +573,7 @@ class Solution:
         return replace(instance, metric=metric, weights=weights, allowed=at), at
 
     @property
-    def coordinates(self) -> NDArray[np.float64] | None:
+    def coordinates(self) -> Floats | None:
         """Places of the centers (k, d), in the universe's system; None without coordinates."""
         if self._in_a_box:
             return np.asarray(self.centers, np.float64)

@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from metricdp.arguments import shown
+from metricdp.arrays import Floats
 from metricdp.errors import InputError
 from metricdp.methods.question import NET_POINTS, checked_time_limit
 from metricdp.methods.result import public_weights, site_positions
@@ -212,7 +213,7 @@ def _for_scenarios(
     return replace(first, method=str(releases[0].method), receipt=receipt, release=releases)
 
 
-def _scenario(universe: Any, weights: Any) -> tuple[Metric, NDArray[np.float64], Any]:
+def _scenario(universe: Any, weights: Any) -> tuple[Metric, Floats, Any]:
     """Metric, weights, and the release that these are of."""
     if getattr(universe, "kind", None) == "finite":
         return universe, public_weights(universe, weights), None
@@ -233,7 +234,7 @@ _BOX_PLACES = 1024
 def answered_in_box(
     space: EuclideanSpace,
     points: EuclideanMetric,
-    weights: NDArray[np.float64],
+    weights: Floats,
     objective: Objective,
     *,
     release: Any = None,
@@ -261,7 +262,7 @@ def answered_in_box(
 def answered(
     metric: Metric,
     objective: Objective,
-    weights: NDArray[np.float64],
+    weights: Floats,
     *,
     space: EuclideanSpace | None = None,
     n_points: int | None = None,
@@ -326,7 +327,7 @@ def _told(
 
 def instance_of(
     metric: Metric,
-    weights: NDArray[np.float64],
+    weights: Floats,
     *,
     loads: Weights | None = None,
     candidates: Ids | None = None,

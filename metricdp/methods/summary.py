@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arguments import floats, shown
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.units import in_units_of, in_words, unit_shown
@@ -25,7 +25,7 @@ from metricdp.solvers.kmedian import solve
 
 REDRAWN = 24
 """Draws of the demand for which centers are searched anew."""
-Again = Callable[[NDArray[np.float64]], tuple[NDArray[np.int64], float]]
+Again = Callable[[Floats], tuple[Ints, float]]
 """Positions of centers for other weights, and by which share they are better than those asked."""
 SURE = 0.9
 """From where a center is called sure."""
@@ -42,15 +42,15 @@ class Stability:
     which share of the value those found anew are better for the demand drawn.
     """
 
-    stays: NDArray[np.float64]
-    moves: NDArray[np.float64]
+    stays: Floats
+    moves: Floats
     n_draws: int
-    near: NDArray[np.float64]
+    near: Floats
     within: float
-    gain: NDArray[np.float64]
+    gain: Floats
 
     @property
-    def doubt(self) -> NDArray[np.float64]:
+    def doubt(self) -> Floats:
         """How unsure each center is, 0 to 1."""
         return 1.0 - self.near
 
@@ -169,7 +169,7 @@ def summarized(
 def stable(
     told: Credible,
     metric: Metric,
-    positions: NDArray[np.int64],
+    positions: Ints,
     within: Any,
     again: Again | None = None,
 ) -> Stability:
@@ -215,7 +215,7 @@ def checked_level(level: Any) -> float:
     return float(chance)
 
 
-def _positions(metric: Metric, centers: Any) -> NDArray[np.int64]:
+def _positions(metric: Metric, centers: Any) -> Ints:
     positions = np.asarray(metric.site_positions(centers), np.int64)
     if not len(positions):
         raise InputError("there must be at least one center")

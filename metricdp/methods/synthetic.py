@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import integer, shown
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.partitions.finite.ward import PartitionTree, hierarchy
@@ -30,8 +31,6 @@ _PARTS = 1024
 """Of the order: where it ends, points lie in a part in the order of their ids."""
 MOST = 10**8
 """Points that can be asked for."""
-
-Array = NDArray[np.float64]
 
 
 class SyntheticPoints(Sequence[Any]):
@@ -53,7 +52,7 @@ class SyntheticPoints(Sequence[Any]):
     def __init__(
         self,
         points: Any,
-        coordinates: Array | None,
+        coordinates: Floats | None,
         system: str | None,
         receipt: Receipt,
         crs: str | None = None,
@@ -118,9 +117,7 @@ def checked_number(n: Any) -> int:
     return number
 
 
-def drawn(
-    universe: Metric, weights: Array, n: int, coins: np.random.Generator
-) -> NDArray[np.int64]:
+def drawn(universe: Metric, weights: Floats, n: int, coins: np.random.Generator) -> Ints:
     """Positions (n,) by weight, at equal steps along `nearby`; evenly without any weight."""
     held = np.maximum(weights, 0.0) if (weights > 0).any() else np.ones(len(universe))
     order = nearby(universe)
@@ -131,7 +128,7 @@ def drawn(
     return coins.permutation(order[np.minimum(np.searchsorted(mass, steps, side="right"), last)])
 
 
-def nearby(universe: Metric) -> NDArray[np.int64]:
+def nearby(universe: Metric) -> Ints:
     """All positions in a public order in which what lies together comes together."""
     if len(universe) < 2:
         return np.arange(len(universe))
@@ -139,7 +136,7 @@ def nearby(universe: Metric) -> NDArray[np.int64]:
     return np.argsort(leaf_order(parts)[parts.labels], kind="stable")
 
 
-def leaf_order(tree: PartitionTree) -> NDArray[np.int64]:
+def leaf_order(tree: PartitionTree) -> Ints:
     """Place of each part among the leaves from left to right, shape (n_parts,)."""
     m = tree.n_parts
     place = np.empty(m, np.int64)

@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.metrics.base import Metric
 from metricdp.report.layers import crs_of
@@ -20,8 +20,6 @@ _SHOWN = 12
 """Centers of a table in a notebook."""
 _INK = 8_000
 """Square points of ink for the demand of a picture."""
-
-Floats = NDArray[np.float64]
 
 
 def axis_names(d: int, system: str | None) -> list[str]:
@@ -51,9 +49,7 @@ def frame(columns: dict[str, Any]) -> Any:
     return pd.DataFrame(columns)
 
 
-def graph(
-    metric: Metric, centers: Any, nearest: tuple[NDArray[np.int64], Floats], weights: Any
-) -> Any:
+def graph(metric: Metric, centers: Any, nearest: tuple[Ints, Floats], weights: Any) -> Any:
     """The public graph as one of networkx, with what was found at its nodes."""
     import networkx as nx
 
@@ -92,9 +88,7 @@ def axes(places: Floats | None, ax: Any = None) -> Any:
     return ax
 
 
-def draw(
-    ax: Any, metric: Metric, label: NDArray[np.int64], places: Any, demand: Floats | None
-) -> None:
+def draw(ax: Any, metric: Metric, label: Ints, places: Any, demand: Floats | None) -> None:
     """Network, territories, noisy demand and centers."""
     from matplotlib import colormaps
     from matplotlib.collections import LineCollection

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
 from metricdp.arguments import positive
-from metricdp.arrays import Floats, Ints
+from metricdp.arrays import Bools, Floats, Ints
 from metricdp.errors import InputError
 from metricdp.metrics.base import EXTENTS, MAX_GRID_DISTANCE, checked_extent, public_grid
 from metricdp.universe.graph import Graph
@@ -62,7 +61,7 @@ def _all_at_one_place(graph: Graph) -> bool:
     return connected_components(joined, directed=True, connection="strong")[0] == 1
 
 
-def _on_grid(steps: Floats) -> NDArray[np.bool_]:
+def _on_grid(steps: Floats) -> Bools:
     """Which numbers are integers up to floating-point noise, 1e-9 of them and at most 0.001."""
     return np.abs(steps - np.rint(steps)) <= 1e-9 * np.abs(steps).clip(max=1e6)
 

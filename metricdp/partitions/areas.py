@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arguments import listed, shown
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
@@ -80,9 +80,7 @@ class Areas:
         return cls._finite(universe, names, _held(universe, shapes))
 
     @classmethod
-    def _finite(
-        cls, universe: Metric | EuclideanSpace, names: Sequence[str], table: NDArray[np.int64]
-    ) -> Areas:
+    def _finite(cls, universe: Metric | EuclideanSpace, names: Sequence[str], table: Ints) -> Areas:
         """Of points that have a label each: areas without a point are left out."""
         used, table = np.unique(table, return_inverse=True)
         kept = tuple((*names, ELSEWHERE)[i] for i in used.tolist())
@@ -96,7 +94,7 @@ class Areas:
         return cls(universe, kept, TabledAreas(table.astype(np.int64)))
 
 
-def spread_evenly(points: Metric, frame: Any, column: str) -> NDArray[np.float64]:
+def spread_evenly(points: Metric, frame: Any, column: str) -> Floats:
     """A column of polygons, such as counts of a census or of a grid, spread over the points of a
     finite universe: of each polygon evenly over the points in it, shape (n_points,).
     """
@@ -113,7 +111,7 @@ def spread_evenly(points: Metric, frame: Any, column: str) -> NDArray[np.float64
     return weights[label] / np.bincount(label)[label]
 
 
-def _held(points: Any, shapes: Sequence[Any]) -> NDArray[np.int64]:
+def _held(points: Any, shapes: Sequence[Any]) -> Ints:
     """Number of the first polygon that holds each point; their number, if none does."""
     if points.coordinates is None:
         raise InputError(f"{points.name} has no coordinates that polygons could hold")

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from metricdp.accounting import Cost
 from metricdp.accounting.scales import excess
 from metricdp.arguments import integer
-from metricdp.arrays import Ints
+from metricdp.arrays import Bools, Ints
 from metricdp.kernels.scores import CAP
 from metricdp.privacy.noise import DiscreteGaussian, DiscreteLaplace, Noise
 from metricdp.privacy.queries import Query
@@ -153,7 +153,7 @@ class LaplaceShares(Shares):
             waiting = np.setdiff1d(waiting, tried[passes])
         return found
 
-    def _passes(self, drawn: Ints) -> NDArray[np.bool_]:
+    def _passes(self, drawn: Ints) -> Bools:
         """Which k are not negative and pass k coins, the i-th of odds ((i - 1) m + 1) / (i m)."""
         passes, left, i = drawn >= 0, np.flatnonzero(drawn > 0), 1
         while len(left):

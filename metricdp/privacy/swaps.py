@@ -12,10 +12,9 @@ from collections.abc import Hashable, Iterable, Iterator, MutableMapping, Sequen
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arguments import integer, listed, positive, sealed
-from metricdp.arrays import Ints
+from metricdp.arrays import Bools, Ints
 from metricdp.kernels.scores import capped_dot
 from metricdp.privacy.scores import SelectionQuery
 from metricdp.protocols import Finite, finite
@@ -84,7 +83,7 @@ class SwapQuery(SelectionQuery):
         at: Ints,
         scale: Scale,
         allowed: Ints | None,
-        fixed: NDArray[np.bool_],
+        fixed: Bools,
     ) -> None:
         self.universe, self._scale, self._fixed = universe, scale, sealed(fixed)
         self._allowed = None if allowed is None else sealed(allowed)

@@ -16,12 +16,12 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.accounting import Cost, Grant, Ledger, exact
 from metricdp.accounting.binding import Protection
 from metricdp.accounting.ledger import Answered
 from metricdp.arguments import Amount, shown
+from metricdp.arrays import Ints
 from metricdp.errors import InputError
 from metricdp.privacy import HistogramQuery, PrivateDemand, contributing, measure
 from metricdp.protocols import Finite
@@ -45,12 +45,10 @@ class NumbersOfRecords(Finite):
     def check(self) -> None:
         """Nothing to look at."""
 
-    def grid_rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-    ) -> NDArray[np.int64]:
+    def grid_rows(self, sources: Ints, targets: Ints | None = None) -> Ints:
         """How many doublings lie between."""
         to = np.arange(len(self)) if targets is None else targets
-        found: NDArray[np.int64] = np.abs(sources[:, None] - to[None, :])
+        found: Ints = np.abs(sources[:, None] - to[None, :])
         return found
 
 
@@ -64,7 +62,7 @@ class Doublings:
         self.universe = NUMBERS
         self.n_parts = MOST + 1
 
-    def encode(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
+    def encode(self, records: Ints) -> Ints:
         """The record's own number."""
         return records
 
@@ -215,7 +213,7 @@ def question_of(epsilon: Any, quantile: Any) -> str:
     return f"contributions, quantile {share}, epsilon {price}"
 
 
-def _least(counts: NDArray[np.int64], share: Fraction) -> tuple[int, float]:
+def _least(counts: Ints, share: Fraction) -> tuple[int, float]:
     """The least power of two that so many users do not exceed, and how many that are."""
     total = max(int(counts.sum()), 1)
     within = np.cumsum(counts)

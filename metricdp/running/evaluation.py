@@ -23,10 +23,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.accounting import Budget, Cost, Grant
 from metricdp.arguments import Amount, listed, positive
+from metricdp.arrays import Bools, Floats
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
 from metricdp.methods.asking import Account, Ask
@@ -55,7 +55,6 @@ from metricdp.running.charging import Payer, checked_universe
 from metricdp.running.runner import Run
 from metricdp.solvers.estimate.intervals import Interval, Noisy, Verdict, verdict
 
-Floats = NDArray[np.float64]
 Universe = Metric | EuclideanSpace
 
 SHARES = {
@@ -541,7 +540,7 @@ class _Design:
         middle = (nearest.estimate + farthest.estimate) / 2
         return Interval(middle, nearest.low, min(farthest.high + rounding, most))
 
-    def _share(self, answers: Noisy, inside: NDArray[np.bool_]) -> Interval:
+    def _share(self, answers: Noisy, inside: Bools) -> Interval:
         """Share of the records in some of the bands."""
         if inside.all() or not inside.any():
             exact = float(inside.all())
@@ -577,7 +576,7 @@ def _planned(design: _Design, records: float, price: Cost) -> Evaluation:
     scales = []
     terms = Terms(price, "add-remove")
     law = "discrete Gaussian" if terms.pooled else "discrete Laplace"
-    answer: NDArray[np.float64]
+    answer: Floats
     for name, query in design.queries.items():
         if isinstance(query, TotalsQuery):
             answer = amounts @ query.measured.amounts(places).astype(np.float64)

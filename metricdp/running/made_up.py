@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.kernels.points import nearest_centers
 from metricdp.methods.box.anywhere import starts_for
 from metricdp.methods.demand_release import STARTS
@@ -56,7 +56,7 @@ SHAPES = (
 _UNEQUAL = 0.6  # standard deviation of the logarithm of spots' sizes
 
 
-def searched(points: NDArray[np.float64], k: int, power: int, seed: int) -> NDArray[np.float64]:
+def searched(points: Floats, k: int, power: int, seed: int) -> Floats:
     """k centers anywhere, of low cost on public points of shape (n, d), n > 0, without noise, shape
     (k, d).
 
@@ -88,7 +88,7 @@ class FiniteWorld:
         self.power = power
         self.question = replace(Question.checked(metric, k, power, seed=seed), effort=ROUGH)
 
-    def draw(self, shape: Shape, records: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def draw(self, shape: Shape, records: int, rng: np.random.Generator) -> Ints:
         """Positions of made-up records of a shape, shape (records,)."""
         n = len(self.metric)
         if not shape.spots:
@@ -110,7 +110,7 @@ class FiniteWorld:
         made[there] = rng.choice(spots, int(there.sum()))
         return made
 
-    def demand(self, made: NDArray[np.int64], m: int) -> PrivateDemand:
+    def demand(self, made: Ints, m: int) -> PrivateDemand:
         """The records as a demand of users with m each."""
         return PrivateDemand(
             self.metric, [self.metric.ids[i] for i in made.tolist()], **_users(len(made), m)
@@ -120,11 +120,11 @@ class FiniteWorld:
         """Centers of the universe itself, or of what is expected there."""
         return self.question.names(self.question.answer(self.expected, STARTS))
 
-    def search(self, made: NDArray[np.int64]) -> Any:
+    def search(self, made: Ints) -> Any:
         """Centers without noise, found as those of a release are."""
         return self.question.names(self.question.answer(self._counts(made), STARTS))
 
-    def refined(self, made: NDArray[np.int64], found: Sequence[Any]) -> Any:
+    def refined(self, made: Ints, found: Sequence[Any]) -> Any:
         """The best k of all centers that several searches found, improved once more."""
         union = np.unique(np.concatenate([site_positions(self.metric, one) for one in found]))
         counts = self._counts(made)
@@ -132,27 +132,25 @@ class FiniteWorld:
         best = again(candidates=union, starts=_RELINKED).centers
         return self.question.names(again(first=best, starts=1, share=ROUGH_SHARE).centers)
 
-    def _counts(self, made: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _counts(self, made: Ints) -> Floats:
         return np.bincount(made, minlength=len(self.metric)).astype(np.float64)
 
-    def costs(self, made: NDArray[np.int64], centers: Any) -> NDArray[np.float64]:
+    def costs(self, made: Ints, centers: Any) -> Floats:
         """What each record costs with these centers, exactly."""
         return self.metric.nearest(centers)[1][made] ** self.power
 
 
-def _drawn(
-    density: NDArray[np.float64], records: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def _drawn(density: Floats, records: int, rng: np.random.Generator) -> Ints:
     return rng.choice(len(density), records, p=density / density.sum())
 
 
 def _unequal(
-    label: NDArray[np.int64],
-    away: NDArray[np.float64],
+    label: Ints,
+    away: Floats,
     n_spots: int,
     wide: float,
     rng: np.random.Generator,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Density around spots of unequal size and weight, each within its Voronoi cell."""
     order = np.lexsort((rng.random(len(label)), away, label))
     first = np.searchsorted(label[order], np.arange(n_spots))
@@ -179,7 +177,7 @@ class BoxWorld:
         self.power = power
         self.question = BoxQuestion.checked(space, k, power, seed=seed)
 
-    def draw(self, shape: Shape, records: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def draw(self, shape: Shape, records: int, rng: np.random.Generator) -> Floats:
         """Made-up records of a shape, shape (records, d)."""
         low = self.space.lower
         high = self.space.upper
@@ -196,11 +194,11 @@ class BoxWorld:
         off[rng.random(records) < shape.heavy] = 0.0
         return self.space.clip(spots[which] + off)
 
-    def demand(self, made: NDArray[np.float64], m: int) -> PrivateDemand:
+    def demand(self, made: Floats, m: int) -> PrivateDemand:
         """The records as a demand of users with m each."""
         return PrivateDemand(self.space, made, **_users(len(made), m))
 
-    def _places(self, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def _places(self, n: int, rng: np.random.Generator) -> Floats:
         """Places where records are expected, or anywhere in the box, shape (n, d)."""
         low = self.space.lower
         anywhere = rng.uniform(low, self.space.upper, (n, len(low)))
@@ -220,15 +218,15 @@ class BoxWorld:
         net = self.question.on_net()
         return net.names(net.answer(np.ones(len(net.metric)), STARTS))
 
-    def search(self, made: NDArray[np.float64]) -> NDArray[np.float64]:
+    def search(self, made: Floats) -> Floats:
         """Centers without noise, anywhere."""
         return searched(made, self.question.k, self.power, self.question.seed)
 
-    def refined(self, made: NDArray[np.float64], found: Sequence[Any]) -> Any:
+    def refined(self, made: Floats, found: Sequence[Any]) -> Any:
         """The best of what several searches found."""
         return min(found, key=lambda centers: float(self.costs(made, centers).sum()))
 
-    def costs(self, made: NDArray[np.float64], centers: Any) -> NDArray[np.float64]:
+    def costs(self, made: Floats, centers: Any) -> Floats:
         """What each record costs with these centers, exactly."""
         square = nearest_centers(made, np.asarray(centers, dtype=np.float64))[1]
         return square ** (self.power / 2)

@@ -19,10 +19,10 @@ from html import escape
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.accounting import Ledger, exact
 from metricdp.arguments import Amount, chosen, integer, listed, shown
+from metricdp.arrays import Floats
 from metricdp.errors import InputError
 from metricdp.methods.expected import Expectation
 from metricdp.methods.method import Method
@@ -91,8 +91,8 @@ class AreaCosts(NamedTuple):
     """
 
     names: tuple[str, ...]
-    private: NDArray[np.float64]
-    noiseless: NDArray[np.float64]
+    private: Floats
+    noiseless: Floats
 
     def excess(self, i: int) -> dict[str, tuple[float, float]]:
         """By area, at the i-th epsilon: median of (cost / cost without noise - 1), and what nine
@@ -154,9 +154,9 @@ class Plan:
     max_contributions: int
     epsilons: tuple[Fraction, ...]
     shapes: tuple[Shape, ...]
-    cost: NDArray[np.float64]
-    reference: NDArray[np.float64]
-    blind: NDArray[np.float64]
+    cost: Floats
+    reference: Floats
+    blind: Floats
     example: tuple[Result, ...] = field(repr=False)
     example_centers: Centers | None = field(repr=False)
     example_shape: str = ""

@@ -22,13 +22,13 @@ from numpy.typing import ArrayLike
 
 from metricdp.accounting import Budget
 from metricdp.arguments import Amount, chosen, floats, integer, positive, shown
+from metricdp.arrays import Floats
 from metricdp.errors import InputError
 from metricdp.methods.asking import Ask
 from metricdp.methods.box.descent import distinct_in
 from metricdp.methods.box.distances import N_SHELLS, RATIO
 from metricdp.methods.box.private_lloyd import (
     MOST_STEPS,
-    Array,
     least_of_steps,
     lloyd_step,
     lloyd_steps,
@@ -132,7 +132,7 @@ def private_median(
     shares = first if not rings else [*(s * RING_SHARE for s in first), *_ring_shares()]
     start = _start(space, center)
 
-    def work(terms: Terms) -> Generator[Any, Any, Array]:
+    def work(terms: Terms) -> Generator[Any, Any, Floats]:
         at = yield from lloyd_steps(terms, space, start, shares[: len(first)], power=1)
         return (yield from _on_rings(terms, space, at, share, seed)) if rings else at
 
@@ -242,8 +242,8 @@ def _ring_shares() -> list[Fraction]:
 
 
 def _on_rings(
-    terms: Terms, space: EuclideanSpace, center: Array, sample: float, seed: int
-) -> Generator[Any, Any, Array]:
+    terms: Terms, space: EuclideanSpace, center: Floats, sample: float, seed: int
+) -> Generator[Any, Any, Floats]:
     """Algorithm 5 from its second line on: rings that hold enough, and steps of their sample."""
     shells = Shells(WholeBox(space), center, N_SHELLS, RATIO)
     count, *steps = _ring_shares()
@@ -272,7 +272,7 @@ def _boxed(space: Any) -> EuclideanSpace:
     return cast(EuclideanSpace, box(space, "space", rule))
 
 
-def _start(space: Any, center: ArrayLike | None) -> Array:
+def _start(space: Any, center: ArrayLike | None) -> Floats:
     box = _boxed(space)
     at = (box.lower + box.upper) / 2
     if center is not None:
@@ -298,7 +298,7 @@ def _charged(
 
 
 def _attested(
-    run: Run, work: Callable[[Terms], Generator[Any, Any, Array]], method: str, call: str
+    run: Run, work: Callable[[Terms], Generator[Any, Any, Floats]], method: str, call: str
 ) -> Result:
     """The centers that the work finds, with the public circumstances of the call on the receipt."""
     centers = run.drive(work(run.terms))

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from metricdp.accounting.continual import Node
 from metricdp.archives import read_archive
+from metricdp.arrays import Ints
 from metricdp.atomic import durable_file, taking_turns
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
@@ -42,7 +43,7 @@ class StreamState(NamedTuple):
     name: str
     mark: str
     counter: Counter
-    released: dict[Node, NDArray[np.int64]]
+    released: dict[Node, Ints]
     label: str | None
     labels: tuple[str, ...]
     answers: dict[str, list[dict[str, Any]]]

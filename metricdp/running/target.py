@@ -10,9 +10,9 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arguments import shown
+from metricdp.arrays import Floats
 from metricdp.errors import InputError
 
 LADDER = ("0.05", "0.1", "0.2", "0.5", "1", "2", "5", "10")
@@ -43,7 +43,7 @@ class Needed(NamedTuple):
     estimate: float | None
 
 
-def needed(epsilons: tuple[Fraction, ...], excess: NDArray[np.float64], target: float) -> Needed:
+def needed(epsilons: tuple[Fraction, ...], excess: Floats, target: float) -> Needed:
     """The least epsilon for a target.
 
     Parameters
@@ -83,7 +83,7 @@ def needed(epsilons: tuple[Fraction, ...], excess: NDArray[np.float64], target: 
     return Needed(_rounded(enough), _rounded(likely))
 
 
-def _least(sizes: NDArray[np.float64], excess: NDArray[np.float64], allowed: float) -> float:
+def _least(sizes: Floats, excess: Floats, allowed: float) -> float:
     """Where the quantile falls to what is allowed, for good; infinite if it does not."""
     high = np.quantile(excess, USUAL, axis=1, method="higher")
     high = np.maximum.accumulate(high[::-1])[::-1]  # a larger budget is never worse

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.kernels.block_swaps import (
     Labels,
     block_changes,
@@ -43,20 +44,20 @@ _MANY = 40
 """Fewer centers are searched for twice on a sample, and between the two results too."""
 _IN_VAIN = 2  # generations without a gain: time against the last of the cost
 
-Found = tuple[float, NDArray[np.int64]]
+Found = tuple[float, Ints]
 
 
 def block_search(
     block: NDArray[Any],
-    weights: NDArray[np.float64],
+    weights: Floats,
     k: int,
     rng: np.random.Generator,
     *,
     starts: int | None = 1,
-    first_start: NDArray[np.int64] | None = None,
-    opened: NDArray[np.int64] | None = None,
+    first_start: Ints | None = None,
+    opened: Ints | None = None,
     deadline: Deadline = NEVER,
-) -> tuple[NDArray[np.int64], float]:
+) -> tuple[Ints, float]:
     """Best of several local searches and, from four starts on, of what lies between their results.
 
     A local optimum of single swaps costs at most 5 times the optimum for non-negative weights (Arya
@@ -84,9 +85,9 @@ class _BlockSearch:
     def __init__(
         self,
         block: NDArray[Any],
-        weights: NDArray[np.float64],
+        weights: Floats,
         k: int,
-        opened: NDArray[np.int64] | None,
+        opened: Ints | None,
         rng: np.random.Generator,
         deadline: Deadline,
         large: float | None = None,
@@ -101,9 +102,9 @@ class _BlockSearch:
             np.empty(0, np.int64) if opened is None else np.unique(opened).astype(np.int64)
         )
 
-    def from_starts(self, starts: int, first_start: NDArray[np.int64] | None) -> list[Found]:
+    def from_starts(self, starts: int, first_start: Ints | None) -> list[Found]:
         """Local optima from k-median++, at least one."""
-        begin: list[tuple[NDArray[np.int64], NDArray[np.float64] | None]] = []
+        begin: list[tuple[Ints, Floats | None]] = []
         for i in range(starts):
             centers = np.empty(self.k, np.int64)
             centers[: len(self.opened)] = self.opened
@@ -113,7 +114,7 @@ class _BlockSearch:
             else:
                 begin.append((centers, self.rng.random(self.k)))
 
-        def seeded(at: int) -> NDArray[np.int64]:
+        def seeded(at: int) -> Ints:
             centers, uniforms = begin[at]
             if uniforms is not None:
                 block_seeds(self.block, self.weights, uniforms, len(self.opened), centers)
@@ -153,7 +154,7 @@ class _BlockSearch:
         while len(pool) > 1 and vain < _IN_VAIN and not self.deadline.over:
             pairs = [(a[1], b[1]) for a, b in combinations(pool, 2)]
 
-            def between(start: NDArray[np.int64], target: NDArray[np.int64]) -> NDArray[np.int64]:
+            def between(start: Ints, target: Ints) -> Ints:
                 stop = np.empty(self.k, np.int64)
                 block_relink(self.block, self.weights, len(self.opened), start, target, stop)
                 return stop
@@ -169,7 +170,7 @@ class _BlockSearch:
             pool = _elite([pool[0], *children], size)
         return pool
 
-    def _coarse_to_fine(self, centers: NDArray[np.int64]) -> Found:
+    def _coarse_to_fine(self, centers: Ints) -> Found:
         """Local search on a sample of rows and columns, then on all: most swaps are made where they
         cost little.
         """
@@ -218,7 +219,7 @@ class _BlockSearch:
         )
         return self._fine(union[best[1]], promise)
 
-    def _sampled_demand(self, some: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _sampled_demand(self, some: int) -> tuple[Ints, Floats]:
         """Columns and weights of an unbiased sample of the demand."""
         mass = np.abs(self.weights)
         if np.count_nonzero(mass) <= some:
@@ -230,8 +231,8 @@ class _BlockSearch:
 
     def _fine(
         self,
-        centers: NDArray[np.int64],
-        promise: NDArray[np.float64] | None = None,
+        centers: Ints,
+        promise: Floats | None = None,
         proven: bool = True,
     ) -> Found:
         """Local optimum on the whole block: passes over all rows, and after each over the most
@@ -257,7 +258,7 @@ class _BlockSearch:
             np.minimum(promise, change, out=promise)
         return float(cost), state[0]
 
-    def _labeled(self, centers: NDArray[np.int64]) -> tuple[Any, float]:
+    def _labeled(self, centers: Ints) -> tuple[Any, float]:
         """State of a search at these centers: they, their labels and losses; and the cost."""
         n = self.block.shape[1]
         kind = self.block.dtype
@@ -273,10 +274,10 @@ class _BlockSearch:
 
     def _pass(
         self,
-        rows: NDArray[np.int64],
+        rows: Ints,
         state: Any,
-        change: NDArray[np.float64],
-        known: NDArray[np.float64],
+        change: Floats,
+        known: Floats,
         cost: float,
         fallen: float,
     ) -> tuple[int, float, float]:
@@ -313,9 +314,7 @@ class _BlockSearch:
             closed[centers] = False
         return total, cost, fallen
 
-    def _changes(
-        self, rows: NDArray[np.int64], labels: Labels, losses: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _changes(self, rows: Ints, labels: Labels, losses: Floats) -> Floats:
         change = np.empty(len(rows))
         size = -(-len(rows) // (os.cpu_count() or 1))
 
@@ -327,7 +326,7 @@ class _BlockSearch:
         return change
 
 
-def _least(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+def _least(values: Floats, count: int) -> Ints:
     """Places of the `count` least values, in order."""
     few = np.argpartition(values, count)[:count] if count < len(values) else np.arange(len(values))
     return few[np.argsort(values[few], kind="stable")]

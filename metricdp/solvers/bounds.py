@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.solvers.dual_ascent import Ascent
@@ -57,7 +58,7 @@ class Certificate:
         return {"cost": self.cost, "lower_bound": self.lower_bound, "gap": self.gap}
 
 
-def check_size(n_candidates: int, n_demand: int, weights: NDArray[np.float64]) -> None:
+def check_size(n_candidates: int, n_demand: int, weights: Floats) -> None:
     """Refuse what cannot be bounded."""
     if n_candidates * n_demand > MOST_ENTRIES and (weights < 0).any():
         raise InputError(
@@ -70,12 +71,12 @@ def check_size(n_candidates: int, n_demand: int, weights: NDArray[np.float64]) -
 
 def certificate(
     metric: Metric,
-    weights: NDArray[np.float64],
-    centers: NDArray[np.int64],
+    weights: Floats,
+    centers: Ints,
     *,
     power: int = 1,
-    candidates: NDArray[np.int64] | None = None,
-    opened: NDArray[np.int64] | None = None,
+    candidates: Ints | None = None,
+    opened: Ints | None = None,
     time_limit: float | None = None,
 ) -> Certificate:
     """Bound what any choice of as many candidates costs; see `certify`."""
@@ -93,23 +94,23 @@ def certificate(
 
 
 Prover = Callable[
-    [Ascent, NDArray[np.int64], Callable[[NDArray[np.int64]], float]],
-    tuple[NDArray[np.int64], Certificate],
+    [Ascent, Ints, Callable[[Ints], float]],
+    tuple[Ints, Certificate],
 ]
 """Of an ascent below centers, their rows, and what rows cost: rows, and what is proven of them."""
 
 
 def judged(
     metric: Metric,
-    weights: NDArray[np.float64],
-    centers: NDArray[np.int64],
+    weights: Floats,
+    centers: Ints,
     prove: Prover,
     *,
     power: int = 1,
-    candidates: NDArray[np.int64] | None = None,
-    opened: NDArray[np.int64] | None = None,
+    candidates: Ints | None = None,
+    opened: Ints | None = None,
     deadline: Deadline = NEVER,
-) -> tuple[NDArray[np.int64], Certificate]:
+) -> tuple[Ints, Certificate]:
     """What `prove` makes of a metric: a full block, or lists of what is near."""
     demand = np.flatnonzero(weights)
     if len(demand) == 0:
@@ -142,7 +143,7 @@ def judged(
     )
 
 
-def _block(metric: Metric, allowed: NDArray[np.int64], demand: NDArray[np.int64]) -> NDArray[Any]:
+def _block(metric: Metric, allowed: Ints, demand: Ints) -> NDArray[Any]:
     """Exact distances, in steps of the grid where all lie on it."""
     measure = metric.grid_rows if metric.on_grid else metric.distance_rows
     if len(allowed) <= len(demand) or metric.directed:
@@ -151,13 +152,13 @@ def _block(metric: Metric, allowed: NDArray[np.int64], demand: NDArray[np.int64]
 
 
 def judged_on_block(
-    block: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    centers: NDArray[np.int64],
-    opened: NDArray[np.int64],
+    block: Floats,
+    weights: Floats,
+    centers: Ints,
+    opened: Ints,
     prove: Prover,
     deadline: Deadline,
-) -> tuple[NDArray[np.int64], Certificate]:
+) -> tuple[Ints, Certificate]:
     """As `judged`, with rows of a block of costs. Where weights are negative the centers stay."""
     if (weights < 0).any() or not (weights > 0).any():
         return centers, certify(block, weights, centers, opened=opened, deadline=deadline)
@@ -167,19 +168,19 @@ def judged_on_block(
 
 def _certified(
     ascent: Ascent,
-    rows: NDArray[np.int64],
-    cost_of: Callable[[NDArray[np.int64]], float],
-) -> tuple[NDArray[np.int64], Certificate]:
+    rows: Ints,
+    cost_of: Callable[[Ints], float],
+) -> tuple[Ints, Certificate]:
     """The centers as they are."""
     return rows, Certificate(ascent.upper, min(ascent.upper, ascent.settled()))
 
 
 def certify(
     block: NDArray[Any],
-    weights: NDArray[np.float64],
-    centers: NDArray[np.int64],
+    weights: Floats,
+    centers: Ints,
     *,
-    opened: NDArray[np.int64] | None = None,
+    opened: Ints | None = None,
     deadline: Deadline = NEVER,
 ) -> Certificate:
     """Bound what any k rows of a block cost from below.
@@ -207,9 +208,9 @@ def certify(
 
 def below_on_block(
     block: NDArray[Any],
-    weights: NDArray[np.float64],
-    centers: NDArray[np.int64],
-    fixed: NDArray[np.int64],
+    weights: Floats,
+    centers: Ints,
+    fixed: Ints,
     deadline: Deadline,
 ) -> Ascent:
     """`Ascent.below` on the demand of positive weight."""
@@ -222,9 +223,7 @@ def below_on_block(
     return Ascent.below(BlockCosts(costs, np.ones(costs.shape[1])), centers, fixed, whole, deadline)
 
 
-def _reward_bound(
-    block: NDArray[np.float64], weights: NDArray[np.float64], k: int, fixed: NDArray[np.int64]
-) -> float:
+def _reward_bound(block: Floats, weights: Floats, k: int, fixed: Ints) -> float:
     """Least possible sum over points of negative weight: k rows cannot all be far."""
     if block.shape[1] == 0:
         return 0.0

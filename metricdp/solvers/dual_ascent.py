@@ -8,8 +8,8 @@ from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Bools, Floats, Ints
 from metricdp.kernels.dual_ascent import cheapest, reduced_costs, served
 from metricdp.kernels.near_swaps import transposed
 from metricdp.solvers.entries import Entries
@@ -71,10 +71,10 @@ class Ascent:
     def __init__(
         self,
         entries: Entries,
-        beyond: NDArray[np.float64],
+        beyond: Floats,
         k: int,
         upper: float,
-        fixed: NDArray[np.int64],
+        fixed: Ints,
         whole: bool,
         deadline: Deadline,
     ) -> None:
@@ -93,8 +93,8 @@ class Ascent:
     def below(
         cls,
         costs: Costs,
-        centers: NDArray[np.int64],
-        fixed: NDArray[np.int64],
+        centers: Ints,
+        fixed: Ints,
         whole: bool | None,
         deadline: Deadline,
     ) -> Ascent:
@@ -128,7 +128,7 @@ class Ascent:
         ascent.costs = costs
         return ascent
 
-    def first(self, most: NDArray[np.float64]) -> NDArray[np.float64]:
+    def first(self, most: Floats) -> Floats:
         """The best multipliers among some fractions of `most`."""
         tried = [np.minimum(share * most, self.beyond) for share in _SHARES]
         return tried[int(np.argmax([self._evaluate(multipliers)[0] for multipliers in tried]))]
@@ -153,7 +153,7 @@ class Ascent:
 
     def climb(
         self,
-        multipliers: NDArray[np.float64],
+        multipliers: Floats,
         steps: int,
         pace: float = 1.0,
         patience: int = _PATIENCE,
@@ -200,8 +200,8 @@ class Ascent:
                 active = None
 
     def _evaluate(
-        self, multipliers: NDArray[np.float64], rows: NDArray[np.int64] | None = None
-    ) -> tuple[float, NDArray[np.float64], NDArray[np.int64]]:
+        self, multipliers: Floats, rows: Ints | None = None
+    ) -> tuple[float, Floats, Ints]:
         """L, rounded down; the reduced cost of every row; the rows of the minimum. No bound where
         some `rows` alone are looked at.
         """
@@ -219,9 +219,7 @@ class Ascent:
         gain = float(reduced[chosen].sum())
         return total + gain - self._error(total, gain), reduced, chosen
 
-    def reduced(
-        self, multipliers: NDArray[np.float64], rows: NDArray[np.int64] | None = None
-    ) -> NDArray[np.float64]:
+    def reduced(self, multipliers: Floats, rows: Ints | None = None) -> Floats:
         """What opening each row, or each of some, changes, but for prices: never above 0."""
         rows = np.arange(self.entries.rows) if rows is None else rows
         reduced = np.zeros(self.entries.rows)
@@ -233,7 +231,7 @@ class Ascent:
         )
         return reduced
 
-    def by_number(self, multipliers: NDArray[np.float64]) -> NDArray[np.float64]:
+    def by_number(self, multipliers: Floats) -> Floats:
         """Rigorous lower bounds of 0, 1, ... rows; infinite below the required number."""
         multipliers = np.minimum(multipliers, self.beyond)
         reduced = self.reduced(multipliers)
@@ -288,7 +286,7 @@ class Ascent:
         self.entries = self.entries.among(np.arange(len(self.rows)), self.best, room)
         self.beyond = np.where(self.beyond - self.best > most, np.inf, self.beyond)
 
-    def _list(self, reach: NDArray[np.float64]) -> None:
+    def _list(self, reach: Floats) -> None:
         """List what costs at most so much, if some of it is not listed and it is not too much."""
         if self.costs is None or (self.beyond > reach).all():
             return
@@ -301,14 +299,14 @@ class Ascent:
         self.entries = Entries(start, client, cost * weights[client]).among(self.rows)
         self.beyond = within * weights
 
-    def keep(self, kept: NDArray[np.bool_]) -> None:
+    def keep(self, kept: Bools) -> None:
         """Close all other rows for good."""
         self.entries = self.entries.among(np.flatnonzero(kept))
         self.rows, self.must = self.rows[kept], self.must[kept]
 
     def branch(
         self, nodes: int = _MOST_NODES, work: float = _NODE_WORK
-    ) -> tuple[NDArray[np.int64] | None, float]:
+    ) -> tuple[Ints | None, float]:
         """Rows of the best solution within the target, and a bound if a limit was reached."""
         self.shrink()
         entries, numbers = self.entries, self.rows
@@ -360,7 +358,7 @@ class Ascent:
             cheapest(*self.entries, rows, least)
             self.bound = max(self.bound, float(least.sum()) * (1 - _EQUAL * (not self.whole)))
 
-    def decided(self) -> NDArray[np.int64] | None:
+    def decided(self) -> Ints | None:
         """The only k rows that can be open, if there is no choice left."""
         if len(self.must) == self.k:
             return np.arange(self.k)
@@ -373,7 +371,7 @@ class Ascent:
         return int(free[np.argmin(reduced[free])])
 
 
-def _likely_too_long(costs: Costs, reach: NDArray[np.float64]) -> bool:
+def _likely_too_long(costs: Costs, reach: Floats) -> bool:
     """Whether lists of what is nearer would have too many entries, by those of a few points."""
     n = len(reach)
     some = np.linspace(0, n - 1, min(_PROBED, n)).astype(np.int64)

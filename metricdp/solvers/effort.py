@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.metrics.base import Metric
 from metricdp.solvers.kmedian import WHOLE_BLOCK, Found, costs_between, solve
 from metricdp.solvers.near_lists import BlockCosts, Costs, MetricCosts
@@ -25,16 +25,16 @@ ROUGH_SHARE = 0.3
 def solve_with(
     effort: Effort | Literal["rough"],
     metric: Metric,
-    weights: NDArray[np.float64],
+    weights: Floats,
     k: int,
     *,
     power: int = 1,
-    candidates: NDArray[np.int64] | None = None,
-    opened: NDArray[np.int64] | None = None,
+    candidates: Ints | None = None,
+    opened: Ints | None = None,
     seed: int = 0,
     starts: int | None = None,
     time_limit: float | None = None,
-    first: NDArray[np.int64] | None = None,
+    first: Ints | None = None,
 ) -> Found:
     """`metricdp.solvers.kmedian.solve`, and what `effort` adds to it.
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.kernels.dual_ascent import kept_entries
 
 
@@ -17,9 +18,9 @@ class Entries(NamedTuple):
     serving them from the row, times their weight.
     """
 
-    start: NDArray[np.int64]
+    start: Ints
     client: NDArray[np.int32]
-    cost: NDArray[np.float64]
+    cost: Floats
 
     @property
     def rows(self) -> int:
@@ -27,15 +28,15 @@ class Entries(NamedTuple):
         return len(self.start) - 1
 
     @property
-    def row(self) -> NDArray[np.int64]:
+    def row(self) -> Ints:
         """That of every entry."""
         return np.repeat(np.arange(self.rows), np.diff(self.start))
 
     def among(
         self,
-        rows: NDArray[np.int64],
-        multipliers: NDArray[np.float64] | None = None,
-        room: NDArray[np.float64] | None = None,
+        rows: Ints,
+        multipliers: Floats | None = None,
+        room: Floats | None = None,
     ) -> Entries:
         """Those of some rows; with `room` (n_rows,) only what costs little more."""
         if multipliers is None or room is None:

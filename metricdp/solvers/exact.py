@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.metrics.base import Metric
 from metricdp.solvers import level_programs, parts
 from metricdp.solvers.bounds import Certificate, judged, judged_on_block
@@ -38,16 +39,16 @@ _MOST_NODES = 10_000_000
 
 def solve_exactly(
     metric: Metric,
-    weights: NDArray[np.float64],
+    weights: Floats,
     k: int,
     *,
     power: int = 1,
-    candidates: NDArray[np.int64] | None = None,
-    opened: NDArray[np.int64] | None = None,
+    candidates: Ints | None = None,
+    opened: Ints | None = None,
     seed: int = 0,
     effort: Effort = "thorough",
     time_limit: float | None = None,
-) -> tuple[NDArray[np.int64], Certificate]:
+) -> tuple[Ints, Certificate]:
     """The best k centers with a proof, or the best found and an interval, by a time limit.
 
     The bound of the ascent is rounded down by more than its rounding errors; that of the integer
@@ -75,20 +76,20 @@ def solve_exactly(
 
 def prove(
     block: NDArray[Any],
-    weights: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    fixed: NDArray[np.int64],
+    weights: Floats,
+    rows: Ints,
+    fixed: Ints,
     deadline: Deadline,
-) -> tuple[NDArray[np.int64], Certificate]:
+) -> tuple[Ints, Certificate]:
     """Settle a block of costs, shape (n_candidates, n_demand), from `rows` on."""
     return judged_on_block(np.asarray(block, np.float64), weights, rows, fixed, settled, deadline)
 
 
 def _glanced_at(
     ascent: Ascent,
-    rows: NDArray[np.int64],
-    cost_of: Callable[[NDArray[np.int64]], float],
-) -> tuple[NDArray[np.int64], Certificate]:
+    rows: Ints,
+    cost_of: Callable[[Ints], float],
+) -> tuple[Ints, Certificate]:
     """The rows as they are, by what a certificate does: mostly enough."""
     deadline, cost = ascent.deadline, ascent.upper
     with Deadline(_GLANCE_SHARE * max(deadline.left, 0.0)) as ascent.deadline:
@@ -97,9 +98,9 @@ def _glanced_at(
 
 def settled(
     ascent: Ascent,
-    rows: NDArray[np.int64],
-    cost_of: Callable[[NDArray[np.int64]], float],
-) -> tuple[NDArray[np.int64], Certificate]:
+    rows: Ints,
+    cost_of: Callable[[Ints], float],
+) -> tuple[Ints, Certificate]:
     """The best rows, from `rows` on: a long ascent, then what is left, part by part."""
     deadline, cost = ascent.deadline, ascent.upper
     fixed = np.flatnonzero(ascent.must)

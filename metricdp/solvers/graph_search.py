@@ -6,8 +6,8 @@ import os
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.kernels.impedances import impedance_costs
 from metricdp.kernels.shortest_paths import balls
 from metricdp.kernels.tree_medians import tree_medians
@@ -34,13 +34,13 @@ _SUMS_HOLD = 16
 
 def recentered(
     metric: Network,
-    weights: NDArray[np.float64],
-    centers: NDArray[np.int64],
+    weights: Floats,
+    centers: Ints,
     power: int = 1,
     *,
     opened: int = 0,
     most: int = 12,
-) -> NDArray[np.int64]:
+) -> Ints:
     """Move all centers at once to the medians of their shortest-path trees, again and again while
     that lowers the cost, at most `most` times: each costs about two Dijkstras. Negative weights
     count as 0.
@@ -84,11 +84,11 @@ class GraphSearch:
     def __init__(
         self,
         metric: Network,
-        weights: NDArray[np.float64],
-        centers: NDArray[np.int64],
+        weights: Floats,
+        centers: Ints,
         impedance: Any = 1,
         *,
-        allowed: NDArray[np.int64] | None = None,
+        allowed: Ints | None = None,
         opened: int = 0,
         tolerance: float = 1e-6,
         deadline: Deadline = NEVER,
@@ -113,7 +113,7 @@ class GraphSearch:
         self._account()
 
     @property
-    def centers(self) -> NDArray[np.int64]:
+    def centers(self) -> Ints:
         """Positions of the centers, shape (k,)."""
         return self.metric.order[self._state.centers]
 
@@ -124,7 +124,7 @@ class GraphSearch:
         cheapest_slots(state.losses, state.cheap)
         self._entered = 0
 
-    def improve(self, candidates: NDArray[np.int64]) -> int:
+    def improve(self, candidates: Ints) -> int:
         """Try candidates (internal numbers) in order, taking improving swaps; returns how many were
         taken.
 
@@ -147,7 +147,7 @@ class GraphSearch:
                 swaps += self._take(batch[better[np.argsort(changes[better], kind="stable")]])
         return swaps
 
-    def _try(self, candidates: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _try(self, candidates: Ints) -> Floats:
         """Change of cost by the best swap of every candidate."""
         slots = np.empty(len(candidates), np.int64)
         changes = np.empty(len(candidates))
@@ -170,7 +170,7 @@ class GraphSearch:
         self.visited += sum(entered)
         return changes
 
-    def _take(self, candidates: NDArray[np.int64]) -> int:
+    def _take(self, candidates: Ints) -> int:
         self.cost, swaps, entered = take_swaps(
             self._graph,
             self._demand,
@@ -199,7 +199,7 @@ class GraphSearch:
             swaps += self.improve(rng.permutation(again))
         return swaps
 
-    def near(self, most: int, sample: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def near(self, most: int, sample: int, rng: np.random.Generator) -> Ints:
         """Up to `sample` random vertices of the `most` nearest to each center in hops."""
         indptr, indices, _ = self.metric.csr
         drawn = np.empty(len(self._state.centers) * sample, np.int64)
@@ -216,7 +216,7 @@ class GraphSearch:
         )
         return rng.permutation(drawn[:count])
 
-    def probable(self, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def probable(self, count: int, rng: np.random.Generator) -> Ints:
         """Draw `count` vertices by weight × cost (Lattanzi & Sohler, ICML 2019)."""
         weights, unit, impedance = self._demand
         distance = self._state.labels[2] * unit
@@ -261,7 +261,7 @@ class GraphSearch:
         self.tolerance, self.budget = usual
         return settled
 
-    def _neighbors(self, centers: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _neighbors(self, centers: Ints) -> Ints:
         indptr, indices, _ = self.metric.csr
         degree = np.diff(indptr)[centers]
         arcs = np.repeat(indptr[centers] - np.r_[0, np.cumsum(degree)[:-1]], degree) + np.arange(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Bools, Floats, Ints
 from metricdp.errors import InputError
 from metricdp.kernels.hst_passes import disjoint_subtrees, heaviest_children
 from metricdp.partitions.finite.hst import HST
@@ -16,16 +16,16 @@ _SEARCHES = 16
 
 def hst_init(
     tree: HST,
-    counts: NDArray[np.float64],
+    counts: Floats,
     k: int,
     *,
     power: int = 1,
-    candidates: NDArray[np.int64] | None = None,
-    opened: NDArray[np.int64] | None = None,
-    known: NDArray[np.bool_] | None = None,
-    score: NDArray[np.float64] | None = None,
-    rank: NDArray[np.int64] | None = None,
-) -> NDArray[np.int64]:
+    candidates: Ints | None = None,
+    opened: Ints | None = None,
+    known: Bools | None = None,
+    score: Floats | None = None,
+    rank: Ints | None = None,
+) -> Ints:
     """Choose k centers from the counts of a tree's nodes (Fan, Li & Li 2023, Algorithms 4 and 5;
     Appendix C for squares).
 
@@ -64,13 +64,13 @@ def hst_init(
     return np.r_[chosen, np.flatnonzero(allowed)[: k - len(chosen)]]
 
 
-def scores(tree: HST, counts: NDArray[np.float64], power: int) -> NDArray[np.float64]:
+def scores(tree: HST, counts: Floats, power: int) -> Floats:
     """``count · 2**(power · height)`` of every node at its best level (n_nodes,)."""
     level = np.where(counts < 0, tree.last_level, tree.level)
     return counts * 2.0 ** (power * (tree.n_levels - 1.0 - level))
 
 
-def _one_at(positions: NDArray[np.int64], n: int) -> NDArray[np.float64]:
+def _one_at(positions: Ints, n: int) -> Floats:
     marks = np.zeros(n)
     marks[positions] = 1.0
     return marks
@@ -78,11 +78,11 @@ def _one_at(positions: NDArray[np.int64], n: int) -> NDArray[np.float64]:
 
 def _walked_down(
     tree: HST,
-    counts: NDArray[np.float64],
-    holds: NDArray[np.bool_],
-    subtrees: NDArray[np.int64],
-    known: NDArray[np.bool_] | None,
-) -> NDArray[np.int64]:
+    counts: Floats,
+    holds: Bools,
+    subtrees: Ints,
+    known: Bools | None,
+) -> Ints:
     """From each node to its heaviest child with candidates, as far as known."""
     heaviest = heaviest_children(tree.parent, counts, holds)
     if known is not None:
@@ -97,9 +97,9 @@ def _walked_down(
 def _representative(
     tree: HST,
     node: int,
-    allowed: NDArray[np.bool_],
+    allowed: Bools,
     power: int,
-    rank: NDArray[np.int64] | None,
+    rank: Ints | None,
 ) -> int:
     """A candidate that serves a node's points well, or the one of lowest rank."""
     points = tree.points(node).astype(np.int64)

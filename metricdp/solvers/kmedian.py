@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints, Singles
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.kept import Kept
@@ -72,36 +72,36 @@ S = TypeVar("S", GraphSearch, RowSearch)
 class Found:
     """Centers (k,), distinct positions, and their cost on their weights."""
 
-    centers: NDArray[np.int64]
+    centers: Ints
     cost: float
 
 
 @dataclass(frozen=True)
 class _Problem:
     metric: Metric
-    weights: NDArray[np.float64]
+    weights: Floats
     k: int
     power: int
-    allowed: NDArray[np.int64]
+    allowed: Ints
     rng: np.random.Generator
-    opened: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    opened: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     deadline: Deadline = NEVER
     effort: float = 1.0
-    first: NDArray[np.int64] | None = None
+    first: Ints | None = None
 
 
 def solve(
     metric: Metric,
-    weights: NDArray[np.float64],
+    weights: Floats,
     k: int,
     *,
     power: int = 1,
-    candidates: NDArray[np.int64] | None = None,
-    opened: NDArray[np.int64] | None = None,
+    candidates: Ints | None = None,
+    opened: Ints | None = None,
     seed: int = 0,
     starts: int | None = 3,
     time_limit: float | None = None,
-    first: NDArray[np.int64] | None = None,
+    first: Ints | None = None,
     share: float = 1.0,
 ) -> Found:
     """Find k centers of low cost ``sum over v of weights[v] · min over centers c of d(v,
@@ -199,9 +199,7 @@ _matrices = Kept()
 # distances of small universes, kept for the next question about them
 
 
-def costs_between(
-    metric: Metric, sources: NDArray[np.int64], targets: NDArray[np.int64], power: int
-) -> NDArray[np.float32]:
+def costs_between(metric: Metric, sources: Ints, targets: Ints, power: int) -> Singles:
     """Costs sources × targets; all distances of a small universe are kept."""
     n = len(metric)
     small = not metric.held and n * n <= WHOLE_BLOCK
@@ -217,20 +215,16 @@ def costs_between(
     return block if power == 1 else block**power
 
 
-def _cost(
-    metric: Metric, weights: NDArray[np.float64], centers: NDArray[np.int64], power: int
-) -> float:
+def _cost(metric: Metric, weights: Floats, centers: Ints, power: int) -> float:
     return float(weights @ metric.nearest_to(centers)[1] ** power)
 
 
-def _cell_weights(
-    label: NDArray[np.int64], weights: NDArray[np.float64], m: int
-) -> NDArray[np.float64]:
+def _cell_weights(label: Ints, weights: Floats, m: int) -> Floats:
     """Sum of the weights in each of m cells."""
     return np.bincount(label, weights, m).astype(np.float64)
 
 
-def _coarse(problem: _Problem, starts: int | None) -> NDArray[np.int64]:
+def _coarse(problem: _Problem, starts: int | None) -> Ints:
     """Centers by local search on a sample of candidates, exact rows while they fit."""
     metric = problem.metric
     weights = problem.weights
@@ -273,7 +267,7 @@ def _coarse(problem: _Problem, starts: int | None) -> NDArray[np.int64]:
     return sample[chosen]
 
 
-def _sample(problem: _Problem, m: int, mass: NDArray[np.float64]) -> NDArray[np.int64]:
+def _sample(problem: _Problem, m: int, mass: Floats) -> Ints:
     """m positions: the opened facilities, then candidates drawn by k-median++, then any others."""
     inside = np.zeros(len(mass))
     inside[problem.allowed] = mass[problem.allowed]
@@ -284,7 +278,7 @@ def _sample(problem: _Problem, m: int, mass: NDArray[np.float64]) -> NDArray[np.
     return np.r_[drawn, np.setdiff1d(problem.allowed, drawn)[: m - len(drawn)]]
 
 
-def _start(problem: _Problem) -> NDArray[np.int64] | None:
+def _start(problem: _Problem) -> Ints | None:
     """Centers to begin with: given, proposed by bounds (k = 1) or by a symmetric bound; or none."""
     if problem.first is not None:
         return problem.first
@@ -304,7 +298,7 @@ def _start(problem: _Problem) -> NDArray[np.int64] | None:
     return None
 
 
-def _on_bound(problem: _Problem, bound: Metric) -> NDArray[np.int64]:
+def _on_bound(problem: _Problem, bound: Metric) -> Ints:
     """Centers, the opened first, for the universe's symmetric bound."""
     bounded = replace(problem, metric=bound, effort=_EFFORT)
     assert bound.network is not None
@@ -362,7 +356,7 @@ def _sampled(problem: _Problem, m: int) -> _Problem:
     return replace(problem, weights=weights, allowed=np.union1d(some, problem.opened))
 
 
-def _coarse_start(problem: _Problem) -> NDArray[np.int64]:
+def _coarse_start(problem: _Problem) -> Ints:
     """Centers by local search on the cells of a small sample of candidates, the opened first."""
     fixed = problem.opened
     m = min(max(LANDMARKS, 8 * problem.k), len(problem.allowed))
@@ -424,7 +418,7 @@ def _sweeps(problem: _Problem) -> bool:
     return n <= _LARGE and 2 * n * len(problem.allowed) * _PASSES <= _VISITS * problem.k
 
 
-def _searched(problem: _Problem, metric: Network, centers: NDArray[np.int64]) -> GraphSearch:
+def _searched(problem: _Problem, metric: Network, centers: Ints) -> GraphSearch:
     """On the graph of cells first, if the graph is large, then at full resolution."""
     n = len(metric)
     k = problem.k
@@ -454,7 +448,7 @@ def _searched(problem: _Problem, metric: Network, centers: NDArray[np.int64]) ->
     return search
 
 
-def _on_cells(problem: _Problem, metric: Network, centers: NDArray[np.int64]) -> NDArray[np.int64]:
+def _on_cells(problem: _Problem, metric: Network, centers: Ints) -> Ints:
     """Solve again in the graph of some n / 16 Voronoi cells, from these centers."""
     drawn = problem.rng.choice(
         problem.allowed, min(len(metric) // 16, len(problem.allowed)), replace=False
@@ -494,7 +488,7 @@ def _on_lists(problem: _Problem, starts: int | None) -> Found | None:
     return None if found is None else Found(problem.allowed[found[1]], found[0])
 
 
-def _by_rows(problem: _Problem, centers: NDArray[np.int64]) -> RowSearch:
+def _by_rows(problem: _Problem, centers: Ints) -> RowSearch:
     """Swaps by rows of distances to what lies near each center; from farther away first."""
     search = RowSearch(
         problem.metric,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from metricdp.arrays import Bools, Floats, Ints
 from metricdp.solvers.entries import Entries
 from metricdp.solvers.objectives.programs import Rule, solved
 from metricdp.solvers.stopping import Deadline
@@ -18,7 +18,7 @@ _APART = 1e-4
 """Relative slack of a program's limit for costs that are not whole."""
 MOST_PAIRS = 60_000
 """Larger programs are not begun."""
-Found = tuple[NDArray[np.int64] | None, float]
+Found = tuple[Ints | None, float]
 """Rows of the best solution within a target, if any were found, and what all such cost at least."""
 
 
@@ -31,8 +31,8 @@ class CheapestRows(NamedTuple):
     """
 
     entries: Entries
-    beyond: NDArray[np.float64]
-    must: NDArray[np.bool_]
+    beyond: Floats
+    must: Bools
     fewest: int
     most: int
     target: float
@@ -79,7 +79,7 @@ def answered(question: CheapestRows, deadline: Deadline) -> Found:
     return chosen, bound
 
 
-def _cutoff(target: float, base: float, cost: NDArray[np.float64]) -> float:
+def _cutoff(target: float, base: float, cost: Floats) -> float:
     """What a program may cost at most, so far above the target that no arithmetic mistakes one for
     the other: HiGHS's presolve found nothing where the best cost the target and the limit was a
     ten-millionth above it.
@@ -97,15 +97,15 @@ class _Levels(NamedTuple):
     which level; `base`: sum of the first levels' costs.
     """
 
-    first: NDArray[np.bool_]
-    step: NDArray[np.float64]
-    dead: NDArray[np.bool_]
-    level: NDArray[np.int64]
-    row: NDArray[np.int64]
+    first: Bools
+    step: Floats
+    dead: Bools
+    level: Ints
+    row: Ints
     base: float
 
 
-def _levels(entries: Entries, beyond: NDArray[np.float64]) -> _Levels | None:
+def _levels(entries: Entries, beyond: Floats) -> _Levels | None:
     """None if a demand point can be served by nobody."""
     client, cost, row = entries.client, entries.cost, entries.row
     useful = cost < beyond[client]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.kernels.points import nearest_centers
 from metricdp.solvers.stopping import NEVER, Deadline
 
@@ -18,20 +18,18 @@ SETTLED = 1e-4
 STANDS_ON = 1e-3
 """… a center stands on a point that is nearer than this fraction of it."""
 
-Array = NDArray[np.float64]
-
 
 def lloyd(
-    points: Array,
-    weights: Array,
+    points: Floats,
+    weights: Floats,
     k: int,
     *,
     power: int = 2,
     seed: int = 0,
     starts: int = 8,
-    smooth: float | Array = 0.0,
+    smooth: float | Floats = 0.0,
     deadline: Deadline = NEVER,
-) -> Array:
+) -> Floats:
     """k centers of low weighted sum of (squared) distances: the best of several seedings after
     Lloyd's steps, or Weiszfeld's for k-median, then swaps. O(starts · steps · n · k · d).
 
@@ -62,14 +60,14 @@ def lloyd(
 
 
 def swapped(
-    points: Array,
-    weights: Array,
-    centers: Array,
+    points: Floats,
+    weights: Floats,
+    centers: Floats,
     rng: np.random.Generator,
     *,
     power: int = 2,
     tries: int = SWAPS,
-) -> Array:
+) -> Floats:
     """The centers, some replaced by points drawn by weight and distance to the power, each in place
     of the center whose removal then costs least, if that lowers the cost (Lattanzi & Sohler, ICML
     2019); the very same array if none does. O(tries · n · d + n · k · d) for each swap.
@@ -96,9 +94,7 @@ def swapped(
     return found
 
 
-def _two_nearest(
-    columns: Array, centers: Array, power: int
-) -> tuple[NDArray[np.int64], Array, Array]:
+def _two_nearest(columns: Floats, centers: Floats, power: int) -> tuple[Ints, Floats, Floats]:
     """Nearest center of every point, and the distances to it and to the next, to the power."""
     label = np.zeros(columns.shape[1], np.int64)
     near = np.full(columns.shape[1], np.inf)
@@ -113,8 +109,8 @@ def _two_nearest(
 
 
 def seeding(
-    points: Array, weights: Array, k: int, rng: np.random.Generator, power: int = 2
-) -> Array:
+    points: Floats, weights: Floats, k: int, rng: np.random.Generator, power: int = 2
+) -> Floats:
     """Greedy k-means++ [1]_: each center the best of a few points drawn by weight and distance to
     the power.
 
@@ -142,14 +138,14 @@ def seeding(
 
 
 def settled(
-    points: Array,
-    weights: Array,
-    centers: Array,
+    points: Floats,
+    weights: Floats,
+    centers: Floats,
     *,
     power: int = 2,
-    smooth: float | Array = 0.0,
+    smooth: float | Floats = 0.0,
     steps: int = MOST_STEPS,
-) -> Array:
+) -> Floats:
     """Centers after Lloyd's (Weiszfeld's) steps. Weights may be negative: a center whose cell has
     no positive total stays.
 
@@ -192,7 +188,7 @@ def settled(
     return centers
 
 
-def _distances(columns: Array, center: Array, power: int) -> Array:
+def _distances(columns: Floats, center: Floats, power: int) -> Floats:
     """Distances of points, given by their coordinates, to the power, shape (n,)."""
     total = np.zeros(columns.shape[1])
     for column, x in zip(columns, center):
@@ -200,7 +196,7 @@ def _distances(columns: Array, center: Array, power: int) -> Array:
     return total if power == 2 else np.sqrt(total)
 
 
-def distinct(centers: Array, spare: Array) -> Array:
+def distinct(centers: Floats, spare: Floats) -> Floats:
     """The centers, repeated ones replaced by points of `spare`, in order."""
     kept = np.sort(np.unique(centers, axis=0, return_index=True)[1])
     missing = len(centers) - len(kept)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from metricdp.arrays import Floats, Ints
 from metricdp.kernels.coverage import workspace
 from metricdp.kernels.near_swaps import near_of_block
 from metricdp.kernels.reach import searched_lists
@@ -33,7 +34,7 @@ class NearLists(NamedTuple):
     `start` (n_demand + 1,): where each demand point's begin; they go up in cost.
     """
 
-    start: NDArray[np.int64]
+    start: Ints
     site: NDArray[np.int32]
     cost: NDArray[Any]
 
@@ -46,35 +47,29 @@ class Costs(Protocol):
     """
 
     shape: tuple[int, int]
-    weights: NDArray[np.float64]
+    weights: Floats
 
     @property
     def whole(self) -> bool:
         """See above."""
 
-    def two_nearest(
-        self, rows: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def two_nearest(self, rows: Ints) -> tuple[Floats, Floats]:
         """Costs of every demand point's two cheapest rows; of one row twice the same."""
 
-    def lists(self, reach: NDArray[np.float64], most: int) -> NearLists | None:
+    def lists(self, reach: Floats, most: int) -> NearLists | None:
         """What costs less than `reach` (n_demand,); None beyond `most` entries."""
 
-    def table(self, rows: NDArray[np.int64], demand: NDArray[np.int64]) -> NDArray[np.float64]:
+    def table(self, rows: Ints, demand: Ints) -> Floats:
         """Costs times weights of rows × some demand points."""
 
-    def fresh(
-        self, k: int, fixed: NDArray[np.int64], rng: np.random.Generator
-    ) -> NDArray[np.int64] | None:
+    def fresh(self, k: int, fixed: Ints, rng: np.random.Generator) -> Ints | None:
         """Good rows from coins of their own, `fixed` first; None where they are dear."""
 
 
 class BlockCosts:
     """All of them at hand: a block, shape (n_candidates, n_demand)."""
 
-    def __init__(
-        self, block: NDArray[Any], weights: NDArray[np.float64], deadline: Deadline = NEVER
-    ) -> None:
+    def __init__(self, block: NDArray[Any], weights: Floats, deadline: Deadline = NEVER) -> None:
         self.block = block
         self.shape = (block.shape[0], block.shape[1])
         self.weights = weights
@@ -85,24 +80,20 @@ class BlockCosts:
         """See `Costs`."""
         return _are_whole(self.weights) and _are_whole(self.block)
 
-    def two_nearest(
-        self, rows: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def two_nearest(self, rows: Ints) -> tuple[Floats, Floats]:
         """See `Costs`."""
         return _two(self.block[rows])
 
-    def lists(self, reach: NDArray[np.float64], most: int) -> NearLists | None:
+    def lists(self, reach: Floats, most: int) -> NearLists | None:
         """See `Costs`."""
         found = near_of_block(self.block, reach, most)
         return None if found is None else NearLists(*found)
 
-    def table(self, rows: NDArray[np.int64], demand: NDArray[np.int64]) -> NDArray[np.float64]:
+    def table(self, rows: Ints, demand: Ints) -> Floats:
         """See `Costs`."""
         return self.block[np.ix_(rows, demand)] * self.weights[demand]
 
-    def fresh(
-        self, k: int, fixed: NDArray[np.int64], rng: np.random.Generator
-    ) -> NDArray[np.int64] | None:
+    def fresh(self, k: int, fixed: Ints, rng: np.random.Generator) -> Ints | None:
         """See `Costs`."""
         found = block_search(self.block, self.weights, k, rng, opened=fixed, deadline=self.deadline)
         return found[0]
@@ -118,9 +109,9 @@ class MetricCosts:
     def __init__(
         self,
         metric: Metric,
-        allowed: NDArray[np.int64],
-        demand: NDArray[np.int64],
-        weights: NDArray[np.float64],
+        allowed: Ints,
+        demand: Ints,
+        weights: Floats,
         power: int = 1,
         steps: bool = False,
     ) -> None:
@@ -149,13 +140,11 @@ class MetricCosts:
         """Whether what is near is found by a k-d tree."""
         return self._points is not None
 
-    def _rows(self, sources: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _rows(self, sources: Ints, targets: Ints) -> Floats:
         measure = self.metric.grid_rows if self.steps else self.metric.distance_rows
         return measure(sources, targets).astype(np.float64)
 
-    def two_nearest(
-        self, rows: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def two_nearest(self, rows: Ints) -> tuple[Floats, Floats]:
         """See `Costs`: one search along edges, a k-d tree of the centers, or their rows."""
         centers = self.allowed[rows]
         metric = self.metric
@@ -177,7 +166,7 @@ class MetricCosts:
                 two[:, part] = _two(self._rows(centers, self.demand[part]))
         return two[0] ** self.power, two[1] ** self.power
 
-    def lists(self, reach: NDArray[np.float64], most: int) -> NearLists | None:
+    def lists(self, reach: Floats, most: int) -> NearLists | None:
         """See `Costs`: bounded searches, a k-d tree of the candidates, or rows."""
         within = np.minimum(reach, 1e300) ** (1 / self.power)
         if self.metric.network is not None:
@@ -190,18 +179,16 @@ class MetricCosts:
             return None
         return NearLists(found.start, found.site, found.cost**self.power)
 
-    def table(self, rows: NDArray[np.int64], demand: NDArray[np.int64]) -> NDArray[np.float64]:
+    def table(self, rows: Ints, demand: Ints) -> Floats:
         """See `Costs`."""
         apart = self._rows(self.allowed[rows], self.demand[demand])
         return apart**self.power * self.weights[demand]
 
-    def fresh(
-        self, k: int, fixed: NDArray[np.int64], rng: np.random.Generator
-    ) -> NDArray[np.int64] | None:
+    def fresh(self, k: int, fixed: Ints, rng: np.random.Generator) -> Ints | None:
         """See `Costs`."""
         return None
 
-    def _searched(self, within: NDArray[np.float64], most: int) -> NearLists | None:
+    def _searched(self, within: Floats, most: int) -> NearLists | None:
         metric = self.metric
         network = metric.network
         assert network is not None
@@ -224,7 +211,7 @@ class MetricCosts:
         in_threads(work, range(threads))
         return _joined([NearLists(*part) for part in parts], most, unit)
 
-    def _neighbors(self, within: NDArray[np.float64], most: int) -> NearLists | None:
+    def _neighbors(self, within: Floats, most: int) -> NearLists | None:
         tree = cKDTree(self._points[self.allowed])
         p = self._norm
         parts = []
@@ -245,7 +232,7 @@ class MetricCosts:
             parts.append(_sorted(np.r_[0, np.cumsum(count)], site, cost, within[some]))
         return _joined(parts, most, 1.0)
 
-    def _by_rows(self, within: NDArray[np.float64], most: int) -> NearLists | None:
+    def _by_rows(self, within: Floats, most: int) -> NearLists | None:
         step = max(_ENTRIES // len(self.allowed), 1)
         parts = []
         total = 0
@@ -269,17 +256,17 @@ def _are_whole(values: NDArray[Any]) -> bool:
     return bool((values == np.rint(values)).all())
 
 
-def _two(costs: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _two(costs: NDArray[Any]) -> tuple[Floats, Floats]:
     """The least and the second least of each column; of one row the same twice."""
     two = np.partition(costs, min(1, len(costs) - 1), axis=0)[:2]
     return two[0].astype(np.float64), two[-1].astype(np.float64)
 
 
 def _sorted(
-    start: NDArray[np.int64],
+    start: Ints,
     site: NDArray[np.int32],
-    cost: NDArray[np.float64],
-    within: NDArray[np.float64],
+    cost: Floats,
+    within: Floats,
 ) -> NearLists:
     """Each list upwards, without what is not nearer than it asks."""
     owner = np.repeat(np.arange(len(start) - 1), np.diff(start))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.kernels.near_swaps import (
     Near,
     descended,
@@ -55,11 +56,11 @@ def thorough_search(
     k: int,
     rng: np.random.Generator,
     *,
-    first: NDArray[np.int64],
-    opened: NDArray[np.int64] | None = None,
+    first: Ints,
+    opened: Ints | None = None,
     deadline: Deadline = NEVER,
     endless: bool = False,
-) -> tuple[NDArray[np.int64], float]:
+) -> tuple[Ints, float]:
     """Improve rows by chains of kicks from several starts, and by what lies between them.
 
     Without `endless` the search ends by itself and does not depend on the machine's speed. Where
@@ -86,8 +87,8 @@ def near_search(
     costs: Costs,
     rng: np.random.Generator,
     *,
-    first: NDArray[np.int64],
-    opened: NDArray[np.int64],
+    first: Ints,
+    opened: Ints,
     deadline: Deadline = NEVER,
 ) -> Found | None:
     """Improve rows by a descent and a short chain of kicks: seconds for 100,000 points."""
@@ -105,8 +106,8 @@ def short_search(
     costs: Costs,
     rng: np.random.Generator,
     *,
-    first: NDArray[np.int64],
-    opened: NDArray[np.int64],
+    first: Ints,
+    opened: Ints,
     deadline: Deadline = NEVER,
 ) -> Found:
     """Improve rows by one round of short chains."""
@@ -118,7 +119,7 @@ def short_search(
 class _Search:
     """One problem, the rows that stay and the deadline; `left`: entries that chains may look at."""
 
-    def __init__(self, costs: Costs, fixed: NDArray[np.int64], deadline: Deadline) -> None:
+    def __init__(self, costs: Costs, fixed: Ints, deadline: Deadline) -> None:
         self.costs = costs
         self.fixed = fixed
         self.deadline = deadline
@@ -157,7 +158,7 @@ class _Search:
         ends = [self.found(union[rows]) for rows in relinked]
         return min(best, *ends, key=lambda one: one[0])
 
-    def _near(self, rows: NDArray[np.int64], most: int = MOST_ENTRIES) -> Near | None:
+    def _near(self, rows: Ints, most: int = MOST_ENTRIES) -> Near | None:
         """Lists of what is near where these rows are the centers."""
         second = self.costs.two_nearest(rows)[1]
         weights = self.costs.weights
@@ -181,15 +182,15 @@ class _Search:
     def _chains(
         self,
         near: Near,
-        starts: list[NDArray[np.int64]],
+        starts: list[Ints],
         rng: np.random.Generator,
         work: int,
         heats: tuple[float, ...],
-    ) -> list[NDArray[np.int64]]:
+    ) -> list[Ints]:
         """The best rows of chains from each start, side by side."""
         coins = rng.integers(0, 2**63, len(starts)).astype(np.uint64)
         orders = [rng.permutation(len(near.site_start) - 1) for _ in starts]
-        ends: list[NDArray[np.int64]] = list(starts)
+        ends: list[Ints] = list(starts)
 
         def run(i: int) -> None:
             ends[i] = self._chain(near, starts[i], coins[i : i + 1], orders[i], work, heats[i])
@@ -201,12 +202,12 @@ class _Search:
     def _chain(
         self,
         near: Near,
-        rows: NDArray[np.int64],
+        rows: Ints,
         coins: NDArray[np.uint64],
-        order: NDArray[np.int64],
+        order: Ints,
         work: int,
         heat: float,
-    ) -> NDArray[np.int64]:
+    ) -> Ints:
         fixed = len(self.fixed)
         rows = np.r_[rows[:fixed], rows[fixed:]]
         state, cost = state_at(near, rows, fixed)
@@ -226,7 +227,7 @@ class _Search:
         return best.astype(np.int64)
 
 
-def _restricted(near: Near, rows: NDArray[np.int64]) -> Near:
+def _restricted(near: Near, rows: Ints) -> Near:
     """The problem with some of the candidates only, ascending."""
     number = np.full(len(near.site_start) - 1, -1, np.int32)
     number[rows] = np.arange(len(rows), dtype=np.int32)
@@ -236,6 +237,6 @@ def _restricted(near: Near, rows: NDArray[np.int64]) -> Near:
     return _near(lists, len(rows), near.weights, near.far)
 
 
-def _near(lists: NearLists, m: int, weights: NDArray[np.float64], far: NDArray[np.float64]) -> Near:
+def _near(lists: NearLists, m: int, weights: Floats, far: Floats) -> Near:
     begin, client, cost = transposed(*lists, m)
     return Near(*lists, begin, client, cost, weights, far)

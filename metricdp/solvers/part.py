@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Bools, Floats, Ints
 from metricdp.kernels.dual_ascent import cheapest
 from metricdp.solvers import level_programs
 from metricdp.solvers.block import block_search
@@ -43,8 +43,8 @@ class Part:
         self,
         m: int,
         entries: Entries,
-        beyond: NDArray[np.float64],
-        multipliers: NDArray[np.float64],
+        beyond: Floats,
+        multipliers: Floats,
         whole: bool,
     ) -> None:
         self.m = m
@@ -57,7 +57,7 @@ class Part:
         self.exact = np.zeros(size, bool)
         self.tries = np.zeros(size, np.int64)
         self.asked = False
-        self.found: dict[int, NDArray[np.int64]] = {}
+        self.found: dict[int, Ints] = {}
         self.known = np.full(size, np.inf)
         self._learn()
         if len(entries.cost) == 0:  # no row serves anybody
@@ -93,7 +93,7 @@ class Part:
         self.multipliers = ascent.best
         self._learn()
 
-    def _raise(self, values: NDArray[np.float64]) -> None:
+    def _raise(self, values: Floats) -> None:
         """Exact ones stay. More centers never cost more, so a bound holds for fewer too."""
         values = np.ceil(values) if self.whole else values
         least = np.maximum.accumulate(np.maximum(values, self.lower)[::-1])[::-1]
@@ -126,9 +126,7 @@ class Part:
         self.exact[q] = beyond or self.tries[q] > _MOST_TRIES
         self._reach(q)
 
-    def ask_all(
-        self, price: float, room: NDArray[np.float64], deadline: Deadline, seconds: float
-    ) -> None:
+    def ask_all(self, price: float, room: Floats, deadline: Deadline, seconds: float) -> None:
         """Raise all bounds by one program with `price` a center, up to `room`."""
         self.asked = True
         number = np.arange(self.m + 1)
@@ -178,7 +176,7 @@ class Part:
             block_search(block, np.ones(served), q, np.random.default_rng(q), starts=_STARTS)[0]
         )
 
-    def keep(self, chosen: NDArray[np.int64] | None) -> None:
+    def keep(self, chosen: Ints | None) -> None:
         """Take note of rows, if they are the best of so many."""
         cost = np.inf if chosen is None else self.cost(chosen)
         if chosen is not None and cost < self.known[len(chosen)]:
@@ -193,9 +191,9 @@ class Part:
     def join(
         self,
         other: Part,
-        rows: NDArray[np.int64],
-        clients: NDArray[np.int64],
-        table: NDArray[np.float64],
+        rows: Ints,
+        clients: Ints,
+        table: Floats,
     ) -> None:
         """Merge a part with an equal table of costs into this one: a pair stays if either has it.
 
@@ -210,13 +208,13 @@ class Part:
         self.lower[:] = -np.inf
         self._learn()
 
-    def _pairs(self) -> NDArray[np.bool_]:
+    def _pairs(self) -> Bools:
         """Which are among the entries, shape (m, n_demand)."""
         pairs = np.zeros((self.m, len(self.beyond)), bool)
         pairs[self.entries.row, self.entries.client] = True
         return pairs
 
-    def cost(self, rows: NDArray[np.int64]) -> float:
+    def cost(self, rows: Ints) -> float:
         """Of serving the part from some of its rows."""
         least = self.beyond.copy()
         cheapest(*self.entries, rows, least)

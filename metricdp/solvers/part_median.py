@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.solvers.stopping import NEVER, Deadline
@@ -25,11 +25,11 @@ class PartMedian:
 
 def part_median(
     metric: Metric,
-    weights: NDArray[np.float64],
-    part: NDArray[np.int64] | None = None,
+    weights: Floats,
+    part: Ints | None = None,
     *,
     power: int = 1,
-    allowed: NDArray[np.int64] | None = None,
+    allowed: Ints | None = None,
     searches: int = 64,
     deadline: Deadline = NEVER,
 ) -> PartMedian:

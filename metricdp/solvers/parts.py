@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from metricdp.arrays import Floats, Ints
 from metricdp.kernels.dual_ascent import cheapest
 from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.entries import Entries
@@ -37,9 +38,7 @@ _WHOLE_PRICE = 0.05
 """Where costs are whole numbers, so is a price that is so near to one."""
 
 
-def cheapest_of_parts(
-    ascent: Ascent, settle: Settle, at_hand: NDArray[np.int64] | None = None
-) -> Found:
+def cheapest_of_parts(ascent: Ascent, settle: Settle, at_hand: Ints | None = None) -> Found:
     """The best rows within the target of a narrowed ascent, by the least costs of its parts."""
     places = _places(ascent)
     k = ascent.k - int(np.count_nonzero(ascent.must))
@@ -90,7 +89,7 @@ class Place(NamedTuple):
     """Where a part is: the rows of the ascent that are its rows, in its order."""
 
     part: Part
-    rows: NDArray[np.int64]
+    rows: Ints
 
 
 def _places(ascent: Ascent) -> list[Place] | None:
@@ -109,7 +108,7 @@ def _places(ascent: Ascent) -> list[Place] | None:
     label = np.where(alone[label], count, label)  # those that share nothing at all are one part
     number = np.empty(n, np.int32)
     places: list[Place] = []
-    tables: list[tuple[int, NDArray[np.float64]]] = []
+    tables: list[tuple[int, Floats]] = []
     for one in np.unique(label):
         rows = np.flatnonzero(label[:m] == one)
         clients = np.flatnonzero(label[m:] == one)
@@ -127,9 +126,9 @@ def _places(ascent: Ascent) -> list[Place] | None:
 
 def _as_known(
     place: Place,
-    table: NDArray[np.float64],
+    table: Floats,
     places: list[Place],
-    tables: list[tuple[int, NDArray[np.float64]]],
+    tables: list[tuple[int, Floats]],
 ) -> Place:
     """The place with an equal part, if one is known; else its table is stored."""
     for i, known in tables:
@@ -142,7 +141,7 @@ def _as_known(
     return place
 
 
-def _room(costs: list[NDArray[np.float64]], i: int, k: int, target: float) -> NDArray[np.float64]:
+def _room(costs: list[Floats], i: int, k: int, target: float) -> Floats:
     """The most that part i may cost with 0, 1, ... centers to stay within the target."""
     others = np.zeros(1)
     for j, part in enumerate(costs):
@@ -153,9 +152,7 @@ def _room(costs: list[NDArray[np.float64]], i: int, k: int, target: float) -> ND
     return np.where(there, target - others[np.where(there, left, 0)], -np.inf)
 
 
-def _best_known(
-    places: list[Place], ascent: Ascent, k: int
-) -> tuple[NDArray[np.int64] | None, float]:
+def _best_known(places: list[Place], ascent: Ascent, k: int) -> tuple[Ints | None, float]:
     """Rows of the cheapest combination found, and its cost, within the target."""
     within = ascent.target * (1 + 2 * TRUST)
     value, shares, _ = _shared_out([place.part.known for place in places], k, within)
@@ -165,9 +162,7 @@ def _best_known(
     return ascent.rows[np.concatenate([np.flatnonzero(ascent.must), *chosen])], value
 
 
-def _shared_out(
-    costs: list[NDArray[np.float64]], k: int, target: float
-) -> tuple[float, list[int], list[float]]:
+def _shared_out(costs: list[Floats], k: int, target: float) -> tuple[float, list[int], list[float]]:
     """The cheapest way to share out k centers, by what each part costs with 0, 1, ...: its cost,
     the centers of each part, and the most that a part may cost with them for the whole to stay
     within the target; none of them where it cannot.
@@ -197,7 +192,7 @@ def _shared_out(
     return value, shares, most
 
 
-def _joined(first: NDArray[np.float64], second: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+def _joined(first: Floats, second: Floats, k: int) -> Floats:
     """Least sums by the number of centers of both together, up to k."""
     if len(first) < len(second):
         first, second = second, first
@@ -213,10 +208,10 @@ _ROUNDS = 8
 _MOST_TRIED = 200
 """Counterparts tried in all."""
 
-Order = tuple[NDArray[np.int64], NDArray[np.int64]]
+Order = tuple[Ints, Ints]
 
 
-def matched(first: NDArray[np.float64], second: NDArray[np.float64]) -> Order | None:
+def matched(first: Floats, second: Floats) -> Order | None:
     """Rows and columns of the second table in the first's order, if found."""
     if first.shape != second.shape:
         return None
@@ -226,7 +221,7 @@ def matched(first: NDArray[np.float64], second: NDArray[np.float64]) -> Order | 
 
 
 def _matched(
-    tables: list[NDArray[np.float64]], marks: list[NDArray[np.uint64]], left: list[int]
+    tables: list[Floats], marks: list[NDArray[np.uint64]], left: list[int]
 ) -> Order | None:
     colors = [_colors(table, mark) for table, mark in zip(tables, marks)]
     orders = [[np.argsort(side, kind="stable") for side in both] for both in colors]
@@ -259,7 +254,7 @@ def _matched(
     return None
 
 
-def _colors(table: NDArray[np.float64], mark: NDArray[np.uint64]) -> list[NDArray[np.uint64]]:
+def _colors(table: Floats, mark: NDArray[np.uint64]) -> list[NDArray[np.uint64]]:
     """Of rows and of columns: the same for those that nothing tells apart."""
     entries = _mixed(table.view(np.uint64))
     rows = _mixed(mark)

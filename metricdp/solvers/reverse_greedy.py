@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arguments import integer, shown
+from metricdp.arrays import Bools, Floats, Ints
 from metricdp.errors import InputError
 
 
-def reverse_greedy(
-    points: NDArray[np.float64], weights: NDArray[np.float64], k: int, *, power: int = 2
-) -> NDArray[np.int64]:
+def reverse_greedy(points: Floats, weights: Floats, k: int, *, power: int = 2) -> Ints:
     """Numbers of k of the points that serve all of them, by weight: the others are removed one at a
     time, the cheapest first.
 
@@ -45,10 +43,10 @@ def reverse_greedy(
 
 
 def _look(
-    price: NDArray[np.float64],
-    at: NDArray[np.int64],
-    open_to: NDArray[np.bool_],
-    nearest: NDArray[np.int64],
+    price: Floats,
+    at: Ints,
+    open_to: Bools,
+    nearest: Ints,
 ) -> None:
     """Find both nearest centers of these points anew; of one center both are the same."""
     centers = np.flatnonzero(open_to)

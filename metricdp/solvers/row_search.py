@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.kernels.row_swaps import row_changes, row_losses
 from metricdp.metrics.base import Metric
 from metricdp.progress import progress
@@ -17,9 +17,7 @@ _FEW = 8
 _SLACK = 1e-9  # keeps points that rounding would lose
 
 
-def served(
-    metric: Metric, centers: NDArray[np.int64], points: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def served(metric: Metric, centers: Ints, points: Ints) -> tuple[Ints, Floats]:
     """Slot of the nearest center of some points, and its distance; by rows where they are few."""
     if _FEW * len(points) > len(metric):
         label, distance = metric.nearest_to(centers)
@@ -47,11 +45,11 @@ class RowSearch:
     def __init__(
         self,
         metric: Metric,
-        weights: NDArray[np.float64],
-        centers: NDArray[np.int64],
+        weights: Floats,
+        centers: Ints,
         power: int = 1,
         *,
-        allowed: NDArray[np.int64] | None = None,
+        allowed: Ints | None = None,
         opened: int = 0,
         tolerance: float = 1e-7,
         deadline: Deadline = NEVER,
@@ -73,7 +71,7 @@ class RowSearch:
         self._find(np.arange(n))
         self._account()
 
-    def _find(self, which: NDArray[np.int64]) -> None:
+    def _find(self, which: Ints) -> None:
         """Two nearest centers of some demand points, by comparison with all centers."""
         k = len(self.centers)
         step = max(_ENTRIES // len(self.centers), 1)
@@ -100,7 +98,7 @@ class RowSearch:
         )
         self._losses[: self._opened] = np.inf
 
-    def improve(self, slot: int, candidates: NDArray[np.int64]) -> int:
+    def improve(self, slot: int, candidates: Ints) -> int:
         """Try positions that a center serves, and take the best swaps; returns how many."""
         candidates = np.setdiff1d(candidates, self.centers)
         row = self.metric.distance_rows(self.centers[slot : slot + 1], self._demand)[0]
@@ -123,9 +121,7 @@ class RowSearch:
             reach = reach[rest]
         return swaps
 
-    def _try(
-        self, row: NDArray[np.float64], reach: NDArray[np.float64], candidates: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _try(self, row: Floats, reach: Floats, candidates: Ints) -> tuple[Ints, Floats]:
         """Slot to replace and change of cost of every candidate, from rows of distances."""
         slots = np.empty(len(candidates), np.int64)
         changes = np.empty(len(candidates))
@@ -166,8 +162,8 @@ class RowSearch:
         share: int,
         sample: int,
         rng: np.random.Generator,
-        slots: NDArray[np.int64] | None = None,
-    ) -> NDArray[np.int64]:
+        slots: Ints | None = None,
+    ) -> Ints:
         """Try up to `sample` random points near each center, the nearest 1 / `share`."""
         label, distance = served(self.metric, self.centers, self._allowed)
         order = np.lexsort((distance, label))
@@ -191,7 +187,7 @@ class RowSearch:
 
     def descend(self, reach: int, rng: np.random.Generator, rounds: int = 20) -> bool:
         """Until none of a center's `reach` nearest points is better; whether that ended."""
-        slots: NDArray[np.int64] | None = None
+        slots: Ints | None = None
         for _ in range(rounds):
             changed = self.round(len(self.metric), reach, rng, slots)
             if self.deadline.over:

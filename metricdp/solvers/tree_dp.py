@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Bools, Floats, Ints
 from metricdp.errors import InputError
 from metricdp.kernels.hst_medians import table_sizes, tree_k_median
 from metricdp.partitions.finite.hst import HST
@@ -16,12 +16,12 @@ _LARGEST = 400_000_000
 
 def solve_on_tree(
     tree: HST,
-    weights: NDArray[np.float64],
+    weights: Floats,
     k: int,
     *,
     power: int = 1,
-    candidates: NDArray[np.int64] | None = None,
-    opened: NDArray[np.int64] | None = None,
+    candidates: Ints | None = None,
+    opened: Ints | None = None,
 ) -> Found:
     """The k centers of least ``sum over v of weights[v] · min over centers c of d_tree(c,
     v)**power``: an exact optimum on the tree.
@@ -62,9 +62,7 @@ def solve_on_tree(
     return Found(_placed(tree, centers, allowed, fixed), float(cost))
 
 
-def _placed(
-    tree: HST, centers: NDArray[np.int64], allowed: NDArray[np.bool_], fixed: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _placed(tree: HST, centers: Ints, allowed: Bools, fixed: Ints) -> Ints:
     """The opened facilities, then in each leaf as many of its other places as it needs."""
     need = np.where(tree.last_level == tree.n_levels - 1, centers, 0)
     np.subtract.at(need, tree.leaf[fixed], 1)

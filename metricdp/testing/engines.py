@@ -8,6 +8,7 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Ints
 from metricdp.errors import InputError, ReadingError
 from metricdp.methods.caps import Caps
 from metricdp.metrics import EuclideanMetric, EuclideanSpace, PrecomputedMetric
@@ -174,7 +175,7 @@ class _Cells:
     universe = _BOX
     n_parts = 4
 
-    def encode(self, records: NDArray[Any]) -> NDArray[np.int64]:
+    def encode(self, records: NDArray[Any]) -> Ints:
         """The quarter of each record."""
         return (records[:, 0] > 5).astype(np.int64) + 2 * (records[:, 1] > 5)
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.metrics import promises
 from metricdp.metrics.base import Metric
@@ -54,7 +54,7 @@ class MetricTestCase:
         """The metric to be tested: some dozens of points, two at one place if possible."""
         raise NotImplementedError("give the metric to be tested: def metric(self): return …")
 
-    def points(self) -> NDArray[np.float64]:
+    def points(self) -> Floats:
         """Coordinates to be snapped (n, d), in and around the bounding box."""
         known = self._known()
         known = known[np.isfinite(known).all(axis=1)]
@@ -63,7 +63,7 @@ class MetricTestCase:
         inside = np.random.default_rng(7).random((200, known.shape[1]))
         return np.vstack([low + inside * (high - low), known[:20]])
 
-    def sample(self) -> NDArray[np.int64]:
+    def sample(self) -> Ints:
         """Positions, spread over the universe."""
         n = len(self.metric())
         return np.unique(np.linspace(0, n - 1, min(n, _SAMPLE)).astype(np.int64))
@@ -268,7 +268,7 @@ class MetricTestCase:
                 continue
             self._close(self._costs(demand), here)
 
-    def _known(self) -> NDArray[np.float64]:
+    def _known(self) -> Floats:
         return np.asarray(getattr(self.metric(), "points", self.metric().coordinates), np.float64)
 
     def _snaps(self) -> bool:
@@ -278,7 +278,7 @@ class MetricTestCase:
             return False
         return True
 
-    def _apart(self, one: NDArray[np.int64], other: NDArray[np.int64]) -> int:
+    def _apart(self, one: Ints, other: Ints) -> int:
         pairs = zip(one.tolist(), other.tolist())
         rows = (self.metric().grid_rows(np.array([a]), np.array([b])) for a, b in pairs if a != b)
         return max((int(row[0, 0]) for row in rows), default=0)

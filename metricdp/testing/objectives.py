@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats
 from metricdp.errors import InputError
 from metricdp.methods.solving import solve
 from metricdp.metrics import CostTable, EuclideanMetric, Metric
@@ -18,7 +18,6 @@ from metricdp.metrics.graph import GraphMetric
 from metricdp.solvers.objectives import OBJECTIVES
 from metricdp.solvers.objectives.objective import Objective
 
-Floats = NDArray[np.float64]
 _PLACES = 7  # so few that all choices can be tried
 
 

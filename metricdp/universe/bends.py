@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arrays import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +30,7 @@ class Bends:
         """Number of the line of each place, shape (n_places,)."""
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
-    def taken(self, which: Ints, backward: NDArray[np.bool_]) -> Bends:
+    def taken(self, which: Ints, backward: Bools) -> Bends:
         """Bends of some lines in order, some backward; -1 is a straight line."""
         count = np.where(which >= 0, np.diff(self.offsets)[which], 0) if len(which) else which
         offsets = np.zeros(len(which) + 1, np.int64)

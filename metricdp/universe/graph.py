@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
 from metricdp.arguments import floats
-from metricdp.arrays import Floats, Ints
+from metricdp.arrays import Bools, Floats, Ints
 from metricdp.errors import (
     DirectedGraphError,
     DisconnectedGraphError,
@@ -303,7 +303,7 @@ def _merged_arcs(
     return t, h, np.where(same, both, w), int((~same).sum())
 
 
-def reverses(t: Ints, h: Ints, n: int) -> tuple[Ints, NDArray[np.bool_]]:
+def reverses(t: Ints, h: Ints, n: int) -> tuple[Ints, Bools]:
     """For each sorted arc the place of its reverse, and whether there is one."""
     forward = t * n + h
     backward = h * n + t

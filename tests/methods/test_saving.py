@@ -55,6 +55,9 @@ def test_a_box_comes_back_as_its_points(tmp_path):
     found = np.sort(again.k_means(k=2).centers, axis=0)
     assert np.abs(found - [[2, 2], [6, 5]]).max() < 0.2
     assert len(again.k_median(k=40).centers) == 40
+    np.testing.assert_array_equal(again.sides, release.sides[release.weights > 0])
+    sample = again.sample(500, seed=1).points
+    assert len(np.unique(sample, axis=0)) == 500  # spread over cells, not on their middles
     with pytest.raises(InputError, match="is not a release of"):
         mdp.Release.load(tmp_path / "b.release", mdp.EuclideanSpace([0, 0], [8, 9]))
 

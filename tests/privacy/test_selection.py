@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from numba import njit
 from scipy.stats import chisquare
 
+from benchmarks.frame.races import races
 from metricdp.errors import BudgetError, InputError
 from metricdp.kernels import race as race_module
-from metricdp.kernels.race import clock, race
+from metricdp.kernels.race import clock
 from metricdp.kernels.scores import CAP, add_costs
 from metricdp.metrics import EuclideanMetric
 from metricdp.privacy import (
@@ -52,14 +52,6 @@ def law_of(scores, eta: float, law: str) -> np.ndarray:
 def coins_from(urandom):
     """In place of the module `os` in one module: other threads of the process draw as ever."""
     return SimpleNamespace(urandom=urandom)
-
-
-@njit(nogil=True)
-def races(scores, bits, eta, gumbel, winners):
-    """One race a row of `bits` (n_races, n); `winners` gets positions, -1 where too close."""
-    for r in range(len(bits)):
-        at, leader, _, _, _ = race(scores, bits[r], 0, eta, gumbel, -2, 0, 0.0, 0.0)
-        winners[r] = leader if at == len(scores) else -1
 
 
 def draw(scores, eta: Fraction, law: str, n: int) -> np.ndarray:

@@ -11,9 +11,8 @@ import pytest
 
 import metricdp as mdp
 from metricdp.errors import InputError
-from metricdp.progress import SearchLine
 from metricdp.solvers.kmedian import solve
-from metricdp.solvers.stopping import NEVER, Deadline
+from metricdp.solvers.stopping import NEVER, Deadline, SearchLine
 
 
 def test_a_limit_ends():

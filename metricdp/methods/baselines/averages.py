@@ -15,10 +15,10 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.accounting.cost import MIN_EPSILON
 from metricdp.arguments import positive
+from metricdp.arrays import Bools, Floats
 from metricdp.errors import InputError
 from metricdp.methods.asking import Ask
 from metricdp.methods.box.anywhere import anywhere, searched
@@ -36,17 +36,15 @@ from metricdp.solvers.stopping import Deadline
 COUNTS_SHARE = Fraction(1, 4)
 """Of what averages get, for their counts; the rest is for the sums."""
 
-Array = NDArray[np.float64]
-
 
 class Averages(NamedTuple):
     """Noisy counts and means of parts, and which counts exceed a standard deviation (and 1)."""
 
-    counts: Array
-    means: Array
-    standing: NDArray[np.bool_]
+    counts: Floats
+    means: Floats
+    standing: Bools
 
-    def at(self, kept: NDArray[np.bool_]) -> Averages:
+    def at(self, kept: Bools) -> Averages:
         """Those of some parts."""
         return Averages(self.counts[kept], self.means[kept], self.standing[kept])
 
@@ -120,7 +118,7 @@ class Baseline(Method):
 
 
 @anywhere
-def on_means(release: Any, k: int, power: int, seed: int, deadline: Deadline) -> Array:
+def on_means(release: Any, k: int, power: int, seed: int, deadline: Deadline) -> Floats:
     """k points of low cost for the means."""
     points = release.universe.points
     return searched(points, release.weights, k, power=power, seed=seed, deadline=deadline)

@@ -7,8 +7,8 @@ from functools import wraps
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats
 from metricdp.methods.box.descent import distinct_in
 from metricdp.solvers.lloyd import lloyd
 from metricdp.solvers.stopping import NEVER, Deadline
@@ -17,14 +17,14 @@ MOST_STARTS = 24
 FEW_CENTERS = 64
 """Seedings on a release, down to one where there are many more than so many centers."""
 
-Array = NDArray[np.float64]
 
-
-def anywhere(find: Callable[[Any, int, int, int, Deadline], Array]) -> Callable[[Any, Any], Array]:
+def anywhere(
+    find: Callable[[Any, int, int, int, Deadline], Floats],
+) -> Callable[[Any, Any], Floats]:
     """What searches a release: a function of it, k, power, seed and deadline to points (k, d)."""
 
     @wraps(find)
-    def search(release: Any, question: Any) -> Array:
+    def search(release: Any, question: Any) -> Floats:
         with Deadline(question.time_limit) as deadline:
             found = find(release, question.k, question.power, question.seed, deadline)
         return distinct_in(release.space, found)
@@ -33,7 +33,7 @@ def anywhere(find: Callable[[Any, int, int, int, Deadline], Array]) -> Callable[
 
 
 @anywhere
-def on_points(release: Any, k: int, power: int, seed: int, deadline: Deadline) -> Array:
+def on_points(release: Any, k: int, power: int, seed: int, deadline: Deadline) -> Floats:
     """k points of low cost for the weights, less (`sure`) where they may be noise: of a public net
     if centers outnumber points.
     """
@@ -58,15 +58,15 @@ def on_points(release: Any, k: int, power: int, seed: int, deadline: Deadline) -
 
 
 def searched(
-    points: Array,
-    weights: Array,
+    points: Floats,
+    weights: Floats,
     k: int,
     *,
     power: int,
     seed: int,
     deadline: Deadline = NEVER,
-    smooth: float | Array = 0.0,
-) -> Array:
+    smooth: float | Floats = 0.0,
+) -> Floats:
     """k centers (k, d) of low cost for released weights, by Lloyd or Weiszfeld, several seeds."""
     return lloyd(
         points,

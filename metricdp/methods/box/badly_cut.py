@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Bools, Floats
 from metricdp.kernels.cut_margins import cut_margins
 from metricdp.kernels.quadtree_cells import BITS
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 
 
-def badly_cut(
-    tree: ShiftedQuadtree, centers: NDArray[np.float64], depth: int, chance: float
-) -> NDArray[np.bool_]:
+def badly_cut(tree: ShiftedQuadtree, centers: Floats, depth: int, chance: float) -> Bools:
     """Which centers are badly cut: a function of public coins, and of centers that are public or
     released.
 
@@ -28,7 +26,7 @@ def badly_cut(
     levels = max(depth / d, 1.0)
     with np.errstate(divide="ignore"):
         reached = np.ceil(np.log2(margin))
-    found: NDArray[np.bool_] = (
+    found: Bools = (
         np.ceil(np.log2(diagonal / np.sqrt(d))) > reached + np.log2(d * levels / chance)
     ).any(axis=1)
     return found

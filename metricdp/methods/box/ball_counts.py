@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Ints
 from metricdp.kernels.scores import CAP
 from metricdp.kernels.summed_area import cell_counts, lattice_counts, summed_area
 from metricdp.partitions.box.grid import Grid
@@ -53,7 +54,7 @@ def taken(there: NDArray[Any], before: NDArray[Any], number: float) -> NDArray[A
     return np.clip(number - before, 0, there).astype(there.dtype)
 
 
-def lattice(shape: Sequence[int], radius: int) -> list[NDArray[np.int64]]:
+def lattice(shape: Sequence[int], radius: int) -> list[Ints]:
     """Public candidates for a ball's center: `SPACING` to a radius on every axis."""
     step = max(1, radius // SPACING)
     return [np.arange(min(step // 2, n - 1), n, step) for n in shape]
@@ -65,22 +66,22 @@ class Boxes:
     `counts` (n_cells,): not negative; `shape`: of the grid.
     """
 
-    def __init__(self, counts: NDArray[np.int64], shape: Sequence[int]) -> None:
+    def __init__(self, counts: Ints, shape: Sequence[int]) -> None:
         self.shape = shape
         parts = digits(counts, 1)
         self._tables = [(bits, summed_area(part.reshape(shape))) for bits, part in parts]
 
-    def around(self, radius: int) -> NDArray[np.int64]:
+    def around(self, radius: int) -> Ints:
         """Within `radius` cells of each candidate, shape (n_candidates,)."""
         middles = lattice(self.shape, radius)
         return self._put(lambda table: lattice_counts(table, middles, radius).ravel())
 
-    def at(self, cells: NDArray[np.int64], radius: int) -> NDArray[np.int64]:
+    def at(self, cells: Ints, radius: int) -> Ints:
         """Within `radius` cells of some, shape (n,)."""
         places = np.unravel_index(cells, self.shape)
         return self._put(lambda table: cell_counts(table, places, radius))
 
-    def _put(self, count: Callable[[NDArray[np.int64]], NDArray[np.int64]]) -> NDArray[np.int64]:
+    def _put(self, count: Callable[[Ints], Ints]) -> Ints:
         total: Sums = combined((bits, count(table)) for bits, table in self._tables)
         return total.capped()
 
@@ -104,7 +105,7 @@ class BallScores:
     change = 1
     monotone = True
 
-    def __call__(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def __call__(self, counts: Ints) -> Ints:
         """Scores, shape (n_candidates,)."""
         return Boxes(counts, self.shape).around(self.radius)
 

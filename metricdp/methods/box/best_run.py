@@ -14,8 +14,8 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.kernels.points import nearest_centers
 from metricdp.methods.asking import Ask
 from metricdp.metrics.space import EuclideanSpace
@@ -28,7 +28,6 @@ CLIP = 1 / 16
 BITS = 20
 """Of the amounts of a record together."""
 
-Array = NDArray[np.float64]
 Made = TypeVar("Made")
 
 
@@ -39,23 +38,23 @@ class CostDifferences:
     `sets` (k_i, d): two at least: public, or released before; `power`: of distances.
     """
 
-    def __init__(self, space: EuclideanSpace, sets: Sequence[Array], power: int) -> None:
+    def __init__(self, space: EuclideanSpace, sets: Sequence[Floats], power: int) -> None:
         self.universe, self.n_values = space, len(sets) - 1
         self._sets = list(sets)
         self._power = power
         self._most = 2**BITS // self.n_values
         self._step = CLIP * space.diameter_bound() ** power / self._most
 
-    def amounts(self, records: Array) -> NDArray[np.int64]:
+    def amounts(self, records: Floats) -> Ints:
         """Steps, shape (n_records, n_values)."""
         first, *others = [self._away(records, centers) for centers in self._sets]
         steps = np.stack([np.rint((away - first) / self._step) for away in others], axis=1)
-        found: NDArray[np.int64] = np.clip(steps, -self._most, self._most).astype(np.int64)
+        found: Ints = np.clip(steps, -self._most, self._most).astype(np.int64)
         return found
 
-    def _away(self, records: Array, centers: Array) -> Array:
+    def _away(self, records: Floats, centers: Floats) -> Floats:
         square = nearest_centers(records, centers)[1]
-        found: Array = square if self._power == 2 else np.sqrt(square)
+        found: Floats = square if self._power == 2 else np.sqrt(square)
         return found
 
 
@@ -78,9 +77,9 @@ def best_run(
     space: EuclideanSpace,
     share: Fraction,
     runs: int,
-    run: Callable[[int, Fraction], Generator[Any, Any, tuple[Made, Array]]],
+    run: Callable[[int, Fraction], Generator[Any, Any, tuple[Made, Floats]]],
     power: int,
-) -> Generator[Any, Any, tuple[Made, Array]]:
+) -> Generator[Any, Any, tuple[Made, Floats]]:
     """Release and centers of the best run; `share` pays for all. O(n · runs · k · d)."""
     each, choice = shares_of_runs(share, runs)
     outcomes = []

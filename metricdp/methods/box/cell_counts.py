@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.kernels.hst_passes import consistent_counts, settled_counts
 from metricdp.methods.finite.hst_counts import noise_variance
 from metricdp.metrics.vectors import EuclideanMetric
@@ -23,12 +23,10 @@ SUPPORT = 3.0
 class CellCounts:
     """Released counts of cells (n_cells,) and their noise variances, infinite if not counted."""
 
-    measured: NDArray[np.float64]
-    variance: NDArray[np.float64]
+    measured: Floats
+    variance: Floats
 
-    def with_values(
-        self, cells: OpenedCells, at: NDArray[np.int64], release: Release
-    ) -> CellCounts:
+    def with_values(self, cells: OpenedCells, at: Ints, release: Release) -> CellCounts:
         """These, and a histogram of the cells `at`; earlier counts are averaged by precision."""
         more = len(cells.parent) - len(self.measured)
         value = np.r_[self.measured, np.zeros(more)]
@@ -43,14 +41,14 @@ class CellCounts:
         variance[at] = noise * share
         return CellCounts(value, variance)
 
-    def consistent(self, cells: OpenedCells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def consistent(self, cells: OpenedCells) -> tuple[Floats, Floats]:
         """Least-squares estimates that add up (Hay et al., VLDB 2010), and bounds of variances."""
-        found: tuple[NDArray[np.float64], NDArray[np.float64]] = consistent_counts(
+        found: tuple[Floats, Floats] = consistent_counts(
             cells.parent, self.measured, self.variance, cells.volume
         )
         return found
 
-    def supported(self, cells: OpenedCells) -> NDArray[np.float64]:
+    def supported(self, cells: OpenedCells) -> Floats:
         """The same above the noise threshold, from the root down."""
         estimate, variance = self.consistent(cells)
         amounts, stands = settled_counts(
@@ -65,7 +63,7 @@ class CellCounts:
             empty[at] = empty[above[at]] | (beside[above[at]] & ~stands[at])
         return np.where(empty, 0.0, amounts)
 
-    def estimated(self, cells: OpenedCells, estimate: str, scale: float) -> NDArray[np.float64]:
+    def estimated(self, cells: OpenedCells, estimate: str, scale: float) -> Floats:
         """Estimates of all cells by one of `ESTIMATES`; `scale` is that of the last noise."""
         if estimate == "own":
             return np.where(np.isinf(self.variance), self.consistent(cells)[0], self.measured)
@@ -73,7 +71,7 @@ class CellCounts:
             return self.posterior(cells, scale)
         return self.supported(cells) if estimate == "supported" else self.consistent(cells)[0]
 
-    def posterior(self, cells: OpenedCells, scale: float) -> NDArray[np.float64]:
+    def posterior(self, cells: OpenedCells, scale: float) -> Floats:
         """Expected counts of closed cells, given the last histogram's and the root's; and sums."""
         leaves = cells.leaves
         inner = np.flatnonzero(cells.child >= 0)[::-1]

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from metricdp.arrays import Floats
 from metricdp.methods.asking import Ask, Steps
-from metricdp.methods.box.anywhere import Array
 from metricdp.methods.demand_release import Release
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import BoxQuestion
@@ -53,9 +53,9 @@ def whole(standing: Any) -> Release:
     )
 
 
-def on_standing(release: Release, question: BoxQuestion) -> Array:
+def on_standing(release: Release, question: BoxQuestion) -> Floats:
     """Centers for the cells that stand out, shape (k, d)."""
-    found: Array = release.standing.search(release.standing, question)
+    found: Floats = release.standing.search(release.standing, question)
     return found
 
 

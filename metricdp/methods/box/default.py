@@ -37,8 +37,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats
 from metricdp.kernels.points import nearest_centers
 from metricdp.methods.asking import Account, Ask, Image, Steps
 from metricdp.methods.box.descent import Step, descended, distinct_in
@@ -88,8 +88,6 @@ MARGIN_ALONG = 1.0
 ENOUGH = 1 << 18
 RECORDS_PER_NOISE = 1 << 15
 """Records in the rounds' sample: so many, or so many for each noise deviation of a sum."""
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,7 +268,7 @@ def rounds_release(
     return Rounds(release_of_rounds(design, subspace, found, sampled, receipt), seen, paid)
 
 
-def last_step(found: Rounds, centers: Array, power: int) -> Generator[Any, Any, Array]:
+def last_step(found: Rounds, centers: Floats, power: int) -> Generator[Any, Any, Floats]:
     """One private step moves a release's centers, clipped by shells: k distinct points."""
     release, seen, shares = found
     if not shares.last_sums:

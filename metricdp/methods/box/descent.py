@@ -22,8 +22,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats
 from metricdp.methods.asking import Ask, Image
 from metricdp.methods.shares import clipped_sums, deviation
 from metricdp.metrics.space import EuclideanSpace
@@ -31,8 +31,6 @@ from metricdp.partitions.box.images import Scaled
 from metricdp.protocols import Partition
 from metricdp.releases import Release
 from metricdp.solvers.lloyd import distinct
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,21 +40,21 @@ class Step:
     vector first. `scaled`: the coordinates of the demand.
     """
 
-    radii: Array
-    mass: Array
+    radii: Floats
+    mass: Floats
     margin: float
-    farthest: Array | None = None
+    farthest: Floats | None = None
     together: bool = False
     scaled: Scaled | None = None
 
 
 def descended(
     cells: Partition,
-    centers: Array,
+    centers: Floats,
     step: Step,
     share: Fraction,
     image: Image | None = None,
-) -> Generator[Ask, Release, Array]:
+) -> Generator[Ask, Release, Floats]:
     """The centers (k, d) after one private step: perhaps outside of the box, or equal."""
     scales = np.ones(centers.shape[1]) if step.scaled is None else step.scaled.scales
     origin = centers if step.scaled is None else step.scaled.encode(centers)
@@ -87,7 +85,7 @@ def believed(length: Any, noise: Any) -> Any:
     return np.maximum(1 - (noise / np.maximum(length, 1e-300)) ** 2, 0.0)
 
 
-def distinct_in(space: EuclideanSpace, centers: Array) -> Array:
+def distinct_in(space: EuclideanSpace, centers: Floats) -> Floats:
     """The centers, moved into the box, all but the first of equal ones by points of a net."""
     inside = space.clip(centers)
     if len(np.unique(inside, axis=0)) == len(inside):

@@ -23,8 +23,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats
 from metricdp.methods.asking import Ask, Image
 from metricdp.methods.box.distances import DistancesTogether, measured_together
 from metricdp.methods.shares import clipped_sums, deviation
@@ -50,8 +50,6 @@ CLEAR_SIGNAL = 2.0
 """Below the first only a mean is released; beyond the second, C is asked for in full."""
 LEAST_SCALE = 0.01
 """Of a coordinate's width: distance of the mean from the ends of the box that counts at least."""
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -128,21 +126,21 @@ def chosen_design(dimension: int, records: float, noise: float, pooled: bool) ->
     return Design("mean", ALONE, 0)
 
 
-def scales_around(space: EuclideanSpace, mean: Array) -> Array:
+def scales_around(space: EuclideanSpace, mean: Floats) -> Floats:
     """Scales (d,) for sums from a mean: roots of the largest deviations the box leaves."""
     width = space.upper - space.lower
     low, high = (
         np.maximum(away, LEAST_SCALE * width) for away in (mean - space.lower, space.upper - mean)
     )
     scales = (low * high) ** 0.25
-    found: Array = scales / scales.mean()
+    found: Floats = scales / scales.mean()
     return found
 
 
 class Mean(NamedTuple):
     """A released mean, and the distances of the records from it, where they were asked for."""
 
-    point: Array
+    point: Floats
     distances: DistancesTogether | None
 
 
@@ -215,8 +213,8 @@ def private_subspace(
 
 
 def pulls_along(
-    image: Image, scaled: Scaled, axes: Array, radius: float, share: Fraction
-) -> Generator[Ask, Release, tuple[Array, float]]:
+    image: Image, scaled: Scaled, axes: Floats, radius: float, share: Fraction
+) -> Generator[Ask, Release, tuple[Floats, float]]:
     """For axes u the noisy clipped sums of sign(<u, x>)·x (q, d), and their noise."""
     q, d = axes.shape
     levels = []

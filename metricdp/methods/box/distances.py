@@ -12,8 +12,8 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats
 from metricdp.methods.asking import Ask, Image
 from metricdp.methods.shares import deviation, least_radius
 from metricdp.metrics.space import EuclideanSpace
@@ -35,7 +35,6 @@ STANDS_OUT_TOGETHER = 4.0
 LONG_TAILS = 1.5
 """The same for all clusters together, where one false shell would set all radii."""
 
-Array = NDArray[np.float64]
 Quantile = Callable[[float], float]
 """Quantile of released distances."""
 
@@ -44,25 +43,25 @@ Quantile = Callable[[float], float]
 class ShellCounts:
     """Noisy counts of every cluster's shells."""
 
-    counts: Array
+    counts: Floats
     noise: float
-    outer: Array
+    outer: Floats
 
     @cached_property
-    def held(self) -> Array:
+    def held(self) -> Floats:
         """Counts above the noise, else 0 (k, n_shells); in weak clusters those of all."""
         own = np.where(self.counts > STANDS_OUT * self.noise, self.counts, 0.0)
         few = own.sum(axis=1) <= np.maximum(self.mass, 0.0) / 2
         return np.where(few[:, None], self.of_all, own)
 
     @cached_property
-    def of_all(self) -> Array:
+    def of_all(self) -> Floats:
         """Counts of all clusters that stand out of the noise, else 0, shape (n_shells,)."""
         total = self.counts.sum(axis=0)
         return np.where(total > STANDS_OUT * self.noise * np.sqrt(len(self.counts)), total, 0.0)
 
     @cached_property
-    def mass(self) -> Array:
+    def mass(self) -> Floats:
         """Records in each cluster (k,): of the shells around those above the noise."""
         at = np.flatnonzero(self.of_all > 0)
         near = self.counts[:, :0]
@@ -71,29 +70,29 @@ class ShellCounts:
         total = near.sum(axis=1)
         return np.where(total > self.noise * np.sqrt(near.shape[1]), total, 0.0)
 
-    def quantile(self, share: float) -> Array:
+    def quantile(self, share: float) -> Floats:
         """Outer radius of the shell with the quantile of each cluster's distances, shape (k,)."""
         mass = np.cumsum(self.held[:, ::-1], axis=1)
         at = (mass < share * mass[:, -1:]).sum(axis=1).clip(max=len(self.outer) - 1)
-        found: Array = np.where(mass[:, -1] > 0, self.outer[::-1][at], self.outer[0])
+        found: Floats = np.where(mass[:, -1] > 0, self.outer[::-1][at], self.outer[0])
         return found
 
-    def reach(self, spare: float) -> Array:
+    def reach(self, spare: float) -> Floats:
         """Radius (k,) beyond which a cluster has no more records than `spare`, or noise."""
         counts = np.where(self.mass[:, None] > 0, self.counts, self.of_all)
         beyond = np.cumsum(counts, axis=1) - counts
         noise = self.noise * np.sqrt(np.arange(counts.shape[1]))
         fits = beyond <= np.maximum(np.maximum(spare, noise), FEW * self.mass[:, None])
         last = len(self.outer) - 1 - np.argmax(fits[:, ::-1], axis=1)
-        found: Array = np.where(self.held.sum(axis=1) > 0, self.outer[last], self.outer[0])
+        found: Floats = np.where(self.held.sum(axis=1) > 0, self.outer[last], self.outer[0])
         return found
 
-    def curvature(self, radii: Array, dimension: int) -> Array:
+    def curvature(self, radii: Floats, dimension: int) -> Floats:
         """Of the smoothed sum of distances around each center, in 1 / radius, shape (k,)."""
         middle = self.outer * (1 + RATIO) / 2
         far = np.maximum(0.5, 1 - 1 / dimension) * radii[:, None] / middle
         share = self.held / np.maximum(self.held.sum(axis=1, keepdims=True), 1e-300)
-        found: Array = self.mass * (share * np.where(self.outer <= radii[:, None], 1.0, far)).sum(
+        found: Floats = self.mass * (share * np.where(self.outer <= radii[:, None], 1.0, far)).sum(
             axis=1
         )
         return found
@@ -103,13 +102,13 @@ class ShellCounts:
 class DistancesTogether:
     """Noisy counts of all clusters' shells together, outer radii, and the least radius."""
 
-    counts: Array
+    counts: Floats
     noise: float
-    outer: Array
+    outer: Floats
     least: float
 
     @property
-    def _standing(self) -> Array:
+    def _standing(self) -> Floats:
         return np.where(self.counts > STANDS_OUT_TOGETHER * self.noise, self.counts, 0.0)
 
     def quantile(self, share: float) -> float:
@@ -134,7 +133,7 @@ class DistancesTogether:
 
 
 def measured_distances(
-    cells: Partition, centers: Array, share: Fraction
+    cells: Partition, centers: Floats, share: Fraction
 ) -> Generator[Ask, Release, ShellCounts]:
     """Shells of every cluster, paid with a share."""
     shells = Shells(cells, centers, N_SHELLS, RATIO)
@@ -143,14 +142,14 @@ def measured_distances(
     return ShellCounts(counts, deviation(release), shells.outer)
 
 
-def shells_together(space: EuclideanSpace, centers: Array) -> Shells:
+def shells_together(space: EuclideanSpace, centers: Floats) -> Shells:
     """Shells around the nearest of a few centers."""
     cells = VoronoiCells(space, centers)
     return Shells(cells, centers, N_SHELLS_TOGETHER, RATIO_TOGETHER, together=True)
 
 
 def measured_together(
-    image: Image, centers: Array | None, share: Fraction
+    image: Image, centers: Floats | None, share: Fraction
 ) -> Generator[Ask, Release, DistancesTogether]:
     """Shells around the nearest of a few centers, the origin by default, paid with a share."""
     space = image.universe

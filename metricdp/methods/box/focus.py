@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.methods.asking import Ask
 from metricdp.methods.shares import deviation
 from metricdp.metrics.space import EuclideanSpace
@@ -52,8 +52,7 @@ MOST_FINER = 16.0
 DOUBT = 3.0
 """Standard deviations by which that part must be told from noise."""
 
-Array = NDArray[np.float64]
-Places = NDArray[np.int64]
+Places = Ints
 Found = tuple[Places, Places, float]
 """First place of a block, the one after its last, and its noisy number of records."""
 Surveyed = Generator[Ask, Release, tuple[Release, float]]
@@ -109,7 +108,7 @@ def focused_grid(
     return whole.grid()
 
 
-def filled(values: Array, noise: float) -> float:
+def filled(values: Floats, noise: float) -> float:
     """At most which part of the cells records fill: (Σ c)² / (cells · Σ c²) for noisy counts c,
     with the noise's variance taken off the squares, and `DOUBT` standard deviations of what is
     left.
@@ -144,7 +143,7 @@ def narrow(
             area.blocks.append((low, high, Area(box, area.n_cells)))
 
 
-def hull(values: Array, noise: float, margin: float) -> tuple[float, float]:
+def hull(values: Floats, noise: float, margin: float) -> tuple[float, float]:
     """Start and end of the bins that stand out, with a margin; of all, if none does."""
     n_bins = len(values)
     line = Grid(EuclideanSpace([0.0], [float(n_bins)]), (n_bins,))
@@ -156,7 +155,7 @@ def hull(values: Array, noise: float, margin: float) -> tuple[float, float]:
     return max(out[0] - margin, 0.0), min(out[-1] + 1 + margin, float(n_bins))
 
 
-def standing_blocks(grid: NestedGrid, values: Array, noise: float, own: Grid) -> list[Found]:
+def standing_blocks(grid: NestedGrid, values: Floats, noise: float, own: Grid) -> list[Found]:
     """Components of the cells above the threshold, as blocks, with noisy numbers of records."""
     from scipy.ndimage import find_objects, label
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.kernels.points import nearest_centers
 from metricdp.methods.box.anywhere import anywhere, searched
 from metricdp.methods.demand_release import Coreset, Release
@@ -33,8 +33,6 @@ many.
 """
 REACH = {1: 0.5, 2: 0.85}
 """Quantile of a cluster's distances at which a step clips: for k-median and k-means."""
-
-Array = NDArray[np.float64]
 
 
 def release_of(grid: NestedGrid, histogram: Noisy, receipt: Receipt) -> Release:
@@ -72,7 +70,7 @@ def release_of(grid: NestedGrid, histogram: Noisy, receipt: Receipt) -> Release:
 
 
 @anywhere
-def on_cells(release: Any, k: int, power: int, seed: int, deadline: Deadline) -> Array:
+def on_cells(release: Any, k: int, power: int, seed: int, deadline: Deadline) -> Floats:
     """k points of low cost for the clipped counts, then for the signed ones."""
     points, counts = release.signed
     smooth = release.diagonals / 4
@@ -81,7 +79,7 @@ def on_cells(release: Any, k: int, power: int, seed: int, deadline: Deadline) ->
     return settled(points, counts, found, power=power, smooth=smooth)
 
 
-def radii_and_mass(release: Any, centers: Array, power: int) -> tuple[Array, Array]:
+def radii_and_mass(release: Any, centers: Floats, power: int) -> tuple[Floats, Floats]:
     """For a step from these centers: radii of clipping, and divisors of sums, both (k,)."""
     points, counts = release.signed
     label, square = nearest_centers(points, centers)
@@ -96,7 +94,7 @@ def radii_and_mass(release: Any, centers: Array, power: int) -> tuple[Array, Arr
     return radii, pulls(counts, distance, radii[label], label, power, len(centers))
 
 
-def weighted_quantile(values: Array, weights: Array, share: float) -> float | None:
+def weighted_quantile(values: Floats, weights: Floats, share: float) -> float | None:
     """Of values by noisy weights, negative ones as 0; None where there are no others."""
     order = np.argsort(values)
     mass = np.cumsum(np.maximum(weights[order], 0.0))
@@ -106,13 +104,13 @@ def weighted_quantile(values: Array, weights: Array, share: float) -> float | No
 
 
 def pulls(
-    counts: Array,
-    distance: Array,
-    radius: Array,
-    label: NDArray[np.int64],
+    counts: Floats,
+    distance: Floats,
+    radius: Floats,
+    label: Ints,
     power: int,
     k: int,
-) -> Array:
+) -> Floats:
     """Divisors (k,) of clipped sums: counts, for medians counts by what clipping leaves."""
     force = counts if power == 2 else counts * radius / np.maximum(distance, radius)
     return np.bincount(label, force, k).astype(np.float64)

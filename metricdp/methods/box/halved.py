@@ -17,7 +17,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.methods.asking import Account
 from metricdp.methods.box.shrinking import shrunk
@@ -37,8 +36,6 @@ PER_CELL = 32.0
 """Rounds end when the last one's cells are so many for each cell that estimates fill."""
 UNSEEN = 30.0
 """Density for a later cut that is spread evenly: so many units of noise, a tenth at most."""
-
-Array = NDArray[np.float64]
 
 
 def halved_release(

@@ -15,8 +15,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats
 from metricdp.methods.asking import Ask
 from metricdp.methods.shares import Terms, deviation
 from metricdp.metrics.space import EuclideanSpace
@@ -36,7 +36,7 @@ NOISE_RADIUS = 1.0
 
 def private_candidates(
     terms: Terms, space: EuclideanSpace, seed: int
-) -> Generator[Any, Any, tuple[NDArray[np.float64], list[float]]]:
+) -> Generator[Any, Any, tuple[Floats, list[float]]]:
     """Candidate centers for demand in a box; the whole budget is spent."""
     radii = [space.diameter_bound() / (LARGEST * 2**i) for i in range(HASHES)]
     hashes = [HistogramQuery(HashBuckets(space, radius, seed)) for radius in radii]

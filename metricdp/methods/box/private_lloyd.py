@@ -28,8 +28,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats
 from metricdp.methods.asking import Ask
 from metricdp.methods.box.descent import Step, descended, distinct_in
 from metricdp.methods.box.distances import ShellCounts, measured_distances
@@ -48,8 +48,6 @@ BULK = 0.9
 """Quantile of the distances at which means are clipped before the last step."""
 MOST_STEPS = 100  # more leave no budget for any
 
-Array = NDArray[np.float64]
-
 
 def least_of_steps(space: EuclideanSpace, shares: Sequence[Fraction]) -> Ask:
     """The smallest share that steps of these shares ask for."""
@@ -60,13 +58,13 @@ def least_of_steps(space: EuclideanSpace, shares: Sequence[Fraction]) -> Ask:
 def lloyd_step(
     terms: Terms,
     cells: Partition,
-    centers: Array,
+    centers: Floats,
     share: Fraction,
     *,
     power: int,
     radius: float | None = None,
     last: bool = False,
-) -> Generator[Any, Any, Array]:
+) -> Generator[Any, Any, Floats]:
     """The centers after one private step; see the module's text."""
     space = cells.universe
     d = centers.shape[1]
@@ -81,11 +79,11 @@ def lloyd_step(
     else:
         radii = distances.quantile(BULK)
     step = _step(distances, radii, power, d)
-    found: Array = space.clip((yield from descended(cells, centers, step, rest)))
+    found: Floats = space.clip((yield from descended(cells, centers, step, rest)))
     return found
 
 
-def _step(distances: ShellCounts, radii: Array, power: int, dimension: int) -> Step:
+def _step(distances: ShellCounts, radii: Floats, power: int, dimension: int) -> Step:
     if power == 2:
         return Step(radii, distances.mass, MARGIN, farthest=radii)
     mass = distances.curvature(radii, dimension)
@@ -95,12 +93,12 @@ def _step(distances: ShellCounts, radii: Array, power: int, dimension: int) -> S
 def lloyd_steps(
     terms: Terms,
     space: EuclideanSpace,
-    centers: Array,
+    centers: Floats,
     shares: Sequence[Fraction],
     *,
     power: int,
     radius: float | None = None,
-) -> Generator[Any, Any, Array]:
+) -> Generator[Any, Any, Floats]:
     """Private steps, one a share: k distinct points of the box (k, d)."""
     for i, share in enumerate(shares):
         at = distinct_in(space, centers)

@@ -26,9 +26,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arguments import chosen, integer, positive, shown
+from metricdp.arrays import Floats
 from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Image, Steps
 from metricdp.methods.box.best_run import best_run, least_of_choice, shares_of_runs
@@ -230,10 +230,10 @@ class Quadtree(Method):
         self,
         terms: Terms,
         question: BoxQuestion,
-        centers: NDArray[np.float64],
+        centers: Floats,
         release: Release,
         shares: list[Fraction],
-    ) -> Generator[Any, Any, NDArray[np.float64]]:
+    ) -> Generator[Any, Any, Floats]:
         """Centers after private steps on the records, one a share."""
         space = question.space
         for share in shares:

@@ -21,8 +21,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats
 from metricdp.methods.asking import Ask, Steps
 from metricdp.methods.box.badly_cut import badly_cut
 from metricdp.methods.box.best_run import best_run
@@ -36,25 +36,23 @@ from metricdp.solvers.reverse_greedy import reverse_greedy
 CHANCE = 0.5
 """Of a center to be badly cut, up to a constant (alpha_F)."""
 
-Array = NDArray[np.float64]
-
 
 def improved_means(
     counted: Callable[[int, Fraction, Any], Steps],
     depth: int,
-    centers: Array,
+    centers: Floats,
     question: BoxQuestion,
     shares: Sequence[Fraction],
     runs: int = 1,
-) -> Generator[Any, Any, Array]:
+) -> Generator[Any, Any, Floats]:
     """k centers after further passes, one a share; the last share pays for cluster sizes."""
     space = question.space
     for number, share in enumerate(shares[:-1], 1):
         before = centers
 
         def run(
-            which: int, part: Fraction, before: Array = before, number: int = number
-        ) -> Generator[Any, Any, tuple[Any, Array]]:
+            which: int, part: Fraction, before: Floats = before, number: int = number
+        ) -> Generator[Any, Any, tuple[Any, Floats]]:
             seed = question.seed + (number << 64) + (which << 128)
             bad = badly_cut(ShiftedQuadtree(space, seed=seed), before, depth, CHANCE)
             remaining = partial(RemainingCells, centers=before, aside=bad)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats
 from metricdp.kernels.hst_medians import table_sizes, tree_k_median
 from metricdp.kernels.points import nearest_centers
 from metricdp.methods.box.anywhere import searched
@@ -55,7 +55,7 @@ def release_of(
     )
 
 
-def solver_centers(release: Any, question: Question) -> NDArray[np.float64]:
+def solver_centers(release: Any, question: Question) -> Floats:
     """Points of low cost for the weights, then for their signed values, shape (k, d)."""
     points = release.universe.points
     power = question.power
@@ -69,7 +69,7 @@ def solver_centers(release: Any, question: Question) -> NDArray[np.float64]:
     return distinct(better, points)
 
 
-def tree_centers(release: Any, question: Question) -> NDArray[np.float64]:
+def tree_centers(release: Any, question: Question) -> Floats:
     """Middles of the k cells of the paper's dynamic program on `amounts` (Algorithm 3), shape
     (k, d).
 
@@ -83,16 +83,14 @@ def tree_centers(release: Any, question: Question) -> NDArray[np.float64]:
     at = table_sizes(cells.parent, places, k)
     away = cells.diameter**question.power
     _, centers = tree_k_median(cells.parent, amounts, away, np.zeros_like(places), places, k, *at)
-    found: NDArray[np.float64] = cells.centers[np.flatnonzero((centers > 0) & (cells.child < 0))]
+    found: Floats = cells.centers[np.flatnonzero((centers > 0) & (cells.child < 0))]
     return found
 
 
 SEARCHES = {"solver": solver_centers, "tree": tree_centers}
 
 
-def radii_and_mass(
-    release: Any, centers: NDArray[np.float64], power: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def radii_and_mass(release: Any, centers: Floats, power: int) -> tuple[Floats, Floats]:
     """For a step from these centers: radii of clipping, and divisors of sums, both (k,)."""
     counts = release.weights
     label, square = nearest_centers(release.universe.points, centers)

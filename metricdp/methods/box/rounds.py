@@ -21,8 +21,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats
 from metricdp.kernels.points import nearest_centers
 from metricdp.methods.asking import Ask, Image
 from metricdp.methods.box.anywhere import anywhere, searched
@@ -50,8 +50,6 @@ SCATTER = (0.2, 0.8)
 """Sizes of ellipsoids for the second candidates, in steps from candidate to mean."""
 NEAR = 0.6
 """Size of ellipsoids for centers beyond a release's means, relative to the records'."""
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -83,8 +81,8 @@ class Round(NamedTuple):
 
     cells: VoronoiCells
     counted: Noisy
-    means: Array
-    weights: Array
+    means: Floats
+    weights: Floats
 
 
 def release_of_rounds(
@@ -106,7 +104,7 @@ def release_of_rounds(
 
 
 @anywhere
-def around_means(release: Any, k: int, power: int, seed: int, deadline: Deadline) -> Array:
+def around_means(release: Any, k: int, power: int, seed: int, deadline: Deadline) -> Floats:
     """k points of low cost for the means, and around them where there are more centers."""
     places = release.places
     weights = release.weights
@@ -116,7 +114,7 @@ def around_means(release: Any, k: int, power: int, seed: int, deadline: Deadline
     found = searched(places, weights, k - missing, power=power, seed=seed, deadline=deadline)
     parent = rng.choice(len(places), missing, p=weights / weights.sum())
     others = places[parent] + NEAR * ball(missing, len(size), rng) @ size
-    outside: Array = release.subspace.outside(np.concatenate([found, others]))
+    outside: Floats = release.subspace.outside(np.concatenate([found, others]))
     return outside
 
 
@@ -169,7 +167,7 @@ def number_of_candidates(records_per_noise: float, k: int | None, sizes: Sizes) 
 
 def one_round(
     image: Image,
-    candidates: Array,
+    candidates: Floats,
     radius: float,
     shares: tuple[Fraction, Fraction],
     stands_out: float,
@@ -192,13 +190,13 @@ def one_round(
 
 
 def around(
-    means: Array,
-    weights: Array,
+    means: Floats,
+    weights: Floats,
     n_candidates: int,
-    first: Array,
-    ellipsoid: Array,
+    first: Floats,
+    ellipsoid: Floats,
     rng: np.random.Generator,
-) -> Array:
+) -> Floats:
     """The means, and random points around them by weight, up to `n_candidates`."""
     spare = max(n_candidates - len(means), 0)
     parent = rng.choice(len(means), spare, p=weights / weights.sum())

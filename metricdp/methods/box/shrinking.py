@@ -5,8 +5,8 @@ there would hold a center if it is far away.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Bools, Floats
 from metricdp.partitions.finite.ward import PartitionTree
 from metricdp.solvers.estimate.tree_posterior import Estimate, least_squares
 
@@ -15,10 +15,8 @@ LONE = 3.0
 """Neighboring cells stand out if they count more than so many standard deviations; and more than
 ln m + `LONE` units of noise, which of m cells one alone exceeds by chance with e^-`LONE` / 2."""
 
-Array = NDArray[np.float64]
 
-
-def standing(points: Array, counts: Array, deviation: Array, unit: float) -> NDArray[np.bool_]:
+def standing(points: Floats, counts: Floats, deviation: Floats, unit: float) -> Bools:
     """Which of m cells stand out, alone or with some of the 3^d nearest to them.
 
     `points` (m, d): their middles; `counts`, `deviation` (m,): noisy counts. O(m · (d + 3^d) · log
@@ -37,7 +35,7 @@ def standing(points: Array, counts: Array, deviation: Array, unit: float) -> NDA
     return found
 
 
-def shrunk(tree: PartitionTree, estimate: Estimate, unit: float) -> Array:
+def shrunk(tree: PartitionTree, estimate: Estimate, unit: float) -> Floats:
     """What part (m,) is left of each closed cell's estimate: all of those that stand out.
 
     The largest cells of the tree in which no closed one stands out are left what their own noisy

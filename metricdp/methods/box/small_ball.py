@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.methods.box.ball_counts import BallScores, Boxes, peel, radii_of
 from metricdp.metrics.space import EuclideanSpace
@@ -43,9 +43,7 @@ def sizes(records: int, k: int, left_over: float = LEFT_OVER) -> list[int]:
     return found
 
 
-def reduced(
-    points: NDArray[np.float64], weights: NDArray[np.float64], k: int, left_over: float = 0.005
-) -> tuple[Any, Any]:
+def reduced(points: Floats, weights: Floats, k: int, left_over: float = 0.005) -> tuple[Any, Any]:
     """A coreset of ``8k/3 · ln(1/left_over)`` points of a larger one, by the same rounds without
     noise. Each ball, and what is left, is represented by its mean, so no weight is lost.
     """
@@ -68,9 +66,9 @@ def reduced(
     left = np.bincount(cell, weights / unit, grid.n_parts).astype(np.int64)
     held = np.bincount(cell, weights, grid.n_parts).clip(1e-300)
     means = np.stack([np.bincount(cell, weights * x, grid.n_parts) / held for x in points.T])
-    found: list[tuple[NDArray[np.float64], float]] = []
+    found: list[tuple[Floats, float]] = []
 
-    def take(cells: NDArray[np.int64]) -> None:
+    def take(cells: Ints) -> None:
         total = int(cells.sum())
         if total:
             found.append((means @ cells / total, total * unit))

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from metricdp.accounting import Cost
 from metricdp.arguments import chosen, integer, shown
+from metricdp.arrays import Ints
 from metricdp.errors import InputError
 from metricdp.methods.asking import Ask, Steps
 from metricdp.methods.demand_release import Release, Search, on_weights
@@ -43,7 +41,7 @@ def release_of(universe: Metric, counts: TreeCounts, centers: str = "solver") ->
     return Release(universe, weights, counts.receipt, method="hst", search=how, counts=counts)
 
 
-def initial(release: Release, question: Question) -> NDArray[np.int64]:
+def initial(release: Release, question: Question) -> Ints:
     """Centers (k,) by the paper's choice of subtrees, on consistent estimates."""
     estimate, settled = release.counts.settled()
     return hst_init(
@@ -57,7 +55,7 @@ def initial(release: Release, question: Question) -> NDArray[np.int64]:
     )
 
 
-def on_tree(release: Release, question: Question) -> NDArray[np.int64]:
+def on_tree(release: Release, question: Question) -> Ints:
     """Centers by the exact k-median of the tree's metric: positions, shape (k,)."""
     at = {"candidates": question.candidates, "opened": question.opened}
     return solve_on_tree(

@@ -14,10 +14,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.accounting import Cost
 from metricdp.arguments import positive, shown
+from metricdp.arrays import Bools, Floats
 from metricdp.errors import InputError
 from metricdp.kernels.hst_passes import consistent_counts, settled_counts
 from metricdp.methods.asking import Account, Ask
@@ -59,26 +59,26 @@ class TreeCounts:
 
     tree: HST
     levels: tuple[int, ...]
-    measured: NDArray[np.float64]
-    variance: NDArray[np.float64]
+    measured: Floats
+    variance: Floats
     receipt: Receipt
 
-    def consistent(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def consistent(self) -> tuple[Floats, Floats]:
         """Estimates that add up, of all nodes, and bounds of their variances, both of shape
         (n_nodes,).
 
         Least squares (Hay et al. 2010), evenly spread below the last level.
         """
-        found: tuple[NDArray[np.float64], NDArray[np.float64]] = consistent_counts(
+        found: tuple[Floats, Floats] = consistent_counts(
             self.tree.parent, self.measured, self.variance, self.tree.sizes.astype(np.float64)
         )
         return found
 
-    def settled(self, floor: float = FLOOR) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def settled(self, floor: float = FLOOR) -> tuple[Floats, Bools]:
         """Consistent estimates down to the noise, spread evenly below; and nodes above it."""
         estimate, variance = self.consistent()
         noise = np.where(np.isinf(variance), np.inf, floor * np.sqrt(variance))
-        found: tuple[NDArray[np.float64], NDArray[np.bool_]] = settled_counts(
+        found: tuple[Floats, Bools] = settled_counts(
             self.tree.parent, estimate, noise, self.tree.sizes.astype(np.float64)
         )
         return found

@@ -25,11 +25,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.accounting import Cost, exact, selection_epsilon
 from metricdp.accounting.cost import pure_epsilon
 from metricdp.arguments import integer, positive, shown
+from metricdp.arrays import Ints
 from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Select, Steps, Within
 from metricdp.methods.finite.hst import DPHST
@@ -153,9 +153,7 @@ class LocalSearch(Method):
         receipt = (yield Account()).receipt
         return Result(question.names(at), question.k, self.name, receipt)
 
-    def visited(
-        self, terms: Terms, question: Question
-    ) -> Generator[Any, Any, list[NDArray[np.int64]]]:
+    def visited(self, terms: Terms, question: Question) -> Generator[Any, Any, list[Ints]]:
         """All sets of centers in turn (positions, the opened first), T + 1 unless nothing can be
         swapped.
 
@@ -196,7 +194,7 @@ class LocalSearch(Method):
             return Cost.of(terms.price.epsilon * share)
         return Cost.of(pure_epsilon(share * (terms.price.rho or Fraction(0))))
 
-    def _begin(self, terms: Terms, question: Question) -> Generator[Any, Any, NDArray[np.int64]]:
+    def _begin(self, terms: Terms, question: Question) -> Generator[Any, Any, Ints]:
         if settled(question):
             rest = (
                 np.arange(len(question.metric))
@@ -222,7 +220,7 @@ def settled(question: Question) -> bool:
     return question.k in (everyone, len(question.opened))
 
 
-def public_start(question: Question, spread: bool) -> NDArray[np.int64]:
+def public_start(question: Question, spread: bool) -> Ints:
     """k public centers, the opened first: by k-median++ if `spread`, else at random."""
     metric = question.metric
     rng = np.random.default_rng(question.seed)
@@ -234,7 +232,7 @@ def public_start(question: Question, spread: bool) -> NDArray[np.int64]:
         drawn = metric.seed_centers(question.k, weights, rng, question.power)[0]
     drawn = np.r_[drawn[np.isin(drawn, allowed)], rng.permutation(allowed)]
     fresh = drawn[np.sort(np.unique(drawn, return_index=True)[1])]
-    found: NDArray[np.int64] = np.r_[question.opened, fresh[~np.isin(fresh, question.opened)]][
+    found: Ints = np.r_[question.opened, fresh[~np.isin(fresh, question.opened)]][
         : question.k
     ].astype(np.int64)
     return found

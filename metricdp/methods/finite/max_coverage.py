@@ -25,12 +25,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from metricdp.accounting import Cost, exact
 from metricdp.accounting.covering import exponent
 from metricdp.arguments import integer, positive, shown
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Cover, Steps, Within
 from metricdp.methods.box.private_candidates import private_candidates
@@ -67,14 +67,14 @@ LLOYD = 20
 FLOOR = 0.25
 """Of the mean density that every point of the universe has at least, when parts are refined."""
 
-Centers = list[tuple[NDArray[np.int64], float]]
+Centers = list[tuple[Ints, float]]
 """Selected balls, radius by radius: positions of their centers, and the radius."""
 
 
-def moved_to_means(release: Release, question: Question) -> NDArray[np.float64]:
+def moved_to_means(release: Release, question: Question) -> Floats:
     """Centers (k, d) among candidates in a box; for means moved to their weighted means."""
     points = release.universe.points
-    centers: NDArray[np.float64] = points[on_weights(release, question)]
+    centers: Floats = points[on_weights(release, question)]
     for _ in range(LLOYD if question.power == 2 else 0):
         label = cdist(points, centers).argmin(axis=1)
         mass = np.bincount(label, release.weights, len(centers))
@@ -229,7 +229,7 @@ class MaxCoverage(Method):
 
 def told(
     metric: Metric,
-    weights: NDArray[np.float64],
+    weights: Floats,
     receipt: Receipt,
     centers: Centers,
     space: EuclideanSpace | None,
@@ -249,8 +249,8 @@ def told(
 
 
 def counted_cells(
-    question: Any, metric: Metric, selected: list[NDArray[np.int64]], share: Fraction
-) -> Generator[Ask, Any, NDArray[np.float64]]:
+    question: Any, metric: Metric, selected: list[Ints], share: Fraction
+) -> Generator[Ask, Any, Floats]:
     """Weights of the points: noisy counts of the selected ones' cells, not below 0."""
     at = np.unique(np.concatenate(selected))
     cells = LabelParts(metric, metric.nearest_to(at)[0], len(at))
@@ -271,7 +271,7 @@ def public_balls(metric: Metric, seed: int) -> list[Balls]:
     return found
 
 
-def first_covering(stages: list[tuple[SetSystem, NDArray[np.int64]]]) -> NDArray[np.int64]:
+def first_covering(stages: list[tuple[SetSystem, Ints]]) -> Ints:
     """Which selected set is the first to hold each element; their number where none does."""
     first = np.full(stages[0][0].n_elements, -1, np.int64)
     number = 0
@@ -283,10 +283,8 @@ def first_covering(stages: list[tuple[SetSystem, NDArray[np.int64]]]) -> NDArray
     return np.where(first < 0, number, first)
 
 
-def piece_density(
-    noisy: NDArray[np.int64], scale: float, piece: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def piece_density(noisy: Ints, scale: float, piece: Ints) -> Floats:
     """Records a point in every point's piece, as far as they exceed the piece's noise."""
     sizes = np.bincount(piece, minlength=len(noisy))
-    found: NDArray[np.float64] = (np.maximum(noisy - scale, 0.0) / np.maximum(sizes, 1))[piece]
+    found: Floats = (np.maximum(noisy - scale, 0.0) / np.maximum(sizes, 1))[piece]
     return found

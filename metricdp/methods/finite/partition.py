@@ -24,9 +24,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.accounting import Cost
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Steps
 from metricdp.methods.demand_release import Release
@@ -192,7 +192,7 @@ class Looked:
     """
 
     tree: PartitionTree
-    weights: NDArray[np.float64]
+    weights: Floats
 
     def __init__(self, whole: Hierarchy, totals: list[Noisy]) -> None:
         self.whole = whole
@@ -202,7 +202,7 @@ class Looked:
         self.totals = totals
         self.cuts: list[PartitionTree] = []
         self.releases: list[Noisy] = []
-        self.density: NDArray[np.float64] | None = None
+        self.density: Floats | None = None
         self.estimate: Estimate | None = None
 
     def cut(self, look: Look, total: float, scale: float) -> PartitionTree:
@@ -241,7 +241,7 @@ class Looked:
         self.density = (1 - self.even) * found_here + self.even * each
 
 
-def _counts(nodes: NDArray[np.int64], release: Noisy, least: float = 0.0) -> Counts:
+def _counts(nodes: Ints, release: Noisy, least: float = 0.0) -> Counts:
     """What a release tells of some nodes of a tree; its noise of that scale at least."""
     noise = release.receipt.mechanisms[0]
     gaussian = noise.rho is not None and noise.delta > 0

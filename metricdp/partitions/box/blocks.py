@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arrays import Floats
+from metricdp.arrays import Bools, Floats
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.grid import Grid, NestedGrid, Places
 
@@ -50,7 +50,7 @@ def cover_of(grid: Grid, box: EuclideanSpace) -> tuple[Places, Places]:
     return first, np.clip(np.ceil(high).astype(np.int64), first + 1, most)
 
 
-def kept_of(grid: NestedGrid) -> NDArray[np.bool_]:
+def kept_of(grid: NestedGrid) -> Bools:
     """Whether each cell of the outermost grid lies in no block, shape (n_own,)."""
     kept = np.ones(grid.shape, bool)
     for block in grid.blocks:

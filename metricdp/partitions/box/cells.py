@@ -13,8 +13,6 @@ from metricdp.kernels.projections import projected, squares_from
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.protocols import trusted
 
-Array = Floats
-
 
 @trusted
 class WholeBox:
@@ -25,7 +23,7 @@ class WholeBox:
     def __init__(self, space: Any) -> None:
         self.universe = space
 
-    def encode(self, records: Array) -> Ints:
+    def encode(self, records: Floats) -> Ints:
         """Part of each point, shape (n,)."""
         return np.zeros(len(records), np.int64)
 
@@ -34,12 +32,12 @@ class WholeBox:
 class VoronoiCells:
     """A box cut into the Voronoi cells of a few centers: a point belongs to its nearest one."""
 
-    def __init__(self, space: EuclideanSpace, centers: Array) -> None:
+    def __init__(self, space: EuclideanSpace, centers: Floats) -> None:
         self.universe = space
         self.centers = centers
         self.n_parts = len(centers)
 
-    def encode(self, records: Array) -> Ints:
+    def encode(self, records: Floats) -> Ints:
         """Cell of each point, shape (n,)."""
         return nearest_centers(records, self.centers)[0]
 
@@ -50,13 +48,13 @@ class Halves:
 
     n_parts = 2
 
-    def __init__(self, space: EuclideanSpace, point: Array, normal: Array) -> None:
+    def __init__(self, space: EuclideanSpace, point: Floats, normal: Floats) -> None:
         self.universe = space
         self.at = np.flatnonzero(normal)
         self.point = point[self.at]
         self.normal = normal[None, self.at]
 
-    def encode(self, records: Array) -> Ints:
+    def encode(self, records: Floats) -> Ints:
         """Side of each point, shape (n,)."""
         seen = records
         if len(self.at) < records.shape[1]:
@@ -73,14 +71,14 @@ class PartsOfImages:
     """
 
     def __init__(
-        self, universe: EuclideanSpace, image: Callable[[Array], Array], parts: Any
+        self, universe: EuclideanSpace, image: Callable[[Floats], Floats], parts: Any
     ) -> None:
         self.universe = universe
         self.n_parts = parts.n_parts
         self._image = image
         self._parts = parts
 
-    def encode(self, records: Array) -> Ints:
+    def encode(self, records: Floats) -> Ints:
         """Part of each point's image, shape (n,)."""
         return self._parts.encode(self._image(records))
 
@@ -93,7 +91,7 @@ class Shells:
     """
 
     def __init__(
-        self, cells: Any, centers: Array, n_shells: int, ratio: float, *, together: bool = False
+        self, cells: Any, centers: Floats, n_shells: int, ratio: float, *, together: bool = False
     ) -> None:
         self.universe: EuclideanSpace = cells.universe
         self.centers = centers
@@ -102,7 +100,7 @@ class Shells:
         self._cells = cells
         self._together = together
 
-    def encode(self, records: Array) -> Ints:
+    def encode(self, records: Floats) -> Ints:
         """Part of each point, shape (n,)."""
         label = self._cells.encode(records)
         distance = np.sqrt(squares_from(records, label, self.centers))

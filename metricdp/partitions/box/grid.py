@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arrays import Bools, Floats, Ints
 from metricdp.kernels.boxes import grid_cells
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.protocols import trusted
@@ -50,7 +49,7 @@ class Block:
     high: Places
     grid: NestedGrid
 
-    def holds(self, places: tuple[Places, ...]) -> NDArray[np.bool_]:
+    def holds(self, places: tuple[Places, ...]) -> Bools:
         """Whether each cell is one of them, shape (n,)."""
         return np.logical_and.reduce(
             [

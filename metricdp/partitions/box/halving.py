@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arrays import Floats
+from metricdp.arrays import Bools, Floats
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.halves import Halves
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.partitions.finite.ward import PartitionTree
-
-Array = Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +25,7 @@ class CellParts(PartitionTree):
 
     cells: Any = None
 
-    def spread(self, amounts: Array, trust: float = 1.0) -> Array:
+    def spread(self, amounts: Floats, trust: float = 1.0) -> Floats:
         """A part is one point."""
         return amounts.copy()
 
@@ -39,7 +37,10 @@ class Halving:
     """
 
     def __init__(
-        self, space: EuclideanSpace, expected: tuple[Array, Array] | None = None, even: float = 0.05
+        self,
+        space: EuclideanSpace,
+        expected: tuple[Floats, Floats] | None = None,
+        even: float = 0.05,
     ) -> None:
         self.space = space
         self.expected = expected
@@ -54,9 +55,9 @@ class Halving:
     def cut(
         self,
         n_parts: int,
-        density: Array | None = None,
+        density: Floats | None = None,
         least: float = 0.0,
-        shown: NDArray[np.bool_] | None = None,
+        shown: Bools | None = None,
     ) -> CellParts:
         """Partition into `n_parts` parts at most: again and again the cells of largest mass times
         diameter are halved, those of less than `least` mass are not.
@@ -89,7 +90,7 @@ class Halving:
             mass = np.r_[mass, below]
         return self._parts(cells)
 
-    def _expected(self, volumes: Array, weights: Array) -> Array:
+    def _expected(self, volumes: Floats, weights: Floats) -> Floats:
         return volumes + (weights - volumes) * self.trust / 2
 
     def joined(self, cuts: Sequence[Any]) -> CellParts:
@@ -113,7 +114,7 @@ class Halving:
         number[order] = np.arange(len(order))
         children = number[np.stack([cells.child[inner], cells.child[inner] + 1], axis=1)]
         sizes = volumes = cells.volume[order]
-        expected: dict[str, Array] = {}
+        expected: dict[str, Floats] = {}
         if self.expected is not None:
             points, weights = self.expected
             held = np.bincount(cells.encode(points), weights, len(leaves))
@@ -127,7 +128,7 @@ class Halving:
         nodes = cells.keys[order].view(np.int64)
         return CellParts(universe, labels, children, sizes, nodes, **expected, cells=cells)
 
-    def _masses(self, density: Array | None) -> tuple[NDArray[np.uint64], Array]:
+    def _masses(self, density: Floats | None) -> tuple[NDArray[np.uint64], Floats]:
         """Keys of all known cells, sorted, and the density's mass in each."""
         if density is None or self._known is None or self._known.nodes is None:
             return np.empty(0, np.uint64), np.empty(0)
@@ -143,12 +144,12 @@ class Halving:
 class _Inside:
     """Which cell each expected point is in, as cells are opened."""
 
-    def __init__(self, expected: tuple[Array, Array] | None) -> None:
+    def __init__(self, expected: tuple[Floats, Floats] | None) -> None:
         self.expected = expected
         self.steps: Any = None
         self.at = np.zeros(0 if expected is None else len(expected[0]), np.int64)
 
-    def moved(self, cells: Halves, first: int) -> Array:
+    def moved(self, cells: Halves, first: int) -> Floats:
         """Weights of the cells from the `first` on, which were just made; without expectation
         their volumes.
         """

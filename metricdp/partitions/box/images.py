@@ -12,8 +12,6 @@ from metricdp.protocols import trusted
 WIDE = 3.0
 """Half a side of a projection's box, in deviations of a corner's image."""
 
-Array = Floats
-
 
 @trusted
 class Scaled:
@@ -22,7 +20,7 @@ class Scaled:
     `space`: the box of the images.
     """
 
-    def __init__(self, universe: EuclideanSpace, point: Array, scales: Array) -> None:
+    def __init__(self, universe: EuclideanSpace, point: Floats, scales: Floats) -> None:
         self.universe = universe
         self.point = point
         self.scales = scales
@@ -30,13 +28,13 @@ class Scaled:
             (universe.lower - point) / scales, (universe.upper - point) / scales
         )
 
-    def encode(self, records: Array) -> Array:
+    def encode(self, records: Floats) -> Floats:
         """Images of points, shape (n, d)."""
         images = records - self.point
         images /= self.scales
         return images
 
-    def back(self, images: Array) -> Array:
+    def back(self, images: Floats) -> Floats:
         """Points of images, shape (n, d)."""
         return images * self.scales + self.point
 
@@ -59,15 +57,15 @@ class Projection:
         )
         self.images = EuclideanSpace(-reach, reach)
 
-    def encode(self, records: Array) -> Array:
+    def encode(self, records: Floats) -> Floats:
         """Image of each point, shape (n, q)."""
         return projected(records, self._middle, self._rows)
 
-    def inside(self, records: Array) -> Array:
+    def inside(self, records: Floats) -> Floats:
         """Image of each point, moved into the box of images, shape (n, q)."""
         return self.images.clip(self.encode(records))
 
-    def lifted(self, images: Array, near: Array) -> Array:
+    def lifted(self, images: Floats, near: Floats) -> Floats:
         """Of the points with these images the nearest to `near` (1, d), in the box, (k, d)."""
         q, d = self._rows.shape
         return self.universe.clip(near + (images - self.encode(near)) @ self._rows * (q / d))

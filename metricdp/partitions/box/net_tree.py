@@ -10,9 +10,6 @@ import numpy as np
 
 from metricdp.arrays import Floats, Ints
 
-Ints = Ints
-Floats = Floats
-
 
 class Leaf(NamedTuple):
     """A leaf of the tree that was built: its level, its node there, its estimated frequency."""

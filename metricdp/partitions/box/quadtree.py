@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metricdp.arguments import integer, shown
-from metricdp.arrays import Floats, Ints
+from metricdp.arrays import Bools, Floats, Ints
 from metricdp.errors import InputError
 from metricdp.kernels.points import nearest_centers
 from metricdp.kernels.quadtree_cells import BITS, MOST_CUTS, cells_of, path_keys, root_key
@@ -102,7 +102,7 @@ class RemainingCells:
     `centers` (k, d); `aside` (k,): whose clusters are set aside.
     """
 
-    def __init__(self, cells: OpenedCells, centers: Floats, aside: NDArray[np.bool_]) -> None:
+    def __init__(self, cells: OpenedCells, centers: Floats, aside: Bools) -> None:
         self.universe = cells.universe
         self.n_parts = cells.n_parts + 1
         self._cells = cells

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arrays import Bools, Floats, Ints
 from metricdp.kernels.projections import place_coins
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import Shells
 from metricdp.protocols import trusted
-
-Array = Floats
 
 
 @trusted
@@ -28,7 +25,7 @@ class Rings:
         self,
         space: EuclideanSpace,
         shells: Shells,
-        kept: NDArray[np.bool_],
+        kept: Bools,
         sample: float,
         seed: int,
     ) -> None:
@@ -38,7 +35,7 @@ class Rings:
         self._sample = sample
         self._key = np.uint64(np.random.default_rng([seed, 23]).integers(2**63))
 
-    def encode(self, records: Array) -> Ints:
+    def encode(self, records: Floats) -> Ints:
         """0 for points of the sample in kept rings, else 1, shape (n,)."""
         kept = self._kept[self._shells.encode(records)]
         if self._sample < 1:

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arrays import Bools, Floats, Ints
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.protocols import trusted
 
@@ -26,7 +25,7 @@ class SimHash:
         self._directions = np.random.default_rng([seed, 23]).normal(size=(space.dimension, n_bits))
         self._middle = (space.lower + space.upper) / 2
 
-    def bits(self, points: Floats, n_bits: int | None = None) -> NDArray[np.bool_]:
+    def bits(self, points: Floats, n_bits: int | None = None) -> Bools:
         """The first bits of every point, shape (n, n_bits): by its own coordinates alone, summed in
         order.
 

@@ -9,8 +9,6 @@ from metricdp.kernels.projections import projected
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.protocols import trusted
 
-Array = Floats
-
 
 @trusted
 class Subspace:
@@ -19,7 +17,7 @@ class Subspace:
     """
 
     def __init__(
-        self, universe: EuclideanSpace, point: Array, axes: Array | None, ellipsoid: Array
+        self, universe: EuclideanSpace, point: Floats, axes: Floats | None, ellipsoid: Floats
     ) -> None:
         self.universe = universe
         self.point = point
@@ -37,15 +35,15 @@ class Subspace:
         """Whether it has as many dimensions as the box."""
         return len(self.middle) == self.universe.dimension
 
-    def encode(self, records: Array) -> Array:
+    def encode(self, records: Floats) -> Floats:
         """Coordinates of points, shape (n, q)."""
         return records if self.axes is None else projected(records, self.point, self.axes)
 
-    def outside(self, places: Array) -> Array:
+    def outside(self, places: Floats) -> Floats:
         """Points of the box, shape (n, d)."""
         return places if self.axes is None else self.universe.clip(self.point + places @ self.axes)
 
-    def drawn(self, n: int, rng: np.random.Generator, reach: float = 1.0) -> Array:
+    def drawn(self, n: int, rng: np.random.Generator, reach: float = 1.0) -> Floats:
         """Uniform points of the ellipsoid, every other one `reach` times as wide, (n, q)."""
         wide = np.where(np.arange(n) % 2, reach, 1.0)[:, None]
         return self.space.clip(
@@ -53,7 +51,7 @@ class Subspace:
         )
 
 
-def ball(n: int, d: int, rng: np.random.Generator) -> Array:
+def ball(n: int, d: int, rng: np.random.Generator) -> Floats:
     """Uniform points of the unit ball, shape (n, d)."""
     points = rng.normal(size=(n, d))
     return points / np.linalg.norm(points, axis=1, keepdims=True) * rng.random((n, 1)) ** (1 / d)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metricdp.arguments import integer, shown
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.kernels.nested import nested_clusters
 from metricdp.metrics.base import Metric, metric_of
@@ -63,7 +64,7 @@ class HST:
     universe: Metric
     seed: int
     beta: float
-    heights: NDArray[np.float64]
+    heights: Floats
     order: NDArray[np.int32]
     parent: NDArray[np.int32]
     level: NDArray[np.int8]
@@ -92,7 +93,7 @@ class HST:
         return len(self.heights)
 
     @cached_property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Ints:
         """Number of points of every node, shape (n_nodes,)."""
         return self.stop.astype(np.int64) - self.start
 
@@ -104,12 +105,12 @@ class HST:
         return last
 
     @cached_property
-    def node_height(self) -> NDArray[np.float64]:
+    def node_height(self) -> Floats:
         """Distance from every node to the leaves below it, shape (n_nodes,)."""
         return self.heights[self.last_level]
 
     @cached_property
-    def edge_length(self) -> NDArray[np.float64]:
+    def edge_length(self) -> Floats:
         """Length of the edge from every node to its parent, shape (n_nodes,); 0 for the root."""
         height = self.node_height
         return np.r_[0.0, height[self.parent[1:]] - height[1:]]
@@ -129,7 +130,7 @@ class HST:
         """Positions of the points of a node."""
         return self.order[self.start[node] : self.stop[node]]
 
-    def nodes_at(self, level: int) -> NDArray[np.int64]:
+    def nodes_at(self, level: int) -> Ints:
         """Nodes that are the clusters of a level, in the order of their points.
 
         Raises
@@ -150,12 +151,12 @@ class HST:
         nodes = self.nodes_at(level)
         return self._spread(nodes, np.arange(len(nodes)))
 
-    def sums(self, weights: ArrayLike) -> NDArray[np.float64]:
+    def sums(self, weights: ArrayLike) -> Floats:
         """Weight below every node, shape (n_nodes,), of one weight a position."""
         upto = np.r_[0.0, np.cumsum(np.asarray(weights, np.float64)[self.order])]
         return upto[self.stop] - upto[self.start]
 
-    def _spread(self, nodes: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.int32]:
+    def _spread(self, nodes: Ints, values: Ints) -> NDArray[np.int32]:
         """One value a node, to each of its positions."""
         spread = np.empty(self.n_points, np.int32)
         by_place = np.argsort(self.start[nodes])
@@ -173,7 +174,7 @@ class HST:
         at = self.universe.positions([u, v])
         return float(self.position_distances(at[:1], at[1:])[0])
 
-    def position_distances(self, u: ArrayLike, v: ArrayLike) -> NDArray[np.float64]:
+    def position_distances(self, u: ArrayLike, v: ArrayLike) -> Floats:
         """Distances of positions in the tree, elementwise; the shapes broadcast. O(n_levels) a
         pair.
 
@@ -307,7 +308,7 @@ def build_hst(metric: Metric, seed: int = 0, *, rng: Coins | None = None) -> HST
     return grown(universe, permutation, beta, number)
 
 
-def grown(metric: Metric, permutation: NDArray[np.int64], beta: float, seed: int = 0) -> HST:
+def grown(metric: Metric, permutation: Ints, beta: float, seed: int = 0) -> HST:
     """The 2-HST for given coins: a permutation of positions, and beta in [1, 2)."""
     measure = metric.symmetric
     levels = level_labels(measure, permutation, beta)
@@ -318,7 +319,7 @@ def grown(metric: Metric, permutation: NDArray[np.int64], beta: float, seed: int
     if twins is not None:
         labels = np.column_stack([labels, twins])
         radii = np.r_[radii, 0]
-    heights: NDArray[np.float64] = radii.astype(np.float64) * measure.unit + slack / 2
+    heights: Floats = radii.astype(np.float64) * measure.unit + slack / 2
     heights[-1] = 0.0
     rows, *nodes = nested_clusters(labels)
     return HST(metric, seed, beta, heights, levels.order[rows].astype(np.int32), *nodes)

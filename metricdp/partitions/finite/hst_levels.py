@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Ints
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.kept import Kept
@@ -31,7 +31,7 @@ class LevelCells:
         """Number of clusters."""
         return len(self.tree.nodes_at(self.level))
 
-    def encode(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
+    def encode(self, records: Ints) -> Ints:
         """Cluster of each record (a position)."""
         return self.tree.labels_at(self.level)[records].astype(np.int64)
 

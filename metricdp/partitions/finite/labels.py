@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Ints
 from metricdp.metrics.base import Metric
 
 
@@ -18,7 +18,7 @@ class LabelParts:
     """
 
     universe: Metric
-    labels: NDArray[np.int64]
+    labels: Ints
     n_parts: int
 
     @classmethod
@@ -26,6 +26,6 @@ class LabelParts:
         """Every point a part of its own."""
         return cls(universe, np.arange(len(universe)), len(universe))
 
-    def encode(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
+    def encode(self, records: Ints) -> Ints:
         """Label of each position, shape (n,)."""
         return self.labels[records]

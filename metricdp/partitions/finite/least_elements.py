@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.spatial import cKDTree
 
+from metricdp.arrays import Ints
 from metricdp.kernels.least_elements import (
     Labeling,
     Workspace,
@@ -39,19 +40,19 @@ _WORTH_THREADS = 20_000  # fewer entries cost less than starting threads
 _ROW_ENTRIES = 4_000_000  # 32 MB of distances at once
 _MOST_WORKERS = 8  # each holds a copy of the distances
 
-Entries = tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]
+Entries = tuple[NDArray[np.int32], NDArray[Any], Ints]
 """Points, distances, and where the entries of each source end."""
 
 
 class LevelLabels(NamedTuple):
     """Labels of all levels (n_points, n_levels), in row `order`; `radii` fall to 0."""
 
-    order: NDArray[np.int64]
+    order: Ints
     labels: NDArray[np.int32]
-    radii: NDArray[np.int64]
+    radii: Ints
 
 
-def level_labels(metric: Metric, permutation: NDArray[np.int64], beta: float) -> LevelLabels:
+def level_labels(metric: Metric, permutation: Ints, beta: float) -> LevelLabels:
     """For every level and point the first point of a permutation within the level's radius, exact
     on the grid and equal on any number of threads. About ln n entries a vertex.
     """
@@ -80,7 +81,7 @@ def level_labels(metric: Metric, permutation: NDArray[np.int64], beta: float) ->
     return LevelLabels(searches.order, labels, radii)
 
 
-def grid_radii(diameter: int, beta: float) -> NDArray[np.int64]:
+def grid_radii(diameter: int, beta: float) -> Ints:
     """Radii ``beta · diameter / 2**(i + 1)`` rounded down, exactly, up to the first that is 0."""
     scaled = int(beta * 2**52) * diameter
     radii = [scaled >> 53]
@@ -96,7 +97,7 @@ def _workers() -> int:
 class _Searches(ABC):
     """Finds the points closer to a source than `known`, in rows."""
 
-    order: NDArray[np.int64]
+    order: Ints
 
     def __init__(self, n: int, workers: int, dtype: DTypeLike = np.int64, copies: int = 0) -> None:
         self.workers = workers
@@ -109,7 +110,7 @@ class _Searches(ABC):
         """Called before each batch: `known` has changed."""
 
     def label_alone(
-        self, sources: NDArray[np.int32], radii: NDArray[np.int64], labels: NDArray[np.int32]
+        self, sources: NDArray[np.int32], radii: Ints, labels: NDArray[np.int32]
     ) -> int:
         """Label by later sources one after the other, if that is better; returns how many."""
         return 0
@@ -122,7 +123,7 @@ class _Searches(ABC):
         self,
         sources: NDArray[np.int32],
         worker: int,
-        kernel: Callable[[int, Workspace, NDArray[np.int64]], int],
+        kernel: Callable[[int, Workspace, Ints], int],
     ) -> Entries:
         """Call a kernel until it has done all sources, with more room where needed."""
         parts = []
@@ -157,7 +158,7 @@ class _NetworkSearches(_Searches):
         self._shift = int(np.median(positive)).bit_length() - 1 if len(positive) else 0
 
     def label_alone(
-        self, sources: NDArray[np.int32], radii: NDArray[np.int64], labels: NDArray[np.int32]
+        self, sources: NDArray[np.int32], radii: Ints, labels: NDArray[np.int32]
     ) -> int:
         """Label directly: lists of early sources pay on many threads only. Returns how many."""
         if self.workers > 2:
@@ -182,7 +183,7 @@ class _NetworkSearches(_Searches):
     def entries(self, sources: NDArray[np.int32], worker: int) -> Entries:
         none = no_levels(self.known.dtype)
 
-        def kernel(begin: int, space: Workspace, ends: NDArray[np.int64]) -> int:
+        def kernel(begin: int, space: Workspace, ends: Ints) -> int:
             return graph_entries(
                 self._csr,
                 self._shift,
@@ -291,7 +292,7 @@ def _joined(parts: list[Entries]) -> Entries:
     )
 
 
-def _row(entries: Entries, n: int) -> NDArray[np.int64]:
+def _row(entries: Entries, n: int) -> Ints:
     """Distance from the only source to every point, -1 where it did not reach."""
     row = np.full(n, -1)
     row[entries[0]] = entries[1]
@@ -302,7 +303,7 @@ def _keep(
     searches: _Searches,
     numbers: NDArray[np.int32],
     entries: Entries,
-    radii: NDArray[np.int64],
+    radii: Ints,
     labels: NDArray[np.int32],
 ) -> None:
     """Take the entries of a batch, whose sources have these numbers."""

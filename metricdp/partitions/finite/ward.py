@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Bools, Floats, Ints, Singles
 from metricdp.kernels.ward import node_costs, ward_tree
 from metricdp.metrics.base import Metric
 from metricdp.metrics.kept import Kept
@@ -36,22 +37,22 @@ class PartitionTree:
 
     universe: Metric
     labels: NDArray[np.int32]
-    children: NDArray[np.int64]
-    sizes: NDArray[np.float64]
-    nodes: NDArray[np.int64] | None = None
-    weights: NDArray[np.float64] | None = None
-    numbers: NDArray[np.float64] | None = None
+    children: Ints
+    sizes: Floats
+    nodes: Ints | None = None
+    weights: Floats | None = None
+    numbers: Floats | None = None
 
     @property
     def n_parts(self) -> int:
         """Number of parts."""
         return len(self.children) + 1
 
-    def encode(self, records: NDArray[np.int64]) -> NDArray[np.int64]:
+    def encode(self, records: Ints) -> Ints:
         """Part of each record (a position)."""
         return self.labels[records].astype(np.int64)
 
-    def spread(self, amounts: NDArray[np.float64], trust: float = 1.0) -> NDArray[np.float64]:
+    def spread(self, amounts: Floats, trust: float = 1.0) -> Floats:
         """Spread one amount a part over its points (n_points,), `trust` of it as expected."""
         if self.weights is None or self.numbers is None:
             return (amounts / self.sizes[: self.n_parts])[self.labels]
@@ -59,7 +60,7 @@ class PartitionTree:
         expected = (trust * amounts / self.sizes[:m])[self.labels] * self.weights
         return expected + ((1 - trust) * amounts / self.numbers[:m])[self.labels]
 
-    def parts_in(self, finer: PartitionTree) -> NDArray[np.int64]:
+    def parts_in(self, finer: PartitionTree) -> Ints:
         """Nodes of a finer cut of the same hierarchy that are this one's parts, in order."""
         order = np.argsort(_numbers(finer))
         mine = _numbers(self)[: self.n_parts]
@@ -73,11 +74,9 @@ class Hierarchy:
     deeper refines a cell by Ward's criterion on its points, or on 32 of them.
     """
 
-    expected: NDArray[np.float64] | None = None
+    expected: Floats | None = None
 
-    def __init__(
-        self, universe: Metric, seed: int = 0, expected: NDArray[np.float64] | None = None
-    ) -> None:
+    def __init__(self, universe: Metric, seed: int = 0, expected: Floats | None = None) -> None:
         self.universe = universe
         self.expected = expected
         self._seed = seed
@@ -85,15 +84,15 @@ class Hierarchy:
         self.right: list[int] = []
         self.size: list[float] = []
         self.cost: list[float] = []
-        self.points: dict[int, NDArray[np.int64]] = {}
+        self.points: dict[int, Ints] = {}
         self.root = self._grow_root(seed)
 
     def cut(
         self,
         n_parts: int,
-        density: NDArray[np.float64] | None = None,
+        density: Floats | None = None,
         least: float = 0.0,
-        shown: NDArray[np.bool_] | None = None,
+        shown: Bools | None = None,
     ) -> PartitionTree:
         """Partition into `n_parts` parts at most: again and again the node that costs most to serve
         is split.
@@ -161,7 +160,7 @@ class Hierarchy:
             return 1.0
         return math.log(many / _COARSE) / math.log(coarse / fine) if coarse > fine else math.inf
 
-    def _masses(self, density: NDArray[np.float64]) -> Callable[[int], float]:
+    def _masses(self, density: Floats) -> Callable[[int], float]:
         """Sum of the density over a node's points, computed when asked for."""
         known: dict[int, float] = {}
 
@@ -252,10 +251,10 @@ class Hierarchy:
     def _graft(
         self,
         leaf: int | None,
-        points: NDArray[np.int64],
+        points: Ints,
         label: NDArray[Any],
-        distance: NDArray[np.float64],
-        between: NDArray[np.float32],
+        distance: Floats,
+        between: Singles,
     ) -> int:
         """Append the Ward tree of the cells of `points` (for a leaf) and return its root."""
         m = len(between)
@@ -287,7 +286,7 @@ class Hierarchy:
         return int(place[-1])
 
 
-def _numbers(cut: PartitionTree) -> NDArray[np.int64]:
+def _numbers(cut: PartitionTree) -> Ints:
     assert cut.nodes is not None
     return cut.nodes
 
@@ -295,9 +294,7 @@ def _numbers(cut: PartitionTree) -> NDArray[np.int64]:
 _hierarchies = Kept()
 
 
-def hierarchy(
-    universe: Metric, seed: int = 0, expected: NDArray[np.float64] | None = None
-) -> Hierarchy:
+def hierarchy(universe: Metric, seed: int = 0, expected: Floats | None = None) -> Hierarchy:
     """The universe's hierarchy for this seed and weights, cached with the universe."""
     known: dict[Any, Hierarchy] = _hierarchies.of(universe)
     key = seed, None if expected is None else sha256(expected.tobytes()).digest()

@@ -26,15 +26,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from metricdp.arrays import Floats, Ints
 from metricdp.kernels.tree_posterior import consistent
 from metricdp.partitions.finite.ward import PartitionTree
 from metricdp.solvers.estimate.intervals import LEVEL, Interval
 from metricdp.solvers.estimate.tree_posterior import Estimate, observed
-
-Floats = NDArray[np.float64]
 
 _CURSE = 1.25
 """Least squares' standard deviation is taken times this."""
@@ -117,14 +115,14 @@ class Credible:
         nearer = self.shift.nearer * inside * (1 if rising else -1)
         return _interval(estimate + nearer, float(spread), bounds, level)
 
-    def sums(self, labels: NDArray[np.int64], k: int, level: float = LEVEL) -> Interval:
+    def sums(self, labels: Ints, k: int, level: float = LEVEL) -> Interval:
         """Demand of every territory, arrays of shape (k,)."""
         return self.shared(np.arange(len(labels)), labels, np.ones(len(labels)), k, level)
 
     def shared(
         self,
-        points: NDArray[np.int64],
-        territories: NDArray[np.int64],
+        points: Ints,
+        territories: Ints,
         shares: Floats,
         k: int,
         level: float = LEVEL,

@@ -27,7 +27,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from metricdp.arrays import Floats, Singles
+
 LEVEL = 0.95  # custom
 _CLOSE = 1e-5  # share of an interval's half by which its end may be too wide, against time
 _DRAWS = 1 << 16  # width of the ends against time and memory
@@ -85,7 +86,7 @@ class Noisy:
         self._off = np.zeros(len(values)) if off is None else off * self._units
         self.values = np.asarray(values, np.float64) * self._units
         self._laws = list(zip(laws, scales))
-        self._drawn: dict[int, NDArray[np.float32]] = {}
+        self._drawn: dict[int, Singles] = {}
         spread = {"exact": 0.0, "discrete Laplace": 2.0, "discrete Gaussian": 1.0}
         variance = [spread[law] * (s * u) ** 2 for (law, s), u in zip(self._laws, self._units)]
         self._known = None if known is None or not len(known[0]) else known
@@ -189,7 +190,7 @@ class Noisy:
             surely = float(shift @ totals)
         return float(coefficients @ self.values + surely), coefficients
 
-    def _noise(self, i: int) -> NDArray[np.float32]:
+    def _noise(self, i: int) -> Singles:
         """Draws of the noise of one value, by public coins: they touch no record."""
         if i not in self._drawn:
             law, scale = self._laws[i]

@@ -17,9 +17,9 @@ import os
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from metricdp.arrays import Floats, Ints
 from metricdp.kernels import smoothing as kernels
 from metricdp.metrics.base import Metric
 from metricdp.solvers.estimate.credible import UNEVEN, Credible
@@ -36,8 +36,6 @@ _STEP = 1.2
 _ENTRIES = 1 << 22
 _MEMORY = 1 << 27
 """Densities that all processors hold at once: 1 GB."""
-
-Floats = NDArray[np.float64]
 
 
 def drawn_demand(told: Credible, n_draws: int = DRAWS) -> Floats:
@@ -110,7 +108,7 @@ class Smoothing:
             outs[0] += more
         return outs[0][rank]
 
-    def _on_net(self, demand: Floats, radius: int) -> tuple[NDArray[np.int64], Floats]:
+    def _on_net(self, demand: Floats, radius: int) -> tuple[Ints, Floats]:
         """Points that stand for all, and the demand of each, in the inner order."""
         held = np.arange(len(demand))
         if radius > 0:
@@ -128,7 +126,7 @@ class Smoothing:
             found += (seen / seen.sum(axis=1, keepdims=True)).T @ demand[some]
         return found
 
-    def _rows(self, points: NDArray[np.int64], bandwidth: float) -> Any:
+    def _rows(self, points: Ints, bandwidth: float) -> Any:
         step = max(1, _ENTRIES // len(self.metric))
         for start in range(0, len(points), step):
             some = points[start : start + step]
@@ -158,7 +156,7 @@ class Smoothing:
                 return width * unit
             width *= _STEP
 
-    def _by_rows_chosen(self, demand: Floats, error: float, places: NDArray[np.int64]) -> float:
+    def _by_rows_chosen(self, demand: Floats, error: float, places: Ints) -> float:
         rows = self.metric.distance_rows(places)
         least = np.partition(rows + np.where(rows > 0, 0.0, np.inf), 0, axis=1)[:, 0]
         tried, most = float(np.median(least)), float(rows.max())

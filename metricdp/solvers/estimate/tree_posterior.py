@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv
 
+from metricdp.arrays import Floats, Ints
 from metricdp.kernels.tree_posterior import consistent, downward, sampled, upward
 from metricdp.partitions.finite.ward import PartitionTree
 
@@ -50,7 +51,7 @@ and with expected weights, and how many splits of a band they weigh: more would 
 follow the noise of few records (benchmarks/adaptive.md).
 """
 
-Frequencies = dict[int, NDArray[np.float64]]
+Frequencies = dict[int, Floats]
 """Learned frequencies of the kinds of split, by band."""
 
 
@@ -64,12 +65,12 @@ class Counts:
     sqrt(2) either way.
     """
 
-    nodes: NDArray[np.int64]
+    nodes: Ints
     values: NDArray[Any]
-    scale: float | NDArray[np.float64]
+    scale: float | Floats
     gaussian: bool = False
 
-    def noise(self, n_draws: int, coins: np.random.Generator) -> NDArray[np.float64]:
+    def noise(self, n_draws: int, coins: np.random.Generator) -> Floats:
         """Draws of what was added to the counts, by public coins, shape (n_draws, n_counted)."""
         shape = n_draws, len(self.nodes)
         scale = np.broadcast_to(self.scale, shape[1:])
@@ -88,7 +89,7 @@ class Estimate:
     `joint_posterior`.
     """
 
-    mean: NDArray[np.float64]
+    mean: Floats
     frequencies: Frequencies
     tree: PartitionTree
     looks: Sequence[Counts]
@@ -105,11 +106,11 @@ class Estimate:
         expected, other = float(by_weight + near_weight), float(by_number + near_number)
         return max(expected - other, 0.0) / (expected + other)  # 0 where they cannot be told apart
 
-    def spread(self, amounts: NDArray[np.float64]) -> NDArray[np.float64]:
+    def spread(self, amounts: Floats) -> Floats:
         """Amounts of parts over their points, by expected weights as far as trusted."""
         return self.tree.spread(amounts, self.trust)
 
-    def draw(self, n_draws: int, seed: int = 0) -> NDArray[np.float64]:
+    def draw(self, n_draws: int, seed: int = 0) -> Floats:
         """True counts of every part, drawn from their joint posterior, shape (n_draws, n_parts).
 
         One pass up, then exact draws from the root down: O(n_parts) time a draw.
@@ -132,7 +133,7 @@ def posterior_mean(
     total_scale: float = 0.0,
     *,
     gaussian: bool = False,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Expected true count of every part, given all noisy ones: `joint_posterior` of one look."""
     looks = [Counts(np.arange(tree.n_parts), noisy, scale, gaussian)]
     if total is not None and tree.n_parts > 1:
@@ -187,9 +188,7 @@ class _Model:
         self.fractions, self.kinds = _shares(tree, center, spread, any_share)
         self.band, self.bands = _bands(tree)
 
-    def learn(
-        self, known: Frequencies | None, usual: NDArray[np.float64] | None = None
-    ) -> NDArray[np.float64]:
+    def learn(self, known: Frequencies | None, usual: Floats | None = None) -> Floats:
         """Frequencies of the kinds of split in every band, by expectation maximization."""
         kinds = self.kinds
         first = np.full(len(kinds), 1.0 / len(kinds)) if usual is None else usual
@@ -223,15 +222,13 @@ class _Model:
                 break
         return frequency
 
-    def mean(self) -> NDArray[np.float64]:
+    def mean(self) -> Floats:
         """Posterior mean of every part's count, by the last messages."""
         m = self.tree.n_parts
         belief = self.inside[:m] * self.outside[:m]
         return (belief * self.values[:m]).sum(axis=1) / belief.sum(axis=1)
 
-    def draw(
-        self, learned: Frequencies, coins: np.random.Generator, drawn: NDArray[np.float64]
-    ) -> None:
+    def draw(self, learned: Frequencies, coins: np.random.Generator, drawn: Floats) -> None:
         """Fill `drawn`, shape (n_draws, 2 · n_parts - 1), with joint counts of all nodes."""
         chances = self._upward(
             np.array([_start(learned, b, np.ones(len(self.kinds))) for b in self.bands])
@@ -251,7 +248,7 @@ class _Model:
             drawn,
         )
 
-    def _upward(self, frequency: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _upward(self, frequency: Floats) -> Floats:
         chances = _mixed(self.kinds, frequency[self.band])
         upward(
             self.tree.children,
@@ -265,9 +262,7 @@ class _Model:
         return chances
 
 
-def observed(
-    tree: PartitionTree, looks: Sequence[Counts]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def observed(tree: PartitionTree, looks: Sequence[Counts]) -> tuple[Floats, Floats]:
     """Every node's own mean and precision from all rounds, (2 · n_parts - 1,)."""
     precision = np.zeros(2 * tree.n_parts - 1)
     value = np.zeros(2 * tree.n_parts - 1)
@@ -279,15 +274,13 @@ def observed(
     return value, precision
 
 
-def least_squares(
-    tree: PartitionTree, looks: Sequence[Counts]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def least_squares(tree: PartitionTree, looks: Sequence[Counts]) -> tuple[Floats, Floats]:
     """Least-squares count of every node and its standard deviation, shapes (2 · n_parts - 1,)."""
     mean, variance = consistent(tree.children, *observed(tree, looks))
     return mean, np.sqrt(np.maximum(variance, 0.0))
 
 
-def _likelihood(values: NDArray[np.float64], looks: Sequence[Counts]) -> NDArray[np.float64]:
+def _likelihood(values: Floats, looks: Sequence[Counts]) -> Floats:
     """Likelihood of every node's noisy counts at each value; 1 if not counted."""
     distance = np.zeros_like(values)
     for look in looks:
@@ -299,10 +292,10 @@ def _likelihood(values: NDArray[np.float64], looks: Sequence[Counts]) -> NDArray
 
 def _shares(
     tree: PartitionTree,
-    center: NDArray[np.float64],
-    spread: NDArray[np.float64],
+    center: Floats,
+    spread: Floats,
     any_share: bool,
-) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
+) -> tuple[Floats, list[Floats]]:
     """Possible shares of the left child, shape (m - 1, S), and under each kind of split their
     probabilities, same shape: one-sided; proportional to what is expected, and to the number of
     points where that is something else; around these; any.
@@ -339,14 +332,14 @@ def _shares(
     return np.concatenate([points, drawn], axis=1), kinds
 
 
-def _quantiles(p: NDArray[np.float64]) -> NDArray[np.float64]:
+def _quantiles(p: Floats) -> Floats:
     """Of the beta law around each share, shape (m - 1, 12)."""
     sizes, split = np.unique(p[:, 0], return_inverse=True)  # most splits are of few kinds
     a = _CONCENTRATION * sizes[:, None]
     return betaincinv(a, _CONCENTRATION - a, _QUANTILES)[split]
 
 
-def _mixed(kinds: list[NDArray[np.float64]], frequency: NDArray[np.float64]) -> NDArray[np.float64]:
+def _mixed(kinds: list[Floats], frequency: Floats) -> Floats:
     """Probabilities of the shares, every kind by its frequency at that split."""
     mixed = np.zeros_like(kinds[0])
     for c, kind in enumerate(kinds):
@@ -354,14 +347,14 @@ def _mixed(kinds: list[NDArray[np.float64]], frequency: NDArray[np.float64]) -> 
     return mixed
 
 
-def _bands(tree: PartitionTree) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _bands(tree: PartitionTree) -> tuple[Ints, Ints]:
     """Number of every split's band, and the bands: generations below the root by size, in steps."""
     generation = np.log2(tree.sizes[-1] / tree.sizes[tree.n_parts :])
     bands, number = np.unique((generation / _BAND).astype(np.int64), return_inverse=True)
     return number, bands
 
 
-def _start(known: Frequencies | None, band: int, first: NDArray[np.float64]) -> NDArray[np.float64]:
+def _start(known: Frequencies | None, band: int, first: Floats) -> Floats:
     """Frequencies at which learning starts: those of the deepest band above, or the first."""
     learned = {
         b: each for b, each in (known or {}).items() if b <= band and len(each) == len(first)
@@ -369,9 +362,7 @@ def _start(known: Frequencies | None, band: int, first: NDArray[np.float64]) -> 
     return learned[max(learned)] if learned else first
 
 
-def _frequencies(
-    share: NDArray[np.float64], band: NDArray[np.int64], usual: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _frequencies(share: Floats, band: Ints, usual: Floats) -> Floats:
     """Expected frequencies of the kinds of split in every band, from those of every split and the
     `usual` numbers of each kind.
     """

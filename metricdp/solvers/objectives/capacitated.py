@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arguments import positive
+from metricdp.arrays import Ints
 from metricdp.errors import InputError
 from metricdp.options import Length, Weights
 from metricdp.solvers.objectives.impedances import Impedance
@@ -155,7 +155,7 @@ class Capacitated(Objective):
 
     def _medians(self, instance: Instance, found: Chosen) -> Positions:
         assert found.assignment is not None
-        moved: NDArray[np.int64] = np.array(found.sites)
+        moved: Ints = np.array(found.sites)
         for i in range(len(instance.opened), len(moved)):
             mine = found.assignment.sites == i
             clients = found.assignment.clients[mine]

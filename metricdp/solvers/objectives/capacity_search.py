@@ -9,9 +9,9 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array, hstack, kron
 
+from metricdp.arrays import Ints
 from metricdp.kernels.packing import knapsack, knapsacks
 from metricdp.kernels.transport import transport
 from metricdp.kernels.whole_service import Sites, explore
@@ -34,7 +34,7 @@ _PROGRAM_PAIRS, _SECONDS, _CLOSE = 20_000, 20.0, 1e-6
 _ROOMY = 1.5
 """Most promising sites given to HiGHS when too many are left; least multiple of k."""
 
-Rows = NDArray[np.int64]
+Rows = Ints
 
 
 class Rules(NamedTuple):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from metricdp.arrays import Ints
 from metricdp.kernels.cover_swaps import cover_local_search, fill_greedily
 from metricdp.solvers.objectives.instance import Floats, Instance
 from metricdp.solvers.objectives.programs import most_covered
@@ -42,7 +42,7 @@ class CoverSearch:
         self._back = back
         self._table = np.vstack([self.worth, np.zeros((1, self.worth.shape[1]))])
 
-    def solve(self) -> tuple[float, NDArray[np.int64], float]:
+    def solve(self) -> tuple[float, Ints, float]:
         """Value, sites (indices) and an upper bound."""
         sites = self.search()
         value = self.value(sites)
@@ -70,12 +70,12 @@ class CoverSearch:
                 bound = value
         return value, sites, max(bound, value)
 
-    def value(self, sites: NDArray[np.int64]) -> float:
+    def value(self, sites: Ints) -> float:
         """Of sites given by index."""
         count = np.asarray(self.reach[sites].sum(axis=0)).ravel()
         return float(sum(level @ (count > t) for t, level in enumerate(self.worth)))
 
-    def search(self) -> NDArray[np.int64]:
+    def search(self) -> Ints:
         """Greedy, exchanges, and again after some sites were drawn anew."""
         best, most = np.empty(0, np.int64), -1.0
         kept = self.fixed
@@ -95,7 +95,7 @@ class CoverSearch:
                 kept = np.r_[kept, self.rng.choice(others, 1)]
         return best
 
-    def _climbed(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _climbed(self, kept: Ints) -> Ints:
         count = np.zeros(self.reach.shape[1], np.int64)
         count += np.asarray(self.reach[kept].sum(axis=0)).ravel().astype(np.int64)
         last = len(self._table) - 1
@@ -110,7 +110,7 @@ class CoverSearch:
         cover_local_search(*state, len(self.fixed), _PASSES)
         return chosen
 
-    def bound(self, value: float) -> tuple[float, NDArray[np.int64]]:
+    def bound(self, value: float) -> tuple[float, Ints]:
         """Lagrangian upper bound, and the sites that can be part of anything better than `value`.
 
         With a price for covering each client, a client takes the levels that are worth more than
@@ -150,7 +150,7 @@ class CoverSearch:
             price = np.clip(price - move * slope, 0.0, self.worth[0])
         return at
 
-    def _relaxed(self, price: Floats) -> tuple[float, Floats, Floats, NDArray[np.int64]]:
+    def _relaxed(self, price: Floats) -> tuple[float, Floats, Floats, Ints]:
         """Bound, a subgradient, what each site collects, and the sites opened, the fixed first."""
         taken = self.worth > price
         collected = np.asarray(self.reach @ price)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from metricdp.arrays import Bools, Ints
 from metricdp.errors import InputError
 from metricdp.kernels.opening import open_and_close
 from metricdp.kernels.row_weighting import cover_rows
@@ -136,8 +136,8 @@ class _Ascent(Ascent):
     prices: Floats
 
     def _evaluate(
-        self, multipliers: Floats, rows: NDArray[np.int64] | None = None
-    ) -> tuple[float, Floats, NDArray[np.int64]]:
+        self, multipliers: Floats, rows: Ints | None = None
+    ) -> tuple[float, Floats, Ints]:
         worth = self.reduced(multipliers, rows) + self.prices
         chosen = np.flatnonzero(self.must | (worth < 0))
         total, gain = float(multipliers.sum()), float(worth[chosen].sum())
@@ -161,9 +161,7 @@ class Opening:
     least.
     """
 
-    def __init__(
-        self, costs: Floats, prices: Floats, fixed: NDArray[np.int64], instance: Instance
-    ) -> None:
+    def __init__(self, costs: Floats, prices: Floats, fixed: Ints, instance: Instance) -> None:
         self.costs, self.prices, self.fixed = np.ascontiguousarray(costs), prices, fixed
         self.deadline, self.rng = instance.deadline, np.random.default_rng(instance.seed)
         self.best, self.upper, self.lower = fixed, np.inf, 0.0
@@ -213,7 +211,7 @@ class Opening:
             is_open[free[chosen]] = True
             self._descend(is_open)
 
-    def _descend(self, is_open: NDArray[np.bool_]) -> None:
+    def _descend(self, is_open: Bools) -> None:
         is_open[self.fixed] = True
         if not is_open.any():
             is_open[0] = True

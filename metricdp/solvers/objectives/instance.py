@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.solvers.stopping import NEVER, Deadline
@@ -18,8 +18,7 @@ WITHIN = 1e-9
 WHOLE_BLOCK = 20_000_000
 """Most distances, sites × demand points, held at a time: 160 MB."""
 
-Positions = NDArray[np.int64]
-Floats = NDArray[np.float64]
+Positions = Ints
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from metricdp.arrays import Ints
 from metricdp.kernels.reach import add_marks
 from metricdp.kernels.row_weighting import maximal_columns
 from metricdp.solvers.objectives.rows import ReachLists
@@ -23,7 +24,7 @@ class Kinds:
         self._marks = np.empty((0, 2), np.uint64)
         self._place = np.full(n_sites, -1, np.int32)
 
-    def columns(self, which: list[int], radius: float) -> tuple[NDArray[np.int64], csr_array]:
+    def columns(self, which: list[int], radius: float) -> tuple[Ints, csr_array]:
         """Sites (indices), and the matrix clients × sites of what they reach within a radius."""
         while len(self._marks) < len(self.lists):
             fresh = self._rng.integers(0, 2**64, (64, 2), np.uint64)
@@ -55,7 +56,7 @@ def matrix_of(rows: Sequence[NDArray[np.integer]], n_columns: int) -> csr_array:
     return csr_array((np.ones(len(entries)), entries, starts), shape=(len(rows), n_columns))
 
 
-def maximal(columns: csr_array, first: NDArray[np.int64] = _NONE) -> NDArray[np.int64]:
+def maximal(columns: csr_array, first: Ints = _NONE) -> Ints:
     """Maximal columns (given as rows), one of equal ones; those of `first` stay."""
     columns.sort_indices()
     size = np.diff(columns.indptr)

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Bools
 from metricdp.errors import InputError
 from metricdp.solvers.objectives.instance import (
     WHOLE_BLOCK,
@@ -244,7 +245,7 @@ class _Search:
         return np.flatnonzero(answer.x > 0.5), True
 
 
-def _cliques(close: NDArray[np.bool_]) -> list[NDArray[np.int32]]:
+def _cliques(close: Bools) -> list[NDArray[np.int32]]:
     """Sets of rows all of which are close to each other, so that every close pair is in one."""
     left, found = np.triu(close), []
     for a in range(len(close)):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, eye_array, hstack, vstack
 
+from metricdp.arrays import Bools
 from metricdp.kernels.packing import kept_sets, left_of
 from metricdp.solvers.objectives.instance import Floats
 from metricdp.solvers.objectives.programs import Rule, solved
@@ -51,7 +52,7 @@ class Partitioning:
         site: Rows,
         cost: Floats,
         n_clients: int,
-        fixed: NDArray[np.bool_],
+        fixed: Bools,
         left: int,
         aim: float,
     ) -> None:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
+from metricdp.arrays import Floats, Ints
 from metricdp.solvers.stopping import Deadline
 
-Floats = NDArray[np.float64]
 _ROUNDING = 1e-6  # HiGHS's feasibility tolerance
 
 
@@ -66,7 +66,7 @@ def solved(
 
 def fewest_columns(
     covers: csr_array, deadline: Deadline, *, at_most: int | None = None, most: float = 60.0
-) -> tuple[NDArray[np.int64] | None, float, bool]:
+) -> tuple[Ints | None, float, bool]:
     """Fewest columns of a 0-1 matrix that cover all its rows."""
     from scipy.optimize import linprog
 
@@ -112,7 +112,7 @@ def fewest_columns(
     return columns, float(min(lower, len(columns))), lower >= len(columns)
 
 
-def greedy_columns(covers: csr_array) -> NDArray[np.int64]:
+def greedy_columns(covers: csr_array) -> Ints:
     """Columns that cover all rows, greedily; then needless ones are left out."""
     by_column = covers.T.tocsr()
     open_rows = np.ones(covers.shape[0])
@@ -137,7 +137,7 @@ def most_covered(
     first: Floats,
     second: Floats,
     k: int,
-    fixed: NDArray[np.int64],
+    fixed: Ints,
     deadline: Deadline,
     most: float = 60.0,
 ) -> Optimum:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arguments import floats, shown
+from metricdp.arrays import Ints
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.by_rows import RowMetric
@@ -44,13 +44,11 @@ class Together(RowMetric):
         """Those of each."""
         return self.metrics[0].sites
 
-    def site_positions(self, ids: Any) -> NDArray[np.int64]:
+    def site_positions(self, ids: Any) -> Ints:
         """Those of each."""
         return self.metrics[0].site_positions(ids)
 
-    def distance_rows(
-        self, sources: NDArray[np.int64], targets: NDArray[np.int64] | None = None
-    ) -> Floats:
+    def distance_rows(self, sources: Ints, targets: Ints | None = None) -> Floats:
         """Rows of each, side by side."""
         if targets is None:
             return np.concatenate([m.distance_rows(sources) for m in self.metrics], axis=1)
@@ -61,14 +59,14 @@ class Together(RowMetric):
             found[:, own] = self.metrics[i].distance_rows(sources, targets[own] - self._first[i])
         return found
 
-    def nearest_to(self, centers: NDArray[np.int64]) -> tuple[NDArray[np.int64], Floats]:
+    def nearest_to(self, centers: Ints) -> tuple[Ints, Floats]:
         """That of each."""
         found = [metric.nearest_to(centers) for metric in self.metrics]
         return np.concatenate([one[0] for one in found]), np.concatenate([one[1] for one in found])
 
     def seed_centers(
         self, k: int, weights: Floats, rng: np.random.Generator, power: int = 1
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    ) -> tuple[Ints, Ints, Floats]:
         """Those of the universe with the largest weight."""
         own = np.split(weights, self._first[1:-1])
         i = int(np.argmax([part.sum() for part in own]))

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from metricdp.arrays import Ints
 from metricdp.kernels.reach import add_farthest, add_weight
 from metricdp.kernels.row_weighting import cover_rows
 from metricdp.solvers.objectives.center_search import CLOSE, CenterSearch
@@ -55,7 +56,7 @@ class WideSearch(CenterSearch):
         self._sample = _NONE
         self._short: list[tuple[NDArray[np.int32], Floats]] = []
         self._extend(np.sort(self._rng.choice(n, min(n, _SAMPLE), replace=False)))
-        self._client_at: NDArray[np.int64] | None = None
+        self._client_at: Ints | None = None
         if instance.metric.sites is instance.metric.ids:
             self._client_at = np.full(len(instance.metric), -1)
             self._client_at[clients] = np.arange(len(clients))
@@ -116,7 +117,7 @@ class WideSearch(CenterSearch):
         self._judged(self.best)
         return found
 
-    def _extend(self, sites: NDArray[np.int64]) -> None:
+    def _extend(self, sites: Ints) -> None:
         """Sites (indices) join the sample."""
         fresh = sites[self._slot[sites] < 0]
         self._slot[fresh] = np.arange(len(self._sample), len(self._sample) + len(fresh))
@@ -141,8 +142,8 @@ class WideSearch(CenterSearch):
         self._list(before.numbers)
 
     def _columns(
-        self, open_: list[int], radius: float, first: NDArray[np.int64] = _NONE
-    ) -> tuple[NDArray[np.int64], csr_array]:
+        self, open_: list[int], radius: float, first: Ints = _NONE
+    ) -> tuple[Ints, csr_array]:
         """Sites of the sample with different reach, and the matrix sites × clients."""
         while len(self._short) < len(self.lists):
             sites, distance = self.lists[len(self._short)]
@@ -263,7 +264,7 @@ class WideSearch(CenterSearch):
                 moved[t] = self._middle(mine, int(site))
         return moved if len(np.unique(moved)) == len(moved) else sites
 
-    def _middle(self, listed: NDArray[np.int64], site: int) -> int:
+    def _middle(self, listed: Ints, site: int) -> int:
         """The listed site whose largest distance to these clients is least, or `site`."""
         for j in listed.tolist():
             add_farthest(*self.lists[j], self._count, self._worst)
