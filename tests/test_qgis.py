@@ -84,11 +84,12 @@ def test_notes_come_as_they_are_said_and_errors_are_the_last():
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_canceling_interrupts_as_the_keyboard_does():
     code = (
-        "import sys, time\ntry: time.sleep(60)\n"
+        "import sys, time\n"
+        "try: print('on', file=sys.stderr, flush=True); time.sleep(60)\n"
         "except KeyboardInterrupt: print('saved', file=sys.stderr); sys.exit(130)"
     )
     started = []
-    ask = [sys.executable, "-c", "import sys; print('on', file=sys.stderr, flush=True)\n" + code]
+    ask = [sys.executable, "-c", code]
     with pytest.raises(COMMANDS.Failed, match="saved"):
         COMMANDS.run(ask, started.append, lambda: bool(started))
 

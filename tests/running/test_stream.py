@@ -310,7 +310,7 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
     shown = json.loads(run(capsys, "stream", "show", "s.stream").out)
     assert shown["days"] == 2 and shown["label"] == "tue" and "told" not in str(shown)
     refused = run(capsys, *step, "--demand", "mon.csv", "--day", "x", "--user", "vertex")
-    assert refused.status == 2 and "event level" in refused.err
+    assert refused.status == 2 and "protects records" in refused.err
     refused = run(capsys, "stream", "show", "none.stream")
     assert refused.status == 2 and "no such stream" in refused.err
 
