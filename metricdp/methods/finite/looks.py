@@ -21,7 +21,10 @@ from typing import NamedTuple
 PARTS_FACTOR = 0.6
 PARTS_POWER = 0.8
 FINER_POWER = 0.2
-"""Few records in a plane have so many times the parts, by records per unit of noise: 0.6 a unit."""
+FINER_FROM = 50.0
+"""Few records in a plane have so many times the parts, by records per unit of noise: 0.6 a unit.
+Below twice `FINER_FROM` units fewer, and below it none: noise costs more than finer parts gain.
+"""
 FEWEST_PARTS = 16
 MOST_PARTS = 1 << 15
 """Most parts of a round: beyond, accuracy gains nothing."""
@@ -68,7 +71,8 @@ def planned(records: float, scale: float, growth: float) -> tuple[Look, ...]:
     """The rounds for so many records; `scale` is a histogram's noise, `growth` the hierarchy's."""
     enough = records / scale
     if few_in_plane(records, scale, growth):
-        one = Look(Fraction(1), max(enough, 1.0) ** FINER_POWER)
+        finer = min(max(enough, 1.0) ** FINER_POWER, max(enough / FINER_FROM, 1.0))
+        one = Look(Fraction(1), finer)
         return TWO if enough >= ENOUGH_FOR_TWO else (one,)
     if enough < ENOUGH:
         return ONE

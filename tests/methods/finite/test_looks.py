@@ -29,7 +29,7 @@ def test_more_records_for_the_noise_more_looks():
 
 
 def test_few_records_in_a_plane_have_finer_parts_and_usual_splits():
-    for records, times in ((-5.0, 1.0), (32.0, 2.0), (100.0, 100**0.2)):
+    for records, times in ((-5.0, 1.0), (50.0, 1.0), (75.0, 1.5), (150.0, 150**0.2)):
         (look,) = planned(10 * records, 10.0, 2.0)
         assert look.share == 1 and look.finer == pytest.approx(times)
     assert planned(200, 1.0, 2.0) == looks.TWO and len(planned(199, 1.0, 2.0)) == 1
