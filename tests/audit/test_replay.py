@@ -50,8 +50,6 @@ def test_its_hooks_are_four_modules_and_the_library_of_noise():
     files = [*Path(replay.__file__).parent.glob("*.py"), Path(patch.__file__)]
     text = "".join(p.read_text() for p in files)
     assert text.count("import_module(") == 6  # one is of intervals, two are of streams
-        text.count("import_module(") == 6
-    )  # two of them small constants of streams, one of intervals
     places = ("privacy.gate", "accounting.budget", "accounting.ledger", "privacy._vault")
     for place in (*places, "opendp.measurements"):
         assert place in text
