@@ -13,8 +13,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
-from metricdp.arrays import Floats
 from metricdp.audit import laws
 from metricdp.audit.replay.transcript import Draw, Step, Transcript
 
@@ -54,11 +54,11 @@ def loss_of(one: Draw, other: Draw) -> Loss:
     return Loss(float((p - q)[one.output]), most, rho)
 
 
-def _difference(p: Floats, q: Floats) -> float:
+def _difference(p: NDArray[np.float64], q: NDArray[np.float64]) -> float:
     return math.fsum((p - q).tolist())
 
 
-def _laplace_rho(apart: Floats, scale: float) -> float:
+def _laplace_rho(apart: NDArray[np.float64], scale: float) -> float:
     """The Rényi divergence of discrete Laplace noise, coordinate by coordinate, over its order."""
     total = 0.0
     for shift in apart[apart > 0]:
@@ -71,7 +71,7 @@ def _laplace_rho(apart: Floats, scale: float) -> float:
     return total
 
 
-def _signs(draw: Draw) -> Floats:
+def _signs(draw: Draw) -> NDArray[np.float64]:
     """Log probability of each decided cell's being opened, or not, as it was."""
     at = draw.hidden[draw.decided].astype(float)
     q, s = math.exp(-1 / draw.scale), draw.scale

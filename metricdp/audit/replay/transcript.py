@@ -15,8 +15,8 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from metricdp.arrays import Ints
 from metricdp.audit.patch import noise_from, patched
 
 
@@ -28,7 +28,7 @@ class Draw:
 
     kind: str
     scale: Any
-    hidden: Ints
+    hidden: NDArray[np.int64]
     output: Any
     decided: Any = None
 
