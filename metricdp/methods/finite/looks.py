@@ -23,7 +23,8 @@ PARTS_POWER = 0.8
 FINER_POWER = 0.2
 FINER_FROM = 50.0
 """Few records in a plane have so many times the parts, by records per unit of noise: 0.6 a unit.
-Below twice `FINER_FROM` units fewer, and below it none: noise costs more than finer parts gain.
+Below 133 units, where units / `FINER_FROM` is less, so many times the parts; below `FINER_FROM` as
+many as elsewhere: noise costs more than finer parts gain (benchmarks/adaptive.md).
 """
 FEWEST_PARTS = 16
 MOST_PARTS = 1 << 15
