@@ -133,11 +133,8 @@ def assert_graph(graph: Any) -> None:
     n, (indptr, indices, lengths) = len(graph), (graph.indptr, graph.indices, graph.lengths)
     assert n == len(graph.ids) == len(set(graph.ids)) == len(indptr) - 1 >= 1
     assert (indptr.dtype, indices.dtype, lengths.dtype) == (np.int64, np.int32, np.float64)
-    assert (
-        indptr[0] == 0
-        and indptr[-1] == len(indices) == len(lengths)
-        and (np.diff(indptr) >= 0).all()
-    )
+    assert indptr[0] == 0 and indptr[-1] == len(indices) == len(lengths)
+    assert (np.diff(indptr) >= 0).all()
     rows = np.repeat(np.arange(n), np.diff(indptr))
     assert (np.diff(rows * n + indices) > 0).all(), "unsorted or repeated"
     assert ((indices >= 0) & (indices < n) & (indices != rows)).all()

@@ -109,9 +109,8 @@ def test_a_set_is_downloaded_once_and_loaded(small, server, tmp_path):
     assert (len(problem.metric), problem.k, problem.optimum) == (3, 1, 9)
     assert problem.metric.distances([1], [3]).tolist() == [[9.0]]
     path = datasets.fetch("small", cache=tmp_path / "new" / "cache")
-    assert path.read_bytes() == CONTENT and path == datasets.locate(
-        "small", cache=tmp_path / "new" / "cache"
-    )
+    assert path.read_bytes() == CONTENT
+    assert path == datasets.locate("small", cache=tmp_path / "new" / "cache")
     assert server.asked == ["/small.txt"]
 
 
@@ -144,11 +143,8 @@ def test_a_wrong_download_is_refused_and_nothing_is_kept(small, server, tmp_path
     with pytest.raises(DownloadError, match=reason) as caught:
         datasets.fetch("small", cache=tmp_path)
     assert (caught.value.name, caught.value.url) == ("small", small.url)
-    assert (
-        small.url in str(caught.value)
-        and "METRICDP_DATA" in str(caught.value)
-        and "\n" not in str(caught.value)
-    )
+    assert small.url in str(caught.value) and "METRICDP_DATA" in str(caught.value)
+    assert "\n" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -263,19 +259,10 @@ def test_the_registry_is_complete():
     assert datasets.names()[:40] == [f"pmed{i}" for i in range(1, 41)]
     for info in map(datasets.describe, datasets.names()):
         assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in info.sha256)
-        assert (
-            info.url.startswith("https://")
-            and info.page.startswith("https://")
-            and "{" not in info.url
-        )
-        assert (
-            info.vertices > 1
-            and (info.edges > 1 or info.collection.startswith("TSPLIB"))
-            and info.bytes > 0
-            and info.license
-            and info.citation
-            and info.title
-        )
+        assert info.url.startswith("https://") and info.page.startswith("https://")
+        assert "{" not in info.url
+        assert info.vertices > 1 and (info.edges > 1 or info.collection.startswith("TSPLIB"))
+        assert info.bytes > 0 and info.license and info.citation and info.title
         assert (info.k is None) == (info.optimum is None)
 
 
@@ -306,10 +293,8 @@ def test_the_command_tells_all_about_one(small, tmp_path, monkeypatch, capsys):
     assert "here       no (--fetch downloads it)" in run(capsys, "datasets", "small").out
     (tmp_path / "small.txt").write_bytes(CONTENT)
     ran = run(capsys, "datasets", "small", "--fetch")
-    assert (
-        ran.out.splitlines()[0] == "small"
-        and f"  here       {tmp_path / 'small.txt'}" in ran.out.splitlines()
-    )
+    assert ran.out.splitlines()[0] == "small"
+    assert f"  here       {tmp_path / 'small.txt'}" in ran.out.splitlines()
     facts = json.loads(run(capsys, "datasets", "SMALL", "--json").out)["datasets"]
     assert [(f["name"], f["k"], f["optimum"], f["path"]) for f in facts] == [
         ("small", 1, 9, str(tmp_path / "small.txt"))

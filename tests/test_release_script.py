@@ -94,9 +94,8 @@ def test_files_repeat_what_the_project_says(script):
     assert f"repository-code: {FILLED['repository']}\n" in files["CITATION.cff"]
     assert re.search(r"^date-released: \d{4}-\d\d-\d\d$", files["CITATION.cff"], re.M)
     paper = files["paper/paper.md"]
-    assert (
-        "authors:\n  - name: A. Uthor\n" in paper and "  - name: Nowhere\n    index: 1\n" in paper
-    )
+    assert "authors:\n  - name: A. Uthor\n" in paper
+    assert "  - name: Nowhere\n    index: 1\n" in paper
     assert paper.split("---")[2:] == (ROOT / "paper/paper.md").read_text("utf-8").split("---")[2:]
     plugin = files["qgis/metricdp_qgis/metadata.txt"]
     assert script.qgis_package.metadata_problems(plugin) == []

@@ -72,9 +72,8 @@ def test_finds_the_clusters_and_says_what_they_cost(kind, rows):
         "record",
     )
     away = np.linalg.norm(rows[:, None] - model.cluster_centers_, axis=2)
-    assert np.array_equal(model.predict(rows), away.argmin(axis=1)) and model.transform(
-        rows
-    ) == pytest.approx(away, abs=1e-6)
+    assert np.array_equal(model.predict(rows), away.argmin(axis=1))
+    assert model.transform(rows) == pytest.approx(away, abs=1e-6)
     assert list(model.get_feature_names_out()) == [f"{kind.__name__.lower()}{i}" for i in range(3)]
     with pytest.warns(PrivateDataWarning):
         assert model.score(rows) == pytest.approx(-(away.min(axis=1) ** model._power).sum())
@@ -85,10 +84,8 @@ def test_nothing_exact_is_kept(model, rows):
     kept = {name for name in vars(model) if name.endswith("_")}
     assert kept == {"cluster_centers_", "receipt_", "release_", "n_features_in_"}
     again = pickle.loads(pickle.dumps(model))
-    assert (
-        np.array_equal(again.cluster_centers_, model.cluster_centers_)
-        and again.receipt_ == model.receipt_
-    )
+    assert np.array_equal(again.cluster_centers_, model.cluster_centers_)
+    assert again.receipt_ == model.receipt_
     assert again.release_.k_means(2, seed=1).centers == pytest.approx(
         model.release_.k_means(2, seed=1).centers
     )
@@ -110,11 +107,8 @@ def test_nothing_exact_is_kept(model, rows):
         elif hasattr(value, "__dict__"):
             todo += vars(value).values()
     labels = PrivateKMeans(2, epsilon=5, bounds=(0, 1)).fit_predict(rows)
-    assert (
-        labels.shape == (NUMBER,)
-        and not hasattr(model, "labels_")
-        and not hasattr(model, "inertia_")
-    )
+    assert labels.shape == (NUMBER,) and not hasattr(model, "labels_")
+    assert not hasattr(model, "inertia_")
 
 
 def test_parameters_clone_and_pipelines(rows):
@@ -127,16 +121,13 @@ def test_parameters_clone_and_pipelines(rows):
     }
     asked |= {"neighboring": "replace-one", "max_contributions": None, "random_state": 1}
     model = PrivateKMedian(**asked)
-    assert model.get_params() == asked and clone(model).set_params(
-        epsilon=2
-    ).get_params() == asked | {"epsilon": 2}
+    assert model.get_params() == asked
+    assert clone(model).set_params(epsilon=2).get_params() == asked | {"epsilon": 2}
     assert "method=Quadtree(" in repr(model)
     scaled = make_pipeline(FunctionTransformer(lambda x: 2 * x), model).fit(rows)
     assert np.sort(scaled[-1].cluster_centers_[:, 0]) == pytest.approx([0.4, 1.0, 1.6], abs=0.2)
-    assert (
-        scaled[-1].receipt_.to_dict()["epsilon_exact"] == "1/3"
-        and scaled[-1].receipt_.neighboring == "replace-one"
-    )
+    assert scaled[-1].receipt_.to_dict()["epsilon_exact"] == "1/3"
+    assert scaled[-1].receipt_.neighboring == "replace-one"
     assert clone(scaled).predict is not None and not hasattr(clone(scaled)[-1], "cluster_centers_")
 
 
@@ -157,10 +148,8 @@ def test_one_ledger_for_several_fits(rows):
     ledger = mdp.Ledger(1, neighboring="replace-one")
     model = PrivateKMeans(2, epsilon="1/2", bounds=(0, 1))
     for left in (0.5, 0):
-        assert (
-            model.fit(rows[:500], ledger=ledger).receipt_.neighboring == "replace-one"
-            and ledger.left == left
-        )
+        assert model.fit(rows[:500], ledger=ledger).receipt_.neighboring == "replace-one"
+        assert ledger.left == left
     with pytest.raises(BudgetError):
         model.fit(rows[:500], ledger=ledger)
 
@@ -170,9 +159,8 @@ def test_users_are_protected_when_they_are_named(rows):
     model = PrivateKMeans(2, epsilon=2, bounds=(0, 1), max_contributions=2).fit(
         rows[:2000], user=who
     )
-    assert model.receipt_.unit == "user" and {m.sensitivity for m in model.receipt_.mechanisms} >= {
-        2
-    }
+    assert model.receipt_.unit == "user"
+    assert {m.sensitivity for m in model.receipt_.mechanisms} >= {2}
     assert SECRET.encode() not in pickle.dumps(model)
     with pytest.raises(InputError, match="whose each record is"):
         model.fit(rows)

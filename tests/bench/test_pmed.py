@@ -17,7 +17,7 @@ import pytest
 import metricdp as mdp
 from metricdp.bench import demands, pmed
 from metricdp.bench.report import Column, Report
-from tests.cli_world import run
+from tests.cli_world import Ran, run
 from tests.data import DATA
 
 needs_data = pytest.mark.skipif(
@@ -70,8 +70,12 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def rows_of(capsys: Capture, *options: str) -> list[dict]:
-    ran = run(capsys, "bench", "pmed", "orlib", "--json", *options)
+def measured(capsys: Capture, options: str = "") -> Ran:
+    return run(capsys, "bench", "pmed", "orlib", *options.split())
+
+
+def rows_of(capsys: Capture, options: str = "") -> list[dict]:
+    ran = measured(capsys, f"--json {options}")
     assert (ran.status, ran.err) == (0, "")
     return json.loads(ran.out)["rows"]
 
@@ -85,28 +89,21 @@ def test_all_instances_of_a_folder_in_order_against_brute_force(library, capsys)
     ]
     assert [row["optimum"] for row in rows] == [instance(12, 2, 1)[1], instance(14, 3, 2)[1], 0]
     for row in rows[:2]:
-        assert (
-            row["gap_percent"] == pytest.approx(100 * (row["cost"] / row["optimum"] - 1))
-            and row["gap_percent"] >= 0
-        )
+        assert row["gap_percent"] == pytest.approx(100 * (row["cost"] / row["optimum"] - 1))
+        assert row["gap_percent"] >= 0
         assert 0 < row["seconds"] < 60
 
 
 def test_the_table_says_what_the_json_says(library, capsys):
-    ran = run(capsys, "bench", "pmed", "orlib", "--instances", "1-2")
+    ran = measured(capsys, "--instances 1-2")
     lines = ran.out.splitlines()
-    assert (ran.status, ran.err, lines[0].split()) == (
-        0,
-        "",
-        ["instance", "n", "k", "optimum", "cost", "gap", "%", "seconds"],
-    )
-    for line, row in zip(lines[1:3], rows_of(capsys, "--instances", "1-2")):
+    assert (ran.status, ran.err) == (0, "")
+    assert lines[0].split() == "instance n k optimum cost gap % seconds".split()
+    for line, row in zip(lines[1:3], rows_of(capsys, "--instances 1-2")):
         shown = line.split()
         assert shown[:4] == [row["instance"], str(row["n"]), str(row["k"]), str(row["optimum"])]
-        assert (float(shown[4]), float(shown[5])) == (
-            row["cost"],
-            pytest.approx(row["gap_percent"], abs=5e-4),
-        )
+        assert float(shown[4]) == row["cost"]
+        assert float(shown[5]) == pytest.approx(row["gap_percent"], abs=5e-4)
     assert len({len(line) for line in lines[:3]}) == 1  # aligned
     assert lines[3] == "" and lines[4] == "2 instances, the optimum is known of 2"
     assert re.fullmatch(r"exactly optimal: [0-2]; within 0.1 %: [0-2]", lines[5])
@@ -115,172 +112,105 @@ def test_the_table_says_what_the_json_says(library, capsys):
 
 
 def test_output_is_the_json_whatever_stdout_shows(library, capsys):
-    ran = run(capsys, "bench", "pmed", "orlib", "--output", "out.json")
+    ran = measured(capsys, "--output out.json")
     assert ran.err == "metricdp: wrote out.json\n" and ran.out.startswith("instance ")
     written = json.loads(Path("out.json").read_text())
     assert list(written) == ["suite", "version", "settings", "rows", "summary"]
-    assert (written["suite"], written["settings"]) == (
-        "pmed",
-        {"instances": ["pmed1", "pmed2", "pmed10"], "seed": 0, "time_limit": None},
-    )
-    assert [row["instance"] for row in written["rows"]] == ["pmed1", "pmed2", "pmed10"]
+    names = ["pmed1", "pmed2", "pmed10"]
+    assert written["suite"] == "pmed" and [row["instance"] for row in written["rows"]] == names
+    assert written["settings"] == {"instances": names, "seed": 0, "time_limit": None}
 
 
-def with_optima(library: Path, **stated: int) -> None:
-    (library / "pmedopt.txt").write_text(
-        "".join(f"{name} {value}\n" for name, value in stated.items())
-    )
-
-
-def test_the_summary_counts_gaps(library, capsys):
+def test_the_summary_counts_gaps():
     """Planted optima: one reached, one missed by a bit less than 0.1 %, one by more."""
-    costs = {row["instance"]: row["cost"] for row in rows_of(capsys, "--instances", "1,2")}
-    optima = {"pmed1": 1000 * int(costs["pmed1"]), "pmed2": int(costs["pmed2"])}
-    report, lines = summary_with_costs(
-        {"pmed1": optima["pmed1"] * 1.0009, "pmed2": optima["pmed2"], "pmed3": 2.0},
-        {**optima, "pmed3": 1},
-    )
+
+    def told(*costs_and_optima):
+        rows = [
+            {
+                "instance": f"pmed{i}",
+                "optimum": optimum,
+                "gap_percent": 100 * (cost / optimum - 1),
+                "seconds": 0.1,
+            }
+            for i, (cost, optimum) in enumerate(costs_and_optima, start=1)
+        ]
+        return pmed._public_summary(rows, 0.0)
+
+    report, lines = told((100_090, 100_000), (77, 77), (2.0, 1))
     assert report["optimal"] == 1 and report["within_0.1_percent"] == 2
     assert report["worst_gap_percent"] == pytest.approx(100.0)
     assert report["mean_gap_percent"] == pytest.approx((0.09 + 0 + 100) / 3)
     assert lines[2] == "gap: mean 33.3633 %, worst 100.000 % (pmed3)"
-    assert summary_with_costs({"a": 5.0}, {"a": 5})[1][2] == "gap: mean 0.0000 %, worst 0.000 %"
-
-
-def summary_with_costs(costs: dict[str, float], optima: dict[str, int]) -> tuple[dict, list[str]]:
-    rows = [
-        {
-            "instance": name,
-            "optimum": optima[name],
-            "cost": cost,
-            "gap_percent": 100 * (cost / optima[name] - 1),
-            "seconds": 0.1,
-        }
-        for name, cost in costs.items()
-    ]
-    return pmed._public_summary(rows, 0.0)
+    assert told((5.0, 5))[1][2] == "gap: mean 0.0000 %, worst 0.000 %"
 
 
 def test_an_unknown_optimum_is_a_dash_and_a_null(library, capsys):
     (library / "pmedopt.txt").unlink()
     assert [row["gap_percent"] for row in rows_of(capsys)] == [None, None, None]
-    ran = run(capsys, "bench", "pmed", "orlib")
+    ran = measured(capsys)
     assert ran.out.splitlines()[1].split()[3::2] == ["-", "-"]
     assert "the optimum is known of 0" in ran.out and "optimal:" not in ran.out
 
 
 def test_a_cost_below_the_stated_optimum_is_pointed_out(library, capsys):
-    with_optima(library, pmed1=10**6, pmed2=instance(14, 3, 2)[1])
-    ran = run(capsys, "bench", "pmed", "orlib", "--instances", "1,2")
-    assert (
-        ran.out.splitlines()[-1]
-        == "pmed1: the cost is below the stated optimum, which is of another graph"
-    )
+    (library / "pmedopt.txt").write_text(f"pmed1 1000000\npmed2 {instance(14, 3, 2)[1]}\n")
+    last = measured(capsys, "--instances 1,2").out.splitlines()[-1]
+    assert last == "pmed1: the cost is below the stated optimum, which is of another graph"
 
 
 def test_an_optimum_of_zero_is_no_division_by_it(library, capsys):
-    assert rows_of(capsys, "--instances", "10")[0]["gap_percent"] == 0.0
-    assert (
-        rows_of(capsys, "--instances", "10", "--epsilon", "1", "--repeats", "2")[0]["worst_ratio"]
-        == 1.0
-    )
+    assert rows_of(capsys, "--instances 10")[0]["gap_percent"] == 0.0
+    assert rows_of(capsys, "--instances 10 --epsilon 1 --repeats 2")[0]["worst_ratio"] == 1.0
 
 
 @pytest.mark.parametrize(
     ("text", "numbers"),
     [("10,1", ["pmed1", "pmed10"]), (" 1 - 2 ", ["pmed1", "pmed2"]), ("2,2", ["pmed2"])],
 )
-def test_instances_are_chosen_by_number(library, capsys, text, numbers):
-    assert [row["instance"] for row in rows_of(capsys, "--instances", text)] == numbers
+def test_instances_are_chosen_by_number(library, text, numbers):
+    assert [row["instance"] for row in pmed.run(library, instances=text).rows] == numbers
 
 
 def test_a_time_limit_goes_to_the_solver(library, capsys, monkeypatch):
     given = []
     real = mdp.k_median
-    monkeypatch.setattr(
-        mdp,
-        "k_median",
-        lambda *args, **options: given.append(options["time_limit"]) or real(*args, **options),
-    )
-    unlimited = rows_of(capsys)
-    assert [row["cost"] for row in rows_of(capsys, "--time-limit", "60")] == [
-        row["cost"] for row in unlimited
-    ]
-    rows_of(capsys, "--instances", "1", "-e", "1", "--repeats", "1", "--time-limit", "7")
+
+    def watched(*args, **options):
+        given.append(options["time_limit"])
+        return real(*args, **options)
+
+    monkeypatch.setattr(mdp, "k_median", watched)
+    costs = [row["cost"] for row in rows_of(capsys)]
+    assert [row["cost"] for row in rows_of(capsys, "--time-limit 60")] == costs
+    rows_of(capsys, "--instances 1 -e 1 --repeats 1 --time-limit 7")
     assert given == [None] * 3 + [60.0] * 3 + [7.0] * 2
 
 
 def test_private_methods_against_the_optimum(library, capsys):
-    rows = rows_of(
-        capsys,
-        "--instances",
-        "1,2",
-        "-e",
-        "1/2",
-        "--method",
-        "partition, uniform",
-        "--repeats",
-        "4",
-    )
-    assert [(row["instance"], row["method"]) for row in rows] == [
-        (i, m) for i in ("pmed1", "pmed2") for m in ("partition", "uniform")
-    ]
+    rows = rows_of(capsys, "--instances 1,2 -e 1/2 --method partition,uniform --repeats 4")
+    cells = itertools.product(("pmed1", "pmed2"), ("partition", "uniform"))
+    assert [(row["instance"], row["method"]) for row in rows] == list(cells)
+    optima = {"pmed1": instance(12, 2, 1)[1], "pmed2": instance(14, 3, 2)[1]}
     for row in rows:
         assert (row["records"], row["reference_is"], len(row["ratios"])) == (row["n"], "optimum", 4)
-        assert (
-            row["reference"]
-            == {"pmed1": instance(12, 2, 1)[1], "pmed2": instance(14, 3, 2)[1]}[row["instance"]]
-        )
+        assert row["reference"] == optima[row["instance"]]
         assert min(row["ratios"]) >= 1 and row["worst_ratio"] == max(row["ratios"])
         assert row["mean_ratio"] == pytest.approx(np.mean(row["ratios"]))
 
 
 def test_much_budget_and_data_cost_little_and_ignoring_the_data_costs_more(library, capsys):
-    options = (
-        "--instances",
-        "2",
-        "-e",
-        "100",
-        "--records",
-        "20000",
-        "--hot-spots",
-        "--method",
-        "partition,uniform",
-        "--repeats",
-        "3",
-    )
-    rows = {row["method"]: row for row in rows_of(capsys, *options)}
+    options = "--instances 2 -e 100 --records 20000 --hot-spots --repeats 3"
+    rows = {row["method"]: row for row in rows_of(capsys, options)}
+    assert list(rows) == ["partition", "uniform"]  # the default, and what it must beat
     assert rows["partition"]["records"] == 20000 and rows["partition"]["reference_is"] == "solver"
     assert rows["partition"]["worst_ratio"] < 1.01 < rows["uniform"]["mean_ratio"]
 
 
 def test_the_private_table(library, capsys):
-    ran = run(
-        capsys,
-        "bench",
-        "pmed",
-        "orlib",
-        "-e",
-        "1",
-        "--repeats",
-        "2",
-        "--instances",
-        "1",
-        "--method",
-        "partition",
-    )
+    ran = measured(capsys, "-e 1 --repeats 2 --instances 1 --method partition")
     lines = ran.out.splitlines()
-    assert re.split("  +", lines[0]) == [
-        "instance",
-        "n",
-        "k",
-        "method",
-        "records",
-        "reference",
-        "mean ratio",
-        "worst ratio",
-        "seconds",
-    ]
+    names = "instance  n  k  method  records  reference  mean ratio  worst ratio  seconds"
+    assert re.split("  +", lines[0]) == names.split("  ")
     assert lines[1].split()[:5] == ["pmed1", "12", "2", "partition", "12"]
     assert re.fullmatch(
         r"partition: mean ratio [0-9.]+, worst [0-9.]+, "
@@ -288,11 +218,6 @@ def test_the_private_table(library, capsys):
         lines[3],
     )
     assert "made up" in lines[4] and "flatters every method" in lines[5]
-
-
-def test_by_default_the_default_method_is_shown_with_what_it_must_beat(library, capsys):
-    rows = rows_of(capsys, "--instances", "1", "-e", "1", "--repeats", "1")
-    assert [row["method"] for row in rows] == ["partition", "uniform"]
 
 
 @pytest.mark.parametrize(
@@ -341,7 +266,7 @@ def test_bad_input_is_one_line_and_status_2(library, capsys, options, message):
 )
 def test_a_bad_file_is_named(library, capsys, name, text, message):
     (library / name).write_text(text)
-    ran = run(capsys, "bench", "pmed", "orlib")
+    ran = measured(capsys)
     assert (ran.status, ran.out, len(ran.lines)) == (2, "", 1) and message in ran.err
 
 
@@ -351,14 +276,8 @@ def test_help_and_a_missing_suite(capsys):
 
 
 def test_table_of_a_report():
-    report = Report(
-        "s",
-        {},
-        [Column("a", "a"), Column("b", "long heading", ".1f")],
-        [{"a": "x", "b": 2}, {"a": "yy"}],
-        {},
-        ["end"],
-    )
+    columns = [Column("a", "a"), Column("b", "long heading", ".1f")]
+    report = Report("s", {}, columns, [{"a": "x", "b": 2}, {"a": "yy"}], {}, ["end"])
     assert report.table() == "a   long heading\nx            2.0\nyy             -\n\nend\n"
 
 
@@ -371,9 +290,8 @@ def test_made_up_demand():
     assert (np.sort(spread)[-40:].sum() < 800) and (
         np.sort(dense)[-40:].sum() > 1200
     )  # the tenth of the points with the most
-    assert (demands.hot_spots(metric, 4000, 1) == dense).all() and (
-        demands.uniform(metric, 4000, 2) != spread
-    ).any()
+    assert (demands.hot_spots(metric, 4000, 1) == dense).all()
+    assert (demands.uniform(metric, 4000, 2) != spread).any()
     alone = mdp.GraphMetric(nx.path_graph(1), weight=None)
     assert demands.hot_spots(alone, 5, 0).tolist() == demands.uniform(alone, 5, 0).tolist() == [5]
 
@@ -397,10 +315,8 @@ def test_the_library_s_own_files_need_no_pmedopt(tmp_path):
 @needs_data
 def test_real_instances_are_near_their_optima():
     report = pmed.run(DATA / "pmed", instances="1-10")
-    assert (
-        report.summary["with_known_optimum"] == report.summary["within_0.1_percent"] == 10
-        and report.summary["optimal"] >= 9
-    )
+    assert report.summary["with_known_optimum"] == report.summary["within_0.1_percent"] == 10
+    assert report.summary["optimal"] >= 9
     assert all(row["gap_percent"] >= -1e-9 for row in report.rows)
 
 
@@ -413,20 +329,13 @@ def test_ctrl_c_keeps_what_is_done(library, capsys, monkeypatch):
         return real(*args, **options)
 
     monkeypatch.setattr(mdp, "k_median", until_the_third)
-    ran = run(capsys, "bench", "pmed", "orlib", "--output", "out.json")
-    assert (ran.status, ran.lines) == (
-        130,
-        ["metricdp: wrote out.json", "metricdp: interrupted after 2 of 3 instances"],
-    )
+    ran = measured(capsys, "--output out.json")
+    interrupted = "interrupted after 2 of 3 instances"
+    assert (ran.status, ran.err) == (130, f"metricdp: wrote out.json\nmetricdp: {interrupted}\n")
     written = json.loads(Path("out.json").read_text())
-    assert [row["instance"] for row in written["rows"]] == [
-        "pmed1",
-        "pmed2",
-    ] and "2 instances, " in ran.out
-    assert written["unfinished"] == "interrupted after 2 of 3 instances"
-    nothing = run(capsys, "bench", "pmed", "orlib", "--instances", "10", "--output", "none.json")
-    assert (nothing.status, nothing.out, nothing.err) == (
-        130,
-        "",
-        "metricdp: interrupted\n",
-    ) and not Path("none.json").exists()
+    assert [row["instance"] for row in written["rows"]] == ["pmed1", "pmed2"]
+    assert "2 instances, " in ran.out
+    assert written["unfinished"] == interrupted
+    nothing = measured(capsys, "--instances 10 --output none.json")
+    assert (nothing.status, nothing.out, nothing.err) == (130, "", "metricdp: interrupted\n")
+    assert not Path("none.json").exists()

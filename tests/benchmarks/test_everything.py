@@ -17,7 +17,6 @@ from metricdp.errors import InputError
 from tests.benchmarks.running import measure
 
 VOID = {"meta", "img"}
-OPTIONAL = {"html"}
 
 
 class Balanced(HTMLParser):

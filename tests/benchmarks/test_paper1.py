@@ -72,13 +72,12 @@ def test_sets_are_read_wherever_they_lie(data):
     for name, shape in shapes.items():
         found = point_sets.POINT_SETS[name]
         points = found.load()
-        assert (
-            points.shape == shape
-            and found.bounds[0] <= points.min() < points.max() <= found.bounds[1]
-        )
+        assert points.shape == shape
+        assert found.bounds[0] <= points.min() < points.max() <= found.bounds[1]
     assert point_sets.POINT_SETS["skin"].load()[0] * 255 == pytest.approx(_skin(data))
     some = point_sets.POINT_SETS["higgs"].load(20, seed=3)
-    assert some.shape == (20, 28) and {tuple(row) for row in some} <= {
+    assert some.shape == (20, 28)
+    assert {tuple(row) for row in some} <= {
         tuple(row) for row in point_sets.POINT_SETS["higgs"].load()[:400]
     }
     assert not np.array_equal(some, point_sets.POINT_SETS["higgs"].load(20, seed=4))
@@ -105,9 +104,8 @@ def test_what_is_not_there_is_skipped_and_named(data):
         "s1",
     ]
     there, skipped = point_sets.chosen_sets("s1, s2", ())
-    assert there == ["s1"] and skipped == [
-        "s2: skipped, METRICDP_DATA names no folder with sipu/s2.data (perhaps .gz)"
-    ]
+    assert there == ["s1"]
+    assert skipped == ["s2: skipped, METRICDP_DATA names no folder with sipu/s2.data (perhaps .gz)"]
     for bad, message in (
         ("s2", "nothing to measure; s2: skipped"),
         ("s9", "sets must be of"),
@@ -171,10 +169,8 @@ def test_the_reference_is_the_best_that_is_known():
     assert by_method["HST"]["ratios"]["final"] == pytest.approx(
         (1.25, 0.75)
     )  # private runs are no reference
-    assert (
-        report.summary["mean_ratio"] == {"s1/1": {"kmed++": 1.25, "HST": 1.25}}
-        and "why" in report.lines
-    )
+    assert report.summary["mean_ratio"] == {"s1/1": {"kmed++": 1.25, "HST": 1.25}}
+    assert "why" in report.lines
 
 
 def test_statements_are_judged_at_every_epsilon():
@@ -191,9 +187,8 @@ def test_statements_are_judged_at_every_epsilon():
             draws += [{**place, "repeat": i, "final": cost} for i in range(2)]
     report = paper1.report({"epsilons": ["0.5", "1"], "power": 1}, draws, [], "", 1.0)
     verdicts = {v["claim"]: (v["holds_in_cells"], v["cells"]) for v in report.summary["claims"]}
-    assert verdicts["HST costs less than Balcan et al."] == (1, 2) and verdicts[
-        "the LSH coreset costs less than Balcan et al."
-    ] == (2, 2)
+    assert verdicts["HST costs less than Balcan et al."] == (1, 2)
+    assert verdicts["the LSH coreset costs less than Balcan et al."] == (2, 2)
     assert "private Lloyd" not in " ".join(verdicts)
 
 
@@ -237,11 +232,8 @@ def test_every_method_answers_every_cell(tiny):
 
 def test_names_stand_for_the_methods_of_the_paper():
     world = paper1.World.of("gm-d2-k8", 300, 0)
-    assert (
-        world.radius == 1.0
-        and world.method("lsh") == mdp.methods.LSHCoreset(radius=1.0)
-        and world.method("partition") == "partition"
-    )
+    assert world.radius == 1.0 and world.method("lsh") == mdp.methods.LSHCoreset(radius=1.0)
+    assert world.method("partition") == "partition"
     cell = paper1.Cell("gm-d2-k8", 3, "1000", 0)
     plan = paper1.Plan("1e-6", 2, 0, 300, paper1.METHODS)
     least = world.reference(3, 2, 0)
@@ -295,10 +287,8 @@ def test_ctrl_c_keeps_the_cells_that_are_done(capsys, monkeypatch, tmp_path):
 
     monkeypatch.setattr(paper1.World, "answered", until_the_second)
     ran = measure(capsys, "paper1", *TINY, "-k", "2", "--methods", "lloyd", "--quiet")
-    assert (ran.status, ran.lines) == (
-        130,
-        ["metricdp: interrupted after 1 of 2 cells"],
-    ) and "kmed++" in ran.out
+    assert (ran.status, ran.lines) == (130, ["metricdp: interrupted after 1 of 2 cells"])
+    assert "kmed++" in ran.out
 
 
 BAD = [
@@ -373,24 +363,17 @@ def test_peers_run_in_their_own_python_and_absent_ones_are_named(python):
     assert here["costs"]["final"] == [
         pytest.approx(costs.cost(points, np.c_[0.1 * np.arange(8), np.zeros(8)], 2))
     ]
-    assert (
-        here["seconds"] == [0.5]
-        and told["gm-d2-k8/1/2", "sklearn"]["ratios"]["final"][0] >= 1 - 1e-9
-    )
-    assert (
-        told["gm-d2-k8/2", "google"]["absent"] == "gone"
-        and ("gm-d2-k8/2", "diffprivlib") not in told
-    )
+    assert here["seconds"] == [0.5]
+    assert told["gm-d2-k8/1/2", "sklearn"]["ratios"]["final"][0] >= 1 - 1e-9
+    assert told["gm-d2-k8/2", "google"]["absent"] == "gone"
+    assert ("gm-d2-k8/2", "diffprivlib") not in told
     assert "diffprivlib failed on gm-d2-k8/2: ValueError: no" in report.lines
     assert any(
         line.startswith("google's LSH coreset") and "absent (gone)" in line for line in report.lines
     )
     table = report.table()
-    assert (
-        table.count("absent") >= 4
-        and "OpenDP's k-means: absent" in table
-        and "\n" in report.table()
-    )
+    assert table.count("absent") >= 4 and "OpenDP's k-means: absent" in table
+    assert "\n" in report.table()
     json.dumps(report.to_dict())
 
 
@@ -411,9 +394,8 @@ def test_the_runner_needs_nothing_of_ours(tmp_path):
     )
     assert ran.returncode == 0, ran.stderr
     told = json.loads(ran.stdout.strip().splitlines()[-1])
-    assert set(told) == set(peers.PEERS) and all(
-        found["there"] in (True, False) for found in told.values()
-    )
+    assert set(told) == set(peers.PEERS)
+    assert all(found["there"] in (True, False) for found in told.values())
 
 
 def test_a_peer_that_fails_says_why(tmp_path, monkeypatch):

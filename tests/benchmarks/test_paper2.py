@@ -172,11 +172,8 @@ def draws(
 
 def test_ratios_are_of_the_same_repetition():
     rows = tables.gathered_rows(draws({"DP-HST": [2.0, 6.0, 3.0]}))
-    assert (
-        len(rows) == 1
-        and rows[0]["costs"]["final"] == [2.0, 6.0, 3.0]
-        and rows[0]["references"] == [1.0, 2.0, 3.0]
-    )
+    assert len(rows) == 1 and rows[0]["costs"]["final"] == [2.0, 6.0, 3.0]
+    assert rows[0]["references"] == [1.0, 2.0, 3.0]
     assert rows[0]["ratios"]["final"] == pytest.approx(
         (2.0, np.std([2, 3, 1], ddof=1) / math.sqrt(3))
     )
@@ -199,14 +196,11 @@ def test_there_is_no_ratio_to_nothing(no_data, capsys):
         for d in draws({"DP-rand": [1.0], "DP-kmedian++": [1.0], "DP-HST": [0.0]})
     )
     assert [row["ratios"] for row in zero] == [{}] * 3
-    assert (
-        tables.judged(LOWER, zero)["cells"] == 0
-        and paper2.over_searched(zero, lower="DP-HST", other="DP-rand")["mean"] is None
-    )
+    assert tables.judged(LOWER, zero)["cells"] == 0
+    assert paper2.over_searched(zero, lower="DP-HST", other="DP-rand")["mean"] is None
     ran = measure(capsys, "paper2", *TINY, "--records", "3", "-k", "3", "--repeats", "1", "--json")
-    assert ran.status == 0 and {
-        row["costs"]["final"][0] == 0 for row in json.loads(ran.out)["rows"]
-    } == {True, False}
+    assert ran.status == 0
+    assert {row["costs"]["final"][0] == 0 for row in json.loads(ran.out)["rows"]} == {True, False}
 
 
 LOWER = tables.Claim(
@@ -255,9 +249,8 @@ def test_fewer_iterations_are_judged_as_they_are():
         *draws({"DP-HST": [1.0, 1.0]}, iterations=[5, 6]),
     ]
     verdict = tables.judged(claim, tables.gathered_rows(cell))
-    assert verdict["holds_in_cells"] == 1 and verdict["margins"][
-        "graph-r1/imbalanced"
-    ] == pytest.approx(9.0)
+    assert verdict["holds_in_cells"] == 1
+    assert verdict["margins"]["graph-r1/imbalanced"] == pytest.approx(9.0)
 
 
 def test_the_default_over_private_local_search():
@@ -267,10 +260,8 @@ def test_the_default_over_private_local_search():
         + draws({"partition": [9.0, 9.0], "DP-HST": [1.0, 2.0]}, setting="mnist-l2/balanced")
     )
     found = paper2.over_searched(rows)
-    assert found["mean"] == pytest.approx(0.75) and set(found["cells"]) == {
-        "graph-r1/imbalanced k=5",
-        "graph-r1/imbalanced k=20",
-    }
+    assert found["mean"] == pytest.approx(0.75)
+    assert set(found["cells"]) == {"graph-r1/imbalanced k=5", "graph-r1/imbalanced k=20"}
     for cost, told in (
         (8.0, "0.800; aim at most 0.7: missed"),
         (6.0, "0.600; aim at most 0.7: met"),
@@ -299,9 +290,8 @@ def test_a_run_has_every_method_in_every_cell(tiny):
         of = {m for m, (_, methods) in paper2.MEASURES.items() if row["method"] in methods}
         assert set(row["costs"]) == of and row["repeats"] == [0, 1]
         assert all(len(costs) == 2 and min(costs) > 0 for costs in row["costs"].values())
-        assert len(row["iterations"]) == (2 if row["method"] in paper2.PRIVATE else 0) and all(
-            5 <= i <= 6 for i in row["iterations"]
-        )
+        assert len(row["iterations"]) == (2 if row["method"] in paper2.PRIVATE else 0)
+        assert all(5 <= i <= 6 for i in row["iterations"])
     assert tiny.settings["settings"] == settings and not tiny.unfinished
     json.dumps(tiny.to_dict(), allow_nan=False)
 
@@ -369,9 +359,8 @@ def test_what_lies_below_the_last_level_of_the_tree_does_not_matter(trial):
         moved[inside[-1]] = weights[inside].sum()
     short = paper2.hst_begin(tree, weights, 4, 1, levels=levels)
     assert np.array_equal(short, paper2.hst_begin(tree, moved, 4, 1, levels=levels))
-    assert len(set(label[short])) == 4 and not np.array_equal(
-        whole, paper2.hst_begin(tree, moved, 4, 1, levels=100)
-    )
+    assert len(set(label[short])) == 4
+    assert not np.array_equal(whole, paper2.hst_begin(tree, moved, 4, 1, levels=100))
 
 
 def test_much_budget_makes_private_methods_as_good_as_the_others(trial):
@@ -429,20 +418,16 @@ def test_k_means_costs_are_of_squares():
 
 def test_images_are_measured_or_skipped(images, monkeypatch, capsys):
     report = paper2.run("mnist-l1/imbalanced", k=[3], repeats=1, records=40, steps=2)
-    assert {row["setting"] for row in report.rows} == {"mnist-l1/imbalanced"} and report.summary[
-        "skipped"
-    ] == []
+    assert {row["setting"] for row in report.rows} == {"mnist-l1/imbalanced"}
+    assert report.summary["skipped"] == []
     assert (
         report.summary["mean_final_ratio"]["mnist"]["partition"]
         < report.summary["mean_final_ratio"]["mnist"]["uniform"]
     )
     monkeypatch.delenv("METRICDP_DATA")
     ran = measure(capsys, "paper2", "--settings", "mnist")
-    assert (ran.status, ran.out, len(ran.lines)) == (
-        2,
-        "",
-        1,
-    ) and "nothing to measure; mnist: skipped" in ran.err
+    assert (ran.status, ran.out, len(ran.lines)) == (2, "", 1)
+    assert "nothing to measure; mnist: skipped" in ran.err
     both = paper2.run(
         "graph-r1/balanced,mnist-l2", k=[2], repeats=1, points=200, records=20, steps=1
     )
@@ -530,9 +515,8 @@ def test_curves_are_the_means_and_errors(tiny):
         for row in tiny.rows
         if row["setting"] == "graph-r1/balanced" and row["method"] == "DP-HST"
     ]
-    assert line.get_xdata().tolist() == [2, 3] and line.get_ydata() == pytest.approx(
-        [np.mean(c) for c in own]
-    )
+    assert line.get_xdata().tolist() == [2, 3]
+    assert line.get_ydata() == pytest.approx([np.mean(c) for c in own])
     lengths = [segment[1][1] - segment[0][1] for segment in bars[0].get_segments()]
     assert lengths == pytest.approx([2 * np.std(c, ddof=1) / math.sqrt(2) for c in own])
 

@@ -113,9 +113,8 @@ def test_areas_come_from_a_table_or_from_polygons(town, capsys):
     asked = (*BASE, "--epsilon", "20", "--by", "sides.csv", "--by-column", "side")
     ran = run(capsys, *asked, "--map", "page.html")
     told = json.loads(ran.out)["by_area"]
-    assert ran.status == 0 and [area["area"] for area in told["areas"]] == [
-        *("east", "west", "elsewhere")
-    ]
+    assert ran.status == 0
+    assert [area["area"] for area in told["areas"]] == [*("east", "west", "elsewhere")]
     assert told["areas"][1]["mean"]["estimate"] == pytest.approx(200, rel=0.05)
     assert f"worst served: {told['worst']}" in ran.err
     assert "Mean distance in west" in (town / "page.html").read_text()

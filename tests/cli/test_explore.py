@@ -49,17 +49,11 @@ def data_of(path):
 def test_levels_on_stdout_and_on_the_page(world, capsys):
     ran = run(capsys, *QUICK, "--output", "page.html")
     told = json.loads(ran.out)
-    assert (
-        ran.status == 0
-        and told["page"] == "page.html"
-        and told["receipt"]["epsilon_exact"] == "5/2"
-    )
+    assert ran.status == 0 and told["page"] == "page.html"
+    assert told["receipt"]["epsilon_exact"] == "5/2"
     assert [
         (level["name"], level["epsilon"], set(level["centers"])) for level in told["levels"]
-    ] == [
-        ("Moderate", 2.0, {100, 124}),
-        ("Strong", 0.5, {100, 124}),
-    ]
+    ] == [("Moderate", 2.0, {100, 124}), ("Strong", 0.5, {100, 124})]
     assert "2 levels, shown together, are charged together: epsilon 1/2 + 2 = 2.5" in ran.err
     assert "spent epsilon 2.5 per record" in ran.err
     data = data_of(world / "page.html")
@@ -77,11 +71,8 @@ def test_the_ledger_is_charged_the_sum_once_or_not_at_all(world, capsys):
     )
     assert refused.status == 3 and "left" in refused.err and not (world / "page.html").exists()
     dry = run(capsys, *QUICK, "--ledger", "study.ledger", "--dry-run")
-    assert (
-        dry.status == 0
-        and json.loads(dry.out)["epsilon_exact"] == "5/2"
-        and json.loads(dry.out)["charged"] is False
-    )
+    assert dry.status == 0 and json.loads(dry.out)["epsilon_exact"] == "5/2"
+    assert json.loads(dry.out)["charged"] is False
     assert snapshot(world) == before
     assert run(capsys, *QUICK, "--ledger", "study.ledger", "--output", "page.html").status == 0
     ledger = mdp.Ledger(4, journal=world / "study.ledger")
@@ -126,9 +117,8 @@ def test_users_names_and_predictions(world, capsys):
         "k-means",
     )
     told = json.loads(ran.out)
-    assert [level["name"] for level in told["levels"]] == ["mild", "firm"] and told["receipt"][
-        "unit"
-    ] == "user"
+    assert [level["name"] for level in told["levels"]] == ["mild", "firm"]
+    assert told["receipt"]["unit"] == "user"
     assert told["prediction"]["records"] == 500 and told["prediction"]["max_contributions"] == 2
     assert not any(canary in ran.out + ran.err for canary in CANARIES)
 
@@ -171,12 +161,8 @@ def test_nonsense_is_one_line_and_leaves_nothing(world, capsys, argv):
         for line in ran.lines
         if "charged together" not in line and "metricdp: read " not in line
     ]
-    assert (
-        ran.status == 2
-        and ran.out == ""
-        and len(errors) == 1
-        and errors[0].startswith("metricdp: error: ")
-    )
+    assert ran.status == 2 and ran.out == "" and len(errors) == 1
+    assert errors[0].startswith("metricdp: error: ")
     assert snapshot(world) == before and not any(canary in ran.err for canary in CANARIES)
 
 
@@ -184,16 +170,12 @@ def test_a_plan_is_figures_a_table_and_a_page(world, capsys):
     ran = run(capsys, *PLAN, "--epsilons", "0.1,2", "--output", "plan.html")
     told = json.loads(ran.out)
     assert ran.status == 0 and [level["epsilon"] for level in told["levels"]] == [0.1, 2.0]
-    assert told["levels"][1]["median"] <= told["without_data"]["nine_in_ten"] and told[
-        "basis"
-    ].startswith("simulation")
+    assert told["levels"][1]["median"] <= told["without_data"]["nine_in_ten"]
+    assert told["basis"].startswith("simulation")
     assert "9 in 10 below" in ran.err and "no data" in ran.err and "made-up records" in ran.err
     page = (world / "plan.html").read_text()
-    assert (
-        "Nothing private took part" in page
-        and "Do not publish" not in page
-        and len(data_of(world / "plan.html")["levels"]) == 2
-    )
+    assert "Nothing private took part" in page and "Do not publish" not in page
+    assert len(data_of(world / "plan.html")["levels"]) == 2
     quiet = run(
         capsys,
         *PLAN,
@@ -214,11 +196,8 @@ def test_an_error_after_the_charge_says_what_was_spent(world, capsys, monkeypatc
 
     monkeypatch.setattr("metricdp.report.explore.front._levels", broken)
     ran = run(capsys, *QUICK, "--output", "page.html", "--ledger", "new.ledger")
-    assert (
-        ran.status == 1
-        and "2.5 was charged before this and stays spent" in ran.err
-        and "canary" not in ran.err
-    )
+    assert ran.status == 1 and "2.5 was charged before this and stays spent" in ran.err
+    assert "canary" not in ran.err
 
 
 def test_help_names_the_marks(capsys):

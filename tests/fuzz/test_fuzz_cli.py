@@ -183,11 +183,8 @@ def check(argv: list[str], *, torn: str = "") -> int:
     assert status in (2, 3), said
     assert out == ""
     assert len(lines) == 1, lines
-    assert (
-        lines[0].startswith("metricdp: error: ")
-        and lines[0].isprintable()
-        and len(lines[0]) <= LONGEST_MESSAGE
-    )
+    assert lines[0].startswith("metricdp: error: ") and lines[0].isprintable()
+    assert len(lines[0]) <= LONGEST_MESSAGE
     if torn in after and before[torn].startswith(after[torn].rstrip(b"\n")):
         after[torn] = before[torn]
     assert after == before

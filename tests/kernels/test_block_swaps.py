@@ -68,9 +68,8 @@ def test_labels_losses_and_changes(problem):
     block, weights, fixed, centers, order = problem
     labels, losses, cost = state_of(block, weights, fixed, centers)
     nearest, second = naive.two_nearest(block, centers)
-    assert (labels[2] == nearest).all() and (
-        block[centers[labels[0]], np.arange(block.shape[1])] == nearest
-    ).all()
+    assert (labels[2] == nearest).all()
+    assert (block[centers[labels[0]], np.arange(block.shape[1])] == nearest).all()
     assert cost == pytest.approx(naive.cost(block, weights, centers))
     if len(centers) > 1:
         assert (labels[3] == second).all() and (labels[0] != labels[1]).all()
@@ -114,11 +113,8 @@ def test_changes_fall_by_no_more_than_told(problem, most):
     assert swaps <= most and fall >= 0
     assert (after[closed] >= before[closed] - fall - 1e-9)[before[closed] < np.inf].all()
     fresh, fresh_losses, fresh_cost = state_of(block, weights, fixed, centers)
-    assert (
-        cost == pytest.approx(fresh_cost)
-        and (labels[2] == fresh[2]).all()
-        and (labels[3] == fresh[3]).all()
-    )
+    assert cost == pytest.approx(fresh_cost) and (labels[2] == fresh[2]).all()
+    assert (labels[3] == fresh[3]).all()
     np.testing.assert_allclose(losses, fresh_losses, atol=1e-9)
 
 

@@ -140,9 +140,8 @@ def test_vector_entries(seed, n, d, euclidean, side):
             first, last = 2 * first, 2 * last + 1
         inside = slice((first - n_blocks) * BLOCK, (last - n_blocks + 1) * BLOCK)
         if len(points[inside]):
-            assert (low[box] == points[inside].min(axis=0)).all() and (
-                high[box] == points[inside].max(axis=0)
-            ).all()
+            assert (low[box] == points[inside].min(axis=0)).all()
+            assert (high[box] == points[inside].max(axis=0)).all()
         assert farthest[box] == (known[inside].max() if len(known[inside]) else 0)
 
 
@@ -192,13 +191,9 @@ def test_nested_clusters(seed, n, n_levels, spread):
         for row in set(rows):
             expected.setdefault(frozenset(v for v in range(n) if rows[v] == row), []).append(i)
     nodes = [frozenset(order[start[v] : stop[v]].tolist()) for v in range(len(parent))]
-    assert sorted(order.tolist()) == list(range(n)) and sorted(map(sorted, nodes)) == sorted(
-        map(sorted, expected)
-    )
+    assert sorted(order.tolist()) == list(range(n))
+    assert sorted(map(sorted, nodes)) == sorted(map(sorted, expected))
     assert [expected[node][0] for node in nodes] == level.tolist()
     for v in range(1, len(nodes)):
-        assert (
-            parent[v] < v
-            and nodes[v] < nodes[parent[v]]
-            and level[v] == expected[nodes[parent[v]]][-1] + 1
-        )
+        assert parent[v] < v and nodes[v] < nodes[parent[v]]
+        assert level[v] == expected[nodes[parent[v]]][-1] + 1

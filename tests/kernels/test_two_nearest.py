@@ -71,9 +71,8 @@ class Centers:
             removal_losses(self.labels, self.demand, self.fixed, again), abs=1e-9
         )
         np.testing.assert_allclose(self.losses, again, atol=1e-9)
-        assert (
-            np.flatnonzero(self.slot_at != NOBODY) == np.sort(self.centers)
-        ).all() and not self.marked.any()
+        assert (np.flatnonzero(self.slot_at != NOBODY) == np.sort(self.centers)).all()
+        assert not self.marked.any()
         np.testing.assert_array_equal(self.slot_at[self.centers], np.arange(len(self.centers)))
 
     def listed(self, which, slot):
@@ -235,9 +234,8 @@ def test_taking_swaps_one_after_the_other(power):
 def test_cheapest_slots(losses, count):
     cheap = np.empty(min(count, len(losses)), np.int64)
     cheapest_slots(np.array(losses, float), cheap)
-    assert [losses[i] for i in cheap] == sorted(losses)[: len(cheap)] and len(
-        set(cheap.tolist())
-    ) == len(cheap)
+    assert [losses[i] for i in cheap] == sorted(losses)[: len(cheap)]
+    assert len(set(cheap.tolist())) == len(cheap)
 
 
 def test_path_cost():

@@ -191,20 +191,10 @@ def test_nothing_private_is_reachable(kind, caplog, capfd):
 
 
 def test_what_tells():
-    assert (
-        tells("48,611 records")
-        and tells("n=48611")
-        and tells("[3, 48611]")
-        and tells("48611.")
-        and tells(f"x{SECRET}-7")
-    )
-    assert (
-        not tells("0x7f48611a0")
-        and not tells("4.48611")
-        and not tells("148611")
-        and not tells("48611.25")
-        and not tells("486110")
-    )
+    assert tells("48,611 records") and tells("n=48611") and tells("[3, 48611]") and tells("48611.")
+    assert tells(f"x{SECRET}-7")
+    assert not tells("0x7f48611a0") and not tells("4.48611") and not tells("148611")
+    assert not tells("48611.25") and not tells("486110")
 
 
 LEAKS = {

@@ -58,10 +58,8 @@ def test_centers_of_sums_are_kept_in_the_box_and_cannot_be_changed_from_outside(
     query = SumsQuery(HistogramQuery(Grid(BOX, 2)), 4, centers, radii)
     before = query.exact(np.array([[1.0, 2.0], [-3.0, 0.0]])).tolist()
     centers[:], radii[:] = 0.0, 1e-9
-    assert query.centers.tolist() == [[4.0, 0.0], [1.0, 1.0]] and query.steps.tolist() == [
-        1 / 16,
-        2 / 16,
-    ]
+    assert query.centers.tolist() == [[4.0, 0.0], [1.0, 1.0]]
+    assert query.steps.tolist() == [1 / 16, 2 / 16]
     assert query.exact(np.array([[1.0, 2.0], [-3.0, 0.0]])).tolist() == before
 
 

@@ -32,10 +32,7 @@ def test_every_price_is_checked_before_the_sum_is_charged():
         [("1/3", 0), ("1/2", 0)],
         "two",
     )
-    assert seen == [
-        (Cost.of("1/3"), "replace-one", 0),
-        (Cost.of("1/2"), "replace-one", 0),
-    ]
+    assert seen == [(Cost.of("1/3"), "replace-one", 0), (Cost.of("1/2"), "replace-one", 0)]
     assert grant.epsilon == ledger.spent == Fraction(5, 6)
     with pytest.raises(BudgetError):
         payer.charge(alone, lambda *_: None, [("1/12", 0), ("1/11", 0)], "two")

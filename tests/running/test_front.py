@@ -44,10 +44,8 @@ def check(result, metric, k, method="partition"):
     assert set(result.centers) <= set(metric.ids)
     written = json.loads(json.dumps(result.to_dict()))
     public = {"coordinates", "crs"}
-    assert (
-        set(written) - public == {"centers", "k", "method", "receipt"}
-        and len(written["centers"]) == k
-    )
+    assert set(written) - public == {"centers", "k", "method", "receipt"}
+    assert len(written["centers"]) == k
 
 
 # Private

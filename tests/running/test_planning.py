@@ -145,9 +145,8 @@ def test_a_box_is_planned_too():
         objective="k-means",
         shapes=FEW,
     )
-    assert (
-        told.forecast(1).median <= told.forecast(0).median and told.rows()[0][-1] == "rms distance"
-    )
+    assert told.forecast(1).median <= told.forecast(0).median
+    assert told.rows()[0][-1] == "rms distance"
     points = np.random.default_rng(0).random((50, 2))
     assert searched(points[:2], 3, 1, 0).shape == (3, 2)
     far = np.vstack([points, points + 9])

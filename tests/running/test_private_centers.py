@@ -40,11 +40,8 @@ def test_the_median_is_found_to_a_fraction_of_the_effective_diameter(method, d, 
     result = mdp.private_median(
         space, mdp.PrivateDemand(space, points), epsilon=2, delta=delta, method=method
     )
-    assert (
-        result.centers.shape == (1, d)
-        and result.k == 1
-        and result.method == f"private-median, {method}"
-    )
+    assert result.centers.shape == (1, d) and result.k == 1
+    assert result.method == f"private-median, {method}"
     assert np.linalg.norm(result.centers[0] - np.median(points, axis=0)) < 0.1 * np.sqrt(d)
 
 
@@ -93,10 +90,8 @@ def test_all_that_is_charged_is_spent_and_no_more(relation, delta, points):
         result = call(ledger, epsilon="7/3", delta=delta)
         assert result.receipt.epsilon == ledger.spent == Fraction(7, 3)
         assert result.receipt.delta == ledger.spent_delta == Fraction(delta)
-        assert (
-            len(np.unique(result.centers, axis=0)) == result.k
-            and ((result.centers >= 0) & (result.centers <= 100)).all()
-        )
+        assert len(np.unique(result.centers, axis=0)) == result.k
+        assert ((result.centers >= 0) & (result.centers <= 100)).all()
         if not delta:
             assert sum(m.epsilon for m in result.receipt.mechanisms) == Fraction(7, 3)
 
@@ -182,9 +177,8 @@ def test_a_record_is_alike_in_any_company():
         assert np.array_equal(projected(points[alone], middle, rows), images[alone])
         assert np.array_equal(squares_from(points[alone], label[alone], centers), squares[alone])
         assert np.array_equal(place_coins(points[alone].view(np.uint64), 3), coins[alone])
-    assert images == pytest.approx((points - middle) @ rows.T) and squares == pytest.approx(
-        ((points - centers[label]) ** 2).sum(axis=1)
-    )
+    assert images == pytest.approx((points - middle) @ rows.T)
+    assert squares == pytest.approx(((points - centers[label]) ** 2).sum(axis=1))
 
 
 def test_quantile_reach_and_curvature_of_exact_counts():
@@ -194,22 +188,17 @@ def test_quantile_reach_and_curvature_of_exact_counts():
     counts[1, 10] = 1000
     told = ShellCounts(counts, 1e-9, outer)
     assert told.mass.tolist() == [1010, 1000]
-    assert told.quantile(0.3).tolist() == pytest.approx([4, 2]) and told.quantile(
-        0.9
-    ).tolist() == pytest.approx([8, 2])
-    assert told.reach(0).tolist() == pytest.approx([16, 2]) and told.reach(
-        10
-    ).tolist() == pytest.approx([8, 2])
+    assert told.quantile(0.3).tolist() == pytest.approx([4, 2])
+    assert told.quantile(0.9).tolist() == pytest.approx([8, 2])
+    assert told.reach(0).tolist() == pytest.approx([16, 2])
+    assert told.reach(10).tolist() == pytest.approx([8, 2])
     ring = np.array([16.0, 8.0]) * (1 + RATIO) / 2
     assert told.curvature(told.quantile(0.3), 2)[0] == pytest.approx(
         500 + 0.5 * 4 * (10 / ring[0] + 500 / ring[1])
     )
     nothing = ShellCounts(np.zeros((1, N_SHELLS)), 1.0, outer)
-    assert (
-        nothing.mass.tolist() == [0]
-        and nothing.quantile(0.5).tolist() == [64]
-        and nothing.reach(1).tolist() == [64]
-    )
+    assert nothing.mass.tolist() == [0] and nothing.quantile(0.5).tolist() == [64]
+    assert nothing.reach(1).tolist() == [64]
 
 
 def test_a_step_is_the_smoothed_gradient_over_the_curvature():

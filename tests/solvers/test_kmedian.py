@@ -25,10 +25,8 @@ DATA = data.DATA / "pmed"
 
 
 def check(metric, weights, solution, k, power=1, allowed=None):
-    assert (
-        solution.centers.dtype == np.int64
-        and len(set(solution.centers.tolist())) == len(solution.centers) == k
-    )
+    assert solution.centers.dtype == np.int64
+    assert len(set(solution.centers.tolist())) == len(solution.centers) == k
     assert allowed is None or set(solution.centers) <= set(allowed)
     distance = metric.nearest_to(solution.centers)[1]
     assert solution.cost == pytest.approx(float(weights @ distance**power), rel=2e-6, abs=1e-6)

@@ -40,9 +40,8 @@ def test_proven_is_best_and_bounds_hold(graph, power, data):
             naive.cost(true, inside, [found.center], power), rel=1e-9
         )
         assert found.bound <= best * (1 + 1e-9) <= found.cost * (1 + 2e-9)
-    assert found.cost == pytest.approx(best, rel=1e-9) and found.bound == pytest.approx(
-        best, rel=1e-9
-    )
+    assert found.cost == pytest.approx(best, rel=1e-9)
+    assert found.bound == pytest.approx(best, rel=1e-9)
 
 
 @pytest.mark.parametrize("power", [1, 2])
@@ -63,11 +62,8 @@ def test_on_points():
     metric = mdp.EuclideanMetric(cloud)
     costs = everything(metric).sum(axis=0)
     found = part_median(metric, np.ones(200), searches=200)
-    assert (
-        found.center == costs.argmin()
-        and found.cost == pytest.approx(costs.min())
-        and found.bound == found.cost
-    )
+    assert found.center == costs.argmin() and found.cost == pytest.approx(costs.min())
+    assert found.bound == found.cost
 
 
 def test_refusals_and_a_deadline():

@@ -117,19 +117,13 @@ def test_opened_centers_stay_and_others_stand_only_where_allowed():
     before = search.cost
     search.round(1, 30, rng)
     search.descend(30, rng)
-    assert (
-        search.cost < before
-        and search.centers[:2].tolist() == [7, 9]
-        and set(search.centers[2:]) <= set(allowed)
-    )
+    assert search.cost < before and search.centers[:2].tolist() == [7, 9]
+    assert set(search.centers[2:]) <= set(allowed)
 
 
 def test_over_means_over():
     metric, weights, rng = world(seed=4)
     search = RowSearch(metric, weights, np.arange(5), deadline=Deadline(0.0))
     search.round(1, 10, rng)
-    assert (
-        not search.descend(10, rng)
-        and search.tried == 0
-        and search.centers.tolist() == [0, 1, 2, 3, 4]
-    )
+    assert not search.descend(10, rng) and search.tried == 0
+    assert search.centers.tolist() == [0, 1, 2, 3, 4]

@@ -354,9 +354,8 @@ def test_parquet_edges_and_nodes(tmp_path):
     )
     graph = read_graph_file(tmp_path / "e.parquet", nodes=tmp_path / "n.parquet")
     assert edges(graph) == {(10, 20): 1.5, (20, 30): 2.5}
-    assert (
-        graph.coordinates.tolist() == [[1, 0], [2, 0], [3, 0]] and graph.coordinate_system == "xy"
-    )
+    assert graph.coordinates.tolist() == [[1, 0], [2, 0], [3, 0]]
+    assert graph.coordinate_system == "xy"
     pq.write_table(pa.table({"u": ["10"], "v": ["20"]}), tmp_path / "s.parquet")
     assert read_graph_file(tmp_path / "s.parquet").ids == ["10", "20"]
 

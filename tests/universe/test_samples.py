@@ -56,17 +56,15 @@ def test_files_are_what_the_index_says(name):
 @pytest.mark.parametrize("name", sorted(INDEX))
 def test_license_and_source_are_stated(name):
     entry = INDEX[name]
-    assert entry["license"] in {"ODbL-1.0", "CC0-1.0"} and entry["license_url"].startswith(
-        "https://"
-    )
+    assert entry["license"] in {"ODbL-1.0", "CC0-1.0"}
+    assert entry["license_url"].startswith("https://")
     assert all(entry[key].strip() for key in ("title", "attribution", "source"))
     assert (FOLDER / entry["recipe"]).is_file()
     readme = (FOLDER / "README.md").read_text("utf-8")
     assert f"`{name}`" in readme and f"`{entry['recipe']}`" in readme
     if name.startswith("coquimbo"):
-        assert (
-            entry["license"] == "ODbL-1.0" and "OpenStreetMap contributors" in entry["attribution"]
-        )
+        assert entry["license"] == "ODbL-1.0"
+        assert "OpenStreetMap contributors" in entry["attribution"]
         assert "OpenStreetMap contributors" in readme
     notice = (FOLDER.parent / "NOTICE").read_text("utf-8")
     assert any(line.split()[:2] == [name, entry["license"]] for line in notice.splitlines())
@@ -129,11 +127,8 @@ def test_the_stored_medians_have_the_stored_cost():
         tuple(map(int, line.split()))
         for line in content(sample_path("generated_pmed.txt")).decode().splitlines()
     ]
-    assert len(rows) == entry["rows"] + 1 and rows[0] == (
-        entry["vertices"],
-        entry["rows"],
-        entry["p"],
-    )
+    assert len(rows) == entry["rows"] + 1
+    assert rows[0] == (entry["vertices"], entry["rows"], entry["p"])
     assert (
         read_pmed_p(sample_path("generated_pmed.txt"))
         == entry["p"]

@@ -112,16 +112,10 @@ def test_ids(tmp_path):
 
 def test_find_ignores_case_and_keeps_the_order_asked(tmp_path):
     table = read_table(write(tmp_path, "LAT,Lon ,x\n1,2,3\n"))
-    assert (
-        table.find("lon", "x") == "Lon"
-        and table.find("x", "lon") == "x"
-        and table.find("y") is None
-    )
-    assert (
-        "LAT" in table
-        and "lat" not in table
-        and repr(table).endswith("['LAT', 'Lon', 'x'], 1 rows)")
-    )
+    assert table.find("lon", "x") == "Lon" and table.find("x", "lon") == "x"
+    assert table.find("y") is None
+    assert "LAT" in table and "lat" not in table
+    assert repr(table).endswith("['LAT', 'Lon', 'x'], 1 rows)")
 
 
 @pytest.mark.parametrize(
@@ -198,11 +192,8 @@ def test_parquet(tmp_path):
     pq.write_table(pa.table(columns), path)
     table = read_table(path)
     assert len(table) == 2 and table["i"].tolist() == [1, 2] and table["f"].tolist() == [0.5, 2.0]
-    assert (
-        table["u"] == [str(2**63), "1"]
-        and table["cat"] == ["a", "b"]
-        and table["flag"] == ["True", "False"]
-    )
+    assert table["u"] == [str(2**63), "1"] and table["cat"] == ["a", "b"]
+    assert table["flag"] == ["True", "False"]
     assert table.ids("digits") == ["12", "13"], "text ids stay text"
     assert table.numbers("digits").tolist() == [12, 13]
     for act in (table.ids, table.numbers):

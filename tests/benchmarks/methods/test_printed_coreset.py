@@ -65,11 +65,8 @@ def test_published_rounds_find_the_clusters(relation, delta, options):
     )
     assert all(np.linalg.norm(result.centers - m, axis=1).min() < 0.1 for m in middle)
     points, weights = result.release.coreset()
-    assert (
-        0.9 * 20_000 < weights.sum() <= 20_400
-        and (weights > 0).all()
-        and len(points) <= 10 * 4 * (2 if "chunk" in options else 1)
-    )
+    assert 0.9 * 20_000 < weights.sum() <= 20_400 and (weights > 0).all()
+    assert len(points) <= 10 * 4 * (2 if "chunk" in options else 1)
     assert result.receipt.epsilon <= ledger.spent <= 8 and result.receipt.neighboring == relation
     assert (result.receipt.bound == "zCDP") == bool(delta)
     exact = relation == "replace-one"
@@ -124,9 +121,8 @@ def test_chunks_depend_on_the_record_alone():
     chunks = Chunks(PLANE, 4)
     parts = chunks.encode(points)
     order = np.random.default_rng(0).permutation(4000)
-    assert (chunks.encode(points[order]) == parts[order]).all() and (
-        chunks.encode(points[:7]) == parts[:7]
-    ).all()
+    assert (chunks.encode(points[order]) == parts[order]).all()
+    assert (chunks.encode(points[:7]) == parts[:7]).all()
     assert np.bincount(parts, minlength=4).min() > 850
     assert (chunks.encode(np.array([[-0.0, 0.5]])) == chunks.encode(np.array([[0.0, 0.5]]))).all()
 

@@ -79,11 +79,8 @@ def check_budgets(method, delta, relation):
         )
         assert result.centers.shape == (k, 2) and len(np.unique(result.centers, axis=0)) == k
         assert np.array_equal(BOX.clip(result.centers), result.centers)
-        assert (
-            ledger.spent == Fraction(7, 3)
-            and result.receipt.epsilon <= ledger.spent
-            and result.receipt.delta == ledger.spent_delta
-        )
+        assert ledger.spent == Fraction(7, 3) and result.receipt.epsilon <= ledger.spent
+        assert result.receipt.delta == ledger.spent_delta
         if delta:
             assert (
                 float(result.receipt.epsilon) > 2.3
@@ -143,11 +140,8 @@ def test_lloyd_without_noise_is_lloyd(exactly, power):
 
 
 def test_lloyd_pays_counts_and_sums_by_the_published_rule():
-    assert (
-        count_share(2) == Fraction(27, 100)
-        and count_share(10) == Fraction(11, 100)
-        and count_share(100_000) == Fraction(1, 100)
-    )
+    assert count_share(2) == Fraction(27, 100) and count_share(10) == Fraction(11, 100)
+    assert count_share(100_000) == Fraction(1, 100)
     result = mdp.k_means(BOX, PrivateDemand(BOX, []), 2, epsilon=1, method=M.Lloyd(steps=4))
     assert [m.epsilon for m in result.receipt.mechanisms] == [
         Fraction(27, 400),
@@ -160,9 +154,8 @@ def test_a_hash_is_of_the_point_alone():
     space = mdp.EuclideanSpace([-1.0] * 7, [1.0] * 7)
     points, hashed = rng.uniform(-1, 1, (400, 7)), SimHash(space, 12, 5)
     alone = np.concatenate([hashed.bits(point[None]) for point in points])
-    assert np.array_equal(hashed.bits(points), alone) and np.array_equal(
-        hashed.bits(points, 5), alone[:, :5]
-    )
+    assert np.array_equal(hashed.bits(points), alone)
+    assert np.array_equal(hashed.bits(points, 5), alone[:, :5])
     share = np.array(
         [hashed.bits(p[None]) == hashed.bits(q[None]) for p, q in zip(points[:200], points[200:])]
     ).mean()

@@ -27,11 +27,8 @@ def clusters(n=20_000, k=4, seed=0, spread=0.02):
 def test_sizes_of_rounds():
     for n, k in ((100_000, 5), (5000, 1), (10**12, 300)):
         numbers = sizes(n, k)
-        assert (
-            sum(numbers) <= n
-            and n - sum(numbers) <= 0.05 * n
-            and numbers == sorted(numbers, reverse=True)
-        )
+        assert sum(numbers) <= n and n - sum(numbers) <= 0.05 * n
+        assert numbers == sorted(numbers, reverse=True)
         assert len(numbers) <= 1100
     assert sizes(0, 3) == sizes(1, 3) == []
     assert radii_of((512, 512))[:8] == (0, 1, 2, 3, 4, 6, 8, 11) and radii_of((1,)) == (0, 1)
@@ -90,11 +87,8 @@ def test_a_small_coreset_costs_nothing_and_keeps_costs():
     ledger = mdp.Ledger(1)
     release = mdp.release(PLANE, mdp.PrivateDemand(PLANE, points), epsilon=1, ledger=ledger)
     full, small = release.coreset(), release.coreset(5)
-    assert (
-        ledger.spent == 1
-        and len(small.weights) < 100 < len(full.weights)
-        and (small.weights > 0).all()
-    )
+    assert ledger.spent == 1 and len(small.weights) < 100 < len(full.weights)
+    assert (small.weights > 0).all()
     assert small.weights.sum() == pytest.approx(full.weights.sum())
     rng = np.random.default_rng(0)
     for _ in range(20):
@@ -157,22 +151,17 @@ def test_coresets_of_a_graph_are_saved(tmp_path):
     )
     coreset = release.coreset()
     ids, weights = coreset
-    assert (
-        set(ids) <= set(metric.ids)
-        and weights.tolist() == release.weights[release.weights > 0].tolist()
-    )
+    assert set(ids) <= set(metric.ids)
+    assert weights.tolist() == release.weights[release.weights > 0].tolist()
     pq = pytest.importorskip("pyarrow.parquet")
     for name in ("core.csv", "core.geojson", "core.parquet"):
         coreset.save(tmp_path / name)
     rows = (tmp_path / "core.csv").read_text().splitlines()
-    assert (
-        rows[0] == "vertex,weight"
-        and [float(r.split(",")[1]) for r in rows[1:]] == weights.tolist()
-    )
+    assert rows[0] == "vertex,weight"
+    assert [float(r.split(",")[1]) for r in rows[1:]] == weights.tolist()
     features = json.loads((tmp_path / "core.geojson").read_text())["features"]
-    assert [f["properties"]["vertex"] for f in features] == ids and features[0]["geometry"][
-        "type"
-    ] == "Point"
+    assert [f["properties"]["vertex"] for f in features] == ids
+    assert features[0]["geometry"]["type"] == "Point"
     assert [f["geometry"]["coordinates"] for f in features] == [
         [float(i[0]), float(i[2])] for i in ids
     ]
@@ -247,11 +236,8 @@ def test_the_command_line_saves_by_the_ending(tmp_path, monkeypatch, capsys):
         ("core.geojson", "needs points with coordinates"),
     ):
         assert main([*call, "--coreset", name]) == 2
-        assert (
-            rule in capsys.readouterr().err
-            and not (tmp_path / name).exists()
-            and not (tmp_path / "study.ledger").exists()
-        )
+        assert rule in capsys.readouterr().err and not (tmp_path / name).exists()
+        assert not (tmp_path / "study.ledger").exists()
     assert main([*call, "--nodes", "nodes.csv", "--coreset", "core.geojson"]) == 0
     features = json.loads((tmp_path / "core.geojson").read_text())["features"]
     assert all(

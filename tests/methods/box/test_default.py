@@ -109,20 +109,17 @@ def test_what_is_paid(neighboring, hint, m):
     exact = not hint and neighboring == "replace-one" and m == 1  # the number of records is public
     spent = Fraction(0) if hint or exact else Fraction(17, 20) / 80
     assert sum(c.epsilon for c in count) == spent
-    assert 1 <= len(surveys) <= focus.MOST_SURVEYS and all(
-        survey.epsilon == Fraction(17, 20) / 50 for survey in surveys
-    )
-    assert surveys[0].sensitivity == m * twice and all(
-        survey.sensitivity == 2 * m * twice for survey in surveys[1:]
-    )
+    assert 1 <= len(surveys) <= focus.MOST_SURVEYS
+    assert all(survey.epsilon == Fraction(17, 20) / 50 for survey in surveys)
+    assert surveys[0].sensitivity == m * twice
+    assert all(survey.sensitivity == 2 * m * twice for survey in surveys[1:])
     rest = Fraction(17, 40) - spent - len(surveys) * Fraction(17, 20) / 50
     assert (histogram.epsilon, histogram.sensitivity) == (rest, m * twice)
     assert (sums.epsilon, sums.sensitivity) == (Fraction(3, 40), int(m * twice * 4096 * 2**0.5))
     assert found.release.receipt.epsilon == Fraction(17, 40)
     release = mdp.release(space, demand, epsilon="1/2", records_hint=hint)
-    assert (
-        release.receipt.epsilon == Fraction(1, 2) and release.k_means(3).receipt == release.receipt
-    )
+    assert release.receipt.epsilon == Fraction(1, 2)
+    assert release.k_means(3).receipt == release.receipt
 
 
 @pytest.mark.parametrize("epsilon", ["0.01", "0.2"])
@@ -133,9 +130,8 @@ def test_few_records_are_counted_in_halves(epsilon):
     for result in found:
         steps = result.receipt.mechanisms
         assert sum(step.epsilon for step in steps) == result.receipt.epsilon == Fraction(epsilon)
-        assert isinstance(result.release.partition, Halves) and (len(steps) == 1) == (
-            epsilon == "0.01"
-        )
+        assert isinstance(result.release.partition, Halves)
+        assert (len(steps) == 1) == (epsilon == "0.01")
     if epsilon == "0.2":
         assert np.median([cost(points, r.centers, 2) for r in found]) < 2 * cost(points, best, 2)
 

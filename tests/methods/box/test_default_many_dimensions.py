@@ -104,10 +104,8 @@ def test_what_is_paid(delta, m, neighboring):
         )
     else:
         assert sum(mechanism.epsilon for mechanism in receipt.mechanisms) == Fraction(1, 2)
-    assert (
-        found.release.receipt.epsilon < receipt.epsilon
-        and len(found.release.receipt.mechanisms) == len(kinds) - 2
-    )
+    assert found.release.receipt.epsilon < receipt.epsilon
+    assert len(found.release.receipt.mechanisms) == len(kinds) - 2
     release = mdp.release(space, demand, epsilon="1/2", delta=delta)
     assert (release.receipt.epsilon, release.receipt.delta) == (Fraction(1, 2), delta)
     assert release.design != design or len(release.receipt.mechanisms) - len(kinds) in (
@@ -153,9 +151,8 @@ def test_results_are_functions_of_the_noisy_values(d, hint, delta, monkeypatch):
         )
     assert outcomes[0] == outcomes[1]
     half = len(asked) // 2
-    assert asked[:half] == asked[half:] and {HistogramQuery, SumsQuery} <= {
-        kind for kind, *_ in asked
-    }
+    assert asked[:half] == asked[half:]
+    assert {HistogramQuery, SumsQuery} <= {kind for kind, *_ in asked}
     assert {kind for kind, *_ in asked} <= {CountQuery, HistogramQuery, SumsQuery, LevelsQuery}
 
 

@@ -155,9 +155,8 @@ def test_the_program_is_exact_on_the_tree(seed, leaves, data):
     parent = cells.parent.tolist()
     assert value == pytest.approx(naive.tree_optimum(parent, weight, away, k), abs=1e-9)
     taken = np.flatnonzero((chosen > 0) & (cells.child < 0)).tolist()
-    assert len(taken) == k and naive.tree_cost(parent, weight, away, None, taken) == pytest.approx(
-        value, abs=1e-9
-    )
+    assert len(taken) == k
+    assert naive.tree_cost(parent, weight, away, None, taken) == pytest.approx(value, abs=1e-9)
 
 
 def test_one_release_answers_many_questions():
@@ -171,9 +170,8 @@ def test_one_release_answers_many_questions():
             assert ((answer.centers >= 0) & (answer.centers <= 10)).all()
     assert tree_centers(release, PointsQuestion.checked(release.universe, 50, 1)).shape == (50, 2)
     coreset = release.coreset()
-    assert len(coreset.points) == len(coreset.weights) and coreset.weights.sum() == pytest.approx(
-        20_000, rel=0.05
-    )
+    assert len(coreset.points) == len(coreset.weights)
+    assert coreset.weights.sum() == pytest.approx(20_000, rel=0.05)
     assert "quadtree" in repr(release)
 
 
@@ -272,9 +270,8 @@ def test_users_with_several_records():
     points, _ = blobs(6000)
     demand = mdp.PrivateDemand(BOX, points, user=np.arange(6000) // 3, max_contributions=2)
     result = mdp.k_median(BOX, demand, 3, epsilon=2, method="quadtree")
-    assert {m.sensitivity for m in result.receipt.mechanisms} == {
-        2
-    } and result.receipt.unit == "user"
+    assert {m.sensitivity for m in result.receipt.mechanisms} == {2}
+    assert result.receipt.unit == "user"
 
 
 @pytest.mark.parametrize("d", [2, 6])
@@ -287,9 +284,8 @@ def test_privtree_finds_the_groups(d):
         space, mdp.PrivateDemand(space, points), 3, epsilon=4, method=Quadtree(opening="privtree")
     )
     assert cost(points, found.centers, 2) < 1.1 * cost(points, middle, 2)
-    assert (
-        found.receipt.mechanisms[0].query.startswith("cells to open") and found.receipt.epsilon == 4
-    )
+    assert found.receipt.mechanisms[0].query.startswith("cells to open")
+    assert found.receipt.epsilon == 4
 
 
 def test_privtree_goes_deep_where_rounds_do_not():

@@ -11,11 +11,8 @@ def test_candidates():
     rng = np.random.default_rng(0)
     points = ball(4000, 3, rng)
     lengths = np.linalg.norm(points, axis=1)
-    assert (
-        lengths.max() <= 1
-        and abs((lengths < 0.5).mean() - 1 / 8) < 0.03
-        and np.abs(points.mean(axis=0)).max() < 0.05
-    )
+    assert lengths.max() <= 1 and abs((lengths < 0.5).mean() - 1 / 8) < 0.03
+    assert np.abs(points.mean(axis=0)).max() < 0.05
     means, first = np.array([[0.0, 0.0], [5.0, 5.0]]), np.array([[0.0, 1.0], [5.0, 4.0]])
     found = around(means, np.array([1.0, 9.0]), 102, first, 7 * np.eye(2), rng)
     assert found[:2].tolist() == means.tolist() and len(found) == 102

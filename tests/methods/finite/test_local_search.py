@@ -62,11 +62,8 @@ def test_a_delta_is_spent_only_where_it_buys_more(road):
         ledger = Ledger(1, 1e-6)
         method = LocalSearch(steps=100, start=start, final=False)
         result = mdp.k_median(road, demand, 2, epsilon=1, delta=1e-6, ledger=ledger, method=method)
-        assert (
-            ledger.spent <= 1
-            and result.receipt.bound == "zCDP"
-            and result.receipt.delta == Fraction(1, 10**6)
-        )
+        assert ledger.spent <= 1 and result.receipt.bound == "zCDP"
+        assert result.receipt.delta == Fraction(1, 10**6)
         swaps = [m for m in result.receipt.mechanisms if m.name == "exponential mechanism"]
         pool = many.price(1, 1e-6).rho
         share = sum(m.rho for m in swaps)
@@ -147,9 +144,8 @@ def test_a_start_may_be_any_method(road):
             epsilon=1,
             method=LocalSearch(start=start, steps=1, share="3/4", final=False),
         )
-        assert result.receipt.epsilon == 1 and result.receipt.mechanisms[-1].epsilon == Fraction(
-            1, 4
-        )
+        assert result.receipt.epsilon == 1
+        assert result.receipt.mechanisms[-1].epsilon == Fraction(1, 4)
 
 
 def test_a_tree_is_passed_on(road):
@@ -204,9 +200,8 @@ def test_public_starts_are_seeded_and_keep_to_the_candidates(road):
     question = Question.checked(road, 4, 1, candidates=range(10, 20), opened=[3], seed=1)
     for spread in (True, False):
         at = public_start(question, spread)
-        assert (
-            at[0] == 3 and len(set(at.tolist())) == 4 and set(at[1:].tolist()) <= set(range(10, 20))
-        )
+        assert at[0] == 3 and len(set(at.tolist())) == 4
+        assert set(at[1:].tolist()) <= set(range(10, 20))
         assert at.tolist() == public_start(question, spread).tolist()
 
 
@@ -246,10 +241,7 @@ def test_best_swaps_keep_the_opened_and_the_candidates(road):
     found = best_swaps(
         road, rng.integers(0, 60, 80), np.array([7, 8, 9]), candidates=np.arange(20, 40), opened=1
     )
-    assert all(at[0] == 7 for at in found.centers) and set(found.centers[-1][1:]) <= {
-        8,
-        9,
-        *range(20, 40),
-    }
+    assert all(at[0] == 7 for at in found.centers)
+    assert set(found.centers[-1][1:]) <= {8, 9, *range(20, 40)}
     with pytest.raises(InputError):
         best_swaps(road, np.array([1]), np.array([7, 7]))

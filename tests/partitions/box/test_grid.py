@@ -62,9 +62,8 @@ def nest():
 
 def test_nested_grids():
     grid = nest()
-    assert [part.n_own for part in grid.grids()] == [48, 9, 4, 5] and grid.n_parts == len(
-        grid.centers
-    ) == len(grid.diagonals) == 66
+    assert [part.n_own for part in grid.grids()] == [48, 9, 4, 5]
+    assert grid.n_parts == len(grid.centers) == len(grid.diagonals) == 66
     assert sorted(set(grid.diagonals.round(6))) == [
         round(x, 6) for x in (2**0.5 / 2, (1 / 25 + 1) ** 0.5, 2**0.5)
     ]
@@ -77,9 +76,8 @@ def test_nested_grids():
     own = Grid(grid.universe, (8, 6)).encode(points)
     in_middle = ((points >= [2, 1]) & (points < [5, 4])).all(axis=1)
     in_corner = (points[:, 0] >= 7) & (points[:, 1] < 1)
-    assert ((cells < 48) == ~(in_middle | in_corner)).all() and (
-        cells[cells < 48] == own[cells < 48]
-    ).all()
+    assert ((cells < 48) == ~(in_middle | in_corner)).all()
+    assert (cells[cells < 48] == own[cells < 48]).all()
     assert set(cells[in_corner]) <= set(range(61, 66)) and len(set(range(48)) - set(cells)) == 10
 
 
@@ -107,14 +105,11 @@ def test_a_cover_holds_its_box_and_no_cell_more_than_it_meets(parts, n_cells):
     low, high = cover_of(grid, mdp.EuclideanSpace(lower, upper))
     assert (low >= 0).all() and (low < high).all() and (high <= grid.shape).all()
     assert (low * grid.side <= lower + 1e-8).all() and (high * grid.side >= upper - 1e-8).all()
-    assert ((low + 1) * grid.side >= lower - 1e-8).all() and (
-        (high - 1) * grid.side <= upper + 1e-8
-    ).all()
+    assert ((low + 1) * grid.side >= lower - 1e-8).all()
+    assert ((high - 1) * grid.side <= upper + 1e-8).all()
 
 
 def test_a_block_too_fine_for_floating_point_numbers_is_none():
     grid = Grid(mdp.EuclideanSpace([1.0], [1.0 + 1e-6]), 10_000)
-    assert (
-        block_of(grid, np.array([3]), np.array([4])) is None
-        and block_of(grid, np.array([0]), np.array([900])) is not None
-    )
+    assert block_of(grid, np.array([3]), np.array([4])) is None
+    assert block_of(grid, np.array([0]), np.array([900])) is not None

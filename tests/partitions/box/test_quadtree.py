@@ -204,8 +204,5 @@ def test_what_cells_are_in_the_box():
     at = cells.leaves[cells.encode(points)]
     assert (np.abs(points - cells.centers[at]) <= cells.sides[at] / 2 * (1 + 1e-9)).all()
     assert np.allclose(cells.diameter, np.linalg.norm(cells.sides, axis=1))
-    assert (
-        isinstance(cells, OpenedCells)
-        and "closed cells" in repr(cells)
-        and "seed=5" in repr(cells.tree)
-    )
+    assert isinstance(cells, OpenedCells) and "closed cells" in repr(cells)
+    assert "seed=5" in repr(cells.tree)

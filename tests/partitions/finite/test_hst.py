@@ -51,20 +51,14 @@ def check_structure(tree) -> None:
         assert len(below) != 1 and (below > v).all()
         runs = sorted((tree.start[c], tree.stop[c]) for c in below)
         if runs:
-            assert [runs[0][0], *(b for _, b in runs)] == [
-                *(a for a, _ in runs),
-                tree.stop[v],
-            ] and runs[0][0] == tree.start[v]
+            assert [runs[0][0], *(b for _, b in runs)] == [*(a for a, _ in runs), tree.stop[v]]
+            assert runs[0][0] == tree.start[v]
             assert set(tree.level[below]) == {tree.last_level[v] + 1}
         else:
-            assert (
-                tree.last_level[v] == tree.n_levels - 1 and (tree.leaf[tree.points(v)] == v).all()
-            )
-    assert (
-        (tree.edge_length >= 0).all()
-        and (np.diff(tree.heights) <= 0).all()
-        and tree.heights[-1] == 0
-    )
+            assert tree.last_level[v] == tree.n_levels - 1
+            assert (tree.leaf[tree.points(v)] == v).all()
+    assert (tree.edge_length >= 0).all() and (np.diff(tree.heights) <= 0).all()
+    assert tree.heights[-1] == 0
     height = np.zeros(tree.n_nodes)
     for v in reversed(
         range(1, tree.n_nodes)

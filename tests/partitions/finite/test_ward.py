@@ -50,9 +50,8 @@ def check(partition, metric, n_parts):
     assert all(np.ptp(spread[partition.labels == part]) == 0 for part in range(m))
     records = np.array([0, len(metric) - 1, 0])
     np.testing.assert_array_equal(partition.encode(records), partition.labels[records])
-    assert partition.encode(records).dtype == np.int64 and partition.encode(records[:0]).shape == (
-        0,
-    )
+    assert partition.encode(records).dtype == np.int64
+    assert partition.encode(records[:0]).shape == (0,)
 
 
 def clusters(partition):

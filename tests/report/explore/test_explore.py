@@ -82,10 +82,8 @@ def test_the_levels_are_charged_together_and_at_once(metric):
         explored(metric, epsilons=["0.1", "0.1001"], ledger=ledger)
     assert len(ledger.entries) == 1
     page = levels.page()
-    assert (
-        "Shown together, charged together" in page
-        and "ε = 1 + 0.5 + 0.333333 = <b>1.83333</b>" in page
-    )
+    assert "Shown together, charged together" in page
+    assert "ε = 1 + 0.5 + 0.333333 = <b>1.83333</b>" in page
 
 
 def test_a_delta_is_charged_for_every_level_and_said(metric):
@@ -101,11 +99,8 @@ def test_ctrl_c_while_predicting_does_not_lose_what_was_paid(metric, monkeypatch
 
     monkeypatch.setattr("metricdp.report.explore.front.plan", interrupted)
     levels = explored(metric, repeats=1)
-    assert (
-        levels.plan is None
-        and len(levels.levels) == 2
-        and "Predicted accuracy" not in levels.page()
-    )
+    assert levels.plan is None and len(levels.levels) == 2
+    assert "Predicted accuracy" not in levels.page()
 
 
 def test_levels_fit_their_ledger_and_relation(metric):
@@ -182,9 +177,8 @@ def test_the_page_holds_what_was_released(metric, shown):
         label = metric.nearest(ranked)[0]
         np.testing.assert_array_equal(unsqueezed(told["label"]), label[order])
         assert [c["vertices"] for c in told["centers"]] == np.bincount(label, minlength=3).tolist()
-        assert told["size"] == len(coreset) and told["total"] == pytest.approx(
-            sum(coreset.values())
-        )
+        assert told["size"] == len(coreset)
+        assert told["total"] == pytest.approx(sum(coreset.values()))
 
 
 def test_pictures_of_territories_have_the_centers_colors(shown):
@@ -199,11 +193,8 @@ def test_pictures_of_territories_have_the_centers_colors(shown):
 
 def test_without_the_administrator_no_center_without_privacy_is_anywhere(metric, shown):
     page = shown.page()
-    assert (
-        "Do not publish" not in page
-        and 'value="exact"' not in page
-        and data_of(page)["exact"] is None
-    )
+    assert "Do not publish" not in page and 'value="exact"' not in page
+    assert data_of(page)["exact"] is None
     whole = explored(metric, administrator=records(metric), objective="k-means")
     page = whole.page()
     assert "Do not publish this page" in page and 'role="alert"' in page and 'value="exact"' in page
@@ -212,9 +203,8 @@ def test_without_the_administrator_no_center_without_privacy_is_anywhere(metric,
         whole.exact_centers
         == mdp.k_means(metric, k=3, weights={metric.ids[0]: 400, metric.ids[-1]: 400}).centers
     )
-    assert "exact" not in re.sub("_exact", "", json.dumps(whole.to_dict())) and "exact" not in repr(
-        whole
-    )
+    assert "exact" not in re.sub("_exact", "", json.dumps(whole.to_dict()))
+    assert "exact" not in repr(whole)
     for center in whole.to_dict()["levels"]:
         public = {"name", "epsilon", "centers", "coordinates", "crs", "k", "method", "receipt"}
         assert set(center) <= public
@@ -227,11 +217,8 @@ def test_ids_names_and_titles_are_text():
         assert "<img" not in page and page.count("<script") == 2 == page.count("</script")
         assert data_of(page)["levels"][0]["centers"][0]["id"].startswith(EVIL)
     framed = levels._repr_html_()
-    assert (
-        framed.count("<") == 2
-        and 'sandbox="allow-scripts' in framed
-        and "allow-same-origin" not in framed
-    )
+    assert framed.count("<") == 2 and 'sandbox="allow-scripts' in framed
+    assert "allow-same-origin" not in framed
     assert html.unescape(re.search('srcdoc="(.*)"', framed, re.DOTALL)[1]) == levels.page()
 
 
@@ -240,20 +227,15 @@ def test_the_page_loads_nothing_from_anywhere(shown):
     assert not re.findall(r"https?:|//[a-z]+\.[a-z]|@import|url\(", page)
     assert set(re.findall(r'(?:src|href)="([^"]*)"', page)) == {"data:,"}
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)[1]
-    assert (
-        "default-src 'none'" in policy
-        and "connect-src" not in policy
-        and "http" not in policy
-        and "eval" not in policy
-    )
+    assert "default-src 'none'" in policy and "connect-src" not in policy and "http" not in policy
+    assert "eval" not in policy
 
 
 def test_predictions_are_simulated_for_the_released_total_or_a_guess(metric):
     told = explored(metric, epsilons=["0.05", 5], repeats=1)
     assert told.plan.records == 800  # noise of epsilon 5 does not move two digits
-    assert told.levels[0].forecast == told.plan.forecast(1) and told.levels[
-        1
-    ].forecast == told.plan.forecast(0)
+    assert told.levels[0].forecast == told.plan.forecast(1)
+    assert told.levels[1].forecast == told.plan.forecast(0)
     assert explored(metric, repeats=1, records=77).plan.records == 77
     page = told.page()
     assert "Predicted accuracy" in page and "runs on 800 made-up records, not from the data" in page
@@ -266,11 +248,8 @@ def test_a_plans_page_is_of_made_up_demand_alone(metric):
     levels = mdp.Exploration.of_plan(told)
     page = levels.page()
     assert levels.receipt is None and "Nothing private took part, nothing was charged" in page
-    assert (
-        "Do not publish" not in page
-        and "charged together" not in page
-        and "Centers without noise" in page
-    )
+    assert "Do not publish" not in page and "charged together" not in page
+    assert "Centers without noise" in page
     assert [c["id"] for c in data_of(page)["exact"]] == told.example_centers
     with pytest.raises(InputError, match="Plan"):
         mdp.Exploration.of_plan(levels)
@@ -290,17 +269,13 @@ def test_universes_without_coordinates_get_a_layout_and_boxes_a_plain_map():
         box, mdp.PrivateDemand(box, points), [1, 8], 2, repeats=0, administrator=points
     )
     data = data_of(levels.page())
-    assert (
-        data["box"] == [0, 0, 4, 2]
-        and data["x"]["n"] == 0
-        and data["levels"][0]["x"]["n"] == data["levels"][0]["size"]
-    )
+    assert data["box"] == [0, 0, 4, 2] and data["x"]["n"] == 0
+    assert data["levels"][0]["x"]["n"] == data["levels"][0]["size"]
     exact = sorted((c["x"], c["y"]) for c in data["exact"])
     np.testing.assert_allclose(exact, [[1, 1], [3.5, 0.5]], atol=1e-6)
     image = read_png(base64.b64decode(data["levels"][0]["shade"]["source"].split(",")[1]))[:, :, 0]
-    assert image.shape == (200, 400) and set(np.unique(image)) == {
-        1 + c["color"] for c in data["levels"][0]["centers"]
-    }
+    assert image.shape == (200, 400)
+    assert set(np.unique(image)) == {1 + c["color"] for c in data["levels"][0]["centers"]}
     assert image[100, 100] != image[150, 350]
     cloud = mdp.EuclideanMetric(np.random.default_rng(0).random((50, 2)))
     assert (
@@ -370,14 +345,7 @@ def test_centers_keep_their_rank_where_they_can():
 def test_words_about_privacy():
     assert level_names(
         [Fraction(1, 20), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(5), Fraction(9)]
-    ) == [
-        "Very strong",
-        "Strong",
-        "Good",
-        "Moderate",
-        "Weak",
-        "Very weak",
-    ]
+    ) == ["Very strong", "Strong", "Good", "Moderate", "Weak", "Very weak"]
     for epsilon in (0.01, 0.1, 0.7, 2, 6):
         exactly = 100 * np.exp(epsilon) / (1 + np.exp(epsilon))
         told = float(sureness(Fraction(epsilon)).split()[0])
@@ -502,9 +470,8 @@ def test_browser_runs_nothing_that_ids_say(visit):
             box["y"] + box["height"] * (1 - share),
         )
     settle(page)
-    assert (
-        page.evaluate("window.stolen") is None and page.locator("main img, header img").count() == 0
-    )
+    assert page.evaluate("window.stolen") is None
+    assert page.locator("main img, header img").count() == 0
     assert EVIL in page.locator("#centers").inner_text() and page.troubles == []
 
 
@@ -521,12 +488,8 @@ def test_browser_on_a_phone(visit, metric, shown):
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert page.evaluate("document.getElementById('layers').open") is False
     stage, slider = page.locator("#stage").bounding_box(), page.locator("#level").bounding_box()
-    assert (
-        stage["width"] == 390
-        and stage["height"] > 400
-        and slider["height"] >= 30
-        and slider["width"] > 300
-    )
+    assert stage["width"] == 390 and stage["height"] > 400 and slider["height"] >= 30
+    assert slider["width"] > 300
     for mark in page.locator("#ticks span, #tools button, summary:visible, #centers button").all():
         assert min(mark.bounding_box()["width"], mark.bounding_box()["height"]) >= 44
     mean = page.locator("#now dt", has_text="Mean distance").locator("+ dd").inner_text()
