@@ -24,6 +24,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from metricdp import metrics
+from metricdp.lazy import on_first_use
 
 if TYPE_CHECKING:
     from metricdp import datasets, methods
@@ -52,30 +53,29 @@ if TYPE_CHECKING:
     from metricdp.solvers import objectives
 
 _HOME = {
-    "metricdp.running.front": ("k_means", "k_median"),
-    "metricdp.running.privately": ("release",),
-    "metricdp.running.covering_sets": ("Coverage", "max_coverage"),
-    "metricdp.running.evaluation": ("Evaluation", "evaluate", "plan_evaluation"),
-    "metricdp.running.contributions": ("Contributions", "contributions"),
-    "metricdp.methods.heat": ("heatmap",),
-    "metricdp.methods.registry": ("METHODS",),
-    "metricdp.methods.demand_release": ("Coreset", "PartitionRelease", "Release"),
-    "metricdp.methods.solution": ("Solution",),
-    "metricdp.methods.solving": ("solve",),
-    "metricdp.running.stream": ("Stream",),
-    "metricdp.running.planning": ("Plan", "plan"),
-    "metricdp.running.private_centers": ("private_lloyd", "private_mean", "private_median"),
-    "metricdp.methods.result": ("Result",),
-    "metricdp.errors": ("BudgetError", "InputError", "MetricDPError"),
-    "metricdp.metrics": metrics.__all__,
-    "metricdp.methods.caps": ("Caps",),
-    "metricdp.privacy": ("Ledger", "PrivateDataWarning", "PrivateDemand", "exact_cost"),
-    "metricdp.releases": ("Receipt",),
-    "metricdp.report.evidence.front": ("Evidence", "evidence"),
-    "metricdp.report.explore.front": ("Exploration", "explore"),
-    "metricdp.partitions.finite.hst": ("HST", "build_hst"),
+    "running.front": ("k_means", "k_median"),
+    "running.privately": ("release",),
+    "running.covering_sets": ("Coverage", "max_coverage"),
+    "running.evaluation": ("Evaluation", "evaluate", "plan_evaluation"),
+    "running.contributions": ("Contributions", "contributions"),
+    "methods.heat": ("heatmap",),
+    "methods.registry": ("METHODS",),
+    "methods.demand_release": ("Coreset", "PartitionRelease", "Release"),
+    "methods.solution": ("Solution",),
+    "methods.solving": ("solve",),
+    "running.stream": ("Stream",),
+    "running.planning": ("Plan", "plan"),
+    "running.private_centers": ("private_lloyd", "private_mean", "private_median"),
+    "methods.result": ("Result",),
+    "errors": ("BudgetError", "InputError", "MetricDPError"),
+    "metrics": metrics.__all__,
+    "methods.caps": ("Caps",),
+    "privacy": ("Ledger", "PrivateDataWarning", "PrivateDemand", "exact_cost"),
+    "releases": ("Receipt",),
+    "report.evidence.front": ("Evidence", "evidence"),
+    "report.explore.front": ("Exploration", "explore"),
+    "partitions.finite.hst": ("HST", "build_hst"),
 }
-_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 _SUBMODULES = {
     "datasets": "metricdp.datasets",
     "federated": "metricdp.federated",
@@ -83,55 +83,18 @@ _SUBMODULES = {
     "methods": "metricdp.methods",
     "objectives": "metricdp.solvers.objectives",
     "report": "metricdp.report",
+    "sklearn": "metricdp.sklearn",
 }
-_SUBMODULES |= {"sklearn": "metricdp.sklearn"}
 
-__all__ = [
-    *metrics.__all__,
-    "HST",
-    "METHODS",
-    "BudgetError",
-    "Caps",
-    "Contributions",
-    "Coreset",
-    "Coverage",
-    "Evaluation",
-    "Evidence",
-    "Exploration",
-    "InputError",
-    "Ledger",
-    "MetricDPError",
-    "PartitionRelease",
-    "Plan",
-    "PrivateDataWarning",
-    "PrivateDemand",
-    "Receipt",
-    "Release",
-    "Result",
-    "Solution",
-    "Stream",
-    "build_hst",
-    "contributions",
-    "datasets",
-    "evaluate",
-    "evidence",
-    "exact_cost",
-    "explore",
-    "heatmap",
-    "k_means",
-    "k_median",
-    "max_coverage",
-    "methods",
-    "metrics",
-    "objectives",
-    "plan",
-    "plan_evaluation",
-    "private_lloyd",
-    "private_mean",
-    "private_median",
-    "release",
-    "solve",
-]
+__all__ = [*metrics.__all__]
+__all__ += ["HST", "METHODS", "BudgetError", "Caps", "Contributions", "Coreset", "Coverage"]
+__all__ += ["Evaluation", "Evidence", "Exploration", "InputError", "Ledger", "MetricDPError"]
+__all__ += ["PartitionRelease", "Plan", "PrivateDataWarning", "PrivateDemand", "Receipt", "Release"]
+__all__ += ["Result", "Solution", "Stream", "build_hst", "contributions", "datasets", "evaluate"]
+__all__ += ["evidence", "exact_cost", "explore", "heatmap", "k_means", "k_median", "max_coverage"]
+__all__ += ["methods", "metrics", "objectives", "plan", "plan_evaluation", "private_lloyd"]
+__all__ += ["private_mean", "private_median", "release", "solve"]
+_load = on_first_use(__name__, _HOME)[0]
 
 
 def __getattr__(name: str) -> Any:
@@ -139,13 +102,7 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("metricdp")
-    if name in _SUBMODULES:
-        return import_module(_SUBMODULES[name])
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'metricdp' has no attribute {name!r}")
-    value = getattr(import_module(_MODULE_OF[name]), name)
-    globals()[name] = value
-    return value
+    return import_module(_SUBMODULES[name]) if name in _SUBMODULES else _load(name)
 
 
 def __dir__() -> list[str]:

@@ -3,35 +3,22 @@
 from __future__ import annotations
 
 from metricdp.refusals import (
-    BudgetError as BudgetError,
+    BudgetError,
+    GraphFileError,
+    InputError,
+    JournalError,
+    MetricDPError,
+    MissingExtraError,
+    ReadingError,
+    ResourceError,
+    installing,
+    one_line,
 )
-from metricdp.refusals import (
-    GraphFileError as GraphFileError,
-)
-from metricdp.refusals import (
-    InputError as InputError,
-)
-from metricdp.refusals import (
-    JournalError as JournalError,
-)
-from metricdp.refusals import (
-    MetricDPError as MetricDPError,
-)
-from metricdp.refusals import (
-    MissingExtraError as MissingExtraError,
-)
-from metricdp.refusals import (
-    ReadingError as ReadingError,
-)
-from metricdp.refusals import (
-    ResourceError as ResourceError,
-)
-from metricdp.refusals import (
-    installing as installing,
-)
-from metricdp.refusals import (
-    one_line as one_line,
-)
+
+__all__ = ["BudgetError", "DirectedGraphError", "DisconnectedGraphError", "DownloadError"]
+__all__ += ["GraphFileError", "InputError", "JournalError", "MetricDPError", "MissingExtraError"]
+__all__ += ["ReadingError", "ResourceError", "ShatteredGraphError", "UnknownIdError"]
+__all__ += ["installing", "one_line"]
 
 
 class UnknownIdError(InputError, KeyError):

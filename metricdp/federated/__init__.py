@@ -28,25 +28,14 @@ Examples
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from metricdp.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from metricdp.federated.coordinator import Coordinator, run
-    from metricdp.federated.holder import Holder
+    from metricdp.federated.coordinator import Coordinator as Coordinator
+    from metricdp.federated.coordinator import run as run
+    from metricdp.federated.holder import Holder as Holder
 
-_MODULE_OF = {"Coordinator": "coordinator", "Holder": "holder", "run": "coordinator"}
-
-__all__ = ["Coordinator", "Holder", "run"]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'metricdp.federated' has no attribute {name!r}")
-    value = getattr(import_module(f"metricdp.federated.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+_HOME = {"coordinator": ("Coordinator", "run"), "holder": ("Holder",)}
+__getattr__, __dir__, __all__ = on_first_use(__name__, _HOME)

@@ -13,19 +13,22 @@ parties only NumPy, for points of R^d. Names are loaded on first use.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from metricdp.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from metricdp.local.choosing import largest_local_epsilon
-    from metricdp.local.decoder import Decoder
-    from metricdp.local.encoder import Encoder
-    from metricdp.local.estimate import LocalEstimate, LocalRelease
-    from metricdp.local.oracles import Sketch
-    from metricdp.local.parameters import PublicParameters
-    from metricdp.local.setup import public_parameters
-    from metricdp.local.shuffle import shuffled_delta, shuffled_epsilon
-    from metricdp.local.simulate import simulated_messages
+    from metricdp.local.choosing import largest_local_epsilon as largest_local_epsilon
+    from metricdp.local.decoder import Decoder as Decoder
+    from metricdp.local.encoder import Encoder as Encoder
+    from metricdp.local.estimate import LocalEstimate as LocalEstimate
+    from metricdp.local.estimate import LocalRelease as LocalRelease
+    from metricdp.local.oracles import Sketch as Sketch
+    from metricdp.local.parameters import PublicParameters as PublicParameters
+    from metricdp.local.setup import public_parameters as public_parameters
+    from metricdp.local.shuffle import shuffled_delta as shuffled_delta
+    from metricdp.local.shuffle import shuffled_epsilon as shuffled_epsilon
+    from metricdp.local.simulate import simulated_messages as simulated_messages
 
 _HOME = {
     "decoder": ("Decoder",),
@@ -38,30 +41,4 @@ _HOME = {
     "shuffle": ("shuffled_delta", "shuffled_epsilon"),
     "simulate": ("simulated_messages",),
 }
-_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
-
-__all__ = [
-    "Decoder",
-    "Encoder",
-    "LocalEstimate",
-    "LocalRelease",
-    "PublicParameters",
-    "Sketch",
-    "largest_local_epsilon",
-    "public_parameters",
-    "shuffled_delta",
-    "shuffled_epsilon",
-    "simulated_messages",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'metricdp.local' has no attribute {name!r}")
-    value = getattr(import_module(f"metricdp.local.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__, __all__ = on_first_use(__name__, _HOME)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from metricdp.lazy import on_first_use
 
 if TYPE_CHECKING:
     from metricdp.metrics.base import Metric as Metric
@@ -36,18 +37,4 @@ _OTHERS = {
     "RowMetric": "by_rows",
     "read_graph": "graph",
 }
-
-__all__ = sorted({**METRICS, **_OTHERS})
-
-
-def __getattr__(name: str) -> Any:
-    module = METRICS.get(name) or _OTHERS.get(name)
-    if module is None:
-        raise AttributeError(f"module 'metricdp.metrics' has no attribute {name!r}")
-    value = getattr(import_module(f"metricdp.metrics.{module}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return [*__all__, "METRICS"]
+__getattr__, __dir__, __all__ = on_first_use(__name__, METRICS | _OTHERS)

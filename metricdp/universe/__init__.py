@@ -6,8 +6,9 @@ Names are loaded on first use.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from metricdp.lazy import on_first_use
 
 if TYPE_CHECKING:
     from metricdp.universe.convert import graph_from as graph_from
@@ -32,13 +33,4 @@ _HOME = {
     "samples": ("sample_index", "sample_path"),
     "tables": ("Table", "read_table"),
 }
-_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
-__all__ = sorted(_MODULE_OF)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'metricdp.universe' has no attribute {name!r}")
-    value = getattr(import_module(f"metricdp.universe.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__, __dir__, __all__ = on_first_use(__name__, _HOME)
