@@ -220,7 +220,7 @@ class Grant(Budget):
     def draw(self, epsilon: Amount | Cost, delta: Amount = 0) -> None:
         """Take a piece, a number or a `Cost`, before its data is read; an error takes nothing."""
         piece = Cost.of(epsilon, delta)
-        if min(piece.epsilon, piece.delta, piece.rho or 0) < 0:
+        if min(piece.epsilon, piece.delta) < 0:
             raise InputError("a piece of a grant must not be negative")
         with self._current():
             self._refuse_over()
@@ -277,7 +277,7 @@ class Pool(Grant):
         return Receipt.combined(receipts).paid(self._epsilon, self._delta, ZCDP)
 
     def _take(self, cost: Cost) -> None:
-        if cost.rho is None:
+        if cost.rho is None or cost.rho < 0:
             raise InputError(
                 "this budget counts rho (zCDP), and the mechanism states none: charge it apart"
             )

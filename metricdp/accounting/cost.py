@@ -76,6 +76,13 @@ def exact(value: Amount, name: str = "epsilon") -> Fraction:
     return number
 
 
+class _RhoOfEpsilon:
+    """The rho of a cost that states none, of an epsilon alone: found when something counts rho."""
+
+    def __get__(self, cost: Cost | None, owner: type) -> Fraction | None:
+        return None if cost is None else cost.__dict__.setdefault("rho", pure_rho(cost.epsilon))
+
+
 @dataclass(frozen=True)
 class Cost:
     """The price of one mechanism, or of several together: (epsilon, delta)-DP, and rho-zCDP where
@@ -83,9 +90,9 @@ class Cost:
 
     `epsilon`, `delta`: changing the demand by one unit changes the probability of any event by a
     factor exp(epsilon), plus delta; `rho`: every Rényi divergence of order a > 1 between neighbors
-    is at most ``a * rho`` ([1]_, definition 1.1); `bound`: how several mechanisms were added up:
-    ``"basic composition"`` or ``"zCDP"``; `pooled`: whether a budget of this cost counts rho rather
-    than epsilon.
+    is at most ``a * rho`` ([1]_, definition 1.1), by default of an epsilon without delta that of
+    `pure_rho`; `bound`: how several mechanisms were added up: ``"basic composition"`` or
+    ``"zCDP"``; `pooled`: whether a budget of this cost counts rho rather than epsilon.
 
     References
     ----------
@@ -103,37 +110,35 @@ class Cost:
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)
-    rho: Fraction | None = None
+    rho: Fraction | None = _RhoOfEpsilon()  # type: ignore[assignment]
     bound: str = BASIC
     pooled: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        epsilon, delta, rho = self.epsilon, self.delta, self.rho
         object.__setattr__(self, "pooled", self.bound == ZCDP)
-        if self.pooled and (self.rho is None or not 0 < self.delta < 1 or self.rho < 0):
+        if self.pooled and (rho is None or not 0 < delta < 1 or rho < 0):
             raise InputError("a cost bound by zCDP states rho >= 0 and 0 < delta < 1")
-        if self.rho is None or not self.delta:
-            return
-        if zcdp_epsilon(self.rho, self.delta) > self.epsilon and self.rho > zcdp_rho(
-            self.epsilon, self.delta
-        ):
+        if rho is None:
+            if not delta:
+                del self.__dict__["rho"]  # `_RhoOfEpsilon` tells it from now on
+        elif delta and zcdp_epsilon(rho, delta) > epsilon and rho > zcdp_rho(epsilon, delta):
             raise InputError(
-                f"rho {float(self.rho):g} costs more than epsilon {float(self.epsilon):g} at that "
-                f"delta"
+                f"rho {float(rho):g} costs more than epsilon {float(epsilon):g} at that delta"
             )
 
     @classmethod
     def of(cls, epsilon: Amount | Cost, delta: Amount = 0, least: Fraction | None = None) -> Cost:
         """A cost as it is, or (epsilon, delta) spent by basic composition. With `least`, a budget,
         or what is charged to one: refused where no sensible epsilon is, and where it counts epsilon
-        it has the rho of pure epsilon.
+        it has no other rho than that of any mechanism of it.
         """
         if isinstance(epsilon, Cost):
             cost = epsilon
         else:
-            pair = exact(epsilon), exact(delta, "delta")
-            if not 0 <= pair[1] < 1:
+            cost = cls(exact(epsilon), exact(delta, "delta"))
+            if not 0 <= cost.delta < 1:
                 raise InputError(f"delta must be at least 0 and below 1, got {shown(delta)}")
-            cost = cls(*pair, rho=pure_rho(pair[0]) if pair[1] == 0 else None)
         if least is None:
             return cost
         free = not cost.epsilon and not (cost.pooled and cost.rho)  # delta may be all a rho costs
@@ -143,7 +148,7 @@ class Cost:
                 f"epsilon must be between {float(MIN_EPSILON):g} and {MAX_EPSILON}, got "
                 f"{shown(asked)}"
             )
-        return cost if cost.pooled else cls.of(cost.epsilon, cost.delta)
+        return cost if cost.pooled else cls(cost.epsilon, cost.delta)
 
     @classmethod
     def selection(cls, epsilon: Amount) -> Cost:

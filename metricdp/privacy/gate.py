@@ -216,6 +216,8 @@ def cover(
     """
     _check(demand, query, (CoverQuery,), grant)
     price, m = Cost.of(cost), demand.max_contributions
+    if isinstance(grant, Pool):
+        raise InputError("a cover is paid in epsilon, and this budget counts rho (zCDP)")
     if price.epsilon <= 0:
         raise InputError(f"epsilon must be positive, got {float(price.epsilon)!r}")
     if price.epsilon * MOST_SPREAD < query.rounds * 2 * m:

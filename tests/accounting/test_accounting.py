@@ -3,6 +3,7 @@ favor.
 """
 
 import math
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -165,6 +166,34 @@ def test_prices_in_numbers():
     assert 1 < selection_epsilon(pool, 4) < Fraction(101, 100)
     each = selection_epsilon(pool, 3)
     assert 3 * range_rho(each) <= pool.rho < 3 * range_rho(each * (1 + Fraction(1, 10**12)))
+
+
+def test_the_rho_of_an_epsilon_alone_is_found_when_it_is_asked_for(monkeypatch):
+    third = Fraction(1, 3)
+    found = []
+    monkeypatch.setattr(
+        cost, "pure_rho", lambda epsilon: found.append(epsilon) or pure_rho(epsilon)
+    )
+    ledger = Ledger(1, "1e-6")
+    ledger.charge(Cost(third)).draw("1/4")
+    assert not found
+    ledger.charge(Cost.zcdp(third, "1e-6")).draw("1/100")
+    assert found == [Fraction(1, 100)]
+    one = Cost(third)
+    assert one.rho == one.rho == pure_rho(third) and found[1:] == [third]
+    assert one == Cost.of(third) == Cost(third, rho=pure_rho(third)) != Cost.selection(third)
+    assert "rho=Fraction(" in repr(Cost(third)) and hash(Cost(third)) == hash(one)
+    assert Cost(third, Fraction(1, 10)).rho is None and Cost(third, rho=Fraction(0)).rho == 0
+
+
+def test_costs_are_pickled_and_those_of_before_are_read():
+    for one in (Cost.of(1), Cost.selection(1), Cost.of(1, "1e-6"), Cost.zcdp(1, "1e-6")):
+        asked = pickle.loads(pickle.dumps(one))
+        assert asked == one == pickle.loads(pickle.dumps(asked)) and asked.pooled is one.pooled
+    before = Cost.__new__(Cost)  # with every field in its state
+    vars(before).update(epsilon=Fraction(1), delta=Fraction(0), rho=Fraction(1, 2), pooled=False)
+    vars(before).update(bound="basic composition")
+    assert pickle.loads(pickle.dumps(before)).rho == Fraction(1, 2)
 
 
 @pytest.mark.parametrize("delta", [-1, 0, 1, 2])

@@ -156,6 +156,10 @@ def test_a_cover_that_is_refused_costs_nothing():
     assert grant.spent == 0
     cover(MANY, COVER, least, grant)
     assert grant.spent == least
+    pool = mdp.Ledger(1, "1e-6").charge(Cost.zcdp(1, "1e-6"))
+    with pytest.raises(InputError, match="counts rho"):
+        cover(ONE, COVER, "1/100", pool)
+    assert not pool.spent_rho
 
 
 class Sides:
