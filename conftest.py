@@ -30,7 +30,6 @@ EXTENDED = (
     "tests/fuzz/",
     "tests/local/test_centers.py::test_the_demonstration",
     "tests/metrics/test_diameter.py",
-    "tests/methods/box/test_best_run.py",
     "tests/methods/box/test_quadtree.py::test_finds_the_groups",
     "tests/methods/test_expected.py::test_a_box_believes",
     "tests/methods/finite/test_lower_bounds.py",

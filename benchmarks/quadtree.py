@@ -24,6 +24,7 @@ from sklearn.cluster import KMeans
 
 import metricdp as mdp
 from benchmarks.methods.printed_quadtree import PrintedQuadtree
+from benchmarks.methods.several_trees import SeveralTrees
 from benchmarks.sets.point_sets import POINT_SETS
 from metricdp.kernels.points import nearest_centers
 from metricdp.metrics import EuclideanMetric
@@ -52,9 +53,9 @@ METHODS = {
     "privtree, a step": Quadtree(opening="privtree", steps=1),
     "posterior": Quadtree(estimate="posterior"),
     "least-squares": Quadtree(estimate="least-squares"),
-    "tree": Quadtree(centers="tree"),
-    "tree, two passes": Quadtree(centers="tree", passes=2),
-    "tree, three passes": Quadtree(centers="tree", passes=3),
+    "tree": SeveralTrees(centers="tree"),
+    "tree, two passes": SeveralTrees(centers="tree", passes=2),
+    "tree, three passes": SeveralTrees(centers="tree", passes=3),
     "as published": PrintedQuadtree(),
     "published, one pass": PrintedQuadtree(passes=1),
     "published, no steps": PrintedQuadtree(steps=0),

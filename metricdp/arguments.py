@@ -58,6 +58,16 @@ def integer(value: Any) -> int | None:
     return int(value)
 
 
+def count(value: Any, name: str, least: int = 1, most: int | None = None, what: str = "") -> int:
+    """Return an integer within bounds; `what` says what the upper one is."""
+    number = integer(value)
+    if number is None or number < least or (most is not None and number > most):
+        bounds = f"of at least {least}" if most is None else f"from {least} to {most:,}"
+        got = f"{',' if not what else f', {what};'} got {shown(value)}"
+        raise InputError(f"{name} must be an integer {bounds}{got}")
+    return number
+
+
 def positive(value: Any, name: str, *, or_zero: bool = False) -> float:
     """Return a positive finite number (or zero, if it may be) as a float."""
     number = -1.0

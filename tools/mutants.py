@@ -260,7 +260,7 @@ SETS = {
         "tests/methods/finite/test_local_search.py",
         "tests/methods/box/test_coreset.py",
         "tests/methods/box/test_private_candidates.py",
-        "tests/methods/box/test_best_run.py",
+        "tests/benchmarks/methods/test_best_run.py",
         "tests/audit/test_replay.py",
     ),
     "running/attesting.py": (

@@ -5,7 +5,7 @@ One level a round, a uniform budget, decisions and the dynamic program on each c
 two passes for k-means, then four private steps, each for as much as the trees. Not as printed: the
 depth and the number of passes are public, where the paper has log n.
 
-**Privacy.** As `metricdp.methods.Quadtree`.
+**Privacy.** As `benchmarks.methods.several_trees`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.methods import Quadtree
+from benchmarks.methods.several_trees import SeveralTrees
 from metricdp.methods.box.cell_counts import CellCounts
 from metricdp.methods.box.private_lloyd import lloyd_steps
 from metricdp.methods.demand_release import Release
@@ -28,9 +28,12 @@ from metricdp.methods.shares import Terms, level_shares
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.quadtree import OpenedCells
 
+SIDE_CUTS = 12
+"""The paper's alpha."""
+
 
 @dataclass(frozen=True, kw_only=True)
-class PrintedQuadtree(Quadtree):
+class PrintedQuadtree(SeveralTrees):
     """The tree of the paper, its dynamic program, and its private steps.
 
     Examples
@@ -43,8 +46,6 @@ class PrintedQuadtree(Quadtree):
     """
 
     name = "quadtree-printed"
-    side_cuts = 12
-    """The paper's alpha."""
     step_share = Fraction(1)
     ends_early = True
 
@@ -56,6 +57,9 @@ class PrintedQuadtree(Quadtree):
     opening: str | None = "rounds"
     steps: int | None = 4
     passes: int | None = 2
+
+    def _depth(self, space: EuclideanSpace) -> int:
+        return self.depth or SIDE_CUTS * space.dimension
 
     def _shares(self, space: EuclideanSpace) -> list[Fraction]:
         return level_shares(checked_budget(self.budget), self.rounds or self._depth(space))

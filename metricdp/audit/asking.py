@@ -9,9 +9,7 @@ from typing import Any
 import metricdp as mdp
 from metricdp.accounting import Ledger
 from metricdp.audit.exact import Case
-from metricdp.audit.patch import patched
 from metricdp.audit.worlds import EPSILON, RELATIONS, demands, worlds
-from metricdp.methods.box import best_run
 
 FIRST = "partition"
 """The method of the short form."""
@@ -29,12 +27,6 @@ def asking_cases() -> Iterator[Case]:
             kind = f"k_median, {method}"
             essential = method == FIRST and relation == "add-remove"
             yield Case(kind, world, call, some, relation, reach=reach, essential=essential)
-    box = worlds()["a box"]
-    for relation in RELATIONS:
-        name, some = "k_means, the best of two runs", demands(3, 1)
-        form = (some, relation, None, (4, 0), 0.0)
-        essential = relation == "add-remove"
-        yield Case(name, box, _best, *form, steps=True, limit=60, essential=essential)
     two = worlds()["two points"]
     for kind, hint, relation in (
         ("release", None, RELATIONS[0]),
@@ -54,10 +46,3 @@ def _release(hint: float | None, demand: Any, ledger: Ledger) -> Any:
     asked: dict[str, Any] = {"epsilon": EPSILON, "ledger": ledger, "records_hint": hint}
     noisy = mdp.release(demand.universe, demand, **asked)
     return [noisy, noisy.histogram, noisy.k_median(1), noisy.k_means(2), noisy.receipt]
-
-
-def _best(demand: Any, ledger: Ledger) -> Any:
-    """The best of two quadtrees: both histograms, then the private comparison of their centers."""
-    trees = mdp.methods.Quadtree(rounds=1, depth=2, runs=2, steps=0, records_hint=2.0)
-    with patched(best_run, "BITS", 3):
-        return mdp.k_means(demand.universe, demand, 1, epsilon=4, ledger=ledger, method=trees)

@@ -182,7 +182,7 @@ def _options() -> Iterator[Subject]:
     swaps = partial(ours.LocalSearch, steps=2)
     labels = ["ward", *["elsewhere"] * 15]
     regions = ours.Regional(regions={"ward": "1/2", "elsewhere": 1}, labels=labels, records_hint=24)
-    away = partial(tree, budget="uniform", centers="tree", estimate="own", threshold=0.02)
+    away = tree(budget="uniform", estimate="own", threshold=0.02, rounds=2, depth=2)
     hashed = ours.MaxCoverage(net_dimensions=0, picks=1)
     cast = ours.Projected(inner=tree(rounds=1, records_hint=24), dimensions=1, steps=1)
     hoped = partial(mdp.k_means, expected=([[0.2, 0.3], [0.8, 0.9]], [1.0, 3.0]))
@@ -190,15 +190,7 @@ def _options() -> Iterator[Subject]:
         ("k_means, a grid", "a box", mdp.k_means, ours.Partition(records_hint=1440), (1, 0)),
         ("k_means, expected", "a box", hoped, "partition", (1, 0)),
         ("k_means, PrivTree", "a box", mdp.k_means, tree(opening="privtree", depth=2), (1, 0)),
-        ("k_median, quadtree by levels", "a box", mdp.k_median, away(rounds=2, depth=2), (1, 0)),
-        (
-            "k_means, badly cut centers",
-            "a box",
-            mdp.k_means,
-            away(rounds=1, depth=1, passes=2),
-            (1, 0),
-        ),
-        ("k_means, the best of two runs", "a box", mdp.k_means, tree(rounds=1, runs=2), (4, 0)),
+        ("k_median, quadtree by levels", "a box", mdp.k_median, away, (1, 0)),
         ("k_means, max-coverage by hashing", "a box", mdp.k_means, hashed, (4, 0)),
         ("k_means, projected", "a box in R^4", mdp.k_means, cast, (1, 0)),
         ("k_median, hst by levels", "a grid", mdp.k_median, ours.DPHST(levels=2), (1, 0)),

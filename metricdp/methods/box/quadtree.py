@@ -22,20 +22,16 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from metricdp.arguments import chosen, integer, positive, shown
+from metricdp.arguments import chosen, count, positive
 from metricdp.arrays import Floats
-from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Image, Steps
-from metricdp.methods.box.best_run import best_run, least_of_choice, shares_of_runs
 from metricdp.methods.box.cell_counts import CellCounts
 from metricdp.methods.box.descent import Step, descended, distinct_in
 from metricdp.methods.box.private_lloyd import MOST_STEPS, least_of_steps
-from metricdp.methods.box.quadtree_means import improved_means
 from metricdp.methods.box.quadtree_release import radii_and_mass, release_of
 from metricdp.methods.demand_release import Release
 from metricdp.methods.finite.hst_counts import checked_budget
@@ -59,7 +55,6 @@ from metricdp.privacy.opening import OpeningQuery
 from metricdp.privacy.queries import HistogramQuery
 from metricdp.releases import Receipt
 
-CENTERS = ("solver", "tree")
 OPENINGS = ("rounds", "privtree")
 ESTIMATES = ("supported", "posterior", "least-squares", "own")
 SIDE_CUTS = 24
@@ -77,6 +72,7 @@ STEP_SHARE = Fraction(1, 5)
 """Share of the release for PrivTree's decisions; of the whole, for each later step."""
 MARGIN = 2.0
 """Lengths of noise below which a step is not believed."""
+_MOST = 100_000  # more levels or rounds are never answered
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,9 +94,6 @@ class Quadtree(Method):
     threshold : float, optional
         Cells whose estimated count is no larger, in scales of the next round's noise, stay closed:
         4 by default.
-    centers : {"solver", "tree"}
-        "solver": the package's solver on the estimated weights, then Lloyd's or Weiszfeld's steps;
-        "tree": the exact optimum of the paper's dynamic program on the opened cells.
     estimate : {"supported", "posterior", "least-squares", "own"}
         Of the cells' true counts. "least-squares": unbiased estimates that add up; "supported": the
         same, without cells that do not stand out of the noise beside one that does; "posterior":
@@ -113,15 +106,6 @@ class Quadtree(Method):
     steps : int, optional
         Private Lloyd (Weiszfeld) steps on the records from those centers, each for a fifth of the
         budget: none after "rounds" by default, one after "privtree".
-    passes : int, optional
-        Trees for k-means: each after the first sets aside the clusters of the centers that it cuts
-        badly, keeps these centers, and solves the rest; what is more than k is removed by reverse
-        greedy on noisy cluster sizes (`metricdp.methods.box.quadtree_means`). 1 by default; one for
-        k-median.
-    runs : int
-        Trees of every pass, of which the one with the best centers goes on: their budget is shared,
-        with a tenth for a private comparison of costs (`metricdp.methods.box.best_run`). Helps the
-        dynamic program on many records; 1 by default.
 
     References
     ----------
@@ -151,7 +135,6 @@ class Quadtree(Method):
     in_finite = False
     in_space = True
     releases = True
-    side_cuts = SIDE_CUTS
     step_share = STEP_SHARE
     ends_early = False
     """Whether the first round that would open nothing is the last, for all that is left."""
@@ -160,71 +143,50 @@ class Quadtree(Method):
     rounds: int | None = None
     budget: Any = None
     threshold: float | None = None
-    centers: str | None = None
     estimate: str | None = None
     opening: str | None = None
     steps: int | None = None
-    passes: int | None = None
-    runs: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, least in (("depth", 1), ("rounds", 1), ("passes", 1), ("runs", 1), ("steps", 0)):
-            value = getattr(self, name)
-            number = integer(getattr(self, name))
-            if value is not None and (number is None or not least <= number <= MOST_STEPS * 1000):
-                raise InputError(
-                    f"{name} must be an integer of at least {least}, got {shown(value)}"
-                )
+        bounds = {"depth": (1, _MOST), "rounds": (1, _MOST), "steps": (0, MOST_STEPS)}
+        for name, (least, most) in bounds.items():
+            if getattr(self, name) is not None:
+                count(getattr(self, name), name, least, most)
         if self.budget is not None:
             checked_budget(self.budget)
         if self.threshold is not None:
             positive(self.threshold, "threshold")
-        for name, options in (("centers", CENTERS), ("estimate", ESTIMATES), ("opening", OPENINGS)):
+        for name, options in (("estimate", ESTIMATES), ("opening", OPENINGS)):
             if getattr(self, name) is not None:
                 chosen(getattr(self, name), options, name)
-        if (
-            (self.steps or 0) > MOST_STEPS
-            or (self.passes or 0) > MOST_STEPS
-            or (integer(self.runs) or MOST_STEPS + 1) > MOST_STEPS
-            or ((self.passes or 1) > 1 and self.opening == "privtree")
-        ):
-            raise InputError(
-                f"there are at most {MOST_STEPS} steps, as many passes and runs, and one pass of "
-                "privtree"
-            )
 
     def least(self, terms: Terms, question: BoxQuestion) -> Iterable[Ask]:
         """Of every kind of read the least share; refuses a depth beyond the box's."""
-        space = question.space
+        share, steps = self._split(question.space)
+        asked = [self._least_of_tree(question.space, share)]
+        return [*asked, least_of_steps(question.space, steps)] if steps else asked
+
+    def _least_of_tree(self, space: EuclideanSpace, share: Fraction) -> Ask:
         tree = ShiftedQuadtree(space, self._depth(space))
-        trees, steps = self._split(space, question.power)
-        each, _ = shares_of_runs(min(trees), self.runs)
-        asked = least_of_choice(space, min(trees), self.runs)
         if self._privtree(space):
-            asked.append(Ask(OpeningQuery(tree.opened(), self._depth(space)), OPENING_SHARE * each))
-        else:
-            rounds = (share * (1 - COUNT_SHARE) for share in self._shares(space))
-            asked.append(Ask(counts_of(space), min(COUNT_SHARE, *rounds) * each))
-        return [*asked, least_of_steps(space, steps)] if steps else asked
+            return Ask(OpeningQuery(tree.opened(), tree.depth), OPENING_SHARE * share)
+        rounds = (part * (1 - COUNT_SHARE) for part in self._shares(space))
+        return Ask(counts_of(space), min(COUNT_SHARE, *rounds) * share)
 
     def work(self, terms: Terms, question: BoxQuestion) -> Steps:
         """Centers, and the release they were computed from."""
-        space = question.space
-        power = question.power
-        (first, *more), steps = self._split(space, power)
-
-        def run(which: int, share: Fraction) -> Generator[Any, Any, tuple[Release, Any]]:
-            made = yield from self._release(terms, space, question.seed + (which << 128), share)
-            return made, made.answer(question.among(made.universe)).centers
-
-        release, centers = yield from best_run(space, first, self.runs, run, power)
-        if more:
-            counted = partial(self._release, terms, space)
-            depth = self._depth(space)
-            centers = yield from improved_means(counted, depth, centers, question, more, self.runs)
+        share, steps = self._split(question.space)
+        release, centers = yield from self._found(terms, question, share)
         centers = yield from self._stepped(terms, question, centers, release, steps)
         return Result(centers, question.k, self.name, (yield Account()).receipt, release)
+
+    def _found(
+        self, terms: Terms, question: BoxQuestion, share: Fraction
+    ) -> Generator[Any, Any, tuple[Release, Any]]:
+        """Steps 1 to 4, for a share."""
+        release = yield from self._release(terms, question.space, question.seed, share)
+        return release, release.answer(question.among(release.universe)).centers
 
     def _stepped(
         self,
@@ -243,20 +205,17 @@ class Quadtree(Method):
         return centers
 
     def _depth(self, space: EuclideanSpace) -> int:
-        return self.depth or self.side_cuts * space.dimension
+        return self.depth or SIDE_CUTS * space.dimension
 
     def _privtree(self, space: EuclideanSpace) -> bool:
-        by_rounds = self.rounds or (self.passes or 1) > 1 or space.dimension <= FEW_DIMENSIONS
+        by_rounds = self.rounds or space.dimension <= FEW_DIMENSIONS
         return (self.opening or ("rounds" if by_rounds else "privtree")) == "privtree"
 
-    def _split(self, space: EuclideanSpace, power: int) -> tuple[list[Fraction], list[Fraction]]:
-        """Shares of the trees (after several, of cluster sizes too), and of the steps."""
+    def _split(self, space: EuclideanSpace) -> tuple[Fraction, list[Fraction]]:
+        """Shares of the tree, and of the steps."""
         steps = int(self._privtree(space) if self.steps is None else self.steps)
-        passes = (self.passes or 1) if power == 2 else 1
         each = min(self.step_share, Fraction(1, steps + 1))
-        trees = 1 - each * steps
-        parts = [trees] if passes == 1 else [trees / (passes + 1)] * (passes + 1)
-        return parts, [each] * steps
+        return 1 - each * steps, [each] * steps
 
     def _shares(self, space: EuclideanSpace) -> list[Fraction]:
         rounds = self.rounds or min(max(space.dimension, FEWEST_ROUNDS), MOST_ROUNDS)
@@ -290,8 +249,7 @@ class Quadtree(Method):
                 known = known.with_values(cells, np.array([0]), records.release)
             cells, known = yield from self._rounds(terms, space, end, cells, known, histogram)
         receipt = Receipt.combined((yield Account()).receipts[len(before.receipts) :])
-        estimate, centers = self.estimate or ESTIMATES[0], self.centers or CENTERS[0]
-        return release_of(cells, known, receipt, estimate, centers)
+        return release_of(cells, known, receipt, self.estimate or ESTIMATES[0])
 
     def _rounds(
         self,

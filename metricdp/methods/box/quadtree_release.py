@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from metricdp.arrays import Floats
-from metricdp.kernels.hst_medians import table_sizes, tree_k_median
 from metricdp.kernels.points import nearest_centers
 from metricdp.methods.box.anywhere import searched
 from metricdp.methods.box.cell_counts import CellCounts
@@ -26,11 +25,9 @@ POINTS = 4096
 """Points on which a release is solved at least: large cells stand for several."""
 
 
-def release_of(
-    cells: OpenedCells, counts: CellCounts, receipt: Receipt, estimate: str, how: str
-) -> Release:
+def release_of(cells: OpenedCells, counts: CellCounts, receipt: Receipt, estimate: str) -> Release:
     """Noisy counts of the opened cells of a shifted quadtree, and weights estimated from them, of
-    middles of the closed cells and of parts of the large ones; `how` names the search.
+    middles of the closed cells and of parts of the large ones.
 
     It tells besides the ``cells``, their ``counts`` and ``amounts``, the estimated demand in each.
     """
@@ -45,7 +42,7 @@ def release_of(
         receipt,
         space=cells.universe,
         method="quadtree",
-        search=SEARCHES[how],
+        search=solver_centers,
         asks=PointsQuestion,
         cells=cells,
         counts=counts,
@@ -67,27 +64,6 @@ def solver_centers(release: Any, question: Question) -> Floats:
         found = points[on_weights(release, question)]
     better = settled(points, release.weights, found, power=power, smooth=smooth)
     return distinct(better, points)
-
-
-def tree_centers(release: Any, question: Question) -> Floats:
-    """Middles of the k cells of the paper's dynamic program on `amounts` (Algorithm 3), shape
-    (k, d).
-
-    Where there are fewer closed cells than centers, the largest are divided.
-    """
-    k = question.k
-    cells, amounts = refined(release.cells, release.amounts, k)
-    places = (cells.child < 0).astype(np.int64)
-    for v in range(len(places) - 1, 0, -1):
-        places[cells.parent[v]] += places[v]
-    at = table_sizes(cells.parent, places, k)
-    away = cells.diameter**question.power
-    _, centers = tree_k_median(cells.parent, amounts, away, np.zeros_like(places), places, k, *at)
-    found: Floats = cells.centers[np.flatnonzero((centers > 0) & (cells.child < 0))]
-    return found
-
-
-SEARCHES = {"solver": solver_centers, "tree": tree_centers}
 
 
 def radii_and_mass(release: Any, centers: Floats, power: int) -> tuple[Floats, Floats]:

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metricdp.arguments import integer, shown
-from metricdp.arrays import Bools, Floats, Ints
+from metricdp.arrays import Ints
 from metricdp.errors import InputError
-from metricdp.kernels.points import nearest_centers
 from metricdp.kernels.quadtree_cells import BITS, MOST_CUTS, cells_of, path_keys, root_key
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.tree_cells import Cells, axes_of
@@ -92,24 +91,3 @@ class OpenedCells(Cells):
         axis = self.tree.axes[np.minimum(self.level, self.tree.depth - 1)]
         part = np.cumsum(self.child < 0) - 1
         return part[cells_of(self.tree.grid(records), self.child, self.cut, axis)]
-
-
-@trusted
-class RemainingCells:
-    """The closed cells of a tree, and one more part: the clusters of some centers, whatever cell
-    their records are in.
-
-    `centers` (k, d); `aside` (k,): whose clusters are set aside.
-    """
-
-    def __init__(self, cells: OpenedCells, centers: Floats, aside: Bools) -> None:
-        self.universe = cells.universe
-        self.n_parts = cells.n_parts + 1
-        self._cells = cells
-        self._centers = centers
-        self._aside = aside
-
-    def encode(self, records: Floats) -> Ints:
-        """Part of each point, shape (n,): the last for those set aside."""
-        label = nearest_centers(records, self._centers)[0]
-        return np.where(self._aside[label], self.n_parts - 1, self._cells.encode(records))

@@ -10,6 +10,7 @@ from benchmarks.methods.k_variates import KVariates
 from benchmarks.methods.printed_coreset import PrintedCoreset
 from benchmarks.methods.printed_hst import PrintedHST
 from benchmarks.methods.printed_quadtree import PrintedQuadtree
+from benchmarks.methods.several_trees import SeveralTrees
 from metricdp.audit.replay import verified
 from metricdp.audit.replay.subjects import RECORD, USER, _asked, _worlds
 from metricdp.audit.replay.verifying import RELATIONS, Subject
@@ -36,12 +37,26 @@ class TestPrintedHST(MethodTestCase):
         return PrintedHST()
 
 
+class TestSeveralTrees(MethodTestCase):
+    def method(self):
+        return SeveralTrees(passes=2, runs=2, centers="tree")
+
+
 class TestPrintedQuadtree(MethodTestCase):
     def method(self):
         return PrintedQuadtree()
 
 
 TREE = partial(PrintedQuadtree, threshold=0.02, steps=0)
+AWAY = partial(
+    SeveralTrees,
+    budget="uniform",
+    centers="tree",
+    estimate="own",
+    threshold=0.02,
+    rounds=1,
+    steps=0,
+)
 ROUNDS = partial(PrintedCoreset, cells=3, records_hint=24, left_over=0.5)
 ROWS = {
     "coreset by rounds": ("a box", mdp.k_means, ROUNDS(), (8, 0)),
@@ -52,6 +67,8 @@ ROWS = {
     "balcan": ("a box", mdp.k_median, Balcan(), (1, 0)),
     "quadtree as printed": ("a box", mdp.k_median, TREE(depth=2), (1, 0)),
     "badly cut centers": ("a box", mdp.k_means, TREE(depth=1), (1, 0)),
+    "badly cut centers, estimated": ("a box", mdp.k_means, AWAY(passes=2, depth=1), (1, 0)),
+    "the best of two runs": ("a box", mdp.k_means, SeveralTrees(rounds=1, runs=2, steps=0), (4, 0)),
     "hst as printed": ("a grid", mdp.k_median, PrintedHST(), (1, 0)),
     "balcan, delta": ("a box", mdp.k_means, Balcan(), (1, "1e-9")),
 }

@@ -1,5 +1,5 @@
 """The method quadtree: budgets add up over the rounds that are made, cells open by released counts
-alone, the paper's program is exact.
+alone.
 """
 
 from fractions import Fraction
@@ -7,26 +7,18 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import metricdp as mdp
 from metricdp.accounting import Cost
 from metricdp.audit.patch import patched
-from metricdp.kernels.hst_medians import table_sizes, tree_k_median
-from metricdp.methods.box.badly_cut import badly_cut
 from metricdp.methods.box.cell_counts import CellCounts
 from metricdp.methods.box.quadtree import OPENINGS
-from metricdp.methods.box.quadtree_release import tree_centers
-from metricdp.methods.question import PointsQuestion
 from metricdp.metrics.vectors import EuclideanMetric
-from metricdp.partitions.box.quadtree import RemainingCells, ShiftedQuadtree
+from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.privacy import OpeningQuery
 from metricdp.releases import Mechanism, Receipt, Release
 from metricdp.running import runner
-from metricdp.solvers.reverse_greedy import reverse_greedy
 from tests import naive_centers
-from tests import naive_quadtree as naive
 
 Quadtree = mdp.methods.Quadtree
 BOX = mdp.EuclideanSpace([0, 0], [10, 10])
@@ -54,7 +46,6 @@ def cost(points, centers, power):
         ("quadtree", 1.05),
         (Quadtree(estimate="posterior"), 1.2),
         (Quadtree(estimate="least-squares"), 1.5),
-        (Quadtree(centers="tree"), 3),
         (Quadtree(rounds=3, budget=1), 1.1),
     ],
 )
@@ -137,28 +128,6 @@ def check_what_is_asked(method):
     assert len(seen[0][0]) >= 4 and seen[0] == seen[1] == seen[2]
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10**9), st.integers(2, 9), st.data())
-def test_the_program_is_exact_on_the_tree(seed, leaves, data):
-    rng = np.random.default_rng(seed)
-    cells = ShiftedQuadtree(BOX, seed=seed).opened()
-    while cells.n_parts < leaves:
-        cells = cells.open([rng.choice(cells.leaves)])
-    k = data.draw(st.integers(1, leaves))
-    weight = rng.normal(5, 8, len(cells.parent)).round(2)
-    places = (cells.child < 0).astype(np.int64)
-    for v in range(len(places) - 1, 0, -1):
-        places[cells.parent[v]] += places[v]
-    away = cells.diameter
-    at = table_sizes(cells.parent, places, k)
-    value, chosen = tree_k_median(cells.parent, weight, away, np.zeros_like(places), places, k, *at)
-    parent = cells.parent.tolist()
-    assert value == pytest.approx(naive.tree_optimum(parent, weight, away, k), abs=1e-9)
-    taken = np.flatnonzero((chosen > 0) & (cells.child < 0)).tolist()
-    assert len(taken) == k
-    assert naive.tree_cost(parent, weight, away, None, taken) == pytest.approx(value, abs=1e-9)
-
-
 def test_one_release_answers_many_questions():
     points, _ = blobs(20_000)
     release = mdp.k_means(
@@ -168,7 +137,6 @@ def test_one_release_answers_many_questions():
         for answer in (release.k_median(k), release.k_means(k)):
             assert answer.centers.shape == (k, 2) == np.unique(answer.centers, axis=0).shape
             assert ((answer.centers >= 0) & (answer.centers <= 10)).all()
-    assert tree_centers(release, PointsQuestion.checked(release.universe, 50, 1)).shape == (50, 2)
     coreset = release.coreset()
     assert len(coreset.points) == len(coreset.weights)
     assert coreset.weights.sum() == pytest.approx(20_000, rel=0.05)
@@ -241,13 +209,10 @@ def test_a_finite_universe_is_refused_and_nothing_charged():
         ({"budget": -1}, "budget"),
         ({"budget": "steep"}, "budget must"),
         ({"threshold": 0}, "threshold"),
-        ({"centers": "best"}, "centers must"),
         ({"estimate": 3}, "estimate must"),
         ({"opening": "wide"}, "opening must"),
         ({"steps": -1}, "steps must"),
-        ({"steps": 1000}, "at most"),
-        ({"passes": 0}, "passes must"),
-        ({"passes": 2, "opening": "privtree"}, "one pass"),
+        ({"steps": 1000}, "from 0 to 100"),
         ({"records_hint": -5}, "records_hint"),
     ],
 )
@@ -341,75 +306,20 @@ def test_numbers_that_cannot_be_opened_are_refused():
         ShiftedQuadtree(BOX).opened().opened_again([5])
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 9), st.sampled_from([1, 2]))
-def test_reverse_greedy_is_its_slow_twin(seed, m, power):
-    rng = np.random.default_rng(seed)
-    points, weights = (
-        rng.integers(0, 40, (m, 2)) + rng.random((m, 2)),
-        rng.integers(-3, 20, m).astype(float),
-    )
-    for k in range(1, m + 1):
-        assert reverse_greedy(
-            points, weights, k, power=power
-        ).tolist() == naive_centers.reverse_greedy(points, weights, k, power)
-
-
-def test_reverse_greedy_refuses_a_wrong_k():
-    for k in (0, 3, 1.5):
-        with pytest.raises(mdp.InputError):
-            reverse_greedy(np.zeros((2, 1)), np.ones(2), k)
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 3), st.sampled_from([0.3, 1.0, 4.0]))
-def test_badly_cut_centers_are_those_of_the_definition(seed, d, chance):
-    rng = np.random.default_rng(seed)
-    space = mdp.EuclideanSpace(rng.uniform(-5, 0, d), rng.uniform(1, 9, d))
-    centers, depth = rng.uniform(space.lower, space.upper, (8, d)), 12 * d
-    tree = ShiftedQuadtree(space, seed=seed)
-    axes = tree.axes[:depth].tolist()
-    wanted = [
-        naive_centers.badly_cut(space.lower, space.upper, axes, seed, center, chance, d)
-        for center in centers
-    ]
-    assert badly_cut(tree, centers, depth, chance).tolist() == wanted
-
-
-def test_a_center_beside_the_first_cut_is_badly_cut_and_the_chance_bounds_how_many_are():
-    tree = ShiftedQuadtree(BOX, seed=3)
-    beside = tree.space.lower + tree.opened().open([0]).cut[0] * 2.0**-48 * 10 + [1e-9, 3.0]
-    assert badly_cut(tree, beside[None], 24, 0.1).all()
-    centers = np.random.default_rng(0).uniform(0, 10, (300, 2))
-    shares = [
-        np.mean([badly_cut(ShiftedQuadtree(BOX, seed=s), centers, 24, c).mean() for s in range(5)])
-        for c in (0.01, 0.1, 1.0)
-    ]
-    assert shares[0] < shares[1] < shares[2] and shares[0] < 0.03 and shares[1] < 0.3
-
-
-def test_records_of_badly_cut_centers_are_set_aside_one_by_one():
-    points, middle = blobs(300)
-    cells = ShiftedQuadtree(BOX).opened().open([0]).open([1, 2])
-    some = RemainingCells(cells, middle, np.array([True, False, False]))
-    parts = some.encode(points)
-    near = np.linalg.norm(points[:, None] - middle, axis=2).argmin(axis=1)
-    assert some.n_parts == cells.n_parts + 1 and (parts[near == 0] == cells.n_parts).all()
-    assert (parts[near != 0] == cells.encode(points)[near != 0]).all()
-    assert all(some.encode(points[i : i + 1])[0] == parts[i] for i in range(20))
-
-
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 @pytest.mark.parametrize(
     "method",
     [
         Quadtree(opening="privtree"),
-        Quadtree(passes=3, rounds=24, budget="uniform", estimate="own"),
-        Quadtree(passes=2, centers="tree"),
+        Quadtree(rounds=24, budget="uniform", estimate="own"),
         Quadtree(steps=3),
     ],
 )
-def test_steps_passes_and_openings_spend_the_whole_budget(relation, method):
+def test_steps_and_openings_spend_the_whole_budget(relation, method):
+    check_four_means(relation, method)
+
+
+def check_four_means(relation, method):
     points, _ = blobs(2000)
     ledger = mdp.Ledger("7/3", neighboring=relation)
     demand, call = mdp.PrivateDemand(BOX, points), {"epsilon": "7/3", "ledger": ledger}

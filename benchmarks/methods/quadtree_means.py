@@ -6,8 +6,8 @@ So each pass draws another tree, sets the clusters of badly cut centers aside, s
 centers, and keeps both. Noisy cluster sizes then tell reverse greedy which k centers stay.
 
 The paper begins with L = {0}; here the first tree sets nothing aside, and its centers are the first
-L (Lemma 6 takes any). The number of passes, and of runs of each (`metricdp.methods.box.best_run`),
-is public.
+L (Lemma 6 takes any). The number of passes, and of runs of each (`benchmarks.methods.best_run`), is
+public.
 
 **Privacy.** A record lies in one part of "the closed cells, and the clusters set aside", so each
 round is one histogram; so are cluster sizes. Shares are exact rationals (sequential composition).
@@ -22,16 +22,16 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.methods.badly_cut import RemainingCells, badly_cut
+from benchmarks.methods.best_run import best_run
+from benchmarks.methods.reverse_greedy import reverse_greedy
 from metricdp.arrays import Floats
 from metricdp.methods.asking import Ask, Steps
-from metricdp.methods.box.badly_cut import badly_cut
-from metricdp.methods.box.best_run import best_run
 from metricdp.methods.box.descent import distinct_in
 from metricdp.methods.question import BoxQuestion
 from metricdp.partitions.box.cells import VoronoiCells
-from metricdp.partitions.box.quadtree import RemainingCells, ShiftedQuadtree
+from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.privacy.queries import HistogramQuery
-from metricdp.solvers.reverse_greedy import reverse_greedy
 
 CHANCE = 0.5
 """Of a center to be badly cut, up to a constant (alpha_F)."""

@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.methods import Quadtree
-from metricdp.methods.box.best_run import BITS, CLIP, CostDifferences, best_run, shares_of_runs
+from benchmarks.methods import best_run as recipe
+from benchmarks.methods.best_run import BITS, CLIP, CostDifferences, best_run, shares_of_runs
+from benchmarks.methods.several_trees import SeveralTrees
+from metricdp.audit.exact import Case, examine
+from metricdp.audit.patch import patched
+from metricdp.audit.planted import Mutation
+from metricdp.audit.planted.mutating import mutated
+from metricdp.audit.runner import REFUTED
+from metricdp.audit.worlds import RELATIONS, demands, worlds
 from metricdp.privacy.totals import TotalsQuery
 from metricdp.running.runner import Run
 
@@ -69,10 +76,10 @@ def test_shares_add_up(share, runs):
 @pytest.mark.parametrize(
     "method",
     [
-        Quadtree(runs=3),
-        Quadtree(runs=2, passes=3, centers="tree"),
-        Quadtree(rounds=8, budget="uniform", estimate="own", passes=2, runs=2, depth=8),
-        Quadtree(opening="privtree", runs=2),
+        SeveralTrees(runs=3),
+        SeveralTrees(runs=2, passes=3, centers="tree"),
+        SeveralTrees(rounds=8, budget="uniform", estimate="own", passes=2, runs=2, depth=8),
+        SeveralTrees(opening="privtree", runs=2),
     ],
 )
 @pytest.mark.parametrize("solve", [mdp.k_means, mdp.k_median])
@@ -94,7 +101,7 @@ def test_runs_spend_the_whole_budget_and_no_more(relation, method, solve):
 def test_runs_are_a_small_number_and_a_price_too_small_is_refused_first():
     for runs in (0, -1, 1.5, "2", 10**9, None):
         with pytest.raises(mdp.InputError):
-            Quadtree(runs=runs)
+            SeveralTrees(runs=runs)
     ledger = mdp.Ledger(1)
     with pytest.raises(mdp.InputError):
         mdp.k_means(
@@ -103,6 +110,42 @@ def test_runs_are_a_small_number_and_a_price_too_small_is_refused_first():
             2,
             epsilon="1e-300",
             ledger=ledger,
-            method=Quadtree(runs=2),
+            method=SeveralTrees(runs=2),
         )
     assert ledger.spent == 0
+
+
+# The exact law of the choice, on all neighbors of a tiny box
+
+
+def best_of_two(demand, ledger):
+    """Both histograms, then the private comparison of their centers."""
+    trees = SeveralTrees(rounds=1, depth=2, runs=2, steps=0, records_hint=2.0)
+    with patched(recipe, "BITS", 3):
+        return mdp.k_means(demand.universe, demand, 1, epsilon=4, ledger=ledger, method=trees)
+
+
+def choice(relation):
+    """One case of it."""
+    form = (demands(3, 1), relation, None, (4, 0), 0.0)
+    name = "k_means, the best of two runs"
+    return Case(name, worlds()["a box"], best_of_two, *form, steps=True, limit=60)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_exact_law(relation):
+    finding = examine(choice(relation))
+    assert finding.passed, finding
+
+
+def test_a_choice_by_exact_costs_is_caught():
+    """The receipt tells of noise, and the choice reveals on which side one record is."""
+    kept = "return self._kept(release, release.receipt)"
+    planted = f"""
+if type(query).__name__ == "TotalsQuery":
+    release = __import__("dataclasses").replace(release, values=query.exact(VAULT(self.demand)))
+{kept}
+"""
+    with mutated([Mutation("running.runner:Run._measured", kept, planted)])():
+        finding = examine(choice("add-remove"), REFUTED)
+    assert not finding.passed and finding.excess > REFUTED

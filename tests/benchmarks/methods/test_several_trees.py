@@ -1,0 +1,141 @@
+"""The paper's dynamic program and its passes: the program is exact, badly cut centers are those of
+the definition, reverse greedy is its slow twin.
+"""
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import metricdp as mdp
+from benchmarks.methods.badly_cut import RemainingCells, badly_cut
+from benchmarks.methods.reverse_greedy import reverse_greedy
+from benchmarks.methods.several_trees import SeveralTrees, tree_centers
+from metricdp.kernels.hst_medians import table_sizes, tree_k_median
+from metricdp.methods.question import PointsQuestion
+from metricdp.partitions.box.quadtree import ShiftedQuadtree
+from tests import naive_centers
+from tests import naive_quadtree as naive
+from tests.methods.box.test_quadtree import BOX, blobs, check_four_means, cost
+
+
+@pytest.mark.parametrize("ask", [mdp.k_median, mdp.k_means])
+def test_the_program_finds_the_groups(ask):
+    points, middle = blobs(20_000)
+    power = 1 if ask is mdp.k_median else 2
+    method = SeveralTrees(centers="tree")
+    found = ask(BOX, mdp.PrivateDemand(BOX, points), 3, epsilon=5, method=method)
+    assert cost(points, found.centers, power) < 3**power * cost(points, middle, power)
+
+
+def test_more_centers_than_cells_divide_the_largest():
+    release = mdp.k_means(
+        BOX, mdp.PrivateDemand(BOX, blobs(20_000)[0]), 3, epsilon=2, method="quadtree"
+    ).release
+    assert tree_centers(release, PointsQuestion.checked(release.universe, 50, 1)).shape == (50, 2)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**9), st.integers(2, 9), st.data())
+def test_the_program_is_exact_on_the_tree(seed, leaves, data):
+    rng = np.random.default_rng(seed)
+    cells = ShiftedQuadtree(BOX, seed=seed).opened()
+    while cells.n_parts < leaves:
+        cells = cells.open([rng.choice(cells.leaves)])
+    k = data.draw(st.integers(1, leaves))
+    weight = rng.normal(5, 8, len(cells.parent)).round(2)
+    places = (cells.child < 0).astype(np.int64)
+    for v in range(len(places) - 1, 0, -1):
+        places[cells.parent[v]] += places[v]
+    away = cells.diameter
+    at = table_sizes(cells.parent, places, k)
+    value, chosen = tree_k_median(cells.parent, weight, away, np.zeros_like(places), places, k, *at)
+    parent = cells.parent.tolist()
+    assert value == pytest.approx(naive.tree_optimum(parent, weight, away, k), abs=1e-9)
+    taken = np.flatnonzero((chosen > 0) & (cells.child < 0)).tolist()
+    assert len(taken) == k
+    assert naive.tree_cost(parent, weight, away, None, taken) == pytest.approx(value, abs=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 9), st.sampled_from([1, 2]))
+def test_reverse_greedy_is_its_slow_twin(seed, m, power):
+    rng = np.random.default_rng(seed)
+    points, weights = (
+        rng.integers(0, 40, (m, 2)) + rng.random((m, 2)),
+        rng.uniform(-3, 20, m),  # equal ones are ties, which rounding breaks
+    )
+    for k in range(1, m + 1):
+        assert reverse_greedy(
+            points, weights, k, power=power
+        ).tolist() == naive_centers.reverse_greedy(points, weights, k, power)
+
+
+def test_reverse_greedy_refuses_a_wrong_k():
+    for k in (0, 3, 1.5):
+        with pytest.raises(mdp.InputError):
+            reverse_greedy(np.zeros((2, 1)), np.ones(2), k)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 3), st.sampled_from([0.3, 1.0, 4.0]))
+def test_badly_cut_centers_are_those_of_the_definition(seed, d, chance):
+    rng = np.random.default_rng(seed)
+    space = mdp.EuclideanSpace(rng.uniform(-5, 0, d), rng.uniform(1, 9, d))
+    centers, depth = rng.uniform(space.lower, space.upper, (8, d)), 12 * d
+    tree = ShiftedQuadtree(space, seed=seed)
+    axes = tree.axes[:depth].tolist()
+    wanted = [
+        naive_centers.badly_cut(space.lower, space.upper, axes, seed, center, chance, d)
+        for center in centers
+    ]
+    assert badly_cut(tree, centers, depth, chance).tolist() == wanted
+
+
+def test_a_center_beside_the_first_cut_is_badly_cut_and_the_chance_bounds_how_many_are():
+    tree = ShiftedQuadtree(BOX, seed=3)
+    beside = tree.space.lower + tree.opened().open([0]).cut[0] * 2.0**-48 * 10 + [1e-9, 3.0]
+    assert badly_cut(tree, beside[None], 24, 0.1).all()
+    centers = np.random.default_rng(0).uniform(0, 10, (300, 2))
+    shares = [
+        np.mean([badly_cut(ShiftedQuadtree(BOX, seed=s), centers, 24, c).mean() for s in range(5)])
+        for c in (0.01, 0.1, 1.0)
+    ]
+    assert shares[0] < shares[1] < shares[2] and shares[0] < 0.03 and shares[1] < 0.3
+
+
+def test_records_of_badly_cut_centers_are_set_aside_one_by_one():
+    points, middle = blobs(300)
+    cells = ShiftedQuadtree(BOX).opened().open([0]).open([1, 2])
+    some = RemainingCells(cells, middle, np.array([True, False, False]))
+    parts = some.encode(points)
+    near = np.linalg.norm(points[:, None] - middle, axis=2).argmin(axis=1)
+    assert some.n_parts == cells.n_parts + 1 and (parts[near == 0] == cells.n_parts).all()
+    assert (parts[near != 0] == cells.encode(points)[near != 0]).all()
+    assert all(some.encode(points[i : i + 1])[0] == parts[i] for i in range(20))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"centers": "best"}, "centers must"),
+        ({"passes": 0}, "passes must"),
+        ({"passes": 1000}, "passes must"),
+        ({"passes": 2, "opening": "privtree"}, "one pass"),
+    ],
+)
+def test_wrong_options(options, message):
+    with pytest.raises(mdp.InputError, match=message):
+        SeveralTrees(**options)
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        SeveralTrees(passes=3, rounds=24, budget="uniform", estimate="own"),
+        SeveralTrees(passes=2, centers="tree"),
+    ],
+)
+def test_passes_spend_the_whole_budget(relation, method):
+    check_four_means(relation, method)
