@@ -2,32 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from metricdp.kernels.heap import FAR, heap_drop, heap_push
-
-
-class Workspace(NamedTuple):
-    """What `add_balls` writes to: `touched` holds the last source's ball by distance."""
-
-    distance: NDArray
-    touched: NDArray
-    keys: NDArray
-    payload: NDArray
-
-
-def workspace(n: int, n_arcs: int) -> Workspace:
-    """Work space for a graph of n vertices."""
-    return Workspace(
-        distance=np.full(n, FAR),
-        touched=np.empty(n, np.int64),
-        keys=np.empty(n_arcs + 1, np.int64),
-        payload=np.empty(n_arcs + 1, np.int64),
-    )
+from metricdp.kernels.shortest_paths import Workspace, forget, search
 
 
 @njit(cache=True, nogil=True)
@@ -39,32 +18,16 @@ def add_balls(
     total: NDArray,
     space: Workspace,
 ) -> int:
-    """Add ``amounts[i]`` to ``total[v]`` for every vertex within `radius` of ``sources[i]``."""
-    indptr, indices, lengths = graph
-    distance, touched, keys, payload = space
-    inside = 0
+    """Add ``amounts[i]`` to ``total[v]`` for every vertex within `radius` of ``sources[i]``.
+    ``space.touched`` holds the last source's ball by distance, whose size is returned.
+    """
+    count = 0
     for i in range(len(sources)):
-        size = heap_push(keys, payload, 0, 0, sources[i])
-        distance[sources[i]] = 0
-        inside = 0
-        while size > 0:
-            d = keys[0]
-            u = payload[0]
-            size = heap_drop(keys, payload, size)
-            if d > distance[u]:
-                continue
-            total[u] += amounts[i]
-            touched[inside] = u
-            inside += 1
-            for a in range(indptr[u], indptr[u + 1]):
-                v = indices[a]
-                t = d + lengths[a]
-                if t <= radius and t < distance[v]:
-                    distance[v] = t
-                    size = heap_push(keys, payload, size, t, v)
-        for j in range(inside):  # all that was reached is within the radius, hence settled
-            distance[touched[j]] = FAR
-    return inside
+        count = search(graph, sources[i], radius, len(total), 1, space)
+        for j in range(count):
+            total[space.touched[j]] += amounts[i]
+        forget(space, count)
+    return count
 
 
 @njit(cache=True, nogil=True)

@@ -6,37 +6,19 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from metricdp.kernels.heap import heap_drop, heap_push
-from metricdp.kernels.shortest_paths import FAR
+from metricdp.kernels.shortest_paths import Workspace, forget, search
 
 
 @njit(cache=True, nogil=True)
-def bounded_search(graph: tuple, source: int, radius: int, reached: NDArray, space: tuple) -> int:
-    """All vertices within `radius` of a source: ``space[1]``, with distances in `reached`."""
-    indptr, indices, lengths = graph
-    distance, touched, keys, payload = space
-    size = heap_push(keys, payload, 0, 0, source)
-    distance[source] = 0
-    inside = 0
-    while size > 0:
-        d = keys[0]
-        u = payload[0]
-        size = heap_drop(keys, payload, size)
-        if d > distance[u]:
-            continue
-        touched[inside] = u
-        reached[inside] = d
-        inside += 1
-        distance[u] = -1 - d  # settled: equal keys of it are dropped
-        for a in range(indptr[u], indptr[u + 1]):
-            v = indices[a]
-            t = d + lengths[a]
-            if t <= radius and distance[v] >= 0 and t < distance[v]:
-                distance[v] = t
-                size = heap_push(keys, payload, size, t, v)
-    for j in range(inside):
-        distance[touched[j]] = FAR
-    return inside
+def bounded_search(
+    graph: tuple, source: int, radius: int, reached: NDArray, space: Workspace
+) -> int:
+    """All vertices within `radius` of a source: ``space.touched``, with distances in `reached`."""
+    count = search(graph, source, radius, len(reached), 1, space)
+    for j in range(count):
+        reached[j] = -1 - space.distance[space.touched[j]]
+    forget(space, count)
+    return count
 
 
 @njit(cache=True, nogil=True)

@@ -2,12 +2,79 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from metricdp.kernels.heap import FAR as FAR
 from metricdp.kernels.heap import heap_drop, heap_push
+
+
+class Workspace(NamedTuple):
+    """What `search` writes to: `distance`, ``-1 - d`` of settled vertices and else `FAR`;
+    `touched`, the settled ones by distance; a heap. `wanted` is its asker's.
+    """
+
+    distance: NDArray
+    touched: NDArray
+    keys: NDArray
+    payload: NDArray
+    wanted: NDArray
+
+
+@njit(cache=True, nogil=True)
+def workspace(n: int, n_arcs: int) -> Workspace:
+    """Work space for a graph of n vertices; nothing is wanted."""
+    return Workspace(
+        np.full(n, FAR),
+        np.empty(n, np.int64),
+        np.empty(n_arcs + 1, np.int64),
+        np.empty(n_arcs + 1, np.int64),
+        np.zeros(n, np.int32),
+    )
+
+
+@njit(cache=True, nogil=True)
+def search(
+    graph: tuple, source: int, radius: int, most: int, remaining: int, space: Workspace
+) -> int:
+    """Settle the vertices within `radius`, nearest first, up to `most` of them, and until what is
+    ``space.wanted`` of them adds up to `remaining`; returns how many. `forget` must follow.
+    """
+    indptr, indices, lengths = graph
+    distance, touched, keys, payload, wanted = space
+    size = heap_push(keys, payload, 0, 0, source)
+    distance[source] = 0
+    count = 0
+    while size > 0 and count < most and remaining > 0:
+        d = keys[0]
+        u = payload[0]
+        size = heap_drop(keys, payload, size)
+        if d > distance[u]:
+            continue
+        touched[count] = u
+        count += 1
+        remaining -= wanted[u]
+        distance[u] = -1 - d  # below all keys: it is not pushed again, and equal keys are dropped
+        for a in range(indptr[u], indptr[u + 1]):
+            v = indices[a]
+            t = d + lengths[a]
+            if t <= radius and t < distance[v]:
+                distance[v] = t
+                size = heap_push(keys, payload, size, t, v)
+    for j in range(size):
+        if distance[payload[j]] >= 0:
+            distance[payload[j]] = FAR
+    return count
+
+
+@njit(cache=True, nogil=True)
+def forget(space: Workspace, count: int) -> None:
+    """Clean what a search has written that settled so many vertices."""
+    for j in range(count):
+        space.distance[space.touched[j]] = FAR
 
 
 @njit(cache=True, nogil=True)
@@ -23,44 +90,17 @@ def distance_rows(
     """Exact distances ``out[i, j] = d(sources[i], targets[j])``, to all vertices with
     `every_target`. Otherwise a search ends at its last target, and costs as much as that ball.
     """
+    graph = indptr, indices, lengths
     n = len(indptr) - 1
-    keys = np.empty(len(indices) + 1, np.int64)
-    payload = np.empty(len(indices) + 1, np.int64)
-    distance = np.full(n, FAR)
-    touched = np.empty(n, np.int64)
-    wanted = np.zeros(n, np.int32)
-    for j in range(0 if every_target else len(targets)):
-        wanted[targets[j]] += 1
+    space = workspace(n, len(indices))
+    for j in range(len(targets)):
+        space.wanted[targets[j]] += 1
     for i in range(len(sources)):
-        remaining = n if every_target else len(targets)
-        size = heap_push(keys, payload, 0, 0, sources[i])
-        distance[sources[i]] = 0
-        touched[0] = sources[i]
-        n_touched = 1
-        while size > 0 and remaining > 0:
-            d = keys[0]
-            u = payload[0]
-            size = heap_drop(keys, payload, size)
-            if d > distance[u]:
-                continue
-            remaining -= 1 if every_target else wanted[u]
-            for a in range(indptr[u], indptr[u + 1]):
-                v = indices[a]
-                t = d + lengths[a]
-                if t < distance[v]:
-                    if distance[v] == FAR:
-                        touched[n_touched] = v
-                        n_touched += 1
-                    distance[v] = t
-                    size = heap_push(keys, payload, size, t, v)
-        if every_target:
-            for v in range(n):
-                out[i, v] = distance[v]
-        else:
-            for j in range(len(targets)):
-                out[i, j] = distance[targets[j]]
-        for j in range(n_touched):
-            distance[touched[j]] = FAR
+        count = search(graph, sources[i], FAR, n, n + 1 if every_target else len(targets), space)
+        for j in range(out.shape[1]):
+            there = space.distance[j if every_target else targets[j]]
+            out[i, j] = FAR if there == FAR else -1 - there
+        forget(space, count)
 
 
 @njit(cache=True, nogil=True)
@@ -174,68 +214,6 @@ def sample_by_distance(
 
 
 @njit(cache=True, nogil=True)
-def boundary_arcs(
-    indptr: NDArray,
-    indices: NDArray,
-    lengths: NDArray,
-    distance: NDArray,
-    home: NDArray,
-    label: NDArray,
-) -> tuple[NDArray, NDArray, NDArray]:
-    """Arcs between Voronoi cells: (cell, cell, length of the path between their centers through
-    that arc), in the order of the path.
-
-    `distance` is that from each vertex's center, `home` that back to it.
-    """
-    count = 0
-    for u in range(len(indptr) - 1):
-        for a in range(indptr[u], indptr[u + 1]):
-            count += label[u] != label[indices[a]]
-    tails = np.empty(count, np.int64)
-    heads = np.empty(count, np.int64)
-    through = np.empty(count, np.int64)
-    count = 0
-    for u in range(len(indptr) - 1):
-        for a in range(indptr[u], indptr[u + 1]):
-            v = indices[a]
-            if label[u] != label[v]:
-                tails[count], heads[count] = label[u], label[v]
-                through[count] = distance[u] + lengths[a] + home[v]
-                count += 1
-    return tails, heads, through
-
-
-@njit(cache=True, nogil=True)
-def ways_home(
-    indptr: NDArray,
-    indices: NDArray,
-    back: NDArray,
-    centers: NDArray,
-    label: NDArray,
-    distance: NDArray,
-) -> None:
-    """Fill `distance` from every vertex back to its center inside its cell, or FAR."""
-    distance[:] = FAR
-    keys = np.empty(len(indices) + len(centers), np.int64)
-    payload = np.empty(len(indices) + len(centers), np.int64)
-    size = 0
-    for i in range(len(centers)):
-        distance[centers[i]] = 0
-        size = heap_push(keys, payload, size, 0, centers[i])
-    while size > 0:
-        d = keys[0]
-        u = payload[0]
-        size = heap_drop(keys, payload, size)
-        if d > distance[u]:
-            continue
-        for a in range(indptr[u], indptr[u + 1]):
-            v = indices[a]
-            if label[v] == label[u] and d + back[a] < distance[v]:
-                distance[v] = d + back[a]
-                size = heap_push(keys, payload, size, d + back[a], v)
-
-
-@njit(cache=True, nogil=True)
 def returns(
     indptr: NDArray,
     indices: NDArray,
@@ -247,44 +225,17 @@ def returns(
     out: NDArray,
 ) -> None:
     """Distances from each source to its targets, if among the `most` nearest vertices."""
-    n = len(indptr) - 1
-    keys = np.empty(len(indices) + 1, np.int64)
-    payload = np.empty(len(indices) + 1, np.int64)
-    distance = np.full(n, FAR)
-    slot = np.full(n, -1, np.int64)
-    touched = np.empty(n, np.int64)
+    graph = indptr, indices, lengths
+    space = workspace(len(indptr) - 1, len(indices))
     for i in range(len(sources)):
-        for j in range(first[i], first[i + 1]):
-            slot[targets[j]] = j
-        size = heap_push(keys, payload, 0, 0, sources[i])
-        distance[sources[i]] = 0
-        touched[0] = sources[i]
-        n_touched = 1
-        settled = 0
-        remaining = first[i + 1] - first[i]
-        while size > 0 and remaining > 0 and settled < most:
-            d = keys[0]
-            u = payload[0]
-            size = heap_drop(keys, payload, size)
-            if d > distance[u]:
-                continue
-            settled += 1
-            if slot[u] >= 0:
-                out[slot[u]] = d
-                remaining -= 1
-            for a in range(indptr[u], indptr[u + 1]):
-                v = indices[a]
-                t = d + lengths[a]
-                if t < distance[v]:
-                    if distance[v] == FAR:
-                        touched[n_touched] = v
-                        n_touched += 1
-                    distance[v] = t
-                    size = heap_push(keys, payload, size, t, v)
-        for j in range(first[i], first[i + 1]):
-            slot[targets[j]] = -1
-        for j in range(n_touched):
-            distance[touched[j]] = FAR
+        mine = targets[first[i] : first[i + 1]]
+        space.wanted[mine] = 1
+        count = search(graph, sources[i], FAR, most, len(mine), space)
+        for j in range(len(mine)):
+            if space.distance[mine[j]] < 0:
+                out[first[i] + j] = -1 - space.distance[mine[j]]
+        space.wanted[mine] = 0
+        forget(space, count)
 
 
 @njit(cache=True, nogil=True)

@@ -6,23 +6,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from metricdp.kernels.heap import FAR
 from metricdp.kernels.reach import bounded_search
-
-
-@njit(cache=True, nogil=True)
-def search_space(graph: tuple) -> tuple:
-    """Work space of `bounded_search`."""
-    n, m = len(graph[0]) - 1, len(graph[1])
-    touched = np.empty(n, np.int64)
-    return np.full(n, FAR), touched, np.empty(m + 1, np.int64), np.empty(m + 1, np.int64)
+from metricdp.kernels.shortest_paths import workspace
 
 
 @njit(cache=True, nogil=True)
 def net(graph: tuple, radius: int) -> NDArray:
     """Vertices such that every vertex is within `radius` of one, each farther from those before."""
     n = len(graph[0]) - 1
-    space = search_space(graph)
+    space = workspace(len(graph[0]) - 1, len(graph[1]))
     reached = np.empty(n, np.int64)
     covered = np.zeros(n, np.bool_)
     chosen = np.empty(n, np.int64)
@@ -52,7 +44,7 @@ def spread(
     """Spread the masses (n_sources, n_columns) of sources over what is within `width` of them by
     the kernel: densities `out` (n_vertices, n_columns) whose sums by `lengths` are the masses'.
     """
-    space = search_space(graph)
+    space = workspace(len(graph[0]) - 1, len(graph[1]))
     reached = np.empty(len(graph[0]) - 1, np.int64)
     for s in range(len(sources)):
         inside = bounded_search(graph, sources[s], int(width), reached, space)
@@ -73,7 +65,7 @@ def gathered(graph: tuple, places: NDArray, masses: NDArray, width: float, out: 
     (n_places, n_columns); and the smallest number of vertices that were within `width`.
     """
     n = len(graph[0]) - 1
-    space = search_space(graph)
+    space = workspace(len(graph[0]) - 1, len(graph[1]))
     reached = np.empty(n, np.int64)
     least = n
     for i in range(len(places)):

@@ -139,8 +139,7 @@ class DirectedGraphMetric(GraphMetric):
 
     def undirected(self, lengths: Ints, what: str) -> GraphMetric:
         """A metric with the same arcs, undirected, of these lengths in the inner order."""
-        indptr, indices, _ = self.csr
-        tails = np.repeat(np.arange(len(self)), np.diff(indptr))
+        tails, indices = self.tails, self.csr[1]
         once = tails < indices
         graph = build_graph(
             self.order[tails[once]],
@@ -168,9 +167,9 @@ class DirectedGraphMetric(GraphMetric):
         yield np.array([DIRECTIONS.index(self.direction)])
 
     def _ways_home(self, centers: Ints, label: Ints, there: Ints) -> Ints:
-        home, inner_label = np.empty(len(self), np.int64), label[self.order]
-        at = self.rank[centers]
-        paths.ways_home(*self.csr[:2], self.back, at, inner_label, home)
+        inner_label, at = label[self.order], self.rank[centers]
+        within = inner_label[self.tails] == inner_label[self.csr[1]]
+        home = self.voronoi(at, np.where(within, self.back, FAR))[1]
         lost = np.flatnonzero(home >= FAR)  # a center at distance 0 of another may cut its cell
         if len(lost):
             to_hub, from_hub = self._from(0, self.back), self._from(0, self.csr[2])

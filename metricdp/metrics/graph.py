@@ -145,13 +145,9 @@ class GraphMetric(Metric):
         self.order = reverse_cuthill_mckee(ones, symmetric_mode=True).astype(np.int64)
         self.rank = np.empty(n, np.int64)
         self.rank[self.order] = np.arange(n)
-        arc = _permuted(indptr, self.order)
-        degree = np.diff(indptr)[self.order]
-        inner = (
-            np.r_[0, np.cumsum(degree)].astype(np.int64),
-            self.rank[indices[arc]].astype(np.int32),
-        )
-        self.csr = (*inner, lengths[arc])
+        arc = arcs_of(indptr, self.order)
+        starts = np.r_[0, np.cumsum(np.diff(indptr)[self.order])].astype(np.int64)
+        self.csr = (starts, self.rank[indices[arc]].astype(np.int32), lengths[arc])
         self.back = self.csr[2] if back is lengths else back[arc]
         self._diameter: float | None = None
         self._place = np.full(n, -1, np.int64)  # scratch of inner_distances
@@ -235,15 +231,23 @@ class GraphMetric(Metric):
     def check(self) -> None:
         """Nothing to look at: shortest paths along edges of integer lengths keep all promises."""
 
-    def voronoi(self, sources: Ints) -> tuple[Ints, Ints]:
-        """Voronoi diagram in the internal order: (label, grid distance) of every vertex."""
+    @property
+    def tails(self) -> Ints:
+        """Where each arc of `csr` begins."""
+        return np.repeat(np.arange(len(self)), np.diff(self.csr[0]))
+
+    def voronoi(self, sources: Ints, lengths: Ints | None = None) -> tuple[Ints, Ints]:
+        """Voronoi diagram in the internal order: (label, grid distance) of every vertex; by other
+        lengths of the arcs, if given.
+        """
         if len(sources) == 0:
             raise InputError("at least one center is needed")
         distance = np.full(len(self), paths.FAR)
         label = np.full(len(self), -1, np.int64)
         room = len(self.csr[1]) + len(sources)
         heap = (np.empty(room, np.int64), np.empty(room, np.int64))
-        paths.add_sources(*self.csr, sources, 0, distance, label, *heap)
+        lengths = self.csr[2] if lengths is None else lengths
+        paths.add_sources(*self.csr[:2], lengths, sources, 0, distance, label, *heap)
         return label, distance
 
     def seed_centers(
@@ -275,7 +279,7 @@ class GraphMetric(Metric):
         """The graph of Voronoi cells, ids 0..k-1, on the same grid; see `cell_distances`."""
         there = np.rint(distance[self.order] / self.unit).astype(np.int64)
         home = self._ways_home(centers, label, there)
-        tails, heads, through = paths.boundary_arcs(*self.csr, there, home, label[self.order])
+        tails, heads, through = boundary_arcs(*self.csr, there, home, label[self.order])
         cells = object.__new__(
             type(self)
         )  # on this grid, whatever its distances: detours may be longer than any distance here
@@ -303,14 +307,11 @@ class GraphMetric(Metric):
         inner = self.rank[points]
         place = self._place
         place[inner] = np.arange(len(inner))
-        degree = np.diff(indptr)[inner]
-        arc = np.repeat(indptr[inner] - np.r_[0, np.cumsum(degree)[:-1]], degree) + np.arange(
-            degree.sum()
-        )
+        arc = arcs_of(indptr, inner)
         head = place[indices[arc]]
         place[inner] = -1
         inside = head >= 0
-        tail = np.repeat(np.arange(len(inner)), degree)[inside]
+        tail = np.repeat(np.arange(len(inner)), np.diff(indptr)[inner])[inside]
         csr = (
             np.r_[0, np.cumsum(np.bincount(tail, minlength=len(inner)))],
             head[inside].astype(np.int32),
@@ -368,11 +369,24 @@ class GraphMetric(Metric):
         )
 
 
-def _permuted(indptr: Ints, order: Ints) -> Ints:
-    """Places of the arcs of a CSR graph when its vertices come in another order."""
-    degree = np.diff(indptr)[order]
+def arcs_of(indptr: Ints, vertices: Ints) -> Ints:
+    """Places of the arcs of some vertices of a CSR graph, those of one after those of another."""
+    degree = np.diff(indptr)[vertices]
     first = np.r_[0, np.cumsum(degree)]
-    return np.repeat(indptr[order] - first[:-1], degree) + np.arange(first[-1])
+    return np.repeat(indptr[vertices] - first[:-1], degree) + np.arange(first[-1])
+
+
+def boundary_arcs(
+    indptr: Ints, indices: NDArray[np.int32], lengths: Ints, there: Ints, home: Ints, label: Ints
+) -> tuple[Ints, Ints, Ints]:
+    """Arcs between Voronoi cells: (cell, cell, length of the path between their centers through
+    the arc), shape (n_boundary_arcs,) each. `there` and `home` are the distances from each vertex's
+    center and back to it, `label` its cell.
+    """
+    tails = np.repeat(np.arange(len(label)), np.diff(indptr))
+    cross = np.flatnonzero(label[tails] != label[indices])
+    u, v = tails[cross], indices[cross]
+    return label[u], label[v], there[u] + lengths[cross] + home[v]
 
 
 def reversed_places(graph: Graph) -> Ints:

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from metricdp.arrays import Floats, Ints
 from metricdp.kernels import swap_costs as kernels
-from metricdp.kernels.coverage import Workspace, add_balls, workspace
+from metricdp.kernels.coverage import add_balls
 from metricdp.kernels.heap import FAR
 from metricdp.kernels.points import nearest_centers
 from metricdp.kernels.scores import add_covered
+from metricdp.kernels.shortest_paths import Workspace, workspace
 from metricdp.metrics.structures import Network, Take
 from metricdp.protocols import Rows, sound_rows, trusted
 from metricdp.threads import in_threads

@@ -20,6 +20,7 @@ from metricdp.kernels.two_nearest import (
     take_swaps,
     workspace,
 )
+from metricdp.metrics.graph import arcs_of
 from metricdp.metrics.structures import Network
 from metricdp.progress import progress
 from metricdp.solvers.stopping import NEVER, Deadline
@@ -263,8 +264,4 @@ class GraphSearch:
 
     def _neighbors(self, centers: Ints) -> Ints:
         indptr, indices, _ = self.metric.csr
-        degree = np.diff(indptr)[centers]
-        arcs = np.repeat(indptr[centers] - np.r_[0, np.cumsum(degree)[:-1]], degree) + np.arange(
-            degree.sum()
-        )
-        return np.unique(indices[arcs]).astype(np.int64)
+        return np.unique(indices[arcs_of(indptr, centers)]).astype(np.int64)

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from metricdp.arrays import Floats, Ints
-from metricdp.kernels.coverage import workspace
 from metricdp.kernels.near_swaps import near_of_block
 from metricdp.kernels.reach import searched_lists
+from metricdp.kernels.shortest_paths import workspace
 from metricdp.metrics.base import Metric
 from metricdp.solvers.block import block_search
 from metricdp.solvers.stopping import NEVER, Deadline

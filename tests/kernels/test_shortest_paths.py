@@ -12,10 +12,10 @@ from metricdp.kernels.heap import heap_drop, heap_push
 from metricdp.kernels.shortest_paths import (
     FAR,
     add_sources,
-    boundary_arcs,
     distance_rows,
     sample_by_distance,
 )
+from metricdp.metrics.graph import boundary_arcs
 from tests import naive
 
 few = settings(max_examples=80, deadline=None, derandomize=True)

@@ -14,8 +14,8 @@ import time
 import numpy as np
 
 from metricdp.kernels.ball_sums import ball_sums
-from metricdp.kernels.coverage import workspace
 from metricdp.kernels.reach import bounded_search
+from metricdp.kernels.shortest_paths import workspace
 from metricdp.solvers.objectives.instance import (
     WITHIN,
     Floats,

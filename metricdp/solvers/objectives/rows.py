@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.kernels.coverage import workspace
 from metricdp.kernels.reach import bounded_search
+from metricdp.kernels.shortest_paths import workspace
 from metricdp.solvers.objectives.instance import (
     WITHIN,
     Floats,
