@@ -135,7 +135,7 @@ def _width(text: str) -> int:
 
 
 def as_text(findings: Sequence[Finding], catches: Sequence[Catch], seconds: float) -> str:
-    """The whole report for people: mechanisms, planted bugs, totals."""
+    """The whole report for people: mechanisms, planted bugs, what failed once more, totals."""
     parts = []
     if findings:
         rows = [
@@ -157,6 +157,10 @@ def as_text(findings: Sequence[Finding], catches: Sequence[Catch], seconds: floa
                 [_catch_row(c) for c in catches],
             )
         )
+    wrong = [f"{f.mechanism}: {f.found} (claim {f.claim})" for f in findings if not f.passed]
+    missed = [f"{c.bug}: not caught; {c.note}" for c in catches if not (c.evidence or c.skipped)]
+    if wrong or missed:
+        parts.append("\n".join([*wrong, *missed]))
     return "\n\n".join([*parts, summary(findings, catches, seconds)])
 
 

@@ -5,6 +5,8 @@ the package as it is.
 import json
 import math
 import pickle
+from contextlib import nullcontext
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -250,7 +252,18 @@ def test_a_check_that_breaks_down_fails_but_catches_nothing():
     assert not finding.passed
     assert "RuntimeError: no" in finding.found
     bug = planted.Bug("b", "", ("broken",), lambda: patched(planted, "bugs", None))
-    assert runner.catch(bug, [check], quick=True).evidence is None
+    caught = runner.catch(bug, [check], quick=True)
+    assert caught.evidence is None
+    last = report.as_text([finding], [caught], 1).splitlines()[-4:-2]
+    assert last[0].startswith("broken: RuntimeError: no")
+    assert last[1].startswith("b: not caught; broken: RuntimeError: no")
+
+
+def test_what_the_short_form_misses_the_whole_check_may_find():
+    found = report.refuted("late", "", "wrong", "exact law", True)
+    check = runner.Check("late", True, lambda quick: found, lambda: replace(found, excess=0.0))
+    bug = planted.Bug("b", "", ("late",), nullcontext)
+    assert runner.catch(bug, [check], quick=True).evidence
 
 
 def test_a_bug_whose_place_is_gone_is_told_and_not_caught():
