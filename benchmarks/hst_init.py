@@ -15,11 +15,12 @@ import time
 import numpy as np
 
 import metricdp as mdp
+from benchmarks.methods.hst_subtrees import hst_init
+from benchmarks.methods.tree_dp import solve_on_tree
+from benchmarks.methods.tree_hst import TreeHST
 from benchmarks.sets.graphs import MAIN
 from metricdp.methods.question import Question
-from metricdp.solvers.hst_init import hst_init
 from metricdp.solvers.kmedian import solve
-from metricdp.solvers.tree_dp import solve_on_tree
 
 KS, EPSILONS, TREES = (2, 5, 10, 15, 20), (0.1, 1.0), 5
 DPHST = mdp.methods.DPHST
@@ -42,7 +43,7 @@ def initial(metric, weights, records, draws) -> None:
         return weights @ metric.nearest_to(np.asarray(centers))[1] / best[k]
 
     def private(options, epsilon, draw):
-        method = DPHST(tree=trees[draw % TREES], **options)
+        method = TreeHST(tree=trees[draw % TREES], **options)
         result = mdp.k_median(metric, demand, 1, epsilon=epsilon, method=method).release
         return lambda k: result.search(result, Question.checked(metric, k, 1, seed=draw))
 
@@ -64,7 +65,7 @@ def initial(metric, weights, records, draws) -> None:
                 options, e, draw
             )
     rows["hst, tree optimum"] = lambda e, draw: private({"centers": "tree"}, e, draw)
-    rows["hst, solver"] = lambda e, draw: private({}, e, draw)
+    rows["hst, solver"] = lambda e, draw: private({"centers": "solver"}, e, draw)
     for name, centers in rows.items():
         shown = []
         for epsilon in EPSILONS:

@@ -26,6 +26,7 @@ from scipy.sparse.csgraph import dijkstra
 
 import metricdp as mdp
 from benchmarks.graph_solver import delaunay_roads
+from benchmarks.methods.tree_hst import TreeHST
 from benchmarks.sets.graphs import MAIN, Instance, hot_spots
 from metricdp.methods import DPHST, LocalSearch, Partition, Uniform
 from metricdp.methods.question import Question
@@ -33,7 +34,7 @@ from metricdp.privacy import exact_cost
 from metricdp.records.sums.swap_costs import Scale, Served, SwapCosts
 
 PAPER = {"steps": 20, "share": "1/2", "final": True}
-INITIAL = DPHST(centers="initial")
+INITIAL = TreeHST()
 
 
 # Time

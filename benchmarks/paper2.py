@@ -34,7 +34,9 @@ from benchmarks.frame.tables import (
     shown,
     told,
 )
+from benchmarks.methods.hst_subtrees import hst_init
 from benchmarks.methods.printed_hst import PrintedHST
+from benchmarks.methods.tree_hst import TreeHST
 from benchmarks.sets import graphs
 from benchmarks.sets.graphs import Classified
 from metricdp.bench.report import Column, Report, aligned, gathered
@@ -46,7 +48,6 @@ from metricdp.methods.question import Question
 from metricdp.methods.shares import Terms
 from metricdp.metrics import PrecomputedMetric
 from metricdp.solvers.block import block_search
-from metricdp.solvers.hst_init import hst_init
 
 UNIVERSES = ("graph-r1", "graph-r100", "mnist-l2", "mnist-l1")
 DEMANDS = ("balanced", "imbalanced")
@@ -499,8 +500,8 @@ def _private(trial: Trial, k: int, method: str) -> dict[str, Any]:
     public start, which leaves all for the search.
     """
     starts = {"DP-rand": "random", "DP-kmedian++": "k-median++"}
-    kind = PrintedHST if method == "DP-HST-printed" else DPHST
-    tree = kind(tree=trial.tree, budget="geometric", levels=PRIVATE_LEVELS, centers="initial")
+    kind = PrintedHST if method == "DP-HST-printed" else TreeHST
+    tree = kind(tree=trial.tree, budget="geometric", levels=PRIVATE_LEVELS)
     search = WatchedSearch(steps=trial.steps, start=starts.get(method, tree))
     final = trial.answered(
         k, search, Fraction(1, 2) if trial.half_search and method in starts else Fraction(1)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.methods.hst_subtrees import hst_init
 from metricdp.methods import DPHST
 from metricdp.methods.asking import Account, Ask, Steps
 from metricdp.methods.demand_release import Release
@@ -27,7 +28,6 @@ from metricdp.partitions.finite.hst import HST
 from metricdp.partitions.finite.hst_levels import LevelCells, tree_for
 from metricdp.privacy.queries import HistogramQuery
 from metricdp.releases import Receipt
-from metricdp.solvers.hst_init import hst_init
 
 LEVELS = 8
 
@@ -46,10 +46,10 @@ class PrintedHST(DPHST):
     """
 
     name = "hst-printed"
+    one_way = False
 
     budget: Any = "geometric"
     levels: int | None = LEVELS
-    centers: str | None = "initial"
 
     def composition(self, offer: Terms) -> Composition:
         """Laplace noise alone."""

@@ -19,10 +19,10 @@ import numpy as np
 
 from benchmarks.methods.best_run import best_run, least_of_choice, shares_of_runs
 from benchmarks.methods.quadtree_means import improved_means
+from benchmarks.methods.tree_dp import table_sizes, tree_k_median
 from metricdp.arguments import chosen, count
 from metricdp.arrays import Floats
 from metricdp.errors import InputError
-from metricdp.kernels.hst_medians import table_sizes, tree_k_median
 from metricdp.methods import Quadtree
 from metricdp.methods.asking import Ask
 from metricdp.methods.box.private_lloyd import MOST_STEPS

@@ -350,3 +350,19 @@ def test_within_two_percent_of_the_optima_of_or_library(number):
     cost = solve(metric, np.ones(len(metric)), k).cost
     optimum = int(optima[f"pmed{number}"])
     assert optimum <= round(cost) <= 1.02 * optimum
+
+
+@pytest.mark.parametrize("limit", [20_000_000, 100])
+def test_the_solver_starts_from_centers_that_are_given(limit, monkeypatch):
+    from metricdp.solvers import kmedian
+
+    monkeypatch.setattr(kmedian, "WHOLE_BLOCK", limit)
+    metric = mdp.GraphMetric(nx.grid_2d_graph(9, 9), weight=None)
+    weights = np.random.default_rng(0).random(81)
+    start = np.array([7, 3, 40, 60])
+    found = kmedian.solve(metric, weights, 4, opened=np.array([7]), first=start, starts=1)
+    assert found.centers[0] == 7 and len(set(found.centers)) == 4
+    assert found.cost <= weights @ metric.nearest_to(start)[1]
+    for wrong in (start[:3], [7, 7, 1, 2], [0, 1, 2, 3]):
+        with pytest.raises(InputError, match="first must be"):
+            kmedian.solve(metric, weights, 4, opened=np.array([7]), first=np.array(wrong))

@@ -8,11 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from metricdp.accounting import Cost
-from metricdp.arguments import chosen, integer, shown
-from metricdp.arrays import Ints
-from metricdp.errors import InputError
+from metricdp.arguments import count
 from metricdp.methods.asking import Ask, Steps
-from metricdp.methods.demand_release import Release, Search, on_weights
+from metricdp.methods.demand_release import Release
 from metricdp.methods.finite.hst_counts import (
     MOST_LEVELS,
     TreeCounts,
@@ -26,44 +24,15 @@ from metricdp.methods.shares import COUNT_SHARE, Terms, counts_of, level_shares
 from metricdp.metrics.base import Metric
 from metricdp.partitions.finite.hst import HST
 from metricdp.partitions.finite.hst_levels import checked_tree, tree_for
-from metricdp.solvers.hst_init import hst_init
-from metricdp.solvers.tree_dp import solve_on_tree
 
-CENTERS = ("solver", "initial", "tree")
 _TYPICAL_LEVELS = 4
 """Levels for which the kind of noise is chosen, where their number is still open."""
 
 
-def release_of(universe: Metric, counts: TreeCounts, centers: str = "solver") -> Release:
+def release_of(universe: Metric, counts: TreeCounts) -> Release:
     """Noisy counts of a tree's nodes, and the weights estimated from them."""
     weights = (counts.settled()[0] / counts.tree.sizes)[counts.tree.leaf]
-    how = SEARCHES[centers]
-    return Release(universe, weights, counts.receipt, method="hst", search=how, counts=counts)
-
-
-def initial(release: Release, question: Question) -> Ints:
-    """Centers (k,) by the paper's choice of subtrees, on consistent estimates."""
-    estimate, settled = release.counts.settled()
-    return hst_init(
-        release.counts.tree,
-        estimate,
-        question.k,
-        power=question.power,
-        candidates=question.candidates,
-        opened=question.opened,
-        known=settled,
-    )
-
-
-def on_tree(release: Release, question: Question) -> Ints:
-    """Centers by the exact k-median of the tree's metric: positions, shape (k,)."""
-    at = {"candidates": question.candidates, "opened": question.opened}
-    return solve_on_tree(
-        release.counts.tree, release.weights, question.k, power=question.power, **at
-    ).centers
-
-
-SEARCHES: dict[str, Search] = {"solver": on_weights, "initial": initial, "tree": on_tree}
+    return Release(universe, weights, counts.receipt, method="hst", counts=counts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,11 +55,6 @@ class DPHST(Method):
         How many levels are counted, the highest first, of those at which a cluster splits. By
         default as many as the number of records can fill; that number costs a share of it, unless
         it is public or `records_hint` guesses it.
-    centers : {"solver", "initial", "tree"}
-        "solver" (the default): the solver on the counts' consistent estimates; "initial": the
-        paper's choice of k disjoint subtrees of largest score and a point in each, on the same
-        estimates, as deep as they stand out of the noise, and there at a median of the public
-        points; "tree": the exact k-median of the tree's metric on the estimates.
 
     References
     ----------
@@ -114,30 +78,22 @@ class DPHST(Method):
         "(records_hint). Level budgets are fixed shares."
     )
     afterwards = (
-        "Counts of the tree's nodes are made consistent; centers on the tree or by a public "
-        "solver on those counts."
+        "Counts of the tree's nodes are made consistent; centers by a public solver on them."
     )
+    one_way = True
     adds_up = True
     releases = True
 
     tree: HST | None = None
     budget: Any = None
     levels: int | None = None
-    centers: str | None = None
-
-    @property
-    def one_way(self) -> bool:  # type: ignore[override]
-        """The tree is that of the universe's symmetric metric; the solver knows directions."""
-        return self.centers in (None, "solver")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         checked_tree(self.tree)
         self._factor  # noqa: B018 - its checks
-        if self.centers is not None:
-            chosen(self.centers, CENTERS, "centers")
-        if self.levels is not None and (integer(self.levels) or 0) < 1:
-            raise InputError(f"levels must be an integer of at least 1, got {shown(self.levels)}")
+        if self.levels is not None:
+            count(self.levels, "levels")
 
     @property
     def _factor(self) -> Fraction:
@@ -160,7 +116,7 @@ class DPHST(Method):
         """The release of the levels' counts."""
         tree = tree_for(self.tree, question.metric, question.seed)
         counts = yield from count_levels(terms, tree, self._factor, self.levels, self.records_hint)
-        return release_of(question.metric, counts, self.centers or "solver")
+        return release_of(question.metric, counts)
 
     def _shares(self, levels: int = MOST_LEVELS) -> list[Fraction]:
         return level_shares(self._factor, self.levels or levels)

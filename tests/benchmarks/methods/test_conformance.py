@@ -11,6 +11,7 @@ from benchmarks.methods.printed_coreset import PrintedCoreset
 from benchmarks.methods.printed_hst import PrintedHST
 from benchmarks.methods.printed_quadtree import PrintedQuadtree
 from benchmarks.methods.several_trees import SeveralTrees
+from benchmarks.methods.tree_hst import TreeHST
 from metricdp.audit.replay import verified
 from metricdp.audit.replay.subjects import RECORD, USER, _asked, _worlds
 from metricdp.audit.replay.verifying import RELATIONS, Subject
@@ -30,6 +31,11 @@ class TestBalcan(MethodTestCase):
 class TestPrintedCoreset(MethodTestCase):
     def method(self):
         return PrintedCoreset(cells=16)
+
+
+class TestTreeHST(MethodTestCase):
+    def method(self):
+        return TreeHST(levels=2)
 
 
 class TestPrintedHST(MethodTestCase):
@@ -69,6 +75,8 @@ ROWS = {
     "badly cut centers": ("a box", mdp.k_means, TREE(depth=1), (1, 0)),
     "badly cut centers, estimated": ("a box", mdp.k_means, AWAY(passes=2, depth=1), (1, 0)),
     "the best of two runs": ("a box", mdp.k_means, SeveralTrees(rounds=1, runs=2, steps=0), (4, 0)),
+    "hst by subtrees": ("a grid", mdp.k_median, TreeHST(levels=2), (1, 0)),
+    "hst, tree's optimum": ("a grid", mdp.k_median, TreeHST(levels=2, centers="tree"), (1, 0)),
     "hst as printed": ("a grid", mdp.k_median, PrintedHST(), (1, 0)),
     "balcan, delta": ("a box", mdp.k_means, Balcan(), (1, "1e-9")),
 }

@@ -11,7 +11,7 @@ import metricdp as mdp
 from benchmarks.methods.badly_cut import RemainingCells, badly_cut
 from benchmarks.methods.reverse_greedy import reverse_greedy
 from benchmarks.methods.several_trees import SeveralTrees, tree_centers
-from metricdp.kernels.hst_medians import table_sizes, tree_k_median
+from benchmarks.methods.tree_dp import table_sizes, tree_k_median
 from metricdp.methods.question import PointsQuestion
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from tests import naive_centers

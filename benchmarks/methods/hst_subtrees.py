@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
+from numpy.typing import NDArray
 
 from metricdp.arrays import Bools, Floats, Ints
 from metricdp.errors import InputError
-from metricdp.kernels.hst_passes import disjoint_subtrees, heaviest_children
 from metricdp.partitions.finite.hst import HST
 from metricdp.solvers.part_median import part_median
 
@@ -116,3 +117,46 @@ def _representative(
         allowed=inside,
         searches=_SEARCHES,
     ).center
+
+
+@njit(cache=True, nogil=True)
+def disjoint_subtrees(parent: NDArray, ranked: NDArray, free: NDArray, wanted: int) -> NDArray:
+    """The first `wanted` pairwise disjoint subtrees of a ranking (Fan, Li & Li, NeurIPS 2023,
+    Algorithm 4), among nodes that are `free`.
+
+    Nodes are taken in turn. A taken node drops an ancestor taken before, and its ancestors are free
+    no more. O(n_nodes).
+    """
+    n = len(parent)
+    kept = np.zeros(n, np.bool_)
+    taken = np.empty(len(ranked), np.int64)
+    n_taken = 0
+    n_kept = 0
+    for v in ranked:
+        if n_kept == wanted:
+            break
+        if not free[v]:
+            continue
+        kept[v] = True
+        taken[n_taken] = v
+        n_taken += 1
+        n_kept += 1
+        u = parent[v]
+        while u >= 0 and free[u]:
+            free[u] = False
+            if kept[u]:
+                kept[u] = False
+                n_kept -= 1
+            u = parent[u]
+    return np.array([v for v in taken[:n_taken] if kept[v]], np.int64)
+
+
+@njit(cache=True, nogil=True)
+def heaviest_children(parent: NDArray, counts: NDArray, allowed: NDArray) -> NDArray:
+    """The allowed child of largest count of every node; -1 where there is none. O(n_nodes)."""
+    best = np.full(len(parent), -1, np.int64)
+    for v in range(1, len(parent)):
+        p = parent[v]
+        if allowed[v] and (best[p] < 0 or counts[v] > counts[best[p]]):
+            best[p] = v
+    return best

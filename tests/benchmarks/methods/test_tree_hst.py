@@ -11,11 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import metricdp as mdp
+from benchmarks.methods.hst_subtrees import hst_init
+from benchmarks.methods.tree_dp import solve_on_tree
+from benchmarks.methods.tree_hst import TreeHST
 from metricdp.errors import InputError
-from metricdp.kernels.hst_passes import consistent_counts, settled_counts
-from metricdp.solvers.hst_init import hst_init
-from metricdp.solvers.tree_dp import solve_on_tree
 from tests import naive
+from tests.methods.finite.test_hst import check_every_k, check_near_the_demand
+from tests.methods.finite.test_hst import grid as grid
+from tests.methods.finite.test_hst import records as records
+from tests.methods.finite.test_lower_bounds import check_bound
 
 few = settings(max_examples=80, deadline=None, derandomize=True)
 pieces = st.integers(0, 10**6)
@@ -135,67 +139,24 @@ def test_the_walk_ends_at_a_median_where_counts_tell_nothing():
     ).tolist() == [5]
 
 
-@few
-@given(small_sets, pieces)
-def test_consistent_counts_are_the_least_squares_fit(points, seed):
-    rng = np.random.default_rng(seed)
-    tree = mdp.build_hst(mdp.EuclideanMetric(np.array(points, float)), int(rng.integers(100)))
-    value, variance = rng.normal(size=tree.n_nodes) * 10, rng.uniform(0.1, 5, tree.n_nodes)
-    inner = np.flatnonzero(tree.last_level < tree.n_levels - 1)
-    variance[rng.permutation(inner)[: len(inner) // 2]] = np.inf
-    found, spread = consistent_counts(tree.parent, value, variance, tree.sizes.astype(float))
-    np.testing.assert_allclose(
-        found, naive.least_squares_counts(tree.parent, value, variance), atol=1e-7
-    )
-    assert (spread <= variance).all()
-    assert spread[0] == pytest.approx(naive.least_squares_variance(tree.parent, variance)[0])
-    assert (spread >= naive.least_squares_variance(tree.parent, variance) - 1e-9).all()
+@pytest.mark.parametrize("centers", ["solver", "initial", "tree"])
+def test_centers_are_near_the_demand(grid, records, centers):
+    check_near_the_demand(grid, records, TreeHST(centers=centers, levels=6))
 
 
-def test_what_was_not_counted_is_spread_evenly():
-    parent = np.array([-1, 0, 0, 1, 1], np.int32)
-    sizes = np.array([4.0, 3, 1, 2, 1])
-    found, spread = consistent_counts(
-        parent, np.array([8.0, 0, 0, 0, 0]), np.array([1.0, *[np.inf] * 4]), sizes
-    )
-    np.testing.assert_allclose(found, [8, 6, 2, 4, 2])
-    assert spread.tolist() == [1.0, *[np.inf] * 4]
+@pytest.mark.parametrize("centers", ["solver", "initial", "tree"])
+def test_every_k_gets_distinct_centers_even_of_nobody(centers):
+    check_every_k(TreeHST(centers=centers))
 
 
-def test_nodes_settle_above_the_noise_and_the_rest_is_spread():
-    parent = np.array([-1, 0, 0, 0, 1, 1], np.int32)
-    sizes = np.array([10.0, 4, 4, 2, 3, 1])
-    counts, settled = settled_counts(
-        parent, np.array([100.0, 70, 3, 27, 69, 1]), np.array([0.0, 10, 10, 30, 10, 10]), sizes
-    )
-    assert settled.tolist() == [True, True, False, False, True, False]
-    np.testing.assert_allclose(counts, [100, 70, 20, 10, 69, 1])
-    counts, settled = settled_counts(
-        parent, np.array([100.0, 9, 9, 9, 69, 1]), np.full(6, 10.0), sizes
-    )
-    assert settled.tolist() == [
-        True,
-        False,
-        False,
-        False,
-        False,
-        False,
-    ]  # below a node that has not settled nothing does
-    np.testing.assert_allclose(counts, sizes * 10)
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+def test_it_finds_no_more_than_any_method_can(relation):
+    check_bound(TreeHST(), relation)
 
 
-@pytest.mark.parametrize("limit", [20_000_000, 100])
-def test_the_solver_starts_from_centers_that_are_given(limit, monkeypatch):
-    from metricdp.solvers import kmedian
-
-    monkeypatch.setattr(kmedian, "WHOLE_BLOCK", limit)
-    metric = mdp.GraphMetric(nx.grid_2d_graph(9, 9), weight=None)
-    weights = np.random.default_rng(0).random(81)
-    tree = mdp.build_hst(metric, 1)
-    start = solve_on_tree(tree, weights, 4, opened=np.array([7])).centers
-    found = kmedian.solve(metric, weights, 4, opened=np.array([7]), first=start, starts=1)
-    assert found.centers[0] == 7 and len(set(found.centers)) == 4
-    assert found.cost <= weights @ metric.nearest_to(start)[1]
-    for wrong in (start[:3], [7, 7, 1, 2], [0, 1, 2, 3]):
-        with pytest.raises(InputError, match="first must be"):
-            kmedian.solve(metric, weights, 4, opened=np.array([7]), first=np.array(wrong))
+def test_other_centers_and_directed_distances_are_refused():
+    with pytest.raises(InputError, match="centers must"):
+        TreeHST(centers="best")
+    one_way = mdp.GraphMetric(nx.DiGraph([(0, 1), (1, 2), (2, 0)]), weight=None, directed=True)
+    with pytest.raises(InputError, match="both directions"):
+        mdp.k_median(one_way, mdp.PrivateDemand(one_way, [0]), 1, epsilon=1, method=TreeHST())

@@ -1,0 +1,63 @@
+"""Counts on trees: consistent ones are a least-squares fit, settled ones stand above the noise."""
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import metricdp as mdp
+from metricdp.kernels.hst_passes import consistent_counts, settled_counts
+from tests import naive
+
+few = settings(max_examples=80, deadline=None, derandomize=True)
+pieces = st.integers(0, 10**6)
+small_sets = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5)), min_size=1, max_size=8)
+
+
+@few
+@given(small_sets, pieces)
+def test_consistent_counts_are_the_least_squares_fit(points, seed):
+    rng = np.random.default_rng(seed)
+    tree = mdp.build_hst(mdp.EuclideanMetric(np.array(points, float)), int(rng.integers(100)))
+    value, variance = rng.normal(size=tree.n_nodes) * 10, rng.uniform(0.1, 5, tree.n_nodes)
+    inner = np.flatnonzero(tree.last_level < tree.n_levels - 1)
+    variance[rng.permutation(inner)[: len(inner) // 2]] = np.inf
+    found, spread = consistent_counts(tree.parent, value, variance, tree.sizes.astype(float))
+    np.testing.assert_allclose(
+        found, naive.least_squares_counts(tree.parent, value, variance), atol=1e-7
+    )
+    assert (spread <= variance).all()
+    assert spread[0] == pytest.approx(naive.least_squares_variance(tree.parent, variance)[0])
+    assert (spread >= naive.least_squares_variance(tree.parent, variance) - 1e-9).all()
+
+
+def test_what_was_not_counted_is_spread_evenly():
+    parent = np.array([-1, 0, 0, 1, 1], np.int32)
+    sizes = np.array([4.0, 3, 1, 2, 1])
+    found, spread = consistent_counts(
+        parent, np.array([8.0, 0, 0, 0, 0]), np.array([1.0, *[np.inf] * 4]), sizes
+    )
+    np.testing.assert_allclose(found, [8, 6, 2, 4, 2])
+    assert spread.tolist() == [1.0, *[np.inf] * 4]
+
+
+def test_nodes_settle_above_the_noise_and_the_rest_is_spread():
+    parent = np.array([-1, 0, 0, 0, 1, 1], np.int32)
+    sizes = np.array([10.0, 4, 4, 2, 3, 1])
+    counts, settled = settled_counts(
+        parent, np.array([100.0, 70, 3, 27, 69, 1]), np.array([0.0, 10, 10, 30, 10, 10]), sizes
+    )
+    assert settled.tolist() == [True, True, False, False, True, False]
+    np.testing.assert_allclose(counts, [100, 70, 20, 10, 69, 1])
+    counts, settled = settled_counts(
+        parent, np.array([100.0, 9, 9, 9, 69, 1]), np.full(6, 10.0), sizes
+    )
+    assert settled.tolist() == [
+        True,
+        False,
+        False,
+        False,
+        False,
+        False,
+    ]  # below a node that has not settled nothing does
+    np.testing.assert_allclose(counts, sizes * 10)
