@@ -1,4 +1,4 @@
-"""Clustering in a few random dimensions, centers in the original space (`mdp.methods.Projected`),
+"""Clustering in a few random dimensions, centers in the original space (`Projected`),
 beside the default method.
 
 Cost of the private k-means centers on the records / best of three runs of scikit-learn's KMeans;
@@ -17,10 +17,10 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 
 import metricdp as mdp
+from benchmarks.methods.projected import Projected
 from benchmarks.sets.point_sets import gaussian_mixture
 from metricdp.kernels.points import nearest_centers
 
-Projected = mdp.methods.Projected
 METHODS = {
     "partition": "partition",
     "projected": Projected(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,6 +16,7 @@ from metricdp.audit.exact import Case
 from metricdp.audit.report import Check, Finding
 from metricdp.audit.worlds import PRICE, UnitCells, asked, demands, small_nets, worlds
 from metricdp.errors import MetricDPError
+from metricdp.methods import Method
 from metricdp.privacy import HistogramQuery, SumsQuery
 
 CHECK = "call by call"
@@ -65,16 +66,16 @@ class Keeping:
 
 def price_checks() -> Iterator[Check]:
     """The check."""
-    yield Check.of(NAME, True, _refusals)
+    yield Check.of(NAME, True, refusals)
 
 
-def _refusals(name: str, quick: bool) -> Finding:
-    """All methods and projected ones: an answer at no more than the price, or nothing charged."""
+def refusals(name: str, quick: bool, kinds: Iterable[str | Method] = METHODS) -> Finding:
+    """All methods: an answer at no more than the price, or nothing charged."""
     burnt = []
     asked = 0
     answers = 0
     worst = 0.0
-    for ask, what, (epsilon, delta) in _calls(quick):
+    for ask, what, (epsilon, delta) in _calls(kinds):
         ledger = Ledger(10, "1e-3")
         asked = asked + 1
         try:
@@ -102,16 +103,13 @@ def _refusals(name: str, quick: bool) -> Finding:
     )
 
 
-def _calls(quick: bool) -> Iterator[tuple[Callable[[Any, Any, Any], Any], str, tuple[Any, Any]]]:
+def _calls(
+    kinds: Iterable[str | Method],
+) -> Iterator[tuple[Callable[[Any, Any, Any], Any], str, tuple[Any, Any]]]:
     """What is asked, its name and its price."""
     points = [[i / 8, (5 * i % 9) / 8, (7 * i % 9) / 8, i % 2] for i in range(9)]
     few = EuclideanMetric(points), EuclideanSpace([0.0] * 4, [1.0] * 4)
-    projected = [
-        methods.Projected(inner=inner, dimensions=dimensions)
-        for inner in ("partition", "quadtree", "max-coverage")
-        for dimensions in ((1,) if quick else (1, 2, 3))
-    ]
-    for method in (*METHODS, *projected):
+    for method in kinds:
         kind: Any = methods.BY_NAME[method] if isinstance(method, str) else method
         for universe, there in zip(few, (kind.in_finite, kind.in_space)):
             if not there:

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 from metricdp.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from metricdp.methods.box.projection import Projected as Projected
     from metricdp.methods.finite.regional import Regional as Regional
     from metricdp.methods.registry import *  # noqa: F403
 
 _HOME = {
-    "box.projection": ("Projected",),  # made of another method by its name
     "finite.regional": ("Regional",),  # has no defaults to be named by
     "registry": (
         *("BY_NAME", "Coreset", "DPHST", "LSHCoreset", "Lloyd", "LocalSearch", "METHODS"),

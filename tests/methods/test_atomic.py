@@ -86,11 +86,6 @@ UNIVERSES = dict(universes())
 OPTIONS = [
     *mdp.METHODS,
     methods.Regional(),
-    methods.Projected(),
-    methods.Projected(inner="quadtree", dimensions=2),
-    methods.Projected(inner="uniform", steps=1),
-    methods.Projected(inner="max-coverage", dimensions=1),
-    methods.Projected(inner="coreset", dimensions=2),
     methods.DPHST(levels=2),
     methods.DPHST(budget="geometric"),
     methods.LocalSearch(start="random", steps=1, final=False),
@@ -226,21 +221,6 @@ def test_every_door_of_the_gate_answers_or_leaves_the_grant_alone(price, relatio
                 call()
             except mdp.MetricDPError:
                 assert (grant.spent, grant.spent_delta) == (0, 0)
-
-
-def test_projected_pays_with_a_delta_for_few_images():
-    """Everything was charged, and then refused: the price was that of another box."""
-    space = mdp.EuclideanSpace([0.0] * 8, [1.0] * 8)
-    demand = PrivateDemand(space, np.random.default_rng(0).random((50, 8)))
-    for inner in ("partition", "quadtree", "max-coverage", "uniform"):
-        for dimensions in (None, 1, 3, 4):
-            ledger = mdp.Ledger(2, "1e-6")
-            method = methods.Projected(inner=inner, dimensions=dimensions)
-            result = mdp.k_means(
-                space, demand, 2, epsilon=2, delta="1e-6", ledger=ledger, method=method
-            )
-            assert result.receipt.epsilon <= ledger.spent == 2
-            assert result.receipt.delta == ledger.spent_delta == Fraction(1, 10**6)
 
 
 class Rows(EuclideanMetric):

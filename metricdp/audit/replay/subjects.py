@@ -184,7 +184,6 @@ def _options() -> Iterator[Subject]:
     regions = ours.Regional(regions={"ward": "1/2", "elsewhere": 1}, labels=labels, records_hint=24)
     away = tree(budget="uniform", estimate="own", threshold=0.02, rounds=2, depth=2)
     hashed = ours.MaxCoverage(net_dimensions=0, picks=1)
-    cast = ours.Projected(inner=tree(rounds=1, records_hint=24), dimensions=1, steps=1)
     hoped = partial(mdp.k_means, expected=([[0.2, 0.3], [0.8, 0.9]], [1.0, 3.0]))
     for name, world, ask, method, budget in (
         ("k_means, a grid", "a box", mdp.k_means, ours.Partition(records_hint=1440), (1, 0)),
@@ -192,7 +191,6 @@ def _options() -> Iterator[Subject]:
         ("k_means, PrivTree", "a box", mdp.k_means, tree(opening="privtree", depth=2), (1, 0)),
         ("k_median, quadtree by levels", "a box", mdp.k_median, away, (1, 0)),
         ("k_means, max-coverage by hashing", "a box", mdp.k_means, hashed, (4, 0)),
-        ("k_means, projected", "a box in R^4", mdp.k_means, cast, (1, 0)),
         ("k_median, hst by levels", "a grid", mdp.k_median, ours.DPHST(levels=2), (1, 0)),
         ("k_median, regions", "a grid", mdp.k_median, regions, (1, 0)),
         ("k_median, two swaps and the best", "a grid", mdp.k_median, swaps(final=True), (5, 0)),

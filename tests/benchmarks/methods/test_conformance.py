@@ -10,6 +10,7 @@ from benchmarks.methods.k_variates import KVariates
 from benchmarks.methods.printed_coreset import PrintedCoreset
 from benchmarks.methods.printed_hst import PrintedHST
 from benchmarks.methods.printed_quadtree import PrintedQuadtree
+from benchmarks.methods.projected import Projected
 from benchmarks.methods.several_trees import SeveralTrees
 from benchmarks.methods.tree_hst import TreeHST
 from metricdp.audit.replay import verified
@@ -43,6 +44,11 @@ class TestPrintedHST(MethodTestCase):
         return PrintedHST()
 
 
+class TestProjected(MethodTestCase):
+    def method(self):
+        return Projected(dimensions=1)
+
+
 class TestSeveralTrees(MethodTestCase):
     def method(self):
         return SeveralTrees(passes=2, runs=2, centers="tree")
@@ -63,6 +69,9 @@ AWAY = partial(
     rounds=1,
     steps=0,
 )
+CAST = Projected(
+    inner=mdp.methods.Quadtree(steps=0, rounds=1, records_hint=24), dimensions=1, steps=1
+)
 ROUNDS = partial(PrintedCoreset, cells=3, records_hint=24, left_over=0.5)
 ROWS = {
     "coreset by rounds": ("a box", mdp.k_means, ROUNDS(), (8, 0)),
@@ -75,6 +84,7 @@ ROWS = {
     "badly cut centers": ("a box", mdp.k_means, TREE(depth=1), (1, 0)),
     "badly cut centers, estimated": ("a box", mdp.k_means, AWAY(passes=2, depth=1), (1, 0)),
     "the best of two runs": ("a box", mdp.k_means, SeveralTrees(rounds=1, runs=2, steps=0), (4, 0)),
+    "projected": ("a box in R^4", mdp.k_means, CAST, (1, 0)),
     "hst by subtrees": ("a grid", mdp.k_median, TreeHST(levels=2), (1, 0)),
     "hst, tree's optimum": ("a grid", mdp.k_median, TreeHST(levels=2, centers="tree"), (1, 0)),
     "hst as printed": ("a grid", mdp.k_median, PrintedHST(), (1, 0)),

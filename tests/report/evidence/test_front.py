@@ -87,7 +87,6 @@ CASES = {
     "zCDP": lambda: clustered("lloyd", box(), "1e-6"),
     "k-means": lambda: clustered("quadtree", box(), call=mdp.k_means),
     "regional": lambda: clustered(methods.Regional(), grid()),
-    "projected": lambda: clustered(methods.Projected(dimensions=1), box()),
     "release": lambda: mdp.release(grid(), demanded(grid()), epsilon="1/3"),
     "release of a box": lambda: mdp.release(box(), demanded(box()), epsilon=1),
     "evaluate": lambda: mdp.evaluate(grid(), demanded(grid()), [(0, 0)], epsilon=1, within=[2]),

@@ -26,8 +26,10 @@ from typing import Any
 import numpy as np
 
 from metricdp.accounting import Cost
-from metricdp.arguments import integer, shown
+from metricdp.arguments import count, shown
+from metricdp.arrays import Floats
 from metricdp.errors import InputError
+from metricdp.kernels.projections import projected
 from metricdp.methods.asking import Account, Ask, Image, Steps, Within
 from metricdp.methods.box.descent import distinct_in
 from metricdp.methods.box.private_lloyd import MOST_STEPS, least_of_steps, lloyd_step
@@ -38,7 +40,7 @@ from metricdp.methods.result import Result
 from metricdp.methods.shares import Terms, level_shares
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import PartsOfImages, VoronoiCells
-from metricdp.partitions.box.images import Projection
+from metricdp.protocols import trusted
 
 FEWEST = 3
 PER_LOG = 2.0
@@ -47,6 +49,40 @@ INNER_SHARE = Fraction(1, 2)
 GROWTH = Fraction(2)
 STEPS = 3
 """Share of the inner method; a step's budget over the one before; further middle steps."""
+WIDE = 3.0
+"""Half a side of a projection's box, in deviations of a corner's image."""
+
+
+@trusted
+class Projection:
+    """Coordinates along q random orthogonal directions, stretched to keep squared lengths on
+    average, in the public box `images` of R^q; the few images outside are moved to it.
+    """
+
+    def __init__(self, universe: EuclideanSpace, dimensions: int, seed: int) -> None:
+        d = universe.dimension
+        drawn = np.linalg.qr(np.random.default_rng([seed, 29]).normal(size=(d, dimensions)))[0]
+        half = (universe.upper - universe.lower) / 2
+        self.universe = universe
+        self._rows = np.ascontiguousarray(drawn.T) * np.sqrt(d / dimensions)
+        self._middle = (universe.lower + universe.upper) / 2
+        reach = np.minimum(
+            np.abs(self._rows) @ half, WIDE * np.linalg.norm(half) / np.sqrt(dimensions)
+        )
+        self.images = EuclideanSpace(-reach, reach)
+
+    def encode(self, records: Floats) -> Floats:
+        """Image of each point, shape (n, q)."""
+        return projected(records, self._middle, self._rows)
+
+    def inside(self, records: Floats) -> Floats:
+        """Image of each point, moved into the box of images, shape (n, q)."""
+        return self.images.clip(self.encode(records))
+
+    def lifted(self, images: Floats, near: Floats) -> Floats:
+        """Of the points with these images the nearest to `near` (1, d), in the box, (k, d)."""
+        q, d = self._rows.shape
+        return self.universe.clip(near + (images - self.encode(near)) @ self._rows * (q / d))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +107,8 @@ class Projected(Method):
     --------
     >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
     >>> demand = mdp.PrivateDemand(space, [[0.2, 0.2]] * 4000 + [[0.8, 0.7]] * 4000)
-    >>> method = mdp.methods.Projected(inner="partition")
+    >>> from benchmarks.methods.projected import Projected
+    >>> method = Projected(inner="partition")
     >>> mdp.k_means(space, demand, k=2, epsilon=4, method=method).centers.shape
     (2, 2)
     """
@@ -105,14 +142,9 @@ class Projected(Method):
                 f"inner must be a method for boxes other than this one, or its name; got "
                 f"{shown(self.inner)}"
             )
-        if self.dimensions is not None and (integer(self.dimensions) or 0) < 1:
-            raise InputError(
-                f"dimensions must be an integer of at least 1, got {shown(self.dimensions)}"
-            )
-        if not 1 <= (integer(self.steps) or 0) <= MOST_STEPS:
-            raise InputError(
-                f"steps must be an integer from 1 to {MOST_STEPS}, got {shown(self.steps)}"
-            )
+        if self.dimensions is not None:
+            count(self.dimensions, "dimensions")
+        count(self.steps, "steps", 1, MOST_STEPS)
 
     def composition(self, offer: Terms) -> Composition:
         """Both: with a delta the steps get Gaussian noise, whatever the inner method does."""
