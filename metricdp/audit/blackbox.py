@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from metricdp.arrays import Bools, Floats, Ints
-from metricdp.audit.report import Finding
+from metricdp.audit.report import Finding, weighed
 
 ALARM = 1e-6
 CHECK = "black box"
@@ -51,20 +51,13 @@ def lower_bound(
     p: NDArray[Any], q: NDArray[Any], delta: float = 0.0, alarm: float = ALARM
 ) -> tuple[float, str]:
     """Largest lower bound on epsilon from two samples of outputs, and its kind of event."""
-    half_p = len(p) // 2
-    half_q = len(q) // 2
-    kinds = {
-        "threshold": thresholds,
-        "likelihood ratio": likely,
-        "atom": atoms,
-        "low bits": low_bits,
-    }
+    kinds = {"threshold": thresholds, "likelihood ratio": likely}
+    kinds |= {"atom": atoms, "low bits": low_bits}
     alpha = alarm / (2 * 2 * len(kinds))
     best = (0.0, "none")
-    for first, second in (
-        ((p[:half_p], q[:half_q]), (p[half_p:], q[half_q:])),
-        ((q[:half_q], p[:half_p]), (q[half_q:], p[half_p:])),
-    ):
+    for left, right in ((p, q), (q, p)):
+        m, n = len(left) // 2, len(right) // 2
+        first, second = (left[:m], right[:n]), (left[m:], right[n:])
         for kind, propose in kinds.items():
             tried = [
                 (bound(event, *first, delta, 0.02), i, event)
@@ -91,13 +84,8 @@ def likely(p: NDArray[Any], q: NDArray[Any]) -> Iterator[Event]:
     """Outputs whose estimated likelihood ratio, coordinates taken as independent, is at least t."""
     tables = []
     for column in range(p.shape[1]):
-        edges = np.unique(
-            np.quantile(
-                np.concatenate([p[:, column], q[:, column]]),
-                np.linspace(0, 1, 17)[1:-1],
-                method="lower",
-            )
-        )
+        both = np.concatenate([p[:, column], q[:, column]])
+        edges = np.unique(np.quantile(both, np.linspace(0, 1, 17)[1:-1], method="lower"))
         one, other = (
             np.bincount(np.searchsorted(edges, x[:, column]), minlength=len(edges) + 1)
             for x in (p, q)
@@ -105,13 +93,9 @@ def likely(p: NDArray[Any], q: NDArray[Any]) -> Iterator[Event]:
         tables.append((edges, np.log((one + 1.0) / (other + 1.0))))
 
     def score(outputs: NDArray[Any]) -> Floats:
-        return np.sum(
-            [
-                ratio[np.searchsorted(edges, outputs[:, c])]
-                for c, (edges, ratio) in enumerate(tables)
-            ],
-            axis=0,
-        )
+        columns = zip(tables, outputs.T)
+        ratios = [ratio[np.searchsorted(edges, column)] for (edges, ratio), column in columns]
+        return np.sum(ratios, axis=0)
 
     for t in _some(np.unique(np.concatenate([score(p), score(q)])), 60):
         yield lambda outputs, t=t: score(outputs) >= t  # type: ignore[misc]
@@ -135,18 +119,14 @@ def low_bits(p: NDArray[Any], q: NDArray[Any]) -> Iterator[Event]:
 def _bits(values: NDArray[Any]) -> Ints:
     if values.dtype.kind in "iu":
         return values.astype(np.int64)
-    whole = values == np.round(values)
-    return np.where(
-        whole, np.round(values), np.ascontiguousarray(values, dtype=np.float64).view(np.int64)
-    ).astype(np.int64)
+    bits = np.ascontiguousarray(values, dtype=np.float64).view(np.int64)
+    whole = np.round(values)
+    return np.where(values == whole, whole, bits).astype(np.int64)
 
 
 def _some(values: NDArray[Any], most: int) -> NDArray[Any]:
-    return (
-        values
-        if len(values) <= most
-        else values[np.linspace(0, len(values) - 1, most).astype(np.int64)]
-    )
+    at = np.linspace(0, len(values) - 1, min(most, len(values)))
+    return values[at.astype(np.int64)]
 
 
 def judged(
@@ -155,11 +135,4 @@ def judged(
     """Hold a claim to the lower bound that two samples give."""
     found, kind = lower_bound(p, q, delta)
     claim = f"ε ≤ {epsilon:.4g}" + (f", δ ≤ {delta:.1g}" if delta else "") + f", {len(p):,} runs"
-    return Finding(
-        name,
-        claim,
-        f"ε ≥ {max(found, 0):.3g} by {kind}",
-        CHECK,
-        found <= epsilon,
-        excess=found / epsilon,
-    )
+    return weighed(name, claim, f"ε ≥ {max(found, 0):.3g} by {kind}", CHECK, found / epsilon)

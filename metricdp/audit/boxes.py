@@ -51,10 +51,8 @@ def _check(
     samples = []
     for places in pair:
         demand = PrivateDemand(place.universe, [place.places[i] for i in places])
-        outputs = [
-            call(demand, Ledger(cost.epsilon, cost.delta, neighboring=relation), cost)
-            for _ in range(runs[0 if quick else 1])
-        ]
+        ledgers = (Ledger(cost.epsilon, cost.delta, relation) for _ in range(runs[not quick]))
+        outputs = [call(demand, ledger, cost) for ledger in ledgers]
         longest = max(map(len, outputs))  # outputs of different lengths are told apart by it
         samples.append(np.array([[*row, *(longest - len(row)) * [0], len(row)] for row in outputs]))
     wide = max(s.shape[1] for s in samples)

@@ -9,7 +9,7 @@ import re
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ import numpy as np
 import metricdp as mdp
 from metricdp.accounting import Ledger
 from metricdp.audit.observe import forms, told, watched
+from metricdp.audit.public import parts
 from metricdp.audit.report import Check, Finding, refuted
 from metricdp.cli import main
 from metricdp.errors import MetricDPError
@@ -39,19 +40,15 @@ Shown = tuple[str, str | bytes]
 
 def sings(text: str, noisy: bool = False) -> bool:
     """Whether a canary is in a text. Counts in a `noisy` text may equal the number by chance."""
-    return (
-        WORD in text
-        or _NUMBER.search(text) is not None
-        or (not noisy and _KEPT.search(text) is not None)
-    )
+    counted = _NUMBER.search(text) or (not noisy and _KEPT.search(text))
+    return WORD in text or bool(counted)
 
 
 @cache
 def scene() -> tuple[Any, np.ndarray, Any]:
     """A public grid of 36 points, the positions of all records, and a demand of canaries."""
-    universe = mdp.GraphMetric(
-        nx.convert_node_labels_to_integers(nx.grid_2d_graph(6, 6)), weight=None
-    )
+    grid = nx.convert_node_labels_to_integers(nx.grid_2d_graph(6, 6))
+    universe = mdp.GraphMetric(grid, weight=None)
     places = np.minimum(np.arange(NUMBER) % 36, np.arange(NUMBER) % 35)
     users = [f"{WORD}-{i // 2}" for i in range(NUMBER)]
     return universe, places, mdp.PrivateDemand(universe, places, user=users, max_contributions=1)
@@ -63,9 +60,8 @@ def boxed() -> Any:
     _, places, _ = scene()
     users = [f"{WORD}-{i // 2}" for i in range(NUMBER)]
     points = np.stack([places // 6, places % 6], axis=1)
-    return mdp.PrivateDemand(
-        mdp.EuclideanSpace([0, 0], [6, 6]), points, user=users, max_contributions=1
-    )
+    box = mdp.EuclideanSpace([0, 0], [6, 6])
+    return mdp.PrivateDemand(box, points, user=users, max_contributions=1)
 
 
 def canary_checks() -> Iterator[Check]:
@@ -128,27 +124,14 @@ def _hidden(root: Any, secrets: list[np.ndarray]) -> bool:
         if id(value) in seen or isinstance(value, type):
             continue
         seen.add(id(value))
-        if (
-            isinstance(value, int | float | np.number)
-            and not isinstance(value, bool)
-            and value in (NUMBER, KEPT)
+        if isinstance(value, int | float | np.number) and value in (NUMBER, KEPT):
+            return True
+        if not isinstance(value, np.ndarray) or value.dtype.kind == "O":
+            todo += parts(value, everyone=True)
+        elif value.dtype.kind in "iuf" and any(
+            value.shape == s.shape and np.allclose(value, s) for s in secrets
         ):
             return True
-        if isinstance(value, np.ndarray):
-            if value.dtype.kind in "iuf" and any(
-                value.shape == s.shape and np.allclose(value, s) for s in secrets
-            ):
-                return True
-        elif isinstance(value, dict):
-            todo += [*value.keys(), *value.values()]
-        elif isinstance(value, list | tuple | set | frozenset):
-            todo += list(value)
-        else:
-            todo += list(getattr(value, "__dict__", {}).values())
-            names = [s for c in type(value).__mro__ for s in getattr(c, "__slots__", ())]
-            todo += [
-                getattr(value, s) for s in names if hasattr(value, s) and not s.startswith("__")
-            ]
     return False
 
 
@@ -222,40 +205,26 @@ def _bad_calls() -> Iterator[Callable[[], Any]]:
     universe, _, demand = scene()
     box = mdp.EuclideanSpace([0.0], [1.0])
     bad = f"{WORD}-x"
-    for records in (
-        [0, bad],
-        [NUMBER],
-        [[bad]],
-        {0: 1, bad: 2},
-        np.array([bad]),
-        NUMBER,
-        [1.5, math.nan],
-        [10**30, NUMBER],
-        _raising(bad),
-    ):
-        yield lambda records=records: PrivateDemand(universe, records)  # type: ignore[misc]
-    for points in (
-        [[bad]],
-        [[math.nan]],
-        np.zeros((NUMBER, 2)),
-        np.full((NUMBER, 1), np.inf),
-        [[1.0], [1.0, 2.0]],
-    ):
-        yield lambda points=points: PrivateDemand(box, points)  # type: ignore[misc]
+    texts: list[Any] = [[0, bad], [[bad]], {0: 1, bad: 2}, np.array([bad]), _raising(bad)]
+    for records in (*texts, [NUMBER], NUMBER, [1.5, math.nan], [10**30, NUMBER]):
+        yield partial(PrivateDemand, universe, records)
+    endless = np.full((NUMBER, 1), np.inf)
+    for points in ([[bad]], [[math.nan]], np.zeros((NUMBER, 2)), endless, [[1.0], [1.0, 2.0]]):
+        yield partial(PrivateDemand, box, points)
+    users: Any
     for users in ([None], [math.nan], NUMBER * [1], [[bad]], NUMBER, bad):
-        yield lambda users=users: PrivateDemand(universe, [0], user=users)  # type: ignore[misc]
-    yield lambda: PrivateDemand(universe, NUMBER * [0], user=[bad])
+        yield partial(PrivateDemand, universe, [0], user=users)
+    yield partial(PrivateDemand, universe, NUMBER * [0], user=[bad])
     for ask in (len, bool, list, pickle.dumps, iter, lambda d: d[0], lambda d: bad in d):
-        yield lambda ask=ask: ask(demand)  # type: ignore[misc]
-    yield lambda: mdp.k_median(universe, demand, 0, epsilon=1)
-    yield lambda: mdp.k_median(universe, demand, 3, epsilon=-1)
-    yield lambda: mdp.k_median(universe, demand, 3, epsilon=1, ledger=mdp.Ledger(0.5))
-    yield lambda: mdp.k_median(box, demand, 3, epsilon=1)
-    yield lambda: measure(demand, HistogramQuery(_Failing(box)), 1, mdp.Ledger(1).charge(1))
-    yield lambda: measure(
-        PrivateDemand(box, [[0.48611]]), HistogramQuery(_Failing(box)), 1, mdp.Ledger(1).charge(1)
-    )
-    yield lambda: select(demand, demand, 1, mdp.Ledger(1).charge(1))
+        yield partial(ask, demand)
+    yield partial(mdp.k_median, universe, demand, 0, epsilon=1)
+    yield partial(mdp.k_median, universe, demand, 3, epsilon=-1)
+    yield partial(mdp.k_median, universe, demand, 3, epsilon=1, ledger=mdp.Ledger(0.5))
+    yield partial(mdp.k_median, box, demand, 3, epsilon=1)
+    failing = HistogramQuery(_Failing(box))
+    for some in (demand, PrivateDemand(box, [[0.48611]])):
+        yield partial(measure, some, failing, 1, mdp.Ledger(1).charge(1))
+    yield partial(select, demand, demand, 1, mdp.Ledger(1).charge(1))
 
 
 class _Failing:

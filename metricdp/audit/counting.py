@@ -68,21 +68,14 @@ def _counts() -> Iterator[Case]:
         fine = HistogramQuery(UnitCells(world.universe) if box else finest(world.universe))
         queries: dict[str, Any] = {"HistogramQuery": fine, "CountQuery": CountQuery()}
         if box:
-            queries["SumsQuery"] = SumsQuery(fine, bits=3)
-            folded = SumsQuery(fine, 3, [[1.0], [1.0], [1.5]], [0.25, 0.25, 0.5], folded=True)
-            queries["SumsQuery, folded, in levels"] = LevelsQuery(
-                (folded, SumsQuery(fine, 3, [1.0], 0.25))
-            )
-            queries["SumsQuery from centers"] = SumsQuery(
-                fine, 3, [[1.0], [1.0], [1.5]], [0.25, 0.25, 0.5]
-            )
+            sums = partial(SumsQuery, fine, 3, [[1.0], [1.0], [1.5]], [0.25, 0.25, 0.5])
+            levels = sums(folded=True), SumsQuery(fine, 3, [1.0], 0.25)
+            queries |= {"SumsQuery": SumsQuery(fine, bits=3), "SumsQuery from centers": sums()}
+            queries["SumsQuery, folded, in levels"] = LevelsQuery(levels)
         if name == "two points":
-            queries["HistogramQuery with an empty part"] = HistogramQuery(
-                Labels(world.universe, (0, 2), 3)
-            )
-            queries["LevelsQuery"] = LevelsQuery(
-                (HistogramQuery(Labels(world.universe, (0, 0), 1)), fine)
-            )
+            empty, whole = (Labels(world.universe, *of) for of in (((0, 2), 3), ((0, 0), 1)))
+            queries["HistogramQuery with an empty part"] = HistogramQuery(empty)
+            queries["LevelsQuery"] = LevelsQuery((HistogramQuery(whole), fine))
         for (kind, query), relation, m in product(queries.items(), RELATIONS, UNITS):
             essential = (
                 name == "two points"
@@ -122,17 +115,12 @@ def _composed() -> Iterator[Case]:
     parts = partial(in_parts, one_part)
 
     def worst(demand: PrivateDemand, ledger: Ledger) -> Any:
-        return [
-            emptiness(part, EPSILON, grant)
-            for part, grant in split(demand, finest(world.universe), EPSILON, ledger)
-        ]
+        parts = split(demand, finest(world.universe), EPSILON, ledger)
+        return [emptiness(part, EPSILON, grant) for part, grant in parts]
 
     def twice(demand: PrivateDemand, ledger: Ledger) -> Any:
         grant = ledger.charge(EPSILON)
-        answers = [
-            measure(demand, one_part, EPSILON / 2, grant),
-            measure(demand, one_part, EPSILON / 2, grant),
-        ]
+        answers: list[Any] = [measure(demand, one_part, EPSILON / 2, grant) for _ in range(2)]
         try:
             answers.append(measure(demand, one_part, EPSILON / 2, grant))
         except BudgetError as refused:
@@ -218,15 +206,11 @@ class Heavy:
 
 def evaluation_cases() -> Iterator[Case]:
     """Sums of amounts, of which private evaluation is made."""
-    box, three = (worlds()[name] for name in ("a box", "three points"))
-    queries = {
-        "TotalsQuery": (box, TotalsQuery(TwoEnds(box.universe), bits=3)),
-        "TotalsQuery beyond the bound": (three, TotalsQuery(Heavy(three.universe), bits=3)),
-    }
-
-    for (name, (world, query)), (relation, m) in product(queries.items(), FORMS):
+    kinds: Any = ("", "a box", TwoEnds), (" beyond the bound", "three points", Heavy)
+    for (more, place, amounts), (relation, m) in product(kinds, FORMS):
+        name, world = f"TotalsQuery{more}", worlds()[place]
         some = demands(len(world.places), 2, m or 1)
-        call = partial(asked, query, PRICE)
+        call = partial(asked, TotalsQuery(amounts(world.universe), bits=3), PRICE)
         yield Case(name, world, call, some, relation, m, reach=0.6, essential=m is None)
 
 
@@ -251,30 +235,22 @@ def capping_cases() -> Iterator[Case]:
             reach = 0.9
             if relation == "replace-one" and caps == (2, 1):
                 reach = 0.4 if query is fine else 0.05
-            yield Case(
-                name,
-                world,
-                partial(asked, query, POOL),
-                demands(2, 2, 3),
-                relation,
-                caps[0] * caps[1],
-                GAUSS,
-                reach,
-                rho=POOL().rho,
-                hold=partial(_held, Caps(*caps, areas=finest(world.universe))),
-                chance=key,
-                essential=relation == "add-remove",
-            )
+            form = (demands(2, 2, 3), relation, caps[0] * caps[1], GAUSS, reach)
+            held: dict[str, Any] = {
+                "hold": partial(_held, Caps(*caps, areas=finest(world.universe)))
+            }
+            case = partial(Case, name, world, partial(asked, query, POOL), *form, **held)
+            yield case(rho=POOL().rho, chance=key, essential=relation == "add-remove")
 
 
 def _held(caps: Any, universe: Any, records: Any, users: Any, m: Any) -> Any:
     """With names by what a user's records are, so that those of one stay when another goes."""
-    own: dict[Any, tuple[Any, ...]] = {}
+    own: dict[Any, str] = {}
     for user, record in zip(users, records):
-        own[user] = (*own.get(user, ()), record)
-    known: Counter[Any] = Counter()
+        own[user] = f"{own.get(user, '')}-{record}"
+    known: Counter[str] = Counter()
     names = {}
     for user, kind in own.items():
         known[kind] += 1
-        names[user] = f"{'-'.join(kind)} {known[kind]}"
+        names[user] = f"{kind} {known[kind]}"
     return PrivateDemand(universe, records, user=[names[user] for user in users], caps=caps)

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import permutations
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -50,9 +50,8 @@ class Loop:
     reach: float = REACH
 
     def __str__(self) -> str:
-        return f"covering loop, {self.name}, {self.relation}" + (
-            f", users of {self.m}" if self.m > 1 else ""
-        )
+        users = f", users of {self.m}" if self.m > 1 else ""
+        return f"covering loop, {self.name}, {self.relation}{users}"
 
 
 LOOPS = (
@@ -77,29 +76,17 @@ def _held(name: str, loop: Loop, quick: bool, enough: float = math.inf) -> Findi
     """
     units = [[0] * loop.m, [0] * (loop.m - 1) + [1], [1] * loop.m]
     everyone = [[], *units] if loop.relation == "add-remove" else units
-    pairs = [
-        (left, right)
-        for left, right in permutations(everyone, 2)
-        if loop.relation == "replace-one" or not left or not right
-    ]
     needed = 0.0
     price = (Fraction(1), Fraction(1))
-    for left, right in pairs:
+    for left, right in permutations(everyone, 2):
+        if loop.relation == "add-remove" and left and right:
+            continue
         if needed > enough * price[1]:
             break
-        p, q = (
-            {state: _chances(loop, demand, state) for state in STATES} for demand in (left, right)
-        )
-        price = p[False, False][1]
-        needed = max(
-            needed,
-            _hockey_stick(
-                loop,
-                {s: v for s, (v, _) in p.items()},
-                {s: v for s, (v, _) in q.items()},
-                float(price[0]),
-            ),
-        )
+        p, q = dict[State, Floats](), dict[State, Floats]()
+        for (chances, demand), state in product(((p, left), (q, right)), STATES):
+            chances[state], price = _chances(loop, demand, state)
+        needed = max(needed, _hockey_stick(loop, p, q, float(price[0])))
     delta = float(price[1])
     claim, found = f"δ ≤ {delta:.3g} at ε {float(price[0]):.4g}", f"δ ≥ {needed:.3g}"
     return weighed(name, claim, found, CHECK, needed / delta, needed < loop.reach * delta)
@@ -122,13 +109,10 @@ def _chances(
         return script[len(seen) - 1] if len(seen) <= len(script) else loop.sets - 1
 
     ledger = Ledger(loop.epsilon, loop.delta, neighboring=loop.relation)
+    query = CoverQuery(finest(universe), [(sets, 1)] * loop.rounds)
+    cost = Cost.of(loop.epsilon, loop.delta)
     with patched(gate, "choose", scripted):
-        cover(
-            demand,
-            CoverQuery(finest(universe), [(sets, 1)] * loop.rounds),
-            Cost.of(loop.epsilon, loop.delta),
-            ledger.charge(loop.epsilon, loop.delta),
-        )
+        cover(demand, query, cost, ledger.charge(cost))
     rest = seen[len(script) :]
     if len(seen) != loop.rounds or not all(np.array_equal(rest[0], row) for row in rest):
         raise AssertionError("rounds in one state have different laws")
@@ -136,10 +120,7 @@ def _chances(
 
 
 def _hockey_stick(
-    loop: Loop,
-    p: dict[State, Floats],
-    q: dict[State, Floats],
-    epsilon: float,
+    loop: Loop, p: dict[State, Floats], q: dict[State, Floats], epsilon: float
 ) -> float:
     """``sum of max(0, P - exp(epsilon) Q)`` over all sequences, grouped by log ratio."""
     law: dict[tuple[State, float], float] = {((False, False), 0.0): 1.0}

@@ -49,8 +49,7 @@ def device_checks() -> Iterator[Check]:
 
 def _collections() -> dict[str, Callable[[], tuple[Any, Sequence[Any]]]]:
     """Public parameters with few coins, and all kinds of items."""
-    one = Fraction(1)
-    half = Fraction(1, 2)
+    one, half = Fraction(1), Fraction(1, 2)
     kinds: dict[str, tuple[Role, ...]] = {
         "k-ary response": (Role(1, (Report(KRR(one, 3, UNIT), 0),)),),
         "local hashing": (Role(1, (Report(LocalHashing(one, 3, 1, UNIT), 0),)),),
@@ -60,21 +59,13 @@ def _collections() -> dict[str, Callable[[], tuple[Any, Sequence[Any]]]]:
             Role(1, (Report(KRR(one, 3, UNIT), 0),)),
         ),
     }
-    made: dict[str, Callable[[], tuple[Any, Sequence[Any]]]] = {
-        name: partial(_of_parts, roles) for name, roles in kinds.items()
-    }
-    made["vectors of a ball"] = _of_ball
-    return made
+    made = {name: partial(_of_parts, roles) for name, roles in kinds.items()}
+    return {**made, "vectors of a ball": _of_ball}
 
 
 def _of_parts(roles: Any) -> tuple[Any, Sequence[Any]]:
-    items = {
-        "kind": "partition",
-        "parts": 3,
-        "ids": {"range": 6},
-        "labels": [0, 0, 1, 1, 2, 2],
-        "centers": [0, 2, 4],
-    }
+    labels = {"labels": [0, 0, 1, 1, 2, 2], "centers": [0, 2, 4]}
+    items = {"kind": "partition", "parts": 3, "ids": {"range": 6}, **labels}
     return PublicParameters("one_round_local", Fraction(1), 10, Fraction(0), items, roles), range(6)
 
 
@@ -171,11 +162,9 @@ def _decoded(name: str, quick: bool) -> Finding:
 def _shuffled(name: str, users: int, quick: bool) -> Finding:
     """The exact delta of the multiset of messages against the bound, at several epsilons."""
     local = KRR(Fraction(2), 2, UNIT)
-    laws = [
-        {out[0]: p for out, p in law_of(partial(local.draw, item)).items()} for item in range(2)
-    ]
-    worst = 0.0
-    share = 0.0
+    drawn = (law_of(partial(local.draw, item)) for item in range(2))
+    laws = [{out[0]: p for out, p in law.items()} for law in drawn]
+    worst = share = 0.0
     for epsilon in (0.0, 0.3, 1.0):
         bound = shuffled_delta(local, users, epsilon)
         for ones in range(users):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,7 +20,6 @@ from metricdp.audit.worlds import (
     PRICE,
     RELATIONS,
     Demand,
-    World,
     asked,
     counted,
     demands,
@@ -88,10 +86,8 @@ def _tossed(demand: Demand) -> list[tuple[int, ...]]:
 
 def _coin_bytes(order: tuple[int, ...], n_bytes: int) -> bytes:
     """As 32-bit numbers, small where a record stays."""
-    coins = np.resize(
-        np.array([0 if kept else 2**32 - 1 for kept in order] or [0], np.uint32), n_bytes // 4
-    )
-    return coins.tobytes()
+    coins = np.array([0 if kept else 2**32 - 1 for kept in order] or [0], np.uint32)
+    return np.resize(coins, n_bytes // 4).tobytes()
 
 
 class _Binomial:
@@ -113,18 +109,13 @@ def _thinned() -> Iterator[Case]:
             fewer = thinned(demand, HALF)
         return counted(fewer, ledger)
 
-    chance = Chance(_tossed, _coin_bytes)
-    line = worlds()["a line"]
-    box = worlds()["a box"]
-    holds: tuple[tuple[str, World, Any], ...] = (
-        ("thinned", box, None),
-        ("thinned tally", line, _as_tally),
-    )
-    for name, world, hold in holds:
-        for relation in RELATIONS:
-            # a sample of half tells at most ln((1 + exp(epsilon)) / 2) of epsilon
-            case = Case(name, world, sample, demands(3, 2), relation, hold=hold, chance=chance)
-            yield replace(case, reach=0.2, essential=relation == "add-remove")
+    # a sample of half tells at most ln((1 + exp(epsilon)) / 2) of epsilon
+    case = partial(Case, call=sample, demands=demands(3, 2), reach=0.2)
+    for relation in RELATIONS:
+        form: dict[str, Any] = {"relation": relation, "essential": relation == "add-remove"}
+        form["chance"] = Chance(_tossed, _coin_bytes)
+        yield case("thinned", worlds()["a box"], **form)
+        yield case("thinned tally", worlds()["a line"], **form, hold=_as_tally)
 
 
 # Maps

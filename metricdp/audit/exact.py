@@ -113,11 +113,9 @@ def run(
     """Run a case on one demand, with fixed random bytes and noise, and look at its traces."""
     with ExitStack() as stack:
         tape = Tape(script)
-        path = (
-            Path(stack.enter_context(tempfile.TemporaryDirectory())) / "journal"
-            if case.journal
-            else None
-        )
+        path = None
+        if case.journal:
+            path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "journal"
         epsilon, delta = case.budget
         ledger = Ledger(epsilon, delta, neighboring=case.relation, journal=path)
         if case.chance is not None:
@@ -200,12 +198,8 @@ def _judged(case: Case, e: Evidence) -> tuple[str, str, float, bool]:
     """Claim and finding in words, their quotient, and whether it is too small to be trusted."""
     if not e.delta:
         excess = e.worst / e.epsilon if e.epsilon else (math.inf if e.worst > SLACK else 0.0)
-        return (
-            f"ε ≤ {e.epsilon:.6g}",
-            f"ε ≥ {e.worst:.6g}",
-            excess,
-            bool(e.epsilon) and e.worst < case.reach * e.epsilon,
-        )
+        blind = bool(e.epsilon) and e.worst < case.reach * e.epsilon
+        return f"ε ≤ {e.epsilon:.6g}", f"ε ≥ {e.worst:.6g}", excess, blind
     claim = f"δ ≤ {e.delta:.3g} at ε {e.epsilon:.4g}"
     found = f"δ ≥ {e.delta_needed:.3g}"
     excess = e.delta_needed / e.delta
@@ -220,9 +214,8 @@ def _judged(case: Case, e: Evidence) -> tuple[str, str, float, bool]:
 
 def _evidence(case: Case, enough: float) -> Evidence:
     orders = [orders_of(case, demand) for demand in case.demands]
-    every = [
-        [held(case, demand, order) for order in some] for demand, some in zip(case.demands, orders)
-    ]
+    each = zip(case.demands, orders)
+    every = [[held(case, demand, order) for order in some] for demand, some in each]
     pairs = neighboring_pairs(case.demands, case.relation)
     largest = max(range(len(case.demands)), key=lambda i: len(case.demands[i]))
 
@@ -247,18 +240,15 @@ def _evidence(case: Case, enough: float) -> Evidence:
             evidence = Evidence(float(first.epsilon), float(first.delta))
         evidence.leak = evidence.leak or _difference(runs, pairs)
         if ("exception" in first.seen) != case.refused and not evidence.raised:
-            evidence.raised = (
-                str(first.seen.get("exception", "not refused")).strip().splitlines()[-1]
-            )
+            said = str(first.seen.get("exception", "not refused"))
+            evidence.raised = said.strip().splitlines()[-1]
         if evidence.leak:
             return evidence
         columns.append([_mean([r.tape.log_p for r in some]) for some in runs])
         if case.steps:
             needed = max(_composed(runs[i][0].tape, runs[j][0].tape) for i, j in pairs)
-            evidence.worst, evidence.rho_needed = (
-                max(evidence.worst, needed),
-                max(evidence.rho_needed, needed),
-            )
+            evidence.worst = max(evidence.worst, needed)
+            evidence.rho_needed = max(evidence.rho_needed, needed)
         elif evidence.delta and any(d.kind == "gaussian" for d in first.tape.draws):
             columns = _on_grid([[r.tape for r in some] for some in runs])
             break
@@ -295,12 +285,8 @@ def _difference(runs: Sequence[Sequence[Run]], pairs: Sequence[tuple[int, int]])
             if (one.epsilon, one.delta) != (other.epsilon, other.delta):
                 return "another price"
             if one.seen != other.seen:
-                keys = [
-                    key
-                    for key in {**one.seen, **other.seen}
-                    if one.seen.get(key) != other.seen.get(key)
-                    and (key not in BEHIND or other is runs[j][0])
-                ]
+                keys = [k for k in one.seen | other.seen if one.seen.get(k) != other.seen.get(k)]
+                keys = [key for key in keys if key not in BEHIND or other is runs[j][0]]
                 if keys:
                     return f"shows in {', '.join(keys[:3])}"
             if (one.tape.log_p == -math.inf) != (other.tape.log_p == -math.inf):
@@ -315,9 +301,8 @@ def _composed(one: Tape, other: Tape) -> float:
     total = 0.0
     for a, b in zip(one.draws, other.draws):
         apart = np.abs(a.exact.astype(float) - b.exact)
-        total += float(
-            (apart**2).sum() / (2 * a.scale**2) if a.kind == "gaussian" else apart.sum() / a.scale
-        )
+        squares = (apart**2).sum() / (2 * a.scale**2)
+        total += float(squares if a.kind == "gaussian" else apart.sum() / a.scale)
     return total
 
 

@@ -74,16 +74,15 @@ def _selections() -> Any:
 
 def _kept() -> Any:
     universe = EuclideanMetric(np.arange(200.0)[:, None])
-    return _vault._open(
-        PrivateDemand(universe, range(200), user=np.repeat(np.arange(40), 5), max_contributions=2)
-    ).tolist()
+    users = np.repeat(np.arange(40), 5)
+    demand = PrivateDemand(universe, range(200), user=users, max_contributions=2)
+    return _vault._open(demand).tolist()
 
 
 def _paid_first(name: str, quick: bool) -> Finding:
     """Every opening of the vault must follow its own payment; refused calls open nothing."""
     events: list[str] = []
-    real_open = _vault._open
-    real_take = Grant._take
+    real_open, real_take = _vault._open, Grant._take
 
     def opened(holder: object) -> Any:
         events.append("open")

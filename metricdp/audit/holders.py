@@ -66,7 +66,7 @@ def _shares(name: str, delta: Fraction, quick: bool) -> Finding:
     cost = Cost.zcdp(2, delta) if delta else Cost.of(Fraction(1, 2))
     empty, nothing = mdp.PrivateDemand(universe, []), np.zeros(400, np.uint64)
 
-    def one() -> Ints:
+    def one(_: int) -> Ints:
         grant = mdp.Ledger(cost.epsilon, delta).charge(cost)
         sent = contribute(empty, query, cost, grant, holders=4, honest=3, mask=nothing)
         return sent.view(np.int64)
@@ -76,7 +76,7 @@ def _shares(name: str, delta: Fraction, quick: bool) -> Finding:
     log_law = laws.log_gaussian if delta else laws.log_laplace
     near = int(scale / 2)
     p = float(np.exp(log_law(np.arange(-near, near + 1), scale)).sum())
-    draws = np.concatenate([one() + one() + one() for _ in range(RUNS[not quick])])
+    draws = np.concatenate([sum(map(one, range(3))) for _ in range(RUNS[not quick])])
     seen, times = int((np.abs(draws) <= near).sum()), len(draws)
     right = _chance(seen, times, p) > ALARM
     found = f"{seen / times:.4f} of {times:,}"
@@ -187,12 +187,10 @@ def _loss(one: _Run, other: _Run, delta: Fraction) -> float:
     for at in range(0, len(one.hidden), n):  # of every round the first holder's
         apart = np.abs(one.hidden[at] - other.hidden[at]).astype(float)
         (scale, bits), price = one.noise[at], one.prices[at]
+        loss = float(apart.sum()) / scale
         if delta:
             loss = 4**bits * float(apart @ apart) / (2 * (n - 1) * scale**2)
-            worst = max(worst, loss / float(price.rho))
-        else:
-            loss = float(apart.sum()) / scale
-            worst = max(worst, loss / float(price.epsilon))
+        worst = max(worst, loss / float(price.rho if delta else price.epsilon))
         total += loss
     epsilon, loss_of_all = (float(x) for x in one.spent[0])
     return max(worst, total / (rho_of(epsilon, loss_of_all) if delta else epsilon))

@@ -54,10 +54,8 @@ def log_permute_and_flip(scores: ArrayLike, eta: Fraction) -> Logs:
     x = _exponents(scores, eta)
     nodes, weights = np.polynomial.legendre.leggauss(len(x) // 2 + 1)
     factors = 1 - (nodes[:, None] + 1) / 2 * np.exp(x)
-    others = np.array(
-        [np.delete(factors, i, axis=1).prod(axis=1) @ weights / 2 for i in range(len(x))]
-    )
-    return x + np.log(others)
+    others = [np.delete(factors, i, axis=1).prod(axis=1) @ weights / 2 for i in range(len(x))]
+    return x + np.log(np.array(others))
 
 
 LAWS = {

@@ -14,6 +14,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any
 
 import numpy as np
+from tqdm import tqdm
 
 from metricdp import progress
 from metricdp.audit.patch import patched
@@ -27,41 +28,14 @@ class _Terminal(io.StringIO):
         return True
 
 
-class _EagerBar:
-    """In place of tqdm's bars: shows its label and every step at once, and no times."""
+class _EagerBar(tqdm):
+    """Bars that show their label and every step at once, and no times."""
 
-    def __init__(self, steps: Any = None, *, total: Any = None, desc: str = "", **options: Any):
-        self._steps, self._label, self.n = steps, desc, 0
-        self._total = len(steps) if total is None and hasattr(steps, "__len__") else total
-        self.disable = options.get("disable")
-        self.update(0)
+    monitor_interval = 0
 
-    def display(self) -> None:
-        sys.stderr.write(f"{self._label} {self.n}/{self._total}\n")
-
-    def update(self, n: Any = 1) -> None:
-        self.n += n
-        if not self.disable:
-            self.display()
-
-    def set_description_str(self, desc: str, refresh: bool = True) -> None:
-        self._label = desc
-
-    def close(self) -> None:
-        self.update(0)
-
-    refresh = close
-
-    def __iter__(self) -> Iterator[Any]:
-        for step in self._steps:
-            yield step
-            self.update()
-
-    def __enter__(self) -> _EagerBar:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __init__(self, *steps: Any, **options: Any) -> None:
+        how = {"delay": 0, "mininterval": 0, "miniters": 1, "file": sys.stderr}
+        super().__init__(*steps, **options | how, bar_format="{desc} {n}/{total}\n")
 
 
 @contextmanager

@@ -69,9 +69,7 @@ class _Scripted:
 
     def __call__(self, values: Ints) -> Ints:
         on = self._cells.leaves[self._cells.encode(np.array([[self._place]]))]
-        first = len(self._cells.level) - len(
-            values
-        )  # the cells that are decided upon are the newest
+        first = len(self._cells.level) - len(values)  # decided upon are the newest cells
         self.seen.append(int(values[int(on[0]) - first]))
         self._cells = self._cells.open(on)
         return np.where(np.arange(first, first + len(values)) == on[0], 1, -1)
@@ -81,10 +79,9 @@ def _values(opening: Opening, n: int, place: float) -> tuple[list[int], float, f
     """What meets the noise on the way down to n records, its scale, and the charged epsilon."""
     space = EuclideanSpace([0.0], [1.0])
     cells = ShiftedQuadtree(space).opened()
-    user: dict[str, Any] = (
-        {"user": np.arange(n) // opening.m, "max_contributions": opening.m} if opening.m > 1 else {}
-    )
-    demand = PrivateDemand(space, np.full((n, 1), place), **user)
+    users = np.arange(n) // opening.m if opening.m > 1 else None
+    most = None if users is None else opening.m
+    demand = PrivateDemand(space, np.full((n, 1), place), user=users, max_contributions=most)
     made: list[_Scripted] = []
 
     def scripted(*given: Any) -> _Scripted:
@@ -104,9 +101,7 @@ def _outcomes(values: list[int], scale: float, first: int) -> Floats:
     log_q = -1.0 / scale
     low = np.minimum(x, 1 - x)  # P(noise >= 1 - x) = q^(1-x)/(1+q) for x <= 0, and its mirror image
     tail = np.exp(log_q * (1 - low)) / (1 + np.exp(log_q))
-    opened, closed = (
-        np.log(np.where(x <= 0, *pair)) for pair in ((tail, 1 - tail), (1 - tail, tail))
-    )
+    opened, closed = (np.log(np.where(x <= 0, p, 1 - p)) for p in (tail, 1 - tail))
     before = np.concatenate([[0.0], np.cumsum(opened)])
     return np.append(before[:-1] + closed, before[-1])
 

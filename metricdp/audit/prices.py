@@ -13,7 +13,7 @@ from typing import Any
 from metricdp import METHODS, EuclideanMetric, EuclideanSpace, PrivateDemand, k_means, methods
 from metricdp.accounting import Ledger
 from metricdp.audit.exact import Case
-from metricdp.audit.report import Check, Finding
+from metricdp.audit.report import Check, Finding, weighed
 from metricdp.audit.worlds import PRICE, UnitCells, asked, demands, small_nets, worlds
 from metricdp.errors import MetricDPError
 from metricdp.methods import Method
@@ -87,20 +87,11 @@ def refusals(name: str, quick: bool, kinds: Iterable[str | Method] = METHODS) ->
                 burnt.append(f"{what} at ε {epsilon}, δ {delta}")
                 if len(burnt) == 3:
                     break
-    found = (
-        f"{answers} answers, {asked - answers} refusals"
-        if not burnt
-        else f"charged and refused: {'; '.join(burnt)}"
-    )
-    enough = 2 * answers >= asked
-    return Finding(
-        name,
-        "0 charged by a refused call, the price at most by an answered one",
-        found if enough else f"{found}, too blind",
-        CHECK,
-        enough and not burnt and worst <= 1,
-        excess=math.inf if burnt else float(worst),
-    )
+    found = f"{answers} answers, {asked - answers} refusals"
+    if burnt:
+        found, worst = f"charged and refused: {'; '.join(burnt)}", math.inf
+    claim = "0 charged by a refused call, the price at most by an answered one"
+    return weighed(name, claim, found, CHECK, float(worst), 2 * answers < asked)
 
 
 def _calls(
@@ -114,20 +105,12 @@ def _calls(
         for universe, there in zip(few, (kind.in_finite, kind.in_space)):
             if not there:
                 continue
-            held = range(9) if universe is few[0] else points
-            demand = PrivateDemand(universe, held)
-
-            def ask(
-                ledger: Any,
-                epsilon: Any,
-                delta: Any,
-                universe: Any = universe,
-                demand: Any = demand,
-                method: Any = method,
-            ) -> None:
-                options: dict[str, Any] = {"ledger": ledger, "method": method, "seed": 0}
-                with small_nets():
-                    k_means(universe, demand, 2, epsilon=epsilon, delta=delta, **options)
-
+            demand = PrivateDemand(universe, range(9) if universe is few[0] else points)
             for price in PRICES:
-                yield ask, f"{kind.name} in {universe.name}", price
+                yield partial(_ask, demand, method), f"{kind.name} in {universe.name}", price
+
+
+def _ask(demand: Any, method: Any, ledger: Ledger, epsilon: Any, delta: Any) -> None:
+    paid: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "ledger": ledger}
+    with small_nets():
+        k_means(demand.universe, demand, 2, **paid, method=method, seed=0)

@@ -59,29 +59,30 @@ def state(*roots: Any) -> str:
         if isinstance(value, np.ndarray) and value.dtype.kind != "O":
             digest.update(f"{value.dtype} {value.shape}".encode() + value.tobytes())
         else:
-            todo += _parts(value)
+            todo += parts(value)
     return digest.hexdigest()
 
 
-def _parts(value: Any) -> list[Any]:
-    """What an object leads to."""
+def parts(value: Any, everyone: bool = False) -> list[Any]:
+    """What an object leads to: of libraries' objects nothing, unless `everyone` is asked."""
     kind = type(value)
     if kind not in _READ:
-        _READ[kind] = next((read for known, read in _READERS if issubclass(kind, known)), _held)
-    return _READ[kind](value)
+        _READ[kind] = next((read for known, read in _READERS if issubclass(kind, known)), None)
+    read = _READ[kind]
+    return _held(value, everyone) if read is None else read(value)
 
 
-def _held(value: Any) -> list[Any]:
+def _held(value: Any, everyone: bool) -> list[Any]:
     """What an object of a class holds."""
     if hasattr(value, "func") and hasattr(value, "keywords"):
         return [value.func, value.args, value.keywords]
-    if not type(value).__module__.startswith(OURS):
+    if not everyone and not type(value).__module__.startswith(OURS):
         return []  # trees of other libraries, locks: their bytes are not ours to compare
     names = [s for kind in type(value).__mro__ for s in getattr(kind, "__slots__", ())]
     slots = [
         getattr(value, name) for name in names if not name.startswith("__") and hasattr(value, name)
     ]
-    return [vars(value) if hasattr(value, "__dict__") else None, *slots]
+    return [getattr(value, "__dict__", None), *slots]
 
 
 _READERS: tuple[tuple[Any, Callable[[Any], list[Any]]], ...] = (
@@ -92,7 +93,7 @@ _READERS: tuple[tuple[Any, Callable[[Any], list[Any]]], ...] = (
     (FunctionType, lambda f: [c.cell_contents for c in f.__closure__ or ()] + [f.__defaults__]),
     (MethodType, lambda method: [method.__self__, method.__func__]),
 )
-_READ: dict[type, Callable[[Any], list[Any]]] = {}
+_READ: dict[type, Callable[[Any], list[Any]] | None] = {}
 """The reader of each class that was met, as an audit asks ten million times."""
 
 

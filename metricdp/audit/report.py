@@ -123,11 +123,8 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [list(head), *map(list, rows)]
     widths = [max(map(_width, column)) for column in zip(*lines)]
     lines.insert(1, ["-" * w for w in widths])
-    padded = (
-        "  ".join(cell + " " * (w - _width(cell)) for cell, w in zip(line, widths)).rstrip()
-        for line in lines
-    )
-    return "\n".join(padded)
+    cells = ([cell + " " * (w - _width(cell)) for cell, w in zip(line, widths)] for line in lines)
+    return "\n".join("  ".join(line).rstrip() for line in cells)
 
 
 def _width(text: str) -> int:
@@ -138,25 +135,11 @@ def as_text(findings: Sequence[Finding], catches: Sequence[Catch], seconds: floa
     """The whole report for people: mechanisms, planted bugs, what failed once more, totals."""
     parts = []
     if findings:
-        rows = [
-            [
-                f.mechanism,
-                f.claim,
-                f.found,
-                f.check,
-                _verdict(f),
-                f"{f.seconds:.1f} s",
-            ]
-            for f in findings
-        ]
+        rows = ([f.mechanism, f.claim, f.found, f.check, *_verdict(f)] for f in findings)
         parts.append(table(["mechanism", "claim", "found", "check", "verdict", "time"], rows))
     if catches:
-        parts.append(
-            table(
-                ["planted bug", "caught by", "strongest evidence", "time"],
-                [_catch_row(c) for c in catches],
-            )
-        )
+        head = ["planted bug", "caught by", "strongest evidence", "time"]
+        parts.append(table(head, map(_catch_row, catches)))
     wrong = [f"{f.mechanism}: {f.found} (claim {f.claim})" for f in findings if not f.passed]
     missed = [f"{c.bug}: not caught; {c.note}" for c in catches if not (c.evidence or c.skipped)]
     if wrong or missed:
@@ -164,10 +147,9 @@ def as_text(findings: Sequence[Finding], catches: Sequence[Catch], seconds: floa
     return "\n\n".join([*parts, summary(findings, catches, seconds)])
 
 
-def _verdict(finding: Finding) -> str:
-    if finding.skipped:
-        return "skipped"
-    return "pass" if finding.passed else "FAIL"
+def _verdict(finding: Finding) -> tuple[str, str]:
+    judged = "skipped" if finding.skipped else "pass" if finding.passed else "FAIL"
+    return judged, f"{finding.seconds:.1f} s"
 
 
 def _catch_row(catch: Catch) -> list[str]:

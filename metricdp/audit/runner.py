@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import cache, partial
 from itertools import product
 from multiprocessing import get_context
+from typing import Any
 
 from metricdp.audit import planted
 from metricdp.audit.asking import asking_cases
@@ -40,9 +41,8 @@ SCRIPTS = 40
 
 def cases() -> Iterator[Case]:
     """All cases."""
-    own = (counting_cases, selecting_cases, asking_cases)
-    more = (search_cases, evaluation_cases, door_cases)
-    for make in (*own, *more, snap_cases, capping_cases, price_cases):
+    own = (counting_cases, selecting_cases, asking_cases, search_cases, evaluation_cases)
+    for make in (*own, door_cases, snap_cases, capping_cases, price_cases):
         yield from make()
 
 
@@ -55,20 +55,10 @@ def checks() -> Iterator[Check]:
         short = case if case.reach else replace(case, limit=min(case.limit, SCRIPTS))
         until = partial(examine, short, REFUTED)
         yield Check(str(case), case.essential, partial(_examined, case, short), until)
-    for more in (
-        covering_checks,
-        opening_checks,
-        device_checks,
-        holder_checks,
-        saturation_checks,
-        price_checks,
-        sampler_checks,
-        box_checks,
-        fresh_checks,
-        loader_checks,
-        canary_checks,
-    ):
-        yield from more()
+    own = (covering_checks, opening_checks, device_checks, holder_checks, saturation_checks)
+    more = (price_checks, sampler_checks, box_checks, fresh_checks, loader_checks, canary_checks)
+    for make in own + more:
+        yield from make()
 
 
 def _examined(case: Case, short: Case, quick: bool) -> Finding:
@@ -126,14 +116,9 @@ def catch(bug: planted.Bug, known: Sequence[Check], quick: bool) -> Catch:
         elif not finding.skipped:
             note = f"{finding.mechanism}: {finding.found}"
     kinds = tuple(dict.fromkeys(f.check for f in found))
-    return Catch(
-        bug.name,
-        kinds,
-        max(found, key=lambda f: f.excess, default=None),
-        time.perf_counter() - start,
-        note,
-        skipped and not found,
-    )
+    best = max(found, key=lambda f: f.excess, default=None)
+    seconds = time.perf_counter() - start
+    return Catch(bug.name, kinds, best, seconds, note, skipped and not found)
 
 
 @cache
@@ -178,23 +163,19 @@ def audit(
     """
     _here.cache_clear()
     known, bugs = _here()
-    chosen = [
-        i
-        for i, c in enumerate(known)
-        if only.lower() in c.name.lower() and (c.essential or not quick)
+    part = only.lower()
+    chosen = [i for i, c in enumerate(known) if part in c.name.lower()]
+    work: list[Any] = [
+        partial(_perform_number, i, quick) for i in chosen if known[i].essential or not quick
     ]
-    meant = [i for i, b in enumerate(bugs) if only.lower() in b.name.lower()]
-    work: list[Callable[[], Finding | Catch]] = [
-        *(partial(_perform_number, i, quick) for i in chosen),
-        *(partial(_catch_number, i, quick) for i in meant),
-    ]
+    n = len(work)
+    meant = (i for i, b in enumerate(bugs) if part in b.name.lower())
+    work += [partial(_catch_number, i, quick) for i in meant]
     results = list(_done(work, min(processes, len(work) // _WORTH_A_PROCESS)))
-    return [r for r in results if isinstance(r, Finding)], [
-        r for r in results if isinstance(r, Catch)
-    ]
+    return results[:n], results[n:]
 
 
-def _done(work: list[Callable[[], Finding | Catch]], processes: int) -> Iterator[Finding | Catch]:
+def _done(work: list[Any], processes: int) -> Iterator[Any]:
     """The results of all steps, in their order."""
     if processes <= 1:
         for step in progress(work, label="audit", unit="check"):

@@ -25,9 +25,9 @@ from metricdp.accounting import Cost, Ledger
 from metricdp.arrays import Floats, Ints
 from metricdp.audit import laws
 from metricdp.audit.report import Check, Finding, refuted
-from metricdp.audit.worlds import finest
+from metricdp.audit.worlds import answered, finest
 from metricdp.metrics import EuclideanMetric
-from metricdp.privacy import HistogramQuery, PrivateDemand, _vault, measure
+from metricdp.privacy import HistogramQuery, PrivateDemand, _vault
 from metricdp.privacy.selection import choose
 
 ALARM = 1e-7
@@ -46,13 +46,10 @@ def p_value(counts: Ints, probabilities: Floats) -> float:
     rare = expected < _LEAST
     observed = np.r_[counts[~rare], counts[rare].sum()]
     wanted = np.r_[expected[~rare], expected[rare].sum()]
-    if (
-        wanted[-1] < _LEAST
-    ):  # all rare outcomes together are still too rare: they join the rarest of the others
+    if wanted[-1] < _LEAST:  # all rare outcomes are still too rare: they join the rarest other
         at = int(np.argmin(np.where(wanted[:-1] > 0, wanted[:-1], np.inf)))
         observed[at], wanted[at] = observed[at] + observed[-1], wanted[at] + wanted[-1]
-        observed = observed[:-1]
-        wanted = wanted[:-1]
+        observed, wanted = observed[:-1], wanted[:-1]
     if len(wanted) < 2:
         return 1.0
     return float(chi2.sf(((observed - wanted) ** 2 / wanted).sum(), len(wanted) - 1))
@@ -79,9 +76,8 @@ def noise_p_values(noise: Ints, log_pmf: Callable[..., Floats], scale: float) ->
         z, cell = cells(log_pmf, scale * factor)
         probabilities = np.bincount(cell, np.exp(log_pmf(z, scale * factor)), _CELLS)
         at = np.clip(np.searchsorted(z, noise), 0, len(z) - 1)
-        found.append(
-            p_value(np.bincount(cell[at], minlength=_CELLS), probabilities / probabilities.sum())
-        )
+        counts = np.bincount(cell[at], minlength=_CELLS)
+        found.append(p_value(counts, probabilities / probabilities.sum()))
     return found
 
 
@@ -89,16 +85,9 @@ def judged(name: str, claim: str, p_values: list[float], n_draws: int) -> Findin
     """The right law must be accepted, and all others rejected."""
     right, *wrong = p_values
     found = f"p = {right:.2g}; 30 % off: p ≤ {max(wrong):.0e}" if wrong else f"p = {right:.2g}"
-    refuted = right < ALARM
-    passed = not refuted and all(p < ALARM for p in wrong)
-    return Finding(
-        name,
-        f"{claim}, {n_draws:,} draws",
-        found,
-        CHECK,
-        passed,
-        excess=math.inf if refuted else 0.0,
-    )
+    excess = math.inf if right < ALARM else 0.0
+    passed = not excess and all(p < ALARM for p in wrong)
+    return Finding(name, f"{claim}, {n_draws:,} draws", found, CHECK, passed, excess=excess)
 
 
 def noise(name: str, kind: str, epsilon: Fraction, quick: bool) -> Finding:
@@ -108,9 +97,7 @@ def noise(name: str, kind: str, epsilon: Fraction, quick: bool) -> Finding:
     demand = PrivateDemand(universe, np.arange(n))
     cost = Cost.of(epsilon) if kind == "laplace" else Cost.zcdp(epsilon, Fraction(1, 1000))
     ledger = Ledger(cost.epsilon, cost.delta)
-    release = measure(
-        demand, HistogramQuery(finest(universe)), cost.epsilon, ledger.charge(cost), cost.delta
-    )
+    release = answered(HistogramQuery(finest(universe)), cost, demand, ledger.charge(cost))
     scale = release.receipt.mechanisms[0].scale
     log_pmf = laws.log_laplace if kind == "laplace" else laws.log_gaussian
     return judged(name, f"scale {scale:.4g}", noise_p_values(release.values - 1, log_pmf, scale), n)

@@ -25,23 +25,16 @@ def saturation_checks() -> Iterator[Check]:
 
 def _swaps(name: str, quick: bool) -> Finding:
     """No score may move by more than the query says, and none may wrap."""
-
     universe = PrecomputedMetric([[0.0, FAR, FAR], [FAR, 0.0, FAR], [FAR, FAR, 0.0]])
     query = SwapQuery(universe, [1])
     claim = query.sensitivity("add-remove", 1)
     worst = 0
     for n in (0, 2**31, 13_743_895_346, 13_743_895_347, 2**40, 2**60):
-        one, more = (
-            np.concatenate(list(query.blocks(_records(Tally, size)))).tolist()
-            for size in (n, n + 1)
-        )
+        some: Iterator[Any] = (Tally(np.array([0]), np.array([size])) for size in (n, n + 1))
+        one, more = (np.concatenate(list(query.blocks(held))).tolist() for held in some)
         worst = max(worst, *(abs(a - b) for a, b in zip(one, more)))
         if max(*one, *more) > 0:
             worst = max(worst, *one, *more)
     share = worst / claim if claim else math.inf
     said = f"a score moves by {claim:,} at most"
     return weighed(name, said, f"{worst:,}", CHECK, share)
-
-
-def _records(kind: type, size: int) -> Any:
-    return kind(np.array([0]), np.array([size]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache, partial
 from itertools import product
@@ -89,40 +89,34 @@ def _pools() -> Iterator[Case]:
 
     def until_spent(demand: PrivateDemand, ledger: Ledger) -> Any:
         grant = ledger.charge(cost)
-        each = _each(3)
-        answers: list[Any] = []
-        while True:
-            try:
-                answers.append(select(demand, coverage(), each, grant))
-            except BudgetError as refused:
-                return [*answers, str(refused)]
+        return _until_refused(lambda: select(demand, coverage(), _each(3), grant))
 
     def any_mechanism(demand: PrivateDemand, ledger: Ledger) -> Any:
-        pool = ledger.charge(cost)
-        each = _each(4)
-        answers: list[Any] = []
-        while True:
-            try:
-                answers.append(emptiness(demand, each, pool.charge(Cost.selection(each))))
-            except BudgetError as refused:
-                return [*answers, str(refused)]
+        pool, each = ledger.charge(cost), _each(4)
+        return _until_refused(lambda: emptiness(demand, each, pool.charge(Cost.selection(each))))
 
     case = partial(Case, world=two, budget=POOL, reach=0.5, rho=cost.rho)
-    for name, call, users in (
-        ("any mechanism, until a pool is spent", any_mechanism, 2),
-        (SPENT, until_spent, 4),
-    ):
-        yield case(
-            name, call=call, demands=demands(2, users), relation="add-remove", essential=True
-        )
+    short: dict[str, Any] = {"relation": "add-remove", "essential": True}
+    name = "any mechanism, until a pool is spent"
+    yield case(name, call=any_mechanism, demands=demands(2, 2), **short)
+    yield case(SPENT, call=until_spent, demands=demands(2, 4), **short)
     for relation, times in product(RELATIONS, (1, 4)):
-        yield case(
-            f"{times} selections from a pool",
-            call=partial(covering, times),
-            demands=demands(2, 6),
-            relation=relation,
-            essential=times == 4 and relation == "add-remove",
-        )
+        form: dict[str, Any] = {
+            "relation": relation,
+            "essential": times == 4 and relation == "add-remove",
+        }
+        name, call = f"{times} selections from a pool", partial(covering, times)
+        yield case(name, call=call, demands=demands(2, 6), **form)
+
+
+def _until_refused(ask: Callable[[], Any]) -> list[Any]:
+    """All answers for one budget, and what is said where it is spent."""
+    answers: list[Any] = []
+    while True:
+        try:
+            answers.append(ask())
+        except BudgetError as refused:
+            return [*answers, str(refused)]
 
 
 def _covers() -> Iterator[Case]:
@@ -134,20 +128,17 @@ def _covers() -> Iterator[Case]:
         points = len(world.places)
         listed = ListedSets(np.arange(points + 1), np.arange(points), points)
         overlapping = ListedSets([0, 2, 3], [0, 1, 1], points)
+        balls = [(Balls(world.universe, radius), 1) for radius in (0, 1)]
         queries: dict[str, Any] = {
             "CoverQuery": ([(listed, 1), (listed, 1)], (LARGE, 0)),
             "CoverQuery, overlapping sets": ([(overlapping, 2), (listed, 1)], (LARGE, 0)),
-            "CoverQuery, balls": (
-                [(Balls(world.universe, 0), 1), (Balls(world.universe, 1), 1)],
-                (LARGE, 0),
-            ),
+            "CoverQuery, balls": (balls, (LARGE, 0)),
         }
         if points == 2:
             queries["CoverQuery, with delta"] = ([(listed, 1)] * 4, (1, Fraction(1, 10)))
         for (kind, (stages, budget)), (relation, m) in product(queries.items(), FORMS):
-            some = (
-                demands(points, 5 if points == 2 else 2) if m is None else small_demands(world, m)
-            )
+            few = demands(points, 5 if points == 2 else 2)
+            some = few if m is None else small_demands(world, m)
             essential = name == "two points" and m is None and kind == "CoverQuery"
             form = (some, relation, m, budget, 0.7 if essential else 0.0)
             query = partial(CoverQuery, finest(world.universe), stages)
@@ -169,6 +160,7 @@ def _single() -> Iterator[Case]:
     world = worlds()["a path"]
     path = world.universe
     between = partial(SwapQuery, path, candidates=[0, 3])
+    several = [[0, 1], [1, 3], [1, 2]]
     queries: dict[str, tuple[Any, float]] = {
         "SwapQuery": (partial(between, [1, 2]), 0.7),
         "SwapQuery, squared": (partial(between, [1, 2], power=2), 0.7),
@@ -176,10 +168,7 @@ def _single() -> Iterator[Case]:
         "SwapQuery, one center, cap": (partial(between, [1], cap=1.0), 0.85),
         "SwapQuery, one opened": (partial(SwapQuery, path, [1, 2], opened=[1]), 0.3),
         "CentersQuery": (partial(CentersQuery, path, [[0], [3]]), 0.85),
-        "CentersQuery, squared": (
-            partial(CentersQuery, path, [[0, 1], [1, 3], [1, 2]], power=2),
-            0.7,
-        ),
+        "CentersQuery, squared": (partial(CentersQuery, path, several, power=2), 0.7),
     }
     short = ("SwapQuery", "CentersQuery", "SwapQuery, one center, cap")
     for (kind, (query, reach)), (relation, m) in product(queries.items(), FORMS):

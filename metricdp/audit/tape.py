@@ -55,11 +55,8 @@ class Tape:
     @property
     def log_p(self) -> float:
         """Log probability of all answers together."""
-        return (
-            math.fsum(d.log_p for d in self.draws)
-            if all(d.log_p > -math.inf for d in self.draws)
-            else -math.inf
-        )
+        each = [draw.log_p for draw in self.draws]
+        return -math.inf if -math.inf in each else math.fsum(each)
 
     @property
     def shape(self) -> tuple[Any, ...]:

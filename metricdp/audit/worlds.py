@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -87,18 +87,10 @@ def finest(universe: Any) -> Labels:
 @contextmanager
 def small_nets() -> Iterator[None]:
     """Let few points cover boxes in this block: nets are public, and their size is not audited."""
-    sizes = [
-        (question, "NET_POINTS"),
-        (quadtree_release, "POINTS"),
-        (default, "MOST_CELLS"),
-    ]
+    nets = (question, "NET_POINTS"), (quadtree_release, "POINTS"), (default, "MOST_CELLS")
+    looks = (rounds, "MOST"), (focus, "SURVEY_CELLS"), (focus, "BINS")
     with ExitStack() as stack:
-        for module, name in [
-            *sizes,
-            (rounds, "MOST"),
-            (focus, "SURVEY_CELLS"),
-            (focus, "BINS"),
-        ]:
+        for module, name in nets + looks:
             stack.enter_context(patched(module, name, 24))
         yield
 
@@ -127,18 +119,16 @@ def demands(
     n_places: int, n_users: int, most_records: int = 1, most_in_all: float = math.inf
 ) -> list[Demand]:
     """Every demand of up to `n_users` users with 1 to `most_records` records each."""
-    sizes = range(1, most_records + 1)
-    kinds = [
-        kind
-        for size in sizes
-        for kind in itertools.combinations_with_replacement(range(n_places), size)
-    ]
-    return [
-        d
-        for size in range(n_users + 1)
-        for d in itertools.combinations_with_replacement(kinds, size)
-        if sum(map(len, d)) <= most_in_all
-    ]
+    kinds = kinds_of_users(n_places, range(1, most_records + 1))
+    chosen = itertools.combinations_with_replacement
+    every = (d for size in range(n_users + 1) for d in chosen(kinds, size))
+    return [d for d in every if sum(map(len, d)) <= most_in_all]
+
+
+def kinds_of_users(n_places: int, sizes: Iterable[int]) -> list[tuple[int, ...]]:
+    """All users with such numbers of records, by the places of these."""
+    chosen = itertools.combinations_with_replacement
+    return [kind for size in sizes for kind in chosen(range(n_places), size)]
 
 
 def neighbors(one: Demand, other: Demand, relation: Neighboring) -> bool:
@@ -168,12 +158,10 @@ def coins(demand: Demand, m: int) -> list[tuple[int, ...]]:
     """Coins of contribution bounding: for each choice of m records a user, ranks for it."""
     first = itertools.accumulate([0, *map(len, demand)])
     users = [range(start, start + len(user)) for start, user in zip(first, demand)]
-    choices = itertools.product(
-        *(itertools.combinations(user, min(m, len(user))) for user in users)
-    )
+    kept_of = (itertools.combinations(user, min(m, len(user))) for user in users)
     n_records = sum(map(len, demand))
     found = []
-    for choice in choices:
+    for choice in itertools.product(*kept_of):
         kept = {record for some in choice for record in some}
         order = [*sorted(kept), *(record for record in range(n_records) if record not in kept)]
         found.append(tuple(order.index(record) for record in range(n_records)))

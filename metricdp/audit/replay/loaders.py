@@ -89,10 +89,10 @@ def _table(loader: str, frame: Any) -> Any:
     if loader.startswith("Polars"):
         import polars as pl
 
-        rows = {name: frame[name].tolist() for name in frame}
         kinds = {"i": pl.Int64, "f": pl.Float64}
-        schema = {name: kinds.get(frame[name].dtype.kind, pl.String) for name in rows}
-        return (pl.LazyFrame if "lazy" in loader else pl.DataFrame)(rows, schema=schema)
+        schema = {name: kinds.get(frame[name].dtype.kind, pl.String) for name in frame}
+        table = pl.DataFrame({name: frame[name].tolist() for name in frame}, schema=schema)
+        return table.lazy() if "lazy" in loader else table
     if loader == "Arrow":
         import pyarrow as pa
 

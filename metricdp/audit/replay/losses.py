@@ -46,16 +46,12 @@ def loss_of(one: Draw, other: Draw) -> Loss:
         seen = float(sum((v - w) * (2 * one.output - v - w))) / (2 * one.scale**2)
         return Loss(seen, math.inf, float(sum((v - w) ** 2)) / (2 * one.scale**2))
     if one.kind == "opening":
-        seen = _difference(_signs(one), _signs(other))
+        seen = math.fsum((_signs(one) - _signs(other)).tolist())
         return Loss(seen, abs(seen), seen**2 / 2)
     p, q = (laws.LAWS[one.kind](d.hidden, one.scale) for d in (one, other))
     most = float(np.abs(p - q).max())
     rho = max(laws.needed_rho(p, q), laws.needed_rho(q, p))
     return Loss(float((p - q)[one.output]), most, rho)
-
-
-def _difference(p: NDArray[np.float64], q: NDArray[np.float64]) -> float:
-    return math.fsum((p - q).tolist())
 
 
 def _laplace_rho(apart: NDArray[np.float64], scale: float) -> float:
@@ -163,9 +159,8 @@ def difference(one: Transcript, other: Transcript) -> str:
             return f"question {at} is another: {a.name} and {b.name}"
         if a.price != b.price:
             return f"question {at}, {a.name}, has another price"
-        if [(d.kind, d.scale, len(d.hidden)) for d in a.draws] != [
-            (d.kind, d.scale, len(d.hidden)) for d in b.draws
-        ]:
+        drawn, again = ([(d.kind, d.scale, len(d.hidden)) for d in s.draws] for s in (a, b))
+        if drawn != again:
             return f"question {at}, {a.name}, has other draws"
     if (len(one.steps), len(one.draws)) != (len(other.steps), len(other.draws)):
         return f"{len(one.steps)} and {len(other.steps)} questions"

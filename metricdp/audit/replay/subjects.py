@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
 from importlib import import_module
@@ -53,6 +54,7 @@ CAPS = Unit("user, caps", (1, 2, 3), _capped)
 def _worlds() -> dict[str, tuple[Any, list[Any]]]:
     grid = mdp.GraphMetric(nx.convert_node_labels_to_integers(nx.grid_2d_graph(4, 4)), weight=None)
     two = mdp.PrecomputedMetric([[0.0, 1.0], [1.0, 0.0]], ids=["a", "b"])
+    cube = mdp.EuclideanSpace([0.0] * 4, [1.0] * 4)
     directed = nx.DiGraph([(0, 1), (1, 2), (2, 0), (1, 0)])
     return {
         "two points": (two, ["a", "b"]),
@@ -60,10 +62,7 @@ def _worlds() -> dict[str, tuple[Any, list[Any]]]:
         "a grid": (grid, [0, 3, 5, 10, 15]),
         "a directed graph": (mdp.GraphMetric(directed, weight=None, directed=True), [0, 1, 2]),
         "a box": (mdp.EuclideanSpace([0.0, 0.0], [1.0, 1.0]), [[0.1, 0.2], [0.8, 0.9], [9.0, 0.4]]),
-        "a box in R^4": (
-            mdp.EuclideanSpace([0.0] * 4, [1.0] * 4),
-            [[0.1] * 4, [0.9] * 4, [0.1, 0.9, 0.1, 0.9]],
-        ),
+        "a box in R^4": (cube, [[0.1] * 4, [0.9] * 4, [0.1, 0.9, 0.1, 0.9]]),
     }
 
 
@@ -78,15 +77,9 @@ def subjects() -> Iterator[Subject]:
 
 
 def _asked(
-    ask: Callable[..., Any],
-    k: int,
-    method: Any,
-    epsilon: Any,
-    demand: mdp.PrivateDemand,
-    ledger: mdp.Ledger,
+    ask: Callable[..., Any], k: int, method: Any, budget: Any, demand: Any, ledger: mdp.Ledger
 ) -> Any:
-    delta = epsilon[1] if isinstance(epsilon, tuple) else 0
-    epsilon = epsilon[0] if isinstance(epsilon, tuple) else epsilon
+    epsilon, delta = budget
     asked = {"epsilon": epsilon, "delta": delta, "ledger": ledger, "method": method}
     with small_nets():
         found = ask(demand.universe, demand, k, **asked)
@@ -108,16 +101,11 @@ def _methods() -> Iterator[Subject]:
                     asked = partial(_asked, mdp.k_median, k, method, budget)
                     law = ", delta" if budget[1] else ""
                     short = unit is RECORD and name != "two points" and not budget[1]
-                    yield Subject(
-                        f"k_median, {method}{law}, {name}",
-                        universe,
-                        places,
-                        asked,
-                        unit,
-                        budget=budget,
-                        essential=short or (method == "partition" and name == "a grid"),
-                        short=RELATIONS if method == "partition" else RELATIONS[:1],
-                    )
+                    short = short or (method == "partition" and name == "a grid")
+                    form = (universe, places, asked, unit, RELATIONS, budget)
+                    relations = RELATIONS if method == "partition" else RELATIONS[:1]
+                    row = f"k_median, {method}{law}, {name}"
+                    yield Subject(row, *form, essential=short, short=relations)
 
 
 def _doors() -> Iterator[Subject]:
@@ -128,9 +116,8 @@ def _doors() -> Iterator[Subject]:
 
     def explore(demand: Any, ledger: mdp.Ledger) -> Any:
         with small_nets():
-            found = mdp.explore(
-                demand.universe, demand, ["1/5", "1/2"], 1, ledger=ledger, repeats=0
-            )
+            levels = partial(mdp.explore, demand.universe, demand, ["1/5", "1/2"], 1)
+            found = levels(ledger=ledger, repeats=0)
         return [found.to_dict(), found.receipt]
 
     def evaluate(centers: Any, asked: dict[str, Any], demand: Any, ledger: mdp.Ledger) -> Any:
@@ -144,7 +131,7 @@ def _doors() -> Iterator[Subject]:
         calls: dict[str, Callable[..., Any]] = {
             "release": release,
             "evaluate": partial(evaluate, centers, {"within": [0.5]}),
-            "k_means": partial(_asked, mdp.k_means, 2, "partition", 1),
+            "k_means": partial(_asked, mdp.k_means, 2, "partition", (1, 0)),
         }
         if name == "a grid":
             calls["explore"] = explore
@@ -199,16 +186,9 @@ def _options() -> Iterator[Subject]:
     ):
         universe, places = _worlds()[world]
         for unit in (RECORD, USER):
-            yield Subject(
-                f"{name}, {world}",
-                universe,
-                places,
-                partial(_asked, ask, 2, method, budget),
-                unit,
-                budget=budget,
-                n_units=MANY if method is hashed else 24,
-                essential=unit is RECORD,
-            )
+            form = (universe, places, partial(_asked, ask, 2, method, budget), unit, RELATIONS)
+            n = MANY if method is hashed else 24
+            yield Subject(f"{name}, {world}", *form, budget, n, essential=unit is RECORD)
     cube, corners = _worlds()["a box in R^4"]
     for design, delta in itertools.product(HINTS, (0, "1/100")):
         row = f"k_means, {design}{', delta' if delta else ''}, a box in R^4"
@@ -273,17 +253,11 @@ def _numbers(users: list[str], ledger: mdp.Ledger) -> Any:
 def _loaded() -> Iterator[Subject]:
     """The same question, whatever records come from."""
     grid, places = _worlds()["a grid"]
-    for loader, slow in LOADERS.items():
-        for name, sizes, m in (("record", (1,), None), ("user, m = 2", (1, 2, 3), 2)):
-            yield Subject(
-                f"k_median, hst, from {loader}",
-                grid,
-                places,
-                partial(_asked, mdp.k_median, 2, "hst", 1),
-                Unit(name, sizes, partial(loaded, loader, m)),
-                neighbors=slow,
-                essential=m is not None and loader in ("CSV", "DuckDB"),
-            )
+    for (loader, slow), m in itertools.product(LOADERS.items(), (None, 2)):
+        unit = replace(USER if m else RECORD, hold=partial(loaded, loader, m))
+        form = (grid, places, partial(_asked, mdp.k_median, 2, "hst", (1, 0)), unit)
+        short = m is not None and loader in ("CSV", "DuckDB")
+        yield Subject(f"k_median, hst, from {loader}", *form, neighbors=slow, essential=short)
 
 
 def _pointed() -> Iterator[Subject]:
@@ -291,9 +265,7 @@ def _pointed() -> Iterator[Subject]:
     box, places = _worlds()["a box"]
     call = partial(_asked, mdp.k_median, 2, "partition", (1, 0))
     for loader, m in itertools.product(POINTS, (None, 2)):
-        unit = Unit("record", (1,), partial(loaded, loader, m))
-        if m:
-            unit = Unit("user, m = 2", (1, 2, 3), unit.hold)
+        unit = replace(USER if m else RECORD, hold=partial(loaded, loader, m))
         yield Subject(f"k_median, from {loader}", box, places, call, unit)
 
 
@@ -310,13 +282,9 @@ def _streamed() -> Iterator[Subject]:
         ("delta", {"horizon": HORIZON, "unit": "user", "delta": GAUSS[1]}, GAUSS),
     ):
         users = "unit" in options
-        yield Subject(
-            f"Stream, {kind}, a grid",
-            universe,
-            EACH_DAY if users else [day for day in EACH_DAY if day.count(None) == DAYS - 1],
-            partial(stepped, universe, options),
-            Unit("user, all days" if users else "record", (1,), partial(at_once, users)),
-            budget=budget,
-            beneath=partial(beneath, universe, options),
-            essential=kind == "a known horizon",
-        )
+        once = [day for day in EACH_DAY if day.count(None) == DAYS - 1]
+        unit = Unit("user, all days" if users else "record", (1,), partial(at_once, users))
+        call, under = (partial(work, universe, options) for work in (stepped, beneath))
+        form = (universe, EACH_DAY if users else once, call, unit, RELATIONS, budget)
+        short = kind == "a known horizon"
+        yield Subject(f"Stream, {kind}, a grid", *form, beneath=under, essential=short)

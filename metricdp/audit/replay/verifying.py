@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +14,7 @@ from metricdp.audit.observe import forms
 from metricdp.audit.patch import patched
 from metricdp.audit.replay import answers, losses
 from metricdp.audit.replay.transcript import Diverged, Step, Transcript, recorded
+from metricdp.audit.worlds import demands, kinds_of_users
 
 Units = tuple[tuple[Any, tuple[Any, ...]], ...]
 """Each with its name and the numbers of its records' places: of one record, or of a user's."""
@@ -134,11 +134,7 @@ def _run(subject: Subject, relation: Relation, units: Units, first: Run | None =
 def _neighbors(units: Units, subject: Subject, relation: Relation) -> Iterator[Units]:
     """Every neighboring demand, by its definition: of equal units, one leaves."""
     alike = {places: at for at, (_, places) in enumerate(units)}
-    kinds = [
-        kind
-        for size in subject.unit.sizes
-        for kind in itertools.combinations_with_replacement(range(len(subject.places)), size)
-    ]
+    kinds = kinds_of_users(len(subject.places), subject.unit.sizes)
     new = "new"
     for at in (*alike.values(), len(units)):
         rest = units[:at] + units[at + 1 :]
@@ -157,16 +153,8 @@ def _neighbors(units: Units, subject: Subject, relation: Relation) -> Iterator[U
 
 def tiny(subject: Subject, most_units: int) -> list[Units]:
     """Every demand of up to so many units."""
-    kinds = [
-        kind
-        for size in subject.unit.sizes
-        for kind in itertools.combinations_with_replacement(range(len(subject.places)), size)
-    ]
-    return [
-        tuple(enumerate(some))
-        for n in range(most_units + 1)
-        for some in itertools.combinations_with_replacement(kinds, n)
-    ]
+    some = demands(len(subject.places), most_units, max(subject.unit.sizes))
+    return [tuple(enumerate(units)) for units in some]
 
 
 def medium(subject: Subject, seed: int) -> Units:
