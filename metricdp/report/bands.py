@@ -16,7 +16,7 @@ from metricdp.atomic import drafted, write_whole
 from metricdp.errors import InputError
 from metricdp.metrics.units import in_units_of
 from metricdp.report.layers import Layers, band_of
-from metricdp.report.plan_files import add_bands, add_styles
+from metricdp.report.plan_files import add_layers, band_layers
 from metricdp.solvers.estimate.intervals import Interval
 from metricdp.universe.geo import need_geo
 
@@ -80,10 +80,8 @@ class Bands:
         told["points"] = np.bincount(self.label, minlength=n).tolist()
         if self.demand is not None and self.share is not None:
             told |= {"demand": self.demand.tolist(), "share": self.share.tolist()}
-        if self.interval is not None:
-            told |= {
-                end: np.asarray(getattr(self.interval, end)).tolist() for end in ("low", "high")
-            }
+        for end in ("low", "high") if self.interval is not None else ():
+            told[end] = np.asarray(getattr(self.interval, end)).tolist()
         return told
 
     def to_frame(self) -> Any:
@@ -147,7 +145,7 @@ class Bands:
                 areas = areas if areas.crs is None else areas.to_crs(4326)
                 areas.to_file(draft, driver="GeoJSON")
             else:
-                add_styles(draft, add_bands(draft, self, {"METRICDP_UNIT": self.unit}))
+                add_layers(draft, band_layers(self), {"METRICDP_UNIT": self.unit})
         return target
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from metricdp.arrays import Floats, Ints
 
-PALETTE = (
+PALETTE: tuple[str, ...] = (
     "#5056db",
     "#f7b320",
     "#853905",
@@ -16,20 +16,9 @@ PALETTE = (
     "#ba6960",
     "#9792de",
     "#b71163",
-    "#7420a4",
-    "#c49575",
-    "#697cfe",
-    "#6d5a95",
-    "#ccabff",
-    "#eb8c02",
-    "#95d186",
-    "#7f72c7",
-    "#de6300",
-    "#4eb8ae",
-    "#965901",
-    "#a07898",
-    "#106150",
 )
+PALETTE += ("#7420a4", "#c49575", "#697cfe", "#6d5a95", "#ccabff", "#eb8c02", "#95d186")
+PALETTE += ("#7f72c7", "#de6300", "#4eb8ae", "#965901", "#a07898", "#106150")
 """Twenty colors that are told apart in every kind of color vision: `seen_apart` of any two is at
 least 0.08. Found by search (simulated annealing from random colors of OKLab lightness 0.44 to 0.81,
 which show on light and on dark ground), then ordered so that the first ones lie farthest apart.
@@ -94,9 +83,8 @@ _VISIONS = (
 
 def _linear(colors: Iterable[str]) -> Floats:
     """Linear RGB in [0, 1], shape (n_colors, 3), of "#rrggbb" colors."""
-    rgb = np.array([[int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)] for c in colors]).reshape(
-        -1, 3
-    )
+    rgb = np.array([[int(c[i : i + 2], 16) / 255 for i in (1, 3, 5)] for c in colors])
+    rgb = rgb.reshape(-1, 3)
     return np.asarray(np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4))
 
 
@@ -138,10 +126,8 @@ def assign_colors(k: int, neighbors: Ints) -> Ints:
     used = np.zeros(len(PALETTE))
     for i in sorted(range(k), key=lambda j: (-len(near[j]), j)):
         taken = [int(chosen[j]) for j in near[i] if chosen[j] >= 0]
-        contrast = (
-            np.minimum(apart[taken].min(axis=0), _CLEAR) if taken else np.full(len(PALETTE), _CLEAR)
-        )
-        contrast = np.where(used > 0, contrast - 10.0, contrast) if k <= len(PALETTE) else contrast
+        contrast = apart[taken].min(axis=0, initial=_CLEAR)
+        contrast -= 10.0 * ((used > 0) & (k <= len(PALETTE)))
         chosen[i] = np.lexsort((np.arange(len(PALETTE)), used, -np.round(contrast, 3)))[0]
         used[chosen[i]] += 1
     return chosen

@@ -92,9 +92,8 @@ def territory_colors(label: Ints, pairs: Ints, points: Floats, centers: Ints) ->
     placed = np.flatnonzero(np.isfinite(points[centers]).all(axis=1))
     near = np.empty((0, 2), dtype=np.int64)
     if len(placed) > 1:
-        _, found = cKDTree(points[centers][placed]).query(
-            points[centers][placed], k=min(7, len(placed))
-        )
+        places = points[centers][placed]
+        _, found = cKDTree(places).query(places, k=min(7, len(placed)))
         near = np.column_stack([np.repeat(placed, found.shape[1]), placed[found.ravel()]])
     return assign_colors(k, np.vstack([joined.reshape(-1, 2), near]))
 
@@ -123,8 +122,7 @@ class Ground:
 
 def ground(points: Floats, pairs: Ints, bends: Bends | None = None) -> Ground:
     """Find the nearest point of every pixel near the network."""
-    low = points.min(axis=0)
-    high = points.max(axis=0)
+    low, high = points.min(axis=0), points.max(axis=0)
     reach = 0.018 * float(max(high - low))
     places, end = _along_edges(points, pairs, reach)
     if bends is not None:
@@ -132,20 +130,14 @@ def ground(points: Floats, pairs: Ints, bends: Bends | None = None) -> Ground:
         away = ((points[ends] - bends.xy[:, None]) ** 2).sum(axis=2)
         places = np.vstack([places, bends.xy])
         end = np.r_[end, np.where(away[:, 0] <= away[:, 1], ends[:, 0], ends[:, 1])]
-    low = low - reach
-    high = high + reach
+    low, high = low - reach, high + reach
     pixel = float(max(high - low)) / _SHADE_PIXELS
     columns, rows = np.maximum(1, np.ceil((high - low) / pixel).astype(int)).tolist()
-    gx, gy = np.meshgrid(
-        low[0] + pixel * (np.arange(columns) + 0.5), high[1] - pixel * (np.arange(rows) + 0.5)
-    )
-    distance, nearest = cKDTree(places).query(
-        np.column_stack([gx.ravel(), gy.ravel()]), distance_upper_bound=reach
-    )
+    across, down = (pixel * (np.arange(n) + 0.5) for n in (columns, rows))
+    at = np.stack(np.meshgrid(low[0] + across, high[1] - down), axis=-1)
+    distance, nearest = cKDTree(places).query(at, distance_upper_bound=reach)
     owner = np.where(np.isfinite(distance), end[np.minimum(nearest, len(end) - 1)], -1)
-    return Ground(
-        owner.reshape(rows, columns), float(low[0]), float(high[1]), columns * pixel, rows * pixel
-    )
+    return Ground(owner, float(low[0]), float(high[1]), columns * pixel, rows * pixel)
 
 
 def _along_edges(points: Floats, pairs: Ints, reach: float) -> tuple[Floats, Ints]:
@@ -168,21 +160,16 @@ def _png(index: NDArray[np.uint8], colors: Sequence[str]) -> bytes:
     """Palette indices (0 transparent) as an indexed PNG (RFC 2083)."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
-        return (
-            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        )
+        size, check = (struct.pack(">I", n) for n in (len(data), zlib.crc32(kind + data)))
+        return size + kind + data + check
 
     rows, columns = index.shape
     palette = b"\xff\xff\xff" + b"".join(bytes.fromhex(c[1:]) for c in colors)
     scanlines = np.column_stack([np.zeros(rows, dtype=np.uint8), index]).tobytes()
-    return (
-        b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", struct.pack(">IIBBBBB", columns, rows, 8, 3, 0, 0, 0))
-        + chunk(b"PLTE", palette)
-        + chunk(b"tRNS", bytes([0] + [255] * len(colors)))
-        + chunk(b"IDAT", zlib.compress(scanlines, 9))
-        + chunk(b"IEND", b"")
-    )
+    head = chunk(b"IHDR", struct.pack(">IIBBBBB", columns, rows, 8, 3, 0, 0, 0))
+    opaque = chunk(b"tRNS", bytes([0] + [255] * len(colors)))
+    picture = chunk(b"IDAT", zlib.compress(scanlines, 9)) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + head + chunk(b"PLTE", palette) + opaque + picture
 
 
 def packed(values: Sequence[Any] | NDArray[Any], dtype: str) -> dict[str, str]:

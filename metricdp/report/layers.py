@@ -67,8 +67,7 @@ class Layers:
             raise InputError(f"{self.metric.name} has no edges, so no territories of streets")
         if name in ("spider", "demand") and self.weights is None:
             raise InputError(f"no weights are known, so there is no layer {name!r}")
-        made = getattr(self, f"_{name}")()
-        return made
+        return getattr(self, f"_{name}")()
 
     @property
     def names(self) -> list[str]:
@@ -120,11 +119,8 @@ class Layers:
 
         kept = np.flatnonzero(np.isfinite(self.xy).all(axis=1))
         stretch = self._stretch()
-        found = _areas(self.xy[kept] * stretch, label[kept], k)
-        return [
-            None if a is None else shapely.transform(a, lambda points: points / stretch)
-            for a in found
-        ]
+        found = np.array(_areas(self.xy[kept] * stretch, label[kept], k), dtype=object)
+        return list(shapely.transform(found, lambda points: points / stretch))
 
     def _stretch(self) -> Floats:
         """Factors that make degrees as long on the page as on the ground, at the middle."""
@@ -140,12 +136,9 @@ class Layers:
         along it.
         """
         label, drawn = self.nearest[0], self._drawn
-        whole = label[drawn.u] == label[drawn.v]
-        share = np.where(whole, 1.0, drawn.share)
-        ends = (
-            (label[drawn.u], np.zeros(len(share)), share),
-            (label[drawn.v], share, 1.0 + 0 * share),
-        )
+        one, other = label[drawn.u], label[drawn.v]
+        share = np.where(one == other, 1.0, drawn.share)
+        ends = ((one, np.zeros(len(share)), share), (other, share, np.ones(len(share))))
         shapes = drawn.shapes(ends, len(self.sites))
         ranked = {name: self.facts[name] for name in ("rank", "center")}
         return self.frame(ranked, shapes)
@@ -156,8 +149,6 @@ class Layers:
 
     def band_streets(self, limits: Sequence[float]) -> list[Any]:
         """The same of streets, cut where a limit is reached."""
-        if self.metric.graph is None:
-            raise InputError(f"{self.metric.name} has no edges, so no streets")
         distance, drawn = self.nearest[1], self._drawn
         pieces = list[tuple[Ints, Floats, Floats]]()
         for i, (low, high) in enumerate(pairwise([-np.inf, *limits, np.inf])):
@@ -171,16 +162,23 @@ class Layers:
         return drawn.shapes(pieces, len(limits) + 1)
 
     @cached_property
-    def _drawn(self) -> _Drawn:
-        """The edges whose ends have places."""
+    def edges(self) -> tuple[Ints, Ints, tuple[Floats, Ints, Floats]]:
+        """The edges whose ends have places: both ends, and whole lines (`polylines`)."""
         graph = self.metric.graph
-        assert graph is not None
+        if graph is None:
+            raise InputError(f"{self.metric.name} has no edges, so no streets")
         pairs = graph.pairs()
         placed = np.flatnonzero(np.isfinite(self.xy[pairs]).all(axis=(1, 2)))
         u, v = pairs[placed].T
         bends = graph.bends
         if bends is not None:
             bends = bends.taken(placed, np.zeros(len(placed), bool))
+        return u, v, polylines(self.xy[u], self.xy[v], bends)
+
+    @cached_property
+    def _drawn(self) -> _Drawn:
+        """The same, and how far they are served by way of each end."""
+        (u, v, lines), graph = self.edges, self.metric.graph
         there, back = arc_lengths(graph, u, v), arc_lengths(graph, v, u)
         direction = getattr(self.metric, "direction", "to-center")
         if direction == "from-center":
@@ -193,7 +191,7 @@ class Layers:
             share = (distance[v] - distance[u] + there) / (there + back)
         share = np.where(np.isinf(back), 0.0, np.where(np.isinf(there), 1.0, share))
         share = np.clip(np.where(there + back > 0, share, 0.5), 0, 1)
-        return _Drawn(u, v, polylines(self.xy[u], self.xy[v], bends), there, back, share)
+        return _Drawn(u, v, lines, there, back, share)
 
     def _groups(self) -> tuple[Ints, Ints, Floats, Floats]:
         """Parts cut by territories: part, center, weight and the place of the weight's middle."""
@@ -292,12 +290,7 @@ def _plain(name: Any) -> Any:
 
 
 def center_facts(
-    centers: list[Any],
-    label: Ints,
-    distance: Floats,
-    weights: Floats | None,
-    loads: list[float] | None,
-    measured: str,
+    centers: list[Any], label: Ints, distance: Floats, weights: Any, loads: Any, measured: str
 ) -> dict[str, list[Any]]:
     """Columns of a table of centers: rank, id, points, demand, mean distance, service."""
     k = len(centers)

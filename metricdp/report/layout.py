@@ -14,9 +14,8 @@ from scipy.sparse import csr_array
 from metricdp.arrays import Floats, Ints
 from metricdp.options import Coins, coins
 
-_REFINEMENT_WORK = (
-    60_000_000  # vertex pairs looked at in all; bounds the seconds spent on large universes
-)
+_REFINEMENT_WORK = 60_000_000
+"""Vertex pairs looked at in all: bounds the seconds spent on large universes."""
 
 
 def pivot_distances(metric: Any, n_pivots: int = 50, seed: int = 0) -> tuple[Ints, Floats]:
@@ -24,8 +23,7 @@ def pivot_distances(metric: Any, n_pivots: int = 50, seed: int = 0) -> tuple[Int
     n = len(metric)
     start = int(np.random.default_rng(seed).integers(n))
     nearest = _row(metric, start)
-    pivots: list[int] = []
-    rows: list[Floats] = []
+    pivots, rows = list[int](), list[Floats]()
     while len(pivots) < min(n_pivots, n) and (not pivots or nearest.max() > 0):
         pivots.append(int(nearest.argmax()))
         rows.append(_row(metric, pivots[-1]))
@@ -75,9 +73,7 @@ def pivot_layout(
 
 
 def _row(metric: Any, position: int) -> Floats:
-    return np.asarray(metric.distance_rows(np.array([position], dtype=np.int64)), dtype=np.float64)[
-        0
-    ]
+    return np.asarray(metric.distance_rows(np.array([position]))[0], dtype=np.float64)
 
 
 def _pivot_mds(distances: Floats) -> Floats:
@@ -110,8 +106,7 @@ def _to_scale(placed: Floats, pivots: Ints, distances: Floats) -> Floats:
 
 def _refined(placed: Floats, pivots: Ints, distances: Floats, graph: Any, seed: int) -> Floats:
     """Rounds of localized stress majorization over (point, pivot) pairs and edges, weights 1/d²."""
-    n = len(placed)
-    p = len(pivots)
+    n, p = len(placed), len(pivots)
     rounds = min(60, _REFINEMENT_WORK // max(1, n * p + len(graph.indices)))
     if rounds < 3:
         return placed
@@ -128,12 +123,9 @@ def _refined(placed: Floats, pivots: Ints, distances: Floats, graph: Any, seed: 
             w[pivot] = 0.0
             target += _wanted(placed, placed[pivot], true) * w[:, None]
             weight += w
-        target /= (
-            p  # a pivot stands for many points, an edge for one: balance the two sums per point
-        )
-        weight /= p
-        target += mean @ _wanted(placed[tails], placed[heads], lengths)
-        weight += degree
+        # a pivot stands for many points, an edge for one: balance the two sums per point
+        target = target / p + mean @ _wanted(placed[tails], placed[heads], lengths)
+        weight = weight / p + degree
         placed = target / np.maximum(weight, 1e-300)[:, None]
     return placed
 

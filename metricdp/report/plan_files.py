@@ -6,7 +6,7 @@ import json
 import os
 import sqlite3
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -58,8 +58,8 @@ def write_plan(
         columns, places = plan.to_columns(), plan.coordinates
         planar = places is not None and places.shape[1] == 2
         own = {n: cells for n, cells in columns.items() if n not in ("x", "y", "lon", "lat")}
-        where: dict[str, Any] = {"geometry": True, "crs": crs_of(plan.universe)}
-        write_points(target, ending, columns, places if planar else None, own, **where)
+        where = places if planar else None
+        write_points(target, ending, columns, where, own, geometry=True, crs=crs_of(plan.universe))
     elif ending == ".png":
         write_whole(target, figure_bytes(plan))
     elif ending == ".html":
@@ -70,25 +70,29 @@ def write_plan(
     return target
 
 
-def add_layer(draft: Path, name: str, frame: Any, facts: dict[str, str]) -> None:
-    """Write a layer into a GeoPackage, which its first layer makes and which then tells `facts`."""
+def add_layers(
+    draft: Path, layers: Iterable[tuple[str, Any, str]], facts: dict[str, str]
+) -> list[tuple[str, str]]:
+    """Write layers, each with its name and style, into a GeoPackage, which the first of them makes
+    and which then tells `facts`; returns names and styles.
+    """
     import pyogrio
 
     areas, lines = ("territories", "bands"), ("streets", "band_streets")
     kind = dict.fromkeys(areas, "MultiPolygon") | dict.fromkeys(lines, "MultiLineString")
     kind |= dict.fromkeys(("spider", "heat_streets"), "LineString")
     new: dict[str, Any] = {"dataset_metadata": facts, "dataset_options": {"VERSION": "1.2"}}
+    styles = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of universes without a system
-        pyogrio.write_dataframe(
-            frame,
-            draft,
-            layer=name,
-            driver="GPKG",
-            geometry_type=kind.get(name, "Point"),
-            promote_to_multi=name in areas + lines,
-            **({"append": True} if draft.exists() else new),
-        )
+        for name, frame, style in layers:
+            how = {"append": True} if draft.exists() else new
+            how |= {"geometry_type": kind.get(name, "Point"), "driver": "GPKG"}
+            how["promote_to_multi"] = name in areas + lines
+            pyogrio.write_dataframe(frame, draft, layer=name, **how)
+            styles.append((name, style))
+    _add_styles(draft, styles)
+    return styles
 
 
 def more_told(firm: Any, bands: Any) -> dict[str, Any]:
@@ -121,21 +125,18 @@ def _write_geopackage(target: Path, plan: Any, firm: Any, bands: Any) -> None:
             "METRICDP_UNIT": layers.metric.measured,
         }
         colors = _colors(layers)
-        styles = []
+        found = list[tuple[str, Any, str]]()
         for name in (n for n in _DRAWN if n in layers.names):
             frame = layers.layer(name)
-            if len(frame) == 0:
-                continue
             if "rank" in frame:
                 frame["color"] = [colors[rank - 1] for rank in frame["rank"]]
             if name == "sites" and firm is not None:
                 frame = frame.assign(**firm.to_columns())
-            add_layer(draft, name, frame, facts)
-            styles.append((name, qml(name, frame)))
-        below = [i for i, (name, _) in enumerate(styles) if name in ("streets", "territories")]
-        styles[min(below) : min(below)] = add_bands(draft, bands, facts)
+            found += [(name, frame, qml(name, frame))] * (len(frame) > 0)
+        below = [i for i, (name, *_) in enumerate(found) if name in ("streets", "territories")]
+        found[min(below) : min(below)] = band_layers(bands)
+        styles = add_layers(draft, found, facts)
         _add_receipt(draft, told)
-        add_styles(draft, styles)
         known = layers.xy[np.isfinite(layers.xy).all(axis=1)]
         box = np.r_[known.min(axis=0), known.max(axis=0)]
         _add_project(draft, project_row(target.name, styles, box, crs_of(layers.metric)))
@@ -150,17 +151,14 @@ def _colors(layers: Any) -> list[str]:
     return [PALETTE[i] for i in index.tolist()]
 
 
-def add_bands(draft: Path, bands: Any, facts: dict[str, str]) -> list[tuple[str, str]]:
-    """Write the layers of `Bands`, if there are any; returns their names and styles."""
-    styles = []
-    if bands is not None:
-        for name, kind in (("band_streets", "line"), ("bands", "fill")):
-            if name == "bands" or bands.metric.graph is not None:
-                frame = bands.to_geopandas("areas" if name == "bands" else "streets")
-                frame = frame.assign(color=ramp(len(frame)))
-                add_layer(draft, name, frame[~frame.geometry.isna()], facts)
-                styles.append((name, colored(kind)))
-    return styles
+def band_layers(bands: Any) -> Iterator[tuple[str, Any, str]]:
+    """The layers of `Bands`, if there are any, with names and styles."""
+    kinds = {"band_streets": ("streets", "line"), "bands": ("areas", "fill")}
+    for name, (layer, kind) in kinds.items() if bands is not None else ():
+        if name == "bands" or bands.metric.graph is not None:
+            frame = bands.to_geopandas(layer)
+            frame = frame.assign(color=ramp(len(frame)))
+            yield name, frame[~frame.geometry.isna()], colored(kind)
 
 
 _MECHANISM = ("name", "query", "sensitivity", "scale", "epsilon_exact", "delta_exact")
@@ -195,7 +193,7 @@ _STYLES = """create table layer_styles (
     update_time datetime default (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')))"""
 
 
-def add_styles(draft: Path, styles: list[tuple[str, str]]) -> None:
+def _add_styles(draft: Path, styles: list[tuple[str, str]]) -> None:
     """The table that QGIS looks for: it styles the layers as they are opened."""
     with _opened(draft) as file:
         file.execute(_STYLES)

@@ -38,15 +38,8 @@ def steps(points: Floats, box: Sequence[float]) -> Ints:
 
 def frame(unit: str | None, noun: str, box: list[float]) -> dict[str, Any]:
     """What scripts know of a universe: unit, point names, place and colors."""
-    return {
-        "unit": unit,
-        "layout": unit is None,
-        "noun": noun,
-        "palette": list(PALETTE),
-        "inks": [ink_on(color) for color in PALETTE],
-        "steps": STEPS,
-        "box": box,
-    }
+    told = {"unit": unit, "layout": unit is None, "noun": noun, "palette": list(PALETTE)}
+    return told | {"inks": [ink_on(color) for color in PALETTE], "steps": STEPS, "box": box}
 
 
 class DrawnUniverse:
@@ -86,9 +79,9 @@ class DrawnUniverse:
 
     def told(self) -> dict[str, Any]:
         """What all answers share."""
-        at = steps(self.points, self.box)
-        tails, heads = self.edges[:, 0], self.edges[:, 1]
-        parts = {"x": at[:, 0], "y": at[:, 1], "tails": tails, "reach": heads - tails}
+        x, y = steps(self.points, self.box).T
+        tails, heads = self.edges.T
+        parts = {"x": x, "y": y, "tails": tails, "reach": heads - tails}
         squeezed = {name: drawing.squeezed(values) for name, values in parts.items()}
         return frame(self.unit, self.noun, self.box) | squeezed | {"bends": self._bent()}
 
@@ -147,15 +140,11 @@ class DrawnUniverse:
                 "The universe has no coordinates: places are a layout computed from public "
                 "distances (pivot MDS), not geography."
             ]
-        lost, every = (
-            len(self.everywhere) - len(self.order),
-            f"{len(self.everywhere):,} {self.noun}",
-        )
+        every, lost = len(self.everywhere), len(self.everywhere) - len(self.order)
         if lost:
             has, is_, it = ("has", "is", "it") if lost == 1 else ("have", "are", "them")
-            told.append(
-                f"{lost:,} of {every} {has} no coordinates and {is_} not drawn; figures count {it}."
-            )
+            drawn = f"no coordinates and {is_} not drawn; figures count {it}"
+            told.append(f"{lost:,} of {every:,} {self.noun} {has} {drawn}.")
         return told
 
 

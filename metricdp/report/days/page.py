@@ -150,15 +150,9 @@ def _numbered(metric: Metric, points: Floats, days: list[Any]) -> list[dict[str,
             old = _spot(points[before[i]]) if fresh[i] and i < len(before) else [None]
             center |= {"x": x, "y": y, "since": since[i], "from": None if None in old else old}
             centers.append(center)
-        told.append(
-            {
-                "day": day.day,
-                "name": f"day {day.day:,}" if day.label is None else str(day.label),
-                "moved": sum(fresh) if before else 0,
-                "alarm": bool(day.alarm),
-                "centers": centers,
-            }
-        )
+        name = f"day {day.day:,}" if day.label is None else str(day.label)
+        moved = {"moved": sum(fresh) if before else 0, "alarm": bool(day.alarm)}
+        told.append({"day": day.day, "name": name, **moved, "centers": centers})
         before = places
     return told
 
@@ -169,11 +163,9 @@ def _kept(before: list[int], now: list[int], points: Floats) -> list[int]:
     places += [None] * (len(now) - len(places))
     left = [p for p in now if p not in places]
     free = [i for i, p in enumerate(places) if p is None]
-    gaps = [
-        (_apart(points, before[i] if i < len(before) else None, p), i, rank, p)
-        for i in free
-        for rank, p in enumerate(left)
-    ]
+    old = [*before, *[None] * len(places)]
+    every = ((i, rank, p) for i in free for rank, p in enumerate(left))
+    gaps = [(_apart(points, old[i], p), i, rank, p) for i, rank, p in every]
     for _, i, _, p in sorted(gaps):
         if places[i] is None and p in left:
             places[i] = p

@@ -97,8 +97,7 @@ class Exploration:
             raise InputError(
                 f"the method {told.method} releases no weights, so there is no coreset to show"
             )
-        forecasts = [told.forecast(i) for i in range(len(told.epsilons))]
-        levels = _levels(told.epsilons, told.example, forecasts, names)
+        levels = _levels(told.epsilons, told.example, told, names)
         return cls(told.universe, told.k, levels, None, told, told.example_centers)
 
     @property
@@ -108,22 +107,13 @@ class Exploration:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready levels, centers and receipt; never the centers without privacy."""
-        levels = [
-            {
-                "name": level.name,
-                "epsilon": float(level.epsilon),
-                **_regions(level.result.release),
-                **level.result.to_dict(),
-            }
-            for level in self.levels
-        ]
+        levels = []
+        for level in self.levels:
+            told = {"name": level.name, "epsilon": float(level.epsilon)}
+            levels.append({**told, **_regions(level.result.release), **level.result.to_dict()})
         plan = {} if self.plan is None else {"prediction": self.plan.to_dict()}
-        return {
-            "k": self.k,
-            "levels": levels,
-            "receipt": self.receipt and self.receipt.to_dict(),
-            **plan,
-        }
+        receipt = self.receipt and self.receipt.to_dict()
+        return {"k": self.k, "levels": levels, "receipt": receipt, **plan}
 
     def page(self, title: str | None = None, *, attribution: str | None = None) -> str:
         """The HTML page.
@@ -149,11 +139,7 @@ class Exploration:
         return explore_page(self, title, attribution)
 
     def write(
-        self,
-        path: str | os.PathLike[str],
-        title: str | None = None,
-        *,
-        attribution: str | None = None,
+        self, path: str | os.PathLike[str], title: str | None = None, *, attribution: Any = None
     ) -> Path:
         """Write the page to a file, wholly or not at all; return the path."""
         target = file_path(path, "path")
@@ -252,52 +238,34 @@ def explore(
     question = asked_of(universe, k, power, seed=seed)
     exact = None
     if administrator is not None:
-        drawn = stage_kind(universe)
-        exact = drawn.unprotected(universe, administrator, k, power, seed)
+        exact = stage_kind(universe).unprotected(universe, administrator, k, power, seed)
     confirm = partial(recipe.confirm, question=question)
     asked_for: dict[str, Any] = {"delta": delta, "method": recipe, "seed": seed}
     simulated: dict[str, Any] = {**asked_for, "k": k, "epsilons": tuple(order)}
-    simulated |= {"objective": objective, "neighboring": payer.neighboring}
-    simulated |= {"max_contributions": demand.max_contributions}
-    asked = {"k": int(k), "objective": objective, "seed": seed}
+    simulated |= {"objective": objective, "neighboring": payer.neighboring, "repeats": repeats}
+    simulated |= {"max_contributions": demand.max_contributions, "time_limit": SIMULATING}
+    asked: dict[str, Any] = {"k": int(k), "objective": objective, "seed": seed}
+    asked["epsilons"] = ", ".join(f"{float(epsilon):g}" for epsilon in order)
     with held(deliver=False) as stop:  # all levels are paid for at once: none is lost to Ctrl-C
         grant = payer.charge(recipe.priced, confirm, [(e, delta) for e in order], "explore")
         results = [solve(universe, demand, k, epsilon=e, ledger=grant, **asked_for) for e in order]
         guess = records or _rounded(results[-1].release.weights.sum())
-        foresee = partial(
-            plan, universe, records=guess, repeats=repeats, time_limit=SIMULATING, **simulated
-        )
+        foresee = partial(plan, universe, records=guess, **simulated)
         prediction = stop.optional(foresee) if repeats else None
-        receipt = _attested(demand, grant, recipe, results, asked, order)
-    forecasts = None
-    if prediction is not None:
-        forecasts = [prediction.forecast(i) for i in range(len(order))]
-    levels = _levels(tuple(order), results, forecasts, tuple(order.values()))
+        receipt = _attested(demand, grant, recipe, results, asked)
+    levels = _levels(tuple(order), results, prediction, tuple(order.values()))
     return Exploration(universe, int(k), levels, receipt, prediction, exact)
 
 
 def _attested(
-    demand: PrivateDemand,
-    grant: Any,
-    recipe: Method,
-    results: list[Any],
-    asked: dict[str, Any],
-    epsilons: Iterable[Any],
+    demand: PrivateDemand, grant: Any, recipe: Method, results: list[Any], asked: dict[str, Any]
 ) -> Receipt:
     """The receipt of all levels together."""
     together = Receipt.combined([r.receipt for r in results if r.receipt is not None])
-    told = ", ".join(f"{float(epsilon):g}" for epsilon in epsilons)
-    made = provenance(
-        "explore",
-        demand,
-        grant,
-        method=recipe.name,
-        chooses=f"Levels are chosen beforehand and charged together. Each: {recipe.chooses}",
-        afterwards=recipe.afterwards,
-        options={**asked, "epsilons": told},
-        recipe=recipe,
-    )
-    return attested(together, made)
+    chooses = f"Levels are chosen beforehand and charged together. Each: {recipe.chooses}"
+    facts: dict[str, Any] = {"method": recipe.name, "recipe": recipe, "chooses": chooses}
+    facts |= {"afterwards": recipe.afterwards, "options": asked}
+    return attested(together, provenance("explore", demand, grant, **facts))
 
 
 def _rounded(noisy: float) -> int:
@@ -327,15 +295,12 @@ def _named(epsilons: Iterable[Any], names: Sequence[str] | None) -> dict[Any, st
 
 
 def _levels(
-    epsilons: Sequence[Any], results: Sequence[Any], forecasts: Any, names: Sequence[str] | None
+    epsilons: Sequence[Any], results: Sequence[Any], told: Plan | None, names: Sequence[str] | None
 ) -> tuple[Level, ...]:
     """Levels with the largest epsilon first: privacy grows to the right."""
     called = level_names(epsilons) if names is None else names
-    levels = [
-        Level(n, e, r, None if forecasts is None else forecasts[i])
-        for i, (n, e, r) in enumerate(zip(called, epsilons, results))
-    ]
-    return tuple(reversed(levels))
+    every = enumerate(zip(called, epsilons, results))
+    return tuple(Level(*each, told.forecast(i) if told else None) for i, each in every)[::-1]
 
 
 def _check(universe: Any, recipe: Method, records: Any, repeats: Any) -> None:

@@ -23,13 +23,7 @@ _MADE_UP = (
     "Simulation: the demand on this page is made up on the public universe. Nothing private took "
     "part, nothing was charged."
 )
-_LAYERS = {
-    "network": "Network",
-    "territories": "Territories",
-    "demand": "Coreset",
-    "centers": "Private centers",
-}
-_EXACT = "Centers without privacy"
+_LAYERS = {"territories": "Territories", "demand": "Coreset", "centers": "Private centers"}
 
 
 def explore_page(shown: Shown, title: str | None = None, attribution: str | None = None) -> str:
@@ -69,14 +63,11 @@ def explore_page(shown: Shown, title: str | None = None, attribution: str | None
 
 
 def _layers(shown: Shown) -> dict[str, str]:
-    names = dict(_LAYERS)
     lines = stage_kind(shown.universe).lines(shown.universe)
-    if lines is None:
-        del names["network"]
-    else:
-        names["network"] = lines
+    names = _LAYERS if lines is None else {"network": lines} | _LAYERS
     if shown.exact_centers is not None:
-        names["exact"] = "Centers without noise" if shown.made_up else _EXACT
+        exact = "Centers without noise" if shown.made_up else "Centers without privacy"
+        return names | {"exact": exact}
     return names
 
 
@@ -96,10 +87,8 @@ def _accuracy(shown: Shown) -> str:
             f"<td>{percent(f.median)}</td><td>{percent(f.high)}</td></tr>"
         )
     blind = shown.plan.forecast(None)
-    rows.append(
-        f"<tr><td>without any data</td><td>{percent(blind.median)}</td>"
-        f"<td>{percent(blind.high)}</td></tr>"
-    )
+    ends = f"<td>{percent(blind.median)}</td><td>{percent(blind.high)}</td>"
+    rows.append(f"<tr><td>without any data</td>{ends}</tr>")
     said = shown.plan.remark()
     after = (
         f"{said and f'<p>{escape(said)}</p>'}<details><summary>What was simulated</summary>"

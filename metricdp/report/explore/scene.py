@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -22,14 +23,7 @@ from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.units import in_words, unit_shown
 from metricdp.protocols import Kind
 from metricdp.report import drawing
-from metricdp.report.canvas.network import (
-    DrawnUniverse,
-    center_records,
-    frame,
-    packed_weights,
-    span,
-    steps,
-)
+from metricdp.report.canvas import network
 from metricdp.report.words import sureness
 from metricdp.running.front import k_means, k_median
 from metricdp.running.made_up import searched
@@ -56,10 +50,8 @@ class Level:
 
 def level_names(epsilons: Sequence[Fraction]) -> list[str]:
     """A word for each epsilon, by how sure an attacker can become."""
-    bands = ((0.1, "Very strong"), (0.5, "Strong"), (1, "Good"), (2, "Moderate"), (5, "Weak"))
-    return [
-        next((name for most, name in bands if epsilon <= most), "Very weak") for epsilon in epsilons
-    ]
+    words = ("Very strong", "Strong", "Good", "Moderate", "Weak", "Very weak")
+    return [words[bisect_left((0.1, 0.5, 1, 2, 5), epsilon)] for epsilon in epsilons]
 
 
 def scene(
@@ -85,22 +77,15 @@ class _LevelScene:
 
 
 class _Stage:
-    """What networks and boxes have in common."""
+    """What networks and boxes have in common.
 
-    noun: str
-    lines: Callable[[Any], str | None]
-    """What the layer of what is drawn below a universe is called; None: nothing is."""
-    unprotected: Callable[..., Any]
-    """Centers of the caller's own plain records: without privacy. Messages quote none."""
-    shared: Callable[[], dict[str, Any]]
-    """What all levels have in common."""
+    `lines` names the layer of what is drawn below a universe, if anything is; `unprotected` finds
+    centers of the caller's own plain records, without privacy, and its messages quote none;
+    `shared` is what all levels have in common, `remarks` how to read the page.
+    """
+
     places: Callable[[Any], Floats]
     territories: Callable[..., tuple[dict[str, Any], Ints]]
-    remarks: Callable[[], list[str]]
-    """How to read the page."""
-
-    def __init__(self, universe: Any) -> None:
-        raise NotImplementedError
 
     @staticmethod
     def check(universe: Any) -> None:
@@ -154,11 +139,8 @@ class _Network(_Stage):
 
     def __init__(self, metric: Metric) -> None:
         self.metric = metric
-        self.net = DrawnUniverse(metric)
-        self.noun = self.net.noun
-
-    def shared(self) -> dict[str, Any]:
-        return self.net.told()
+        self.net = network.DrawnUniverse(metric)
+        self.shared, self.remarks = self.net.told, self.net.remarks
 
     def places(self, centers: Any) -> Floats:
         return self.net.everywhere[np.asarray(self.metric.positions(centers), dtype=np.int64)]
@@ -174,9 +156,6 @@ class _Network(_Stage):
         weights = np.zeros(len(self.metric))
         weights[self.metric.positions(list(coreset.points))] = coreset.weights
         return self.net.answer(centers, label, color, weights) | _released(release), color
-
-    def remarks(self) -> list[str]:
-        return self.net.remarks()
 
 
 class _Box(_Stage):
@@ -199,12 +178,10 @@ class _Box(_Stage):
 
     def __init__(self, space: EuclideanSpace) -> None:
         self.space = space
-        self.noun = "points"
         self.box = [*space.lower.tolist(), *space.upper.tolist()]
         size = space.upper - space.lower
-        columns, rows = np.maximum(
-            1, np.rint(size / span(self.box) * _BOX_PIXELS).astype(int)
-        ).tolist()
+        pixels = np.rint(size / network.span(self.box) * _BOX_PIXELS)
+        columns, rows = np.maximum(1, pixels.astype(int)).tolist()
         gx, gy = np.meshgrid(np.arange(columns) + 0.5, rows - np.arange(rows) - 0.5)
         shares = np.column_stack([gx.ravel() / columns, gy.ravel() / rows])
         self.pixels = shares * size + space.lower
@@ -213,7 +190,7 @@ class _Box(_Stage):
 
     def shared(self) -> dict[str, Any]:
         nothing = {name: drawing.squeezed([]) for name in ("x", "y", "tails", "reach")}
-        return frame("", self.noun, self.box) | nothing
+        return network.frame("", "points", self.box) | nothing
 
     def places(self, centers: Any) -> Floats:
         return np.asarray(centers, dtype=np.float64).reshape(-1, 2)
@@ -230,13 +207,15 @@ class _Box(_Stage):
         points = np.asarray(coreset.points, dtype=np.float64).reshape(-1, 2)
         weights = np.asarray(coreset.weights)
         order = drawing.z_order(points) if len(points) else np.empty(0, np.int64)
-        at = steps(points[order], self.box)
+        at = network.steps(points[order], self.box)
         label = near.query(points)[1] if len(points) else order
         data = {
-            "centers": center_records([_called(c) for c in centers], places, label, color, weights),
+            "centers": network.center_records(
+                [_called(c) for c in centers], places, label, color, weights
+            ),
             "x": drawing.squeezed(at[:, 0]),
             "y": drawing.squeezed(at[:, 1]),
-            "weight": packed_weights(weights[order]),
+            "weight": network.packed_weights(weights[order]),
             "shade": self.ground.painted(color[near.query(self.pixels)[1]]),
         }
         return data | _released(release), color
@@ -251,19 +230,15 @@ class _Box(_Stage):
 _STAGES: dict[Kind, Any] = {"finite": _Network, "box": _Box}
 
 
-def stage_kind(universe: Metric | EuclideanSpace) -> type[_Stage]:
-    """How a universe is drawn."""
-    return cast(type[_Stage], _STAGES[universe.kind])
+def stage_kind(universe: Metric | EuclideanSpace) -> Any:
+    """How a universe is drawn: a `_Stage`."""
+    return _STAGES[universe.kind]
 
 
 def _matched(places: Floats, before: Floats | None) -> Ints:
     """Which center takes each rank: near the one that had it on the level before."""
-    if (
-        before is None
-        or len(places) != len(before)
-        or len(places) > _MATCHED
-        or not np.isfinite([places, before]).all()
-    ):
+    fits = before is not None and len(before) == len(places) <= _MATCHED
+    if before is None or not fits or not np.isfinite([places, before]).all():
         return np.arange(len(places))
     distance = ((before[:, None] - places[None]) ** 2).sum(axis=2)
     return np.asarray(linear_sum_assignment(distance)[1], dtype=np.int64)

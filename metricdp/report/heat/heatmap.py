@@ -19,10 +19,9 @@ from metricdp.metrics.units import in_words, unit_shown
 from metricdp.report.canvas.network import DrawnUniverse
 from metricdp.report.colors import HEAT
 from metricdp.report.layers import Layers, crs_of
-from metricdp.report.plan_files import add_layer, add_styles, figure_bytes
+from metricdp.report.plan_files import add_layers, figure_bytes
 from metricdp.report.point_files import check_writable, write_points
 from metricdp.report.styles import colored
-from metricdp.universe.bends import polylines
 
 _CLEAR = 2.0
 """Standard errors that a density must have for a color of its own."""
@@ -126,20 +125,9 @@ class Heatmap:
         if layer == "points":
             kept = np.isfinite(layers.xy).all(axis=1)
             told = {"vertex": [str(name) for name in self.universe.ids], **self._figures()}
-            held: dict[str, Any] = {
-                name: np.asarray(cells)[kept] for name, cells in (told | {"color": colors}).items()
-            }
-            return layers.frame(held, shapely.points(layers.xy[kept]))
-        graph = self.universe.graph
-        if graph is None:
-            raise InputError(f"{self.universe.name} has no edges, so no streets")
-        pairs = graph.pairs()
-        placed = np.flatnonzero(np.isfinite(layers.xy[pairs]).all(axis=(1, 2)))
-        u, v = pairs[placed].T
-        bends = graph.bends
-        if bends is not None:
-            bends = bends.taken(placed, np.zeros(len(placed), bool))
-        xy, line, _ = polylines(layers.xy[u], layers.xy[v], bends)
+            held = {name: np.asarray(cells)[kept] for name, cells in told.items()}
+            return layers.frame(held | {"color": colors[kept]}, shapely.points(layers.xy[kept]))
+        u, v, (xy, line, _) = layers.edges
         told = {name: (cells[u] + cells[v]) / 2 for name, cells in self._figures().items()}
         higher = np.where(self.density[u] >= self.density[v], u, v)
         return layers.frame(told | {"color": colors[higher]}, shapely.linestrings(xy, indices=line))
@@ -219,14 +207,11 @@ class Heatmap:
         elif ending == ".tif":
             write_raster(target, self)
         elif ending == ".gpkg":
-            kinds = {"heat": "marker"} | (
-                {} if universe.graph is None else {"heat_streets": "line"}
-            )
+            layers = [("heat", self.to_geopandas(), colored("marker"))]
+            if universe.graph is not None:
+                layers.append(("heat_streets", self.to_geopandas("streets"), colored("line")))
             with drafted(target) as draft:
-                for name, kind in kinds.items():
-                    frame = self.to_geopandas("points" if kind == "marker" else "streets")
-                    add_layer(draft, name, frame, self.facts())
-                add_styles(draft, [(name, colored(kind)) for name, kind in kinds.items()])
+                add_layers(draft, layers, self.facts())
         else:
             columns = self.to_columns()
             write_points(target, ending, columns, xy, columns, geometry=xy is not None, crs=crs)
@@ -269,26 +254,15 @@ def write_raster(target: Path, heat: Any) -> None:
     doubt = heat.standard_error
     bands = [heat.density, np.full(len(heat.density), np.nan) if doubt is None else doubt]
     inside = ground.owner >= 0
-    with drafted(target) as draft:
-        file = rasterio.open(
-            draft,
-            "w",
-            driver="GTiff",
-            width=columns,
-            height=rows,
-            count=2,
-            dtype="float32",
-            nodata=np.nan,
-            crs=crs_of(heat.universe),
-            transform=transform,
-            compress="deflate",
-        )
-        with file:
-            for number, band in enumerate(bands, 1):
-                shown = np.where(inside, band[drawn.order][ground.owner], np.nan)
-                file.write(shown.astype(np.float32), number)
-            file.descriptions = (f"demand per {heat.universe.measured}", "standard error")
-            file.update_tags(**heat.facts())
+    kind = {"driver": "GTiff", "dtype": "float32", "nodata": np.nan, "compress": "deflate"}
+    shape = {"width": columns, "height": rows, "count": 2}
+    where = {"transform": transform, "crs": crs_of(heat.universe)}
+    with drafted(target) as draft, rasterio.open(draft, "w", **kind, **shape, **where) as file:
+        for number, band in enumerate(bands, 1):
+            shown = np.where(inside, band[drawn.order][ground.owner], np.nan)
+            file.write(shown.astype(np.float32), number)
+        file.descriptions = (f"demand per {heat.universe.measured}", "standard error")
+        file.update_tags(**heat.facts())
 
 
 def _affine(coordinates: Floats, drawn: Floats) -> tuple[float, float]:

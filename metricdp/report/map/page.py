@@ -99,10 +99,8 @@ def map_page(
     >>> "<title>One clinic" in page
     True
     """
-    said = (title, method, attribution)
-    if not all(text is None or isinstance(text, str) for text in said) or (
-        k is not None and integer(k) is None
-    ):
+    wrong = any(not isinstance(said, str | None) for said in (title, method, attribution))
+    if wrong or (k is not None and integer(k) is None):
         raise InputError("title, method and attribution must be text, and k an integer")
     chosen, noisy = _checked(metric, centers, weights, receipt, basis)
     scene = _scene(metric, chosen, noisy, "weight" if receipt is None else "noisy demand")
@@ -148,17 +146,12 @@ def write_map(
     'page.html'
     """
     target = file_path(path, "path")
-    text = map_page(metric, centers, **options)
-    write_whole(target, text)
+    write_whole(target, map_page(metric, centers, **options))
     return target
 
 
 def _checked(
-    metric: Metric,
-    centers: Sequence[Hashable],
-    weights: ArrayLike | None,
-    receipt: Any,
-    basis: Basis | None,
+    metric: Metric, centers: Any, weights: Any, receipt: Any, basis: Any
 ) -> tuple[list[Hashable], Floats | None]:
     chosen = listed(centers, "centers")
     if not chosen:
@@ -191,9 +184,7 @@ def _title(metric: Metric, k: int, receipt: Any, asked: int | None) -> str:
     return " · ".join(parts + ([] if epsilon is None else [f"ε = {show_number(epsilon)}"]))
 
 
-def _scene(
-    metric: Metric, centers: list[Hashable], noisy: Floats | None, mass: str
-) -> dict[str, Any]:
+def _scene(metric: Metric, centers: list[Any], noisy: Floats | None, mass: str) -> dict[str, Any]:
     """Everything the page's script draws; ``notes`` say what it leaves out."""
     position = np.asarray(metric.positions(centers), dtype=np.int64)
     label, distance = metric.nearest(centers)
@@ -204,17 +195,11 @@ def _scene(
         what = "center has" if lost == 1 else "centers have"
         notes.append(f"{lost:,} {what} no coordinates: see the table.")
     if ids is None:
-        notes.append(
-            f"Above {network.MAX_IDS:,} {net.noun} only centers and squares answer to the pointer."
-        )
+        above = f"Above {network.MAX_IDS:,} {net.noun}"
+        notes.append(f"{above} only centers and squares answer to the pointer.")
     answer = net.answer(centers, label, net.colors(label, position), noisy)
-    told: dict[str, Any] = {
-        "levels": [answer],
-        "mass": mass,
-        "measure": unit_shown(metric) or "",
-        "ids": ids,
-    }
-    told |= {"mean": _mean_distance(distance, noisy), "notes": notes}
+    told: dict[str, Any] = {"levels": [answer], "mass": mass, "measure": unit_shown(metric) or ""}
+    told |= {"ids": ids, "mean": _mean_distance(distance, noisy), "notes": notes}
     return net.told() | told | ({} if ids is None else {"far": far(distance[net.order])})
 
 
@@ -238,9 +223,8 @@ def _notes(answer: dict[str, Any]) -> list[str]:
     if "doubt" in answer["centers"][0]:
         notes.append("Halos around centers: the wider, the less firmly the center stands.")
     elif "low" in answer["centers"][0]:
-        notes.append(
-            "Halos around centers: the wider, the less is known of how much each one serves."
-        )
+        less = "the less is known of how much each one serves"
+        notes.append(f"Halos around centers: the wider, {less}.")
     return notes
 
 
@@ -258,11 +242,8 @@ def _with_intervals(centers: list[dict[str, Any]], evaluation: Any) -> list[dict
     loads = getattr(evaluation, "loads", None)
     if loads is None or np.shape(loads.low) != (len(centers),):
         return centers
-    ends = zip(np.asarray(loads.low).tolist(), np.asarray(loads.high).tolist())
-    return [
-        record | {"low": short(low), "high": short(high)}
-        for record, (low, high) in zip(centers, ends)
-    ]
+    ends = ({"low": short(low), "high": short(high)} for low, high in zip(loads.low, loads.high))
+    return [record | both for record, both in zip(centers, ends)]
 
 
 def _summary(
