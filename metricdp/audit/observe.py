@@ -35,7 +35,10 @@ class _EagerBar(tqdm):
 
     def __init__(self, *steps: Any, **options: Any) -> None:
         how = {"delay": 0, "mininterval": 0, "miniters": 1, "file": sys.stderr}
-        super().__init__(*steps, **options | how, bar_format="{desc} {n}/{total}\n")
+        super().__init__(*steps, **options | how)
+
+    def display(self, *_: Any, **__: Any) -> None:
+        sys.stderr.write(f"{self.desc} {self.n}/{self.total}\n")
 
 
 @contextmanager
