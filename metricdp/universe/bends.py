@@ -49,9 +49,8 @@ def bends_of(lines: Sequence[Any], starts: Floats, ends: Floats) -> Bends | None
     np.cumsum([len(places) for places in inner], out=offsets[1:])
     if not offsets[-1]:
         return None
-    nowhere = np.full((1, 2), np.nan)
-    first = np.concatenate([places[:1] if len(places) else nowhere for places in drawn])
-    last = np.concatenate([places[-1:] if len(places) else nowhere for places in drawn])
+    known = [places if len(places) else np.full((1, 2), np.nan) for places in drawn]
+    first, last = (np.array([places[at] for places in known]) for at in (0, -1))
     as_is = np.abs(first - starts).sum(axis=1) + np.abs(last - ends).sum(axis=1)
     turned = np.abs(first - ends).sum(axis=1) + np.abs(last - starts).sum(axis=1)
     every = np.arange(len(drawn))

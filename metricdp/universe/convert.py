@@ -145,9 +145,8 @@ def _edges(
     name = facts.get("name")
     label = name if isinstance(name, str) and name else "graph"
     measured = "hops" if weight is None else f"attribute {weight!r}"
-    places = {"coordinates": points, "coordinate_system": system, "crs": crs}
-    both: dict[str, Any] = {"name": label, "measured": measured, **places}
-    return EdgeData(tails, heads, lengths, ids, facts["directed"], **both)
+    places = (points, system, label, crs, measured)
+    return EdgeData(tails, heads, lengths, ids, facts["directed"], "shortest", *places)
 
 
 def _lengths(
@@ -159,10 +158,10 @@ def _lengths(
     lacking = sum(v is None for v in values)
     if lacking:
         names = ", ".join(sorted({repr(name) for name in known})) or "none"
+        missing = f"is missing on {lacking:,} of {len(values):,} edges"
         raise InputError(
-            f"edge attribute {shown(weight)} is missing on {lacking:,} of {len(values):,} edges; "
-            f"attributes that exist: {names}; pass weight= one of them, or weight=None for edges "
-            f"of length 1"
+            f"edge attribute {shown(weight)} {missing}; attributes that exist: {names}; pass "
+            f"weight= one of them, or weight=None for edges of length 1"
         )
     return float_lengths(values, weight)
 
@@ -200,9 +199,8 @@ def _from_igraph(graph: Any, weight: Hashable | None) -> EdgeData:
 
 def _from_sparse(matrix: Any, weight: Hashable | None) -> EdgeData:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise InputError(
-            f"a sparse matrix of edge lengths must be square, got shape {tuple(matrix.shape)}"
-        )
+        shape = tuple(matrix.shape)
+        raise InputError(f"a sparse matrix of edge lengths must be square, got shape {shape}")
     if matrix.format in ("bsr", "dia"):
         raise InputError(
             f"a sparse matrix in {matrix.format.upper()} format cannot tell edges of length 0 "

@@ -7,6 +7,7 @@ always in the order x, y: longitude (or easting) first, whatever order an author
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
@@ -42,11 +43,6 @@ def known_crs(declared: Any) -> Any:
         from pyproj.exceptions import CRSError
     except ImportError:
         raise MissingExtraError("coordinate systems", "geo") from None
-    found = None
-    try:
-        found = CRS.from_user_input(declared)
-    except CRSError:
-        found = None
-    if found is None:
-        raise InputError(f"unknown coordinate system {str(declared)[:60]!r}, such as EPSG:4326")
-    return found
+    with suppress(CRSError):
+        return CRS.from_user_input(declared)
+    raise InputError(f"unknown coordinate system {str(declared)[:60]!r}, such as EPSG:4326")

@@ -20,18 +20,8 @@ from metricdp.universe.graph import CoordinateSystem, Graph, build_graph
 LENGTH_NAMES = ("length", "weight", "length_m", "distance", "cost", "time", "travel_time", "w")
 """Columns and attributes taken for lengths when the caller names none and only one is there."""
 
-ID_NAMES = (
-    "node_id",
-    "id",
-    "node",
-    "vertex",
-    "vertex_id",
-    "osmid",
-    "osm_id",
-    "name",
-    "node_number",
-    "label",
-)
+ID_NAMES: tuple[str, ...] = ("node_id", "id", "node", "vertex", "vertex_id", "osmid", "osm_id")
+ID_NAMES += ("name", "node_number", "label")
 """Columns taken for ids of vertices, in this order."""
 UNIT = "unit"
 """The `weight` that makes every edge of a file 1 long."""
@@ -40,10 +30,8 @@ UNIT = "unit"
 def only_length(path: object, known: Sequence[str]) -> str | None:
     """The only one of some names of `LENGTH_NAMES`; None if there is none."""
     if len(known) > 1:
-        raise GraphFileError(
-            path,
-            f"several columns may be lengths: {', '.join(known)}; name one (weight=, --weight)",
-        )
+        several = f"several columns may be lengths: {', '.join(known)}"
+        raise GraphFileError(path, f"{several}; name one (weight=, --weight)")
     return known[0] if known else None
 
 
@@ -74,12 +62,8 @@ class EdgeData:
     ) -> Graph:
         """Validate; see `build_graph` for the rules and errors."""
         check_coordinates(self.coordinates, self.coordinate_system)
-        how: dict[str, Any] = {
-            "symmetrize": symmetrize,
-            "largest_component": largest_component,
-            "one_way": one_way,
-        }
-        return build_graph(**vars(self), **how)
+        how: dict[str, Any] = {"symmetrize": symmetrize, "largest_component": largest_component}
+        return build_graph(**vars(self), **how, one_way=one_way)
 
     def drawn(self, lines: Sequence[Any]) -> EdgeData:
         """Attach the courses of the edges: lines in the system of the coordinates."""
@@ -127,20 +111,16 @@ def check_coordinates(points: Floats | None, system: CoordinateSystem | None) ->
 def index_endpoints(tails: Any, heads: Any) -> tuple[Ints, Ints, list[Any]]:
     """Number the endpoints of edges: (tails, heads, ids)."""
     if isinstance(tails, np.ndarray) and isinstance(heads, np.ndarray):
-        ids, at = np.unique(np.concatenate([tails, heads]), return_inverse=True)
-        at = at.astype(np.int64).ravel()
-        return at[: len(tails)], at[len(tails) :], ids.tolist()
+        ids, at = np.unique(np.stack([tails, heads]), return_inverse=True)
+        t_at, h_at = at.astype(np.int64).reshape(2, -1)
+        return t_at, h_at, ids.tolist()
     text = isinstance(tails, np.ndarray) or isinstance(heads, np.ndarray)
     if text or {str} & set(map(type, tails)) | {str} & set(map(type, heads)):
-        tails = list(map(str, tails))
-        heads = list(map(str, heads))
-    position: dict[Any, int] = {}
-    for t, h in zip(tails, heads):
-        position.setdefault(t, len(position))
-        position.setdefault(h, len(position))
-    t_at = np.fromiter((position[t] for t in tails), np.int64, len(tails))
-    h_at = np.fromiter((position[h] for h in heads), np.int64, len(heads))
-    return t_at, h_at, list(position)
+        tails, heads = list(map(str, tails)), list(map(str, heads))
+    known = dict.fromkeys(end for edge in zip(tails, heads) for end in edge)
+    position = {each: at for at, each in enumerate(known)}
+    t_at, h_at = (np.array([position[e] for e in ends], np.int64) for ends in (tails, heads))
+    return t_at, h_at, list(known)
 
 
 def number(value: object) -> float | None:
@@ -161,16 +141,13 @@ def float_lengths(values: Sequence[Any], weight: object) -> Floats:
         try:
             return np.array(values, dtype=np.float64)
         except OverflowError:
-            raise InputError(
-                f"edge attribute {weight!r} holds an integer too large for a length"
-            ) from None
+            large = "holds an integer too large for a length"
+            raise InputError(f"edge attribute {weight!r} {large}") from None
     lengths = list(map(number, values))
     if None in lengths:
         bad = values[lengths.index(None)]
-        raise InputError(
-            f"edge attribute {weight!r} must hold numbers, not {type(bad).__name__} "
-            f"{shown(bad)[:40]}"
-        )
+        held = f"{type(bad).__name__} {shown(bad)[:40]}"
+        raise InputError(f"edge attribute {weight!r} must hold numbers, not {held}")
     return np.array(lengths, dtype=np.float64)
 
 

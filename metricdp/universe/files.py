@@ -111,33 +111,23 @@ def read_graph_file(
 
 def _check_options(path: Path, kind: str, columns: Columns) -> None:
     has = formats()[kind].options
-    named = columns.source is not None or columns.target is not None
+    unit = columns.weight in (None, UNIT)
+    means = f"so weight={columns.weight!r} means nothing; leave it out, or weight='unit'"
+    ends = (columns.source, columns.target)
+    lines = columns.topology != "ids"
     for wrong, reason in (
+        ("weight" not in has and not unit, f"the format {kind} has no named columns, {means}"),
         (
-            "weight" not in has and columns.weight not in (None, UNIT),
-            f"the format {kind} has no named columns, so weight={columns.weight!r} means nothing; "
-            f"leave it out, or weight='unit'",
-        ),
-        (
-            "layer" not in has and columns.layer is not None,
+            "layer" not in has and columns.layer,
             f"the format {kind} has no layers; leave layer= out",
         ),
+        ("layer" not in has and lines, f"the format {kind} has no lines; leave topology= out"),
+        (lines and ends[0], "source and target name ids; leave topology='geometry' out"),
         (
-            "layer" not in has and columns.topology != "ids",
-            f"the format {kind} has no lines; leave topology= out",
-        ),
-        (
-            columns.topology != "ids" and columns.source is not None,
-            "source and target name ids; leave topology='geometry' out",
-        ),
-        (
-            "source" not in has and named,
+            "source" not in has and any(ends),
             f"source and target name columns of an edge list; the format here is {kind}",
         ),
-        (
-            named and None in (columns.source, columns.target),
-            "name both endpoint columns (source and target) or none",
-        ),
+        (any(ends) and None in ends, "name both endpoint columns (source and target) or none"),
     ):
         if wrong:
             raise InputError(f"{path}: {reason}")

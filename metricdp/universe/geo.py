@@ -72,9 +72,8 @@ def file_kind(path: str | Path, start: bytes) -> str:
     elif kind is None and (bare.endswith(PARQUET) or start.startswith(_STARTS[".parquet"])):
         kind = ".parquet"
     if kind is None:
-        raise GraphFileError(
-            path, f"is no geographic file by its name: {', '.join((*LAYERED, *GEOJSON, *PARQUET))}"
-        )
+        known = ", ".join((*LAYERED, *GEOJSON, *PARQUET))
+        raise GraphFileError(path, f"is no geographic file by its name: {known}")
     if not start.startswith(_STARTS[kind]):
         raise GraphFileError(path, f"is named {kind}, and does not begin like such a file")
     return kind
@@ -95,14 +94,9 @@ def layers_of(path: str | Path) -> list[str]:
         return list(geopackage.layers(path))
     from pyogrio import list_layers
 
-    found = None
-    try:
-        found = list_layers(str(path))
-    except Exception:  # GDAL's own errors are of several kinds
-        found = None
-    if found is None:
-        raise GraphFileError(path, "is not a geographic file that can be read")
-    return [str(name) for name, kind in found if kind is not None]
+    with suppress(Exception):  # GDAL's own errors are of several kinds
+        return [str(name) for name, kind in list_layers(str(path)) if kind is not None]
+    raise GraphFileError(path, "is not a geographic file that can be read")
 
 
 def chosen_layer(path: str | Path, asked: str | None, known: list[str]) -> tuple[str, Header]:
@@ -110,9 +104,8 @@ def chosen_layer(path: str | Path, asked: str | None, known: list[str]) -> tuple
     if not known:
         raise GraphFileError(path, "has no layer with geometries")
     if asked is None and len(known) > 1:
-        raise GraphFileError(
-            path, f"has several layers: {', '.join(known)}; name one (layer=, --layer)"
-        )
+        several = f"has several layers: {', '.join(known)}"
+        raise GraphFileError(path, f"{several}; name one (layer=, --layer)")
     if asked is not None and asked not in known:
         raise GraphFileError(path, f"has no layer {shown(asked)}; layers: {', '.join(known)}")
     name = known[0] if asked is None else asked
@@ -130,10 +123,8 @@ def header(path: str | Path, layer: str) -> Header:
     from pyogrio import read_info
 
     facts: Any = None
-    try:
+    with suppress(Exception):
         facts = read_info(str(path), layer=layer)
-    except Exception:
-        facts = None
     if facts is None or facts["driver"] != _DRIVERS.get(kind):
         raise GraphFileError(path, f"layer {shown(layer)} cannot be read")
     fields = tuple(str(name) for name in facts["fields"])
@@ -161,22 +152,18 @@ def geoparquet_column(path: str | Path) -> tuple[str, str | None] | None:
     import pyarrow.parquet as pq
 
     metadata: Any = None
-    try:
+    with suppress(Exception):
         metadata = pq.read_schema(str(path)).metadata or {}
-    except Exception:
-        metadata = None
     if metadata is None:
         raise GraphFileError(path, "is not a readable Parquet file")
     if b"geo" not in metadata:
         return None
-    facts: Any = None
-    try:
+    name, column = "", dict[str, Any]()
+    with suppress(ValueError, KeyError, TypeError):
         facts = json.loads(metadata[b"geo"])
         name = facts["primary_column"]
         column = facts["columns"][name]
-    except (ValueError, KeyError, TypeError):
-        facts = None
-    if facts is None or column.get("encoding") != "WKB":
+    if column.get("encoding") != "WKB":
         raise GraphFileError(path, "its geometries are not well-known binary (WKB)")
     need_geo()
     if "crs" not in column:

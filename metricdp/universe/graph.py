@@ -199,21 +199,17 @@ def build_graph(
     symmetrize = flag(symmetrize, "symmetrize")
     largest_component = flag(largest_component, "largest_component")
     if flag(one_way, "directed") and symmetrize:
-        raise InputError(
-            "directed=True keeps one-way arcs, symmetrize=True uses them both ways: give one"
-        )
+        both = "directed=True keeps one-way arcs, symmetrize=True uses them both ways"
+        raise InputError(f"{both}: give one")
     n = len(ids)
     if n == 0:
         raise InputError("the graph has no vertices")
     check_distinct(ids, "vertex ids must be distinct")
-    t = np.asarray(tails, dtype=np.int64)
-    h = np.asarray(heads, dtype=np.int64)
+    t, h = (np.asarray(ends, dtype=np.int64) for ends in (tails, heads))
     w = np.ones(len(t)) if lengths is None else _checked_lengths(lengths)
     if not len(t) == len(h) == len(w):
-        raise InputError(
-            f"tails, heads and lengths must have one entry an edge, got {len(t)}, {len(h)} and "
-            f"{len(w)}"
-        )
+        got = f"{len(t)}, {len(h)} and {len(w)}"
+        raise InputError(f"tails, heads and lengths must have one entry an edge, got {got}")
     if len(t) and (min(t.min(), h.min()) < 0 or max(t.max(), h.max()) >= n):
         raise InputError(f"edge endpoints must be positions below {n}")
     xy = None if coordinates is None else np.asarray(coordinates, dtype=np.float64)
@@ -229,26 +225,21 @@ def build_graph(
     elif unmatched and not one_way:
         raise DirectedGraphError(unmatched)
     # a matrix of ones: stored zeros must stay edges
-    components, label = connected_components(
-        csr_array((np.ones(len(t), np.int8), (t, h)), shape=(n, n)),
-        directed=one_way,
-        connection="strong",
-    )
+    ones = csr_array((np.ones(len(t), np.int8), (t, h)), shape=(n, n))
+    components, label = connected_components(ones, directed=one_way, connection="strong")
     ids = list(ids)
     left_out = 0
     if components > 1:
         sizes = np.bincount(label)
-        if not largest_component:
-            raise DisconnectedGraphError(sorted(sizes.tolist(), reverse=True), strongly=one_way)
-        if sizes.max() < _LEAST_KEPT * n:
-            raise ShatteredGraphError(sorted(sizes.tolist(), reverse=True), strongly=one_way)
+        shattered = sizes.max() < _LEAST_KEPT * n
+        if not largest_component or shattered:
+            error = ShatteredGraphError if largest_component else DisconnectedGraphError
+            raise error(sorted(sizes.tolist(), reverse=True), strongly=one_way)
         left_out = n - int(sizes.max())
         kept = label == sizes.argmax()
         position = np.where(kept, np.cumsum(kept) - 1, -1)
         inside = kept[t] & kept[h]
-        t = position[t[inside]]
-        h = position[h[inside]]
-        w = w[inside]
+        t, h, w = position[t[inside]], position[h[inside]], w[inside]
         ids = [i for i, k in zip(ids, kept) if k]
         xy = None if xy is None else xy[kept]
     if xy is not None and np.isnan(xy).any(axis=1).all():
@@ -272,8 +263,7 @@ def _checked_lengths(lengths: ArrayLike) -> Floats:
         first = int(np.flatnonzero(bad)[0])
         raise InputError(
             f"edge lengths must be finite and non-negative; {int(bad.sum()):,} of {len(w):,} are "
-            f"not "
-            f"(first: edge {first + 1}, length {w[first]:g})"
+            f"not (first: edge {first + 1}, length {w[first]:g})"
         )
     return w
 
@@ -283,15 +273,11 @@ def _merged_arcs(
 ) -> tuple[Ints, Ints, Floats, int]:
     """Arcs sorted by (tail, head), merged, without loops; how many lack an equal reverse."""
     proper = t != h
-    t = t[proper]
-    h = h[proper]
-    w = w[proper]
+    t, h, w = t[proper], h[proper], w[proper]
     if not directed:
-        if (
-            parallel == "last"
-        ):  # an edge may be repeated in the other direction: decide per unordered pair
-            t, h, w = *np.sort([t, h], axis=0), w
-            t, h, w = _one_per_arc(t, h, w, n, parallel)
+        if parallel == "last":  # an edge may be repeated in the other direction
+            low, high = np.sort([t, h], axis=0)
+            t, h, w = _one_per_arc(low, high, w, n, parallel)
         t, h, w = np.r_[t, h], np.r_[h, t], np.r_[w, w]
         return *_one_per_arc(t, h, w, n, "shortest"), 0
     t, h, w = _one_per_arc(t, h, w, n, parallel)
@@ -335,9 +321,7 @@ def _one_per_arc(t: Ints, h: Ints, w: Floats, n: int, parallel: str) -> tuple[In
     """Sort arcs by (tail, head) and keep the shortest, or the last given, of each."""
     rank = w if parallel == "shortest" else -np.arange(len(w))
     order = np.lexsort((rank, t * n + h))
-    t = t[order]
-    h = h[order]
-    w = w[order]
+    t, h, w = t[order], h[order], w[order]
     first = np.ones(len(t), dtype=bool)
     first[1:] = (t[1:] != t[:-1]) | (h[1:] != h[:-1])
     return t[first], h[first], w[first]

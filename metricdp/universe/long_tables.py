@@ -13,20 +13,10 @@ from metricdp.arrays import Floats
 from metricdp.errors import InputError
 from metricdp.options import check_distinct, hashable
 
-ENDS = (
-    ("site", "client"),
-    ("facility", "client"),
-    ("from_id", "to_id"),
-    ("origin_id", "destination_id"),
-    ("origin", "destination"),
-    ("from_index", "to_index"),
-    ("source_index", "target_index"),
-    ("source", "target"),
-    ("source", "destination"),
-    ("from", "to"),
-    ("o", "d"),
-    ("name", "destinationname"),
-)
+ENDS: tuple[tuple[str, str], ...] = (("site", "client"), ("facility", "client"))
+ENDS += (("from_id", "to_id"), ("origin_id", "destination_id"), ("origin", "destination"))
+ENDS += (("from_index", "to_index"), ("source_index", "target_index"), ("source", "target"))
+ENDS += (("source", "destination"), ("from", "to"), ("o", "d"), ("name", "destinationname"))
 """Pairs of columns taken for origins and destinations, in this order, when none are named."""
 COSTS = ("cost", "travel_time", "duration", "time", "distance", "length", "weight")
 """Columns taken for costs if only one of them is there."""
@@ -62,10 +52,8 @@ def read_costs(source: Any, sites: Any, clients: Any, cost: str | None) -> Costs
     keys = [_ids(id_column(name)) for name in found]
     names = [list(dict.fromkeys(key)) if keep is None else keep for key, keep in zip(keys, kept)]
     lookups = [{name: i for i, name in enumerate(own)} for own in names]
-    rows, cols = (
-        np.array([lookup.get(key, -1) for key in own], np.int64)
-        for own, lookup in zip(keys, lookups)
-    )
+    each = zip(keys, lookups)
+    rows, cols = (np.array([at.get(key, -1) for key in own], np.int64) for own, at in each)
     inside = (rows >= 0) & (cols >= 0)
     pairs = rows[inside] * len(names[1]) + cols[inside]
     different, counts = np.unique(pairs, return_counts=True)
@@ -152,11 +140,8 @@ def _cost_column(columns: dict[str, Any], ends: tuple[str, str], cost: str | Non
             raise InputError(f"no column {shown(cost)}; columns: {', '.join(map(str, columns))}")
         return cost
     others = [name for name in columns if name not in ends and _numbers(columns[name]) is not None]
-    usual = [
-        name
-        for name in others
-        if str(name).strip().lower() in COSTS or str(name).lower().startswith("travel_time")
-    ]
+    folded = {name: str(name).strip().lower() for name in others}
+    usual = [n for n, text in folded.items() if text in COSTS or text.startswith("travel_time")]
     best = others if len(others) == 1 else usual
     if len(best) != 1:
         raise InputError(

@@ -78,9 +78,8 @@ def check_meets(points: Floats, crs: str, other: str, name: str, what: str) -> N
     least_x, least_y, most_x, most_y = use.bounds
     turns = (0.0,) if least_x <= most_x else (0.0, 360.0)
     most_x += 360.0 * (len(turns) - 1)
-    beside = all(
-        west + turn > most_x + _FAR_OFF or east + turn < least_x - _FAR_OFF for turn in turns
-    )
+    low, high = least_x - _FAR_OFF, most_x + _FAR_OFF
+    beside = all(west + turn > high or east + turn < low for turn in turns)
     if beside or south > most_y + _FAR_OFF or north < least_y - _FAR_OFF:
         raise InputError(
             f"{what} is in {described(other)}, which is for {use.name.rstrip('.')}, and {name} "

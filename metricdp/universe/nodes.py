@@ -47,36 +47,27 @@ def read_nodes(path: str | Path) -> Nodes:
     (['a', 'b'], (2, 2), 'lonlat')
     """
     file = File(Path(path), read_bytes(path))
-    known = (one for one in formats().values() if file.name.endswith(one.nodes_endings or "/"))
-    found = next((one.nodes(file) for one in known), file)
+    fitting = (one for one in formats().values() if file.name.endswith(one.nodes_endings or "/"))
+    found = next((one.nodes(file) for one in fitting), file)
     if not isinstance(found, File):
         with naming(path):
             check_coordinates(*found[1:])
         return found
     table = read_table(path, data=found.data)
     if not table.has_header:
-        example = "for example 'node_id,lon,lat' or 'id,x,y'"
-        raise GraphFileError(
-            path, f"a nodes file needs a header line that names its columns, {example}"
-        )
-    column = table.find(*ID_NAMES)
-    lon = table.find(*LON_NAMES)
-    lat = table.find(*LAT_NAMES)
-    x = table.find(*X_NAMES)
-    y = table.find(*Y_NAMES)
+        named = "a nodes file needs a header line that names its columns"
+        raise GraphFileError(path, f"{named}, for example 'node_id,lon,lat' or 'id,x,y'")
+    known = (table.find(*some) for some in (ID_NAMES, LON_NAMES, LAT_NAMES, X_NAMES, Y_NAMES))
+    column, lon, lat, x, y = known
     system: CoordinateSystem = "lonlat" if lon and lat else "xy"
     first, second = (lon, lat) if lon and lat else (x, y)
     if column is None or first is None or second is None:
-        what = (
-            "id column (node_id, id, node, …)"
-            if column is None
-            else "columns lon and lat, or x and y"
-        )
+        what = "columns lon and lat, or x and y"
+        what = "id column (node_id, id, node, …)" if column is None else what
         raise GraphFileError(path, f"has no {what}; columns: {', '.join(table.names)}")
     points = np.column_stack([table.numbers(first), table.numbers(second)])
     if column.lower() == "osmid" and len(points) and (np.abs(points) <= (180.0, 90.0)).all():
         system = "lonlat"
     with naming(path):
         check_coordinates(points, system)
-    keys = table.ids(column)
-    return (keys.tolist() if isinstance(keys, np.ndarray) else list(keys)), points, system
+    return table.listed(column), points, system

@@ -16,10 +16,8 @@ def _folders() -> list[Path]:
     """Where samples may be: beside the package, or among a wheel's data files."""
     checkout = Path(__file__).resolve().parents[2] / "graphs"
     schemes = (sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user"))
-    return [
-        checkout,
-        *(Path(sysconfig.get_path("data", s), "share", "metricdp", "graphs") for s in schemes),
-    ]
+    data = (Path(sysconfig.get_path("data", scheme)) for scheme in schemes)
+    return [checkout, *(folder / "share" / "metricdp" / "graphs" for folder in data)]
 
 
 def sample_path(name: str) -> Path:

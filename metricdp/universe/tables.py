@@ -114,13 +114,17 @@ class Table:
         if column.dtype.kind == "f":
             empty = np.isnan(column)
             if empty.any():
-                raise self._bad_cell(
-                    int(empty.argmax()), f"column {name!r} has an empty cell or NaN"
-                )
+                reason = f"column {name!r} has an empty cell or NaN"
+                raise self._bad_cell(int(empty.argmax()), reason)
             if (np.abs(column) < _EXACT).all() and (column == np.floor(column)).all():
                 return column.astype(np.int64)
             return column.tolist()
         return column.astype(np.int64, copy=False)
+
+    def listed(self, name: str) -> list[Any]:
+        """The same as a list of Python's own values."""
+        column = self.ids(name)
+        return column.tolist() if isinstance(column, np.ndarray) else column
 
     def numbers(self, name: str) -> Floats:
         """Return a column as float64.
@@ -206,9 +210,7 @@ def read_table(path: str | Path, *, min_fields: int = 1, data: bytes | None = No
     start, delimiter = _first_row(lines, bare_name(path).endswith(".csv"), min_fields)
     if start is None:
         raise GraphFileError(path, "the file has no rows")
-    first = [
-        ""
-    ]  # a quoted cell with a line break, no number: if it is a mistake, it is found below
+    first = [""]  # a quoted cell with a line break is no number: a mistake is found below
     with suppress(csv.Error):
         first = next(_rows(lines[start : start + 1], delimiter))[1]
     header = not all(map(is_number, first))
@@ -230,11 +232,9 @@ def _first_row(lines: list[str], is_csv: bool, min_fields: int) -> tuple[int | N
         bare = re.sub(r'"[^"]*"', "q", line)
         found = max(",\t;|", key=bare.count)
         if found in bare:
-            fields = bare.count(found) + 1
-            chosen = found
+            fields, chosen = bare.count(found) + 1, found
         elif is_csv and min_fields == 1:
-            fields = 1
-            chosen = ","
+            fields, chosen = 1, ","
         else:
             fields = len(bare.split())
             chosen = None if '"' not in line else " " if fields > 1 else ","
@@ -329,20 +329,12 @@ def _typed(cells: list[str]) -> Column:
     whole: list[int] = []
     with suppress(ValueError):
         whole = list(map(int, cells))
-    if (
-        len(whole) == len(cells)
-        and list(map(str, whole)) == cells
-        and all(-(2**63) <= v < 2**63 for v in whole)
-    ):
+    if list(map(str, whole)) == cells and all(-(2**63) <= v < 2**63 for v in whole):
         return np.array(whole, dtype=np.int64)
     values = _floats(cells)
-    if (
-        values is None
-        or has_leading_zeros("\n".join(cells))
-        or (whole and (np.abs(values) >= _EXACT).any())
-    ):
+    if values is None or has_leading_zeros("\n".join(cells)):
         return cells
-    return values
+    return cells if whole and (np.abs(values) >= _EXACT).any() else values
 
 
 def _read_parquet(path: str | Path, data: bytes) -> Table:
@@ -360,9 +352,8 @@ def _read_parquet(path: str | Path, data: bytes) -> Table:
         raise GraphFileError(path, "is not a readable Parquet file")
     names = _column_names(list(table.column_names), table.num_columns, path)
     kinds = [f.type.value_type if pa.types.is_dictionary(f.type) else f.type for f in table.schema]
-    text = frozenset(
-        n for n, k in zip(names, kinds) if pa.types.is_string(k) or pa.types.is_large_string(k)
-    )
+    texts = (pa.string(), pa.large_string())
+    text = frozenset(name for name, kind in zip(names, kinds) if kind in texts)
     return Table(path, dict(zip(names, table.columns)), table.num_rows, text=text)
 
 

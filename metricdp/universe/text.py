@@ -106,11 +106,8 @@ def whole_numbers(cells: Sequence[str]) -> list[int]:
 def check_promise(path: str | Path, n_vertices: int, n_edges: int) -> None:
     """Refuse a header that promises more vertices than its edges can join."""
     if n_vertices > 2 * n_edges + SPARE_VERTICES:
-        reason = (
-            f"the header promises {n_vertices:,} vertices, but {n_edges:,} edges join at most "
-            f"{2 * n_edges:,} of them"
-        )
-        raise GraphFileError(path, reason)
+        promised = f"the header promises {n_vertices:,} vertices, but {n_edges:,} edges join"
+        raise GraphFileError(path, f"{promised} at most {2 * n_edges:,} of them")
 
 
 _LEADING_ZERO = re.compile(r"0(?<=[\s,;|]0)\d|0(?<=[\s,;|][+-]0)\d")
@@ -118,6 +115,4 @@ _LEADING_ZERO = re.compile(r"0(?<=[\s,;|]0)\d|0(?<=[\s,;|][+-]0)\d")
 
 def has_leading_zeros(text: str) -> bool:
     """Whether some number is written as in ``007``: such ids must stay text."""
-    return (
-        _LEADING_ZERO.search(" " + text[:40]) is not None or _LEADING_ZERO.search(text) is not None
-    )
+    return any(map(_LEADING_ZERO.search, (" " + text[:40], text)))

@@ -16,40 +16,15 @@ from metricdp.universe.formats.format import Columns, File, Format
 from metricdp.universe.tables import Table, read_table
 from metricdp.universe.text import check_promise, is_number, whole_numbers
 
-ENDPOINT_NAMES = (
-    ("source", "target"),
-    ("from", "to"),
-    ("u", "v"),
-    ("a_node", "b_node"),
-    ("node_1", "node_2"),
-    ("node1", "node2"),
-    ("tail", "head"),
-    ("from_node", "to_node"),
-    ("fromnodeid", "tonodeid"),
-    ("from_node_id", "to_node_id"),
-    ("init_node", "term_node"),
-    ("start", "end"),
-    ("src", "dst"),
-    ("i", "j"),
-)
+ENDPOINT_NAMES: tuple[tuple[str, str], ...] = (("source", "target"), ("from", "to"), ("u", "v"))
+ENDPOINT_NAMES += (("a_node", "b_node"), ("node_1", "node_2"), ("node1", "node2"))
+ENDPOINT_NAMES += (("tail", "head"), ("from_node", "to_node"), ("fromnodeid", "tonodeid"))
+ENDPOINT_NAMES += (("from_node_id", "to_node_id"), ("init_node", "term_node"), ("start", "end"))
+ENDPOINT_NAMES += (("src", "dst"), ("i", "j"))
 """Pairs of columns taken for endpoints, in this order, when the caller names none."""
 
-NEVER_LENGTHS = frozenset(
-    (
-        "id",
-        "edge_id",
-        "link_id",
-        "edge",
-        "link",
-        "key",
-        "osmid",
-        "osm_id",
-        "direction",
-        "oneway",
-        "reversed",
-        "fid",
-    )
-)
+NEVER_LENGTHS: tuple[str, ...] = ("id", "edge_id", "link_id", "edge", "link", "key", "osmid")
+NEVER_LENGTHS += ("osm_id", "direction", "oneway", "reversed", "fid")
 """Numeric columns that do not make a file's lengths ambiguous."""
 
 _ONEWAY = {
@@ -98,11 +73,11 @@ def _endpoint_columns(table: Table) -> tuple[str, str]:
         if len(table.names) < 2:
             raise GraphFileError(table.path, "an edge list needs two columns, found one")
         if len(table.names) > 3:
-            raise GraphFileError(
-                table.path,
-                f"has {len(table.names)} columns and no header line; name the endpoint columns by "
-                f"number (source=, target=; --source, --target)",
+            unnamed = (
+                f"has {len(table.names)} columns and no header line; name the endpoint columns"
             )
+            reason = f"{unnamed} by number (source=, target=; --source, --target)"
+            raise GraphFileError(table.path, reason)
         return "1", "2"
     raise GraphFileError(
         table.path,
@@ -139,18 +114,13 @@ def _length_column(
     column = only_length(table.path, [name for name in known if name is not None])
     if column is not None:
         return column
-    others = [
-        n
-        for n in table.names
-        if n not in ends and n.strip().lower() not in NEVER_LENGTHS and not n.isdecimal()
-    ]
+    others = (n for n in table.names if n not in ends and not n.isdecimal())
+    others = (n for n in others if n.strip().lower() not in NEVER_LENGTHS)
     numeric = [n for n in others if _is_numeric(table, n)]
     if numeric:
-        raise GraphFileError(
-            table.path,
-            f"no column is known as a length; numeric ones: {', '.join(numeric)}; "
-            "name one (weight=, --weight), or weight='unit' for edges of length 1",
-        )
+        none = f"no column is known as a length; numeric ones: {', '.join(numeric)}"
+        named = "name one (weight=, --weight), or weight='unit' for edges of length 1"
+        raise GraphFileError(table.path, f"{none}; {named}")
     return None
 
 
@@ -172,18 +142,16 @@ def with_directions(table: Table, edges: EdgeData) -> EdgeData:
     allowed = _ONEWAY if column.strip().lower() == "oneway" else _DIRECTION
     unknown = next((c for c in cells if c not in allowed), None)
     if unknown is not None:
-        rule = (
-            "true or false" if allowed is _ONEWAY else "0 (both ways), 1 (forward) or -1 (backward)"
-        )
+        ways = "0 (both ways), 1 (forward) or -1 (backward)"
+        rule = "true or false" if allowed is _ONEWAY else ways
         raise GraphFileError(table.path, f"column {column!r} must hold {rule}, not {unknown!r}")
     way = np.array([allowed[c] for c in cells], dtype=np.int64)
     if not way.any():
         return edges
-    forward = way >= 0
-    backward = way <= 0
-    lengths = (
-        None if edges.lengths is None else np.r_[edges.lengths[forward], edges.lengths[backward]]
-    )
+    forward, backward = way >= 0, way <= 0
+    lengths = edges.lengths
+    if lengths is not None:
+        lengths = np.r_[lengths[forward], lengths[backward]]
     tails = np.r_[edges.tails[forward], edges.heads[backward]]
     heads = np.r_[edges.heads[forward], edges.tails[backward]]
     return replace(edges, tails=tails, heads=heads, lengths=lengths, directed=True)
@@ -199,9 +167,8 @@ def _read_matrix_market(path: str | Path, data: bytes, weight: str | None) -> Ed
     size = next((line for line in BytesIO(data) if line.strip() and not line.startswith(b"%")), b"")
     promised = whole_numbers(size.decode("ascii", "replace").split())
     if len(promised) != 3 or promised[2] > data.count(b"\n"):
-        raise GraphFileError(
-            path, "expected a line 'rows columns entries', then one line for each entry"
-        )
+        reason = "expected a line 'rows columns entries', then one line for each entry"
+        raise GraphFileError(path, reason)
     check_promise(path, max(promised[:2]), promised[2])
     try:
         matrix = mmread(BytesIO(data), spmatrix=False)
@@ -213,19 +180,9 @@ def _read_matrix_market(path: str | Path, data: bytes, weight: str | None) -> Ed
     return replace(edges, ids=range(1, len(edges.ids) + 1))
 
 
+_TEXTS = (".csv", ".tsv", ".txt", ".edges", ".edgelist", ".el", ".dat")
 FORMAT = Format(
-    endings=(
-        ".csv",
-        ".tsv",
-        ".txt",
-        ".edges",
-        ".edgelist",
-        ".el",
-        ".dat",
-        ".mtx",
-        ".parquet",
-        ".pq",
-    ),
+    endings=(*_TEXTS, ".mtx", ".parquet", ".pq"),
     read=read_edgelist,
     options=frozenset({"weight", "source", "target"}),
     certain=lambda file: file.data[:4] == b"PAR1" or file.head[:14].lower() == b"%%matrixmarket",

@@ -17,22 +17,13 @@ from typing import Any
 import numpy as np
 
 from metricdp.arrays import Floats, Ints
-from metricdp.errors import GraphFileError, InputError
-from metricdp.universe import geopackage
+from metricdp.errors import GraphFileError
+from metricdp.universe import geo, geopackage
 from metricdp.universe.crs import crs_text
 from metricdp.universe.crs_kinds import described, kind_of
-from metricdp.universe.edges import ID_NAMES, UNIT, EdgeData, index_endpoints
+from metricdp.universe.edges import ID_NAMES, UNIT, EdgeData, index_endpoints, only_length
 from metricdp.universe.formats import edgelist
 from metricdp.universe.formats.format import Columns, File, Format
-from metricdp.universe.geo import (
-    GEOJSON,
-    LAYERED,
-    chosen_layer,
-    file_kind,
-    geojson_crs,
-    layers_of,
-    need_geo,
-)
 from metricdp.universe.moving import lengths_of
 from metricdp.universe.tables import Table
 
@@ -43,7 +34,7 @@ _LENGTHS = ("length", "length_m", "weight", "cost", "time", "travel_time")
 
 def read_geographic(file: File, columns: Columns) -> EdgeData:
     """Parse a layer of lines."""
-    need_geo()
+    geo.need_geo()
     frame = layer(file, columns.layer, _LINES)
     shapes, table = frame.geometry, _table(file, frame)
     crs = frame_crs(frame, columns.crs, file)
@@ -60,15 +51,15 @@ def layer(file: File, asked: str | None, usual: tuple[str, ...] = ()) -> Any:
     import geopandas
     import pyogrio
 
-    kind = file_kind(file.path, file.data[:64])
+    kind = geo.file_kind(file.path, file.data[:64])
     path = str(file.path)
     if kind == ".parquet":
         return _read(file, lambda: geopandas.read_parquet(BytesIO(file.data)))
     if kind == ".geojson":
         return _read(file, lambda: _features(file))
-    known = layers_of(path)
+    known = geo.layers_of(path)
     first = next((name for name in known if name.lower() in usual), None)
-    asked, _ = chosen_layer(path, asked or (first if len(known) > 1 else None), known)
+    asked, _ = geo.chosen_layer(path, asked or (first if len(known) > 1 else None), known)
     if kind == ".gpkg":
         return _read(file, lambda: _table_of(path, asked))
     return _read(file, lambda: pyogrio.read_dataframe(path, layer=asked))
@@ -84,7 +75,7 @@ def _features(file: File) -> Any:
     for feature in features:
         held = {"id": feature["id"]} if isinstance(feature.get("id"), str) else {}
         rows.append({**feature, "properties": held | (feature.get("properties") or {})})
-    return geopandas.GeoDataFrame.from_features(rows, crs=geojson_crs(content, file.path))
+    return geopandas.GeoDataFrame.from_features(rows, crs=geo.geojson_crs(content, file.path))
 
 
 def _table_of(path: str, layer: str) -> Any:
@@ -152,9 +143,7 @@ def _tips(file: File, shapes: Any) -> tuple[Floats, Floats]:
             f"pieces by where they end",
         )
     first, last = shapely.get_point(lines, 0), shapely.get_point(lines, -1)
-    return tuple(  # type: ignore[return-value]
-        np.column_stack([shapely.get_x(p), shapely.get_y(p)]) for p in (first, last)
-    )
+    return shapely.get_coordinates(first), shapely.get_coordinates(last)
 
 
 def _pieces(frame: Any) -> tuple[Any, Floats]:
@@ -183,8 +172,7 @@ def _by_places(file: File, frame: Any, columns: Columns, crs: str | None) -> Edg
     every = np.stack([tails, heads], axis=1).reshape(-1, 2)
     places, first, at = np.unique(every, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
+    rank = np.argsort(order)
     ends = rank[at.ravel()].reshape(-1, 2)
     facts = _lengths(shapes, table, columns, crs, ())
     if str(facts["measured"]).startswith("column"):  # of a whole line: pieces have their share
@@ -237,9 +225,9 @@ def _check_meeting(
 
 def _points(file: File) -> tuple[list[Any], Floats, Any] | None:
     """Ids and places of a layer of points beside the lines."""
-    if not file.name.endswith(LAYERED):
+    if not file.name.endswith(geo.LAYERED):
         return None
-    name = next((n for n in layers_of(file.path) if n.lower() in _POINTS), None)
+    name = next((n for n in geo.layers_of(file.path) if n.lower() in _POINTS), None)
     if name is None:
         return None
     frame = layer(file, name)
@@ -247,10 +235,8 @@ def _points(file: File) -> tuple[list[Any], Floats, Any] | None:
     column = table.find("osmid", *ID_NAMES)
     if column is None:
         return None
-    keys = table.ids(column)
     where = places_of(frame, file)
-    ids = keys.tolist() if isinstance(keys, np.ndarray) else list(keys)
-    return ids, where, _kind(frame_crs(frame, None, file))
+    return table.listed(column), where, _kind(frame_crs(frame, None, file))
 
 
 def places_of(frame: Any, file: File) -> Floats:
@@ -260,7 +246,7 @@ def places_of(frame: Any, file: File) -> Floats:
     shapes = np.asarray(frame.geometry.array, dtype=object)
     if not ((shapely.get_type_id(shapes) == 0) & ~shapely.is_empty(shapes)).all():
         raise GraphFileError(file.path, "its geometries must be points")
-    return np.column_stack([shapely.get_x(shapes), shapely.get_y(shapes)])
+    return np.asarray(shapely.get_coordinates(shapes))
 
 
 def _kind(crs: str | None) -> Any:
@@ -275,12 +261,8 @@ def _lengths(
         return {"lengths": None, "measured": "hops"}
     named = columns.weight
     if named is None:
-        known = [n for n in table.names if n.strip().lower() in _LENGTHS and n not in ends]
-        if len(known) > 1:
-            raise InputError(
-                f"several columns may be lengths: {', '.join(known)}; name one (weight=, --weight)"
-            )
-        named = known[0] if known else None
+        known = (n for n in table.names if n.strip().lower() in _LENGTHS and n not in ends)
+        named = only_length(table.path, list(known))
     if named is not None:
         return {"lengths": table.numbers(named), "measured": f"column {named!r}"}
     own = "the lines' own, in " + ("coordinate units" if crs is None else "meters")
@@ -295,7 +277,7 @@ def _certain(file: File) -> bool:
 
 
 FORMAT = Format(
-    endings=(*LAYERED, *GEOJSON),
+    endings=(*geo.LAYERED, *geo.GEOJSON),
     read=read_geographic,
     options=frozenset({"weight", "source", "target", "layer", "crs"}),
     certain=_certain,

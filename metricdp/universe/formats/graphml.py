@@ -41,22 +41,12 @@ def _length_attribute(path: str | Path, graph: Any, weight: str | None) -> str |
     usual = only_length(path, [name for name in LENGTH_NAMES if name in known])
     if usual is not None:
         return usual
-    numeric = [
-        k
-        for k in known
-        if k != "id" and any(_is_real(v) for _, _, v in graph.edges(data=k) if v is not None)
-    ]
+    edges = [data for _, _, data in graph.edges(data=True)]
+    numeric = [k for k in known if k != "id" and any(type(d.get(k)) in (int, float) for d in edges)]
     if numeric:
-        raise GraphFileError(
-            path,
-            f"no edge attribute is known as a length; numeric ones: {', '.join(numeric)}; "
-            "name one (weight=, --weight), or weight='unit'",
-        )
+        none = f"no edge attribute is known as a length; numeric ones: {', '.join(numeric)}"
+        raise GraphFileError(path, f"{none}; name one (weight=, --weight), or weight='unit'")
     return None
-
-
-def _is_real(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 FORMAT = Format(

@@ -11,18 +11,8 @@ from metricdp.universe.edges import UNIT, EdgeData, index_endpoints
 from metricdp.universe.formats.format import Columns, File, Format
 from metricdp.universe.text import numeric_rows
 
-STANDARD = (
-    "init_node",
-    "term_node",
-    "capacity",
-    "length",
-    "free_flow_time",
-    "b",
-    "power",
-    "speed",
-    "toll",
-    "link_type",
-)
+STANDARD: tuple[str, ...] = ("init_node", "term_node", "capacity", "length", "free_flow_time", "b")
+STANDARD += ("power", "speed", "toll", "link_type")
 
 
 def read_tntp(file: File, columns: Columns) -> EdgeData:
