@@ -22,12 +22,7 @@ from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, measure
 CHECKS = {check.name: check for check in runner.checks()}
 BUGS = {bug.name: bug for bug in planted.bugs()}
 OURS = "metricdp.audit.replay"
-OWN = {
-    "metricdp.audit.laws",
-    "metricdp.audit.patch",
-    "metricdp.audit.report",
-    "metricdp.progress",
-}
+OWN = {"metricdp.audit.laws", "metricdp.audit.patch", "metricdp.audit.report", "metricdp.progress"}
 SHOWN = {"metricdp", "metricdp.audit.observe", "metricdp.audit.worlds"}
 """The front door, what everybody sees of a result, and public constants made small."""
 
