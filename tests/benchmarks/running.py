@@ -1,7 +1,5 @@
 """``python -m benchmarks`` in this process."""
 
-from __future__ import annotations
-
 from benchmarks.__main__ import main
 from tests.cli_world import Ran, run
 

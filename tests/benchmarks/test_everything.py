@@ -1,7 +1,5 @@
 """``python -m benchmarks all``: one report of several suites."""
 
-from __future__ import annotations
-
 import json
 import re
 from html.parser import HTMLParser

@@ -1,7 +1,5 @@
 """``python -m benchmarks paper3``, ``paper4`` and ``paper5``: exhibits, their data, tiny runs."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

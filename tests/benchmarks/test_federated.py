@@ -1,7 +1,5 @@
 """Several holders in processes of their own: one killed in each round, nothing paid unsaid."""
 
-from __future__ import annotations
-
 import pytest
 
 pytest.importorskip("cryptography")

@@ -2,8 +2,6 @@
 tiny runs of the whole.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import math
@@ -25,7 +23,6 @@ from tests.benchmarks.running import measure
 
 Capture = pytest.CaptureFixture[str]
 FAST = tuple(m for m in paper1.METHODS if m not in ("quadtree", "uniform"))
-TINY = ("--sets", "gm-d2-k8", "--records", "400", "--repeats", "2")
 
 
 @pytest.fixture
@@ -247,48 +244,6 @@ def test_figures_are_pictures_of_the_rows(tiny, tmp_path):
     paths = paper1.draw(tiny, figures.checked_folder(str(tmp_path / "new")))
     assert [path.name for path in paths] == ["paper1_epsilon-1-over-2.png", "paper1_epsilon-5.png"]
     assert all(path.read_bytes().startswith(b"\x89PNG\r\n") for path in paths)
-
-
-def test_the_table_says_what_the_json_says(capsys, tmp_path):
-    out = tmp_path / "out.json"
-    ran = measure(
-        capsys,
-        "paper1",
-        *TINY,
-        "-k",
-        "2",
-        "--methods",
-        "lsh,lloyd",
-        "--output",
-        str(out),
-        "--quiet",
-    )
-    assert (ran.status, ran.err) == (0, "")
-    written, lines = json.loads(out.read_text()), ran.out.splitlines()
-    at = next(i for i, line in enumerate(lines) if line.startswith("setting"))
-    assert lines[at].split() == ["setting", "k", "kmed++", "lsh", "lloyd"]
-    cells = lines[at + 1].replace(" ± ", "±").split()
-    assert cells == [
-        "gm-d2-k8/0.5",
-        "2",
-        *("{:.3f}±{:.3f}".format(*row["ratios"]["final"]) for row in written["rows"]),
-    ]
-    assert written["settings"]["records"] == 400 and written["suite"] == "paper1"
-
-
-def test_ctrl_c_keeps_the_cells_that_are_done(capsys, monkeypatch, tmp_path):
-    real, cells = paper1.World.answered, []
-
-    def until_the_second(self, name, cell, plan):
-        cells.append(cell)
-        if len(set(cells)) == 2:
-            raise KeyboardInterrupt
-        return real(self, name, cell, plan)
-
-    monkeypatch.setattr(paper1.World, "answered", until_the_second)
-    ran = measure(capsys, "paper1", *TINY, "-k", "2", "--methods", "lloyd", "--quiet")
-    assert (ran.status, ran.lines) == (130, ["metricdp: interrupted after 1 of 2 cells"])
-    assert "kmed++" in ran.out
 
 
 BAD = [

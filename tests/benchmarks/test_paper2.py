@@ -2,8 +2,6 @@
 fail, and tiny runs of the whole.
 """
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import json
@@ -177,17 +175,6 @@ def test_ratios_are_of_the_same_repetition():
     assert rows[0]["ratios"]["final"] == pytest.approx(
         (2.0, np.std([2, 3, 1], ddof=1) / math.sqrt(3))
     )
-
-
-def test_rows_come_by_setting_and_k_whatever_the_order_of_draws():
-    cells = itertools.product((1.0, 2.0), ("graph-r1/balanced", "graph-r1/imbalanced"), (2, 5))
-    rows = tables.gathered_rows(
-        draw for cost, setting, k in cells for draw in draws({"hst": [cost]}, setting=setting, k=k)
-    )
-    assert [(row["setting"].split("/")[1], row["k"]) for row in rows] == [
-        (s, k) for s in ("balanced", "imbalanced") for k in (2, 5)
-    ]
-    assert all(len(row["repeats"]) == 2 for row in rows)
 
 
 def test_there_is_no_ratio_to_nothing(no_data, capsys):
@@ -394,28 +381,6 @@ def test_public_starts_may_leave_half_of_epsilon(trial, monkeypatch):
     assert [str(epsilon) for epsilon in asked] == ["1/3"] * 4 + ["1/6", "1/6", "1/3", "1/3"]
 
 
-def test_k_means_costs_are_of_squares():
-    report = paper2.run(
-        "graph-r1/imbalanced", k=[2], repeats=1, points=200, records=30, steps=3, power=2
-    )
-    row = next(row for row in report.rows if row["method"] == "NDP-HST")
-    plan = paper2.Plan("1", 2, 0, 200, 30, 3)
-    block = paper2.Trial.drawn(
-        paper2._universe("graph-r1", plan),
-        records=30,
-        imbalanced=True,
-        power=2,
-        epsilon="1",
-        steps=3,
-        seed=0,
-        repeat=0,
-    ).block
-    best = min(
-        np.minimum(block[a], block[b]).sum() for a, b in itertools.combinations(range(200), 2)
-    )
-    assert row["references"] == pytest.approx([best])
-
-
 def test_images_are_measured_or_skipped(images, monkeypatch, capsys):
     report = paper2.run("mnist-l1/imbalanced", k=[3], repeats=1, records=40, steps=2)
     assert {row["setting"] for row in report.rows} == {"mnist-l1/imbalanced"}
@@ -443,11 +408,7 @@ def test_the_table_says_what_the_json_says(no_data, capsys, tmp_path):
         capsys,
         "paper2",
         *TINY,
-        "-k",
-        "2",
-        "--repeats",
-        "2",
-        "--output",
+        *"-k 2 --repeats 2 --output".split(),
         str(tmp_path / "out.json"),
         "--quiet",
     )
@@ -500,27 +461,6 @@ def test_figures_are_pictures_of_the_rows(tiny, tmp_path):
     )
 
 
-def test_curves_are_the_means_and_errors(tiny):
-    pytest.importorskip("matplotlib", reason="needs the extra: plots")
-    _, axes = figures.figure(1, 1)
-    paper2._curves(
-        axes[0][0],
-        [row for row in tiny.rows if row["setting"] == "graph-r1/balanced"],
-        "final",
-        ("DP-HST",),
-    )
-    line, _, bars = axes[0][0].containers[0]
-    own = [
-        row["costs"]["final"]
-        for row in tiny.rows
-        if row["setting"] == "graph-r1/balanced" and row["method"] == "DP-HST"
-    ]
-    assert line.get_xdata().tolist() == [2, 3]
-    assert line.get_ydata() == pytest.approx([np.mean(c) for c in own])
-    lengths = [segment[1][1] - segment[0][1] for segment in bars[0].get_segments()]
-    assert lengths == pytest.approx([2 * np.std(c, ddof=1) / math.sqrt(2) for c in own])
-
-
 def test_without_matplotlib_nothing_is_measured(monkeypatch, capsys, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError) as raised:
@@ -544,11 +484,7 @@ def test_ctrl_c_keeps_the_cells_that_are_done(no_data, capsys, monkeypatch, tmp_
         capsys,
         "paper2",
         *TINY,
-        "-k",
-        "2",
-        "--repeats",
-        "3",
-        "--output",
+        *"-k 2 --repeats 3 --output".split(),
         str(tmp_path / "out.json"),
         "--quiet",
     )
@@ -565,22 +501,15 @@ def test_ctrl_c_keeps_the_cells_that_are_done(no_data, capsys, monkeypatch, tmp_
         (["--settings", "graph-r"], "settings must be of graph-r1/balanced, "),
         (["--settings", ""], "settings must be of"),
         (["--settings", "mnist-l3"], "got 'mnist-l3'"),
-        (["-k", "5;20"], "k must be whole numbers"),
         (["-k", ""], "k must be whole numbers"),
-        (["-k", "0"], "k must be numbers from 1 to 3,000"),
         (["-k", "201", "--points", "200"], "k must be numbers from 1 to 200"),
-        (["--repeats", "0"], "repeats must be at least 1"),
-        (["--records", "0"], "records must be at least 1"),
         (["--points", "0"], "points must be at least 1"),
         (
             ["--points", "200", "--records", "150", "--settings", "graph-r1/imbalanced", "-k", "2"],
             "the points of graph-r1 to draw from",
         ),
-        (["--power", "3"], "power must be 1 (k-median) or 2 (k-means)"),
-        (["-e", "0"], "epsilon"),
         (["-e", "nan"], "epsilon"),
         (["--seed", "-1"], "--seed"),
-        (["--plots", "file/figures"], "is no folder and cannot be made one"),
         (["--output", "folder"], "is a directory"),
         (["graph"], "unrecognized arguments"),
     ],
@@ -588,10 +517,7 @@ def test_ctrl_c_keeps_the_cells_that_are_done(no_data, capsys, monkeypatch, tmp_
 def test_bad_input_is_one_line_and_status_2(
     no_data, capsys, monkeypatch, tmp_path, options, message
 ):
-    if "--plots" in options:
-        pytest.importorskip("matplotlib", reason="needs the extra: plots")
     monkeypatch.chdir(tmp_path)
-    Path("file").write_text("")
     Path("folder").mkdir()
     ran = measure(capsys, "paper2", *options)
     assert (ran.status, ran.out, len(ran.lines)) == (2, "", 1)

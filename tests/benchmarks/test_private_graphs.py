@@ -2,8 +2,6 @@
 what its page promises.
 """
 
-from __future__ import annotations
-
 import networkx as nx
 import numpy as np
 import pytest

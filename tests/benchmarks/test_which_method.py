@@ -1,7 +1,5 @@
 """The table of docs/which-method.md is what its script draws, in form."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from pathlib import Path

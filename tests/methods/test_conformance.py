@@ -14,6 +14,7 @@ from metricdp.methods.box import quadtree_release
 from metricdp.methods.shares import counts_of
 from metricdp.privacy import CountQuery
 from metricdp.testing import MethodTestCase
+from tests.methods.spending import check_budget, check_every_k
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -70,6 +71,30 @@ class TestLSHCoreset(MethodTestCase):
 def test_every_method_has_a_case():
     cases = [c for c in MethodTestCase.__subclasses__() if c.__module__ == __name__]
     assert {type(case().method()) for case in cases} >= set(BY_NAME.values())
+
+
+M = mdp.methods
+OF_A_BOX = [
+    M.Lloyd(steps=3),
+    M.LSHCoreset(depth=6),
+    M.Quadtree(),
+    M.Quadtree(rounds=1),
+    M.Quadtree(rounds=5, budget="geometric"),
+    M.Quadtree(rounds=24, budget="uniform", estimate="own"),
+    M.Quadtree(opening="privtree", steps=3),
+]
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("delta", [0, "1e-6"])
+@pytest.mark.parametrize("method", OF_A_BOX, ids=repr)
+def test_what_is_charged_is_spent_whoever_is_there(method, delta, relation):
+    check_budget(method, relation, delta)
+
+
+@pytest.mark.parametrize("method", [M.LocalSearch(), M.DPHST()], ids=repr)
+def test_every_k_gets_distinct_centers_even_of_nobody(method):
+    check_every_k(method)
 
 
 @pytest.mark.parametrize(

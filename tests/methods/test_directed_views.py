@@ -1,7 +1,5 @@
 """One-way roads in what a result is shown as: all arcs, and streets of the right center."""
 
-from __future__ import annotations
-
 import networkx as nx
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Every objective on releases of every kind, and on boxes, against all choices of sites."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import networkx as nx
@@ -122,10 +120,7 @@ def _cases(k, limit, total):
             o.FacilityLocation(price),
             lambda c, w: naive.with_prices(c, w, [price] * len(c)),
         ),
-        "capacitated": (
-            o.Capacitated(k, room),
-            lambda c, w: _within(c[:, w > 0], w[w > 0], room),
-        ),
+        "capacitated": (o.Capacitated(k, room), lambda c, w: _within(c[:, w > 0], w[w > 0], room)),
         "full coverage": (
             o.MaxCoverage(k, limit, capacities=room / 2),
             lambda c, w: naive.covered_within_room(c, w, w, np.full(len(c), room / 2), reach),

@@ -1,7 +1,5 @@
 """Releases on disk: the same answers in another session, and nothing read as another's."""
 
-from __future__ import annotations
-
 import io
 import json
 import tracemalloc
@@ -14,7 +12,6 @@ import pytest
 
 import metricdp as mdp
 from metricdp.errors import InputError
-from tests.cli_world import run
 
 
 @pytest.fixture(scope="module")
@@ -107,36 +104,6 @@ def test_a_file_holds_nothing_but_what_was_released(release, tmp_path):
     tree = ["labels", "children", "sizes"]
     noisy = ["mean", "look", "node", "value", "scale", "gaussian", "bands", "frequencies"]
     assert held == [f"{name}.npy" for name in ["header", "weights", *tree, *noisy]]
-
-
-def test_on_the_command_line(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    edges = [f"{i},{i + 1},100" for i in range(30)]
-    (tmp_path / "roads.csv").write_text("from,to,length\n" + "\n".join(edges) + "\n")
-    (tmp_path / "homes.csv").write_text("vertex\n" + "\n".join(["3"] * 900 + ["20"] * 900) + "\n")
-    first = run(
-        capsys,
-        *("cluster", "roads.csv", "--demand", "homes.csv", "-k", "1", "--epsilon", "1"),
-        *("--save-release", "homes.release"),
-    )
-    assert first.status == 0 and "homes.release" in first.err
-    again = run(capsys, "cluster", "roads.csv", "-k", "2", "--from-release", "homes.release")
-    told = json.loads(again.out)
-    assert sorted(told["centers"]) == [3, 20]
-    assert told["receipt"] == json.loads(first.out)["receipt"]
-    for options in (["--demand", "homes.csv"], ["--epsilon", "1"], ["--certificate"]):
-        refused = run(
-            capsys,
-            *("cluster", "roads.csv", "-k", "2", "--from-release", "homes.release"),
-            *options,
-        )
-        assert refused.status == 2 and "--from-release" in refused.err
-    refused = run(
-        capsys,
-        *("cluster", "roads.csv", "--demand", "homes.csv", "-k", "1", "--epsilon", "1"),
-        *("--method", "uniform", "--save-release", "x.release"),
-    )
-    assert refused.status == 2 and not (tmp_path / "x.release").exists()
 
 
 OLD = Path(__file__).parents[1] / "data" / "releases"

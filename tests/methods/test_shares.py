@@ -5,7 +5,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import metricdp as mdp
 from metricdp.accounting import Cost
 from metricdp.errors import BudgetError
 from metricdp.methods.asking import Account, Ask
@@ -13,15 +12,9 @@ from metricdp.methods.box.distances import shells_together
 from metricdp.methods.shares import count_records
 from metricdp.privacy import HistogramQuery, Ledger, PrivateDemand
 from metricdp.running.runner import Run
+from tests.methods.box.test_default_many_dimensions import scene
 
 DELTA = Fraction(1, 10**6)
-
-
-def scene(d=6, n=30_000, k=5, seed=0, spread=0.03):
-    rng = np.random.default_rng(seed)
-    space = mdp.EuclideanSpace([-1.0] * d, [1.0] * d)
-    middles = rng.uniform(-0.6, 0.6, (k, d))
-    return space, space.clip(middles[rng.integers(0, k, n)] + rng.normal(0, spread, (n, d)))
 
 
 def test_shares_of_a_pool_and_of_an_epsilon_get_the_noise_that_was_told():

@@ -1,7 +1,5 @@
 """Every objective on every universe, public and released, against all choices of sites."""
 
-from __future__ import annotations
-
 import json
 
 import networkx as nx
@@ -395,22 +393,6 @@ def test_the_fewest_sites(universe):
         plan = mdp.solve(metric, o.SetCover(limit), opened=[metric.ids[4]])
         assert plan.centers[0] == metric.ids[4]
         assert plan.value == naive.fewest(covers, range(N), [4])
-
-
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("universe", ["graph", "euclidean", "one-way", "table"])
-def test_the_best_choice_for_a_release(universe, case):
-    metric = UNIVERSES[universe]
-    demand = mdp.PrivateDemand(metric, [metric.ids[2]] * 40 + [metric.ids[8]] * 25)
-    release = mdp.release(metric, demand, epsilon=2)
-    objective, value, _ = _cases(_limit(metric))[case]
-    plan = mdp.solve(release, objective)
-    weights = np.maximum(release.weights, 0)
-    _checked(plan, value, metric.distances(metric.sites), weights, list(range(N)), [], metric)
-    assert plan.noisy
-    assert plan.receipt is release.receipt
-    assert plan.to_dict()["weights"] == "noisy"
-    assert release.solve(objective).centers == plan.centers
 
 
 def test_what_a_solution_tells():

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.cli import main
 from metricdp.errors import InputError, UnknownIdError
 
 
@@ -95,20 +94,3 @@ def test_what_has_no_model_says_so(town):
     if boxed.release is not None:
         with pytest.raises(mdp.InputError, match=r"of a box: metricdp\.evaluate"):
             boxed.release.interval(boxed.centers)
-
-
-def test_on_the_command_line_and_on_the_map(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    rows = "".join(f"{i},{i + 1},1\n" for i in range(40))
-    (tmp_path / "roads.csv").write_text("source,target,length\n" + rows)
-    (tmp_path / "homes.csv").write_text("vertex\n" + "3\n" * 300 + "30\n" * 300)
-    asked = ["cluster", "roads.csv", "--demand", "homes.csv", "-k", "2", "--epsilon", "1", "-q"]
-    assert main([*asked, "--map", "map.html", "--output", "result.json"]) == 0
-    told = json.loads((tmp_path / "result.json").read_text())["estimates"]
-    assert told["basis"] == "release"
-    assert told["mean"]["low"] <= told["mean"]["estimate"] <= told["mean"]["high"]
-    assert len(told["loads"]["estimate"]) == 2
-    assert "free of charge" in (tmp_path / "map.html").read_text()
-    capsys.readouterr()
-    assert main(["cluster", "roads.csv", "-k", "2", "-q"]) == 0
-    assert "estimates" not in json.loads(capsys.readouterr().out)

@@ -1,7 +1,5 @@
 """Synthetic points: drawn by weight, each as often as it should be, in the user's own ids."""
 
-from __future__ import annotations
-
 import json
 
 import networkx as nx

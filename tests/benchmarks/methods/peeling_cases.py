@@ -1,7 +1,5 @@
 """Rounds of small balls: exact distributions of radii, balls and RecConcave's steps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction

@@ -8,23 +8,10 @@ from benchmarks.methods import balcan, k_variates
 from metricdp.errors import InputError
 from metricdp.privacy import PrivateDemand
 from metricdp.running.runner import Run
-from tests.methods.baselines.test_baselines import (
-    BOX,
-    blobs,
-    box,
-    check_budgets,
-    cost,
-    exactly,  # noqa: F401
-)
+from tests.methods.baselines.test_baselines import box, cost, exactly  # noqa: F401
+from tests.methods.spending import BOX, blobs
 
 METHODS = {"k-variates": k_variates.KVariates(), "balcan": balcan.Balcan(swaps=2)}
-
-
-@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("delta", [0, "1e-6"])
-@pytest.mark.parametrize("name", METHODS)
-def test_what_is_charged_is_spent_whoever_is_there(name, delta, relation):
-    check_budgets(METHODS[name], delta, relation)
 
 
 @pytest.mark.parametrize(("name", "most"), [("k-variates", 60), ("balcan", 3)])
@@ -56,8 +43,7 @@ def test_variates_answer_further_questions_for_free():
 
 
 @pytest.mark.parametrize(
-    "make",
-    [lambda: balcan.Balcan(swaps=0), lambda: balcan.Balcan(dimensions="2")],
+    "make", [lambda: balcan.Balcan(swaps=0), lambda: balcan.Balcan(dimensions="2")]
 )
 def test_bad_options(make):
     with pytest.raises(InputError):

@@ -17,6 +17,7 @@ from metricdp.audit.replay import verified
 from metricdp.audit.replay.subjects import RECORD, USER, _asked, _worlds
 from metricdp.audit.replay.verifying import RELATIONS, Subject
 from metricdp.testing import MethodTestCase
+from tests.methods.spending import check_budget, check_every_k
 
 
 class TestKVariates(MethodTestCase):
@@ -57,6 +58,34 @@ class TestSeveralTrees(MethodTestCase):
 class TestPrintedQuadtree(MethodTestCase):
     def method(self):
         return PrintedQuadtree()
+
+
+PRINTED = [KVariates(), Balcan(swaps=2), PrintedQuadtree(passes=3)]
+SEVERAL = [
+    SeveralTrees(runs=3),
+    SeveralTrees(opening="privtree", runs=2),
+    SeveralTrees(rounds=8, budget="uniform", estimate="own", passes=3, runs=2, depth=8),
+    SeveralTrees(passes=2, centers="tree"),
+]
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize(
+    ("method", "delta"),
+    [
+        *((each, delta) for each in PRINTED for delta in (0, "1e-6")),
+        *((each, 0) for each in SEVERAL),
+    ],
+)
+def test_what_is_charged_is_spent_whoever_is_there(method, delta, relation):
+    check_budget(method, relation, delta)
+
+
+@pytest.mark.parametrize(
+    "method", [PrintedHST(), *(TreeHST(centers=way) for way in ("solver", "initial", "tree"))]
+)
+def test_every_k_gets_distinct_centers_even_of_nobody(method):
+    check_every_k(method)
 
 
 TREE = partial(PrintedQuadtree, threshold=0.02, steps=0)

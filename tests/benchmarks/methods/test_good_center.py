@@ -136,11 +136,7 @@ def test_too_small_an_epsilon_is_refused_before_it_is_charged(monkeypatch, epsil
 
 @pytest.mark.parametrize(
     "options",
-    [
-        {"center": "stable histogram"},
-        {"images": 2},
-        {"center": "projection", "images": 0},
-    ],
+    [{"center": "stable histogram"}, {"images": 2}, {"center": "projection", "images": 0}],
 )
 def test_bad_options_are_refused(options):
     with pytest.raises(InputError):

@@ -12,13 +12,7 @@ from hypothesis import given, settings
 
 import metricdp as mdp
 from benchmarks.methods import peeling
-from benchmarks.methods.peeling import (
-    PartScores,
-    Peeled,
-    PeeledQuery,
-    PeeledSums,
-    RadiusScores,
-)
+from benchmarks.methods.peeling import PartScores, Peeled, PeeledQuery, PeeledSums, RadiusScores
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
 from metricdp.methods.box.ball_counts import BallScores

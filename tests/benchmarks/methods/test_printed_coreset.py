@@ -55,13 +55,7 @@ def test_published_rounds_find_the_clusters(relation, delta, options):
     points, middle = clusters()
     demand, ledger = mdp.PrivateDemand(PLANE, points), mdp.Ledger(8, 1e-6, neighboring=relation)
     result = mdp.k_means(
-        PLANE,
-        demand,
-        4,
-        epsilon=8,
-        delta=delta,
-        ledger=ledger,
-        method=PrintedCoreset(**options),
+        PLANE, demand, 4, epsilon=8, delta=delta, ledger=ledger, method=PrintedCoreset(**options)
     )
     assert all(np.linalg.norm(result.centers - m, axis=1).min() < 0.1 for m in middle)
     points, weights = result.release.coreset()

@@ -110,24 +110,6 @@ def test_without_noise_to_speak_of_it_is_the_algorithm_without_privacy():
     assert one.centers == two.centers
 
 
-def test_every_k_gets_distinct_centers_even_of_nobody():
-    metric = mdp.PrecomputedMetric([[0.0, 0, 3, 4], [0, 0.0, 3, 4], [3, 3, 0.0, 1], [4, 4, 1, 0.0]])
-    for ids in ([], [0, 1, 3]):
-        demand = mdp.PrivateDemand(metric, ids)
-        for k in (1, 2, 3, 4):
-            for ask in (mdp.k_median, mdp.k_means):
-                found = ask(metric, demand, k, epsilon=1, method=PRINTED).centers
-                assert len(set(found)) == k
-        where = {"candidates": [1, 2], "opened": [3]}
-        found = mdp.k_median(metric, demand, 3, epsilon=1, method=PRINTED, **where).centers
-        assert found[0] == 3
-        assert set(found) == {1, 2, 3}
-    one = mdp.PrecomputedMetric([[0.0]])
-    assert mdp.k_median(one, mdp.PrivateDemand(one, [0]), 1, epsilon=1, method=PRINTED).centers == [
-        0
-    ]
-
-
 def test_what_is_not_the_papers_is_refused():
     for options in ({"budget": "none"}, {"levels": 0}):
         with pytest.raises(InputError):

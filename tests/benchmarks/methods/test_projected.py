@@ -41,24 +41,6 @@ def test_finds_the_groups(inner, delta):
     assert result.centers.shape == (4, 30) and result.method == "projected"
 
 
-@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("delta", [0, "1/1000000"])
-@pytest.mark.parametrize("inner", ["partition", mdp.methods.Quadtree(), "uniform"])
-def test_all_that_is_charged_is_what_the_receipt_says(relation, delta, inner):
-    points, _ = mixture(300, 12)
-    space, ledger = box(12), mdp.Ledger(2, delta, neighboring=relation)
-    demand = mdp.PrivateDemand(space, points)
-    call = {"epsilon": 2, "delta": delta, "ledger": ledger, "method": Projected(inner=inner)}
-    result = mdp.k_median(space, demand, 3, **call, time_limit=1e-3)
-    spent = (
-        Fraction(1) if inner == "uniform" else ledger.spent
-    )  # half is the inner method's, which reads nothing
-    assert result.receipt.epsilon == spent <= ledger.spent == 2
-    assert result.receipt.delta <= ledger.spent_delta
-    if not result.receipt.delta:
-        assert sum(m.epsilon for m in result.receipt.mechanisms) == spent
-
-
 def test_few_dimensions_are_left_to_the_inner_method():
     points, _ = mixture(500, 3)
     space = box(3)
@@ -97,17 +79,6 @@ def test_images_keep_lengths_on_average_and_lie_in_their_box():
 def test_wrong_options(options):
     with pytest.raises(mdp.InputError):
         Projected(**options)
-
-
-def test_what_the_inner_method_refuses_is_refused_before_a_charge():
-    ledger, space = mdp.Ledger(1), box(40)
-    demand = mdp.PrivateDemand(space, np.zeros((1, 40)), user=["u"], max_contributions=10**9)
-    for inner in ("quadtree", "partition"):
-        with pytest.raises(mdp.InputError):
-            mdp.k_means(
-                space, demand, 2, epsilon=1e-9, ledger=ledger, method=Projected(inner=inner)
-            )
-    assert ledger.spent == 0
 
 
 def test_projected_pays_with_a_delta_for_few_images():

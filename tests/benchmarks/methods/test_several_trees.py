@@ -16,7 +16,8 @@ from metricdp.methods.question import PointsQuestion
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from tests import naive_centers
 from tests import naive_quadtree as naive
-from tests.methods.box.test_quadtree import BOX, blobs, check_four_means, cost
+from tests.methods.box.test_quadtree import cost
+from tests.methods.spending import BOX, blobs
 
 
 @pytest.mark.parametrize("ask", [mdp.k_median, mdp.k_means])
@@ -127,15 +128,3 @@ def test_records_of_badly_cut_centers_are_set_aside_one_by_one():
 def test_wrong_options(options, message):
     with pytest.raises(mdp.InputError, match=message):
         SeveralTrees(**options)
-
-
-@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
-@pytest.mark.parametrize(
-    "method",
-    [
-        SeveralTrees(passes=3, rounds=24, budget="uniform", estimate="own"),
-        SeveralTrees(passes=2, centers="tree"),
-    ],
-)
-def test_passes_spend_the_whole_budget(relation, method):
-    check_four_means(relation, method)

@@ -16,7 +16,7 @@ from benchmarks.methods.tree_dp import solve_on_tree
 from benchmarks.methods.tree_hst import TreeHST
 from metricdp.errors import InputError
 from tests import naive
-from tests.methods.finite.test_hst import check_every_k, check_near_the_demand
+from tests.methods.finite.test_hst import check_near_the_demand
 from tests.methods.finite.test_hst import grid as grid
 from tests.methods.finite.test_hst import records as records
 from tests.methods.finite.test_lower_bounds import check_bound
@@ -142,11 +142,6 @@ def test_the_walk_ends_at_a_median_where_counts_tell_nothing():
 @pytest.mark.parametrize("centers", ["solver", "initial", "tree"])
 def test_centers_are_near_the_demand(grid, records, centers):
     check_near_the_demand(grid, records, TreeHST(centers=centers, levels=6))
-
-
-@pytest.mark.parametrize("centers", ["solver", "initial", "tree"])
-def test_every_k_gets_distinct_centers_even_of_nobody(centers):
-    check_every_k(TreeHST(centers=centers))
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])

@@ -9,7 +9,6 @@ import pytest
 
 import metricdp as mdp
 from metricdp.accounting import Cost
-from metricdp.audit.patch import patched
 from metricdp.audit.worlds import Labels, UnitCells, demands, neighbors
 from metricdp.errors import InputError
 from metricdp.methods.baselines import lsh
@@ -19,25 +18,13 @@ from metricdp.methods.shares import Terms
 from metricdp.partitions.box.cells import VoronoiCells
 from metricdp.partitions.box.simhash import HashCells, SimHash
 from metricdp.privacy import HistogramQuery, PrivateDemand, _vault, gate, measure, moved, split
+from tests.methods.spending import BOX, blobs
 
 M = mdp.methods
-NAMES = ("lloyd", "lsh")
-QUICK = {
-    "lloyd": M.Lloyd(steps=3),
-    "lsh": M.LSHCoreset(depth=6),
-}
-BOX = mdp.EuclideanSpace([0, 0], [10, 10])
 
 
 def box(d):
     return mdp.EuclideanSpace([0] * d, [10] * d)
-
-
-def blobs(n, d=2, seed=0):
-    """Three tight groups of points in the box."""
-    rng = np.random.default_rng(seed)
-    middle = np.array([[2.0, 2, 3, 4, 5], [8, 3, 5, 5, 5], [5, 8, 1, 2, 5]])[:, :d]
-    return middle[rng.integers(0, 3, n)] + rng.normal(0, 0.2, (n, d)), middle
 
 
 def cost(points, centers, power):
@@ -53,40 +40,6 @@ def exactly(monkeypatch):
         "choose",
         lambda blocks, eta, law: int(np.argmax(np.concatenate([np.asarray(b) for b in blocks]))),
     )
-
-
-@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("delta", [0, "1e-6"])
-@pytest.mark.parametrize("name", QUICK)
-def test_what_is_charged_is_spent_whoever_is_there(name, delta, relation):
-    check_budgets(QUICK[name], delta, relation)
-
-
-def check_budgets(method, delta, relation):
-    for n, k, users in ((0, 2, False), (1, 1, False), (40, 50, True), (3000, 3, True)):
-        points = blobs(n)[0].reshape(-1, 2)
-        whose = {"user": [i // 3 for i in range(n)], "max_contributions": 2} if users else {}
-        ledger = mdp.Ledger("7/3", delta, neighboring=relation)
-        ask = mdp.k_median if k == 2 else mdp.k_means
-        result = ask(
-            BOX,
-            PrivateDemand(BOX, points, **whose),
-            k,
-            epsilon="7/3",
-            delta=delta,
-            ledger=ledger,
-            method=method,
-        )
-        assert result.centers.shape == (k, 2) and len(np.unique(result.centers, axis=0)) == k
-        assert np.array_equal(BOX.clip(result.centers), result.centers)
-        assert ledger.spent == Fraction(7, 3) and result.receipt.epsilon <= ledger.spent
-        assert result.receipt.delta == ledger.spent_delta
-        if delta:
-            assert (
-                float(result.receipt.epsilon) > 2.3
-            )  # of a pool, whose roundings may leave a little
-        else:
-            assert sum(m.epsilon for m in result.receipt.mechanisms) == Fraction(7, 3)
 
 
 @pytest.mark.parametrize(("name", "most"), [("lloyd", 30), ("lsh", 4)])
@@ -267,48 +220,7 @@ def test_moved_parts_are_paid_from_their_own_grant():
     assert len(measure(there, finest, 1, grant).values) == 2
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"universe": mdp.EuclideanMetric([[0.0], [1.0], [2.0]])}, "one point for each part"),
-        ({"universe": BOX}, "one point for each part"),
-        ({"demand": [[1.0, 1.0]]}, "a PrivateDemand can be moved"),
-        ({"partition": VoronoiCells(box(2), np.zeros((2, 2)))}, "different universes"),
-        ({"partition": 3}, "a histogram needs a partition"),
-    ],
-)
-def test_bad_moves_are_refused(change, message):
-    metric = mdp.EuclideanMetric(BOX.net(2).points)
-    good = {
-        "demand": PrivateDemand(BOX, [[1.0, 1.0]]),
-        "partition": VoronoiCells(BOX, metric.points),
-        "universe": metric,
-    }
-    with pytest.raises(InputError, match=message):
-        moved(**{**good, **change})
-
-
 # refusals
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"method": "lloyd", "epsilon": 1e-8}, "at least"),
-        ({"k": 0}, "1 to 4,096"),
-        ({"k": 5000}, "1 to 4,096"),
-        ({"candidates": [0]}, "finite universe"),
-    ],
-)
-def test_what_cannot_be_answered_is_not_read(options, message):
-    asked = {"method": "lloyd", "epsilon": 1, "k": 2, **options}
-    ledger = mdp.Ledger(5, 0.1)
-    with (
-        patched(_vault, "_open", lambda holder: pytest.fail("opened")),
-        pytest.raises(InputError, match=message),
-    ):
-        mdp.k_means(BOX, PrivateDemand(BOX, [[1, 1]]), ledger=ledger, **asked)
-    assert ledger.spent == 0
 
 
 @pytest.mark.parametrize(
@@ -329,11 +241,13 @@ def test_bad_options(make):
         make()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["lloyd", "lsh", "quadtree", "coreset"])
 def test_they_answer_in_boxes_only(name):
     metric = mdp.EuclideanMetric([[0.0], [1.0]])
+    ledger = mdp.Ledger(1)
     with pytest.raises(InputError, match="needs a box"):
-        mdp.k_means(metric, PrivateDemand(metric, [0]), 1, epsilon=1, method=name)
+        mdp.k_means(metric, PrivateDemand(metric, [0]), 1, epsilon=1, ledger=ledger, method=name)
+    assert ledger.spent == 0
 
 
 def test_a_public_radius_means_less_noise():

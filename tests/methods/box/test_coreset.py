@@ -54,9 +54,6 @@ def check_few_records(method):
     assert mdp.k_median(
         line, mdp.PrivateDemand(line, [[0.5]] * 500), 1, epsilon=1, method=method
     ).centers.shape == (1, 1)
-    with pytest.raises(InputError, match="needs a box"):
-        metric = mdp.EuclideanMetric([[0.0], [1.0]])
-        mdp.k_median(metric, mdp.PrivateDemand(metric, [0]), 1, epsilon=1, method=method)
 
 
 @pytest.mark.parametrize("d", [3, 4])
@@ -205,46 +202,6 @@ def test_what_cannot_be_saved_leaves_nothing(tmp_path, monkeypatch):
     with pytest.raises(OSError):
         coreset.save(tmp_path / "nowhere" / "core.csv")
     assert not list(tmp_path.iterdir())
-
-
-def test_the_command_line_saves_by_the_ending(tmp_path, monkeypatch, capsys):
-    from metricdp.cli import main
-
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "roads.csv").write_text(
-        "source,target,length\n" + "".join(f"{i},{i + 1},1\n" for i in range(9))
-    )
-    (tmp_path / "nodes.csv").write_text(
-        "id,lon,lat\n" + "".join(f"{i},{i},{2 * i}\n" for i in range(10))
-    )
-    (tmp_path / "homes.csv").write_text("vertex\n" + "3\n7\n" * 200)
-    call = [
-        "cluster",
-        "roads.csv",
-        "-k",
-        "2",
-        "--demand",
-        "homes.csv",
-        "--epsilon",
-        "1",
-        "--quiet",
-        "--ledger",
-        "study.ledger",
-    ]
-    for name, rule in (
-        ("core.xlsx", "must be one of"),
-        ("core.geojson", "needs points with coordinates"),
-    ):
-        assert main([*call, "--coreset", name]) == 2
-        assert rule in capsys.readouterr().err and not (tmp_path / name).exists()
-        assert not (tmp_path / "study.ledger").exists()
-    assert main([*call, "--nodes", "nodes.csv", "--coreset", "core.geojson"]) == 0
-    features = json.loads((tmp_path / "core.geojson").read_text())["features"]
-    assert all(
-        f["geometry"]["coordinates"] == [f["properties"]["vertex"], 2 * f["properties"]["vertex"]]
-        for f in features
-    )
-    assert sum(f["properties"]["weight"] for f in features) == pytest.approx(400, abs=150)
 
 
 def test_the_coreset_of_people_of_one_unit_each_weighs_as_many_as_they_are():

@@ -12,22 +12,12 @@ from metricdp.methods.box.directions import ELLIPSOID
 from metricdp.privacy import PrivateDemand
 from metricdp.solvers.lloyd import lloyd
 from tests.methods.box.test_default import cost
+from tests.methods.box.test_directions import thin_scene
 
 DELTA = Fraction(1, 10**6)
 
 
 DATA = Path(os.environ.get("METRICDP_DATA", "../shared/data")) / "points"
-
-
-def thin_scene(n=3000, d=60, k=4, seed=0):
-    """Clusters in a plane of R^d, noise in all of it; far from the middle of the box."""
-    rng = np.random.default_rng(seed)
-    plane = np.linalg.qr(rng.normal(size=(d, 2)))[0].T
-    middles = (
-        3 + 12 * np.array([[np.cos(a), np.sin(a)] for a in np.arange(k) * 2 * np.pi / k]) @ plane
-    )
-    space = mdp.EuclideanSpace([-20.0] * d, [20.0] * d)
-    return space, space.clip(middles[rng.integers(0, k, n)] + rng.normal(0, 0.5, (n, d))), plane
 
 
 @pytest.mark.parametrize("power", [1, 2])

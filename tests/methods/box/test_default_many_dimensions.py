@@ -9,16 +9,7 @@ import pytest
 import metricdp as mdp
 from metricdp.accounting import Cost
 from metricdp.methods.box.directions import MOST_MEANS
-from metricdp.privacy import (
-    CountQuery,
-    HistogramQuery,
-    Ledger,
-    LevelsQuery,
-    PrivateDemand,
-    SumsQuery,
-    measure,
-)
-from metricdp.releases import Release
+from metricdp.privacy import Ledger, PrivateDemand
 from metricdp.solvers.lloyd import lloyd
 from tests.methods.box.test_default import cost
 
@@ -127,39 +118,3 @@ def test_any_number_of_distinct_centers_in_the_box(n, delta):
             assert (np.abs(found.centers) <= 1).all()
     again = pickle.loads(pickle.dumps(result.release))
     assert again.k_means(3).centers.tolist() == result.release.k_means(3).centers.tolist()
-
-
-@pytest.mark.parametrize("delta", [0, DELTA])
-@pytest.mark.parametrize("hint", [None, 500.0])
-@pytest.mark.parametrize("d", [5, 40])
-def test_results_are_functions_of_the_noisy_values(d, hint, delta, monkeypatch):
-    space, asked, outcomes = mdp.EuclideanSpace([0] * d, [1] * d), [], []
-
-    def deaf(demand, query, epsilon, grant, delta=0):
-        release = measure(demand, query, epsilon, grant, delta)
-        asked.append((type(query), len(release.values), release.receipt))
-        values = np.random.default_rng(5).integers(-30, 3000, len(release.values))
-        return Release(values, query, release.receipt)
-
-    monkeypatch.setattr("metricdp.running.runner.measure", deaf)
-    for n, spread in ((3, 1), (9000, 4)):
-        demand = PrivateDemand(space, np.random.default_rng(n).random((n, d)) ** spread)
-        result = mdp.k_means(space, demand, 4, epsilon=0.8, delta=delta, records_hint=hint)
-        coreset = [part.tolist() for part in result.release.coreset()]
-        outcomes.append(
-            (result.to_dict(), coreset, repr(result), result.release.k_median(2).to_dict())
-        )
-    assert outcomes[0] == outcomes[1]
-    half = len(asked) // 2
-    assert asked[:half] == asked[half:]
-    assert {HistogramQuery, SumsQuery} <= {kind for kind, *_ in asked}
-    assert {kind for kind, *_ in asked} <= {CountQuery, HistogramQuery, SumsQuery, LevelsQuery}
-
-
-def test_refusals_charge_nothing():
-    space, ledger = mdp.EuclideanSpace([0] * 4, [1] * 4), Ledger(1, DELTA)
-    demand = PrivateDemand(space, [[0] * 4], user=[1], max_contributions=2**31 - 1)
-    for epsilon, delta in (("1e-9", 0), ("1e-7", DELTA), (-1, DELTA), (1, 2), (2, 0)):
-        with pytest.raises((mdp.InputError, mdp.BudgetError)):
-            mdp.k_means(space, demand, 2, epsilon=epsilon, delta=delta, ledger=ledger)
-    assert (ledger.left, ledger.left_delta) == (1, DELTA)

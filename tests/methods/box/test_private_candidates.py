@@ -3,10 +3,8 @@
 import pickle
 from fractions import Fraction
 
-import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 import metricdp as mdp
 from metricdp.accounting import Cost
@@ -16,7 +14,6 @@ from metricdp.methods.finite.max_coverage import MaxCoverage
 from metricdp.partitions.box.buckets import HashBuckets
 from metricdp.privacy import HistogramQuery, PrivateDemand, SumsQuery, measure
 from metricdp.running.runner import Run
-from tests import naive
 
 BOX = mdp.EuclideanSpace([-1.0, 0.0, 2.0], [1.0, 4.0, 3.0])
 
@@ -24,37 +21,6 @@ BOX = mdp.EuclideanSpace([-1.0, 0.0, 2.0], [1.0, 4.0, 3.0])
 def inside(unit):
     """Points of the box for points of the unit cube."""
     return BOX.lower + np.asarray(unit, float).reshape(-1, 3) * (BOX.upper - BOX.lower)
-
-
-CUBE = st.lists(st.tuples(*[st.floats(0, 1)] * 3), max_size=8)
-
-
-@settings(deadline=None)
-@given(CUBE, st.integers(1, 20), st.sampled_from([0.1, 0.7]))
-def test_sums_are_sums_of_rounded_offsets(unit, bits, radius):
-    points, hashed = inside(unit), HistogramQuery(HashBuckets(BOX, radius, 3))
-    query = SumsQuery(hashed, bits)
-    expected = naive.relative_sums(
-        points, hashed.parts(points), [[0.0, 2.0, 2.5]] * hashed.n_parts, query.steps, 2**bits
-    )
-    assert query.exact(points).tolist() == expected.ravel().tolist()
-
-
-@settings(deadline=None)
-@given(CUBE.filter(bool), st.integers(1, 20))
-def test_no_record_counts_for_more_than_the_sensitivities(unit, bits):
-    query = SumsQuery(HistogramQuery(HashBuckets(BOX, 0.5, 0)), bits)
-    for m in (1, 3):
-        for relation, factor in (("add-remove", 1), ("replace-one", 2)):
-            assert query.squared_sensitivity(relation, m) == (m * factor * 2**bits) ** 2
-            assert query.sensitivity(relation, m) <= m * factor * 2**bits * 3**0.5
-    for point in inside(unit):
-        v = query.exact(point[None])
-        assert (v**2).sum() <= query.squared_sensitivity("add-remove", 1)
-        assert np.abs(v).sum() <= query.sensitivity("add-remove", 1)
-    corners = inside([[0, 0, 0], [1, 1, 1]])
-    gap = query.exact(corners[:1]) - query.exact(corners[1:])
-    assert (gap**2).sum() <= query.squared_sensitivity("replace-one", 1)
 
 
 def test_sums_are_of_boxes_and_are_released_with_their_noise():

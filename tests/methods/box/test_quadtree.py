@@ -2,33 +2,20 @@
 alone.
 """
 
-from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.accounting import Cost
-from metricdp.audit.patch import patched
 from metricdp.methods.box.cell_counts import CellCounts
 from metricdp.methods.box.quadtree import OPENINGS
-from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.privacy import OpeningQuery
-from metricdp.releases import Mechanism, Receipt, Release
-from metricdp.running import runner
 from tests import naive_centers
+from tests.methods.spending import BOX, blobs
 
 Quadtree = mdp.methods.Quadtree
-BOX = mdp.EuclideanSpace([0, 0], [10, 10])
-
-
-def blobs(n=3000, d=2, seed=0):
-    """Three tight groups of points in the box."""
-    rng = np.random.default_rng(seed)
-    middle = np.array([[2.0, 2, 3, 4, 5], [8, 3, 5, 5, 5], [5, 8, 1, 2, 5]])[:, :d]
-    return middle[rng.integers(0, 3, n)] + rng.normal(0, 0.2, (n, d)), middle
 
 
 def box(d):
@@ -64,29 +51,6 @@ def test_other_dimensions(d):
     assert cost(points, found.centers, 2) < 1.5 * cost(points, middle, 2)
 
 
-@pytest.mark.parametrize(
-    ("relation", "n"),
-    [("add-remove", 0), ("replace-one", 30), ("add-remove", 3000), ("replace-one", 3000)],
-)
-@pytest.mark.parametrize(
-    "method", [Quadtree(), Quadtree(rounds=5, budget="geometric"), Quadtree(rounds=1)]
-)
-def test_all_that_is_charged_is_spent_and_no_more(relation, method, n):
-    check_all_is_spent(relation, method, n)
-
-
-def check_all_is_spent(relation, method, n):
-    for hint in (None, 3000):
-        ledger = mdp.Ledger("7/3", neighboring=relation)
-        demand = mdp.PrivateDemand(BOX, blobs(n)[0].reshape(-1, 2))
-        call = {"epsilon": "7/3", "ledger": ledger, "method": method, "records_hint": hint}
-        result = mdp.k_median(
-            BOX, demand, 2, **call, time_limit=1e-3
-        )  # centers: how good is all one
-        assert result.receipt.epsilon == ledger.spent == Fraction(7, 3)
-        assert sum(m.epsilon for m in result.receipt.mechanisms) == Fraction(7, 3)
-
-
 def test_a_round_that_opens_nothing_leaves_its_share():
     demand = mdp.PrivateDemand(BOX, np.full((40, 2), 1.0))
     result = mdp.k_median(
@@ -94,38 +58,6 @@ def test_a_round_that_opens_nothing_leaves_its_share():
     )  # 4 scales: 404 at first, then 4
     assert [m.epsilon for m in result.receipt.mechanisms] == [1]
     assert result.release.cells.n_parts > 1
-
-
-def scripted(seed, asked):
-    """A gate that answers by public coins alone, whoever is asked."""
-
-    def answer(demand, query, epsilon, grant):
-        rng = np.random.default_rng([seed, len(asked)])
-        cost = epsilon if isinstance(epsilon, Fraction) else Fraction(epsilon)
-        grant.draw(Cost.of(cost))
-        partition = getattr(query, "partition", None)
-        size = 1 if partition is None else partition.n_parts
-        asked.append((cost, None if partition is None else partition.keys.tolist()))
-        values = rng.geometric(0.02, size) if partition is not None else np.array([500])
-        mechanism = Mechanism("discrete Laplace", str(query), 1, float(1 / cost), cost)
-        return Release(values, query, Receipt.of([mechanism], grant.neighboring, demand.unit))
-
-    return answer
-
-
-@pytest.mark.parametrize("method", [Quadtree(rounds=4)])
-def test_what_is_asked_depends_on_released_values_alone(method):
-    check_what_is_asked(method)
-
-
-def check_what_is_asked(method):
-    seen = []
-    for points in ([], blobs(500)[0], [[9.9, 9.9]] * 700):
-        asked = []
-        with patched(runner, "measure", scripted(3, asked)):
-            result = mdp.k_median(BOX, mdp.PrivateDemand(BOX, points), 2, epsilon=1, method=method)
-        seen.append((asked, result.centers.tolist(), result.release.weights.tolist()))
-    assert len(seen[0][0]) >= 4 and seen[0] == seen[1] == seen[2]
 
 
 def test_one_release_answers_many_questions():
@@ -144,11 +76,7 @@ def test_one_release_answers_many_questions():
 
 
 def test_more_centers_than_cells():
-    check_many_centers("quadtree")
-
-
-def check_many_centers(method):
-    result = mdp.k_median(BOX, mdp.PrivateDemand(BOX, []), 100, epsilon=1, method=method)
+    result = mdp.k_median(BOX, mdp.PrivateDemand(BOX, []), 100, epsilon=1, method="quadtree")
     assert result.release.cells.n_parts < 100
     assert len(np.unique(result.centers, axis=0)) == 100
 
@@ -186,20 +114,6 @@ def test_counts_are_averaged_by_precision():
     assert posterior[0] == pytest.approx(posterior[1:].sum()) and (posterior >= 0).all()
 
 
-def test_a_finite_universe_is_refused_and_nothing_charged():
-    metric, ledger = EuclideanMetric([[0.0, 0], [1, 1]]), mdp.Ledger(1)
-    with pytest.raises(mdp.InputError, match="needs a box"):
-        mdp.k_median(
-            metric,
-            mdp.PrivateDemand(metric, [0, 1]),
-            1,
-            epsilon=1,
-            ledger=ledger,
-            method="quadtree",
-        )
-    assert ledger.spent == 0
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -219,16 +133,6 @@ def test_a_finite_universe_is_refused_and_nothing_charged():
 def test_wrong_options(options, message):
     with pytest.raises(mdp.InputError, match=message):
         Quadtree(**options)
-
-
-@pytest.mark.parametrize(("epsilon", "method"), [(1, Quadtree(depth=61)), (1e-300, Quadtree())])
-def test_what_cannot_be_answered_is_refused_before_a_charge(epsilon, method):
-    ledger = mdp.Ledger(2)
-    with pytest.raises(mdp.InputError):
-        mdp.k_median(
-            BOX, mdp.PrivateDemand(BOX, [[1, 1]]), 1, epsilon=epsilon, ledger=ledger, method=method
-        )
-    assert ledger.spent == 0
 
 
 def test_users_with_several_records():
@@ -304,31 +208,3 @@ def test_openings_are_those_of_the_recursion(n, scale):
 def test_numbers_that_cannot_be_opened_are_refused():
     with pytest.raises(mdp.InputError, match="half"):
         ShiftedQuadtree(BOX).opened().opened_again([5])
-
-
-@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
-@pytest.mark.parametrize(
-    "method",
-    [
-        Quadtree(opening="privtree"),
-        Quadtree(rounds=24, budget="uniform", estimate="own"),
-        Quadtree(steps=3),
-    ],
-)
-def test_steps_and_openings_spend_the_whole_budget(relation, method):
-    check_four_means(relation, method)
-
-
-def check_four_means(relation, method):
-    points, _ = blobs(2000)
-    ledger = mdp.Ledger("7/3", neighboring=relation)
-    demand, call = mdp.PrivateDemand(BOX, points), {"epsilon": "7/3", "ledger": ledger}
-    result = mdp.k_means(BOX, demand, 4, **call, method=method, time_limit=1e-3)
-    assert (
-        result.receipt.epsilon
-        == ledger.spent
-        == sum(m.epsilon for m in result.receipt.mechanisms)
-        == Fraction(7, 3)
-    )
-    assert len(np.unique(result.centers, axis=0)) == 4
-    assert result.release.k_means(2).receipt.epsilon <= Fraction(7, 3)

@@ -123,26 +123,6 @@ def check_near_the_demand(grid, records, method):
     assert set(again[1].centers[1:]) <= set(grid.ids[:20]) and again[0].method == "hst"
 
 
-def test_every_k_gets_distinct_centers_even_of_nobody():
-    check_every_k(DPHST())
-
-
-def check_every_k(method):
-    metric = mdp.PrecomputedMetric([[0.0, 0, 3, 4], [0, 0.0, 3, 4], [3, 3, 0.0, 1], [4, 4, 1, 0.0]])
-    for ids in ([], [0, 1, 3]):
-        demand = mdp.PrivateDemand(metric, ids)
-        for k in (1, 2, 3, 4):
-            for ask in (mdp.k_median, mdp.k_means):
-                assert len(set(ask(metric, demand, k, epsilon=1, method=method).centers)) == k
-        few_places = {"candidates": [1, 2], "opened": [3]}
-        found = mdp.k_median(metric, demand, 3, epsilon=1, method=method, **few_places).centers
-        assert found[0] == 3 and set(found) == {1, 2, 3}
-    one = mdp.PrecomputedMetric([[0.0]])
-    assert mdp.k_median(one, mdp.PrivateDemand(one, [0]), 1, epsilon=1, method=method).centers == [
-        0
-    ]
-
-
 def test_levels_fit_the_number_of_records(grid):
     tree = mdp.build_hst(grid, 0)
     sizes = [len(tree.nodes_at(level)) for level in range(tree.n_levels)]
@@ -202,12 +182,3 @@ def test_variance_of_noise_is_that_of_its_law():
 def test_options_have_rules(options, rule):
     with pytest.raises(InputError, match=rule):
         DPHST(**options)
-
-
-def test_noise_of_more_than_64_bits_is_refused_before_a_charge(grid, records):
-    ledger = Ledger(1)
-    users = range(len(records))
-    demand = mdp.PrivateDemand(grid, records, user=users, max_contributions=2**30)
-    with pytest.raises(InputError, match="64 bits"):
-        mdp.k_median(grid, demand, 3, epsilon="1/1000000000", ledger=ledger, method="hst")
-    assert ledger.spent == 0

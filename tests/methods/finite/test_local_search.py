@@ -2,8 +2,6 @@
 privacy it is Algorithm 1.
 """
 
-from __future__ import annotations
-
 import warnings
 from fractions import Fraction
 
@@ -19,7 +17,6 @@ from metricdp.errors import BudgetError, InputError
 from metricdp.methods import DPHST
 from metricdp.methods.finite.local_search import LocalSearch, public_start
 from metricdp.methods.question import Question
-from metricdp.metrics import EuclideanMetric, PrecomputedMetric
 from metricdp.privacy import exact_cost
 from metricdp.running.runner import Run
 from tests import naive
@@ -99,18 +96,6 @@ def test_answers_keep_the_rules_of_all_methods(graph, data):
     assert found.centers[: len(opened)] == sorted(opened)
     assert candidates is None or set(found.centers) <= candidates | opened
     assert found.receipt.epsilon <= 1
-
-
-def test_points_at_one_place_and_other_metrics():
-    for metric in (
-        PrecomputedMetric(np.zeros((4, 4))),
-        EuclideanMetric([[0.0, 0.0]] * 3 + [[1.0, 2.0]]),
-    ):
-        for k in (1, 2, 3, 4):
-            found = mdp.k_means(
-                metric, mdp.PrivateDemand(metric, [0, 1]), k, epsilon=1, method="local-search"
-            )
-            assert len(set(found.centers)) == k
 
 
 def test_with_much_budget_it_finds_what_the_best_swaps_find(road):

@@ -19,10 +19,7 @@ from metricdp.accounting import Cost, covering, selection_epsilon
 from metricdp.accounting.covering import WHOLE_LOOP, exponent
 from metricdp.audit.samplers import p_value
 from metricdp.kernels.scores import CAP
-from metricdp.methods.finite.max_coverage import (
-    MaxCoverage,
-    first_covering,
-)
+from metricdp.methods.finite.max_coverage import MaxCoverage, first_covering
 from metricdp.metrics.listing import listed_balls, listed_sets
 from metricdp.metrics.set_systems import Balls, ListedSets
 from metricdp.partitions.finite.labels import LabelParts
@@ -424,36 +421,6 @@ def test_names_sizes_and_refusals_of_max_coverage():
 # The method
 
 
-@pytest.mark.parametrize("kind", METRICS)
-@pytest.mark.parametrize(
-    "method",
-    [
-        "max-coverage",
-        MaxCoverage(picks=1, share="1/5", records_hint=9),
-    ],
-)
-def test_every_universe_relation_unit_and_k_is_answered(kind, method):
-    metric = METRICS[kind]()
-    for relation in ("add-remove", "replace-one"):
-        for records, users in (
-            ([], None),
-            (list(metric.ids) * 3, None),
-            ([metric.ids[0]] * 4, [1, 1, 2, 2]),
-        ):
-            demand = mdp.PrivateDemand(
-                metric,
-                records,
-                **({} if users is None else {"user": users, "max_contributions": 2}),
-            )
-            for ask, k in ((mdp.k_median, 1), (mdp.k_means, 2), (mdp.k_median, len(metric))):
-                ledger = mdp.Ledger(1, "1e-6", neighboring=relation)
-                result = ask(metric, demand, k, epsilon=1, delta=1e-6, ledger=ledger, method=method)
-                assert len(set(result.centers)) == k
-                assert (ledger.left, ledger.left_delta) == (0, 0)
-                assert (result.receipt.epsilon, result.receipt.delta) <= (1, Fraction(1, 10**6))
-                assert result.receipt.delta == Fraction(1, 10**6)
-
-
 def test_candidates_and_opened_are_kept_and_the_release_answers_on():
     metric = METRICS["graph"]()
     demand = mdp.PrivateDemand(metric, list(metric.ids[:9]) * 50)
@@ -502,18 +469,3 @@ def test_the_first_covering_set_counts():
 def test_bad_options_are_refused(options):
     with pytest.raises(mdp.InputError):
         MaxCoverage(**options)
-
-
-def test_what_cannot_be_answered_is_refused_before_it_is_charged():
-    metric = METRICS["points"]()
-    ledger = mdp.Ledger(1, "1e-6")
-    demand = mdp.PrivateDemand(metric, [0])
-    for method, epsilon, delta in (
-        ("max-coverage", 2, 0),
-        ("max-coverage", 1, 1),
-    ):
-        with pytest.raises((mdp.InputError, mdp.BudgetError)):
-            mdp.k_median(
-                metric, demand, 1, epsilon=epsilon, delta=delta, ledger=ledger, method=method
-            )
-    assert ledger.left == 1
