@@ -2,9 +2,8 @@
 line.
 """
 
-from __future__ import annotations
-
 import gzip
+import shlex
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,8 +27,9 @@ class Ran(NamedTuple):
 
 
 def run(capsys: pytest.CaptureFixture[str], *argv: str, main=main) -> Ran:
+    """The outcome of a call; blanks of the first argument separate words, as in a shell."""
     capsys.readouterr()
-    status = main(list(argv))
+    status = main([*(word for text in argv[:1] for word in shlex.split(text)), *argv[1:]])
     return Ran(status, *capsys.readouterr())
 
 

@@ -14,15 +14,9 @@ import pytest
 import metricdp as mdp
 from metricdp.interruption import held
 from metricdp.records.trouble import Trouble, kind
-from tests.cli_world import build_world, run
+from tests.cli_world import run
 
-
-@pytest.fixture(autouse=True)
-def heeded():
-    """Ctrl-C is heeded, also where the tests were started in the background of a shell."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
+pytestmark = pytest.mark.usefixtures("ctrl_c_is_heeded")
 
 
 def test_an_interruption_waits_for_the_end_of_the_block():
@@ -67,41 +61,22 @@ def test_what_duckdb_makes_of_it_is_an_interruption():
     assert kind(duckdb.InterruptException("x")) is Trouble.INTERRUPTED
 
 
-def test_the_release_is_beside_the_ledger_by_default(tmp_path, monkeypatch, capsys):
-    build_world(tmp_path)
-    monkeypatch.chdir(tmp_path)
+def test_the_release_is_beside_the_ledger_by_default(world, capsys):
     ask = "cluster roads.csv --demand homes.csv -k 2 --epsilon 1/2 --ledger l --epsilon-budget 2"
     assert run(capsys, *ask.split()).status == 0
     assert run(capsys, *ask.split()).status == 0
     assert run(capsys, *ask.split(), "--save-release", "no").status == 0
-    assert sorted(p.name for p in tmp_path.glob("l*")) == ["l", "l.1.release", "l.2.release"]
+    assert sorted(p.name for p in world.glob("l*")) == ["l", "l.1.release", "l.2.release"]
     again = run(capsys, *["cluster", "roads.csv", "-k", "1", "--from-release", "l.1.release"])
     assert again.status == 0 and json.loads(again.out)["receipt"]["epsilon_exact"] == "1/2"
 
 
-def test_an_interrupted_search_names_what_was_saved(tmp_path, monkeypatch, capsys):
-    build_world(tmp_path)
-    monkeypatch.chdir(tmp_path)
-
+def test_an_interrupted_search_names_what_was_saved(world, monkeypatch, capsys):
     def stopped(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("metricdp.cli.cluster._question", stopped)
-    ran = run(
-        capsys,
-        *[
-            "cluster",
-            "roads.csv",
-            "--demand",
-            "homes.csv",
-            "-k",
-            "2",
-            "--epsilon",
-            "1",
-            "--ledger",
-            "l",
-        ],
-    )
+    ran = run(capsys, *"cluster roads.csv --demand homes.csv -k 2 --epsilon 1 --ledger l".split())
     assert ran.status == 130
     assert "l.1.release holds the release that was paid for" in ran.lines[-1]
     metric = mdp.read_graph("roads.csv")
@@ -109,9 +84,8 @@ def test_an_interrupted_search_names_what_was_saved(tmp_path, monkeypatch, capsy
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_interrupted_at_any_moment_it_is_saved_or_not_paid(tmp_path):
+def test_interrupted_at_any_moment_it_is_saved_or_not_paid(world):
     """`benchmarks/interrupts.py` does this 200 times."""
-    build_world(tmp_path)
     code = (
         "import sys; from metricdp.cli import main; import metricdp, metricdp.cli.cluster\n"
         "print('ready', flush=True); sys.exit(main(sys.argv[1:]))"
@@ -120,7 +94,7 @@ def test_interrupted_at_any_moment_it_is_saved_or_not_paid(tmp_path):
     own = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     process = subprocess.Popen(
         [sys.executable, "-c", code, *ask.split()],
-        cwd=tmp_path,
+        cwd=world,
         env=own,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -129,13 +103,13 @@ def test_interrupted_at_any_moment_it_is_saved_or_not_paid(tmp_path):
     assert process.stdout is not None
     process.stdout.readline()
     until = time.monotonic() + 60
-    while not (tmp_path / "l").exists() and process.poll() is None and time.monotonic() < until:
+    while not (world / "l").exists() and process.poll() is None and time.monotonic() < until:
         time.sleep(0.001)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=120)
-    journal = tmp_path / "l"
+    journal = world / "l"
     charged = journal.exists() and mdp.Ledger.open(journal).spent > 0
-    saved = (tmp_path / "l.1.release").exists()
+    saved = (world / "l.1.release").exists()
     assert charged == saved, said
     assert process.returncode in (0, 130), said
 
@@ -160,10 +134,7 @@ def test_a_block_within_another_tells_it():
     assert done == ["inner", "outer"] and inner.asked
 
 
-def test_an_interrupted_exploration_writes_its_page_and_says_so(tmp_path, monkeypatch, capsys):
-    build_world(tmp_path)
-    monkeypatch.chdir(tmp_path)
-
+def test_an_interrupted_exploration_writes_its_page_and_says_so(world, monkeypatch, capsys):
     def stopped(*_, **__):
         signal.raise_signal(signal.SIGINT)
 
@@ -173,11 +144,11 @@ def test_an_interrupted_exploration_writes_its_page_and_says_so(tmp_path, monkey
     assert ran.status == 130
     assert "p.html holds all levels that were paid for" in ran.lines[-1]
     assert len(json.loads(ran.out)["levels"]) == 2
-    assert (tmp_path / "p.html").read_text("utf-8").rstrip().endswith("</html>")
+    assert (world / "p.html").read_text("utf-8").rstrip().endswith("</html>")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_what_libraries_make_of_it_is_an_interruption_and_an_end_is_an_end(tmp_path):
+def test_what_libraries_make_of_it_is_an_interruption_and_an_end_is_an_end(world):
     """An import in C that is interrupted is an ImportError, and finalizers that are cut off
     complain; once the status is known nothing changes it.
     """

@@ -1,7 +1,5 @@
 """What lengths are measured in is named wherever figures of them are written."""
 
-from __future__ import annotations
-
 import csv
 import json
 
@@ -9,7 +7,7 @@ import networkx as nx
 import pytest
 
 import metricdp as mdp
-from tests.cli_world import build_world, run
+from tests.cli_world import run
 
 
 def test_a_metric_tells_what_its_distances_are():
@@ -46,13 +44,11 @@ def test_the_geopackage_names_it(tmp_path):
     assert "distance_unit" in told["fields"]
 
 
-def test_the_command_line_names_it(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    build_world(tmp_path)
+def test_the_command_line_names_it(world, capsys):
     ask = ("cluster", "roads.csv", "--demand", "homes.csv", "-k", "2", "--epsilon", "1", "-q")
     told = json.loads(run(capsys, *ask).out)
     assert told["estimates"]["distance_unit"] == "m"
-    (tmp_path / "centers.json").write_text(json.dumps(told["centers"]))
+    (world / "centers.json").write_text(json.dumps(told["centers"]))
     ask = ("evaluate", "roads.csv", "--demand", "homes.csv", "--centers", "centers.json", "-q")
     assert json.loads(run(capsys, *ask).out)["distance_unit"] == "m"
 

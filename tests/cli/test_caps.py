@@ -1,7 +1,5 @@
 """``--caps``: users bounded in every public part, from the command line."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """``metricdp contributions``: m chosen privately, paid, and what the ledger is held to after it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """``--effort`` and ``--exact`` of ``metricdp cluster``."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``metricdp evaluate --epsilon``: private figures, their price, and refusals."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

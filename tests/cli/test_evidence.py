@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from metricdp.cli import main
+from tests.cli_world import run
 from tests.report.evidence.schema import problems
 
 
@@ -18,13 +19,6 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     call = ["cluster", "roads.csv", "--demand", "homes.csv", "-k", "2", "--epsilon", "1/4"]
     assert main([*call, "--output", "result.json", "--quiet"]) == 0
     return tmp_path
-
-
-def run(capsys, *argv):
-    capsys.readouterr()
-    status = main(list(argv))
-    told = capsys.readouterr()
-    return status, told.out, told.err
 
 
 def test_record_statement_and_checklist(world, capsys):

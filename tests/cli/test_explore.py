@@ -10,40 +10,15 @@ import pytest
 
 import metricdp as mdp
 from metricdp.cli import main
-from tests.cli_world import CANARIES, build_ledger, build_world, run, snapshot
-
-
-@pytest.fixture
-def world(tmp_path, monkeypatch):
-    build_world(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
+from tests.cli_world import CANARIES, build_ledger, run, snapshot
 
 EXPLORE = ("explore", "roads.csv", "--nodes", "nodes.csv", "--demand", "homes.csv", "-k", "2")
 QUICK = (*EXPLORE, "--repeats", "0", "--epsilons", "1/2,2")
-PLAN = (
-    "plan",
-    "roads.csv",
-    "--nodes",
-    "nodes.csv",
-    "--records",
-    "300",
-    "-k",
-    "2",
-    "--repeats",
-    "1",
-)
+PLAN = "plan roads.csv --nodes nodes.csv --records 300 -k 2 --repeats 1".split()
 
 
 def data_of(path):
-    return json.loads(
-        re.search(
-            r'<script type="application/json" id="map-data">(.*?)</script>',
-            path.read_text(),
-            re.DOTALL,
-        )[1]
-    )
+    return json.loads(re.search(r'id="map-data">(.*?)</script>', path.read_text(), re.DOTALL)[1])
 
 
 def test_levels_on_stdout_and_on_the_page(world, capsys):
@@ -93,29 +68,9 @@ def test_the_administrators_page_warns_and_is_the_owners_alone(world, capsys):
 
 
 def test_users_names_and_predictions(world, capsys):
-    users = (
-        "--user",
-        "person",
-        "--max-contributions",
-        "2",
-        "--names",
-        "mild, firm",
-        "--epsilons",
-        "2,1/2",
-        "--repeats",
-        "1",
-    )
-    ran = run(
-        capsys,
-        *EXPLORE,
-        *users,
-        "--records",
-        "500",
-        "--output",
-        "page.html",
-        "--objective",
-        "k-means",
-    )
+    users = "--user person --max-contributions 2 --epsilons 2,1/2 --repeats 1 --records 500"
+    shown = "--output page.html --objective k-means --names"
+    ran = run(capsys, *EXPLORE, *users.split(), *shown.split(), "mild, firm")
     told = json.loads(ran.out)
     assert [level["name"] for level in told["levels"]] == ["mild", "firm"]
     assert told["receipt"]["unit"] == "user"
@@ -176,17 +131,8 @@ def test_a_plan_is_figures_a_table_and_a_page(world, capsys):
     page = (world / "plan.html").read_text()
     assert "Nothing private took part" in page and "Do not publish" not in page
     assert len(data_of(world / "plan.html")["levels"]) == 2
-    quiet = run(
-        capsys,
-        *PLAN,
-        "--epsilons",
-        "1",
-        "--quiet",
-        "--method",
-        "local-search",
-        "--neighboring",
-        "replace-one",
-    )
+    options = "--epsilons 1 --quiet --method local-search --neighboring replace-one"
+    quiet = run(capsys, *PLAN, *options.split())
     assert quiet.err == "" and json.loads(quiet.out)["method"] == "local-search"
 
 

@@ -1,7 +1,5 @@
 """``metricdp federated``: two hospitals, by the commands of the help text."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

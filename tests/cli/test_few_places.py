@@ -29,10 +29,7 @@ ASKED = ("cluster", "roads.csv", "--nodes", "nodes.csv", "--largest-component", 
 
 
 def test_a_component_without_places_takes_no_coordinates_and_no_budget(town, capsys):
-    ran = run(
-        capsys,
-        *(*ASKED, "--demand", "homes.csv", "--epsilon", "1", "--ledger", "a.ledger"),
-    )
+    ran = run(capsys, *(*ASKED, "--demand", "homes.csv", "--epsilon", "1", "--ledger", "a.ledger"))
     assert ran.status == 2 and "coordinates" in ran.err and ran.out == ""
     assert not (town / "a.ledger").exists()
     ran = run(capsys, *ASKED, "--demand", "ids.csv", "--epsilon", "1")

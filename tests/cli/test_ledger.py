@@ -7,7 +7,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.accounting import journal
-from metricdp.cli import main
+from tests.cli_world import run
 
 pytestmark = pytest.mark.skipif(journal.fcntl is None, reason="no file locks on this platform")
 CALL = ["cluster", "roads.csv", "--demand", "homes.csv", "-k", "2", "--epsilon", "1/4"]
@@ -22,12 +22,6 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("metricdp.accounting.ledger.today", lambda: "2031-02-03")
     return tmp_path
-
-
-def run(capsys, *argv):
-    status = main(list(argv))
-    told = capsys.readouterr()
-    return status, told.out, told.err
 
 
 def test_show_prints_the_history(world, capsys):

@@ -8,7 +8,7 @@ import pytest
 import metricdp as mdp
 from metricdp.cli.objectives import NAMES
 from metricdp.solvers.objectives import OBJECTIVES
-from tests.cli_world import build_world, run
+from tests.cli_world import run
 
 Capture = pytest.CaptureFixture[str]
 CALLS = {
@@ -32,13 +32,6 @@ CALLS = {
 }
 
 
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    build_world(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 @pytest.mark.parametrize("call", sorted(CALLS))
 def test_public_and_private(call: str, world: Path, capsys: Capture) -> None:
     options = CALLS[call].split()
@@ -50,10 +43,8 @@ def test_public_and_private(call: str, world: Path, capsys: Capture) -> None:
     private = ["--demand", "homes.csv", "--epsilon", "1", "--save-release", "kept.release"]
     noisy = json.loads(run(capsys, "cluster", "roads.csv", *options, *private).out)
     assert noisy["weights"] == "noisy" and noisy["receipt"]["epsilon"] == 1.0
-    again = json.loads(
-        run(capsys, "cluster", "roads.csv", *options, "--from-release", "kept.release").out
-    )
-    assert again["centers"] == noisy["centers"]
+    again = run(capsys, "cluster roads.csv --from-release kept.release", *options)
+    assert json.loads(again.out)["centers"] == noisy["centers"]
 
 
 def test_how_far_true_loads_may_exceed_noisy_ones(world: Path, capsys: Capture) -> None:
@@ -69,28 +60,15 @@ def test_public_weights_and_tables(world: Path, capsys: Capture) -> None:
     ids = list(metric.ids)
     Path("w.csv").write_text("vertex,weight\n" + f"{ids[0]},5\n{ids[7]},2\n")
     Path("no.csv").write_text(f"vertex\n{ids[0]}\n")
-    found = json.loads(
-        run(
-            capsys, "cluster", "roads.csv", "-k", "1", "--weights", "w.csv", "--forbidden", "no.csv"
-        ).out
-    )
-    plan = mdp.solve(
-        metric, mdp.objectives.KMedian(1), weights={ids[0]: 5, ids[7]: 2}, forbidden=[ids[0]]
-    )
+    asked = "cluster roads.csv -k 1 --weights w.csv --forbidden no.csv"
+    found = json.loads(run(capsys, asked).out)
+    weights = {ids[0]: 5, ids[7]: 2}
+    plan = mdp.solve(metric, mdp.objectives.KMedian(1), weights=weights, forbidden=[ids[0]])
     assert found["centers"] == plan.centers and found["value"] == plan.value
     rows = "".join(f"{i},{n + 1}\n" for n, i in enumerate(ids))
     Path("c.csv").write_text("vertex,cost\n" + rows)
-    found = json.loads(
-        run(
-            capsys,
-            "cluster",
-            "roads.csv",
-            "--objective",
-            "facility-location",
-            "--opening-costs",
-            "c.csv",
-        ).out
-    )
+    asked = "cluster roads.csv --objective facility-location --opening-costs c.csv"
+    found = json.loads(run(capsys, asked).out)
     same = mdp.solve(metric, mdp.objectives.FacilityLocation({i: n + 1 for n, i in enumerate(ids)}))
     assert found["value"] == pytest.approx(same.value)
 
@@ -199,6 +177,10 @@ def test_common_sites_of_releases_bands_stability_and_heat(world: Path, capsys: 
     [
         ("--from-release a.release --from-release b.release", "--scenarios is for several"),
         ("--from-release a.release --scenarios mean", "--scenarios is for several"),
+        *(
+            (f"--from-release a.release {more}", "--from-release")
+            for more in ("--demand homes.csv", "--epsilon 1", "--certificate")
+        ),
         ("--bandwidth 300", "--bandwidth is of"),
         ("--heatmap heat.pdf", "ending of --heatmap"),
         ("--demand homes.csv --epsilon 1 --method local-search --stability", "method partition"),

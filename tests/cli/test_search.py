@@ -5,17 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli_world import build_world, run
+from tests.cli_world import run
 
 Capture = pytest.CaptureFixture[str]
 PRIVATE = ["cluster", "roads.csv", "-k", "3", "--demand", "homes.csv", "--epsilon", "1"]
-
-
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    build_world(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def test_candidates_and_opened_facilities(world: Path, capsys: Capture) -> None:
@@ -29,14 +22,7 @@ def test_candidates_and_opened_facilities(world: Path, capsys: Capture) -> None:
         found = json.loads(
             run(
                 capsys,
-                "cluster",
-                "roads.csv",
-                "-k",
-                "3",
-                "--candidates",
-                "few.csv",
-                "--opened",
-                "open.csv",
+                *"cluster roads.csv -k 3 --candidates few.csv --opened open.csv".split(),
                 *options,
             ).out
         )
@@ -56,15 +42,9 @@ def test_a_certificate(world: Path, capsys: Capture) -> None:
 
 
 def test_a_time_limit(world: Path, capsys: Capture) -> None:
-    assert (
-        len(
-            json.loads(run(capsys, "cluster", "roads.csv", "-k", "3", "--time-limit", "0.5").out)[
-                "centers"
-            ]
-        )
-        == 3
-    )
-    assert len(json.loads(run(capsys, *PRIVATE, "--time-limit", "0.5").out)["centers"]) == 3
+    for asked in (["cluster roads.csv -k 3"], PRIVATE):
+        found = json.loads(run(capsys, *asked, "--time-limit", "0.5").out)
+        assert len(found["centers"]) == 3
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """On a terminal people get tables; pipes, files and ``--json`` get JSON."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is public says that data and network are of different towns: told before the charge."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 from pathlib import Path
@@ -12,7 +10,7 @@ import pytest
 import metricdp as mdp
 from metricdp.cli import build_parser
 from metricdp.errors import InputError, ShatteredGraphError
-from tests.cli_world import build_world, run
+from tests.cli_world import run
 
 Capture = pytest.CaptureFixture[str]
 
@@ -41,10 +39,8 @@ def test_a_system_for_another_part_of_the_world_is_refused_and_costs_nothing() -
 
 
 def test_coordinates_without_a_limit_are_noted_before_the_charge(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+    world: Path, capsys: Capture
 ) -> None:
-    build_world(tmp_path)
-    monkeypatch.chdir(tmp_path)
     call = ["cluster", "roads.csv", "--nodes", "nodes.csv", "--demand", "homes.csv", "-k", "2"]
     call += ["--epsilon", "1", "--x", "lon", "--y", "lat"]
     said = run(capsys, *call).lines

@@ -15,7 +15,7 @@ from metricdp.partitions.box.net_tree import build_tree, compute_threshold, latt
 from metricdp.partitions.box.simhash_tree import prefix_children
 from metricdp.solvers.kmedian import solve
 from tests import naive_local as naive
-from tests.cli_world import build_world, run
+from tests.cli_world import run
 
 GRID = mdp.GraphMetric(nx.grid_2d_graph(30, 30), weight=None)
 
@@ -188,40 +188,16 @@ def test_thresholds_are_those_of_the_printed_algorithm_and_trees_hold_all_mass()
     assert deepest.level == 6 and {leaf.level for leaf in tree} != {6}
 
 
-def test_the_command_line(tmp_path, capsys, monkeypatch):
-    build_world(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    done = run(
-        capsys,
-        "encode",
-        "roads.csv",
-        "--epsilon",
-        "4",
-        "--users",
-        "2000",
-        "-k",
-        "2",
-        "--write-parameters",
-        "p.json",
-    )
+def test_the_command_line(world, capsys):
+    asked = "encode roads.csv --epsilon 4 --users 2000 -k 2 --write-parameters p.json"
+    done = run(capsys, asked)
     assert done.status == 0 and json.loads(done.out)["message_bytes"] <= 16
-    (tmp_path / "items.jsonl").write_text("100\n" * 900 + '{"item": 124}\n' * 900)
+    (world / "items.jsonl").write_text("100\n" * 900 + '{"item": 124}\n' * 900)
     sent = run(capsys, "encode", "--parameters", "p.json", "--items", "items.jsonl")
     assert sent.status == 0 and len(sent.out.splitlines()) == 1800 and "100" not in sent.err
-    (tmp_path / "m.jsonl").write_text(sent.out + "junk\n")
-    got = run(
-        capsys,
-        "decode",
-        "roads.csv",
-        "--parameters",
-        "p.json",
-        "-k",
-        "2",
-        "--messages",
-        "m.jsonl",
-        "--output",
-        "r.json",
-    )
+    (world / "m.jsonl").write_text(sent.out + "junk\n")
+    asked = "decode roads.csv --parameters p.json -k 2 --messages m.jsonl --output r.json"
+    got = run(capsys, asked)
     result = json.loads(got.out)
     assert (result["messages"], result["rejected"], result["method"]) == (
         1800,
@@ -229,9 +205,9 @@ def test_the_command_line(tmp_path, capsys, monkeypatch):
         "one_round_local",
     )
     assert sorted(result["centers"])[0] < 112 < sorted(result["centers"])[1]
-    assert json.loads((tmp_path / "r.json").read_text()) == result
-    (tmp_path / "bad.jsonl").write_text("100\n987654321\n")
-    (tmp_path / "worse.jsonl").write_text("100\ncanary\n")
+    assert json.loads((world / "r.json").read_text()) == result
+    (world / "bad.jsonl").write_text("100\n987654321\n")
+    (world / "worse.jsonl").write_text("100\ncanary\n")
     for argv in (
         ["encode"],
         ["encode", "roads.csv"],
@@ -247,18 +223,8 @@ def test_the_command_line(tmp_path, capsys, monkeypatch):
         wrong = run(capsys, *argv)
         assert wrong.status == 2 and wrong.out == "" and "987654321" not in wrong.err
         assert "canary" not in wrong.err
-    shuffled = run(
-        capsys,
-        "encode",
-        "roads.csv",
-        "--epsilon",
-        "1/2",
-        "--shuffle",
-        "--users",
-        "50000",
-        "--write-parameters",
-        "s.json",
-    )
+    asked = "encode roads.csv --epsilon 1/2 --shuffle --users 50000 --write-parameters s.json"
+    shuffled = run(capsys, asked)
     assert json.loads(shuffled.out)["trust"] == "one_round_shuffle"
 
 

@@ -14,6 +14,8 @@ from metricdp.errors import InputError
 from metricdp.solvers.kmedian import solve
 from metricdp.solvers.stopping import NEVER, Deadline, SearchLine
 
+pytestmark = pytest.mark.usefixtures("ctrl_c_is_heeded")
+
 
 def test_a_limit_ends():
     deadline = Deadline(0.05)
@@ -56,14 +58,6 @@ def test_the_line_says_best_bound_and_gap(monkeypatch):
     assert line._bar.desc == "best 12, bound 10, gap 17 %"
     line.say(float("inf"), 3.0)
     assert line._bar.desc == "best inf, bound 3"
-
-
-@pytest.fixture(autouse=True)
-def pythons_own_handler():
-    """Of Ctrl-C: engines that ran in this process before may have left theirs."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def test_the_first_interrupt_ends_the_time_and_the_second_interrupts():

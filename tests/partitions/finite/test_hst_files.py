@@ -15,7 +15,7 @@ from metricdp.errors import InputError
 from metricdp.metrics import EuclideanMetric, GraphMetric, ManhattanMetric, PrecomputedMetric
 from metricdp.partitions.finite import storage
 from metricdp.universe import build_graph
-from tests.cli_world import SIDE, build_world, run, snapshot
+from tests.cli_world import SIDE, run, snapshot
 
 POINTS = np.random.default_rng(0).random((40, 2))
 ARRAYS = ("heights", "order", "parent", "level", "start", "stop")
@@ -249,13 +249,6 @@ def test_paths(tmp_path):
 
 
 # The command line
-
-
-@pytest.fixture
-def world(tmp_path, monkeypatch):
-    build_world(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def test_command(world, capsys):

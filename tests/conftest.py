@@ -1,0 +1,29 @@
+"""What tests of several folders begin with."""
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli_world import build_world
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The world of `tests.cli_world` in a folder of its own, which the command line is called
+    from.
+    """
+    build_world(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def ctrl_c_is_heeded() -> Iterator[None]:
+    """Also where the tests were started in the background of a shell, or an engine that ran in this
+    process has left its own handler.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
