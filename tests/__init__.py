@@ -1,7 +1,5 @@
 """Tests of metricdp."""
 
-from __future__ import annotations
-
 import re
 
 

@@ -1,7 +1,5 @@
 """Where real data for tests and measurements lies, if it is at hand."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

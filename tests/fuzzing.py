@@ -1,7 +1,5 @@
 """Fuzzing: valid files made invalid, absurd values, and what must hold whatever comes in."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import math

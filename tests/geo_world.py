@@ -1,7 +1,5 @@
 """A projected street grid, homes about it in every geographic format, and a table of them."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -5,8 +5,6 @@ Graphs here are ``(n, edges)`` with edges ``(tail, head, length)``, undirected; 
 edges and length 0 are normal.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -2,8 +2,6 @@
 cell, clipped sums record by record.
 """
 
-from __future__ import annotations
-
 import math
 
 from tests.naive_quadtree import BITS, cut, mixed, root_key

@@ -2,8 +2,6 @@
 one, exact shuffles of few users.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from fractions import Fraction
 from itertools import product

@@ -1,7 +1,5 @@
 """Slow twins of the objectives, from their definitions: every choice of sites is tried."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from itertools import combinations, product
 

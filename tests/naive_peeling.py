@@ -1,7 +1,5 @@
 """Slow twins of rounds of small balls: records one by one."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -2,8 +2,6 @@
 centers.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import combinations
 

@@ -2,8 +2,6 @@
 the gate.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Archives of others: what is read of them, and what is none."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 

@@ -1,7 +1,5 @@
 """Checks of public arguments, with the warnings of libraries as they are for users."""
 
-from __future__ import annotations
-
 import warnings
 from decimal import Decimal
 from fractions import Fraction

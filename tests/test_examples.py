@@ -1,7 +1,5 @@
 """Every public name shows how it is used: its docstring has an example, which is run as a test."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import re

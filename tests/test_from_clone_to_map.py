@@ -2,8 +2,6 @@
 GeoPackage of homes, and what it writes lies where it should, to the metre.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -2,8 +2,6 @@
 draw, is shown by each build of the site, which runs them all.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re

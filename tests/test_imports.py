@@ -1,7 +1,5 @@
 """No module imports itself through others, at the top or inside of functions."""
 
-from __future__ import annotations
-
 import ast
 from functools import cache
 from importlib import import_module

@@ -1,7 +1,5 @@
 """One extra brings all that the notebooks import."""
 
-from __future__ import annotations
-
 import ast
 import json
 import sys

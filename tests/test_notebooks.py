@@ -2,8 +2,6 @@
 for.
 """
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """TSPLIB's points by name: read, downloaded, refused where a graph is needed, and measured on."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

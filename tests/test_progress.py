@@ -1,7 +1,5 @@
 """On a terminal nothing stays silent for two seconds, and nothing is left behind."""
 
-from __future__ import annotations
-
 import io
 import re
 import sys

@@ -1,7 +1,5 @@
 """The proof documents: every mechanism has its page, and what a page names exists."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import inspect

@@ -1,7 +1,5 @@
 """``seed=`` and ``rng=`` of public coins: one rule, wherever either is taken."""
 
-from __future__ import annotations
-
 import inspect
 
 import networkx as nx

@@ -1,7 +1,5 @@
 """The documents do what they say: commands exist, Python runs as pasted, links lead somewhere."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess
@@ -48,9 +46,7 @@ def test_two_commands_set_everything_up():
         '.venv/bin/python -m pytest -n auto --dist worksteal -m "not extended"',
     ]
     declared = re.findall(
-        r"^(\w+) =$",
-        SETUP.split("[options.extras_require]")[1],
-        flags=re.MULTILINE,
+        r"^(\w+) =$", SETUP.split("[options.extras_require]")[1], flags=re.MULTILINE
     )
     for command in commands:
         named = re.search(r"'\.\[(.+)\]'", command)[1].split(",")

@@ -1,7 +1,5 @@
 """Receipts name the proofs that their mechanisms rest on, and those pages are there."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -2,8 +2,6 @@
 reporting and installing that agree with each other.
 """
 
-from __future__ import annotations
-
 import configparser
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The script that makes a release: it must notice what it is for."""
 
-from __future__ import annotations
-
 import configparser
 import gzip
 import importlib.util

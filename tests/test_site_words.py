@@ -1,7 +1,5 @@
 """What the site's search is told: words for pages that exist, each word on one of them."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

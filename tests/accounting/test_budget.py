@@ -1,7 +1,5 @@
 """Edges of grants and pools: what a piece costs, whom a budget is held to, what a pool needs."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

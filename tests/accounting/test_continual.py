@@ -2,20 +2,12 @@
 and that no shape costs less.
 """
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np
 import pytest
 
-from metricdp.accounting.continual import (
-    DayBlock,
-    Node,
-    days_of,
-    l1,
-    squared,
-)
+from metricdp.accounting.continual import DayBlock, Node, days_of, l1, squared
 from metricdp.accounting.continual import Schedule as Plain
 from metricdp.running.days import LeastNoise as Schedule
 from metricdp.running.days import best_for_totals, best_for_windows

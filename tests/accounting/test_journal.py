@@ -377,12 +377,7 @@ def test_a_disk_that_is_really_full(tmp_path):
     """
     script = 'mount -t tmpfs -o size=64k none "$0" || exit 77; exec "$1" -c "$2" "$0"'
     command = [
-        "unshare",
-        "--user",
-        "--map-root-user",
-        "--mount",
-        "sh",
-        "-c",
+        *"unshare --user --map-root-user --mount sh -c".split(),
         script,
         tmp_path,
         sys.executable,

@@ -2,8 +2,6 @@
 held, and days only go on.
 """
 
-from __future__ import annotations
-
 import sys
 from datetime import UTC, datetime
 from fractions import Fraction

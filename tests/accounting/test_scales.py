@@ -1,7 +1,5 @@
 """Scales of noise: never too small by a rounding, and refused where 64 bits would not hold it."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

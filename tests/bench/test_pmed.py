@@ -2,8 +2,6 @@
 JSON says.
 """
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import json

@@ -1,7 +1,5 @@
 """``metricdp bench tsplib``: costs against all choices, files as they come, one-line errors."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from pathlib import Path
@@ -71,8 +69,7 @@ def test_bad_options_are_one_line(folder, capsys, options, error):
 
 
 @pytest.mark.parametrize(
-    "broken",
-    [text(POINTS, "GEO"), text(POINTS).replace(": 14", ": 15"), "no", text(POINTS)[:-60]],
+    "broken", [text(POINTS, "GEO"), text(POINTS).replace(": 14", ": 15"), "no", text(POINTS)[:-60]]
 )
 def test_broken_files_are_refused(tmp_path, broken):
     path = tmp_path / "a.tsp"

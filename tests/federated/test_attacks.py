@@ -1,7 +1,5 @@
 """Those who do not follow the protocol: each is refused before it costs, and nothing leaves."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
@@ -107,11 +105,7 @@ def test_terms_that_changed_behind_a_lost_key_are_paid_for(tmp_path):
     dear._keys = coordinator._keys
     mine = coordinator._asked
     dear._asked = replace(
-        dear._asked,
-        study=mine.study,
-        coordinator=mine.coordinator,
-        past=past,
-        question=question,
+        dear._asked, study=mine.study, coordinator=mine.coordinator, past=past, question=question
     )
     with pytest.raises(mdp.BudgetError):
         holder.answer(dear.invite())

@@ -1,7 +1,5 @@
 """Rounds of several holders: what is asked, answered, added up, refused and paid."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from fractions import Fraction

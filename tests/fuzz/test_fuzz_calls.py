@@ -2,8 +2,6 @@
 nothing charged.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import json

@@ -2,8 +2,6 @@
 printed, written or charged.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -2,8 +2,6 @@
 charged, drawn or written.
 """
 
-from __future__ import annotations
-
 import contextlib
 import tempfile
 import warnings

@@ -2,8 +2,6 @@
 and memory, and nothing private.
 """
 
-from __future__ import annotations
-
 import re
 import tempfile
 from functools import cache

@@ -144,18 +144,6 @@ def test_relinking_takes_the_best_stop_of_the_way():
     assert sorted(found) == [1, 2]
 
 
-def test_ends_in_a_local_optimum_on_a_larger_block():
-    rng = np.random.default_rng(0)
-    block, weights = rng.random((40, 70)).astype(np.float32), rng.normal(1, 1, 70)
-    for k in (1, 2, 10, 39, 40):
-        centers = rng.choice(40, k, replace=False)
-        cost = block_local_search(block, weights, 0, centers, rng.permutation(40), 1e-9, 10_000)
-        changes = naive.swap_changes(block, weights, centers.tolist())
-        changes[centers] = 0
-        assert changes.min() > -1e-6 * abs(cost) - 1e-9
-        assert cost == pytest.approx(naive.cost(block, weights, centers), rel=1e-9)
-
-
 def test_takes_no_more_swaps_than_told_and_none_too_small():
     block = np.array([[4.0, 4.0], [3.0, 3.0], [2.9999, 2.9999], [1.0, 1.0]])
     weights, order = np.ones(2), np.arange(4)

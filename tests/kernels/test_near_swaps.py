@@ -2,8 +2,6 @@
 the cost told is that of the centers.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

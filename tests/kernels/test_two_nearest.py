@@ -14,7 +14,6 @@ from metricdp.kernels.two_nearest import (
     NOBODY,
     cheapest_slots,
     move_center,
-    path_cost,
     removal_losses,
     state_of,
     swap_changes,
@@ -179,20 +178,6 @@ def test_changes_of_all_swaps(state, power, cheap, data):
         )  # nothing is left to serve: by convention at no cost
 
 
-@pytest.mark.parametrize("k", [1, 2, 7, 20])
-@pytest.mark.parametrize("power", [1, 2])
-def test_changes_of_all_swaps_on_a_larger_graph(k, power):
-    graph = naive.random_graph(60, k)
-    rng = np.random.default_rng(k)
-    weights = rng.normal(1, 2, 60) * (rng.random(60) < 0.7)  # some zero, some negative
-    centers = rng.choice(60, k, replace=False).tolist()
-    expected = naive.swap_changes(naive.all_pairs(*graph) * UNIT, weights, centers, power)
-    for cheap in {1, min(k, 3), k}:
-        slots, changes = Centers(graph, centers, weights, power).changes(np.arange(60), cheap)
-        np.testing.assert_allclose(changes, expected.min(axis=1), rtol=1e-9, atol=1e-7)
-        np.testing.assert_allclose(changes, expected[np.arange(60), slots], rtol=1e-9, atol=1e-7)
-
-
 def test_fixed_slots_are_never_named():
     graph = naive.random_graph(60, 5)
     weights, fixed = np.random.default_rng(5).normal(1, 1, 60), [0, 1, 4]
@@ -236,9 +221,3 @@ def test_cheapest_slots(losses, count):
     cheapest_slots(np.array(losses, float), cheap)
     assert [losses[i] for i in cheap] == sorted(losses)[: len(cheap)]
     assert len(set(cheap.tolist())) == len(cheap)
-
-
-def test_path_cost():
-    assert path_cost(6, 0.5, 1) == 3.0
-    assert path_cost(6, 0.5, 2) == 9.0
-    assert path_cost(FAR, 0.5, 1) == path_cost(FAR, 0.5, 2) == 0.0

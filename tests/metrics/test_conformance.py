@@ -1,7 +1,5 @@
 """Every metric of ours, and some of others, keeps the contract of a metric."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import networkx as nx

@@ -1,7 +1,5 @@
 """The metric of docs/your-own-metric.md."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Caps: sensitivities on all small neighbors, and a release whose noise follows them."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

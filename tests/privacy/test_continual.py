@@ -1,7 +1,5 @@
 """Sums of days: what they cost, who may be counted, and that every node is the sum of its days."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import networkx as nx

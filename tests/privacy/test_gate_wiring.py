@@ -1,7 +1,5 @@
 """What the gate hands on: the exponent of a selection, and whom a grant is bound to."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import networkx as nx

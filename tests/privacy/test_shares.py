@@ -1,7 +1,5 @@
 """Noise in shares: the law of the sum, exactly where it is tiny, statistically through the gate."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -2,8 +2,6 @@
 selections.
 """
 
-from __future__ import annotations
-
 import gc
 import pickle
 

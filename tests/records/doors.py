@@ -5,8 +5,6 @@ cells that a careless reader makes one of.
 named.
 """
 
-from __future__ import annotations
-
 import datetime
 import json
 import os
@@ -368,13 +366,7 @@ DOORS = [
     Door("Ibis", ("IbisFrame",), lambda f, c: library("ibis").memtable(table(c)), _IN_DUCKDB),
     Door("Dask", ("DaskFrame",), lambda f, c: of_dask(c), ARROW),
     Door("GeoPandas", ("Places",), of_geopandas, ARROW),
-    Door(
-        "Parquet, small",
-        ("embedded", ".parquet", ".pq"),
-        parquet,
-        ARROW | NOT_UTF8,
-        raw=True,
-    ),
+    Door("Parquet, small", ("embedded", ".parquet", ".pq"), parquet, ARROW | NOT_UTF8, raw=True),
     Door(
         "Parquet, large or several", ("Relation",), several, ARROW | NOT_UTF8, raw=True, large=True
     ),

@@ -1,7 +1,5 @@
 """A browser for the tests of pages: one for a module, a window for each page that is opened."""
 
-from __future__ import annotations
-
 import shutil
 import warnings
 from collections.abc import Callable, Iterator

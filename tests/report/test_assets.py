@@ -1,7 +1,5 @@
 """The files that pages are made of: packaged, parsed, and true to each other."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Colors of territories are told apart in every kind of color vision."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What receipts tell of a call: public arguments as plain values, and which are the defaults."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any

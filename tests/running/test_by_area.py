@@ -1,7 +1,5 @@
 """Evaluation by public areas: labels and polygons, what one record can add, and intervals."""
 
-from __future__ import annotations
-
 import networkx as nx
 import numpy as np
 import pytest
@@ -47,17 +45,7 @@ def test_labels_come_by_id_by_order_and_by_series(town):
     np.testing.assert_array_equal(Areas.of(town, series).label(np.arange(len(town))), every)
 
 
-@pytest.mark.parametrize(
-    "by",
-    [
-        {},
-        {(0, 0): None},
-        ["a"] * 3,
-        7,
-        {(99, 99): "a"},
-        [["a"]] * 48,
-    ],
-)
+@pytest.mark.parametrize("by", [{}, {(0, 0): None}, ["a"] * 3, 7, {(99, 99): "a"}, [["a"]] * 48])
 def test_labels_that_say_nothing_are_refused_before_a_charge(town, by):
     ledger, demand = mdp.Ledger(1), mdp.PrivateDemand(town, [(0, 0)])
     with pytest.raises(InputError):

@@ -1,7 +1,5 @@
 """How many records to keep, chosen privately: what it counts, what it pays, what it is held to."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import networkx as nx

@@ -1,7 +1,5 @@
 """Private evaluation: what it charges, refuses, and tells."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 

@@ -261,14 +261,6 @@ def test_without_a_ledger_one_is_made():
     assert receipt.epsilon == Fraction(1, 10) and receipt.neighboring == "add-remove"
 
 
-def test_eleven_elevenths_fit():
-    metric, ledger = TOWNS["graph"](), mdp.Ledger(0.5)
-    demand = mdp.PrivateDemand(metric, drawn(metric, 10))
-    for _ in range(11):
-        mdp.release(metric, demand, epsilon=0.5 / 11, ledger=ledger)
-    assert ledger.left == 0
-
-
 def test_number_of_parts():
     assert (
         number_of_parts(0, 1) == number_of_parts(-50, 1) == number_of_parts(10, 1) == FEWEST_PARTS

@@ -1,7 +1,5 @@
 """What the runner puts to the gate: images of the demand, shares of the grant, and the receipt."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

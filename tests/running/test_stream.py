@@ -1,7 +1,5 @@
 """Streams: exact sums under exact noise, days paid and counted once, whatever happens."""
 
-from __future__ import annotations
-
 import copy
 import json
 import os

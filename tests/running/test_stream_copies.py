@@ -2,8 +2,6 @@
 reads.
 """
 
-from __future__ import annotations
-
 import shutil
 from fractions import Fraction
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Streams that are cut short at every line of a step, and what the next process finds."""
 
-from __future__ import annotations
-
 import gc
 import os
 import shutil

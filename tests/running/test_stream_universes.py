@@ -1,7 +1,5 @@
 """Streams and synthetic points in every finite universe: ids in, ids (or sites) out."""
 
-from __future__ import annotations
-
 import networkx as nx
 import numpy as np
 import pytest

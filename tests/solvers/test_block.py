@@ -10,9 +10,7 @@ import metricdp as mdp
 from metricdp.solvers import block as block_module
 from metricdp.solvers.block import block_search
 from metricdp.solvers.stopping import Deadline
-from tests import data, naive
-
-PMED = data.DATA / "pmed"
+from tests import naive
 
 
 def problem(seed, m=12, n=15, dtype=np.float32):
@@ -194,19 +192,3 @@ def test_a_time_limit_returns_the_best_so_far(large, request):
         block, weights, 8, np.random.default_rng(4), starts=3000, deadline=Deadline(0.3)
     )[1]
     assert better <= cost and time.monotonic() - begin < 20
-
-
-@pytest.mark.parametrize("number", [1, 14, 20, 25, 30])
-def test_optimal_on_or_library(number):
-    if not PMED.is_dir():
-        pytest.skip(f"OR-Library instances are not in {PMED}")
-    optima = dict(
-        line.split()[:2]
-        for line in (PMED / "pmedopt.txt").read_text().splitlines()
-        if line.startswith("pmed")
-    )
-    metric = mdp.read_graph(PMED / f"pmed{number}.txt")
-    k = int((PMED / f"pmed{number}.txt").read_text().split()[2])
-    block = metric.grid_rows(np.arange(len(metric)))
-    rows, cost = block_search(block, np.ones(len(metric)), k, np.random.default_rng(0), starts=None)
-    assert cost == int(optima[f"pmed{number}"]) == block[rows].min(axis=0).sum()

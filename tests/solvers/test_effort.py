@@ -1,7 +1,5 @@
 """`effort`: quick is what it was, thorough and seconds are no worse, whatever the universe."""
 
-from __future__ import annotations
-
 import time
 
 import networkx as nx

@@ -1,7 +1,5 @@
 """Proven best centers against all choices, also where only the integer program settles it."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

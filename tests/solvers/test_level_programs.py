@@ -1,7 +1,5 @@
 """Integer programs with a price for every open row, against all choices."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -2,8 +2,6 @@
 proofs and searches from lists agree with those on a block.
 """
 
-from __future__ import annotations
-
 import networkx as nx
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Bounds for all numbers of centers at once against all choices."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

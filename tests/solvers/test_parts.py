@@ -1,7 +1,5 @@
 """Least costs by parts against all choices, on blocks that fall into parts."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

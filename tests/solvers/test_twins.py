@@ -1,7 +1,5 @@
 """Tables that are alike are found to be, others are not."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

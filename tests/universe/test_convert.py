@@ -1,7 +1,5 @@
 """Graphs of networkx, igraph and scipy.sparse become the same validated `Graph`."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Every graph format, its quirks and its errors, on small files."""
 
-from __future__ import annotations
-
 import gzip
 
 import networkx as nx

@@ -1,7 +1,5 @@
 """The sample files of graphs/: unchanged, counted, licensed, and reproducible by their recipes."""
 
-from __future__ import annotations
-
 import configparser
 import gzip
 import hashlib

@@ -1,7 +1,5 @@
 """Real files as their sources publish them; skipped where they are not at hand (METRICDP_DATA)."""
 
-from __future__ import annotations
-
 import time
 
 import networkx as nx

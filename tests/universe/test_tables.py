@@ -1,7 +1,5 @@
 """Tables: headers, delimiters, types, and errors that name the line."""
 
-from __future__ import annotations
-
 import gzip
 import time
 

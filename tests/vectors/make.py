@@ -5,8 +5,6 @@
 A version that was published stays as it is; what changes a law or its coins gets a new file.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from fractions import Fraction

@@ -6,8 +6,6 @@ reference alone, whose law is followed through all its coins; the package's nois
 same law by ``tests/privacy/test_law.py``.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import json

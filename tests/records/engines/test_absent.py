@@ -1,7 +1,5 @@
 """A file that is not there, a storage that cannot be read and a wrong word are told apart."""
 
-from __future__ import annotations
-
 import networkx as nx
 import pytest
 

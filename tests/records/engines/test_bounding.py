@@ -1,7 +1,5 @@
 """What is kept of each user's records: the definition beside the fast way, and the law of it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from hashlib import sha256
 
@@ -13,13 +11,7 @@ from scipy.stats import chisquare
 
 from metricdp.errors import InputError
 from metricdp.records.engines import RowEncoder, opening
-from metricdp.records.engines.bounding import (
-    Bounding,
-    SharesOfOne,
-    numbered,
-    ranks,
-    whole_users,
-)
+from metricdp.records.engines.bounding import Bounding, SharesOfOne, numbered, ranks, whole_users
 from metricdp.records.ingestion.encoders import Reading
 
 pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
@@ -135,8 +127,9 @@ def test_users_are_numbered_as_they_come_one_for_each_record():
     for wrong in (["a"], ["a", "b", "c"], ["a", None], ["a", float("nan")]):
         with pytest.raises(InputError, match="one user per record"):
             numbered(wrong, 2)
-        with pytest.raises(InputError, match="one user per record"):
-            Bounding(1, 1, "00", AREAS).kept(wrong, np.array([0, 1]))
+        for rule in (Bounding(1, 1, "00", AREAS), SharesOfOne()):
+            with pytest.raises(InputError, match="one user per record"):
+                rule.kept(wrong, np.array([0, 1]))
 
 
 def test_ranks_are_places_among_equals():
@@ -183,18 +176,3 @@ def test_rows_are_kept_uniformly_whatever_their_order_and_equals():
     ]
     assert sum(counts) == 3000
     assert chisquare(counts, 3000 * np.array([1, 2, 2, 1]) / 6).pvalue > 1e-7
-
-
-def test_what_one_user_keeps_does_not_depend_on_others():
-    rng = np.random.default_rng(4)
-    users = [f"u{i}" for i in rng.integers(0, 30, 900)]
-    at = np.arange(900)
-    areas = rng.integers(0, 6, 900)
-    for rule in (Bounding(2, 3, "01", areas), Bounding(1, 5, "01")):
-        whole = rule.kept(users, at)
-        some = [i for i, user in enumerate(users) if user != "u7"]
-        rest = rule.kept([users[i] for i in some], at[some])
-        assert rest.tolist() == [i for i in whole if users[i] != "u7"]
-        alone = [i for i, user in enumerate(users) if user == "u7"]
-        yours = rule.kept(["u7"] * len(alone), at[alone])
-        assert yours.tolist() == [i for i in whole if users[i] == "u7"]

@@ -12,7 +12,6 @@ from metricdp.kernels.scores import CAP
 from metricdp.methods.box.ball_counts import BallScores, Boxes, peel
 from metricdp.partitions.service import ClippedDistances, DistanceDifferences, Service
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand
-from metricdp.privacy.noise import DiscreteLaplace
 from metricdp.privacy.opening import held
 from metricdp.privacy.queries import answered
 from metricdp.privacy.totals import TotalsQuery
@@ -300,17 +299,6 @@ def test_biases_of_deep_cells_do_not_wrap():
             assert held(counts, levels, bias).tolist() == expected
 
 
-def test_noise_is_added_to_answers_in_their_range_alone():
-    noise = DiscreteLaplace(1, 1)
-    for ends in ([CAP, -CAP], [0, 0]):
-        assert np.abs(noise(np.array(ends)) - ends).max() < 100
-    for beyond in ([CAP + 1], [-CAP - 1], [2**63 - 1], [-(2**63)]):
-        with pytest.raises(AssertionError, match="beyond its stated range"):
-            noise(np.array(beyond))
-    with pytest.raises(AssertionError, match="beyond its stated range"):
-        noise(np.array([1.0]))
-
-
 def test_weights_travel_beside_their_records_and_stay_behind():
     rows = np.array([[0.5, 2.5, 1.0], [0.25, 1.5, 2.0]])
     met = []
@@ -318,9 +306,3 @@ def test_weights_travel_beside_their_records_and_stay_behind():
     assert ByDigits(answer, ())(rows).tolist() == [3]
     assert ByDigits(answer, (lambda block: block[:, :1] * 2,))(rows).tolist() == [3]
     assert list(filter(None, met)) == [[[0.5, 2.5]], [[0.25, 1.5]], [[1.0]], [[0.5]]]
-
-
-@pytest.mark.parametrize("users", [["a"], ["a", None], ["a", float("nan")], ["a"] * 3])
-def test_a_user_for_each_record_is_needed(users):
-    with pytest.raises(InputError, match="one user per record"):
-        SharesOfOne().kept(users, np.array([0, 1]))

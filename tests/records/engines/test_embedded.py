@@ -1,7 +1,5 @@
 """Files of this machine: what they are by their names and first bytes, and what is refused."""
 
-from __future__ import annotations
-
 import gzip
 import sys
 

@@ -1,7 +1,5 @@
 """From what a user has to a table: what is refused, and the room that one reading has."""
 
-from __future__ import annotations
-
 import os
 import stat
 import sys

@@ -1,7 +1,5 @@
 """Rows that were read, beside their users: names, kinds, and what is told of trouble."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

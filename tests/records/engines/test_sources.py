@@ -1,7 +1,5 @@
 """Records of which only sums are asked: counted ones, parts of them, and samples of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Shares: one whole a user, exactly, by the definition in fractions; what comes of them."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 
@@ -93,13 +91,6 @@ def test_a_block_of_two_columns_has_the_grains_of_its_places_in_order(records):
     assert {at: int(n) for at, n in found.items() if n} == want
 
 
-@pytest.mark.parametrize("users", [["a"], ["a", "b", "c"], ["a", None], [float("nan"), "a"]])
-def test_each_record_has_one_user(users):
-    assert grains(["a", "b"], np.array([0, 1])).tolist() == [WHOLE, WHOLE]
-    with pytest.raises(InputError, match="one user per record"):
-        grains(users, np.array([0, 1]))
-
-
 def test_one_user_more_adds_one_whole_and_changes_nothing_else():
     some = [("a", 0), ("a", 3), ("b", 3), ("b", 3), ("b", 1)]
     for more in ([("c", 4)], [("c", 4)] * 70_000, [("c", i % 5) for i in range(999)]):
@@ -171,17 +162,6 @@ def test_weights_are_people(method):
     assert 2600 < release.weights.sum() < 3400
     hinted = mdp.release(PATH, demand, epsilon=1, records_hint=3000)
     assert 2600 < hinted.weights.sum() < 3400
-
-
-def test_bad_arguments_are_refused():
-    with pytest.raises(InputError, match="whose each record is"):
-        PrivateDemand(PATH, [1], weighting="share")
-    with pytest.raises(InputError, match="give one"):
-        PrivateDemand(PATH, [1], user=[1], max_contributions=2, weighting="share")
-    with pytest.raises(InputError, match="weighting must be one of"):
-        PrivateDemand(PATH, [1], user=[1], weighting="shares")
-    with pytest.raises(InputError, match="none of them missing"):
-        PrivateDemand(PATH, [1, 2], user=[1, None], weighting="share")
 
 
 def test_the_command_line(tmp_path, monkeypatch, capsys):

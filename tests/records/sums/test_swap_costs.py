@@ -2,8 +2,6 @@
 the threads.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,12 +11,7 @@ from metricdp.errors import InputError
 from metricdp.kernels import swap_costs as kernels
 from metricdp.kernels.scores import CAP
 from metricdp.kernels.shortest_paths import FAR
-from metricdp.metrics import (
-    EuclideanMetric,
-    GraphMetric,
-    ManhattanMetric,
-    PrecomputedMetric,
-)
+from metricdp.metrics import EuclideanMetric, GraphMetric, ManhattanMetric, PrecomputedMetric
 from metricdp.records.sums.swap_costs import CappedSwapCosts, Scale, Served, SwapCosts
 from metricdp.universe import build_graph
 from tests import naive

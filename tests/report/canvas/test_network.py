@@ -1,7 +1,5 @@
 """What the canvas is told of a universe: places, edges, weights and remarks, read back naively."""
 
-from __future__ import annotations
-
 import base64
 import json
 

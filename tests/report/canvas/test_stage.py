@@ -1,7 +1,5 @@
 """The frame of pages: markup, scripts and styles in their order, and text that stays text."""
 
-from __future__ import annotations
-
 import json
 
 from metricdp.report.canvas.stage import notes_html, page_html, script_json

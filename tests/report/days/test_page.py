@@ -1,7 +1,5 @@
 """The page of a stream's days: what is on it, and that a real browser shows it."""
 
-from __future__ import annotations
-
 import json
 import re
 

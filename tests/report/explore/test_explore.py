@@ -18,7 +18,7 @@ from metricdp.report.canvas.network import _few
 from metricdp.report.explore.scene import _matched, level_names
 from metricdp.report.words import sureness
 from tests.report.conftest import canvas, settle
-from tests.report.map.test_map import read_png, unsqueezed
+from tests.report.map.test_map import data_of, read_png, unsqueezed
 
 EVIL = "</script><img src=x onerror='window.stolen=1'>"
 SIDE = 12
@@ -41,14 +41,6 @@ def records(metric, n=400):
 def explored(metric, **options):
     asked = {"epsilons": ["0.5", 3], "k": 3, "repeats": 0} | options
     return mdp.explore(metric, mdp.PrivateDemand(metric, records(metric)), **asked)
-
-
-def data_of(page):
-    return json.loads(
-        re.search(r'<script type="application/json" id="map-data">(.*?)</script>', page, re.DOTALL)[
-            1
-        ]
-    )
 
 
 @pytest.fixture(scope="module")

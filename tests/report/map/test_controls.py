@@ -1,7 +1,5 @@
 """The map page in a browser: every control by a real click, key or finger, and the print."""
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Callable

@@ -79,11 +79,7 @@ def grid(side, *, ids=None, coordinates="lonlat", name="grid"):
 
 
 def data_of(page):
-    return json.loads(
-        re.search(r'<script type="application/json" id="map-data">(.*?)</script>', page, re.DOTALL)[
-            1
-        ]
-    )
+    return json.loads(re.search(r'id="map-data">(.*?)</script>', page, re.DOTALL)[1])
 
 
 def unsqueezed(packed):

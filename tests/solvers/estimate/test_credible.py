@@ -12,8 +12,7 @@ from metricdp.solvers.estimate import tree_posterior
 from metricdp.solvers.estimate.credible import Credible
 from metricdp.solvers.estimate.tree_posterior import Counts, joint_posterior
 from metricdp.solvers.kmedian import solve
-from tests.solvers.estimate.test_joint_posterior import counts, integrated
-from tests.solvers.estimate.test_tree_posterior import PAIR, random_tree
+from tests.solvers.estimate.test_tree_posterior import PAIR, counts, integrated, random_tree
 
 
 @pytest.mark.parametrize(

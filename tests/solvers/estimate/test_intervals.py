@@ -1,7 +1,5 @@
 """Intervals from the known law of the noise: they cover, and would not with the wrong law."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import binom

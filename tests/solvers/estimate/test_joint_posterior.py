@@ -6,39 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import beta
 
 from metricdp.solvers.estimate import tree_posterior
 from metricdp.solvers.estimate.tree_posterior import Counts, joint_posterior
-from tests.solvers.estimate.test_tree_posterior import PAIR, laplace, random_tree
-
-
-def integrated(tree, looks, any_share):
-    """E(counts | looks) of two parts by sums over a fine grid of totals and shares; every kind of
-    split equally likely beforehand.
-    """
-    p = tree.sizes[0] / tree.sizes[2]
-    reach = max(abs(look.values).max() + 25 * look.scale for look in looks)
-    x = np.linspace(0, reach, 4001)[:, None]
-    c, at = tree_posterior._CONCENTRATION, np.linspace(0, 1, 4002)
-    middle = (at[1:] + at[:-1]) / 2
-    laws = [beta(c * p, c * (1 - p)), *([beta(1, 1)] if any_share else [])]
-    shares = [(np.array([1.0, 0.0]), np.array([p, 1 - p])), (np.array([p]), np.ones(1))]
-    shares += [(middle, np.diff(law.cdf(at))) for law in laws]
-    fine = np.concatenate([f for f, _ in shares])[None, :]
-    chance = np.concatenate([w / len(shares) for _, w in shares])[None, :]
-    value, log = {0: fine * x, 1: (1 - fine) * x, 2: x}, 0.0
-    for look in looks:
-        for node, noisy in zip(look.nodes.tolist(), look.values.tolist()):
-            off = np.abs(noisy - value[node]) / look.scale
-            log = log - (off**2 / 4 if look.gaussian else off)
-    weight = np.exp(log - log.max()) * chance
-    weight /= weight.sum()
-    return np.array([(weight * fine * x).sum(), (weight * (1 - fine) * x).sum()])
-
-
-def counts(nodes, values, scale, gaussian=False):
-    return Counts(np.array(nodes), np.array(values), scale, gaussian)
+from tests.solvers.estimate.test_tree_posterior import (
+    PAIR,
+    counts,
+    integrated,
+    laplace,
+    random_tree,
+)
 
 
 @pytest.mark.parametrize("any_share", [False, True])

@@ -11,7 +11,7 @@ from scipy.stats import beta
 import metricdp as mdp
 from metricdp.partitions.finite.ward import PartitionTree, hierarchy
 from metricdp.solvers.estimate import tree_posterior
-from metricdp.solvers.estimate.tree_posterior import posterior_mean
+from metricdp.solvers.estimate.tree_posterior import Counts, posterior_mean
 
 
 def tree_of(sizes, children) -> PartitionTree:
@@ -42,21 +42,29 @@ def laplace(noisy, scale, rng):
 PAIR = tree_of([3, 1], [(0, 1)])
 
 
-def integrated(tree, noisy, scale, total=None, total_scale=0.0):
-    """E(counts | noisy) of two parts by sums over a fine grid of totals and shares; every kind of
+def counts(nodes, values, scale, gaussian=False):
+    return Counts(np.array(nodes), np.array(values), scale, gaussian)
+
+
+def integrated(tree, looks, any_share):
+    """E(counts | looks) of two parts by sums over a fine grid of totals and shares; every kind of
     split equally likely beforehand.
     """
     p = tree.sizes[0] / tree.sizes[2]
-    middle, reach = max(noisy.sum(), 0), 25 * scale + abs(noisy).max()
-    x = np.linspace(0, middle + reach, 2001)[:, None]
+    reach = max(abs(look.values).max() + 25 * look.scale for look in looks)
+    x = np.linspace(0, reach, 4001)[:, None]
+    c, at = tree_posterior._CONCENTRATION, np.linspace(0, 1, 4002)
+    middle = (at[1:] + at[:-1]) / 2
+    laws = [beta(c * p, c * (1 - p)), *([beta(1, 1)] if any_share else [])]
     shares = [(np.array([1.0, 0.0]), np.array([p, 1 - p])), (np.array([p]), np.ones(1))]
-    c, at = tree_posterior._CONCENTRATION, np.linspace(0, 1, 1002)
-    shares.append(((at[1:] + at[:-1]) / 2, np.diff(beta(c * p, c * (1 - p)).cdf(at))))
+    shares += [(middle, np.diff(law.cdf(at))) for law in laws]
     fine = np.concatenate([f for f, _ in shares])[None, :]
     chance = np.concatenate([w / len(shares) for _, w in shares])[None, :]
-    log = -np.abs(noisy[0] - fine * x) / scale - np.abs(noisy[1] - (1 - fine) * x) / scale
-    if total is not None:
-        log = log - np.abs(total - x) / total_scale
+    value, log = {0: fine * x, 1: (1 - fine) * x, 2: x}, 0.0
+    for look in looks:
+        for node, noisy in zip(look.nodes.tolist(), look.values.tolist()):
+            off = np.abs(noisy - value[node]) / look.scale
+            log = log - (off**2 / 4 if look.gaussian else off)
     weight = np.exp(log - log.max()) * chance
     weight /= weight.sum()
     return np.array([(weight * fine * x).sum(), (weight * (1 - fine) * x).sum()])
@@ -72,7 +80,9 @@ def test_two_parts_against_integration(noisy, total, monkeypatch):
     noisy, scale = np.array(noisy), 8.0
     if total is not None and abs(noisy.sum() - total) > 100:
         total = float(noisy.sum() + 12)
-    expected = integrated(PAIR, noisy, scale, total, 20.0)
+    looks = [counts([0, 1], noisy, scale)]
+    looks += [] if total is None else [counts([2], [total], 20.0)]
+    expected = integrated(PAIR, looks, any_share=False)
     np.testing.assert_allclose(
         posterior_mean(PAIR, noisy, scale, total, 20.0), expected, rtol=0.02, atol=0.08 * scale
     )
