@@ -322,7 +322,9 @@ def test_a_ledger_without_a_file_has_no_anchor():
     assert Ledger(1).anchor is None
 
 
-@pytest.mark.parametrize("text", ["", "3", "x-" + 32 * "0", "1-" + 31 * "0", "0-" + 32 * "0", 3])
+@pytest.mark.parametrize(
+    "text", ["", "3", "x-" + 32 * "0", "1-" + 31 * "0", "0-" + 32 * "0", "1-" + 32 * "g", 3]
+)
 def test_what_is_no_anchor_is_refused(text, tmp_path):
     with pytest.raises(InputError, match="an anchor is a number, a dash and 32"):
         Ledger(1, journal=tmp_path / "study.ledger", anchor=text)
@@ -350,20 +352,3 @@ def test_a_history_is_read_without_changing_a_byte(tmp_path):
     assert json.dumps(told)
     assert (told["left"], told["left_delta"], told["lines"]) == ("1/3", "1/2000", 3)
     assert [entry["left"] for entry in told["entries"]] == ["2/3", "1/3"]
-
-
-def test_a_damaged_history_is_refused(tmp_path):
-    path = tmp_path / "study.ledger"
-    ledger = Ledger(1, journal=path)
-    ledger.charge("1/3")
-    ledger.charge("1/3")
-    whole = path.read_bytes()
-    for at in range(len(whole)):
-        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-        with pytest.raises(JournalError):
-            read_history(path)
-    head, one, two = whole.splitlines(keepends=True)
-    for lines in ([head, two], [one, two], [head, two, one], [b""], [b"notes\n"], [head[:30]]):
-        path.write_bytes(b"".join(lines))
-        with pytest.raises(JournalError):
-            read_history(path)
