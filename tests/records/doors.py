@@ -282,8 +282,8 @@ def geopackage(folder: Path, cells: Any) -> str:
     return str(path)
 
 
-def shapefile(folder: Path, cells: Any) -> str:
-    """Of null shapes, and a column of fields of 254 bytes."""
+def shapefile(folder: Path, cells: Any, page: str | None = "UTF-8", mark: int = 0) -> str:
+    """Of null shapes, and a column of fields of 254 bytes; its code page in a file or as a mark."""
     kind, fields = cells
     n = len(fields)
     path = folder / "rows.shp"
@@ -297,10 +297,12 @@ def shapefile(folder: Path, cells: Any) -> str:
     path.with_suffix(".shx").write_bytes(head[0] + size[1] + head[1] + head[2] + index)
     field = b"u".ljust(11, b"\0") + kind.encode() + bytes(4) + bytes([254, 0]) + bytes(14)
     start = bytes([3, 126, 1, 1]) + n.to_bytes(4, "little") + (65).to_bytes(2, "little")
-    start += (255).to_bytes(2, "little") + bytes(20) + field + b"\r"
+    start += (255).to_bytes(2, "little") + bytes(17) + bytes([mark]) + bytes(2) + field + b"\r"
     rows = b"".join(b" " + cell.ljust(254) for cell in fields)
     path.with_suffix(".dbf").write_bytes(start + rows + b"\x1a")
-    path.with_suffix(".cpg").write_text("UTF-8")
+    path.with_suffix(".cpg").unlink(missing_ok=True)
+    if page is not None:
+        path.with_suffix(".cpg").write_text(page)
     return str(path)
 
 
