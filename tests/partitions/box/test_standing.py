@@ -5,34 +5,10 @@ import numpy as np
 from hypothesis import given, settings
 
 import metricdp as mdp
-from metricdp.partitions.box.blocks import block_of
-from metricdp.partitions.box.grid import Block, NestedGrid
+from metricdp.partitions.box.grid import NestedGrid
 from metricdp.partitions.box.standing import standing_groups
 from tests import naive
-
-
-def nest():
-    """A grid of 8 x 6 cells; a block of it 3 x 3, a block of that one cell of 2 x 2; and a block of
-    one cell.
-    """
-
-    def block(low, high, grid):
-        return Block(np.array(low), np.array(high), grid)
-
-    space = mdp.EuclideanSpace([0, 0], [8, 6])
-    outer = NestedGrid(space, (8, 6))
-    spaces = [
-        block_of(outer, np.array(low), np.array(high))
-        for low, high in (((2, 1), (5, 4)), ((7, 0), (8, 1)))
-    ]
-    middle = NestedGrid(spaces[0], (3, 3))
-    inner = NestedGrid(block_of(middle, np.array([0, 2]), np.array([1, 3])), (2, 2))
-    middle = NestedGrid(spaces[0], (3, 3), [block((0, 2), (1, 3), inner)])
-    return NestedGrid(
-        space,
-        (8, 6),
-        [block((2, 1), (5, 4), middle), block((7, 0), (8, 1), NestedGrid(spaces[1], (5, 1)))],
-    )
+from tests.partitions.box.test_grid import nest
 
 
 @settings(deadline=None)
