@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 import metricdp as mdp
+from benchmarks.methods.rings import ring_median
 from metricdp.solvers.lloyd import settled
 
 Points = NDArray[np.float64]
@@ -110,8 +111,8 @@ def ways(
     return {
         "geometric": ask(mdp.private_median, delta),
         "geometric, pure": ask(mdp.private_median, 0),
-        "rings": ask(mdp.private_median, delta, method="rings"),
-        "rings, sample 0.1": ask(mdp.private_median, delta, method="rings", sample=0.1),
+        "rings": ask(ring_median, delta),
+        "rings, sample 0.1": ask(ring_median, delta, sample=0.1),
         "objective perturbation, 0.2": lambda points: objective_perturbation(
             points, epsilon, delta, 0.2, rng
         ),

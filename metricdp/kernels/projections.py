@@ -38,18 +38,3 @@ def squares_from(
             total += away * away
         found[i] = total
     return found
-
-
-@njit(cache=True, nogil=True)
-def place_coins(bits: NDArray[np.uint64], key: int) -> NDArray[np.float64]:
-    """A public number in [0, 1) for each row of bits and a key; equal rows get equal ones."""
-    found = np.empty(len(bits), np.float64)
-    for i in range(len(bits)):
-        x = np.uint64(key)
-        for j in range(bits.shape[1]):
-            x = (x ^ bits[i, j]) + np.uint64(0x9E3779B97F4A7C15)
-            x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            x = x ^ (x >> np.uint64(31))
-        found[i] = np.float64(x >> np.uint64(11)) * 2.0**-53
-    return found

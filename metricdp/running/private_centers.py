@@ -2,8 +2,7 @@
 steps from given centers.
 
 **Privacy.** All three are steps of `metricdp.methods.box.private_lloyd`, for the ledger's relation
-and the demand's unit. The ``"rings"`` of `private_median` first cut the box by a released
-histogram.
+and the demand's unit.
 
 Objective perturbation (Iyengar et al., IEEE S&P 2019) is not offered: its proof needs continuous
 noise, and lattice noise gives the minimizers of neighbors disjoint supports.
@@ -21,39 +20,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metricdp.accounting import Budget
-from metricdp.arguments import Amount, chosen, floats, integer, positive, shown
+from metricdp.arguments import Amount, count, floats, integer, positive, shown
 from metricdp.arrays import Floats
 from metricdp.errors import InputError
-from metricdp.methods.asking import Ask
 from metricdp.methods.box.descent import distinct_in
-from metricdp.methods.box.distances import N_SHELLS, RATIO
-from metricdp.methods.box.private_lloyd import (
-    MOST_STEPS,
-    least_of_steps,
-    lloyd_step,
-    lloyd_steps,
-)
+from metricdp.methods.box.private_lloyd import MOST_STEPS, least_of_steps, lloyd_steps
 from metricdp.methods.result import Result
-from metricdp.methods.shares import Terms, deviation, level_shares, price_in_shares
+from metricdp.methods.shares import Terms, level_shares, price_in_shares
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.options import Coins, coins
-from metricdp.partitions.box.cells import Shells, WholeBox
-from metricdp.partitions.box.rings import Rings
-from metricdp.privacy import HistogramQuery, PrivateDemand
+from metricdp.privacy import PrivateDemand
 from metricdp.protocols import box
 from metricdp.running.attesting import attest, provenance
 from metricdp.running.charging import Payer
 from metricdp.running.runner import Run
 
-METHODS = ("geometric", "rings")
 STEPS = {1: 6, 2: 4}
 GROWTH = {1: Fraction(3, 2), 2: Fraction(2)}
 """Steps to a median, and to a mean; what each gets of the one before's budget."""
-RING_SHARE = Fraction(1, 2)
-RING_STEPS = 2
-"""Share for the center of the rings; steps that follow inside them."""
-KEPT = 3.0
-"""A ring stays if its noisy count is this many standard deviations above nothing."""
 
 
 def private_median(
@@ -63,14 +46,11 @@ def private_median(
     epsilon: Amount,
     delta: Amount = 0,
     ledger: Budget | None = None,
-    method: str = "geometric",
     center: ArrayLike | None = None,
     steps: int = STEPS[1],
-    sample: float = 1.0,
-    seed: int = 0,
-    rng: Coins | None = None,
 ) -> Result:
-    """The private 1-median of demand in a box: a point of low sum of distances.
+    """The private 1-median of demand in a box, a point of low sum of distances, by private Newton
+    steps on it (after Haghifam, Steinke & Ullman).
 
     Parameters
     ----------
@@ -83,17 +63,9 @@ def private_median(
         With one, noise is Gaussian: less of it beyond about three coordinates.
     ledger : Ledger or Grant, optional
         Where it is charged; one of its own (add-remove) if none is given.
-    method : {"geometric", "rings"}
-        "geometric": private Newton steps on the sum of distances, after Haghifam, Steinke & Ullman.
-        "rings": Algorithm 5 of Cohen-Addad et al. with its leak closed (`docs/private-centers.md`).
     center : array_like of shape (d,), optional
         A public guess to begin at; the middle of the box by default.
     steps : int
-        Of the first search.
-    sample : float
-        Of "rings": about which part of the records' places is looked at, 1 for all.
-    seed : int
-        Of "rings": public coins.
 
     Returns
     -------
@@ -108,10 +80,7 @@ def private_median(
     Notes
     -----
     **Privacy.** (epsilon, delta)-DP by composition of the steps
-    (`metricdp.methods.box.private_lloyd`). "rings" cuts the box into shells around a released
-    center; one histogram decides which stay. Whether a record is in the sample is a function of its
-    own place and public coins, which save work, not budget. (The paper's radii follow the private
-    cost, and its Lemma 5 misses a factor of 2.)
+    (`metricdp.methods.box.private_lloyd`).
 
     O(n · d) time a step for n records.
 
@@ -122,22 +91,11 @@ def private_median(
     >>> mdp.private_median(space, demand, epsilon=1.0).centers.round()
     array([[30., 60.]])
     """
-    chosen(method, METHODS, "method")
-    share = positive(sample, "sample")
-    if share > 1:
-        raise InputError(f"sample must be at most 1, got {shown(sample)}")
-    seed = coins(seed, rng)
-    first = _shares(steps, GROWTH[1])
-    rings = method == "rings"
-    shares = first if not rings else [*(s * RING_SHARE for s in first), *_ring_shares()]
+    shares = _shares(steps, GROWTH[1])
     start = _start(space, center)
-
-    def work(terms: Terms) -> Generator[Any, Any, Floats]:
-        at = yield from lloyd_steps(terms, space, start, shares[: len(first)], power=1)
-        return (yield from _on_rings(terms, space, at, share, seed)) if rings else at
-
     run = _charged(space, demand, shares, (epsilon, delta), ledger, "private_median")
-    return _attested(run, work, f"private-median, {method}", "private_median")
+    work = partial(lloyd_steps, space=space, centers=start, shares=shares, power=1)
+    return _attested(run, work, "private-median", "private_median")
 
 
 def private_mean(
@@ -235,35 +193,8 @@ def private_lloyd(
     return _attested(run, work, "private-lloyd", "private_lloyd")
 
 
-def _ring_shares() -> list[Fraction]:
-    """Of the rings' histogram, and of the steps after it."""
-    rest = 1 - RING_SHARE
-    return [rest / 5, *([rest * Fraction(4, 5) / RING_STEPS] * RING_STEPS)]
-
-
-def _on_rings(
-    terms: Terms, space: EuclideanSpace, center: Floats, sample: float, seed: int
-) -> Generator[Any, Any, Floats]:
-    """Algorithm 5 from its second line on: rings that hold enough, and steps of their sample."""
-    shells = Shells(WholeBox(space), center, N_SHELLS, RATIO)
-    count, *steps = _ring_shares()
-    seen = yield Ask(HistogramQuery(shells), count)
-    kept = seen.values > KEPT * deviation(seen)
-    held = np.where(kept, seen.values, 0)
-    inner = np.argmax(np.cumsum(held[::-1]) * 2 >= held.sum())
-    # within the median distance all is one ball, whose records are near the center
-    kept[len(kept) - 1 - inner :] = True
-    rings = Rings(space, shells, kept, sample, seed)
-    for share in steps:
-        both = np.repeat(center, 2, axis=0)
-        center = (yield from lloyd_step(terms, rings, both, share, power=1))[:1]
-    return center
-
-
 def _shares(steps: Any, growth: Fraction) -> list[Fraction]:
-    if not 1 <= (integer(steps) or 0) <= MOST_STEPS:
-        raise InputError(f"steps must be an integer from 1 to {MOST_STEPS}, got {shown(steps)}")
-    return level_shares(growth, int(steps))
+    return level_shares(growth, count(steps, "steps", 1, MOST_STEPS))
 
 
 def _boxed(space: Any) -> EuclideanSpace:

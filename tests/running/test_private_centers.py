@@ -9,11 +9,10 @@ import pytest
 
 import metricdp as mdp
 from metricdp.audit.patch import patched
-from metricdp.kernels.projections import place_coins, projected, squares_from
+from metricdp.kernels.projections import projected, squares_from
 from metricdp.methods.box.distances import N_SHELLS, RATIO, ShellCounts
 from metricdp.methods.box.private_lloyd import SMOOTHED, lloyd_step
-from metricdp.partitions.box.cells import Shells, VoronoiCells, WholeBox
-from metricdp.partitions.box.rings import Rings
+from metricdp.partitions.box.cells import Shells, VoronoiCells
 from metricdp.releases import Mechanism, Receipt, Release
 from metricdp.running import private_centers, runner
 from tests import naive_centers as naive
@@ -33,16 +32,17 @@ def box(d):
     return mdp.EuclideanSpace([0] * d, [100] * d)
 
 
-@pytest.mark.parametrize("method", ["geometric", "rings"])
 @pytest.mark.parametrize(("d", "delta"), [(1, 0), (2, 0), (10, 1e-6)])
-def test_the_median_is_found_to_a_fraction_of_the_effective_diameter(method, d, delta):
+def test_the_median_is_found_to_a_fraction_of_the_effective_diameter(d, delta):
+    assert check_median(mdp.private_median, d, delta).method == "private-median"
+
+
+def check_median(ask, d, delta):
     points, space = cloud(4000, d, outliers=0.1), box(d)
-    result = mdp.private_median(
-        space, mdp.PrivateDemand(space, points), epsilon=2, delta=delta, method=method
-    )
+    result = ask(space, mdp.PrivateDemand(space, points), epsilon=2, delta=delta)
     assert result.centers.shape == (1, d) and result.k == 1
-    assert result.method == f"private-median, {method}"
     assert np.linalg.norm(result.centers[0] - np.median(points, axis=0)) < 0.1 * np.sqrt(d)
+    return result
 
 
 @pytest.mark.parametrize("options", [{}, {"radius": 5.0, "center": [52.0, 48.0]}, {"steps": 6}])
@@ -77,23 +77,24 @@ def test_all_that_is_charged_is_spent_and_no_more(relation, delta, points):
     demand = mdp.PrivateDemand(BOX, points)
     calls = [
         lambda ledger, **price: mdp.private_median(BOX, demand, ledger=ledger, **price),
-        lambda ledger, **price: mdp.private_median(
-            BOX, demand, ledger=ledger, method="rings", sample=0.5, **price
-        ),
         lambda ledger, **price: mdp.private_mean(BOX, demand, ledger=ledger, **price),
         lambda ledger, **price: mdp.private_lloyd(
             BOX, demand, [[1, 1], [1, 1], [9, 9]], ledger=ledger, **price
         ),
     ]
     for call in calls:
-        ledger = mdp.Ledger("7/3", delta, neighboring=relation)
-        result = call(ledger, epsilon="7/3", delta=delta)
-        assert result.receipt.epsilon == ledger.spent == Fraction(7, 3)
-        assert result.receipt.delta == ledger.spent_delta == Fraction(delta)
-        assert len(np.unique(result.centers, axis=0)) == result.k
-        assert ((result.centers >= 0) & (result.centers <= 100)).all()
-        if not delta:
-            assert sum(m.epsilon for m in result.receipt.mechanisms) == Fraction(7, 3)
+        check_all_is_spent(call, relation, delta)
+
+
+def check_all_is_spent(call, relation, delta):
+    ledger = mdp.Ledger("7/3", delta, neighboring=relation)
+    result = call(ledger, epsilon="7/3", delta=delta)
+    assert result.receipt.epsilon == ledger.spent == Fraction(7, 3)
+    assert result.receipt.delta == ledger.spent_delta == Fraction(delta)
+    assert len(np.unique(result.centers, axis=0)) == result.k
+    assert ((result.centers >= 0) & (result.centers <= 100)).all()
+    if not delta:
+        assert sum(m.epsilon for m in result.receipt.mechanisms) == Fraction(7, 3)
 
 
 def test_users_with_several_records():
@@ -126,20 +127,21 @@ def scripted(asked):
     return answer
 
 
-@pytest.mark.parametrize("method", ["geometric", "rings"])
-def test_what_is_asked_depends_on_released_values_alone(method):
+def test_what_is_asked_depends_on_released_values_alone():
+    check_what_is_asked(mdp.private_median)
+
+
+def check_what_is_asked(ask):
     seen = []
     for points in (np.empty((0, 2)), cloud(200), np.full((300, 2), 99.0)):
         asked = []
         with patched(runner, "measure", scripted(asked)):
-            result = mdp.private_median(
-                BOX, mdp.PrivateDemand(BOX, points), epsilon=1, method=method, sample=0.7
-            )
+            result = ask(BOX, mdp.PrivateDemand(BOX, points), epsilon=1)
         seen.append((asked, result.centers.tolist()))
     assert len(seen[0][0]) >= 12 and seen[0] == seen[1] == seen[2]
 
 
-def test_shells_and_rings_are_what_they_say():
+def test_shells_are_what_they_say():
     rng = np.random.default_rng(5)
     centers, points = rng.uniform(0, 100, (3, 2)), rng.uniform(0, 100, (400, 2))
     shells = Shells(VoronoiCells(BOX, centers), centers, N_SHELLS, RATIO)
@@ -149,14 +151,6 @@ def test_shells_and_rings_are_what_they_say():
         label, shell = divmod(int(part), N_SHELLS)
         assert label == away.argmin() and away[label] <= outer[shell]
         assert shell == N_SHELLS - 1 or away[label] > outer[shell + 1]
-    one = Shells(WholeBox(BOX), centers[:1], N_SHELLS, RATIO)
-    kept = np.arange(N_SHELLS) == 4
-    parts = Rings(BOX, one, kept, 1.0, 0).encode(points)
-    away = np.linalg.norm(points - centers[0], axis=1)
-    assert (parts == np.where((away <= outer[4]) & (away > outer[5]), 0, 1)).all()
-    every = Rings(BOX, one, np.ones(N_SHELLS, bool), 0.3, 7)
-    sample = every.encode(np.repeat(points, 5, axis=0)).reshape(-1, 5)
-    assert (sample == sample[:, :1]).all() and abs((sample[:, 0] == 0).mean() - 0.3) < 0.1
 
 
 def test_a_record_is_alike_in_any_company():
@@ -167,16 +161,11 @@ def test_a_record_is_alike_in_any_company():
         rng.normal(size=37),
     )
     label, centers = rng.integers(0, 4, 257), rng.normal(size=(4, 37))
-    images, squares, coins = (
-        projected(points, middle, rows),
-        squares_from(points, label, centers),
-        place_coins(points.view(np.uint64), 3),
-    )
+    images, squares = projected(points, middle, rows), squares_from(points, label, centers)
     for i in (0, 1, 100, 256):
         alone = slice(i, i + 1)
         assert np.array_equal(projected(points[alone], middle, rows), images[alone])
         assert np.array_equal(squares_from(points[alone], label[alone], centers), squares[alone])
-        assert np.array_equal(place_coins(points[alone].view(np.uint64), 3), coins[alone])
     assert images == pytest.approx((points - middle) @ rows.T)
     assert squares == pytest.approx(((points - centers[label]) ** 2).sum(axis=1))
 
@@ -225,9 +214,7 @@ def grant_free_distances(points, center):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda s, d, **p: mdp.private_median(s, d, method="best", **p), "method must be"),
         (lambda s, d, **p: mdp.private_median(s, d, steps=0, **p), "steps must be"),
-        (lambda s, d, **p: mdp.private_median(s, d, sample=1.5, **p), "sample must be"),
         (lambda s, d, **p: mdp.private_median(s, d, center=[1, 2, 3], **p), "shape"),
         (lambda s, d, **p: mdp.private_mean(s, d, radius=-1, **p), "radius must be"),
         (lambda s, d, **p: mdp.private_lloyd(s, d, [[1, "x"]], **p), "centers must be"),
@@ -250,38 +237,6 @@ def test_too_little_for_the_noise_is_refused_before_a_charge(delta):
     with pytest.raises(mdp.InputError):
         mdp.private_mean(BOX, demand, epsilon=1e-9, delta=delta, ledger=ledger)
     assert ledger.spent == 0
-
-
-@pytest.mark.parametrize(
-    ("noisy", "stay"),
-    [
-        ([0, 12, 0, 13, 0, 0, 100, 90, 0, 5], [3, 6, 7, 8, 9]),
-        ([0, 0, 0, 100, 9, 9, 100, 0, 0, 0], [3, 6, 7, 8, 9]),
-        ([50, 0, 0, 0, 0, 0, 0, 0, 14, 30], [0, *range(10)]),
-        ([0, 20, 60, 0, 0, 0, 0, 0, 0, 50], [1, *range(2, 10)]),
-        ([5] * 10, [9]),
-    ],
-)
-def test_rings_stay_above_three_deviations_and_within_the_median_distance(noisy, stay, monkeypatch):
-    seen = []
-
-    def step(terms, rings, both, share, power):
-        seen.append((rings, share, power))
-        return both + np.array([[1.0, 1.0], [9.0, 9.0]])
-        yield
-
-    monkeypatch.setattr(private_centers, "lloyd_step", step)
-    monkeypatch.setattr(private_centers, "deviation", lambda seen: 4.0)
-    monkeypatch.setattr(private_centers, "Rings", lambda *given: given)
-    work = private_centers._on_rings(None, BOX, np.array([[30.0, 40.0]]), 0.5, 7)
-    asked = next(work)
-    assert asked.share == Fraction(1, 10) and asked.query.partition.n_parts == N_SHELLS
-    with pytest.raises(StopIteration) as end:
-        work.send(type("Seen", (), {"values": np.array(noisy)}))
-    assert end.value.value.tolist() == [[32.0, 42.0]]
-    assert [(share, power) for _, share, power in seen] == [(Fraction(1, 5), 1)] * 2
-    assert np.flatnonzero(seen[0][0][2]).tolist() == sorted(set(stay))
-    assert seen[0][0][3:] == (0.5, 7)
 
 
 def test_each_call_has_its_steps_its_power_and_its_start(monkeypatch):

@@ -1,0 +1,104 @@
+"""The 1-median on rings: it finds the median, spends what is charged and asks by released values
+alone; its rings and sample are what they say.
+"""
+
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+import pytest
+
+import metricdp as mdp
+from benchmarks.methods import rings as recipe
+from benchmarks.methods.rings import Rings, place_coins, ring_median
+from metricdp.methods.box.distances import N_SHELLS, RATIO
+from metricdp.partitions.box.cells import Shells, WholeBox
+from tests.running.test_private_centers import (
+    BOX,
+    check_all_is_spent,
+    check_median,
+    check_what_is_asked,
+    cloud,
+)
+
+
+@pytest.mark.parametrize(("d", "delta"), [(1, 0), (2, 0), (10, 1e-6)])
+def test_the_median_is_found_to_a_fraction_of_the_effective_diameter(d, delta):
+    assert check_median(ring_median, d, delta).method == "private-median, rings"
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("delta", [0, "1/1000000"])
+@pytest.mark.parametrize("points", [np.empty((0, 2)), cloud(300)])
+def test_all_that_is_charged_is_spent_and_no_more(relation, delta, points):
+    demand = mdp.PrivateDemand(BOX, points)
+    check_all_is_spent(
+        lambda ledger, **price: ring_median(BOX, demand, ledger=ledger, sample=0.5, **price),
+        relation,
+        delta,
+    )
+
+
+def test_what_is_asked_depends_on_released_values_alone():
+    check_what_is_asked(partial(ring_median, sample=0.7))
+
+
+def test_rings_are_what_they_say():
+    rng = np.random.default_rng(5)
+    centers, points = rng.uniform(0, 100, (3, 2)), rng.uniform(0, 100, (400, 2))
+    outer = BOX.diameter_bound() * RATIO ** np.arange(N_SHELLS)
+    one = Shells(WholeBox(BOX), centers[:1], N_SHELLS, RATIO)
+    kept = np.arange(N_SHELLS) == 4
+    parts = Rings(BOX, one, kept, 1.0, 0).encode(points)
+    away = np.linalg.norm(points - centers[0], axis=1)
+    assert (parts == np.where((away <= outer[4]) & (away > outer[5]), 0, 1)).all()
+    every = Rings(BOX, one, np.ones(N_SHELLS, bool), 0.3, 7)
+    sample = every.encode(np.repeat(points, 5, axis=0)).reshape(-1, 5)
+    assert (sample == sample[:, :1]).all() and abs((sample[:, 0] == 0).mean() - 0.3) < 0.1
+
+
+def test_a_place_has_its_coin_in_any_company():
+    points = np.random.default_rng(6).normal(size=(257, 37))
+    coins = place_coins(points.view(np.uint64), 3)
+    for i in (0, 1, 100, 256):
+        alone = slice(i, i + 1)
+        assert np.array_equal(place_coins(points[alone].view(np.uint64), 3), coins[alone])
+
+
+@pytest.mark.parametrize(
+    ("noisy", "stay"),
+    [
+        ([0, 12, 0, 13, 0, 0, 100, 90, 0, 5], [3, 6, 7, 8, 9]),
+        ([0, 0, 0, 100, 9, 9, 100, 0, 0, 0], [3, 6, 7, 8, 9]),
+        ([50, 0, 0, 0, 0, 0, 0, 0, 14, 30], [0, *range(10)]),
+        ([0, 20, 60, 0, 0, 0, 0, 0, 0, 50], [1, *range(2, 10)]),
+        ([5] * 10, [9]),
+    ],
+)
+def test_rings_stay_above_three_deviations_and_within_the_median_distance(noisy, stay, monkeypatch):
+    seen = []
+
+    def step(terms, rings, both, share, power):
+        seen.append((rings, share, power))
+        return both + np.array([[1.0, 1.0], [9.0, 9.0]])
+        yield
+
+    monkeypatch.setattr(recipe, "lloyd_step", step)
+    monkeypatch.setattr(recipe, "deviation", lambda seen: 4.0)
+    monkeypatch.setattr(recipe, "Rings", lambda *given: given)
+    work = recipe._on_rings(None, BOX, np.array([[30.0, 40.0]]), 0.5, 7)
+    asked = next(work)
+    assert asked.share == Fraction(1, 10) and asked.query.partition.n_parts == N_SHELLS
+    with pytest.raises(StopIteration) as end:
+        work.send(type("Seen", (), {"values": np.array(noisy)}))
+    assert end.value.value.tolist() == [[32.0, 42.0]]
+    assert [(share, power) for _, share, power in seen] == [(Fraction(1, 5), 1)] * 2
+    assert np.flatnonzero(seen[0][0][2]).tolist() == sorted(set(stay))
+    assert seen[0][0][3:] == (0.5, 7)
+
+
+def test_a_wrong_sample_is_refused_and_nothing_charged():
+    ledger = mdp.Ledger(1)
+    with pytest.raises(mdp.InputError, match="sample must be"):
+        ring_median(BOX, mdp.PrivateDemand(BOX, [[1, 1]]), epsilon=1, ledger=ledger, sample=1.5)
+    assert ledger.spent == 0
