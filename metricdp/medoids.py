@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metricdp.arguments import integer, shown
+from metricdp.arguments import count
 from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.methods.question import checked_effort, checked_time_limit
@@ -154,11 +154,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> KMedoids:
         """Choose medoids among the rows of X."""
-        k = integer(self.n_clusters) or 0
-        if k < 1:
-            raise InputError(
-                f"n_clusters must be an integer of at least 1, got {shown(self.n_clusters)}"
-            )
+        k = count(self.n_clusters, "n_clusters")
         rows, universe, at = self._read(X)
         weight = _check_sample_weight(sample_weight, at, dtype=np.float64)
         if not (weight >= 0).all():

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metricdp.accounting import Budget
-from metricdp.arguments import Amount
+from metricdp.arguments import Amount, count, floats, listed
 from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.medoids import Coin, KMedoids
@@ -123,7 +123,6 @@ class _PrivateCenters(
             A wrong argument, or a budget that does not suffice: nothing was charged.
         """
         import metricdp as mdp
-        from metricdp.arguments import integer, shown
 
         if self.epsilon is None:
             raise InputError("epsilon= is needed: how much of the privacy budget one fit spends")
@@ -132,10 +131,7 @@ class _PrivateCenters(
                 "bounds=(lower, upper) are needed, numbers or one for each feature, from public "
                 "knowledge: never from X"
             )
-        if (integer(self.n_clusters) or 0) < 1:
-            raise InputError(
-                f"n_clusters must be an integer of at least 1, got {shown(self.n_clusters)}"
-            )
+        count(self.n_clusters, "n_clusters")
         rows = self._rows(X, reset=True)
         space = mdp.EuclideanSpace(*_corners(self.bounds, self.n_features_in_))
         demand = mdp.PrivateDemand(space, rows, user=user, max_contributions=self.max_contributions)
@@ -364,8 +360,6 @@ def _warn_of_search(epsilon: Amount) -> None:
 
 def _corners(bounds: Any, d: int) -> tuple[Floats, Floats]:
     """Lower and upper corner, shape (d,) each, of either form; corners where both forms fit."""
-    from metricdp.arguments import floats, listed
-
     rule = (
         f"bounds must be (lower, upper), two numbers or two arrays of {d:,} numbers, or a pair "
         f"(least, most) for each of {d:,} features"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from metricdp.accounting import Cost, exact
-from metricdp.arguments import integer
+from metricdp.arguments import count
 from metricdp.errors import InputError
 from metricdp.federated.messages import Past
 from metricdp.methods.asking import Account, Ask, Statement
@@ -55,12 +55,7 @@ class Agreement:
                 f"for a number of centers: several holders answer partition and hst, and partition "
                 f"in a box of up to three dimensions"
             )
-        c = integer(self.colluding)
-        if c is None or not 0 <= c < self.holders:
-            raise InputError(
-                f"colluding must be an integer from 0 to {self.holders - 1}, fewer than there are "
-                f"holders"
-            )
+        count(self.colluding, "colluding", 0, self.holders - 1, "fewer than there are holders")
 
     @cached_property
     def cost(self) -> Cost:

@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from metricdp.arguments import integer, shown
+from metricdp.arguments import count
 from metricdp.arrays import Bools, Floats, Ints
-from metricdp.errors import InputError
 from metricdp.kernels.points import nearest_centers
 from metricdp.local.items import NetItems
 from metricdp.local.oracles import VectorOracle, oracle_of
@@ -52,8 +51,7 @@ def ball_centers(estimate: Estimated, k: int, power: int, *, seed: int = 0) -> R
     For k-median (`power` 1) in many dimensions centers are means of the clusters that were found:
     medians would need another round.
     """
-    if not 1 <= (integer(k) or 0) <= _MOST_CENTERS:
-        raise InputError(f"k must be an integer from 1 to {_MOST_CENTERS:,}, got {shown(k)}")
+    count(k, "k", 1, _MOST_CENTERS)
     rng = np.random.default_rng(checked_seed(seed))
     found = _Nets(estimate) if isinstance(estimate.items, NetItems) else _SimHash(estimate)
     leaves = found.leaves(k)

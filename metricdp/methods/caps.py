@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metricdp.accounting.caps import UserCaps
-from metricdp.arguments import integer, shown
-from metricdp.errors import InputError
+from metricdp.arguments import count
 from metricdp.partitions.finite.ward import hierarchy
 from metricdp.protocols import Finite, Partition
 
@@ -46,10 +45,7 @@ class Caps(UserCaps):
         super().__post_init__()
         if hasattr(self.areas, "n_parts"):
             return
-        number = integer(self.areas)
-        if number is None or number < 1:
-            raise InputError(f"areas must be an integer of at least 1, got {shown(self.areas)}")
-        object.__setattr__(self, "areas", number)
+        object.__setattr__(self, "areas", count(self.areas, "areas"))
 
     def areas_of(self, universe: Finite) -> tuple[Partition, Any]:
         """A cut of the hierarchy of seed 0, or the partition given."""

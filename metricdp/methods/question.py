@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from metricdp.arguments import integer, positive, shown
+from metricdp.arguments import count, positive, shown
 from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.methods.result import checked_candidates, site_positions
@@ -197,11 +197,7 @@ class BoxQuestion:
         for name, given in (("candidates", candidates), ("opened", opened)):
             if given is not None:
                 raise InputError(f"{name} need a finite universe; centers in a box are free points")
-        if not 1 <= (integer(k) or 0) <= NET_POINTS:
-            raise InputError(
-                f"k must be an integer from 1 to {NET_POINTS:,}, the number of points; got "
-                f"{shown(k)}"
-            )
+        count(k, "k", 1, NET_POINTS, "the number of points")
         limit = checked_time_limit(time_limit)
         return cls(space, int(k), power, checked_seed(seed), limit, checked_effort(effort))
 

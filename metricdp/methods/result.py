@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arguments import floats, integer, shown
+from metricdp.arguments import count, floats
 from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.methods.solution import Solution
@@ -32,12 +32,8 @@ def checked_candidates(
         if allowed is None
         else len(np.union1d(allowed, [] if opened is None else opened))
     )
-    if not 1 <= (integer(k) or 0) <= most:
-        everywhere = "points" if universe.sites is universe.ids else "sites"
-        what = everywhere if allowed is None else "candidates"
-        raise InputError(
-            f"k must be an integer from 1 to {most:,}, the number of {what}; got {shown(k)}"
-        )
+    everywhere = "points" if universe.sites is universe.ids else "sites"
+    count(k, "k", 1, most, f"the number of {everywhere if allowed is None else 'candidates'}")
     return allowed
 
 

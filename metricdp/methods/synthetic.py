@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arguments import integer, shown
+from metricdp.arguments import count
 from metricdp.arrays import Floats, Ints
-from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.partitions.finite.ward import PartitionTree, hierarchy
 from metricdp.releases import Receipt
@@ -109,12 +108,7 @@ class SyntheticPoints(Sequence[Any]):
 
 def checked_number(n: Any) -> int:
     """The number of points asked for."""
-    number = integer(n)
-    if number is None or not 1 <= number <= MOST:
-        raise InputError(
-            f"the number of points must be an integer from 1 to {MOST:,}, got {shown(n)}"
-        )
-    return number
+    return count(n, "the number of points", 1, MOST)
 
 
 def drawn(universe: Metric, weights: Floats, n: int, coins: np.random.Generator) -> Ints:

@@ -12,15 +12,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
-from metricdp.arguments import integer, shown
-from metricdp.errors import InputError
+from metricdp.arguments import count
 from metricdp.methods.asking import Account, Steps
 from metricdp.methods.baselines.averages import Baseline, averages
 from metricdp.methods.box.descent import distinct_in
+from metricdp.methods.box.private_lloyd import MOST_STEPS
 from metricdp.methods.question import BoxQuestion
 from metricdp.methods.result import Result
 from metricdp.methods.shares import Terms
@@ -31,7 +30,6 @@ RHO = 0.225
 """Of Su et al.: a mean's typical distance from the middle, in half sides; sets counts' share."""
 SMALLEST = 4
 """k-median: the radius halves in each step, down to the 2^-4 part."""
-MOST_STEPS = 100  # more leave no budget for any
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,15 +69,13 @@ class Lloyd(Baseline):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 1 <= (integer(self.steps) or 0) <= MOST_STEPS:
-            raise InputError(
-                f"steps must be an integer from 1 to {MOST_STEPS}, got {shown(self.steps)}"
-            )
+        count(self.steps, "steps", 1, MOST_STEPS)
 
     def work(self, terms: Terms, question: BoxQuestion) -> Steps:
         """Centers after the last step."""
         space = question.space
-        centers = _random(space, question)
+        coins = np.random.default_rng([question.seed, 5]).random((question.k, space.dimension))
+        centers = space.lower + coins * (space.upper - space.lower)
         counts = count_share(space.dimension)
         each = Fraction(1, self.steps)
         for step in range(self.steps):
@@ -106,11 +102,3 @@ def count_share(d: int) -> Fraction:
     """Share of a step for counts, by Su et al.: (4dρ²)^(1/3) parts to d, at least 1/100."""
     part = (4 * d * RHO**2) ** (1 / 3)
     return Fraction(max(round(100 * part / (d + part)), 1), 100)
-
-
-def _random(space: Any, question: BoxQuestion) -> np.ndarray:
-    rng = np.random.default_rng([question.seed, 5])
-    found: np.ndarray = space.lower + rng.random((question.k, space.dimension)) * (
-        space.upper - space.lower
-    )
-    return found

@@ -21,9 +21,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from metricdp.accounting import Cost
-from metricdp.arguments import integer, shown
-from metricdp.errors import InputError
+from metricdp.arguments import count
 from metricdp.methods.asking import Account, Ask, Steps
 from metricdp.methods.baselines.averages import COUNTS_SHARE, Baseline, averages, release_of
 from metricdp.methods.question import BoxQuestion
@@ -82,10 +80,7 @@ class LSHCoreset(Baseline):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 1 <= (integer(self.depth) or 0) <= MOST_BITS:
-            raise InputError(
-                f"depth must be an integer from 1 to {MOST_BITS}, got {shown(self.depth)}"
-            )
+        count(self.depth, "depth", 1, MOST_BITS)
 
     def work(self, terms: Terms, question: BoxQuestion) -> Steps:
         """The coreset."""
@@ -111,8 +106,8 @@ class LSHCoreset(Baseline):
             counted = yield Ask(HistogramQuery(cells), LEVELS_SHARE / self.depth)
             counts = counted.values.astype(float)
             if level == 0:
-                dimension = hashed.space.dimension
-                low_noise = LOW_NOISE * math.sqrt(dimension) * _sum_noise(terms, dimension)
+                noise = terms.deviation_of_sums(hashed.space, LEVELS_SHARE * (1 - COUNTS_SHARE))
+                low_noise = LOW_NOISE * math.sqrt(hashed.space.dimension) * noise
                 hint = self.records_hint
                 total = float(counts[0]) if hint is None else float(hint) * terms.grains
                 fewest = max(1.0, min(low_noise, total / (2 * k)), deviation(counted))
@@ -126,13 +121,3 @@ class LSHCoreset(Baseline):
     def least_share(self) -> Fraction:
         """Of a level."""
         return LEVELS_SHARE * COUNTS_SHARE / self.depth
-
-
-def _sum_noise(terms: Terms, dimension: int) -> float:
-    """Standard deviation of the noise of the sums' coordinates, at least, in radii."""
-    price = terms.part(LEVELS_SHARE * (1 - COUNTS_SHARE))
-    m = terms.max_contributions
-    twice = 1 if terms.neighboring == "add-remove" else 2
-    if isinstance(price, Cost):
-        return m * twice / math.sqrt(2 * float(price.rho or 1))
-    return m * twice * math.sqrt(2.0 * dimension) / float(price)

@@ -28,7 +28,7 @@ import numpy as np
 
 from metricdp.accounting import Cost, exact, selection_epsilon
 from metricdp.accounting.cost import pure_epsilon
-from metricdp.arguments import integer, positive, shown
+from metricdp.arguments import count, positive, shown
 from metricdp.arrays import Ints
 from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Select, Steps, Within
@@ -101,8 +101,7 @@ class LocalSearch(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (steps := integer(self.steps)) is None or steps < 0:
-            raise InputError(f"steps must be an integer of at least 0, got {shown(self.steps)}")
+        count(self.steps, "steps", 0)
         if not isinstance(self.start, Method) and self.start not in ("hst", *PUBLIC_STARTS):
             raise InputError(
                 f"start must be hst, {', '.join(PUBLIC_STARTS)} or a method, got "

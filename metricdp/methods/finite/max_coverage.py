@@ -29,7 +29,7 @@ from scipy.spatial.distance import cdist
 
 from metricdp.accounting import Cost, exact
 from metricdp.accounting.covering import exponent
-from metricdp.arguments import integer, positive, shown
+from metricdp.arguments import count, positive, shown
 from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Cover, Steps, Within
@@ -142,8 +142,8 @@ class MaxCoverage(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.picks is not None and (integer(self.picks) or 0) < 1:
-            raise InputError(f"picks must be an integer of at least 1, got {shown(self.picks)}")
+        if self.picks is not None:
+            count(self.picks, "picks")
         if not positive(self.eta, "eta") < 0.6:
             raise InputError(f"eta must be between 0 and 0.6, got {shown(self.eta)}")
         if not 0 < self._share < Fraction(4, 5):

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.arguments import integer, shown
+from metricdp.arguments import count
 from metricdp.arrays import Ints
-from metricdp.errors import InputError
 from metricdp.kernels.quadtree_cells import BITS, MOST_CUTS, cells_of, path_keys, root_key
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.tree_cells import Cells, axes_of
 from metricdp.protocols import CellTree, trusted
+
+_EACH = f"{MOST_CUTS} for each coordinate"
 
 
 class ShiftedQuadtree(CellTree):
@@ -28,12 +29,7 @@ class ShiftedQuadtree(CellTree):
 
     def __init__(self, space: EuclideanSpace, depth: int | None = None, seed: int = 0) -> None:
         most = MOST_CUTS * space.dimension
-        number = most if depth is None else integer(depth) or 0
-        if not 1 <= number <= most:
-            raise InputError(
-                f"depth must be an integer from 1 to {most:,}, 30 for each coordinate; got "
-                f"{shown(depth)}"
-            )
+        number = count(most if depth is None else depth, "depth", 1, most, _EACH)
         self.space = space
         self.depth = number
         self.seed = seed

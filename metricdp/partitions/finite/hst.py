@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.arguments import integer, shown
+from metricdp.arguments import count
 from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.kernels.nested import nested_clusters
@@ -138,11 +138,7 @@ class HST:
         InputError
             There is no such level.
         """
-        number = integer(level)
-        if number is None or not 0 <= number < self.n_levels:
-            raise InputError(
-                f"level must be an integer from 0 to {self.n_levels - 1}, got {shown(level)}"
-            )
+        number = count(level, "level", 0, self.n_levels - 1)
         nodes = np.flatnonzero((self.level <= number) & (self.last_level >= number))
         return nodes[np.argsort(self.start[nodes])]
 
