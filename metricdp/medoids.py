@@ -85,7 +85,17 @@ class _Matrix(RowMetric):
         return self._served[sources] if targets is None else self._served[np.ix_(sources, targets)]
 
 
-class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class Clusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """What all estimators here are to scikit-learn."""
+
+    random_state: Coin
+
+    def _seed(self) -> int:
+        """Public coins from `random_state`."""
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+
+class KMedoids(Clusterer):
     """k rows of X of low sum of distances: for public data.
 
     The search is that of `metricdp.k_median`: swaps from several starts, on a block of distances
@@ -171,7 +181,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
             total,
             k,
             candidates=allowed,
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            seed=self._seed(),
             starts=_STARTS if len(universe) * len(allowed) <= WHOLE_BLOCK else None,
             time_limit=checked_time_limit(self.time_limit),
             first=self._first(at, k),

@@ -25,21 +25,14 @@ from metricdp.accounting import Budget
 from metricdp.arguments import Amount, count, floats, listed
 from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError, MissingExtraError
-from metricdp.medoids import Coin, KMedoids
+from metricdp.medoids import Clusterer, Coin, KMedoids
 from metricdp.methods.method import Method
 from metricdp.methods.remarks import not_told_apart, too_few
 from metricdp.releases import Neighboring
 
 try:
-    from sklearn.base import (
-        BaseEstimator,
-        ClassNamePrefixFeaturesOutMixin,
-        ClusterMixin,
-        TransformerMixin,
-    )
     from sklearn.metrics import pairwise_distances_argmin
     from sklearn.metrics.pairwise import euclidean_distances
-    from sklearn.utils import check_random_state
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError:
     raise MissingExtraError("metricdp.sklearn", "sklearn") from None
@@ -70,9 +63,7 @@ _SPOKEN = (
 """Safe words for scikit-learn's refusals, which may quote entries or row numbers."""
 
 
-class _PrivateCenters(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
-):
+class _PrivateCenters(Clusterer):
     _power: ClassVar[int]
 
     def __init__(
@@ -140,9 +131,9 @@ class _PrivateCenters(
         )
         if ledger is None:
             _warn_of_search(self.epsilon)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         ask = (mdp.k_median, mdp.k_means)[self._power - 1]
         spend: dict[str, Any] = {"epsilon": self.epsilon, "delta": self.delta, "ledger": budget}
+        seed = self._seed()
         result = ask(space, demand, self.n_clusters, **spend, method=self.method, seed=seed)
         self.cluster_centers_, self.receipt_ = result.centers, result.receipt
         self.release_ = result.release

@@ -25,7 +25,7 @@ from metricdp.methods.method import Composition
 from metricdp.methods.question import Question
 from metricdp.methods.shares import Terms, level_shares
 from metricdp.partitions.finite.hst import HST
-from metricdp.partitions.finite.hst_levels import LevelCells, tree_for
+from metricdp.partitions.finite.hst_levels import tree_for
 from metricdp.privacy.queries import HistogramQuery
 from metricdp.releases import Receipt
 
@@ -62,7 +62,7 @@ class PrintedHST(DPHST):
         counts = []
         left = (yield Account()).left
         for level, share in zip(levels, level_shares(self._factor, len(levels))):
-            noisy = yield Ask(HistogramQuery(LevelCells(tree, level)), left * share)
+            noisy = yield Ask(HistogramQuery(tree.parts_at(level)), left * share)
             counts.append(noisy.values)
         receipt = (yield Account()).receipt
         return released(tree, levels, counts, receipt, question.seed)

@@ -19,7 +19,6 @@ from metricdp.cli.parsing import UsageError, given
 from metricdp.cli.streams import note, say
 from metricdp.errors import MetricDPError
 from metricdp.interruption import held
-from metricdp.methods.demand_release import coreset_format
 from metricdp.methods.expected import Expected
 from metricdp.methods.question import Question
 from metricdp.methods.remarks import too_few
@@ -29,6 +28,7 @@ from metricdp.partitions.finite.ward import hierarchy
 from metricdp.report.heat.heatmap import ENDINGS
 from metricdp.report.layers import crs_of
 from metricdp.report.plan_files import more_told, plan_ending
+from metricdp.report.point_files import checked_ending
 from metricdp.running.runner import price_of
 from metricdp.waiting import doing
 
@@ -47,7 +47,7 @@ def run(args: Namespace) -> None:
     metric = metrics[0]
     inputs.check_k(args, metric)
     if args.coreset is not None:
-        coreset_format(args.coreset, metric.coordinates, crs_of(metric))
+        checked_ending(args.coreset, metric.coordinates, crs=crs_of(metric))
     if args.output is not None:
         plan_ending(args.output, metric)
     if args.heatmap is not None:

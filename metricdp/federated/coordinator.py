@@ -257,8 +257,7 @@ class Coordinator:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write what `open` goes on from, whole or not at all, for its owner alone."""
-        sign, seal = (secret.hex() for secret in self._keys.secrets)
-        told = {"format": _FORMAT, "sign": sign, "seal": seal}
+        told = {"format": _FORMAT, **self._keys.to_dict()}
         with durable_file(Path(os.path.realpath(file_path(path, "path")))) as file:
             file.write(json.dumps(told).encode() + b"\n" + self.invite())
 
@@ -274,14 +273,13 @@ class Coordinator:
         first, _, message = file_path(path, "path").read_bytes().partition(b"\n")
         try:
             told = json.loads(first)
-            sign, seal = (bytes.fromhex(told[name]) for name in ("sign", "seal"))
-            sound = told["format"] == _FORMAT
+            keys = Keys.from_dict("coordinator", told) if told["format"] == _FORMAT else None
         except (ValueError, KeyError, TypeError):
-            sound = False
-        if not sound:
+            keys = None
+        if keys is None:
             raise InputError(f"{path}: is not the file of a coordinator, or is damaged")
         found = cls.__new__(cls)
-        found._keys, found._release = Keys("coordinator", sign, seal), None
+        found._keys, found._release = keys, None
         found._asked = Invitation.opened(message)
         found._universe = checked_universe(universe)
         found._agreement = Agreement.read(found._asked.agreement, universe)

@@ -258,7 +258,7 @@ class HolderFile:
             told = self.read()
         if name is not None and told["name"] != name:
             raise InputError(f"{self.path}: is the key of another holder than {name!r}")
-        return Keys(told["name"], *(bytes.fromhex(told[one]) for one in ("sign", "seal")))
+        return Keys.from_dict(told["name"], told)
 
     def read(self) -> dict[str, Any]:
         """What it holds."""
@@ -272,8 +272,7 @@ class HolderFile:
 
     def write(self, keys: Keys, runs: dict[str, dict[str, str]]) -> None:
         """Put it on disk, whole or not at all."""
-        sign, seal = (secret.hex() for secret in keys.secrets)
-        told = {"format": _FORMAT, "name": keys.card.name, "sign": sign, "seal": seal}
+        told = {"format": _FORMAT, "name": keys.card.name, **keys.to_dict()}
         with durable_file(self.path) as file:
             file.write(json.dumps({**told, "runs": runs}).encode())
 

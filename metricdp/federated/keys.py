@@ -62,10 +62,15 @@ class Keys:
         public = self._sign.public_key().public_bytes_raw(), self._seal.public_key()
         self.card = Card(name, public[0], public[1].public_bytes_raw())
 
-    @property
-    def secrets(self) -> tuple[bytes, bytes]:
-        """For the file of who they belong to."""
-        return self._sign.private_bytes_raw(), self._seal.private_bytes_raw()
+    def to_dict(self) -> dict[str, str]:
+        """Both private keys, for the holder's own file."""
+        own = self._sign.private_bytes_raw(), self._seal.private_bytes_raw()
+        return {"sign": own[0].hex(), "seal": own[1].hex()}
+
+    @classmethod
+    def from_dict(cls, name: str, told: dict[str, str]) -> Keys:
+        """The keys that `to_dict` told."""
+        return cls(name, *(bytes.fromhex(told[one]) for one in ("sign", "seal")))
 
     def signature(self, text: bytes) -> bytes:
         """Of some bytes: 64 bytes."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -95,7 +97,7 @@ class Invitation:
     def opened(cls, message: bytes) -> Invitation:
         """Read and check an invitation."""
         told, numbers, text = _opened(message, "invitation")
-        with _Readable("invitation"):
+        with _readable("invitation"):
             values = np.frombuffer(numbers, "<i8").astype(np.int64)
             sizes = [int(size) for size, _, _ in told["past"]]
             if sum(sizes) != len(values) or min(sizes, default=1) < 1:
@@ -146,7 +148,7 @@ class Answer(NamedTuple):
     def opened(cls, message: bytes, invitation: Invitation) -> Answer:
         """Read and check an answer."""
         told, numbers, text = _opened(message, "answer")
-        with _Readable("answer"):
+        with _readable("answer"):
             found = cls(
                 str(told["invitation"]),
                 int(told["holder"]),
@@ -169,24 +171,21 @@ def signed_card(keys: Keys) -> bytes:
 def opened_card(message: bytes) -> Card:
     """Read and check a card."""
     told, _, text = _opened(message, "card")
-    with _Readable("card"):
+    with _readable("card"):
         card = Card.from_dict(told)
     check_signature(card, text, message[-_SIGNED:])
     return card
 
 
-class _Readable:
-    """Any error in reading what a message tells becomes one line."""
-
-    def __init__(self, kind: str) -> None:
-        self._kind = kind
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type | None, error: BaseException | None, *_: object) -> None:
-        if isinstance(error, _DAMAGE) and not isinstance(error, InputError):
-            raise InputError(f"this {self._kind} is damaged: ask for it again") from None
+@contextmanager
+def _readable(kind: str) -> Iterator[None]:
+    """What cannot be read is damaged."""
+    try:
+        yield
+    except InputError:
+        raise
+    except _DAMAGE:
+        raise InputError(f"this {kind} is damaged: ask for it again") from None
 
 
 def _text(told: dict[str, Any], numbers: bytes) -> bytes:
@@ -204,7 +203,7 @@ def _opened(message: bytes, kind: str) -> tuple[dict[str, Any], bytes, bytes]:
         raise InputError(f"this is no {kind} of this version of metricdp.federated")
     text, start = message[:-_SIGNED], len(_FIRST)
     end = text.find(b"\n", start, start + _LONGEST)
-    with _Readable(kind):
+    with _readable(kind):
         told = json.loads(text[start:end]) if end >= 0 else {}
         if told["kind"] != kind:
             raise InputError(f"this is not an {kind} but of kind {str(told['kind'])[:20]!r}")

@@ -43,9 +43,9 @@ class Oracle(ABC):
 
     shape: tuple[int, ...]
 
-    @abstractmethod
     def valid(self, columns: list[NDArray[Any]]) -> Bools:
         """Which of n outputs, each number within its limits, can occur at all, shape (n,)."""
+        return np.ones(len(columns[0]), bool)
 
     @abstractmethod
     def add(self, array: Ints, columns: list[NDArray[Any]]) -> None:
@@ -63,10 +63,6 @@ class FrequencyOracle(Oracle):
 
     def __init__(self, randomizer: FrequencyRandomizer) -> None:
         self.randomizer, self.shape = randomizer, (randomizer.domain,)
-
-    def valid(self, columns: list[NDArray[Any]]) -> Bools:
-        """All: the decoder holds them to their limits."""
-        return np.ones(len(columns[0]), bool)
 
     @property
     def variance(self) -> float:
@@ -156,10 +152,6 @@ class VectorOracle(Oracle):
     def __init__(self, randomizer: TopVectors) -> None:
         self.randomizer = randomizer
         self.shape = (1 << randomizer.bucket_bits, randomizer.dimension)
-
-    def valid(self, columns: list[NDArray[Any]]) -> Bools:
-        """All: the decoder holds them to their limits."""
-        return np.ones(len(columns[0]), bool)
 
     @cached_property
     def scale(self) -> float:

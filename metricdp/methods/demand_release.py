@@ -32,6 +32,7 @@ from metricdp.methods.summary import (
     summarized,
 )
 from metricdp.methods.synthetic import SyntheticPoints, checked_number, drawn
+from metricdp.methods.views import axes_of
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.options import Centers, Coins, Ids, Length, coins
@@ -117,7 +118,7 @@ class Coreset(_Pair):
             ``weight``, where there are coordinates in the plane; the format's readers take them for
             longitude and latitude.
         """
-        ending = coreset_format(path, self.coordinates, self.crs)
+        ending = checked_ending(path, self.coordinates, crs=self.crs)
         ids = {} if isinstance(self.points, np.ndarray) else {"vertex": list(self.points)}
         properties = {**ids, "weight": self.weights.tolist()}
         write_points(path, ending, self._columns(), self.coordinates, properties, crs=self.crs)
@@ -125,19 +126,8 @@ class Coreset(_Pair):
     def _columns(self) -> dict[str, list[Any]]:
         columns: dict[str, list[Any]] = {"vertex": list(self.points)}
         if isinstance(self.points, np.ndarray):
-            d = self.points.shape[1]
-            columns = {
-                name: x.tolist()
-                for name, x in zip(
-                    "xy" if d == 2 else [f"x{i + 1}" for i in range(d)], self.points.T
-                )
-            }
+            columns = axes_of(self.points, None)
         return {**columns, "weight": self.weights.tolist()}
-
-
-def coreset_format(path: str | PathLike[str], coordinates: Floats | None, crs: str | None) -> str:
-    """The ending of a path, if such a coreset can be saved there; errors as `Coreset.save`."""
-    return checked_ending(path, coordinates, crs=crs)
 
 
 class Release:

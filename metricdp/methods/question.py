@@ -69,9 +69,7 @@ class Question:
         *,
         candidates: Any = None,
         opened: Any = None,
-        seed: Any = 0,
-        time_limit: Any = None,
-        effort: Any = QUICK,
+        **search: Any,
     ) -> Self:
         """Check ids, k, seed, time limit and effort."""
         fixed = np.empty(0, np.int64)
@@ -83,38 +81,31 @@ class Question:
                 f"k counts the opened facilities: it must be at least their number, "
                 f"{len(fixed):,}; got {k}"
             )
-        limit = checked_time_limit(time_limit)
-        how = checked_effort(effort)
-        return cls(metric, int(k), power, allowed, fixed, checked_seed(seed), limit, how)
+        return cls(metric, int(k), power, allowed, fixed, **checked_search(**search))
+
+    @property
+    def _asked(self) -> dict[str, Any]:
+        """What every search and bound is told."""
+        told = {"power": self.power, "candidates": self.candidates, "opened": self.opened}
+        return {**told, "time_limit": self.time_limit}
+
+    @property
+    def places(self) -> Ints:
+        """Where centers may stand, facilities that are open among them."""
+        if self.candidates is None:
+            return np.arange(len(self.metric.sites))
+        return np.union1d(self.candidates, self.opened)
 
     def answer(self, weights: Floats, starts: int | None = None) -> Ints:
         """Positions of centers (k,) for demand `weights`, the opened ones first."""
-        return solve_with(
-            self.effort,
-            self.metric,
-            weights,
-            self.k,
-            power=self.power,
-            candidates=self.candidates,
-            opened=self.opened,
-            seed=self.seed,
-            starts=starts,
-            time_limit=self.time_limit,
-        ).centers
+        search = {"seed": self.seed, "starts": starts, **self._asked}
+        return solve_with(self.effort, self.metric, weights, self.k, **search).centers
 
     def exactly(self, weights: Floats) -> tuple[Ints, Certificate]:
         """The best centers of public `weights` with a proof, or with an honest interval."""
-        return solve_exactly(
-            self.metric,
-            weights,
-            self.k,
-            power=self.power,
-            candidates=self.candidates,
-            opened=self.opened,
-            seed=self.seed,
-            effort=THOROUGH if isinstance(self.effort, str) else self.effort,
-            time_limit=self.time_limit,
-        )
+        effort = THOROUGH if isinstance(self.effort, str) else self.effort
+        search = {"seed": self.seed, "effort": effort, **self._asked}
+        return solve_exactly(self.metric, weights, self.k, **search)
 
     def names(self, positions: Ints) -> Any:
         """The user's ids of positions."""
@@ -123,22 +114,11 @@ class Question:
     def check_certifiable(self, weights: Floats) -> None:
         """Refuse what cannot be certified before time is spent on it."""
         demand = np.count_nonzero(weights) or len(weights)
-        n_candidates = len(self.metric.sites)
-        if self.candidates is not None:
-            n_candidates = len(np.union1d(self.candidates, self.opened))
-        check_size(n_candidates, int(demand), weights)
+        check_size(len(self.places), int(demand), weights)
 
     def certificate(self, weights: Floats, centers: Ints) -> Certificate:
         """Proof of how far centers are from the best for public `weights`, in a new time limit."""
-        return certificate(
-            self.metric,
-            weights,
-            centers,
-            power=self.power,
-            candidates=self.candidates,
-            opened=self.opened,
-            time_limit=self.time_limit,
-        )
+        return certificate(self.metric, weights, centers, **self._asked)
 
 
 class PointsQuestion(Question):
@@ -189,17 +169,14 @@ class BoxQuestion:
         *,
         candidates: Any = None,
         opened: Any = None,
-        seed: Any = 0,
-        time_limit: Any = None,
-        effort: Any = QUICK,
+        **search: Any,
     ) -> BoxQuestion:
         """Check k, seed, time limit and effort, and that nothing else is asked for."""
         for name, given in (("candidates", candidates), ("opened", opened)):
             if given is not None:
                 raise InputError(f"{name} need a finite universe; centers in a box are free points")
         count(k, "k", 1, NET_POINTS, "the number of points")
-        limit = checked_time_limit(time_limit)
-        return cls(space, int(k), power, checked_seed(seed), limit, checked_effort(effort))
+        return cls(space, int(k), power, **checked_search(**search))
 
     def among(self, points: EuclideanMetric) -> PointsQuestion:
         """The same of some points of the box."""
@@ -227,6 +204,12 @@ NOT_PROVABLE = (
 )
 
 _QUESTIONS: dict[Kind, Any] = {"finite": Question, "box": BoxQuestion}
+
+
+def checked_search(seed: Any = 0, time_limit: Any = None, effort: Any = QUICK) -> dict[str, Any]:
+    """How centers are looked for: public coins, a time limit, and how much effort."""
+    found = {"seed": checked_seed(seed), "time_limit": checked_time_limit(time_limit)}
+    return {**found, "effort": checked_effort(effort)}
 
 
 def checked_time_limit(time_limit: Any) -> float | None:

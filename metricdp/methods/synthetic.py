@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from metricdp.arguments import count
 from metricdp.arrays import Floats, Ints
+from metricdp.methods.views import axes_of
 from metricdp.metrics.base import Metric
 from metricdp.partitions.finite.ward import PartitionTree, hierarchy
 from metricdp.releases import Receipt
@@ -90,20 +91,12 @@ class SyntheticPoints(Sequence[Any]):
         """
         ending = checked_ending(path, self.coordinates, "synthetic sample", self.crs)
         ids: Columns = {} if isinstance(self.points, np.ndarray) else {"vertex": self.points}
-        columns = {**ids, **self._axes()}
+        axes = {} if self.coordinates is None else axes_of(self.coordinates, self.system)
+        columns = {**ids, **axes}
         names = ids or {"number": list(range(len(self)))}
         planar = self.coordinates is not None and self.coordinates.shape[1] == 2
         places = self.coordinates if planar else None
         write_points(path, ending, columns, places, names, geometry=True, crs=self.crs)
-
-    def _axes(self) -> Columns:
-        """Coordinates by name."""
-        if self.coordinates is None:
-            return {}
-        d = self.coordinates.shape[1]
-        names = [f"x{i + 1}" for i in range(d)] if d != 2 else ["x", "y"]
-        names = ["lon", "lat"] if self.system == "lonlat" else names
-        return {name: axis.tolist() for name, axis in zip(names, self.coordinates.T)}
 
 
 def checked_number(n: Any) -> int:

@@ -29,6 +29,11 @@ def axis_names(d: int, system: str | None) -> list[str]:
     return ["lon", "lat"] if system == "lonlat" else ["x", "y"]
 
 
+def axes_of(places: Floats, system: str | None) -> dict[str, list[float]]:
+    """Columns of coordinates, by name."""
+    return {n: x.tolist() for n, x in zip(axis_names(places.shape[1], system), places.T)}
+
+
 def placed(
     facts: dict[str, list[Any]], places: Floats | None, system: str | None
 ) -> dict[str, list[Any]]:
@@ -36,8 +41,7 @@ def placed(
     if places is None:
         return facts
     first = {name: facts[name] for name in ("rank", "center")}
-    names = axis_names(places.shape[1], system)
-    return {**first, **{n: axis.tolist() for n, axis in zip(names, places.T)}, **facts}
+    return {**first, **axes_of(places, system), **facts}
 
 
 def frame(columns: dict[str, Any]) -> Any:

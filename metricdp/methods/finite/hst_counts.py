@@ -21,9 +21,9 @@ from metricdp.arrays import Bools, Floats
 from metricdp.errors import InputError
 from metricdp.kernels.hst_passes import consistent_counts, settled_counts
 from metricdp.methods.asking import Account, Ask
+from metricdp.methods.finite.looks import PARTS_FACTOR, PARTS_POWER
 from metricdp.methods.shares import COUNT_SHARE, Terms, count_records, level_shares
 from metricdp.partitions.finite.hst import HST
-from metricdp.partitions.finite.hst_levels import LevelCells
 from metricdp.privacy.queries import HistogramQuery
 from metricdp.releases import Mechanism, Receipt
 
@@ -31,8 +31,6 @@ BUDGETS = {"geometric": Fraction(1, 2), "uniform": Fraction(1), "rising": Fracti
 """What each level gets of the budget of the level above it."""
 FLOOR = 4.0
 """Standard deviations of noise above which a node's count is told from nothing."""
-PARTS_FACTOR = 0.6  # noise against cell size: benchmarks/partition_method.md
-PARTS_POWER = 0.8  # the same
 MOST_LEVELS = 8  # deeper ones get too little budget each
 
 
@@ -106,7 +104,7 @@ def count_levels(
     total = np.zeros(tree.n_nodes)
     precision = np.zeros(tree.n_nodes)
     for level, share in zip(counted, level_shares(factor, len(counted))):
-        noisy = yield Ask(HistogramQuery(LevelCells(tree, level)), left * share)
+        noisy = yield Ask(HistogramQuery(tree.parts_at(level)), left * share)
         nodes = tree.nodes_at(level)
         exactness = 1.0 / noise_variance(noisy.receipt.mechanisms[0])
         total[nodes] += exactness * noisy.values

@@ -163,11 +163,7 @@ class LocalSearch(Method):
         times = self._times
         if not self.steps or settled(question):
             return visited
-        allowed = (
-            None
-            if question.candidates is None
-            else [question.metric.ids[i] for i in question.candidates]
-        )
+        allowed = None if question.candidates is None else question.names(question.candidates)
         query = SwapQuery(
             question.metric,
             question.names(at),
@@ -195,12 +191,7 @@ class LocalSearch(Method):
 
     def _begin(self, terms: Terms, question: Question) -> Generator[Any, Any, Ints]:
         if settled(question):
-            rest = (
-                np.arange(len(question.metric))
-                if question.candidates is None
-                else question.candidates
-            )
-            others = np.setdiff1d(rest, question.opened)
+            others = np.setdiff1d(question.places, question.opened)
             return np.concatenate([question.opened, others])[: question.k]
         if self._first is None:
             return public_start(question, self.start == "k-median++")
@@ -211,12 +202,7 @@ class LocalSearch(Method):
 
 def settled(question: Question) -> bool:
     """Whether there is only one answer: all candidates are centers, or all centers opened."""
-    everyone = (
-        len(question.metric)
-        if question.candidates is None
-        else len(np.union1d(question.candidates, question.opened))
-    )
-    return question.k in (everyone, len(question.opened))
+    return question.k in (len(question.places), len(question.opened))
 
 
 def public_start(question: Question, spread: bool) -> Ints:

@@ -104,34 +104,31 @@ class Regional(Method):
                     f"regions must map names to positive shares, got {shown(name)}: {shown(share)}"
                 )
         object.__setattr__(self, "regions", dict(self.regions))
-        if isinstance(self.labels, tuple) and not self.labels:
-            object.__setattr__(self, "labels", {})
-        kept = dict(self.labels) if isinstance(self.labels, Mapping) else None
-        labels = tuple(listed(self.labels, "labels")) if kept is None else kept
-        object.__setattr__(self, "labels", labels)
-        named = labels if kept is None else kept.values()
-        for name in named:
+        told = self.labels
+        labels = dict(told) if isinstance(told, Mapping) else tuple(listed(told, "labels"))
+        object.__setattr__(self, "labels", labels or {})
+        for name in labels.values() if isinstance(labels, dict) else labels:
             if not isinstance(name, str) or name not in self.regions:
                 raise InputError(f"labels must be names of regions, got {shown(name)}")
 
     def cut(self, universe: Metric) -> LabelParts:
         """The regions as a public partition of a universe."""
         number = {name: i for i, name in enumerate(self.regions)}
-        if not isinstance(self.labels, dict):
-            if len(self.labels) != len(universe):
+        named = self.labels
+        if not isinstance(named, dict):
+            if len(named) != len(universe):
                 raise InputError(
                     f"labels must be one for each of the {len(universe):,} points, got "
-                    f"{len(self.labels):,}"
+                    f"{len(named):,}"
                 )
-            parts = np.array([number[name] for name in self.labels], np.int64)
-            return LabelParts(universe, parts, len(number))
-        at = np.asarray(universe.positions(list(self.labels)), np.int64)
+            named = dict(zip(universe.ids, named))
+        at = np.asarray(universe.positions(list(named)), np.int64)
         if len(np.unique(at)) < len(universe) and ELSEWHERE not in number:
             raise InputError(
                 f"labels leave points out: give regions a share for {ELSEWHERE!r}, or label them"
             )
         parts = np.full(len(universe), number.get(ELSEWHERE, 0), np.int64)
-        parts[at] = [number[name] for name in self.labels.values()]
+        parts[at] = [number[name] for name in named.values()]
         return LabelParts(universe, parts, len(number))
 
     def epsilons(

@@ -85,5 +85,4 @@ class OpenedCells(Cells):
     def encode(self, records: ArrayLike) -> Ints:
         """Part of each point, shape (n,): by its own coordinates alone."""
         axis = self.tree.axes[np.minimum(self.level, self.tree.depth - 1)]
-        part = np.cumsum(self.child < 0) - 1
-        return part[cells_of(self.tree.grid(records), self.child, self.cut, axis)]
+        return self.part[cells_of(self.tree.grid(records), self.child, self.cut, axis)]

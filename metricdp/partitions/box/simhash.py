@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from metricdp.arrays import Bools, Floats, Ints
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.partitions.box.tree_cells import SplitNodes
 from metricdp.protocols import trusted
 
 
@@ -42,12 +42,12 @@ class SimHash:
 
 @trusted
 @dataclass(frozen=True, eq=False, repr=False)
-class HashCells:
+class HashCells(SplitNodes):
     """The prefix tree of a `SimHash` whose closed nodes divide the box, a partition for
-    `HistogramQuery`. `child` is a split node's child of bit 0, the other follows; -1 if closed.
+    `HistogramQuery`; a split node's first child is that of bit 0.
     """
 
-    hashed: SimHash
+    tree: SimHash
     child: Ints
     level: Ints
 
@@ -64,21 +64,6 @@ class HashCells:
             cells = cells.open(cells.leaves)
         return cells
 
-    @property
-    def universe(self) -> EuclideanSpace:
-        """The box."""
-        return self.hashed.space
-
-    @cached_property
-    def leaves(self) -> Ints:
-        """The closed nodes, shape (n_parts,): part i is node ``leaves[i]``."""
-        return np.flatnonzero(self.child < 0)
-
-    @property
-    def n_parts(self) -> int:
-        """Number of closed nodes."""
-        return len(self.leaves)
-
     def open(self, nodes: Ints) -> HashCells:
         """These closed nodes opened too; none of the last level."""
         child = self.child.copy()
@@ -90,9 +75,8 @@ class HashCells:
 
     def encode(self, records: Floats) -> Ints:
         """Part of each point, shape (n,)."""
-        part = np.cumsum(self.child < 0) - 1
         node = np.zeros(len(records), np.int64)
-        for bit in self.hashed.bits(records, int(self.level.max())).T:
+        for bit in self.tree.bits(records, int(self.level.max())).T:
             below = self.child[node]
             node = np.where(below < 0, node, below + bit)
-        return part[node]
+        return self.part[node]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,8 +27,41 @@ class Tree(Protocol):
     axes: Ints
 
 
+class SplitNodes:
+    """Nodes of a binary tree whose closed ones divide its box: a partition.
+
+    `child`: a split node's first child, the other follows; -1 if closed. `level`: 0 at the root.
+    """
+
+    tree: Any
+    child: Ints
+    level: Ints
+
+    @property
+    def universe(self) -> EuclideanSpace:
+        """The box."""
+        found: EuclideanSpace = self.tree.space
+        return found
+
+    @cached_property
+    def leaves(self) -> Ints:
+        """The closed cells, shape (n_parts,): part i is cell ``leaves[i]``."""
+        return np.flatnonzero(self.child < 0)
+
+    @property
+    def n_parts(self) -> int:
+        """Number of closed cells."""
+        return len(self.leaves)
+
+    @property
+    def part(self) -> Ints:
+        """Part of each closed node (n_nodes,)."""
+        found: Ints = np.cumsum(self.child < 0) - 1
+        return found
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class Cells(TreeCells):
+class Cells(SplitNodes, TreeCells):
     """The top of a quadtree: the closed cells divide the box.
 
     Parents come first. `child` is a split cell's first half, the other follows; -1 if closed.
@@ -43,21 +76,6 @@ class Cells(TreeCells):
     low: NDArray[np.uint64]
     size: NDArray[np.uint64]
     level: Ints
-
-    @property
-    def universe(self) -> EuclideanSpace:
-        """The box."""
-        return self.tree.space
-
-    @cached_property
-    def leaves(self) -> Ints:
-        """The closed cells, shape (n_parts,): part i is cell ``leaves[i]``."""
-        return np.flatnonzero(self.child < 0)
-
-    @property
-    def n_parts(self) -> int:
-        """Number of closed cells."""
-        return len(self.leaves)
 
     def open(self, cells: ArrayLike) -> Self:
         """These closed cells opened too; those of the last depth stay closed."""

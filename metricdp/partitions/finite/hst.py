@@ -19,6 +19,7 @@ from metricdp.kernels.nested import nested_clusters
 from metricdp.metrics.base import Metric, metric_of
 from metricdp.options import Coins, coins
 from metricdp.partitions.finite import storage
+from metricdp.partitions.finite.labels import LabelParts
 from metricdp.partitions.finite.least_elements import LevelLabels, level_labels
 
 
@@ -146,6 +147,11 @@ class HST:
         """Cluster of every position at a level: an index into ``nodes_at(level)``."""
         nodes = self.nodes_at(level)
         return self._spread(nodes, np.arange(len(nodes)))
+
+    def parts_at(self, level: int) -> LabelParts:
+        """The clusters of one level as a partition, in the order of `nodes_at`."""
+        labels = self.labels_at(level).astype(np.int64)
+        return LabelParts(self.universe, labels, len(self.nodes_at(level)))
 
     def sums(self, weights: ArrayLike) -> Floats:
         """Weight below every node, shape (n_nodes,), of one weight a position."""

@@ -1,40 +1,14 @@
-"""The levels of a 2-HST as public partitions, and the tree of a universe that is built once."""
+"""The tree of a universe: built once, or that of the very universe."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
-import numpy as np
-
-from metricdp.arrays import Ints
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.kept import Kept
 from metricdp.partitions.finite.hst import HST, build_hst
-
-
-@dataclass(frozen=True, eq=False)
-class LevelCells:
-    """The clusters of one level as a partition, in the order of ``tree.nodes_at(level)``."""
-
-    tree: HST
-    level: int
-
-    @property
-    def universe(self) -> Metric:
-        """The tree's."""
-        return self.tree.universe
-
-    @property
-    def n_parts(self) -> int:
-        """Number of clusters."""
-        return len(self.tree.nodes_at(self.level))
-
-    def encode(self, records: Ints) -> Ints:
-        """Cluster of each record (a position)."""
-        return self.tree.labels_at(self.level)[records].astype(np.int64)
-
 
 _trees = Kept()
 

@@ -155,7 +155,7 @@ def test_lsh_without_noise_is_the_means_of_the_nodes(exactly):
         np.array([points[part == j].mean(axis=0) for j in kept]), abs=0.01
     )
     inner = np.flatnonzero(release.partition.child >= 0)
-    bits = release.partition.hashed.bits(points)
+    bits = release.partition.tree.bits(points)
     assert len(inner) and all(release.partition.level[inner] < bits.shape[1])
     assert counts[kept].sum() > 0.9 * 4000
 

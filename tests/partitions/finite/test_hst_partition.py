@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import metricdp as mdp
 from metricdp.errors import InputError
-from metricdp.partitions.finite.hst_levels import LevelCells, kept_hst
+from metricdp.partitions.finite.hst_levels import kept_hst
 from metricdp.partitions.finite.hst_partition import HSTHierarchy
 from tests.partitions.finite.test_ward import check, clusters
 
@@ -40,7 +40,7 @@ def test_points_at_one_place_stay_together():
 def test_levels_are_partitions():
     tree = mdp.build_hst(mdp.GraphMetric(nx.path_graph(20), weight=None), 2)
     for level in range(tree.n_levels):
-        cells = LevelCells(tree, level)
+        cells = tree.parts_at(level)
         np.testing.assert_array_equal(cells.encode(np.arange(20)), tree.labels_at(level))
         assert cells.n_parts == len(tree.nodes_at(level)) and cells.universe is tree.universe
 
