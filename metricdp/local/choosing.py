@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -44,7 +45,5 @@ def largest_local_epsilon(
     high = 64 * 16
     if low >= high or not fits(low):
         return epsilon
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return Fraction(low, 64)
+    more = bisect_left(range(low + 1, high), True, key=lambda steps: not fits(steps))
+    return Fraction(low + more, 64)

@@ -22,7 +22,7 @@ from metricdp.local.shuffle import shuffled_epsilon
 from metricdp.methods.demand_release import Release
 from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
-from metricdp.partitions.finite.ward import PartitionTree
+from metricdp.partitions.finite.ward import PartitionTree, upwards
 from metricdp.protocols import finite
 from metricdp.provenance import Provenance, package_facts
 from metricdp.releases import Mechanism, Receipt
@@ -262,10 +262,7 @@ def _tree(metric: Metric, labels: NDArray[np.int32], centers: Ints) -> Partition
 
 def _known_tree(metric: Metric, labels: NDArray[np.int32], children: Ints) -> PartitionTree:
     """The parts, and the tree above them that the parameters tell."""
-    m = len(children) + 1
-    sizes = np.r_[np.bincount(labels, minlength=m).astype(np.float64), np.zeros(m - 1)]
-    for i, (left, right) in enumerate(children):
-        sizes[m + i] = sizes[left] + sizes[right]
+    sizes = upwards(np.bincount(labels, minlength=len(children) + 1), children)
     return PartitionTree(metric, labels, children, sizes)
 
 

@@ -15,6 +15,7 @@ References
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from fractions import Fraction
 
 import numpy as np
@@ -124,12 +125,9 @@ def shuffled_epsilon(randomizer: Randomizer | Amount, users: int, delta: Fractio
         raise InputError("the shuffle model needs a delta between 0 and 1")
     local = randomizer.epsilon if isinstance(randomizer, Randomizer) else Fraction(randomizer)
     target = float(delta) * (1 - 1e-15)
-    low = 0
-    high = math.ceil(local * _GRID)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if shuffled_delta(randomizer, users, middle / _GRID) <= target:
-            high = middle
-        else:
-            low = middle
-    return min(Fraction(high, _GRID), local)
+
+    def enough(steps: int) -> bool:
+        return shuffled_delta(randomizer, users, steps / _GRID) <= target
+
+    steps = range(1, max(math.ceil(local * _GRID), 1))
+    return min(Fraction(1 + bisect_left(steps, True, key=enough), _GRID), local)

@@ -273,27 +273,10 @@ class Release:
             effort=effort,
         )
 
-    def k_means(
-        self,
-        k: int,
-        *,
-        candidates: Ids | None = None,
-        opened: Ids | None = None,
-        seed: int = 0,
-        rng: Coins | None = None,
-        time_limit: float | None = None,
-        effort: Effort = "quick",
-    ) -> Result:
+    def k_means(self, k: int, **asked: Any) -> Result:
         """k centers of low sum of squared distances; parameters as `k_median`."""
-        return self._asked(
-            k,
-            2,
-            candidates=candidates,
-            opened=opened,
-            seed=coins(seed, rng),
-            time_limit=time_limit,
-            effort=effort,
-        )
+        asked["seed"] = coins(asked.get("seed", 0), asked.pop("rng", None))
+        return self._asked(k, 2, **asked)
 
     def solve(self, objective: Any, **asked: Any) -> Solution:
         """Sites for any objective of `metricdp.objectives`, for the non-negative part of `weights`:

@@ -21,7 +21,6 @@ from metricdp.arguments import positive
 from metricdp.arrays import Bools, Floats
 from metricdp.errors import InputError
 from metricdp.methods.asking import Ask
-from metricdp.methods.box.anywhere import anywhere, searched
 from metricdp.methods.demand_release import Release
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.shares import Terms, clipped_sums, deviation
@@ -31,7 +30,6 @@ from metricdp.partitions.box.cells import WholeBox
 from metricdp.privacy.queries import HistogramQuery
 from metricdp.releases import Receipt
 from metricdp.releases import Release as Noisy
-from metricdp.solvers.stopping import Deadline
 
 COUNTS_SHARE = Fraction(1, 4)
 """Of what averages get, for their counts; the rest is for the sums."""
@@ -117,15 +115,8 @@ class Baseline(Method):
         return [Ask(clipped_sums(WholeBox(question.space)), self.least_share)]
 
 
-@anywhere
-def on_means(release: Any, k: int, power: int, seed: int, deadline: Deadline) -> Floats:
-    """k points of low cost for the means."""
-    points = release.universe.points
-    return searched(points, release.weights, k, power=power, seed=seed, deadline=deadline)
-
-
 def release_of(
-    method: str, partition: Any, found: Averages, receipt: Receipt, search: Any = on_means
+    method: str, partition: Any, found: Averages, receipt: Receipt, search: Any = None
 ) -> Release:
     """The release of noisy means and counts of the parts of a partition of the box."""
     return Release(

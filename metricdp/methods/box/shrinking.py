@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from metricdp.arrays import Bools, Floats
-from metricdp.partitions.finite.ward import PartitionTree
+from metricdp.partitions.finite.ward import PartitionTree, upwards
 from metricdp.solvers.estimate.tree_posterior import Estimate, least_squares
 
 STANDS_OUT = 3.0
@@ -45,11 +45,8 @@ def shrunk(tree: PartitionTree, estimate: Estimate, unit: float) -> Floats:
     counts, deviation = least_squares(tree, estimate.looks)
     points = np.asarray(tree.universe.points)  # type: ignore[attr-defined]
     out = standing(points, counts[:m], deviation[:m], unit)
-    held = np.r_[out, np.zeros(m - 1, bool)]
-    rest = np.r_[np.where(out, 0.0, estimate.mean), np.zeros(m - 1)]
-    for i, (left, right) in enumerate(tree.children, start=m):
-        held[i] = held[left] | held[right]
-        rest[i] = rest[left] + rest[right]
+    held = upwards(out, tree.children) > 0
+    rest = upwards(np.where(out, 0.0, estimate.mean), tree.children)
     clear = np.maximum(1 - (STANDS_OUT * deviation / np.maximum(counts, 1e-9)) ** 2, 0.0)
     told = np.clip(counts, 0.0, rest)
     own = clear * np.divide(told, rest, out=np.zeros_like(rest), where=rest > 0)

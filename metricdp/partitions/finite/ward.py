@@ -67,6 +67,14 @@ class PartitionTree:
         return order[np.searchsorted(_numbers(finer), mine, sorter=order)]
 
 
+def upwards(parts: Floats, children: Ints) -> Floats:
+    """Sums of parts below every node of a tree, children first, shape (2 n_parts - 1,)."""
+    sums = np.r_[parts, np.zeros(len(children))]
+    for i, (left, right) in enumerate(children, start=len(parts)):
+        sums[i] = sums[left] + sums[right]
+    return sums
+
+
 class Hierarchy:
     """Ward hierarchy of a universe, grown on demand, by public `seed` and `expected` weights.
 
@@ -209,11 +217,8 @@ class Hierarchy:
         nodes = np.fromiter(number, np.int64, len(number))
         if self.expected is None:
             return PartitionTree(self.universe, labels, children, sizes, nodes)
-        numbers = np.bincount(labels, minlength=len(number)).astype(np.float64)
-        sizes = np.bincount(labels, self.expected, len(number)).astype(np.float64)
-        for i, (left, right) in enumerate(children, start=len(parts)):
-            numbers[i] = numbers[left] + numbers[right]
-            sizes[i] = sizes[left] + sizes[right]
+        numbers = upwards(np.bincount(labels, minlength=len(parts)), children)
+        sizes = upwards(np.bincount(labels, self.expected, len(parts)), children)
         return PartitionTree(self.universe, labels, children, sizes, nodes, self.expected, numbers)
 
     @property

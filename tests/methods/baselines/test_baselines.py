@@ -12,8 +12,7 @@ from metricdp.accounting import Cost
 from metricdp.audit.worlds import Labels, UnitCells, demands, neighbors
 from metricdp.errors import InputError
 from metricdp.methods.baselines import lsh
-from metricdp.methods.baselines.lloyd import _random, count_share
-from metricdp.methods.question import BoxQuestion
+from metricdp.methods.baselines.lloyd import count_share
 from metricdp.methods.shares import Terms
 from metricdp.partitions.box.cells import VoronoiCells
 from metricdp.partitions.box.simhash import HashCells, SimHash
@@ -76,7 +75,8 @@ def test_lloyd_without_noise_is_lloyd(exactly, power):
     found = ask(
         BOX, PrivateDemand(BOX, points), 4, epsilon=1, method=M.Lloyd(steps=5), seed=3
     ).centers
-    centers = _random(BOX, BoxQuestion.checked(BOX, 4, power, seed=3))
+    coins = np.random.default_rng([3, 5]).random((4, 2))
+    centers = BOX.lower + coins * (BOX.upper - BOX.lower)
     for step in range(5):
         label = np.linalg.norm(points[:, None] - centers, axis=2).argmin(axis=1)
         moved_to = centers.copy()
@@ -147,8 +147,9 @@ def test_lsh_without_noise_is_the_means_of_the_nodes(exactly):
     ).release
     part = release.partition.encode(points)
     counts = np.bincount(part, minlength=release.partition.n_parts)
-    terms = Terms(Cost.of(1), "add-remove")
-    fewest = min(lsh.LOW_NOISE * np.sqrt(2) * lsh._sum_noise(terms, 2), 4000 / 6)
+    share = lsh.LEVELS_SHARE * (1 - lsh.COUNTS_SHARE)
+    noise = Terms(Cost.of(1), "add-remove").deviation_of_sums(BOX, share)
+    fewest = min(lsh.LOW_NOISE * np.sqrt(2) * noise, 4000 / 6)
     kept = np.flatnonzero(counts >= fewest)
     assert len(kept) > 1 and release.weights.tolist() == counts[kept].tolist()
     assert release.universe.points == pytest.approx(
