@@ -18,7 +18,7 @@ from metricdp.methods.asking import Ask, Image
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import WholeBox
 from metricdp.privacy.caps import squared_sensitivity
-from metricdp.privacy.queries import CountQuery, HistogramQuery, Query, SumsQuery
+from metricdp.privacy.queries import CountQuery, HistogramQuery, SumsQuery
 from metricdp.protocols import Partition
 from metricdp.releases import Neighboring, Receipt, Release, Unit
 
@@ -79,39 +79,31 @@ class Terms:
         if not sensitivity:
             return 0.0
         if self.pooled:
-            return gaussian_scale(self._square(query), (self.price.rho or Fraction(0)) * share)
+            m, caps = self.max_contributions, self.caps
+            square = squared_sensitivity(query, self.neighboring, m, caps)
+            return gaussian_scale(square, (self.price.rho or Fraction(0)) * share)
         return laplace_scale(sensitivity, self.price.epsilon * share)
 
-    def _square(self, query: Query) -> int:
-        return squared_sensitivity(query, self.neighboring, self.max_contributions, self.caps)
+    def scale_of_counts(self, share: Fraction, *, capped: bool = False) -> float:
+        """Scale of the Laplace noise of a histogram paid with a share, or of Laplace noise as large
+        as its Gaussian; `capped`: of parts that each lie in one area of a user's caps.
+        """
+        sides = 1 if self.neighboring == "add-remove" else 2
+        if not self.pooled:
+            return self.max_contributions * sides / float(self.price.epsilon * share)
+        square: int = self.max_contributions**2
+        if capped and self.caps is not None:
+            square = self.caps.square
+        return math.sqrt(square * sides / (4 * float((self.price.rho or 1) * share)))
 
     def deviation_of_counts(self, share: Fraction) -> float:
-        """Standard deviation that the noise of a histogram paid with a share will have."""
-        m = self.max_contributions
-        price = self.part(share)
-        if isinstance(price, Cost):
-            twice = 1 if self.neighboring == "add-remove" else 2
-            return math.sqrt(m * m * twice / (2 * float(price.rho or 1)))
-        return HistogramQuery.sensitivity_of(self.neighboring, m) / float(price) * math.sqrt(2.0)
-
-    def scale_of_counts(self, share: Fraction) -> float:
-        """Scale of a histogram's Laplace noise, or of Laplace noise as large as its Gaussian."""
-        price = self.part(share)
-        if isinstance(price, Cost):
-            return self.deviation_of_counts(share) / math.sqrt(2.0)
-        m = self.max_contributions
-        return HistogramQuery.sensitivity_of(self.neighboring, m) / float(price)
+        """Standard deviation of that noise."""
+        return self.scale_of_counts(share) * math.sqrt(2.0)
 
     def deviation_of_sums(self, space: EuclideanSpace, share: Fraction) -> float:
         """Standard deviation of a sum's noise in one coordinate, in lengths of clipped offsets."""
-        sums = clipped_sums(WholeBox(space))
-        price = self.part(share)
-        if isinstance(price, Cost):
-            return float(
-                math.sqrt(float(self._square(sums)) / (2 * float(price.rho or 1))) / 2**SUM_BITS
-            )
-        sensitivity = sums.sensitivity(self.neighboring, self.max_contributions)
-        return float(math.sqrt(2.0) * sensitivity / float(price) / 2**SUM_BITS)
+        scale = self.scale_of(Ask(clipped_sums(WholeBox(space)), share))
+        return scale * (1.0 if self.pooled else math.sqrt(2.0)) / (1 << SUM_BITS)
 
     def nothing(self) -> Receipt:
         """The receipt of what was not asked."""

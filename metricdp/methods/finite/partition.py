@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -162,9 +161,11 @@ def refined(
     """
     looked = Looked(whole, [] if count.release is None else [count.release])
     left = (yield Account()).left
-    for look in (rounds or _planned)(looked, count.number, _scale(terms, left)):
+    for look in (rounds or _planned)(
+        looked, count.number, terms.scale_of_counts(left, capped=True)
+    ):
         share = left * look.share
-        parts = looked.cut(look, count.number, _scale(terms, share))
+        parts = looked.cut(look, count.number, terms.scale_of_counts(share, capped=True))
         if areas is not None:
             parts = whole.joined([areas, parts])
         found = yield Ask(HistogramQuery(told(parts)), share)
@@ -175,14 +176,6 @@ def refined(
 def _planned(looked: Looked, records: float, scale: float) -> tuple[Look, ...]:
     looked.usual = few_in_plane(records, scale, looked.growth)
     return planned(records, scale, looked.growth)
-
-
-def _scale(terms: Terms, share: Fraction) -> float:
-    """Scale of a histogram's Laplace noise, or of Laplace noise as large as its Gaussian."""
-    if not terms.pooled or terms.caps is None:
-        return terms.scale_of_counts(share)
-    square = terms.caps.square * (1 if terms.neighboring == "add-remove" else 2)
-    return float(float(square / (2 * terms.part(share).rho)) ** 0.5 / 2**0.5)
 
 
 class Looked:
