@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 
 from metricdp.accounting import exact
-from metricdp.accounting import ledger as ledgers
 from metricdp.accounting.cost import MIN_EPSILON, Cost
 from metricdp.arguments import Amount, chosen, file_path, listed
 from metricdp.atomic import durable_file
@@ -28,9 +27,9 @@ from metricdp.methods.registry import answering
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.options import Coins, coins
-from metricdp.provenance import Provenance, package_facts
+from metricdp.provenance import Provenance
 from metricdp.releases import Unit
-from metricdp.running.attesting import PublicUniverse, attest, recipe_options
+from metricdp.running.attesting import PublicUniverse, attest, circumstances
 from metricdp.running.charging import checked_universe
 
 _FORMAT = "metricdp coordinator, 1"
@@ -237,22 +236,18 @@ class Coordinator:
         if agreed.unit == "user":
             whole = ": a user as a whole where ids of users at different holders are disjoint"
         said = TRUST.format(c=c, n=n, m=n - c, unit=agreed.unit, whole=whole)
-        asked = {"epsilon": str(agreed.epsilon), "delta": str(agreed.delta), "holders": n}
-        asked |= {"colluding": c, "seed": agreed.seed}
-        facts = {
-            "call": "federated",
-            "method": agreed.method.name,
-            "model": "federated",
-            "trust": said,
-            "max_contributions": agreed.max_contributions,
-            "options": {name: {"value": value} for name, value in asked.items()}
-            | recipe_options(agreed.method),
-            "chooses": agreed.method.chooses,
-            "afterwards": agreed.method.afterwards,
-            "ledger": None,
-            "day": ledgers.today(),
-            "package": package_facts(),
-        }
+        asked = {"epsilon": agreed.epsilon, "delta": agreed.delta, "holders": n}
+        facts = circumstances(
+            {**asked, "colluding": c, "seed": agreed.seed},
+            agreed.method,
+            call="federated",
+            method=agreed.method.name,
+            model="federated",
+            trust=said,
+            max_contributions=agreed.max_contributions,
+            chooses=agreed.method.chooses,
+            afterwards=agreed.method.afterwards,
+        )
         return Provenance(facts, PublicUniverse(self._universe))
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.accounting import ledger as ledgers
 from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.kernels.ward import ward_tree
@@ -24,9 +23,9 @@ from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
 from metricdp.partitions.finite.ward import PartitionTree, upwards
 from metricdp.protocols import finite
-from metricdp.provenance import Provenance, package_facts
+from metricdp.provenance import Provenance
 from metricdp.releases import Mechanism, Receipt
-from metricdp.running.attesting import attested
+from metricdp.running.attesting import attested, circumstances
 from metricdp.solvers.estimate.tree_posterior import Counts, joint_posterior
 
 LOCAL = 16
@@ -107,34 +106,25 @@ class LocalEstimate:
             "name": str(self.parameters.items.get("kind", "items")),
             "sha256": sha256(text.encode()).hexdigest(),
         }
-        asked = {
-            "epsilon": str(self.parameters.epsilon),
-            "delta": str(self.parameters.delta),
-            "users": self.parameters.users,
-            "roles": len(self.parameters.roles),
-        }
-        return Provenance(
-            {
-                "call": "Decoder.fit",
-                "method": self.parameters.trust,
-                "model": "local" if self.parameters.trust == TRUST[0] else "shuffle",
-                "max_contributions": 1,
-                "universe": universe,
-                "options": {name: {"value": value} for name, value in asked.items()},
-                "chooses": (
-                    "Parts, randomizers and roles follow from the universe, epsilon and a public "
-                    "guess of the number of users; a device draws its role with its own coins."
-                ),
-                "afterwards": (
-                    "Unbiased estimates of counts or sums from the messages, their posterior mean, "
-                    "and centers by a public solver."
-                ),
-                "messages": self.n_messages,
-                "ledger": None,
-                "day": ledgers.today(),
-                "package": package_facts(),
-            }
+        asked = {"epsilon": self.parameters.epsilon, "delta": self.parameters.delta}
+        facts = circumstances(
+            {**asked, "users": self.parameters.users, "roles": len(self.parameters.roles)},
+            call="Decoder.fit",
+            method=self.parameters.trust,
+            model="local" if self.parameters.trust == TRUST[0] else "shuffle",
+            max_contributions=1,
+            universe=universe,
+            chooses=(
+                "Parts, randomizers and roles follow from the universe, epsilon and a public "
+                "guess of the number of users; a device draws its role with its own coins."
+            ),
+            afterwards=(
+                "Unbiased estimates of counts or sums from the messages, their posterior mean, "
+                "and centers by a public solver."
+            ),
+            messages=self.n_messages,
         )
+        return Provenance(facts)
 
     @cached_property
     def counts(self) -> Floats:

@@ -54,21 +54,28 @@ def provenance(
     recipe: Any = None,
 ) -> Provenance:
     """The circumstances of a call of the central model."""
-    asked = {"epsilon": grant.epsilon, "delta": grant.delta, **options}
-    own = {} if recipe is None else recipe_options(recipe)
-    facts = {
-        "call": call,
-        "method": method,
-        "model": "central",
-        "max_contributions": demand.protects.max_contributions,
-        "options": {name: {"value": _plain(value)} for name, value in asked.items()} | own,
-        "chooses": chooses,
-        "afterwards": afterwards,
-        "ledger": ledger_facts(grant),
-        "day": ledgers.today(),
-        "package": package_facts(),
-    }
+    facts = circumstances(
+        {"epsilon": grant.epsilon, "delta": grant.delta, **options},
+        recipe,
+        call=call,
+        method=method,
+        model="central",
+        max_contributions=demand.protects.max_contributions,
+        chooses=chooses,
+        afterwards=afterwards,
+        ledger=ledger_facts(grant),
+    )
     return Provenance(facts, PublicUniverse(demand.universe))
+
+
+def circumstances(
+    asked: Mapping[str, Any], recipe: Any = None, *, ledger: Any = None, **facts: Any
+) -> dict[str, Any]:
+    """What a receipt tells of a call of any model: what was asked, by which recipe, when."""
+    options = {name: {"value": _plain(value)} for name, value in asked.items()}
+    own = {} if recipe is None else recipe_options(recipe)
+    made = {"ledger": ledger, "day": ledgers.today(), "package": package_facts()}
+    return {**facts, "options": options | own, **made}
 
 
 def recipe_options(recipe: Any) -> dict[str, dict[str, Any]]:
