@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metricdp.arguments import file_path, floats, integer, listed, positive, shown
+from metricdp.arguments import count, file_path, floats, integer, listed, positive, shown
 from metricdp.errors import InputError, one_line
 from metricdp.options import flag, hashable
 from tests import named
@@ -54,6 +54,18 @@ def test_one_number():
     for bad in (0, -1, True, 10**400, float("nan"), float("inf"), "1", None, 1j, np.array([1.0])):
         with pytest.raises(InputError, match="x must be positive and finite, got"):
             positive(bad, "x")
+
+
+def test_counts_are_integers_within_bounds():
+    assert count(np.int8(3), "k") == 3
+    assert count(0, "steps", 0, 5) == 0
+    for value in (0, 6, 1.0, "1", True, None):
+        with pytest.raises(InputError, match=r"k must be an integer from 1 to 5, got "):
+            count(value, "k", 1, 5)
+    with pytest.raises(InputError, match=r"k must be an integer of at least 1, got 0$"):
+        count(0, "k")
+    with pytest.raises(InputError, match=r"from 1 to 1,000, the number of points; got 1001$"):
+        count(1001, "k", 1, 1000, "the number of points")
 
 
 def test_flags_paths_and_lists():

@@ -67,9 +67,9 @@ class PartitionTree:
         return order[np.searchsorted(_numbers(finer), mine, sorter=order)]
 
 
-def upwards(parts: Floats, children: Ints) -> Floats:
+def upwards(parts: NDArray[Any], children: Ints) -> Floats:
     """Sums of parts below every node of a tree, children first, shape (2 n_parts - 1,)."""
-    sums = np.r_[parts, np.zeros(len(children))]
+    sums: Floats = np.r_[parts, np.zeros(len(children))]
     for i, (left, right) in enumerate(children, start=len(parts)):
         sums[i] = sums[left] + sums[right]
     return sums
