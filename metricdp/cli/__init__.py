@@ -25,24 +25,9 @@ from metricdp.errors import BudgetError, MetricDPError
 from metricdp.interruption import heard, listen, over
 from metricdp.waiting import Waiting
 
-COMMANDS = (
-    "cluster",
-    "explore",
-    "plan",
-    "evaluate",
-    "evidence",
-    "stream",
-    "federated",
-    "synthesize",
-    "contributions",
-    "ledger",
-    "tree",
-    "encode",
-    "decode",
-    "datasets",
-    "bench",
-    "demo",
-)
+COMMANDS: tuple[str, ...] = ("cluster", "explore", "plan", "evaluate", "evidence", "stream")
+COMMANDS += ("federated", "synthesize", "contributions", "ledger", "tree", "encode", "decode")
+COMMANDS += ("datasets", "bench", "demo")
 """In the order in which ``--help`` lists them."""
 
 BAD_INPUT = 2
@@ -100,10 +85,9 @@ def main(argv: Sequence[str] | None = None, parsers: Callable[[], Parser] | None
     except Exception as error:
         if heard():
             return _fail(error, "interrupted", INTERRUPTED)
-        public = getattr(args, "demand", None) is None
-        detail = (
-            f": {error}" if public else " (METRICDP_DEBUG=1 shows more, and may show private data)"
-        )
+        detail = " (METRICDP_DEBUG=1 shows more, and may show private data)"
+        if getattr(args, "demand", None) is None:
+            detail = f": {error}"
         return _fail(error, f"unexpected {type(error).__name__}{detail}", UNEXPECTED)
 
 

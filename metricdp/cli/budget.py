@@ -23,25 +23,18 @@ def check_options(args: Namespace) -> None:
     shared = getattr(args, "weighting", None) == "share"
     bounded = args.max_contributions is not None
     if bounded and args.user is None:
-        raise UsageError(
-            "--max-contributions bounds the records of a user: say whose a record is with --user "
-            "COLUMN"
-        )
+        bounds = "--max-contributions bounds the records of a user"
+        raise UsageError(f"{bounds}: say whose a record is with --user COLUMN")
     if getattr(args, "caps", None) is not None and (args.user is None or bounded or shared):
-        raise UsageError(
-            "--caps bounds the records of each user in every part: it needs --user COLUMN, and "
-            "neither --max-contributions nor --weighting share"
-        )
+        needs = "it needs --user COLUMN, and neither --max-contributions nor --weighting share"
+        raise UsageError(f"--caps bounds the records of each user in every part: {needs}")
     if shared and (args.user is None or bounded):
-        raise UsageError(
-            "--weighting share uses all records of each user: it needs --user COLUMN, and no "
-            "--max-contributions"
-        )
+        needs = "it needs --user COLUMN, and no --max-contributions"
+        raise UsageError(f"--weighting share uses all records of each user: {needs}")
     budgets, facts = given(args, ("epsilon_budget", "delta_budget")), given(args, _OF_LEDGERS)
-    if args.ledger is None and budgets:
-        raise UsageError(f"{budgets[0]} is the budget of a ledger: give --ledger FILE too")
-    if args.ledger is None and facts:
-        raise UsageError(f"{facts[0]} is about a ledger: give --ledger FILE too")
+    for option in budgets + facts if args.ledger is None else ():
+        kind = "the budget of" if option in budgets else "about"
+        raise UsageError(f"{option} is {kind} a ledger: give --ledger FILE too")
     _take_over_bound(args)
 
 
@@ -67,10 +60,9 @@ def check_budget(args: Namespace, price: Cost, *, question: str | None = None) -
     elif ledger.answer(question) is not None:
         return True
     elif ledger.protects is not None:
-        raise InputError(
-            f"the ledger {args.ledger} protects {ledger.protects} already: choose the number of "
-            f"records before anything else is paid for"
-        )
+        already = f"the ledger {args.ledger} protects {ledger.protects} already"
+        before = "choose the number of records before anything else is paid for"
+        raise InputError(f"{already}: {before}")
     quote = ledger.quote(price)
     if quote.epsilon > quote.left:
         raise BudgetError(exact(args.epsilon), ledger.spent, ledger.left)
@@ -85,9 +77,8 @@ def protection(args: Namespace) -> Protection:
         return Protection("record", 1)
     if getattr(args, "caps", None) is not None:
         return Protection("user", args.caps[0] * args.caps[1])
-    return Protection(
-        "user", args.max_contributions or 1, getattr(args, "weighting", None) or "record"
-    )
+    weighting: Any = getattr(args, "weighting", None) or "record"
+    return Protection("user", args.max_contributions or 1, weighting)
 
 
 def open_ledger(args: Namespace) -> Ledger:
@@ -110,9 +101,8 @@ def noting_expense(ledger: Ledger) -> Iterator[None]:
         yield
     except BaseException as error:
         if ledger.spent > before:
-            error.add_note(
-                f"epsilon {float(ledger.spent - before):g} was charged before this and stays spent"
-            )
+            spent = f"{float(ledger.spent - before):g}"
+            error.add_note(f"epsilon {spent} was charged before this and stays spent")
         raise
 
 
@@ -122,10 +112,9 @@ def say_expense(args: Namespace, receipt: Receipt | None, ledger: Ledger) -> Non
         return
     loss = f", delta {float(receipt.delta):g}" if receipt.delta else ""
     left = f"{float(ledger.left):g} of {float(ledger.epsilon):g} left, anchor {ledger.anchor}"
-    note(
-        f"spent epsilon {float(receipt.epsilon):g}{loss} per {receipt.unit} ({receipt.neighboring} "
-        f"neighbors)" + (f"; ledger {args.ledger}: {left}" if args.ledger else "")
-    )
+    who = f"per {receipt.unit} ({receipt.neighboring} neighbors)"
+    journal = f"; ledger {args.ledger}: {left}" if args.ledger else ""
+    note(f"spent epsilon {float(receipt.epsilon):g}{loss} {who}{journal}")
 
 
 def _settings(args: Namespace, header: dict[str, str] | None) -> dict[str, Any]:
@@ -138,15 +127,13 @@ def _settings(args: Namespace, header: dict[str, str] | None) -> dict[str, Any]:
         more |= {"delta": args.delta_budget or args.delta or 0}
         return more | {"neighboring": args.neighboring or "add-remove"}
     has = f"the ledger {args.ledger} has"
-    if args.neighboring not in (None, header["neighboring"]):
-        relation = header["neighboring"]
-        raise JournalError(
-            f"{has} {relation} neighbors, not {args.neighboring}; leave --neighboring out"
-        )
+    relation = header["neighboring"]
+    if args.neighboring not in (None, relation):
+        wrong = f"{relation} neighbors, not {args.neighboring}"
+        raise JournalError(f"{has} {wrong}; leave --neighboring out")
     for name, what in (("epsilon", "budget"), ("delta", "delta")):
         asked = getattr(args, f"{name}_budget")
         if asked is not None and exact(asked) != exact(header[name]):
-            raise JournalError(
-                f"{has} a {what} of {header[name]}, not {asked}; leave --{name}-budget out"
-            )
+            wrong = f"a {what} of {header[name]}, not {asked}"
+            raise JournalError(f"{has} {wrong}; leave --{name}-budget out")
     return header | more

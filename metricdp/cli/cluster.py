@@ -105,22 +105,18 @@ def _check_options(args: Namespace) -> None:
         return
     if args.demand is None:
         if needless:
-            raise UsageError(
-                f"{needless[0]} is about private demand: give --demand FILE, or leave it out"
-            )
+            about = f"{needless[0]} is about private demand"
+            raise UsageError(f"{about}: give --demand FILE, or leave it out")
         return
     if (args.certificate or args.exact) and not args.non_private:
         option = "--exact" if args.exact else "--certificate"
-        raise UsageError(
-            f"{option} tells the exact cost, which private demand must not: leave it out"
-        )
+        must_not = "the exact cost, which private demand must not"
+        raise UsageError(f"{option} tells {must_not}: leave it out")
     if args.non_private and private:
         raise UsageError(f"{private[0]} and --non-private contradict each other")
     if args.epsilon is None and not args.non_private:
-        raise UsageError(
-            "--demand needs --epsilon E, the privacy budget of this call; for no privacy: "
-            "--non-private"
-        )
+        needs = "--demand needs --epsilon E, the privacy budget of this call"
+        raise UsageError(f"{needs}; for no privacy: --non-private")
     budget.check_options(args)
     parsing.check_columns(args)
 
@@ -133,10 +129,8 @@ def _unprotected(args: Namespace, metric: Metric) -> Any:
     """Centers of the graph itself, or of the demand taken for public."""
     weights = objectives.public_weights(args, metric)
     if args.demand is not None:
-        say(
-            "warning: --non-private: the result is computed from the demand without any "
-            "protection and may reveal it"
-        )
+        how = "computed from the demand without any protection and may reveal it"
+        say(f"warning: --non-private: the result is {how}")
         weights = inputs.read_as_weights(args, metric)
     search = _search(args, metric)
     if objectives.planned(args):
@@ -231,9 +225,9 @@ def _private(args: Namespace, metric: Metric) -> Any:
                 result = _solver(args)(metric, demand, args.k, method=method, **paid, **search)
                 _save(args, result.release)
     budget.say_expense(args, result.receipt, ledger)
-    if result.release is not None and (
-        few := too_few(float(result.release.weights.sum()), len(result.centers))
-    ):
+    noisy = result.release
+    few = noisy is not None and too_few(float(noisy.weights.sum()), len(result.centers))
+    if few:
         note(f"{few} (were records left out as too far away, or at other places?)")
     return result
 

@@ -21,10 +21,8 @@ def run(args: Namespace) -> None:
     question = question_of(args.epsilon, args.quantile)
     bound = budget.check_budget(args, Cost.of(args.epsilon), question=question)
     if args.ledger is not None and not bound and args.epsilon_budget is None:
-        raise UsageError(
-            "--epsilon-budget E is needed with a new ledger: this choice is a small part of what "
-            "is spent in all"
-        )
+        part = "this choice is a small part of what is spent in all"
+        raise UsageError(f"--epsilon-budget E is needed with a new ledger: {part}")
     doing("reading the demand")
     asked = {"epsilon": args.epsilon, "quantile": args.quantile}
     with held(budget.told):  # what was paid for is told

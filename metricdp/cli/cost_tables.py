@@ -11,10 +11,8 @@ from metricdp.errors import InputError
 
 NAME = "costs"
 """What ``--format`` calls them."""
-_GRAPHS = (
-    *("nodes", "layer", "crs", "topology", "symmetrize", "directed", "direction"),
-    "largest_component",
-)
+_GRAPHS: tuple[str, ...] = ("nodes", "layer", "crs", "topology", "symmetrize", "directed")
+_GRAPHS += ("direction", "largest_component")
 _OPTIONS = {"sites=, clients=": "--source, --target", "cost=": "--weight"}
 _OPTIONS |= {"unreachable=": "--unreachable"}
 """What the command line calls arguments that messages name."""

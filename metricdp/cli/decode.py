@@ -65,10 +65,8 @@ def _demo(args: Namespace) -> int:
     users = np.random.default_rng(args.seed).choice(metric.positions(ids), args.users)
     parameters = public_parameters(metric, args.epsilon, users=args.users, k=args.k)
     messages = simulated_messages(parameters, [metric.ids[i] for i in users], seed=args.seed)
-    note(
-        f"{args.users:,} simulated users sent {parameters.message_bytes} bytes each, epsilon "
-        f"{args.epsilon} ({time.perf_counter() - start:.1f} s)"
-    )
+    sent = f"{args.users:,} simulated users sent {parameters.message_bytes} bytes each"
+    note(f"{sent}, epsilon {args.epsilon} ({time.perf_counter() - start:.1f} s)")
     start = time.perf_counter()
     estimate = Decoder(parameters).fit(messages)
     result = _solved(args, estimate, metric)

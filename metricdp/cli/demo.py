@@ -7,6 +7,7 @@ import shlex
 import shutil
 import sys
 from argparse import Namespace
+from contextlib import suppress
 from pathlib import Path
 
 import metricdp as mdp
@@ -55,9 +56,8 @@ def _ending(files: Namespace, options: Namespace) -> str:
     own = "metricdp" if shutil.which("metricdp") else f"{shlex.quote(sys.executable)} -m metricdp"
     if own != "metricdp" and Path(sys.argv[0]).name == "metricdp":  # .venv/bin/metricdp
         own = _short(sys.argv[0])
-    graph = (
-        f"{_short(options.graph)} --nodes {_short(options.nodes)} --symmetrize --largest-component"
-    )
+    mended = "--symmetrize --largest-component"
+    graph = f"{_short(options.graph)} --nodes {_short(options.nodes)} {mended}"
     demand = f"--demand {_short(options.demand)}"
     ledger = shlex.quote(str(Path(files.output).parent / "coquimbo.ledger"))
     return f"""
@@ -79,8 +79,7 @@ what to try next
 
 def _short(path: str) -> str:
     """The path as typed from here, quoted for a shell."""
-    try:
+    relative = path
+    with suppress(ValueError):  # another drive
         relative = os.path.relpath(path)
-    except ValueError:  # another drive
-        relative = path
     return shlex.quote(min(relative, path, key=len))

@@ -22,9 +22,8 @@ from metricdp.local.parameters import PublicParameters
 def run(args: Namespace) -> int:
     """Write parameters, or messages."""
     if (args.graph is None) == (args.parameters is None):
-        raise UsageError(
-            "give either GRAPH, to choose public parameters, or --parameters FILE, to encode items"
-        )
+        either = "GRAPH, to choose public parameters, or --parameters FILE, to encode items"
+        raise UsageError(f"give either {either}")
     return _choose(args) if args.parameters is None else _encode(args)
 
 
@@ -32,9 +31,8 @@ def _choose(args: Namespace) -> int:
     if args.epsilon is None or args.write_parameters is None:
         raise UsageError("public parameters need --epsilon E and --write-parameters FILE")
     if args.delta is not None and not args.shuffle:
-        raise UsageError(
-            "--delta is for --shuffle: without a shuffler messages are private by epsilon alone"
-        )
+        without = "without a shuffler messages are private by epsilon alone"
+        raise UsageError(f"--delta is for --shuffle: {without}")
     streams.check_files(args)
     metric = inputs.read_metric(args)
     trust = "one_round_shuffle" if args.shuffle else "one_round_local"

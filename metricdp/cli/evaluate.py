@@ -81,10 +81,8 @@ def _exactly(
         warnings.simplefilter("ignore")
         cost = exact_cost(demand, centers, 2 if args.objective == "k-means" else 1)
         records = int(exact_counts(demand).sum())
-    say(
-        "warning: this read private data, and the figures are exact: they are not private, do not "
-        "publish them"
-    )
+    exact = "the figures are exact: they are not private, do not publish them"
+    say(f"warning: this read private data, and {exact}")
     told = {"objective": args.objective, "k": len(centers), "cost": cost}
     told |= {"mean": cost / records if records else None}
     return told | {"distance_unit": metric.measured, "privacy": "none"}

@@ -19,9 +19,8 @@ def run(args: Namespace) -> None:
         if path is not None and not path.lower().endswith(endings):
             raise InputError(f"--{option} {path}: must end in {', '.join(endings)}")
     asked = ((name, getattr(args, name)) for name in ("answers", "audit", "evaluation"))
-    found = evidence(
-        _json(args.result), **{n: _json(path) for n, path in asked if path is not None}
-    )
+    more = {name: _json(path) for name, path in asked if path is not None}
+    found = evidence(_json(args.result), **more)
     files = {path: found.text_for(path) for path in (args.registry, args.html) if path is not None}
     streams.show_result(streams.to_json(found.to_dict()))
     for path, text in files.items():
@@ -29,10 +28,8 @@ def run(args: Namespace) -> None:
     if files:
         note(f"wrote {', '.join(files)}")
     if found.missing:
-        note(
-            f"warning: the receipt does not say: {'; '.join(found.missing)}. It is of another "
-            f"version, or put together by hand"
-        )
+        missing = f"the receipt does not say: {'; '.join(found.missing)}"
+        note(f"warning: {missing}. It is of another version, or put together by hand")
     if found.blanks:
         note(f"for you to answer: {', '.join(found.blanks)}")
 

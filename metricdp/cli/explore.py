@@ -60,16 +60,13 @@ def _check(args: Namespace) -> list[str] | None:
     parsing.check_columns(args)
     checked_epsilons(args.epsilons)
     if args.output is None and not args.dry_run:
-        raise UsageError(
-            "--output PAGE is needed: the page is the result (or --dry-run for the price alone)"
-        )
+        needed = "the page is the result (or --dry-run for the price alone)"
+        raise UsageError(f"--output PAGE is needed: {needed}")
     budget.check_options(args)
     names = None if args.names is None else [name.strip() for name in args.names.split(",")]
     if names is not None and (len(names) != len(args.epsilons) or not all(names)):
-        raise UsageError(
-            f"--names must be {len(args.epsilons)} texts with commas between them, one for each "
-            f"of --epsilons"
-        )
+        texts = f"{len(args.epsilons)} texts with commas between them"
+        raise UsageError(f"--names must be {texts}, one for each of --epsilons")
     check_method(args, releases=True)
     streams.check_files(args)
     return names
@@ -81,10 +78,8 @@ def _together(args: Namespace) -> Namespace:
     prices = [method.price(epsilon, args.delta or 0) for epsilon in args.epsilons]
     epsilon = sum((p.epsilon for p in prices), Fraction(0))
     delta = sum((p.delta for p in prices), Fraction(0))
-    note(
-        f"{len(prices)} levels, shown together, are charged together: epsilon "
-        f"{' + '.join(args.epsilons)} = {float(epsilon):g}"
-    )
+    total = f"{' + '.join(args.epsilons)} = {float(epsilon):g}"
+    note(f"{len(prices)} levels, shown together, are charged together: epsilon {total}")
     paid = {"epsilon": str(epsilon), "delta": str(delta) if delta else None}
     return Namespace(**{**vars(args), **paid})
 
@@ -102,10 +97,8 @@ def _plain(args: Namespace, metric: Metric) -> list[Hashable] | None:
     inputs.check_k(args, metric)
     if not args.administrator:
         return None
-    say(
-        f"warning: --administrator: {args.output} shows centers without privacy: do not publish "
-        f"it, it may reveal the demand"
-    )
+    shows = f"{args.output} shows centers without privacy"
+    say(f"warning: --administrator: {shows}: do not publish it, it may reveal the demand")
     counts = inputs.read_as_weights(args, metric).astype(np.int64)
     return [metric.ids[i] for i in np.repeat(np.arange(len(metric)), counts).tolist()]
 

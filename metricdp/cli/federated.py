@@ -30,8 +30,9 @@ def run_invite(args: Namespace) -> None:
     """A new study, or the same round once more."""
     from metricdp.federated import Coordinator
 
-    new = ("holder", "epsilon", "delta", "method", "colluding", "max_contributions")
-    given = parsing.given(args, (*new, "records_hint", "seed"))
+    new: tuple[str, ...] = ("holder", "epsilon", "delta", "method", "colluding", "records_hint")
+    new += ("max_contributions", "seed")
+    given = parsing.given(args, new)
     old = Path(args.study).exists()
     if old and given:
         raise UsageError(f"{args.study} exists already: {given[0]} is for a new study")
@@ -49,18 +50,10 @@ def run_invite(args: Namespace) -> None:
         if args.again:
             coordinator.again(without=args.without or ())
     else:
-        coordinator = Coordinator(
-            metric,
-            cards,
-            epsilon=args.epsilon,
-            delta=args.delta or 0,
-            method=args.method or "partition",
-            colluding=1 if args.colluding is None else args.colluding,
-            unit="record" if args.max_contributions is None else "user",
-            max_contributions=args.max_contributions or 1,
-            records_hint=args.records_hint,
-            seed=args.seed or 0,
-        )
+        said = {name: getattr(args, name) for name in new[1:]}
+        asked = {name: value for name, value in said.items() if value is not None}
+        asked["unit"] = "record" if args.max_contributions is None else "user"
+        coordinator = Coordinator(metric, cards, **asked)
     coordinator.save(args.study)
     _wrote(args, coordinator.invite(), _told(coordinator))
 

@@ -10,16 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import metricdp as mdp
+from metricdp import errors
 from metricdp.cli import cost_tables
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import note
-from metricdp.errors import (
-    DirectedGraphError,
-    DisconnectedGraphError,
-    GraphFileError,
-    InputError,
-    ShatteredGraphError,
-)
+from metricdp.errors import GraphFileError, InputError
 from metricdp.metrics.graph import read_graph
 from metricdp.privacy.evaluation import exact_counts
 from metricdp.records.engines.geographic import is_geographic
@@ -77,15 +72,11 @@ def read_metric(args: Namespace) -> GraphMetric:
     graph, unit = metric.graph, metric.measured_in
     lengths = f", lengths: {graph.measured}" if graph.measured else ""
     lengths += f" ({unit})" if unit and not lengths.endswith("in meters") else ""
-    note(
-        f"read {metric.name}: {len(metric):,} vertices, {graph.edges_in_words}, "
-        f"{_places(metric)}{lengths}"
-    )
+    size = f"{len(metric):,} vertices, {graph.edges_in_words}"
+    note(f"read {metric.name}: {size}, {_places(metric)}{lengths}")
     if graph.left_out:
-        note(
-            f"kept the largest component: {len(metric):,} of {len(metric) + graph.left_out:,} "
-            f"vertices, {graph.left_out:,} left out"
-        )
+        kept = f"{len(metric):,} of {len(metric) + graph.left_out:,} vertices"
+        note(f"kept the largest component: {kept}, {graph.left_out:,} left out")
     if graph.asymmetry is not None:
         note(f"symmetrized: {graph.asymmetry} (--directed keeps directions)")
     doing("computing")
@@ -124,10 +115,8 @@ def read_demand(args: Namespace, metric: Metric) -> PrivateDemand:
         )
     snapped = args.x is not None or (args.demand_column is None and is_geographic(args.demand))
     if snapped and args.max_snap is None and args.box is None:
-        note(
-            "note: a record of another town counts at the nearest vertex, however far that is; "
-            "--max-snap 2km leaves it out, --box refuses it"
-        )
+        far = "a record of another town counts at the nearest vertex, however far that is"
+        note(f"note: {far}; --max-snap 2km leaves it out, --box refuses it")
     doing("reading the demand")
     caps = getattr(args, "caps", None)
     return mdp.PrivateDemand.from_frame(
@@ -162,10 +151,7 @@ def all_at_once(path: str | Path, options: dict[str, Any], first: InputError) ->
     needed: list[str] = []
     tried = dict(options)
     error: InputError | None = first
-    while error is not None and len(needed) < 4:
-        mended = _mended(error, tried)
-        if mended is None:
-            break
+    while error is not None and len(needed) < 4 and (mended := _mended(error, tried)):
         needed.append(mended)
         try:
             read_graph(path, **tried)
@@ -179,15 +165,13 @@ def all_at_once(path: str | Path, options: dict[str, Any], first: InputError) ->
 
 def _mended(error: InputError, options: dict[str, Any]) -> str | None:
     """What would mend an error, in words, and done to the options; None if nothing known does."""
-    if isinstance(error, DirectedGraphError) and not options["symmetrize"]:
+    if isinstance(error, errors.DirectedGraphError) and not options["symmetrize"]:
         options["symmetrize"] = True
-        return (
-            f"--directed, or --symmetrize to use the shorter direction both ways "
-            f"({error.unmatched:,} arcs are one-way)"
-        )
-    if isinstance(error, ShatteredGraphError):
+        both = "--symmetrize to use the shorter direction both ways"
+        return f"--directed, or {both} ({error.unmatched:,} arcs are one-way)"
+    if isinstance(error, errors.ShatteredGraphError):
         return None
-    if isinstance(error, DisconnectedGraphError) and not options["largest_component"]:
+    if isinstance(error, errors.DisconnectedGraphError) and not options["largest_component"]:
         options["largest_component"] = True
         sizes = ", ".join(f"{size:,}" for size in error.sizes[:3])
         more = ", …" if len(error.sizes) > 3 else ""

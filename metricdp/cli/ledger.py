@@ -43,27 +43,22 @@ def _show(args: Namespace) -> None:
     told = history.to_dict()
     streams.show_result(streams.to_json(told) if args.json else _table(told))
     if history.torn:
-        streams.say(
-            f"{args.ledger} ends in an unfinished line, which paid for nothing: the next call cuts "
-            f"it off"
-        )
+        torn = f"{args.ledger} ends in an unfinished line, which paid for nothing"
+        streams.say(f"{torn}: the next call cuts it off")
 
 
 def _table(told: dict[str, Any]) -> str:
     """Title, history and verdict as lines of text."""
     about = "any data set" if told["dataset"] is None else f"data set {told['dataset']}"
     who = told["protects"] or "whoever the first call says"
-    lines = [
-        f"budget epsilon {told['epsilon']}, delta {told['delta']}; {told['neighboring']} "
-        f"neighbors; protects {who}; {about}"
-    ]
+    relation = f"{told['neighboring']} neighbors"
+    budget = f"budget epsilon {told['epsilon']}, delta {told['delta']}"
+    lines = [f"{budget}; {relation}; protects {who}; {about}"]
     lines += filter(None, [str(Policy(told["renews"], told["expires"]))])
     lines += ["", _entries(told["entries"]), ""]
     when = " in the last charge's period" if told["renews"] else ""
-    lines.append(
-        f"spent {told['spent']}, left {told['left']}{when}; delta: spent {told['spent_delta']}, "
-        f"left {told['left_delta']}"
-    )
+    delta = f"delta: spent {told['spent_delta']}, left {told['left_delta']}"
+    lines.append(f"spent {told['spent']}, left {told['left']}{when}; {delta}")
     if told["renews"]:
         lines.append(f"spent in all periods together: {told['ever_spent']}")
     if told["purposes"]:

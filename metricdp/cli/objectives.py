@@ -17,20 +17,9 @@ if TYPE_CHECKING:
 
 PLAIN = ("k-median", "k-means")
 """Answered by `metricdp.k_median` and `metricdp.k_means` where nothing else is asked."""
-NAMES = (
-    *PLAIN,
-    "kz",
-    "p-center",
-    "p-dispersion",
-    "max-coverage",
-    "backup-coverage",
-    "set-cover",
-    "facility-location",
-    "capacitated",
-    "equity",
-    "ordered-median",
-    "nested",
-)
+NAMES: tuple[str, ...] = (*PLAIN, "kz", "p-center", "p-dispersion", "max-coverage")
+NAMES += ("backup-coverage", "set-cover", "facility-location", "capacitated", "equity")
+NAMES += ("ordered-median", "nested")
 """Those of `metricdp.solvers.objectives.OBJECTIVES`, known without loading them."""
 _OTHERWISE = {"costs": "opening_costs", "capacities": "capacity"}
 """The command line's name of fields of objectives, where it is another one."""
@@ -69,9 +58,8 @@ def check(args: Namespace) -> None:
     if not planned(args):
         return
     if args.certificate:
-        raise UsageError(
-            "--certificate is for k-median and k-means; other questions tell their bound as it is"
-        )
+        others = "other questions tell their bound as it is"
+        raise UsageError(f"--certificate is for k-median and k-means; {others}")
     if args.exact or args.effort is not None:
         option = "--exact" if args.exact else "--effort"
         raise UsageError(f"{option} is for k-median and k-means")
@@ -151,11 +139,8 @@ def _sizes(text: str) -> list[Size] | None:
     if not re.fullmatch(r"[0-9.e+]+[:,][^./\\]*(\.\d[^./\\]*)*", text):
         return None
     try:
-        parts = [one.split(":") for one in text.split(",")]
-        return [
-            Size(float(one[0]), float(one[1] or 0) if one[1:] else 0.0, *map(int, one[2:]))
-            for one in parts
-        ]
+        parts = [[*one.split(":"), *[""] * (":" not in one)] for one in text.split(",")]
+        return [Size(float(one), float(cost or 0), *map(int, most)) for one, cost, *most in parts]
     except (TypeError, ValueError):
         raise UsageError(
             f"--capacity {text[:40]} must be sizes such as 300:0:5,1000:50000:2: capacity, cost of "

@@ -137,10 +137,8 @@ class Parser(argparse.ArgumentParser):
         option = self._option_string_actions.get(given[first - 1]) if first else None
         if option is None or option.nargs is not None or first == at:
             return ""
-        return (
-            f"; {given[first - 1]} takes one value: a list has commas "
-            f"({','.join(given[first : first + 2])}), a text with spaces quotes"
-        )
+        commas = f"a list has commas ({','.join(given[first : first + 2])})"
+        return f"; {given[first - 1]} takes one value: {commas}, a text with spaces quotes"
 
 
 def _joined(args: Any) -> list[str]:
@@ -220,6 +218,10 @@ def _number(text: str, rule: str, fits: Callable[[float], bool]) -> float:
     raise _refused(rule, text)
 
 
+def _positive(number: float) -> bool:
+    return 0 < number < math.inf
+
+
 def share(text: str) -> float:
     """A number from 0 to 1."""
     return _number(text, "a number from 0 to 1", lambda number: 0 <= number <= 1)
@@ -247,12 +249,11 @@ def scenarios(text: str) -> str | list[float]:
 
 def positive_number(text: str) -> float:
     """Return a positive, finite number."""
-    return _number(text, "a positive number", lambda number: 0 < number < math.inf)
+    return _number(text, "a positive number", _positive)
 
 
 def distance(text: str) -> float | str:
     """Return a distance: a number that is not negative, or one with a unit."""
-    from metricdp.errors import InputError
     from metricdp.metrics.units import checked_distance
 
     given: float | str = text
@@ -260,7 +261,7 @@ def distance(text: str) -> float | str:
         given = float(text)
     try:
         checked_distance(given, "limit")
-    except InputError as error:
+    except MetricDPError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
     return given
 
@@ -281,30 +282,24 @@ def distances(text: str) -> list[float | str]:
 
 def effort(text: str) -> str | float:
     """Return quick, thorough or a positive number of seconds."""
-    if text in ("quick", "thorough"):
-        return text
     rule = "quick, thorough or a number of seconds"
-    return _number(text, rule, lambda number: 0 < number < math.inf)
+    return text if text in ("quick", "thorough") else _number(text, rule, _positive)
 
 
-def budget(text: str) -> str:
+def budget(text: str, **other: str) -> str:
     """Check an epsilon by the ledger's rules and keep it as written, so that 1/3 is exact."""
-    return _kept(text, epsilon=text)
+    from metricdp.privacy import Ledger
+
+    try:
+        Ledger(other.get("epsilon", text), other.get("delta", 0))
+    except MetricDPError as error:
+        raise argparse.ArgumentTypeError(str(error)[:200]) from None
+    return text
 
 
 def delta(text: str) -> str:
     """Check a delta by the ledger's own rules and keep it as it is written."""
-    return _kept(text, delta=text)
-
-
-def _kept(text: str, *, epsilon: str | int = 1, delta: str | int = 0) -> str:
-    from metricdp.privacy import Ledger
-
-    try:
-        Ledger(epsilon, delta)
-    except MetricDPError as error:
-        raise argparse.ArgumentTypeError(str(error)[:200]) from None
-    return text
+    return budget(text, epsilon="1", delta=text)
 
 
 def column(text: str) -> str:

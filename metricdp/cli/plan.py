@@ -42,10 +42,8 @@ def run(args: Namespace) -> None:
         watch=_PlanRows(budgets) if not args.quiet and streams.on_screen() else None,
     )
     if told.runs < told.cost[0].size:
-        note(
-            f"simulated {told.runs} of {told.cost[0].size} demands in {args.time_limit:g} s: "
-            f"--time-limit {10 * args.time_limit:g} is surer"
-        )
+        done = f"simulated {told.runs} of {told.cost[0].size} demands in {args.time_limit:g} s"
+        note(f"{done}: --time-limit {10 * args.time_limit:g} is surer")
     tables.show(args, told.to_dict(), lambda: tables.of_plan(told))
     if not tables.on_terminal(args):
         for line in str(told).splitlines():

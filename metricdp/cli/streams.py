@@ -23,22 +23,10 @@ STDOUT = "<stdout>"
 """Stands for a path in errors of stdout."""
 _failed: list[OSError] = []
 _told = {"quiet": False}
-_READ = (
-    *("graph", "nodes", "demand", "tree", "candidates", "opened", "forbidden", "weights"),
-    *(
-        "expected",
-        "by",
-        "centers",
-        "against",
-        "from_release",
-        "parameters",
-        "messages",
-        "result",
-        "answers",
-        "answer",
-    ),
-    *("audit", "evaluation", "invitation", "holder", "peer"),
-)
+_READ: tuple[str, ...] = ("graph", "nodes", "demand", "tree", "candidates", "opened", "forbidden")
+_READ += ("weights", "expected", "by", "centers", "against", "from_release", "parameters")
+_READ += ("messages", "result", "answers", "answer", "audit", "evaluation", "invitation")
+_READ += ("holder", "peer")
 """Options that name files to read, and files to write or to go on from, of all commands."""
 _WRITTEN = (
     *("key", "study", "state", "ledger", "save_release", "output", "map", "coreset", "heatmap"),
@@ -116,9 +104,9 @@ def _wrapped(line: str) -> str:
     columns = shutil.get_terminal_size().columns
     if columns < 20 or "\n" in line or "  " in line:  # a table stays as it is
         return line
-    return textwrap.fill(
-        line, columns - 1, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-    )
+    folded = textwrap.TextWrapper(columns - 1, subsequent_indent="  ", break_on_hyphens=False)
+    folded.break_long_words = False
+    return folded.fill(line)
 
 
 def read_json(path: str, hint: str = "") -> Any:
@@ -137,19 +125,17 @@ def to_json(value: dict[str, Any]) -> str:
 
 
 def _layout(value: Any, indent: str) -> str:
-    nested = isinstance(value, dict) or (
-        isinstance(value, list) and any(isinstance(v, dict | list) for v in value)
-    )
+    nested = isinstance(value, dict | list)
+    if isinstance(value, list):
+        nested = any(isinstance(v, dict | list) for v in value)
     if not nested or not value:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     deeper = indent + "  "
     if isinstance(value, list):
         return "[\n" + ",\n".join(deeper + _layout(v, deeper) for v in value) + f"\n{indent}]"
-    items = (
-        f"{deeper}{json.dumps(str(k), ensure_ascii=False)}: {_layout(v, deeper)}"
-        for k, v in value.items()
-    )
-    return "{\n" + ",\n".join(items) + f"\n{indent}}}"
+    items = ((json.dumps(str(k), ensure_ascii=False), v) for k, v in value.items())
+    lines = (f"{deeper}{name}: {_layout(v, deeper)}" for name, v in items)
+    return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
 
 
 def show_result(text: str) -> None:
@@ -211,15 +197,11 @@ def _check_target(option: str, path: str, real: Path) -> None:
     try:
         if not path or path.endswith(os.sep) or real.is_dir():
             raise InputError(f"{option} {path!r} is a directory; name a file")
-        if (
-            real.exists() and not real.is_file()
-        ):  # a device or a pipe must not be replaced by a file
+        if real.exists() and not real.is_file():  # a device or a pipe must not be replaced
             raise InputError(f"{option} {path} is not a regular file")
         if option not in KEPT and real.exists() and _is_kept(real):
-            raise InputError(
-                f"{option} {path} is a ledger, the state of a stream, a key or a study, and would "
-                f"be lost: name another file"
-            )
+            kinds = "a ledger, the state of a stream, a key or a study"
+            raise InputError(f"{option} {path} is {kinds}, and would be lost: name another file")
         handle, trial = tempfile.mkstemp(dir=real.parent, prefix=".metricdp.", suffix=".part")
         os.close(handle)
         Path(trial).unlink()

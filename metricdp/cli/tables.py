@@ -7,6 +7,7 @@ import sys
 import textwrap
 from argparse import Namespace
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from metricdp.cli import streams
@@ -25,10 +26,8 @@ def show(
 ) -> None:
     """Print a result: for people as a table, by default of its facts; `written`: JSON's file."""
     text = streams.to_json(value)
-    if on_terminal(args):
-        streams.show_result(of_facts(value) if table is None else table())
-    else:
-        streams.show_result(text)
+    told = (table or partial(of_facts, value))() if on_terminal(args) else text
+    streams.show_result(told)
     streams.write_text(written, text)
 
 
@@ -62,9 +61,8 @@ def of_centers(result: Any, summary: Any = None) -> str:
         noisy = result.receipt is not None
         name = "records (noisy)" if noisy else "demand"
         columns[name] = [f"{mass:,.0f}" for mass in told["demand"]]
-        columns["mean distance"] = [
-            "" if mean is None else in_words(mean, unit) for mean in told["mean_distance"]
-        ]
+        means = told["mean_distance"]
+        columns["mean distance"] = ["" if m is None else in_words(m, unit) for m in means]
     lines = [grid(columns)]
     if result.gap is not None or result.objective.name not in ("k-median", "k-means"):
         lines += ["", f"{result.objective.name}: {result.value:,.6g}{_gap(result.gap)}"]
@@ -105,11 +103,8 @@ def of_levels(exploration: Any) -> str:
 def _receipt(receipt: Any) -> str:
     """A line a mechanism, folded where the terminal is narrow."""
     wide = shutil.get_terminal_size().columns
-    folded = (
-        textwrap.fill(line, wide, subsequent_indent="    ", break_on_hyphens=False)
-        for line in f"receipt: {receipt}".splitlines()
-    )
-    return "\n".join(folded)
+    folded = textwrap.TextWrapper(wide, subsequent_indent="    ", break_on_hyphens=False)
+    return "\n".join(map(folded.fill, f"receipt: {receipt}".splitlines()))
 
 
 def _pieces(columns: dict[str, list[str]], wide: int) -> list[dict[str, list[str]]]:
