@@ -29,8 +29,7 @@ _WITHOUT: dict[Basis | None, tuple[str, str]] = {
     None: (
         "No receipt",
         "This page came without a receipt, so it states no privacy guarantee. Treat the "
-        "clustering as non-private "
-        "unless it was computed from public data alone.",
+        "clustering as non-private unless it was computed from public data alone.",
     ),
     "public": (
         "Public clustering",
@@ -40,9 +39,8 @@ _WITHOUT: dict[Basis | None, tuple[str, str]] = {
     "non-private": (
         "Not private",
         "This clustering was computed from demand data without differential privacy, on purpose. "
-        "The centers and "
-        "weights may reveal where that demand is: share this page only as you would share the "
-        "data.",
+        "The centers and weights may reveal where that demand is: share this page only as you "
+        "would share the data.",
     ),
 }
 
@@ -68,15 +66,12 @@ def meaning(facts: Mapping[str, Any]) -> str:
         delta = Fraction(str(facts.get("delta_exact", facts.get("delta") or 0)))
     except (ValueError, ZeroDivisionError):
         return ""
-    unit = str(facts.get("unit") or "record")
-    what = f"that a {unit} took part"
-    if facts.get("neighboring") == "replace-one":
-        what = f"that a {unit} was this one rather than another"
+    exchanged = facts.get("neighboring") == "replace-one"
+    happened = "was this one rather than another" if exchanged else "took part"
+    what = f"that a {facts.get('unit') or 'record'} {happened}"
     but = f", but for a chance of about {show_number(delta)}" if delta else ""
-    return (
-        f"Whoever thought it as likely as not {what} can be at most {sureness(epsilon)} sure of it "
-        f"from this page{but}."
-    )
+    sure = f"at most {sureness(epsilon)} sure of it from this page{but}"
+    return f"Whoever thought it as likely as not {what} can be {sure}."
 
 
 def receipt_html(receipt: Any, basis: Basis | None = None) -> str:
@@ -89,10 +84,8 @@ def receipt_html(receipt: Any, basis: Basis | None = None) -> str:
     unit = str(facts.get("unit") or "record")
     known = [key for key in _ORDER if facts.get(key) is not None]
     rest = [key for key in facts if key not in (*_ORDER, "made") and facts[key] is not None]
-    rows = "".join(
-        f"<dt>{escape(_label(key))}</dt><dd>{_fact(key, facts[key], unit)}</dd>"
-        for key in known + rest
-    )
+    each = ((escape(_label(key)), _fact(key, facts[key], unit)) for key in known + rest)
+    rows = "".join(f"<dt>{label}</dt><dd>{fact}</dd>" for label, fact in each)
     said = meaning(receipt.to_dict())
     return (
         '<section class="receipt"><h2>Privacy receipt</h2>'

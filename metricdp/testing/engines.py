@@ -78,10 +78,9 @@ class EngineTestCase:
         """Ids, snapped places and cells of a box, bit by bit."""
         rows = self.rows()
         points = np.column_stack([rows["x"], rows["y"]])
+        snapped = PrivateDemand.from_coordinates(_PLANE, points)
         assert counted(self.demand(_IDS, rows)) == counted(PrivateDemand(_IDS, rows["vertex"]))
-        assert counted(self.demand(_PLANE, rows, x="x", y="y")) == counted(
-            PrivateDemand.from_coordinates(_PLANE, points)
-        )
+        assert counted(self.demand(_PLANE, rows, x="x", y="y")) == counted(snapped)
         there = self.demand(_BOX, rows, columns=["x", "y"])
         for query in (CountQuery(), HistogramQuery(_Cells())):
             assert exact(there, query) == exact(PrivateDemand(_BOX, points), query)

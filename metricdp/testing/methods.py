@@ -130,10 +130,8 @@ class MethodTestCase:
             confirmed, drawn = [0.0], [0.0]
             real_scale, real_measure = Terms.scale_of, runner.measure
 
-            def scale_of(
-                terms: Any, asked: Any, to: Any = confirmed, real: Any = real_scale
-            ) -> Any:
-                to.append(real(terms, asked))
+            def scale_of(*given: Any, to: Any = confirmed, real: Any = real_scale) -> Any:
+                to.append(real(*given))
                 return to[-1]
 
             def measure(*given: Any, to: Any = drawn, real: Any = real_measure) -> Any:
@@ -141,8 +139,7 @@ class MethodTestCase:
                 to += [m.scale for m in noisy.receipt.mechanisms]
                 return noisy
 
-            grant = self._granted(method, demand, delta)
-            run = runner.Run(demand, grant)
+            run = runner.Run(demand, self._granted(method, demand, delta))
             with patch.object(Terms, "scale_of", scale_of):
                 method.confirm(run.terms, question)
             with patch.object(runner, "measure", measure):
@@ -168,9 +165,9 @@ class MethodTestCase:
         """Bad numbers, and more than is left."""
         for demand in self.demands():
             ledger = Ledger(1, DELTA)
-            for k, epsilon, error in ((0, 1, InputError), (self.k, 0, InputError)):
+            for k, epsilon in ((0, 1), (self.k, 0)):
                 if not (self.method().free and k):
-                    with pytest.raises(error):
+                    with pytest.raises(InputError):
                         self._asked(demand, epsilon, 0, ledger, k)
             if not self.method().free:
                 with pytest.raises(BudgetError):

@@ -58,8 +58,7 @@ class MetricTestCase:
         """Coordinates to be snapped (n, d), in and around the bounding box."""
         known = self._known()
         known = known[np.isfinite(known).all(axis=1)]
-        low = known.min(axis=0)
-        high = known.max(axis=0)
+        low, high = known.min(axis=0), known.max(axis=0)
         inside = np.random.default_rng(7).random((200, known.shape[1]))
         return np.vstack([low + inside * (high - low), known[:20]])
 
@@ -91,8 +90,7 @@ class MetricTestCase:
 
     def test_grid_is_the_distance_rounded_up(self) -> None:
         """By less than a step, and what points move that are snapped to the grid."""
-        metric = self.metric()
-        at = self.sample()
+        metric, at = self.metric(), self.sample()
         grid = metric.grid_rows(at)
         exact = metric.distance_rows(at)
         assert grid.dtype == np.int64
@@ -116,8 +114,7 @@ class MetricTestCase:
 
     def test_a_distance_depends_on_its_two_points_alone(self) -> None:
         """Rows for some targets are columns of whole rows; rows asked one by one are the same."""
-        metric = self.metric()
-        at = self.sample()
+        metric, at = self.metric(), self.sample()
         for rows in (metric.grid_rows, metric.distance_rows):
             whole = rows(at)
             assert np.array_equal(rows(at, at[::-1]), whole[:, at[::-1]])
@@ -126,8 +123,7 @@ class MetricTestCase:
 
     def test_no_distance_exceeds_the_bound(self) -> None:
         """And sums over records stay in int64: n times the bound is below 2**63 steps."""
-        metric = self.metric()
-        at = self.sample()
+        metric, at = self.metric(), self.sample()
         bound = metric.diameter_bound()
         assert metric.distance_rows(at).max() <= bound * (1 + 1e-9)
         assert math.ceil(bound / metric.unit) * len(metric) < 2**63
@@ -167,8 +163,7 @@ class MetricTestCase:
 
     def test_searches_find_all_that_is_near(self) -> None:
         """Strictly nearer than the bound, with the distances of rows."""
-        metric = self.metric()
-        at = self.sample()
+        metric, at = self.metric(), self.sample()
         rows = metric.grid_rows(at)
         bounds = np.quantile(rows, 0.5, axis=1).astype(np.int64) + 1
         found: dict[int, dict[int, int]] = {}
@@ -186,8 +181,7 @@ class MetricTestCase:
 
     def test_balls(self) -> None:
         """Their members and their sums, of all points and of candidates."""
-        metric = self.metric()
-        at = self.sample()
+        metric, at = self.metric(), self.sample()
         rows = metric.grid_rows(at)
         amounts = np.arange(1, len(at) + 1)
         for steps in (0, int(np.median(rows)), int(rows.max())):
@@ -213,8 +207,7 @@ class MetricTestCase:
 
     def test_twins_are_the_points_at_one_place(self) -> None:
         """Groups are those of distance 0."""
-        metric = self.metric()
-        at = self.sample()
+        metric, at = self.metric(), self.sample()
         groups = metric.twins(at)
         together = metric.distance_rows(at, at) == 0
         assert np.array_equal(groups[:, None] == groups, together)
@@ -223,8 +216,7 @@ class MetricTestCase:
 
     def test_trees_dominate(self) -> None:
         """No two points are nearer in a 2-HST than in the universe."""
-        metric = self.metric()
-        at = self.sample()
+        metric, at = self.metric(), self.sample()
         tree = build_hst(metric, seed=1)
         in_tree = tree.position_distances(at[:, None], at)
         assert (in_tree >= metric.distance_rows(at, at) * (1 - 1e-9)).all()

@@ -50,16 +50,12 @@ def _joined(*names: str) -> str:
 
 def _stage(title: str, layers: Mapping[str, str], attribution: str | None = None) -> str:
     """The map's part of a page."""
-    box = (
-        '<label><input type="checkbox" value="{0}" checked><span class="key {0}"></span>{1}</label>'
-    )
-    pieces = {
-        "TITLE": escape(title),
-        "LAYERS": "".join(box.format(key, escape(name)) for key, name in layers.items()),
-        "CREDIT": f'<p id="credit">{escape(attribution)}</p>'
-        if attribution
-        else '<p id="credit" hidden></p>',
-    }
+    key = '<span class="key {0}"></span>'
+    box = f'<label><input type="checkbox" value="{{0}}" checked>{key}{{1}}</label>'
+    listed = "".join(box.format(key, escape(name)) for key, name in layers.items())
+    shown = f">{escape(attribution)}" if attribution else " hidden>"
+    credit = f'<p id="credit"{shown}</p>'
+    pieces = {"TITLE": escape(title), "LAYERS": listed, "CREDIT": credit}
     return filled(asset("canvas/stage.html"), pieces)
 
 

@@ -119,11 +119,9 @@ class Facts:
     def adjacency(self) -> str:
         """Exactly which demands are neighbors."""
         if self.devices:
-            return (
-                "Two collections are adjacent if they differ in the item of one user, exchanged "
-                "for any other item (replace-one); each user sends one message. The number of "
-                "messages is public."
-            )
+            change = "the item of one user, exchanged for any other item (replace-one)"
+            one = "each user sends one message. The number of messages is public"
+            return f"Two collections are adjacent if they differ in {change}; {one}."
         added = self.receipt["neighboring"] == "add-remove"
         public = f"the number of {self.unit}s is {'private' if added else 'public'}"
         if self.unit == "record":
@@ -132,9 +130,8 @@ class Facts:
                 change = "one record of one is exchanged for any other record (replace-one)"
         else:
             m = self.made.get("max_contributions", 1)
-            bound = (
-                f"at most {m:,} records of each user, a uniform sample by secret coins, are kept"
-            )
+            sample = f"at most {m:,} records of each user, a uniform sample by secret coins"
+            bound = f"{sample}, are kept"
             if self.shared:
                 bound = (
                     f"every user has one unit of weight, {self.receipt['grains']:,} grains, spread "
@@ -155,9 +152,8 @@ class Facts:
         where = f"{told['kind']} ({told['name']})"
         if "box" in told:
             low, high = told["box"]
-            where = (
-                f"the box from {low} to {high} of R^{told['dimension']}; points outside are clipped"
-            )
+            where = f"the box from {low} to {high} of R^{told['dimension']}"
+            where += "; points outside are clipped"
         elif "points" in told:
             where = f"the {told['points']:,} points of the public {told['kind']} {told['name']}"
         return f"Any multiset of records in {where}; SHA-256 of it {told['sha256']}."
@@ -222,10 +218,8 @@ class Facts:
     def audited(self) -> str:
         """Result of the audit, if one is given, and whether it is of this package."""
         if self.audit is None:
-            return (
-                "none is attached; `python -m metricdp.audit --json > audit.json` and `--audit "
-                "audit.json` attach one."
-            )
+            how = "`python -m metricdp.audit --json > audit.json` and `--audit audit.json`"
+            return f"none is attached; {how} attach one."
         package = (self.made.get("package") or {}).get("sha256")
         checked = (self.audit.get("package") or {}).get("sha256")
         of = "of this very package" if checked and checked == package else "of ANOTHER package"
@@ -251,19 +245,16 @@ class Facts:
     def ledger(self) -> str:
         """What the ledger says after this call."""
         if self.devices:
-            return (
-                f"None: every device spends epsilon = {_number(self.spent_by_device())} once, in "
-                f"its one message, whatever the server does."
-            )
+            spent = f"epsilon = {_number(self.spent_by_device())} once, in its one message"
+            return f"None: every device spends {spent}, whatever the server does."
         told = self.made.get("ledger")
         if self.model == "Federated":
             return "Every holder has its own, which paid this price before its records were read."
         if told is None:
             free = not self.mechanisms and not self.epsilon
             return "None: nothing was charged." if free else f"{UNKNOWN}: the ledger."
-        spent, left, spent_delta, left_delta = (
-            show_number(told[name]) for name in ("spent", "left", "spent_delta", "left_delta")
-        )
+        names = ("spent", "left", "spent_delta", "left_delta")
+        spent, left, spent_delta, left_delta = (show_number(told[name]) for name in names)
         text = (
             f"Budget epsilon {told['epsilon']}, delta {told['delta']}; after this call, the "
             f"{told['charges']}{_th(told['charges'])} charge, epsilon {spent} is spent and {left} "
@@ -280,12 +271,11 @@ class Facts:
         """How good it is, with intervals, as far as a private evaluation told."""
         if self.evaluation is None:
             return ""
-        told = figures_of(self.evaluation)
-        said = "; ".join(
-            f"{name} {show_number(ends['estimate'])} ({show_number(ends['low'])} to "
-            f"{show_number(ends['high'])})"
-            for name, ends in told
-        )
+        each = []
+        for name, ends in figures_of(self.evaluation):
+            estimate, low, high = (show_number(ends[end]) for end in ("estimate", "low", "high"))
+            each.append(f"{name} {estimate} ({low} to {high})")
+        said = "; ".join(each)
         price = (self.evaluation.get("receipt") or {}).get("epsilon_exact")
         paid = f" It was paid for with epsilon {show_number(price)} of its own."
         return f"Private evaluation, 95 % intervals: {said}.{paid if price else ''}"
@@ -311,13 +301,11 @@ def is_evaluation(told: Any) -> bool:
 def _is_audit(audit: Any) -> bool:
     if not isinstance(audit, Mapping) or not isinstance(audit.get("passed"), bool):
         return False
-    for name, verdict in (("checks", "passed"), ("planted", "caught")):
-        rows = audit.get(name)
-        if not isinstance(rows, list):
-            return False
-        if not all(isinstance(row, Mapping) and verdict in row for row in rows):
-            return False
-    return True
+    return all(
+        isinstance(audit.get(name), list)
+        and all(isinstance(row, Mapping) and verdict in row for row in audit[name])
+        for name, verdict in (("checks", "passed"), ("planted", "caught"))
+    )
 
 
 def _lacks(made: Mapping[str, Any], name: str) -> bool:

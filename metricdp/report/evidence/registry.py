@@ -29,12 +29,12 @@ def record(facts: Facts, answers: Answers) -> dict[str, Any]:
     open_ = any(name not in answers for name in QUESTIONS if name not in _OPTIONAL)
     unprotected = f"{facts.unprotected()}\n\n{asked('other_releases')}"
     variant = {"variant_name": "Approximate DP" if facts.delta else "Pure DP"}
+    variant |= {"data_domain": facts.domain(), "unprotected_quantities": unprotected}
     return {
         "url_slug": _slug(answers.get("name", "unnamed"), facts),
         "deployment": {
             "basic": _basic(facts, answers, asked),
-            "dp_variant": variant
-            | {"data_domain": facts.domain(), "unprotected_quantities": unprotected},
+            "dp_variant": variant,
             "privacy_loss": _loss(facts, answers, asked),
             "deployment_model": _model(facts, asked),
             "implementation": _implementation(facts, answers, asked),
@@ -140,10 +140,9 @@ def _implementation(facts: Facts, answers: Answers, asked: Asked) -> dict[str, A
     more.append("Places of this record that begin with FOR YOU TO ANSWER are not answered.")
     if "curator_type" not in answers:
         more.append("data_curator_type is a placeholder: it is not answered.")
+    tuned = [prepared, *facts.choices(), asked("exploration")]
     return {
-        "preprocessing_and_hyperparameter_tuning": _list(
-            [prepared, *facts.choices(), asked("exploration")]
-        ),
+        "preprocessing_and_hyperparameter_tuning": _list(tuned),
         "mechanisms": _list([*facts.mechanism_lines(), *facts.implementation(), raw]),
         "composition": facts.composition(),
         "post_processing": facts.made.get("afterwards") or "NOT ON THE RECEIPT",

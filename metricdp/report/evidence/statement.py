@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
+from math import ceil
 from typing import Any
 
 from metricdp.report.assets import asset, filled
@@ -83,10 +84,8 @@ def promise(facts: Facts) -> list[str]:
         f"{_percent(facts.odds(0.1))}.",
     ]
     if facts.delta:
-        lines.append(
-            f"This may fail with a probability of about {show_number(facts.receipt['delta_exact'])}"
-            f" (delta)."
-        )
+        delta = show_number(facts.receipt["delta_exact"])
+        lines.append(f"This may fail with a probability of about {delta} (delta).")
     if facts.unit == "record":
         lines.append(
             "It is a promise for each record. For a person with several records it weakens with "
@@ -145,15 +144,12 @@ def _checklist(facts: Facts, answers: Mapping[str, str]) -> str:
             topic = point.topic
             rows.append(f'<tr><th colspan="2" scope="colgroup">{escape(topic)}</th></tr>')
         kind = "" if point.answered else ' class="blank"'
-        rows.append(
-            f"<tr><td>{escape(point.question)}</td><td{kind}>{escape(point.answer)}</td></tr>"
-        )
+        question, answer = escape(point.question), escape(point.answer)
+        rows.append(f"<tr><td>{question}</td><td{kind}>{answer}</td></tr>")
     return f"<table><tbody>{''.join(rows)}</tbody></table>"
 
 
 def _percent(share: float) -> str:
     """Never rounded down to less than it is."""
-    from math import ceil
-
     tenths = ceil(share * 1000 - 1e-9)
     return f"{min(tenths, 1000) / 10:g} %" if share < 0.999 else "almost 100 %"
