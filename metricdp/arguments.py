@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from math import isfinite
@@ -49,13 +50,8 @@ def chosen(value: Any, options: Collection[str], name: str) -> str:
 
 def integer(value: Any) -> int | None:
     """The integer that `value` is, of Python or NumPy; None for anything else."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | np.integer)
-        or isinstance(value, np.timedelta64)
-    ):
-        return None
-    return int(value)
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
+    return int(value) if whole else None
 
 
 def count(value: Any, name: str, least: int = 1, most: int | None = None, what: str = "") -> int:
@@ -72,37 +68,23 @@ def positive(value: Any, name: str, *, or_zero: bool = False) -> float:
     """Return a positive finite number (or zero, if it may be) as a float."""
     number = -1.0
     if isinstance(value, Real) and not isinstance(value, bool):
-        try:
+        with suppress(OverflowError, ValueError, TypeError):
             number = float(value)
-        except (OverflowError, ValueError, TypeError):
-            number = -1.0
     if not (isfinite(number) and (number > 0 or (or_zero and number == 0))):
-        raise InputError(
-            f"{name} must be {'finite and not negative' if or_zero else 'positive and finite'}, "
-            f"got {shown(value)}"
-        )
+        rule = "finite and not negative" if or_zero else "positive and finite"
+        raise InputError(f"{name} must be {rule}, got {shown(value)}")
     return number
 
 
 def floats(values: Any, rule: str) -> Floats:
     """Real numbers as an array of float64. They may be private, so none is quoted."""
-    array = None
-    try:
-        given = (
-            np.ma.asanyarray(values)
-            if isinstance(values, np.ma.MaskedArray)
-            else np.asarray(values)
-        )
+    # sequences of other libraries raise their own; whatever it is, it may quote a value
+    with suppress(Exception), np.errstate(over="ignore"):
+        masked = isinstance(values, np.ma.MaskedArray)
+        given = np.ma.asanyarray(values) if masked else np.asarray(values)
         if given.dtype.kind in "biufOUS" and not np.ma.is_masked(given):
-            with np.errstate(over="ignore"):
-                array = np.asarray(given, dtype=np.float64)
-    except (
-        Exception
-    ):  # sequences of other libraries raise their own; whatever it is, it may quote a value
-        array = None
-    if array is None:
-        raise InputError(rule)
-    return array
+            return np.asarray(given, dtype=np.float64)
+    raise InputError(rule)
 
 
 def sealed(values: NDArray[Any]) -> NDArray[Any]:
@@ -116,20 +98,15 @@ def sealed(values: NDArray[Any]) -> NDArray[Any]:
 
 def listed(values: Any, name: str) -> list[Any]:
     """The items of an iterable, of arrays as Python's own numbers."""
-    try:
+    with suppress(Exception):  # no iterable, or an endless one
         return list(values.tolist() if isinstance(values, np.ndarray) else values)
-    except Exception:  # no iterable, or an endless one
-        pass
     raise InputError(f"{name} must be a sequence, got {type(values).__name__}")
 
 
 def file_path(value: Any, name: str) -> Path:
     """Return a path."""
-    try:
+    with suppress(TypeError, ValueError):
         path = Path(value)
-        os.fsencode(path)
-    except (TypeError, ValueError):
-        path = None
-    if path is None or "\0" in str(path):
-        raise InputError(f"{name} must be the path of a file, got {shown(value)}")
-    return path
+        if b"\0" not in os.fsencode(path):
+            return path
+    raise InputError(f"{name} must be the path of a file, got {shown(value)}")

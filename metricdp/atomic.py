@@ -6,7 +6,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from io import FileIO
 from pathlib import Path
 from typing import BinaryIO
@@ -20,32 +20,46 @@ except ImportError:  # pragma: no cover - Windows
 
 
 @contextmanager
-def whole_file(target: Path) -> Iterator[BinaryIO]:
-    """A temporary file that takes the place of `target` when the block ends without an error."""
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".metricdp.", suffix=".part")
+def _replacing(target: Path, start: str, *, durable: bool) -> Iterator[BinaryIO]:
+    """A temporary file beside `target` that takes its place when the block ends without an error:
+    readable as other files are, or, if `durable`, by its owner alone, and synced to disk.
+    """
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=start, suffix=".part")
+    draft = Path(temporary)
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(temporary).chmod(0o666 & ~umask)
-        Path(temporary).replace(target)
-    except OSError as error:  # such as a full disk, which names no file by itself
-        Path(temporary).unlink(missing_ok=True)
-        if error.filename in (None, temporary):
-            error.filename = str(target)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        if not durable:
+            umask = os.umask(0)
+            os.umask(umask)
+            draft.chmod(0o666 & ~umask)
+        draft.replace(target)
+        if durable:
+            folder = os.open(target.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+    except BaseException as error:
+        draft.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename in (None, temporary):
+            error.filename = str(target)  # a full disk, for one, names no file by itself
         raise
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+
+
+def whole_file(target: Path) -> AbstractContextManager[BinaryIO]:
+    """A temporary file that takes the place of `target` when the block ends without an error."""
+    return _replacing(target, ".metricdp.", durable=False)
 
 
 @contextmanager
 def drafted(target: Path) -> Iterator[Path]:
     """As `whole_file`, but a path, for libraries that write files by name."""
-    handle, name = tempfile.mkstemp(
-        dir=target.parent, prefix=".metricdp.", suffix=target.suffix.lower()
-    )
+    ending = target.suffix.lower()
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".metricdp.", suffix=ending)
     os.close(handle)
     draft = Path(name)
     try:
@@ -88,27 +102,6 @@ def sweep(target: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-@contextmanager
-def durable_file(target: Path) -> Iterator[BinaryIO]:
+def durable_file(target: Path) -> AbstractContextManager[BinaryIO]:
     """As `whole_file`, readable by its owner alone, and synced to disk with its name."""
-    start = f".{target.name[:_LONGEST]}."
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=start, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).replace(target)
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-    except OSError as error:  # as above
-        Path(temporary).unlink(missing_ok=True)
-        if error.filename in (None, temporary):
-            error.filename = str(target)
-        raise
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    return _replacing(target, f".{target.name[:_LONGEST]}.", durable=True)

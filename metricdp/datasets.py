@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache as cached
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -170,11 +171,8 @@ def describe(name: str) -> DatasetInfo:
         return registry[lower[name.lower()]]
     asked = str(name).lower()
     near = [n for n in lower if asked and asked in n][:3] or get_close_matches(asked, lower, n=3)
-    hint = (
-        f"did you mean {', '.join(lower[n] for n in near)}?"
-        if near
-        else "metricdp.datasets.names() lists all"
-    )
+    meant = ", ".join(lower[n] for n in near)
+    hint = f"did you mean {meant}?" if near else "metricdp.datasets.names() lists all"
     raise InputError(f"no data set is called {name!r}; {hint}")
 
 
@@ -241,13 +239,9 @@ def fetch(name: str, *, cache: str | Path | None = None) -> Path:
         return _download(info, cache)
     digest = hashlib.sha256(read_bytes(offline)).hexdigest()
     if digest not in info.sha256:
-        reason = (
-            f"is not the data set {info.name}: its sha256 is {digest}, recorded is {info.sha256[0]}"
-        )
-        raise GraphFileError(
-            offline,
-            f"{reason}; remove it from {FOLDER_VARIABLE}, or read it with metricdp.read_graph",
-        )
+        other = f"its sha256 is {digest}, recorded is {info.sha256[0]}"
+        instead = f"remove it from {FOLDER_VARIABLE}, or read it with metricdp.read_graph"
+        raise GraphFileError(offline, f"is not the data set {info.name}: {other}; {instead}")
     return offline
 
 
@@ -276,9 +270,8 @@ def load(name: str, *, cache: str | Path | None = None) -> Dataset:
 def _registry() -> dict[str, DatasetInfo]:
     """All sets, as ``datasets.toml`` has them; what a collection states holds for its sets."""
     known: dict[str, DatasetInfo] = {}
-    for collection in tomllib.loads(
-        files("metricdp").joinpath("datasets.toml").read_text("utf-8")
-    ).values():
+    table = tomllib.loads(files("metricdp").joinpath("datasets.toml").read_text("utf-8"))
+    for collection in table.values():
         shared = {key: value for key, value in collection.items() if key != "sets"}
         for name, own in collection["sets"].items():
             facts = {**shared, **own, "collection": shared["title"]}
@@ -299,14 +292,10 @@ def _offline(info: DatasetInfo) -> Path | None:
         return None
     top = Path(named)
     if not top.is_dir():
-        raise InputError(
-            f"{FOLDER_VARIABLE}={named} is not a directory; unset it to download data sets"
-        )
-    found = (
-        folder / (info.file + ending)
-        for folder in (top / info.folder, top)
-        for ending in ("", ".gz")
-    )
+        wrong = f"{FOLDER_VARIABLE}={named} is not a directory"
+        raise InputError(f"{wrong}; unset it to download data sets")
+    places = product((top / info.folder, top), ("", ".gz"))
+    found = (folder / (info.file + ending) for folder, ending in places)
     return next((path for path in found if path.is_file()), None)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -42,16 +43,12 @@ def coins(seed: Any, rng: Coins | None = None) -> int:
         raise InputError("give seed= or rng=, not both")
     if integer(rng) is not None:
         return checked_seed(rng)
-    try:
-        drawing = np.random.default_rng(rng)
-    except (TypeError, ValueError):
-        drawing = None
-    if drawing is None:
-        raise InputError(
-            "rng must be what numpy.random.default_rng takes: a Generator, a BitGenerator, a "
-            f"SeedSequence or an integer of at least 0; got {type(rng).__name__}"
-        )
-    return int(drawing.integers(2**31))
+    with suppress(TypeError, ValueError):
+        return int(np.random.default_rng(rng).integers(2**31))
+    raise InputError(
+        "rng must be what numpy.random.default_rng takes: a Generator, a BitGenerator, a "
+        f"SeedSequence or an integer of at least 0; got {type(rng).__name__}"
+    )
 
 
 def flag(value: Any, name: str) -> bool:

@@ -36,9 +36,8 @@ class MetricDPError(Exception):
 
     def __init__(self, message: str = "") -> None:
         line = one_line(message)
-        super().__init__(
-            line if len(line) <= _HEAD + _TAIL else f"{line[:_HEAD]} … {line[-_TAIL:]}"
-        )
+        short = f"{line[:_HEAD]} … {line[-_TAIL:]}"
+        super().__init__(line if len(line) <= _HEAD + _TAIL else short)
 
 
 class InputError(MetricDPError, ValueError):
@@ -110,10 +109,8 @@ class BudgetError(MetricDPError):
         self.spent = spent
         self.left = left
         self.what = what
-        super().__init__(
-            f"privacy budget refused: asked {what} {_show(asked)}, spent {_show(spent)}, left "
-            f"{_show(left)}"
-        )
+        facts = f"asked {what} {_show(asked)}, spent {_show(spent)}, left {_show(left)}"
+        super().__init__(f"privacy budget refused: {facts}")
 
 
 class JournalError(MetricDPError):
@@ -151,9 +148,8 @@ class MissingExtraError(MetricDPError, ImportError):
     def __init__(self, feature: str, extra: str) -> None:
         self.feature = feature
         self.extra = extra
-        super().__init__(
-            f"{feature} needs an optional dependency: {installing(extra)}, in a clone of metricdp"
-        )
+        how = f"{installing(extra)}, in a clone of metricdp"
+        super().__init__(f"{feature} needs an optional dependency: {how}")
 
 
 def _show(value: Fraction) -> str:

@@ -20,25 +20,9 @@ Weighting = Literal["record", "share"]
 """What has a weight of 1: each record, or all records of a user together."""
 
 
-PROOFS = (
-    "discrete-laplace",
-    "discrete-gaussian",
-    "histograms",
-    "sums",
-    "opening",
-    "scores",
-    "swaps",
-    "selection",
-    "peeling",
-    "covering",
-    "days",
-    "composition",
-    "parallel",
-    "maps",
-    "users",
-    "local",
-    "shares",
-)
+PROOFS: tuple[str, ...] = ("discrete-laplace", "discrete-gaussian", "histograms", "sums")
+PROOFS += ("opening", "scores", "swaps", "selection", "peeling", "covering", "days", "composition")
+PROOFS += ("parallel", "maps", "users", "local", "shares")
 """What is proven, P1, P2, …: one page each."""
 
 
@@ -95,12 +79,8 @@ class Mechanism:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form: epsilon and delta as a float and as an exact string."""
-        noise = {
-            "name": self.name,
-            "query": self.query,
-            "sensitivity": self.sensitivity,
-            "scale": self.scale,
-        }
+        told = ("name", "query", "sensitivity", "scale")
+        noise = {name: getattr(self, name) for name in told}
         rho = {} if self.rho is None else {"rho": float(self.rho), "rho_exact": str(self.rho)}
         proofs = {"proofs": [f"P{number}" for number in self.proofs]} if self.proofs else {}
         return {**noise, **_cost(self.epsilon, self.delta), **rho, **proofs}
@@ -283,16 +263,13 @@ class Receipt:
 
     def __str__(self) -> str:
         delta = f", delta {_show(self.delta)}" if self.delta else ""
-        promise = (
-            f"epsilon {_show(self.epsilon)}{delta} per {self.unit}, {self.neighboring} neighbors"
-        )
+        whom = f"per {self.unit}, {self.neighboring} neighbors"
+        promise = f"epsilon {_show(self.epsilon)}{delta} {whom}"
         by = f", by {self.bound}" if self.bound != "basic composition" else ""
         head = f"{promise}{by} (metricdp {self.version})"
         if self.grains > 1:
-            head += (
-                f"\n  one unit of weight a user, counted in {self.grains:,} grains: the objective "
-                f"is the mean over people"
-            )
+            unit = f"one unit of weight a user, counted in {self.grains:,} grains"
+            head += f"\n  {unit}: the objective is the mean over people"
         return "\n".join([head, *(f"  {mechanism}" for mechanism in self.mechanisms)])
 
 
@@ -324,26 +301,17 @@ class Release:
         object.__setattr__(self, "values", values)
 
     def __repr__(self) -> str:
-        return (
-            f"Release({len(self.values):,} noisy values of {self.query}, epsilon "
-            f"{_show(self.receipt.epsilon)})"
-        )
+        values = f"{len(self.values):,} noisy values of {self.query}"
+        return f"Release({values}, epsilon {_show(self.receipt.epsilon)})"
 
 
 def _cost(epsilon: Fraction, delta: Fraction) -> dict[str, Any]:
-    return {
-        "epsilon": float(epsilon),
-        "epsilon_exact": str(epsilon),
-        "delta": float(delta),
-        "delta_exact": str(delta),
-    }
+    first = {"epsilon": float(epsilon), "epsilon_exact": str(epsilon)}
+    return first | {"delta": float(delta), "delta_exact": str(delta)}
 
 
 def _show(value: Fraction) -> str:
     """A fraction as people read it: 1/10 rather than its decimals only while it stays short."""
     exact = str(value)
-    return (
-        f"{float(value):.6g}"
-        if "/" not in exact or len(exact) > 12
-        else f"{float(value):.6g} ({exact})"
-    )
+    short = f"{float(value):.6g}"
+    return f"{short} ({exact})" if "/" in exact and len(exact) <= 12 else short
