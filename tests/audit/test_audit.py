@@ -268,10 +268,6 @@ def test_a_bug_whose_place_is_gone_is_told_and_not_caught():
 # Lower bounds from outputs alone
 
 
-def laplace(scale, n, at, rng):
-    return (np.round(rng.laplace(0, scale, n) * 1) + at).astype(np.int64)[:, None]
-
-
 def discrete(scale, n, at, rng):
     """Discrete Laplace noise: the difference of two geometric variables."""
     q = -math.expm1(-1 / scale)

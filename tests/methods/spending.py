@@ -6,7 +6,16 @@ import numpy as np
 
 import metricdp as mdp
 
-BOX = mdp.EuclideanSpace([0, 0], [10, 10])
+
+def box(d):
+    return mdp.EuclideanSpace([0] * d, [10] * d)
+
+
+BOX = box(2)
+
+
+def cost(points, centers, power):
+    return float((np.linalg.norm(points[:, None] - centers, axis=2).min(axis=1) ** power).sum())
 
 
 def blobs(n=3000, d=2, seed=0):

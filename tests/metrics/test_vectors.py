@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from metricdp.errors import InputError, UnknownIdError
 from metricdp.metrics import EuclideanMetric, EuclideanSpace, ManhattanMetric, PrecomputedMetric
 from tests import naive
-from tests.metrics.test_graph import check_metric
+from tests.metrics.test_graph import check_metric, everything
 
 few = settings(max_examples=80, deadline=None, derandomize=True)
 KINDS = {EuclideanMetric: "euclidean", ManhattanMetric: "cityblock"}
@@ -20,10 +20,6 @@ numbers = st.one_of(
 point_sets = st.tuples(st.integers(1, 7), st.integers(1, 3)).flatmap(
     lambda shape: arrays(np.float64, shape, elements=numbers)
 )
-
-
-def everything(metric):
-    return metric.distance_rows(np.arange(len(metric)))
 
 
 @pytest.mark.parametrize("kind", KINDS)

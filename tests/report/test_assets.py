@@ -11,25 +11,25 @@ import pytest
 from metricdp import report
 from metricdp.report import days_page, map_page
 from tests.data import ROOT
-from tests.report.days.test_page import past, streets
-from tests.report.explore.test_explore import explored, roads
+from tests.report.days.test_page import past
+from tests.report.explore.test_explore import explored
 from tests.report.map.test_map import RECEIPT, grid
+from tests.report.streets import streets
 
 FOLDER = Path(report.__file__).parent
 FILES = sorted(path for path in FOLDER.rglob("*") if path.suffix in (".html", ".css", ".js"))
 
 
-def pages() -> dict[str, str]:
-    return {
-        "map": map_page(grid(4), [0, 15], weights=np.ones(16), receipt=RECEIPT),
-        "explore": explored(roads()).page(),
-        "days": days_page(streets(), past(streets(), (0, 40), (1, 40))),
-    }
+PAGES = {
+    "map": lambda: map_page(grid(4), [0, 15], weights=np.ones(16), receipt=RECEIPT),
+    "explore": lambda: explored(streets(12)).page(),
+    "days": lambda: days_page(streets(9), past(streets(9), (0, 40), (1, 40))),
+}
 
 
-@pytest.fixture(scope="module", params=["map", "explore", "days"])
+@pytest.fixture(scope="module", params=PAGES)
 def page(request: pytest.FixtureRequest) -> str:
-    return pages()[request.param]
+    return PAGES[request.param]()
 
 
 def own_script(page: str) -> str:
@@ -48,6 +48,14 @@ def test_scripts_ask_only_for_what_the_page_has(page: str) -> None:
     asked = set(re.findall(r'byId\("([\w-]+)"\)', own_script(page)))
     asked |= set(re.findall(r'querySelector(?:All)?\("#([\w-]+)', own_script(page)))
     assert {"stage", "map", "zoom-in", "save"} <= asked <= set(re.findall(r'\bid="([^"]+)"', page))
+
+
+def test_nothing_is_loaded_from_anywhere(page: str) -> None:
+    assert not re.findall(r"https?:|//[a-z]+\.[a-z]|@import|url\(", page)
+    assert set(re.findall(r'(?:src|href)="([^"]*)"', page)) == {"data:,"}
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)[1]
+    assert "default-src 'none'" in policy
+    assert not [word for word in ("connect-src", "http", "eval") if word in policy]
 
 
 def test_nothing_is_left_to_fill_in(page: str) -> None:

@@ -1,7 +1,5 @@
 """Every graph format, its quirks and its errors, on small files."""
 
-import gzip
-
 import networkx as nx
 import numpy as np
 import pytest
@@ -10,13 +8,7 @@ from hypothesis import given, settings
 from metricdp.errors import DirectedGraphError, DisconnectedGraphError, GraphFileError, InputError
 from metricdp.universe import graph_from, read_graph_file, read_nodes, read_pmed_p
 from tests.universe.test_convert import all_distances, edge_lists, multigraph, nx_distances
-
-
-def write(tmp_path, content, name):
-    path = tmp_path / name
-    data = content.encode() if isinstance(content, str) else content
-    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-    return path
+from tests.universe.test_tables import write
 
 
 def edges(graph):

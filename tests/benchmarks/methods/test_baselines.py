@@ -8,8 +8,8 @@ from benchmarks.methods import balcan, k_variates
 from metricdp.errors import InputError
 from metricdp.privacy import PrivateDemand
 from metricdp.running.runner import Run
-from tests.methods.baselines.test_baselines import box, cost, exactly  # noqa: F401
-from tests.methods.spending import BOX, blobs
+from tests.methods.baselines.test_baselines import exactly  # noqa: F401
+from tests.methods.spending import BOX, blobs, box, cost
 
 METHODS = {"k-variates": k_variates.KVariates(), "balcan": balcan.Balcan(swaps=2)}
 

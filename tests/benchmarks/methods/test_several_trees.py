@@ -16,8 +16,7 @@ from metricdp.methods.question import PointsQuestion
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from tests import naive_centers
 from tests import naive_quadtree as naive
-from tests.methods.box.test_quadtree import cost
-from tests.methods.spending import BOX, blobs
+from tests.methods.spending import BOX, blobs, cost
 
 
 @pytest.mark.parametrize("ask", [mdp.k_median, mdp.k_means])

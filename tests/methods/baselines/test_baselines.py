@@ -17,17 +17,9 @@ from metricdp.methods.shares import Terms
 from metricdp.partitions.box.cells import VoronoiCells
 from metricdp.partitions.box.simhash import HashCells, SimHash
 from metricdp.privacy import HistogramQuery, PrivateDemand, _vault, gate, measure, moved, split
-from tests.methods.spending import BOX, blobs
+from tests.methods.spending import BOX, blobs, box, cost
 
 M = mdp.methods
-
-
-def box(d):
-    return mdp.EuclideanSpace([0] * d, [10] * d)
-
-
-def cost(points, centers, power):
-    return float((np.linalg.norm(points[:, None] - centers, axis=2).min(axis=1) ** power).sum())
 
 
 @pytest.fixture

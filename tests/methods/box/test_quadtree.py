@@ -13,17 +13,9 @@ from metricdp.methods.box.quadtree import OPENINGS
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.privacy import OpeningQuery
 from tests import naive_centers
-from tests.methods.spending import BOX, blobs
+from tests.methods.spending import BOX, blobs, box, cost
 
 Quadtree = mdp.methods.Quadtree
-
-
-def box(d):
-    return mdp.EuclideanSpace([0] * d, [10] * d)
-
-
-def cost(points, centers, power):
-    return float((np.linalg.norm(points[:, None] - centers, axis=2).min(axis=1) ** power).sum())
 
 
 @pytest.mark.parametrize("ask", [mdp.k_median, mdp.k_means])

@@ -3,28 +3,19 @@
 import json
 import re
 
-import networkx as nx
 import numpy as np
 import pytest
 
-import metricdp as mdp
 from metricdp.errors import InputError
 from metricdp.report import days_page, write_days
 from metricdp.report.days.page import _kept
 from metricdp.running.stream import PastDay
 from tests.cli_world import run
 from tests.report.conftest import canvas, until
+from tests.report.streets import streets
 
 EVIL = "</script><img src=x onerror='window.stolen=1'>"
 SIDE = 9
-
-
-def streets(ids=str):
-    graph = nx.grid_2d_graph(SIDE, SIDE)
-    for x, y in graph:
-        graph.nodes[x, y].update(x=-71.3 + x / 100, y=-29.9 + y / 100)
-    names = {node: ids(i) for i, node in enumerate(graph)}
-    return mdp.GraphMetric(nx.relabel_nodes(graph, names), weight=None)
 
 
 def past(metric, *days):
@@ -44,7 +35,7 @@ def data_of(page):
 
 
 def test_days_hold_their_centers_with_numbers_that_stay():
-    metric = streets()
+    metric = streets(SIDE)
     page = days_page(metric, past(metric, (0, 40, 80), (0, 80, 41), (1, 41, 79)))
     days = data_of(page)["days"]
     assert [[c["id"] for c in day["centers"]] for day in days] == [
@@ -68,14 +59,14 @@ def test_a_center_takes_the_number_of_the_nearest_that_left():
 
 
 def test_nothing_of_a_user_is_markup():
-    metric = streets(lambda i: f"{i}{EVIL}")
+    metric = streets(SIDE, lambda i: f"{i}{EVIL}")
     days = [d._replace(label=EVIL) for d in past(metric, (0, 1), (2, 1))]
     page = days_page(metric, days, title=EVIL)
     assert EVIL not in page and "window.stolen" in page
 
 
 def test_what_cannot_be_shown_is_refused(tmp_path):
-    metric = streets()
+    metric = streets(SIDE)
     with pytest.raises(InputError, match="no day"):
         days_page(metric, [])
     assert write_days(tmp_path / "a.html", metric, past(metric, (0,))).stat().st_size < 200_000
@@ -106,7 +97,7 @@ def test_the_command_writes_it(tmp_path, monkeypatch, capsys):
 
 
 def test_a_browser_moves_through_the_days(show, tmp_path):
-    metric = streets(lambda i: f"{i}{EVIL}")
+    metric = streets(SIDE, lambda i: f"{i}{EVIL}")
     days = past(metric, (0, 40, 80), (0, 80, 41), (1, 41, 79), (1, 41, 79))
     path = write_days(tmp_path / "a.html", metric, days)
     page = show(path, 1100, 700)
