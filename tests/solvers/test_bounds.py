@@ -250,19 +250,13 @@ def test_lists_that_are_cut_short_leave_a_weak_bound(monkeypatch):
 
 
 @pytest.mark.parametrize("number", [1, 6, 15, 22, 31, 40])
-def test_or_library(number):
+def test_or_library(number, monkeypatch):
     if not PMED.is_dir():
         pytest.skip(f"OR-Library instances are not in {PMED}")
-    optima = dict(
-        line.split()[:2]
-        for line in (PMED / "pmedopt.txt").read_text().splitlines()
-        if line.startswith("pmed")
-    )
-    metric = mdp.read_graph(PMED / f"pmed{number}.txt")
-    k = int((PMED / f"pmed{number}.txt").read_text().split()[2])
-    result = mdp.k_median(metric, k=k, certificate=True)
-    optimum = int(optima[f"pmed{number}"])
-    assert result.certificate.cost == optimum >= result.lower_bound
+    monkeypatch.setenv("METRICDP_DATA", str(data.DATA))
+    problem = mdp.datasets.load(f"pmed{number}")
+    result = mdp.k_median(problem.metric, k=problem.k, certificate=True)
+    assert result.certificate.cost == problem.optimum >= result.lower_bound
     assert result.gap == 0
 
 
