@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -23,7 +22,7 @@ from metricdp.accounting import Cost, budget
 from metricdp.arrays import Ints
 from metricdp.audit import laws
 from metricdp.audit.observe import forms
-from metricdp.audit.patch import patched
+from metricdp.audit.patch import all_patched, patched
 from metricdp.audit.replay.losses import rho_of
 from metricdp.audit.report import Check, Finding, refuted, weighed
 from metricdp.partitions.finite.labels import LabelParts
@@ -144,12 +143,9 @@ def _released(delta: Fraction, mine: list[int], handed: _Run | None = None) -> _
         draw(self, epsilon, delta)
 
     holders, coordinator = _parties(_grid(), [mine, *RECORDS[1:]], delta)
-    hooks = ((Shares, "masked", hiding), (Shares, "total", adding), (budget.Grant, "draw", drawing))
-    with ExitStack() as stack:
-        for owner, name, value in hooks:
-            stack.enter_context(patched(owner, name, value))
-        for name in makers:
-            stack.enter_context(patched(measurements, name, partial(making, name)))
+    hooks: list[Any] = [(Shares, "masked", hiding), (Shares, "total", adding)]
+    hooks += [(measurements, name, partial(making, name)) for name in makers]
+    with all_patched([*hooks, (budget.Grant, "draw", drawing)]):
         while coordinator.release is None:
             asked = coordinator.invite()
             answers = [one.answer(asked) for one in holders]

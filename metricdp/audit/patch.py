@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib import import_module
@@ -28,6 +28,15 @@ def patched(owner: Any, name: str, value: Any) -> Iterator[None]:
             setattr(owner, name, before)
         else:
             delattr(owner, name)
+
+
+@contextmanager
+def all_patched(places: Iterable[tuple[Any, str, Any]]) -> Iterator[None]:
+    """The same of several: owner, name and value of each."""
+    with ExitStack() as stack:
+        for place in places:
+            stack.enter_context(patched(*place))
+        yield
 
 
 class _Answered:
@@ -58,9 +67,8 @@ def noise_from(answer: Noise) -> Iterator[None]:
 
         return made
 
-    with ExitStack() as stack:
-        for kind in ("laplace", "gaussian"):
-            stack.enter_context(patched(measurements, f"make_{kind}", maker(kind)))
+    kinds = ("laplace", "gaussian")
+    with all_patched((measurements, f"make_{kind}", maker(kind)) for kind in kinds):
         yield
 
 
@@ -69,9 +77,6 @@ def replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
     """Set a function of a module, there and wherever in the package it was imported to."""
     before = getattr(owner, name)
     homes = [m for key, m in list(sys.modules.items()) if key.split(".")[0] == "metricdp"]
-    with ExitStack() as stack:
-        for module in homes:
-            for known, there in list(vars(module).items()):
-                if there is before:
-                    stack.enter_context(patched(module, known, value))
+    named = ((m, known, there) for m in homes for known, there in list(vars(m).items()))
+    with all_patched((m, known, value) for m, known, there in named if there is before):
         yield

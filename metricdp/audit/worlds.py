@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from metricdp.accounting import Cost, Ledger
 from metricdp.arrays import Ints
-from metricdp.audit.patch import patched
+from metricdp.audit.patch import all_patched
 from metricdp.methods import question
 from metricdp.methods.box import default, focus, quadtree_release, rounds
 from metricdp.metrics import EuclideanMetric, EuclideanSpace, GraphMetric, PrecomputedMetric
@@ -89,9 +89,7 @@ def small_nets() -> Iterator[None]:
     """Let few points cover boxes in this block: nets are public, and their size is not audited."""
     nets = (question, "NET_POINTS"), (quadtree_release, "POINTS"), (default, "MOST_CELLS")
     looks = (rounds, "MOST"), (focus, "SURVEY_CELLS"), (focus, "BINS")
-    with ExitStack() as stack:
-        for module, name in nets + looks:
-            stack.enter_context(patched(module, name, 24))
+    with all_patched((module, name, 24) for module, name in nets + looks):
         yield
 
 

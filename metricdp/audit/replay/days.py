@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 import metricdp as mdp
-from metricdp.audit.patch import patched
+from metricdp.audit.patch import all_patched, patched
 from metricdp.audit.replay.transcript import Transcript, recorded
 
 DAYS = 4
@@ -53,12 +53,10 @@ def _day(stream: Any, demand: Any) -> list[Any]:
 @contextmanager
 def _small_trees() -> Iterator[None]:
     """The best trees for so few days would be days alone."""
-    with ExitStack() as stack:
-        shapes = import_module("metricdp.running.days")
-        for name in ("best_for_totals", "best_for_windows"):
-            stack.enter_context(patched(shapes, name, lambda days, gaussian: (2, 2)))
-        blocks = import_module("metricdp.accounting.continual")
-        stack.enter_context(patched(blocks, "FIRST", 2))
+    shapes, blocks = map(import_module, ("metricdp.running.days", "metricdp.accounting.continual"))
+    best = ("best_for_totals", "best_for_windows")
+    small = [(shapes, name, lambda days, gaussian: (2, 2)) for name in best]
+    with all_patched(small), patched(blocks, "FIRST", 2):
         yield
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache, partial
@@ -15,7 +14,7 @@ from typing import Any
 import networkx as nx
 
 import metricdp as mdp
-from metricdp.audit.patch import patched
+from metricdp.audit.patch import all_patched, patched
 from metricdp.audit.replay.days import DAYS, EACH_DAY, HORIZON, at_once, beneath, stepped
 from metricdp.audit.replay.loaders import LOADERS, POINTS, loaded
 from metricdp.audit.replay.verifying import RELATIONS, Subject, Unit
@@ -232,9 +231,8 @@ def _looked(looks: str, demand: Any, ledger: mdp.Ledger) -> Any:
     few = {"FEWEST_PARTS": 2, "PARTS_FACTOR": 0.0, "ENOUGH": 0.5, "ENOUGH_FOR_FAST": math.inf}
     plane = math.inf if looks == "two looks" else 0.0
     usual = {"ENOUGH_FOR_TWO": 0.5, "ENOUGH_IN_PLANE": plane, "TWO": some}
-    with ExitStack() as stack:
-        for name, value in (*few.items(), *usual.items(), ("THREE", some)):
-            stack.enter_context(patched(rules, name, value))
+    names = few | usual | {"THREE": some}
+    with all_patched((rules, name, value) for name, value in names.items()):
         noisy: Any = mdp.release(demand.universe, demand, epsilon=1, ledger=ledger)
     return [noisy, *noisy.histograms, noisy.k_median(2), noisy.receipt]
 

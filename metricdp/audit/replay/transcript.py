@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from importlib import import_module
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.audit.patch import noise_from, patched
+from metricdp.audit.patch import all_patched, noise_from
 
 
 @dataclass(frozen=True)
@@ -183,16 +183,10 @@ def recorded(transcript: Transcript) -> Iterator[Transcript]:
         draw(self, epsilon, delta)
         transcript.spent("draw", self, price(epsilon, delta))
 
-    with ExitStack() as stack:
-        for owner, name, value in (
-            (gate, "_check", checked),
-            (gate, "choose", transcript.selection),
-            (budget.Budget, "charge", charged),
-            (ledger.Ledger, "charge_once", charged_once),
-            (budget.Grant, "draw", drew),
-        ):
-            stack.enter_context(patched(owner, name, value))
-        stack.enter_context(noise_from(transcript.noise))
+    hooks: list[Any] = [(gate, "_check", checked), (gate, "choose", transcript.selection)]
+    hooks += [(budget.Budget, "charge", charged), (budget.Grant, "draw", drew)]
+    hooks.append((ledger.Ledger, "charge_once", charged_once))
+    with all_patched(hooks), noise_from(transcript.noise):
         yield transcript
 
 
