@@ -69,9 +69,7 @@ def _check(args: Namespace) -> None:
     """Refuse all that can be refused without reading anything."""
     objectives.check(args)
     _check_options(args)
-    known = [name for name in mdp.METHODS if mdp.methods.BY_NAME[name].in_finite]
-    if args.method not in known:
-        raise UsageError(f"--method must be one of {', '.join(known)}; got {args.method!r}")
+    objectives.check_method(args, releases=False)
     method = mdp.methods.BY_NAME[args.method]
     if args.demand is not None and not method.releases:
         for name in given(args, ("coreset", "save_release")):

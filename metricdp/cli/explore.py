@@ -20,15 +20,6 @@ from metricdp.metrics.base import Metric
 from metricdp.running.planning import checked_epsilons
 
 
-def check_method(args: Namespace, *, releases: bool) -> None:
-    """Refuse an unknown method, or one that releases nothing to show."""
-    known = mdp.methods.BY_NAME
-    finite = [name for name in mdp.METHODS if known[name].in_finite]
-    fitting = [name for name in finite if known[name].releases or not releases]
-    if args.method not in fitting:
-        raise UsageError(f"--method must be one of {', '.join(fitting)}; got {args.method!r}")
-
-
 def run(args: Namespace) -> None:
     """Check, read, charge once, release, write."""
     names = _check(args)
@@ -67,7 +58,7 @@ def _check(args: Namespace) -> list[str] | None:
     if names is not None and (len(names) != len(args.epsilons) or not all(names)):
         texts = f"{len(args.epsilons)} texts with commas between them"
         raise UsageError(f"--names must be {texts}, one for each of --epsilons")
-    check_method(args, releases=True)
+    objectives.check_method(args, releases=True)
     streams.check_files(args)
     return names
 

@@ -67,6 +67,16 @@ def check(args: Namespace) -> None:
         raise UsageError(f"--method {args.method} answers k-median and k-means alone")
 
 
+def check_method(args: Namespace, *, releases: bool) -> None:
+    """Refuse an unknown method, or one that releases nothing to show."""
+    from metricdp.methods.registry import BY_NAME
+
+    finite = [name for name, kind in BY_NAME.items() if kind.in_finite]
+    fitting = [name for name in finite if BY_NAME[name].releases or not releases]
+    if args.method not in fitting:
+        raise UsageError(f"--method must be one of {', '.join(fitting)}; got {args.method!r}")
+
+
 def _fields(kind: type[Objective]) -> dict[str, Field[Any]]:
     """The fields of an objective by the command line's names of them."""
     return {_OTHERWISE.get(f.name, f.name): f for f in fields(kind)}  # type: ignore[arg-type]

@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import metricdp as mdp
 from metricdp.cli import inputs, objectives, sites, streams, tables
-from metricdp.cli.explore import check_method
 from metricdp.cli.streams import note, say
 from metricdp.methods.remarks import percent
 from metricdp.running.planning import EPSILONS, checked_epsilons
@@ -26,7 +25,7 @@ def run(args: Namespace) -> None:
     if args.time_limit is None:
         args.time_limit = 50.0 if args.goal is None else 400.0
     budgets = checked_epsilons(args.epsilons)
-    check_method(args, releases=args.output is not None)
+    objectives.check_method(args, releases=args.output is not None)
     streams.check_files(args)
     metric = inputs.read_metric(args)
     inputs.check_k(args, metric)
