@@ -53,7 +53,8 @@ def _day(stream: Any, demand: Any) -> list[Any]:
 @contextmanager
 def _small_trees() -> Iterator[None]:
     """The best trees for so few days would be days alone."""
-    shapes, blocks = map(import_module, ("metricdp.running.days", "metricdp.accounting.continual"))
+    shapes = import_module("metricdp.running.days")
+    blocks = import_module("metricdp.accounting.continual")
     best = ("best_for_totals", "best_for_windows")
     small = [(shapes, name, lambda days, gaussian: (2, 2)) for name in best]
     with all_patched(small), patched(blocks, "FIRST", 2):
