@@ -6,20 +6,29 @@ The package's default asks a user for its leaf of the tree or for its vector, wi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.arrays import Floats, Ints
+from metricdp.errors import InputError
 from metricdp.local import Decoder, PublicParameters, Sketch, streams
 from metricdp.local.decoder import numbers_of
-from metricdp.local.items import bits_of, items_of
+from metricdp.local.items import BallItems, Items, bits_of, items_of
 from metricdp.local.oracles import best_frequency_randomizer, best_vector_randomizer, oracle_of
 from metricdp.local.parameters import Report, Role
-from metricdp.local.randomizers import TopVectors
+from metricdp.local.randomizers import (
+    KRR,
+    LocalHashing,
+    Randomizer,
+    SubsetSelection,
+    TopVectors,
+    width,
+)
 from metricdp.local.setup import COUNT_SHARE
-from metricdp.local.simulate import all_values, drawn, ranks
 
 HISTOGRAMS = ("leaves", "levels", "budget")
 SPLITS = ("users", "budget")
@@ -81,7 +90,7 @@ def simulated_sketch(parameters: Any, points: NDArray[np.float64], seed: int) ->
                     rows, characters = named_vectors(report.randomizer, values, vectors[part], rng)
                     add_rows(array, rows * streams.STEPS, characters)
                 else:
-                    packed = drawn(report.randomizer, values, None, rng)
+                    packed = drawn(report.randomizer, values, rng)
                     columns = numbers_of(report.randomizer, packed)[0]
                     oracle_of(report.randomizer).add(array, columns)
     return found
@@ -110,3 +119,105 @@ def named_vectors(
     unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-300)
     rows = rng.standard_normal((n, randomizer.dimension))
     return rows + (along - (rows * unit).sum(axis=1))[:, None] * unit, characters
+
+
+def all_values(
+    universe: Items, items: Sequence[Any] | NDArray[Any]
+) -> tuple[list[Ints], Floats | None]:
+    """The views of many items, shapes (n,), and their vectors, shape (n, d), or None."""
+    if isinstance(universe, BallItems):
+        points = np.asarray(items, np.float64)
+        if (
+            points.ndim != 2
+            or points.shape[1] != universe.dimension
+            or not np.isfinite(points).all()
+        ):
+            raise InputError(f"points must be finite, of shape (n, {universe.dimension})")
+        unit = universe.unit(points)
+        return universe.views(unit), unit
+    listed = items.tolist() if isinstance(items, np.ndarray) else items
+    rows = np.array([universe.values(item)[0] for item in listed], np.int64)
+    return list(rows.reshape(-1, len(universe.domains)).T), None
+
+
+def drawn(
+    randomizer: Randomizer,
+    values: Ints,
+    rng: np.random.Generator,
+) -> NDArray[np.uint8]:
+    """Packed outputs of a randomizer of frequencies, shape (n, n_bytes)."""
+    if isinstance(randomizer, SubsetSelection):
+        return _subsets(randomizer, values, rng)
+    if isinstance(randomizer, KRR):
+        numbers = [
+            (values + _one_of(len(values), randomizer.domain, randomizer, rng)) % randomizer.domain
+        ]
+    else:
+        assert isinstance(randomizer, LocalHashing)
+        functions = rng.integers(0, randomizer.limits[0], len(values))
+        hashes = _one_of(len(values), randomizer.limits[1], randomizer, rng)
+        for i in range(randomizer.log_buckets):
+            hashes ^= parity((functions >> i) & values) << i
+        numbers = [functions, hashes]
+    return np.concatenate(
+        [_bytes(column, width(limit)) for column, limit in zip(numbers, randomizer.limits)], axis=1
+    )
+
+
+def _bytes(column: NDArray[Any], size: int) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(column.astype(">u8")).view(np.uint8).reshape(-1, 8)[:, 8 - size :]
+
+
+def _one_of(n: int, size: int, randomizer: KRR | LocalHashing, rng: np.random.Generator) -> Ints:
+    """n draws of `metricdp.local.randomizers._one_of`."""
+    at = rng.integers(0, randomizer.favored + (size - 1) * randomizer.unit, n) - randomizer.favored
+    return np.where(at < 0, 0, 1 + at // randomizer.unit)
+
+
+def parity(bits: Ints) -> Ints:
+    """Parity of the bits of every number, which is not negative."""
+    for shift in (32, 16, 8, 4, 2, 1):
+        bits = bits ^ (bits >> shift)
+    return bits & 1
+
+
+def _subsets(
+    randomizer: SubsetSelection, values: Ints, rng: np.random.Generator
+) -> NDArray[np.uint8]:
+    n = len(values)
+    m = randomizer.domain
+    s = randomizer.size
+    held = (
+        rng.integers(0, randomizer.favored * s + randomizer.unit * (m - s), n)
+        < randomizer.favored * s
+    )
+    order = rng.random((n, m))
+    order[np.arange(n), values] = np.where(held, -1.0, 2.0)
+    bits = np.zeros((n, 8 * width(randomizer.limits[0])), np.uint8)
+    np.put_along_axis(bits, np.argpartition(order, s - 1, axis=1)[:, :s], 1, axis=1)
+    return np.packbits(bits[:, ::-1], axis=1)
+
+
+def ranks(
+    randomizer: TopVectors,
+    buckets: Ints,
+    vectors: Floats,
+    rng: np.random.Generator,
+) -> tuple[Ints, Ints, Floats]:
+    """Character, rank of the candidate, and the sign that ranks the vector, of every user."""
+    n = len(buckets)
+    s = randomizer.top
+    k = randomizer.candidates
+    characters = rng.integers(0, randomizer.limits[0], n)
+    lengths = np.minimum(np.linalg.norm(vectors, axis=1), 1.0)
+    sign = np.where(rng.random(n) < (1 + lengths) / 2, 1.0, -1.0)
+    sign[parity(characters & buckets) == 1] *= -1
+    at = (
+        rng.integers(0, s * randomizer.favored + (k - s) * randomizer.unit, n)
+        - s * randomizer.favored
+    )
+    return (
+        characters,
+        np.where(at < 0, at // randomizer.favored + s, s + at // randomizer.unit),
+        sign,
+    )

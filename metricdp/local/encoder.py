@@ -6,7 +6,7 @@ reports of that role, and zeros up to the stated size. Coins come from `secrets`
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from secrets import randbelow
 from typing import Any
@@ -70,6 +70,10 @@ class Encoder:
 
     def _encode(self, item: Any, below: Callable[[int], int]) -> bytes:
         views, vector = self._items.values(item)
+        return self._message(views, vector, below)
+
+    def _message(self, views: Sequence[int], vector: Any, below: Callable[[int], int]) -> bytes:
+        """A role's reports, drawn with these coins."""
         number = 0
         roles = self.parameters.roles
         if len(roles) > 1:

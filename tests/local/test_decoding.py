@@ -1,5 +1,5 @@
 """Sketches and estimates: unbiased to the last digit, equal to slow twins, associative, robust;
-simulation has the device's law.
+simulations are devices with seeded coins.
 """
 
 import base64
@@ -7,12 +7,13 @@ import io
 import json
 from fractions import Fraction
 from itertools import product
+from random import Random
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare
 
 import metricdp as mdp
+from metricdp.errors import InputError
 from metricdp.kernels.local_sketch import walsh
 from metricdp.local import streams
 from metricdp.local.oracles import (
@@ -96,17 +97,20 @@ def test_the_randomizer_of_least_variance_is_chosen(epsilon, domain):
         )
 
 
-@pytest.mark.parametrize("randomizer", SMALL, ids=repr)
-def test_simulated_messages_have_the_devices_law(randomizer):
-    from metricdp.local.simulate import drawn
-
-    n = 40_000
-    packed = drawn(randomizer, np.full(n, 2), None, np.random.default_rng(1))
-    outputs = [o for o in product(*map(range, randomizer.limits)) if randomizer.weight(2, o)]
-    number = {randomizer.pack(o): i for i, o in enumerate(outputs)}
-    seen = np.bincount([number[bytes(row)] for row in packed], minlength=len(outputs))
-    expected = np.array([randomizer.weight(2, o) / randomizer.total for o in outputs]) * n
-    assert chisquare(seen, expected).pvalue > 1e-6
+def test_simulated_messages_are_those_of_devices_with_these_coins():
+    space = mdp.EuclideanSpace([-1] * 5, [1] * 5)
+    points = np.random.default_rng(0).uniform(-1, 1, (40, 5))
+    for parameters, items in (
+        (mdp.local.public_parameters(LINE, 2, users=10**5), list(LINE.ids)),
+        (mdp.local.public_parameters(space, 3, k=2), points),
+    ):
+        encoder, below = mdp.local.Encoder(parameters), Random(7).randrange
+        made = [encoder._encode(item, below) for item in items]
+        found = mdp.local.simulated_messages(parameters, items, seed=7)
+        assert [bytes(row) for row in found] == made
+        assert mdp.local.simulated_messages(parameters, items[:0]).shape == (0, len(made[0]))
+    with pytest.raises(InputError, match="points must be finite"):
+        mdp.local.simulated_messages(parameters, points[:, :2])
 
 
 def test_the_kernel_makes_the_vectors_of_the_device_and_sums_are_unbiased_over_characters():

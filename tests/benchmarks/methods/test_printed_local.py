@@ -1,18 +1,25 @@
 """Reports as the paper prints them, and their distribution."""
 
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
-from scipy.stats import ks_2samp
+from scipy.stats import chisquare, ks_2samp
 
 import metricdp as mdp
-from benchmarks.methods.printed_local import add_rows, named_vectors, reporting, simulated_sketch
+from benchmarks.methods.printed_local import (
+    add_rows,
+    drawn,
+    named_vectors,
+    reporting,
+    simulated_sketch,
+)
 from metricdp.local import streams
 from metricdp.local.oracles import oracle_of
 from metricdp.local.randomizers import TopVectors
 from tests.local.test_centers import mixture, objective
-from tests.local.test_decoding import are_valid
+from tests.local.test_decoding import SMALL, are_valid
 
 OPTIONS = [
     {"histogram": "levels", "split": "users"},
@@ -38,8 +45,8 @@ def test_simulated_vectors_have_the_devices_law():
     across = np.linalg.svd(x[None])[2][3]
     for direction in (x, across):
         assert ks_2samp(device @ direction, simulated @ direction).pvalue > 1e-4
-    for drawn in (device, simulated):
-        estimate = drawn / oracle_of(randomizer).scale
+    for named in (device, simulated):
+        estimate = named / oracle_of(randomizer).scale
         assert estimate.mean(axis=0) == pytest.approx(
             x, abs=5 * (oracle_of(randomizer).variance / 12 / n) ** 0.5
         )
@@ -85,3 +92,14 @@ def test_many_dimensions_by_simhash(options):
     centers = estimate.k_means(4).centers
     assert objective(points, centers) < 0.4  # 0.81 at the middle
     assert centers.shape == estimate.k_median(4).centers.shape == (4, 30)
+
+
+@pytest.mark.parametrize("randomizer", SMALL, ids=repr)
+def test_drawn_reports_have_the_devices_distribution(randomizer):
+    n = 40_000
+    packed = drawn(randomizer, np.full(n, 2), np.random.default_rng(1))
+    outputs = [o for o in product(*map(range, randomizer.limits)) if randomizer.weight(2, o)]
+    number = {randomizer.pack(o): i for i, o in enumerate(outputs)}
+    seen = np.bincount([number[bytes(row)] for row in packed], minlength=len(outputs))
+    expected = np.array([randomizer.weight(2, o) / randomizer.total for o in outputs]) * n
+    assert chisquare(seen, expected).pvalue > 1e-6
