@@ -23,6 +23,13 @@ from metricdp.partitions.finite.labels import LabelParts
 from metricdp.partitions.finite.least_elements import LevelLabels, level_labels
 
 
+@dataclass(frozen=True, eq=False)
+class LevelCells(LabelParts):
+    """The clusters of one level of a tree."""
+
+    level: int
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class HST:
     """A 2-HST as flat arrays; build one with `build_hst`.
@@ -148,10 +155,10 @@ class HST:
         nodes = self.nodes_at(level)
         return self._spread(nodes, np.arange(len(nodes)))
 
-    def parts_at(self, level: int) -> LabelParts:
+    def parts_at(self, level: int) -> LevelCells:
         """The clusters of one level as a partition, in the order of `nodes_at`."""
         labels = self.labels_at(level).astype(np.int64)
-        return LabelParts(self.universe, labels, len(self.nodes_at(level)))
+        return LevelCells(self.universe, labels, len(self.nodes_at(level)), level)
 
     def sums(self, weights: ArrayLike) -> Floats:
         """Weight below every node, shape (n_nodes,), of one weight a position."""
