@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array
 
 from metricdp.arrays import Bools, Floats, Ints
 from metricdp.solvers.entries import Entries
-from metricdp.solvers.objectives.programs import Rule, solved
+from metricdp.solvers.objectives.programs import Rule, beside, solved
 from metricdp.solvers.stopping import Deadline
 
 TRUST = 1e-7
@@ -46,26 +46,19 @@ def answered(question: CheapestRows, deadline: Deadline) -> Found:
         return None, np.inf
     m = question.entries.rows
     size = len(levels.step)
-    number = m + np.arange(size)
-    beyond = csr_array((np.ones(size), (np.arange(size), number)), (size, m + size))
     follows = np.flatnonzero(~levels.first)
-    before = csr_array((-np.ones(len(follows)), (follows, number[follows] - 1)), (size, m + size))
-    opens = csr_array((np.ones(len(levels.row)), (levels.level, levels.row)), (size, m + size))
+    before = csr_array((np.ones(len(follows)), (follows, follows - 1)), (size, size))
+    opens = csr_array((np.ones(len(levels.row)), (levels.level, levels.row)), (size, m))
     cost = np.r_[np.full(m, question.price), levels.step]
-    count = csr_array((np.ones(m), (np.zeros(m, int), np.arange(m))), (1, m + size))
     room = _cutoff(question.target, levels.base, cost) - levels.base
     rules = [
-        Rule(beyond + before + opens, levels.first.astype(float), np.inf),
-        Rule(count, float(question.fewest), float(question.most)),
+        Rule(beside(opens, eye_array(size) - before), levels.first.astype(float), np.inf),
+        Rule(beside(np.ones((1, m)), size), float(question.fewest), float(question.most)),
         Rule(csr_array(cost[None]), -np.inf, room),
     ]
-    must = np.flatnonzero(question.must)
-    if len(must):
-        open_ = csr_array((np.ones(len(must)), (np.arange(len(must)), must)), (len(must), m + size))
-        rules.append(Rule(open_, 1.0, 1.0))
-    whole = np.r_[np.ones(m, np.int8), np.zeros(size, np.int8)]
     upper = np.r_[np.ones(m), np.where(levels.dead, 0.0, 1.0)]
-    found = solved(cost, rules, whole, upper, deadline, most=np.inf)
+    must = np.flatnonzero(question.must)
+    found = solved(cost, rules, m, deadline, upper=upper, must=must, most=np.inf)
     bound = levels.base + found.bound
     if found.x is None:
         return None, np.inf if found.proven else bound - TRUST * abs(bound)

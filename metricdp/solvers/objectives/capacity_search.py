@@ -9,14 +9,14 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, eye_array, hstack, kron
+from scipy.sparse import csr_array, diags_array, eye_array, kron
 
 from metricdp.arrays import Ints
 from metricdp.kernels.packing import knapsack, knapsacks
 from metricdp.kernels.transport import transport
 from metricdp.kernels.whole_service import Sites, explore
 from metricdp.solvers.objectives.instance import Floats
-from metricdp.solvers.objectives.programs import Optimum, Rule, solved
+from metricdp.solvers.objectives.programs import Optimum, Rule, beside, solved
 from metricdp.solvers.stopping import Deadline
 
 _NEAR, _HEAT = 10, 2e-3
@@ -434,47 +434,29 @@ class CapacitySearch:
         of each client it serves, the `whole` of it or nothing.
         """
         m, n = len(rows), len(self.loads)
-        spare = self.spare is not None
-        served = [kron(np.ones((1, m)), eye_array(n))] + ([eye_array(n)] if spare else [])
-        nothing = csr_array((n, m))
-        rules = [Rule(hstack([nothing, *served], format="csr"), 1.0, 1.0)]
+        spare = n if self.spare is not None else 0
+        every, pairs = eye_array(n), eye_array(m * n)
+        served = [kron(np.ones((1, m)), every)] + ([every] if spare else [])
+        rules = [Rule(beside(m, *served), 1.0, 1.0)]
         filled = kron(eye_array(m), self.loads[None, :])
-        blank = [csr_array((m, n))] if spare else []
         room = np.minimum(self.room[rows], self.loads.sum())
-        bounds = [(-room, -np.inf, 0.0)]  # exactly: HiGHS errs by coefficients like 1 + 1e-9
+        # exactly: HiGHS errs by coefficients like 1 + 1e-9
+        rules.append(Rule(beside(diags_array(-room), filled, spare), -np.inf, 0.0))
         if self.rules.least > 0:
-            bounds.append((np.full(m, -self.rules.least), 0.0, np.inf))
-        for by_row, low, high in bounds:
-            parts = [csr_array(np.diag(by_row)), filled, *blank]
-            rules.append(Rule(hstack(parts, format="csr"), low, high))
+            empty = diags_array(np.full(m, -self.rules.least))
+            rules.append(Rule(beside(empty, filled, spare), 0.0, np.inf))
         linked = kron(eye_array(m), np.ones((n, 1)))
-        blank = [csr_array((m * n, n))] if spare else []
-        rules.append(Rule(hstack([linked, -eye_array(m * n), *blank], format="csr"), 0.0, np.inf))
-        n_vars = m + m * n + (n if spare else 0)
-
-        def counted(groups: Rows, low: Floats, high: Floats) -> None:
-            at = groups >= 0
-            own = csr_array((np.ones(at.sum()), (groups[at], np.flatnonzero(at))), (len(low), m))
-            rest = csr_array((len(low), n_vars - m))
-            rules.append(Rule(hstack([own, rest], format="csr"), low, high))
-
-        counted(np.zeros(m, np.int64), np.full(1, float(self.k)), np.full(1, float(self.k)))
-        held = np.isin(np.arange(self._places), self.fixed)
-        if self._sizes > 1 or held.any():
-            counted(self.place[rows], held.astype(np.float64), np.ones(self._places))
-        if self._sizes > 1:
-            counted(self.size[rows], np.zeros(self._sizes), self.rules.most.astype(np.float64))
-        parts = [self.rules.fee[rows], self.costs[rows].ravel()]
-        if self.spare is not None:
-            parts.append(self.spare)
-        integer = np.zeros(n_vars, np.int8)
-        integer[: n_vars if whole else m] = 1
-        return solved(
-            np.concatenate(parts),
-            rules,
-            integer,
-            np.ones(n_vars),
-            self.deadline,
-            most=_SECONDS,
-            gap=_CLOSE,
-        )
+        rules.append(Rule(beside(linked, -pairs, spare), 0.0, np.inf))
+        rules.append(Rule(beside(np.ones((1, m)), m * n + spare), float(self.k), float(self.k)))
+        held = np.isin(np.arange(self._places), self.fixed).astype(np.float64)
+        for group, low, high in (
+            (self.place[rows], held, np.ones(self._places)),
+            (self.size[rows], np.zeros(self._sizes), self.rules.most.astype(np.float64)),
+        ):
+            if self._sizes > 1 or (low > 0).any():
+                own = csr_array((np.ones(m), (group, np.arange(m))), (len(low), m))
+                rules.append(Rule(beside(own, m * n + spare), low, high))
+        spares = [] if self.spare is None else [self.spare]
+        cost = np.concatenate([self.rules.fee[rows], self.costs[rows].ravel(), *spares])
+        n_whole = len(cost) if whole else m
+        return solved(cost, rules, n_whole, self.deadline, most=_SECONDS, gap=_CLOSE)

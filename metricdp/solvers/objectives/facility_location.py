@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array
 
 from metricdp.arrays import Bools, Ints
 from metricdp.errors import InputError
@@ -18,7 +18,7 @@ from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.entries import Entries
 from metricdp.solvers.objectives.instance import Chosen, Floats, Instance, Positions, first_opened
 from metricdp.solvers.objectives.objective import Objective, per_site
-from metricdp.solvers.objectives.programs import Rule, solved
+from metricdp.solvers.objectives.programs import Rule, beside, solved
 
 _STARTS = 12
 _START_ENTRIES = 40_000_000
@@ -259,29 +259,16 @@ class Opening:
             return
         m, n = len(optional), costs.shape[1]
         sure = np.flatnonzero(np.isfinite(safe))
-        n_vars = m + len(pairs) + len(sure)
-        x = m + np.arange(len(pairs))
-        served = csr_array(
-            (
-                np.ones(len(pairs) + len(sure)),
-                (np.r_[pairs[:, 1], sure], np.r_[x, m + len(pairs) + np.arange(len(sure))]),
-            ),
-            (n, n_vars),
-        )
-        linked = csr_array(
-            (
-                np.r_[np.ones(len(pairs)), -np.ones(len(pairs))],
-                (np.tile(np.arange(len(pairs)), 2), np.r_[pairs[:, 0], x]),
-            ),
-            (len(pairs), n_vars),
-        )
-        cost = np.r_[own[optional], costs[optional][pairs[:, 0], pairs[:, 1]], safe[sure]]
-        whole = np.zeros(n_vars, np.int8)
-        whole[:m] = 1
-        rules = [Rule(served, 1.0, 1.0)]
+        x = np.arange(len(pairs))
+        ones = np.ones(len(pairs))
+        served = csr_array((ones, (pairs[:, 1], x)), (n, len(pairs)))
+        safely = csr_array((np.ones(len(sure)), (sure, np.arange(len(sure)))), (n, len(sure)))
+        rules = [Rule(beside(m, served, safely), 1.0, 1.0)]
         if len(pairs):
-            rules.append(Rule(linked, 0.0, np.inf))
-        answer = solved(cost, rules, whole, np.ones(n_vars), self.deadline, most=_SECONDS)
+            opens = csr_array((ones, (x, pairs[:, 0])), (len(pairs), m))
+            rules.append(Rule(beside(opens, -eye_array(len(pairs)), len(sure)), 0.0, np.inf))
+        cost = np.r_[own[optional], costs[optional][pairs[:, 0], pairs[:, 1]], safe[sure]]
+        answer = solved(cost, rules, m, self.deadline, most=_SECONDS)
         paid = float(own[must].sum())
         if answer.x is not None and answer.value + paid < self.upper * (1 - 1e-12):
             chosen = np.r_[self.rows[must], self.rows[optional[answer.x[:m] > 0.5]]]

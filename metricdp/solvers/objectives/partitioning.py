@@ -204,8 +204,7 @@ class Partitioning:
             return Parted(self.aim, None)
         held, below, sides, _ = self._rules(np.arange(n))
         rules = [Rule(held, 1.0, 1.0), Rule(below, -np.inf, sides)]
-        ones = np.ones(n)
-        answer = solved(self.cost, rules, ones.astype(np.int8), ones, deadline, most=_SECONDS)
+        answer = solved(self.cost, rules, n, deadline, most=_SECONDS)
         bound = max(self.bound, min(answer.bound, self.aim))
         chosen = None if answer.x is None else self._told(np.flatnonzero(answer.x > 0.5))
         return Parted(bound, chosen)

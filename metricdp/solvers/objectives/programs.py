@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array, hstack
+from scipy.sparse import csr_array, eye_array, hstack
 
 from metricdp.arrays import Floats, Ints
 from metricdp.solvers.stopping import Deadline
@@ -38,30 +37,42 @@ class Optimum(NamedTuple):
 def solved(
     cost: Floats,
     constraints: list[Rule],
-    whole: NDArray[np.int8],
-    upper: Floats,
+    whole: int,
     deadline: Deadline,
     *,
+    upper: float | Floats = 1.0,
+    must: Ints | None = None,
     most: float = 60.0,
     gap: float = 0.0,
 ) -> Optimum:
-    """Minimize ``cost @ x`` for ``0 <= x <= upper``, integers where `whole`, in some seconds."""
+    """Minimize ``cost @ x`` for ``0 <= x <= upper``, the first `whole` of them integers, and those
+    that `must` be at least 1, in `most` seconds.
+    """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     seconds = max(min(most, deadline.left), 0.01)
+    lower = np.zeros(len(cost))
+    lower[[] if must is None else must] = 1.0
     found = milp(
         cost,
         constraints=[LinearConstraint(*rule) for rule in constraints],
-        integrality=whole,
-        bounds=Bounds(np.zeros(len(cost)), upper),
+        integrality=np.arange(len(cost)) < whole,
+        bounds=Bounds(lower, upper),
         options={"time_limit": seconds, "mip_rel_gap": gap, "disp": False},
     )
     infeasible = found.status == 2
     bound = getattr(found, "mip_dual_bound", None)
-    lower = np.inf if infeasible else -np.inf if bound is None else float(bound)
+    least = np.inf if infeasible else -np.inf if bound is None else float(bound)
     if found.x is None:
-        return Optimum(None, np.inf, lower, infeasible)
-    return Optimum(found.x, float(found.fun), lower, found.status == 0)
+        return Optimum(None, np.inf, least, infeasible)
+    return Optimum(found.x, float(found.fun), least, found.status == 0)
+
+
+def beside(*parts: Any) -> csr_array:
+    """Matrices side by side; a number is so many columns of zeros."""
+    height = next(part.shape[0] for part in parts if not isinstance(part, int))
+    blocks = [csr_array((height, part)) if isinstance(part, int) else part for part in parts]
+    return csr_array(hstack(blocks, format="csr"))
 
 
 def fewest_columns(
@@ -78,9 +89,8 @@ def fewest_columns(
     greedy = greedy_columns(covers)
     if at_most is not None and len(greedy) <= at_most:
         return greedy, 0.0, True
-    cost = np.ones(n_columns)
     relaxed = linprog(
-        cost,
+        np.ones(n_columns),
         A_ub=-covers,
         b_ub=-np.ones(n_rows),
         bounds=(0, 1),
@@ -94,11 +104,9 @@ def fewest_columns(
         return greedy, lower, True
     rules = [Rule(covers, 1.0, np.inf)]
     if at_most is not None:
-        rules.append(Rule(csr_array(np.ones((1, n_columns))), 0.0, float(at_most)))
-    target = np.zeros(n_columns) if at_most is not None else cost
-    found = solved(
-        target, rules, np.ones(n_columns, np.int8), np.ones(n_columns), deadline, most=most
-    )
+        rules.append(Rule(np.ones((1, n_columns)), 0.0, float(at_most)))
+    target = np.full(n_columns, 1.0 if at_most is None else 0.0)
+    found = solved(target, rules, n_columns, deadline, most=most)
     if found.x is None:
         if at_most is not None:
             return None, np.inf if found.proven else lower, found.proven
@@ -144,20 +152,10 @@ def most_covered(
     """k columns that cover the largest sum of `first` (once) and `second` (twice)."""
     n_rows, n_columns = covers.shape
     twice = bool((second > 0).any())
-    eye = csr_array((np.ones(n_rows), (np.arange(n_rows), np.arange(n_rows))))
-    parts = [covers, -eye, -eye] if twice else [covers, -eye]
-    linked = Rule(hstack(parts, format="csr"), 0.0, np.inf)
-    n = n_columns + n_rows * (2 if twice else 1)
-    count = csr_array(
-        (np.ones(n_columns), (np.zeros(n_columns, int), np.arange(n_columns))), (1, n)
-    )
-    rules = [linked, Rule(count, float(k), float(k))]
-    if len(fixed):
-        must = csr_array((np.ones(len(fixed)), (np.arange(len(fixed)), fixed)), (len(fixed), n))
-        rules.append(Rule(must, 1.0, 1.0))
+    served = [-eye_array(n_rows)] * (2 if twice else 1)
+    linked = Rule(beside(covers, *served), 0.0, np.inf)
+    count = Rule(beside(np.ones((1, n_columns)), n_rows * len(served)), float(k), float(k))
     cost = -np.r_[np.zeros(n_columns), first, second if twice else np.empty(0)]
-    whole = np.zeros(n, np.int8)
-    whole[:n_columns] = 1
-    found = solved(cost, rules, whole, np.ones(n), deadline, most=most)
+    found = solved(cost, [linked, count], n_columns, deadline, must=fixed, most=most)
     x = None if found.x is None else found.x[:n_columns]
     return Optimum(x, -found.value, -found.bound, found.proven)
