@@ -29,6 +29,10 @@ from metricdp.threads import in_threads
 _BATCH = 16
 """Fewest candidates tried between two looks at the results."""
 _CHEAP = 32
+_MOST_PASSES = 12
+_SHARES = (2, 16)
+"""Passes over all vertices at most; candidates near a center come from this fraction of its cell.
+"""
 _SUMS_HOLD = 16
 """Sums are renewed when as many labels have changed as this many passes over the graph change."""
 
@@ -186,6 +190,20 @@ class GraphSearch:
         if self._entered > _SUMS_HOLD * len(self.metric):
             self._account()
         return swaps
+
+    def explore(self, rng: np.random.Generator, visits: float, sweeps: bool) -> None:
+        """Try all vertices again and again if it `sweeps`; else likely ones, and some near centers.
+        Their number follows from the `visits` that are allowed.
+        """
+        self.budget = visits
+        if sweeps:
+            self.sweep(rng, passes=_MOST_PASSES)
+            return
+        n, k = len(self.metric), len(self._state.centers)
+        tries = int(visits * k) // (2 * n)
+        self.improve(self.probable(tries // 4, rng))
+        for share in _SHARES:
+            self.improve(self.near(max(n // (share * k), 8), max(tries // (4 * k), 1), rng))
 
     def sweep(self, rng: np.random.Generator, passes: int = 1) -> int:
         """Try all vertices, then those near changes, and so on; returns the swaps."""

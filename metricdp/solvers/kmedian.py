@@ -34,7 +34,6 @@ _EFFORT = 0.4
 _LAST_VISITS = 4
 """On large graphs with `starts`: share of those visits, and the last descent's."""
 _PASSES = 3
-_MOST_PASSES = 12
 """Passes over all vertices that this must allow; else only some are tried."""
 _STARTS = 4
 _RELINKED = 8
@@ -46,8 +45,6 @@ _CHAINED = 3
 _CHAINED_BLOCK = 1_000_000
 """Starts where chains of kicks follow: of many centers on blocks from so many entries on, where
 recombined starts end twice as far from the best (``benchmarks/tsplib.md``)."""
-_SHARES = (2, 16)
-"""Candidates near a center come from this fraction of its cell."""
 _NEARBY = 24
 _ROW_SHARES = (1, 2, 8)
 """Away from graphs: candidates around each center, and where they are drawn."""
@@ -268,14 +265,21 @@ def _coarse(problem: _Problem, starts: int | None) -> Ints:
 
 
 def _sample(problem: _Problem, m: int, mass: Floats) -> Ints:
+    """`sampled` candidates of a problem."""
+    return sampled(problem.metric, problem.allowed, problem.opened, m, mass, problem.rng)
+
+
+def sampled(
+    metric: Metric, allowed: Ints, opened: Ints, m: int, mass: Floats, rng: np.random.Generator
+) -> Ints:
     """m positions: the opened facilities, then candidates drawn by k-median++, then any others."""
     inside = np.zeros(len(mass))
-    inside[problem.allowed] = mass[problem.allowed]
-    drawn = problem.metric.seed_centers(m, inside, problem.rng)[0]
+    inside[allowed] = mass[allowed]
+    drawn = metric.seed_centers(m, inside, rng)[0]
     # Where no weight is left, it has drawn places that are no candidates.
-    drawn = drawn[np.isin(drawn, problem.allowed) & ~np.isin(drawn, problem.opened)]
-    drawn = np.r_[problem.opened, drawn][:m]
-    return np.r_[drawn, np.setdiff1d(problem.allowed, drawn)[: m - len(drawn)]]
+    drawn = drawn[np.isin(drawn, allowed) & ~np.isin(drawn, opened)]
+    drawn = np.r_[opened, drawn][:m]
+    return np.r_[drawn, np.setdiff1d(allowed, drawn)[: m - len(drawn)]]
 
 
 def _start(problem: _Problem) -> Ints | None:
@@ -422,7 +426,6 @@ def _searched(problem: _Problem, metric: Network, centers: Ints) -> GraphSearch:
     """On the graph of cells first, if the graph is large, then at full resolution."""
     n = len(metric)
     k = problem.k
-    rng = problem.rng
     opened = len(problem.opened)
     if n > _LARGE and k <= n // 4 and not problem.deadline.over:
         centers = _on_cells(problem, metric, centers)
@@ -438,13 +441,8 @@ def _searched(problem: _Problem, metric: Network, centers: Ints) -> GraphSearch:
         deadline=problem.deadline,
     )
     search.budget = problem.effort * max(_VISITS, _VISITS_EACH * n)
-    if _sweeps(problem):
-        search.sweep(rng, passes=_MOST_PASSES)
-    elif k > 1 or n > _LARGE:
-        tries = int(search.budget * k) // (2 * n)
-        search.improve(search.probable(tries // 4, rng))
-        for share in _SHARES:
-            search.improve(search.near(max(n // (share * k), 8), max(tries // (4 * k), 1), rng))
+    if (sweeps := _sweeps(problem)) or k > 1 or n > _LARGE:
+        search.explore(problem.rng, search.budget, sweeps)
     return search
 
 

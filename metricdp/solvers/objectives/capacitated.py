@@ -21,7 +21,7 @@ from metricdp.solvers.objectives.instance import (
     Positions,
 )
 from metricdp.solvers.objectives.medians import UNSERVED, chosen_by_impedance
-from metricdp.solvers.objectives.objective import Objective, checked_k, checked_limit, steps_of
+from metricdp.solvers.objectives.objective import Objective, steps_of
 from metricdp.solvers.objectives.service import Service, Size, checked_capacities
 from metricdp.solvers.part_median import part_median
 
@@ -85,18 +85,15 @@ class Capacitated(Objective):
     minimum: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", checked_k(self.k))
-        if self.limit is not None:
-            checked_limit(self.limit)
+        super().__post_init__()
         object.__setattr__(self, "capacities", checked_capacities(self.capacities))
         if positive(self.minimum, "minimum", or_zero=True) and self.limit is not None:
             raise InputError("minimum needs everybody served: leave limit out")
 
     def check(self, instance: Instance) -> None:
         """See `Objective`; besides, k sites must have room for all that must be served."""
-        instance.check_count(self.k)
-        limit = self._limit(instance)
-        self._service(instance).check(limit is not None)
+        super().check(instance)
+        self._service(instance).check(self._limit(instance) is not None)
 
     def choose(self, instance: Instance) -> Chosen:
         """See the class's notes."""

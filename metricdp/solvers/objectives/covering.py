@@ -20,7 +20,7 @@ from metricdp.solvers.objectives.instance import (
     Positions,
     first_opened,
 )
-from metricdp.solvers.objectives.objective import Objective, checked_k, checked_limit, steps_of
+from metricdp.solvers.objectives.objective import Objective, steps_of
 from metricdp.solvers.objectives.p_center import fewest_sites
 from metricdp.solvers.objectives.reach import reached
 from metricdp.solvers.objectives.sampled_cover import sampled_cover
@@ -36,15 +36,6 @@ class _Coverage(Objective):
 
     k: int
     limit: Length
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", checked_k(self.k))
-        checked_limit(self.limit)
-
-    def check(self, instance: Instance) -> None:
-        """See `Objective`."""
-        instance.check_count(self.k)
-        steps_of(self.limit, instance.metric)
 
     def choose(self, instance: Instance) -> Chosen:
         """Greedy and exchanges, a Lagrangian bound, HiGHS; a sample if lists are too long."""
@@ -222,12 +213,8 @@ class SetCover(Objective):
     threshold: float = 0.0
 
     def __post_init__(self) -> None:
-        checked_limit(self.limit)
+        super().__post_init__()
         positive(self.threshold, "threshold", or_zero=True)
-
-    def check(self, instance: Instance) -> None:
-        """See `Objective`."""
-        steps_of(self.limit, instance.metric)
 
     def choose(self, instance: Instance) -> Chosen:
         """HiGHS on the demand points that decide it; those left out join until nobody is."""

@@ -11,7 +11,7 @@ from metricdp.arguments import positive
 from metricdp.solvers.objectives.impedances import Impedance
 from metricdp.solvers.objectives.instance import Chosen, Instance, Positions
 from metricdp.solvers.objectives.medians import chosen_by_impedance
-from metricdp.solvers.objectives.objective import Objective, checked_k
+from metricdp.solvers.objectives.objective import Objective
 from metricdp.solvers.objectives.p_center import PCenter
 
 _PLAIN, _NEAR, _BEYOND = 24.0, 15.0, 24.0
@@ -66,14 +66,10 @@ class Equity(Objective):
     kappa: float | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", checked_k(self.k))
+        super().__post_init__()
         positive(self.aversion, "aversion")
         if self.kappa is not None:
             positive(self.kappa, "kappa")
-
-    def check(self, instance: Instance) -> None:
-        """See `Objective`."""
-        instance.check_count(self.k)
 
     def choose(self, instance: Instance) -> Chosen:
         """k-median of the transformed distances."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,9 +41,19 @@ class Objective(ABC):
     spopt: ClassVar[str]
     maximized: ClassVar[bool] = False
 
-    @abstractmethod
+    def __post_init__(self) -> None:
+        """Check the parameters that several objectives have."""
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if field.name in _CHECKED and value is not field.default:
+                object.__setattr__(self, field.name, _CHECKED[field.name](value))
+
     def check(self, instance: Instance) -> None:
         """Refuse what cannot be answered, before anything is searched or paid for."""
+        if hasattr(self, "k"):
+            instance.check_count(self.k)
+        if self.reach is not None:
+            steps_of(self.reach, instance.metric)
 
     @abstractmethod
     def choose(self, instance: Instance) -> Chosen:
@@ -74,6 +86,9 @@ def checked_k(k: Any) -> int:
 def checked_limit(limit: Any) -> Any:
     """A distance limit as it was given: a number, or text such as "10 min"."""
     return checked_distance(limit, "limit")
+
+
+_CHECKED: dict[str, Callable[[Any], Any]] = {"k": checked_k, "limit": checked_limit}
 
 
 def steps_of(limit: Any, metric: Metric) -> float:

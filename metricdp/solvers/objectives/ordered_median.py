@@ -13,7 +13,7 @@ from metricdp.errors import InputError
 from metricdp.solvers.objectives.impedances import Impedance
 from metricdp.solvers.objectives.instance import Chosen, Floats, Instance, Positions
 from metricdp.solvers.objectives.medians import chosen_by_impedance, provable
-from metricdp.solvers.objectives.objective import Objective, checked_k
+from metricdp.solvers.objectives.objective import Objective
 
 _ROUNDS = 6
 """Of choosing sites for a threshold and the threshold for sites; two in large universes."""
@@ -73,14 +73,10 @@ class OrderedMedian(Objective):
     blend: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", checked_k(self.k))
+        super().__post_init__()
         for name in ("share", "blend"):
             if positive(getattr(self, name), name, or_zero=True) > 1:
                 raise InputError(f"{name} must be from 0 to 1, got {getattr(self, name)!r}")
-
-    def check(self, instance: Instance) -> None:
-        """See `Objective`."""
-        instance.check_count(self.k)
 
     def choose(self, instance: Instance) -> Chosen:
         """See the class's notes."""

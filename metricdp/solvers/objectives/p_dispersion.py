@@ -20,7 +20,7 @@ from metricdp.solvers.objectives.instance import (
     first_opened,
 )
 from metricdp.solvers.objectives.kinds import matrix_of
-from metricdp.solvers.objectives.objective import Objective, checked_k
+from metricdp.solvers.objectives.objective import Objective
 from metricdp.solvers.objectives.programs import Rule, solved
 
 _STARTS = 30
@@ -65,12 +65,9 @@ class PDispersion(Objective):
 
     k: int
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", checked_k(self.k))
-
     def check(self, instance: Instance) -> None:
         """See `Objective`; besides, distances between sites must be known."""
-        instance.check_count(self.k)
+        super().check(instance)
         if self.k < 2:
             raise InputError("p-dispersion needs two sites at least: k=1 has no distance")
         if instance.metric.sites is not instance.metric.ids:
@@ -229,17 +226,11 @@ class _Search:
         if np.count_nonzero(close) > 2 * _PAIRS:
             return None, False
         cliques = matrix_of(_cliques(close), len(close))
-        ones = np.ones(len(close))
-        rules = [Rule(ones[None, :], float(self.k), float(self.k))]
+        n, deadline = len(close), self.instance.deadline
+        rules = [Rule(np.ones((1, n)), float(self.k), float(self.k))]
         if cliques.shape[0]:
             rules.append(Rule(cliques, 0.0, 1.0))
-        if len(self.fixed):
-            held = np.zeros((1, len(close)))
-            held[0, self.fixed] = 1.0
-            rules.append(Rule(held, float(len(self.fixed)), float(len(self.fixed))))
-        deadline = self.instance.deadline
-        whole = ones.astype(np.int8)
-        answer = solved(np.zeros(len(close)), rules, whole, ones, deadline, most=_SECONDS)
+        answer = solved(np.zeros(n), rules, n, deadline, must=self.fixed, most=_SECONDS)
         if answer.x is None:
             return None, answer.proven
         return np.flatnonzero(answer.x > 0.5), True
