@@ -6,21 +6,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from metricdp.kernels.two_nearest import add_row
+
 
 @njit(cache=True, nogil=True)
 def two_cheapest(costs: NDArray, sites: NDArray, near: NDArray, d1: NDArray, d2: NDArray) -> None:
     """Fill the cheapest open site (index) of every client, its cost and that of the second."""
-    for j in range(costs.shape[1]):
-        best, first, second = -1, np.inf, np.inf
-        for i in sites:
-            c = costs[i, j]
-            if c < first:
-                second = first
-                first = c
-                best = i
-            elif c < second:
-                second = c
-        near[j], d1[j], d2[j] = best, first, second
+    near[:], d1[:], d2[:] = -1, np.inf, np.inf
+    for i in sites:
+        add_row(costs[i], i, near, d1, d2)
 
 
 @njit(cache=True, nogil=True)

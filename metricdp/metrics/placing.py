@@ -18,6 +18,7 @@ from metricdp.arguments import floats, positive, shown
 from metricdp.arrays import Floats
 from metricdp.errors import InputError
 from metricdp.metrics.snapping import CoordinatePlacing
+from metricdp.metrics.units import UNITS
 from metricdp.protocols import Space
 from metricdp.universe.crs import WGS84, crs_text
 from metricdp.universe.crs_kinds import described, kind_of
@@ -25,8 +26,6 @@ from metricdp.universe.moving import check_extent, check_meets, transformation
 from metricdp.universe.nodes import LAT_NAMES, LON_NAMES
 from metricdp.universe.transformation import Transformation
 
-# Units in meters: exact by definition.
-_METERS = {"m": 1.0, "km": 1000.0, "ft": 0.3048, "mi": 1609.344, "yd": 0.9144}
 _DISTANCE = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([a-zA-Z]*)\s*")
 
 
@@ -206,14 +205,15 @@ def snap_limit(max_snap: Any, universe: Snapping) -> float:
     if isinstance(max_snap, str):
         read = _DISTANCE.fullmatch(max_snap)
         unit = read.group(2).lower() if read else ""
-        if read is None or (unit and unit not in _METERS):
+        kind, meters = UNITS.get(unit or "m", ("", 0.0))
+        if read is None or kind != "m":
             raise InputError(
                 f"max_snap must be a distance such as 500m, 2km, 0.3mi or 1000ft, got "
                 f"{shown(max_snap)}"
             )
         number = positive(float(read.group(1)), "max_snap")
         if unit:
-            return universe.snap_radius(number * _METERS[unit])
+            return universe.snap_radius(number * meters)
     else:
         number = positive(max_snap, "max_snap")
     known = universe.coordinate_system == "lonlat" or universe.crs is not None

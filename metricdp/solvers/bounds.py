@@ -23,7 +23,7 @@ from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.solvers.dual_ascent import Ascent
-from metricdp.solvers.near_lists import BlockCosts, MetricCosts
+from metricdp.solvers.near_lists import BlockCosts, MetricCosts, places
 from metricdp.solvers.stopping import NEVER, Deadline
 
 MOST_ENTRIES = 20_000_000
@@ -112,16 +112,7 @@ def judged(
     deadline: Deadline = NEVER,
 ) -> tuple[Ints, Certificate]:
     """What `prove` makes of a metric: a full block, or lists of what is near."""
-    demand = np.flatnonzero(weights)
-    if len(demand) == 0:
-        demand = np.arange(len(metric))
-        weights = np.ones(len(metric))
-    fixed = np.empty(0, np.int64) if opened is None else np.unique(opened)
-    allowed = (
-        np.arange(len(metric.sites))
-        if candidates is None
-        else np.union1d(candidates, fixed).astype(np.int64)
-    )
+    weights, demand, allowed, fixed = places(metric, weights, candidates, opened)
     check_size(len(allowed), len(demand), weights)
     asked = (np.searchsorted(allowed, centers), np.searchsorted(allowed, fixed))
     exact = metric.on_grid

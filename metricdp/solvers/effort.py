@@ -9,7 +9,7 @@ import numpy as np
 from metricdp.arrays import Floats, Ints
 from metricdp.metrics.base import Metric
 from metricdp.solvers.kmedian import WHOLE_BLOCK, Found, costs_between, solve
-from metricdp.solvers.near_lists import BlockCosts, Costs, MetricCosts
+from metricdp.solvers.near_lists import BlockCosts, Costs, MetricCosts, places
 from metricdp.solvers.neighborhoods import thorough_search
 from metricdp.solvers.stopping import Deadline
 
@@ -59,16 +59,7 @@ def solve_with(
     with Deadline(limit) as deadline:
         left = None if limit is None else max(deadline.left, 0.0)
         found = solve(metric, weights, k, seed=seed, time_limit=left, **asked)
-        fixed = np.empty(0, np.int64) if opened is None else np.unique(opened)
-        demand = np.flatnonzero(weights)
-        if len(demand) == 0:
-            demand = np.arange(len(metric))
-            weights = np.ones(len(metric))
-        allowed = (
-            np.arange(len(metric.sites))
-            if candidates is None
-            else np.union1d(candidates, fixed).astype(np.int64)
-        )
+        weights, demand, allowed, fixed = places(metric, weights, candidates, opened)
         if k in (len(allowed), len(fixed)):
             return found
         costs: Costs

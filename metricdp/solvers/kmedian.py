@@ -15,7 +15,7 @@ from metricdp.metrics.landmarks import LANDMARKS, landmarks
 from metricdp.metrics.structures import Network
 from metricdp.solvers.block import block_search
 from metricdp.solvers.graph_search import GraphSearch, recentered
-from metricdp.solvers.near_lists import BlockCosts, MetricCosts
+from metricdp.solvers.near_lists import BlockCosts, MetricCosts, places
 from metricdp.solvers.neighborhoods import near_search, short_search
 from metricdp.solvers.part_median import part_median
 from metricdp.solvers.row_search import RowSearch, served
@@ -117,10 +117,8 @@ def solve(
     O(n + m), at most 160 MB of rows; figures in ``benchmarks/graph_solver.md`` and
     ``benchmarks/medoids.md``.
     """
-    n, n_sites = len(metric), len(metric.sites)
-    fixed = np.empty(0, np.int64) if opened is None else np.unique(opened)
-    everywhere = np.arange(n_sites)
-    allowed = everywhere if candidates is None else np.union1d(candidates, fixed).astype(np.int64)
+    n = len(metric)
+    weights, demand, allowed, fixed = places(metric, weights, candidates, opened)
     if not 1 <= k <= len(allowed):
         raise InputError(
             f"k must be between 1 and the number of candidate centers, {len(allowed):,}; got {k}"
@@ -137,10 +135,6 @@ def solve(
             )
         first = np.r_[fixed, np.setdiff1d(given, fixed)]
     rng = np.random.default_rng(seed)
-    demand = np.flatnonzero(weights)
-    if len(demand) == 0:
-        demand = np.arange(n)
-        weights = np.ones(n)
     if k in (len(allowed), len(fixed)):
         everything = np.r_[fixed, np.setdiff1d(allowed, fixed)][:k]
         return Found(everything, _cost(metric, weights, everything, power))

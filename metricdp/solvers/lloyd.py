@@ -6,6 +6,7 @@ import numpy as np
 
 from metricdp.arrays import Floats, Ints
 from metricdp.kernels.points import nearest_centers
+from metricdp.kernels.two_nearest import add_row
 from metricdp.solvers.stopping import NEVER, Deadline
 
 TRIALS = 3
@@ -100,11 +101,7 @@ def _two_nearest(columns: Floats, centers: Floats, power: int) -> tuple[Ints, Fl
     near = np.full(columns.shape[1], np.inf)
     next_one = near.copy()
     for j, center in enumerate(centers):
-        away = _distances(columns, center, power)
-        nearer = away < near
-        next_one = np.where(nearer, near, np.minimum(next_one, away))
-        label[nearer] = j
-        near = np.minimum(near, away)
+        add_row(_distances(columns, center, power), j, label, near, next_one)
     return label, near, next_one
 
 

@@ -28,6 +28,29 @@ _ASKED = 1024
 """Demand points whose neighbors are asked of a tree at once."""
 
 
+class Places(NamedTuple):
+    """Positions of demand points and candidates, the opened ones among them, and all weights."""
+
+    weights: Floats
+    demand: Ints
+    allowed: Ints
+    fixed: Ints
+
+
+def places(
+    metric: Metric, weights: Floats, candidates: Ints | None = None, opened: Ints | None = None
+) -> Places:
+    """Demand points have a weight, or there are none; candidates are all places, if not some."""
+    fixed = np.empty(0, np.int64) if opened is None else np.unique(opened)
+    demand = np.flatnonzero(weights)
+    if len(demand) == 0:
+        demand, weights = np.arange(len(metric)), np.ones(len(metric))
+    allowed = np.arange(len(metric.sites))
+    if candidates is not None:
+        allowed = np.union1d(candidates, fixed).astype(np.int64)
+    return Places(weights, demand, allowed, fixed)
+
+
 class NearLists(NamedTuple):
     """Candidates near demand points.
 
@@ -235,21 +258,18 @@ class MetricCosts:
     def _by_rows(self, within: Floats, most: int) -> NearLists | None:
         step = max(_ENTRIES // len(self.allowed), 1)
         parts = []
-        total = 0
         whole = True
         for at in range(0, len(self.demand), step):
             some = slice(at, at + step)
-            rows = self._rows(self.allowed, self.demand[some]).T
+            rows = self._rows(self.allowed, self.demand[some])
             whole = whole and _are_whole(rows)
-            near = rows < within[some, None]
-            total += int(near.sum())
-            if total > most:
+            near = near_of_block(rows, within[some], most)
+            if near is None:
                 return None
-            start = np.r_[0, np.cumsum(near.sum(axis=1))]
-            site = np.nonzero(near)[1].astype(np.int32)
-            parts.append(_sorted(start, site, rows[near], within[some]))
+            parts.append(NearLists(*near))
+            most -= len(near[1])
         self._whole = whole
-        return _joined(parts, most, 1.0)
+        return _joined(parts, np.inf, 1.0)
 
 
 def _are_whole(values: NDArray[Any]) -> bool:
@@ -277,7 +297,7 @@ def _sorted(
     return NearLists(np.r_[0, np.cumsum(count)], site[order], cost[order])
 
 
-def _joined(parts: list[NearLists], most: int, unit: float) -> NearLists | None:
+def _joined(parts: list[NearLists], most: float, unit: float) -> NearLists | None:
     """Lists of some demand points, and of the next."""
     begin = np.cumsum([0, *(part.start[-1] for part in parts)])
     if begin[-1] > most:

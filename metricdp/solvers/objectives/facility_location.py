@@ -215,8 +215,7 @@ class Opening:
         is_open[self.fixed] = True
         if not is_open.any():
             is_open[0] = True
-        may_close = ~np.isin(self.rows, self.fixed) if len(is_open) == len(self.rows) else None
-        may_close = np.ones(len(is_open), bool) if may_close is None else may_close
+        may_close = ~np.isin(np.arange(len(is_open)), self.fixed)
         order = self.rng.permutation(len(is_open))
         scale = self.upper if np.isfinite(self.upper) else float(self.costs.max() + 1)
         cost = open_and_close(
