@@ -65,7 +65,7 @@ def _shares(name: str, delta: Fraction, quick: bool) -> Finding:
     cost = Cost.zcdp(2, delta) if delta else Cost.of(Fraction(1, 2))
     empty, nothing = mdp.PrivateDemand(universe, []), np.zeros(400, np.uint64)
 
-    def one(_: int) -> Ints:
+    def one() -> Ints:
         grant = mdp.Ledger(cost.epsilon, delta).charge(cost)
         sent = contribute(empty, query, cost, grant, holders=4, honest=3, mask=nothing)
         return sent.view(np.int64)
@@ -75,7 +75,7 @@ def _shares(name: str, delta: Fraction, quick: bool) -> Finding:
     log_law = laws.log_gaussian if delta else laws.log_laplace
     near = int(scale / 2)
     p = float(np.exp(log_law(np.arange(-near, near + 1), scale)).sum())
-    draws = np.concatenate([sum(map(one, range(3))) for _ in range(RUNS[not quick])])
+    draws = np.concatenate([one() + one() + one() for _ in range(RUNS[not quick])])
     seen, times = int((np.abs(draws) <= near).sum()), len(draws)
     right = _chance(seen, times, p) > ALARM
     found = f"{seen / times:.4f} of {times:,}"

@@ -32,9 +32,9 @@ def check_options(args: Namespace) -> None:
         needs = "it needs --user COLUMN, and no --max-contributions"
         raise UsageError(f"--weighting share uses all records of each user: {needs}")
     budgets, facts = given(args, ("epsilon_budget", "delta_budget")), given(args, _OF_LEDGERS)
-    for option in budgets + facts if args.ledger is None else ():
-        kind = "the budget of" if option in budgets else "about"
-        raise UsageError(f"{option} is {kind} a ledger: give --ledger FILE too")
+    if args.ledger is None and budgets + facts:
+        is_ = f"{budgets[0]} is the budget of" if budgets else f"{facts[0]} is about"
+        raise UsageError(f"{is_} a ledger: give --ledger FILE too")
     _take_over_bound(args)
 
 

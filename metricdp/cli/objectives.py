@@ -149,7 +149,7 @@ def _sizes(text: str) -> list[Size] | None:
     if not re.fullmatch(r"[0-9.e+]+[:,][^./\\]*(\.\d[^./\\]*)*", text):
         return None
     try:
-        parts = [[*one.split(":"), *[""] * (":" not in one)] for one in text.split(",")]
+        parts = [one.split(":") if ":" in one else [one, ""] for one in text.split(",")]
         return [Size(float(one), float(cost or 0), *map(int, most)) for one, cost, *most in parts]
     except (TypeError, ValueError):
         raise UsageError(

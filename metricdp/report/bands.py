@@ -80,8 +80,9 @@ class Bands:
         told["points"] = np.bincount(self.label, minlength=n).tolist()
         if self.demand is not None and self.share is not None:
             told |= {"demand": self.demand.tolist(), "share": self.share.tolist()}
-        for end in ("low", "high") if self.interval is not None else ():
-            told[end] = np.asarray(getattr(self.interval, end)).tolist()
+        if self.interval is not None:
+            low, high = np.asarray(self.interval.low), np.asarray(self.interval.high)
+            told |= {"low": low.tolist(), "high": high.tolist()}
         return told
 
     def to_frame(self) -> Any:

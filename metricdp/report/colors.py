@@ -127,7 +127,8 @@ def assign_colors(k: int, neighbors: Ints) -> Ints:
     for i in sorted(range(k), key=lambda j: (-len(near[j]), j)):
         taken = [int(chosen[j]) for j in near[i] if chosen[j] >= 0]
         contrast = apart[taken].min(axis=0, initial=_CLEAR)
-        contrast -= 10.0 * ((used > 0) & (k <= len(PALETTE)))
+        if k <= len(PALETTE):
+            contrast[used > 0] -= 10.0
         chosen[i] = np.lexsort((np.arange(len(PALETTE)), used, -np.round(contrast, 3)))[0]
         used[chosen[i]] += 1
     return chosen

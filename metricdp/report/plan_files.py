@@ -132,7 +132,8 @@ def _write_geopackage(target: Path, plan: Any, firm: Any, bands: Any) -> None:
                 frame["color"] = [colors[rank - 1] for rank in frame["rank"]]
             if name == "sites" and firm is not None:
                 frame = frame.assign(**firm.to_columns())
-            found += [(name, frame, qml(name, frame))] * (len(frame) > 0)
+            if len(frame):
+                found.append((name, frame, qml(name, frame)))
         below = [i for i, (name, *_) in enumerate(found) if name in ("streets", "territories")]
         found[min(below) : min(below)] = band_layers(bands)
         styles = add_layers(draft, found, facts)
@@ -153,8 +154,9 @@ def _colors(layers: Any) -> list[str]:
 
 def band_layers(bands: Any) -> Iterator[tuple[str, Any, str]]:
     """The layers of `Bands`, if there are any, with names and styles."""
-    kinds = {"band_streets": ("streets", "line"), "bands": ("areas", "fill")}
-    for name, (layer, kind) in kinds.items() if bands is not None else ():
+    if bands is None:
+        return
+    for name, layer, kind in (("band_streets", "streets", "line"), ("bands", "areas", "fill")):
         if name == "bands" or bands.metric.graph is not None:
             frame = bands.to_geopandas(layer)
             frame = frame.assign(color=ramp(len(frame)))
