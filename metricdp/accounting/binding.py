@@ -9,8 +9,6 @@ from metricdp.arguments import chosen, integer, shown
 from metricdp.refusals import InputError
 from metricdp.releases import Unit, Weighting
 
-FACTS = ("dataset", "unit", "max_contributions", "weighting")
-"""Names under which a journal states them."""
 _LONGEST = 200  # characters: a name, not a text
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Protocol
-
-import numpy as np
+from typing import Any
 
 from metricdp.arguments import integer, shown
 from metricdp.arrays import Ints
@@ -67,22 +65,6 @@ class UserCaps(ABC):
         return Capped(points, areas, self.parts, self.records, tree)
 
 
-class Labeled(Protocol):
-    """A histogram: the part of each point of a finite universe, if it is of one."""
-
-    @property
-    def universe(self) -> Any:
-        """Its universe."""
-
-    @property
-    def n_parts(self) -> int:
-        """Number of parts."""
-
-    @property
-    def labels(self) -> Ints | None:
-        """Of all points."""
-
-
 @dataclass(frozen=True, eq=False)
 class Capped:
     """Caps of a demand: public.
@@ -101,11 +83,3 @@ class Capped:
     def square(self) -> int:
         """Largest square of the length of what a user adds to a histogram of finer parts: pc²."""
         return self.parts * self.records**2
-
-    def refined(self, query: Labeled) -> bool:
-        """Whether every part of a histogram lies in one area."""
-        if query.universe is not self.universe or query.labels is None:
-            return False
-        first = np.full(query.n_parts, -1, np.int64)
-        first[query.labels] = self.areas
-        return bool((first[query.labels] == self.areas).all())

@@ -2,10 +2,9 @@
 facts, stated when the ledger is made.
 
 **Privacy.** A budget that renews promises its epsilon for *each period by itself*. A record that
-stays for T periods has T times that (sequential composition), and an expiry bounds T
-(`Policy.most_periods`). What a call was charged is void after its period; a stream is charged to
-each period in which it reads. The clock never goes back: the last day that the ledger or its
-journal has seen counts.
+stays for T periods has T times that (sequential composition), and an expiry bounds T. What a call
+was charged is void after its period; a stream is charged to each period in which it reads. The
+clock never goes back: the last day that the ledger or its journal has seen counts.
 """
 
 from __future__ import annotations
@@ -60,18 +59,6 @@ class Policy(NamedTuple):
     def expired(self, day: str) -> bool:
         """Whether this day is after the last one."""
         return self.expires is not None and day > self.expires
-
-    def most_periods(self, first: str) -> int | None:
-        """How many periods there are from a day to the last one; None without end."""
-        if self.renews is None:
-            return 1
-        if self.expires is None:
-            return None
-        months = {"yearly": 12, "quarterly": 3, "monthly": 1}[self.renews]
-        begin, end = (
-            (12 * int(day[:4]) + int(day[5:7]) - 1) // months for day in (first, self.expires)
-        )
-        return max(end - begin + 1, 0)
 
     def __str__(self) -> str:
         """In words, with what renewal means for the guarantee."""

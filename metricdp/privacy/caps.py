@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from metricdp.accounting.caps import Capped
 from metricdp.privacy.queries import HistogramQuery, LevelsQuery, Query
 from metricdp.releases import Neighboring
@@ -23,6 +25,15 @@ def squared_sensitivity(
     if caps is not None and type(query) is LevelsQuery:
         each = (squared_sensitivity(q, neighboring, max_contributions, caps) for q in query.levels)
         return sum(each)
-    if caps is not None and type(query) is HistogramQuery and caps.refined(query):
+    if caps is not None and type(query) is HistogramQuery and refined(caps, query):
         return caps.square * (1 if neighboring == "add-remove" else 2)
     return query.squared_sensitivity(neighboring, max_contributions)
+
+
+def refined(caps: Capped, query: HistogramQuery) -> bool:
+    """Whether every part of a histogram lies in one area."""
+    if query.universe is not caps.universe or query.labels is None:
+        return False
+    first = np.full(query.n_parts, -1, np.int64)
+    first[query.labels] = caps.areas
+    return bool((first[query.labels] == caps.areas).all())

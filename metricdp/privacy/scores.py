@@ -35,7 +35,8 @@ class SelectionQuery(Frozen, ABC):
 
     `monotone`: whether one more record can move no two scores in opposite directions; `direction`:
     1 or -1: scores of no records are 0, and one more record moves none of them down, or up; 0:
-    nothing of the kind.
+    nothing of the kind; `reach`: scores lie between 0 and it for one record, or between -it and 0:
+    so a unit of up to m records moves each by at most m times as much.
 
     Examples
     --------
@@ -50,10 +51,11 @@ class SelectionQuery(Frozen, ABC):
     universe: Finite
     monotone: bool
     direction: int = 0
+    reach: int
 
-    @abstractmethod
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
-        """Largest change of one score between neighbors, from public arguments alone."""
+        """Largest change of one score between neighbors: m times `reach`, under both relations."""
+        return max_contributions * self.reach
 
     @abstractmethod
     def blocks(self, records: Ints) -> Iterator[Ints]:
@@ -146,11 +148,7 @@ class CostQuery(SelectionQuery):
         steps = max(1, math.ceil(most / universe.unit))
         self._shift = max(0, steps.bit_length() - _BITS // power)
         self._cap = -(-steps >> self._shift)
-
-    def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
-        """Return m·cap**power, in steps, under both relations."""
-        found: int = max_contributions * self._cap**self._power
-        return found
+        self.reach = self._cap**self._power
 
     def blocks(self, records: Ints) -> Iterator[Ints]:
         """Minus the cost with each point as a further center: one block."""
@@ -189,16 +187,12 @@ class CoverageQuery(SelectionQuery):
     proof: ClassVar[int] = 6
 
     monotone = True
-    direction = 1
+    direction = reach = 1
 
     def __init__(self, universe: Finite, radius: float) -> None:
         finite(universe, "a CoverageQuery")
         self.universe, self.radius = universe, positive(radius, "radius", or_zero=True)
         self._steps = math.floor(min(self.radius / universe.unit, 2**62))
-
-    def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
-        """Return m under both relations."""
-        return max_contributions
 
     def blocks(self, records: Ints) -> Iterator[Ints]:
         """Number of records within the radius of each point: one block."""

@@ -20,7 +20,6 @@ from metricdp.privacy.scores import SelectionQuery
 from metricdp.protocols import Finite, finite
 from metricdp.records.sums.swap_costs import CappedSwapCosts, Scale, Served
 from metricdp.refusals import InputError
-from metricdp.releases import Neighboring
 
 
 class SwapQuery(SelectionQuery):
@@ -91,7 +90,7 @@ class SwapQuery(SelectionQuery):
         everyone = np.arange(len(universe)) if allowed is None else universe.inner(allowed)
         others = np.setdiff1d(everyone, universe.inner(at), assume_unique=True)
         self._candidates, self._slots = sealed(others), sealed(np.flatnonzero(~fixed))
-        self._reach = farthest(scale, self._served)
+        self.reach = farthest(scale, self._served)
         if not len(self):
             raise InputError(
                 "there is nothing to swap: all centers are opened, or all candidates are centers"
@@ -105,10 +104,6 @@ class SwapQuery(SelectionQuery):
     def centers(self) -> Ints:
         """Positions of the centers, shape (k,)."""
         return self._served.centers
-
-    def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
-        """Return m·R under both relations."""
-        return max_contributions * self._reach
 
     def blocks(self, records: Ints) -> Iterator[Ints]:
         """Minus the cost after each swap."""
@@ -199,11 +194,7 @@ class CentersQuery(SelectionQuery):
         each = (self._scale.cost(universe.grid_nearest(at)) for at, _ in several)
         costs = np.stack([one.astype(np.int32) for one in each])
         costs -= costs.min(axis=0)
-        self._costs, self._spread = sealed(costs), max(int(costs.max()), 1)
-
-    def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
-        """Return m·S under both relations."""
-        return max_contributions * self._spread
+        self._costs, self.reach = sealed(costs), max(int(costs.max()), 1)
 
     def blocks(self, records: Ints) -> Iterator[Ints]:
         """Minus the cost of each set above the best of each record: one block."""

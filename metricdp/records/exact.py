@@ -14,7 +14,6 @@ A test reads the sources of `records` and `privacy`: only lines of its list add 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from operator import mul
 from typing import Any
 
 import numpy as np
@@ -208,10 +207,3 @@ def grouped_sum(place: Ints, counts: Ints, n: int) -> Ints:
     np.add.at(halves[1], place, counts >> _BITS)
     found: Sums = combined([(0, halves[0]), (_BITS, halves[1])])
     return found.capped()
-
-
-def dot(values: Ints, counts: Ints) -> int:
-    """The sum of ``values[i] * counts[i]`` of integers that are not negative, whatever it is."""
-    if exact_sum(counts) * int(values.max(initial=0)) < 2**63:
-        return int(values @ counts)
-    return sum(map(mul, values.tolist(), counts.tolist()))

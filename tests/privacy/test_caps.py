@@ -14,7 +14,7 @@ from metricdp.accounting.binding import Protection
 from metricdp.errors import InputError
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CountQuery, HistogramQuery, LevelsQuery, PrivateDemand, gate, measure
-from metricdp.privacy.caps import squared_sensitivity
+from metricdp.privacy.caps import refined, squared_sensitivity
 from metricdp.records.engines.bounding import Bounding
 
 PATH = mdp.GraphMetric(nx.path_graph(4), weight=None)
@@ -48,8 +48,8 @@ def test_caps_are_whole_numbers_whose_product_does_not_wrap():
 def test_parts_of_another_universe_lie_in_no_area():
     known = mdp.Caps(2, 2, areas=AREAS).of(PATH)
     twin = mdp.GraphMetric(nx.path_graph(4), weight=None)
-    assert known.refined(HistogramQuery(LabelParts.of(PATH)))
-    assert not known.refined(HistogramQuery(LabelParts.of(twin)))
+    assert refined(known, HistogramQuery(LabelParts.of(PATH)))
+    assert not refined(known, HistogramQuery(LabelParts.of(twin)))
     for relation, times in (("add-remove", 1), ("replace-one", 2)):
         own, other = (HistogramQuery(LabelParts.of(metric)) for metric in (PATH, twin))
         assert squared_sensitivity(own, relation, 4, known) == times * 8
