@@ -96,22 +96,21 @@ def _named(error: BaseException, names: tuple[str, ...]) -> bool:
 
 def raised(trouble: Trouble) -> None:
     """Raise this trouble inside an attempt, to be told by whoever made it."""
-    raise {
-        Trouble.BAD: InputError("a record breaks a rule"),
-        Trouble.CHANGED: Change(),
-        Trouble.RESOURCES: ResourceError(RESOURCES),
-        Trouble.ENDED: SystemExit(1),
-        Trouble.INTERRUPTED: KeyboardInterrupt(),
-    }.get(trouble, ReadingError(FAULT))
+    raise _error(trouble, InputError("a record breaks a rule"), Change(), FAULT)
 
 
 def told(ended: Ended, rule: str, fault: str | None = FAULT) -> BaseException:
     """The fresh exception for the caller: `rule` is for bad records."""
-    if ended.trouble is Trouble.BAD or (ended.trouble is Trouble.FAULT and fault is None):
+    if ended.trouble is Trouble.FAULT and fault is None:
         return InputError(rule)
+    return _error(ended.trouble, InputError(rule), ReadingError(CHANGED), fault or FAULT)
+
+
+def _error(trouble: Trouble, bad: Exception, changed: Exception, fault: str) -> BaseException:
     return {
-        Trouble.CHANGED: ReadingError(CHANGED),
+        Trouble.BAD: bad,
+        Trouble.CHANGED: changed,
         Trouble.RESOURCES: ResourceError(RESOURCES),
         Trouble.ENDED: SystemExit(1),
         Trouble.INTERRUPTED: KeyboardInterrupt(),
-    }.get(ended.trouble, ReadingError(fault or FAULT))
+    }.get(trouble, ReadingError(fault))

@@ -23,6 +23,7 @@ from metricdp.accounting.ledger import Answered
 from metricdp.arguments import Amount, shown
 from metricdp.arrays import Ints
 from metricdp.errors import InputError
+from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import HistogramQuery, PrivateDemand, contributing, measure
 from metricdp.protocols import Finite
 from metricdp.releases import Neighboring, Receipt
@@ -53,18 +54,6 @@ class NumbersOfRecords(Finite):
 
 
 NUMBERS = NumbersOfRecords()
-
-
-class Doublings:
-    """Every point of that universe a part of its own."""
-
-    def __init__(self) -> None:
-        self.universe = NUMBERS
-        self.n_parts = MOST + 1
-
-    def encode(self, records: Ints) -> Ints:
-        """The record's own number."""
-        return records
 
 
 def contributors(users: Any, column: str | None = None, engine: str = "embedded") -> PrivateDemand:
@@ -192,7 +181,7 @@ def contributions(
             f"this ledger protects {payer.protects} already: choose the number of records before "
             f"anything else is paid for"
         )
-    query = HistogramQuery(Doublings())
+    query = HistogramQuery(LabelParts.of(NUMBERS))
 
     def ask(grant: Grant) -> Answered:
         release = measure(demand, query, price, grant)
@@ -207,7 +196,7 @@ def contributions(
     )
 
 
-def question_of(epsilon: Any, quantile: Any) -> str:
+def question_of(epsilon: Amount, quantile: Amount) -> str:
     """What tells one such question from another, by which a ledger knows it again."""
     share, price = exact(quantile, "quantile"), exact(epsilon, "epsilon")
     return f"contributions, quantile {share}, epsilon {price}"

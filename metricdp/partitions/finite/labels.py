@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metricdp.arrays import Ints
-from metricdp.metrics.base import Metric
+from metricdp.protocols import Finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,12 +17,12 @@ class LabelParts:
     `labels` (n_points,): part of every point, 0 … n_parts - 1: public.
     """
 
-    universe: Metric
+    universe: Finite
     labels: Ints
     n_parts: int
 
     @classmethod
-    def of(cls, universe: Metric) -> LabelParts:
+    def of(cls, universe: Finite) -> LabelParts:
         """Every point a part of its own."""
         return cls(universe, np.arange(len(universe)), len(universe))
 

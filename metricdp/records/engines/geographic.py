@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import logging
 import warnings
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from decimal import Decimal
 from pathlib import Path
@@ -21,6 +21,7 @@ from metricdp.arguments import shown
 from metricdp.records.engines.embedded import at_once, chunks
 from metricdp.records.engines.frames import Frame
 from metricdp.records.engines.local import LocalFrame
+from metricdp.records.engines.tables import Columns, Places, Rows
 from metricdp.records.ingestion import geometry
 from metricdp.records.ingestion.encoders import VALUES
 from metricdp.records.ingestion.geometry import AXES
@@ -82,10 +83,14 @@ def _start(path: str) -> bytes:
     return start
 
 
-class Layer(LocalFrame):
-    """A layer of a file of layers; columns are those that its header declares."""
+def of_arrow(batch: Any, plain: Sequence[str], shapes: str | None) -> tuple[Columns, Columns]:
+    """Places, if they are asked for, and other columns of a batch of Arrow."""
+    places = {} if shapes is None else geometry.of_wkb(batch.column(shapes))
+    return places, {name: batch.column(name) for name in plain}
 
-    geometry = True
+
+class Layer(Places):
+    """A layer of a file of layers; columns are those that its header declares."""
 
     def __init__(self, path: str, layer: str | None) -> None:
         with quiet_gdal():
@@ -98,12 +103,10 @@ class Layer(LocalFrame):
 class GeoPackage(Layer):
     """A layer of a GeoPackage: each cell is what SQLite stored, whatever its column declares."""
 
-    def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
+    def rows(self, plain: list[str], place: bool) -> Rows:
         """Rows by Python's SQLite."""
-        plain = [name for name in dict.fromkeys(names) if name not in AXES]
         for cells, shapes in geopackage.rows(str(self.path), self._layer, plain, _ROWS):
-            places = geometry.of_wkb(shapes) if len(plain) < len(names) else {}
-            yield geometry.block(places, cells, names)
+            yield geometry.of_wkb(shapes) if place else {}, cells
 
 
 class ShapefileTable(Layer):
@@ -118,11 +121,10 @@ class ShapefileTable(Layer):
         if self._file.encoding is None:
             self.refused |= {field.name: _NO_CODE for field in fields if field.kind == "C"}
 
-    def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
+    def rows(self, plain: list[str], place: bool) -> Rows:
         """Rows from its three files."""
-        plain = [name for name in dict.fromkeys(names) if name not in AXES]
         for cells, at in self._file.rows(plain, _ROWS):
-            yield geometry.block(dict(zip(AXES, (at[:, 0], at[:, 1]))), cells, names)
+            yield dict(zip(AXES, at.T)), cells
 
 
 class FlatGeobuf(Layer):
@@ -133,27 +135,18 @@ class FlatGeobuf(Layer):
         times = [name for name, kind in self._kinds.items() if kind.startswith(_TIMES)]
         self.refused = dict.fromkeys(times, _MILLISECONDS)
 
-    def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
+    def rows(self, plain: list[str], place: bool) -> Rows:
         """Places from well-known binary, and other columns as they are."""
         from pyogrio.raw import open_arrow
 
-        plain = [name for name in dict.fromkeys(names) if name not in AXES]
-        place = len(plain) < len(names)
+        wanted = {"layer": self._layer, "columns": plain, "read_geometry": place}
         with (
             quiet_gdal(),
-            open_arrow(
-                self.path,
-                layer=self._layer,
-                columns=plain,
-                read_geometry=place,
-                use_pyarrow=True,
-                batch_size=_ROWS,
-            ) as (facts, reader),
+            open_arrow(self.path, **wanted, use_pyarrow=True, batch_size=_ROWS) as (facts, reader),
         ):
             held = facts.get("geometry_name") or "wkb_geometry"
             for batch in reader:
-                places = geometry.of_wkb(batch.column(held)) if place else {}
-                yield geometry.block(places, {n: batch.column(n) for n in plain}, names)
+                yield of_arrow(batch, plain, held if place else None)
 
 
 _LAYERS: dict[str, Callable[[str, str | None], LocalFrame]] = {
@@ -164,10 +157,8 @@ _LAYERS: dict[str, Callable[[str, str | None], LocalFrame]] = {
 """How each kind of file of layers is read."""
 
 
-class GeoParquet(LocalFrame):
+class GeoParquet(Places):
     """A Parquet file whose header names a column of geometries."""
-
-    geometry = True
 
     def __init__(self, path: str) -> None:
         import pyarrow.parquet as pq
@@ -177,23 +168,19 @@ class GeoParquet(LocalFrame):
         self._shapes, self.crs = found
         super().__init__(None, [*pq.read_schema(path).names, *AXES], path)
 
-    def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
+    def rows(self, plain: list[str], place: bool) -> Rows:
         """Row groups in parts."""
         import pyarrow.parquet as pq
 
-        plain = [name for name in names if name not in AXES]
-        place = len(plain) < len(names)
+        held = self._shapes if place else None
         wanted = list(dict.fromkeys([*plain, *([self._shapes] if place else [])]))
         with pq.ParquetFile(self.path) as file:
             for batch in file.iter_batches(_ROWS, columns=wanted):
-                places = geometry.of_wkb(batch.column(self._shapes)) if place else {}
-                yield geometry.block(places, {n: batch.column(n) for n in plain}, names)
+                yield of_arrow(batch, plain, held)
 
 
-class Features(LocalFrame):
+class Features(Places):
     """Features of a GeoJSON file. A feature without a property has a missing cell."""
-
-    geometry = True
 
     def __init__(self, features: list[Any], path: str, crs: str) -> None:
         super().__init__(features, AXES, path)  # properties are the features' own
@@ -205,12 +192,11 @@ class Features(LocalFrame):
         if bad:
             raise InputError(f"a property's name is text, not {shown(bad[0])}")
 
-    def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
+    def rows(self, plain: list[str], place: bool) -> Rows:
         """Some features at a time."""
         for start in range(0, len(self.native), _ROWS):
             some = self.native[start : start + _ROWS]
-            plain = geometry.properties(some, [name for name in names if name not in AXES])
-            yield geometry.block(geometry.of_geojson(some), plain, names)
+            yield geometry.of_geojson(some), geometry.properties(some, plain)
 
 
 def _geojson(path: str) -> Features:

@@ -6,6 +6,7 @@ sets of Arrow, expressions of Ibis, points in arrays that lie in a file.
 from __future__ import annotations
 
 import threading
+from abc import abstractmethod
 from collections.abc import Generator, Sequence
 from typing import Any
 
@@ -53,11 +54,32 @@ def _in_memory(table: Any) -> Any:
         return None
 
 
+Columns = dict[str, Any]
+Rows = Generator[tuple[Columns, Columns], None, None]
+"""Places of some rows, by the names `AXES`, and their other columns."""
+
+
 class Places(LocalFrame):
+    """A table whose rows have a place of their own."""
+
+    geometry = True
+
+    @abstractmethod
+    def rows(self, plain: list[str], place: bool) -> Rows:
+        """Blocks of some columns, and of places if they are asked for."""
+
+    def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
+        """Both together."""
+        plain = [name for name in dict.fromkeys(names) if name not in AXES]
+        for places, columns in self.rows(plain, any(name in AXES for name in names)):
+            yield geometry.block(places, columns, names)
+
+
+class GeoTable(Places):
     """A GeoDataFrame, or a GeoSeries made one, with the system that it declares: one block."""
 
     libraries = ("geopandas",)
-    at_once = geometry = True
+    at_once = True
 
     @classmethod
     def takes(cls, table: Any) -> bool:
@@ -75,12 +97,10 @@ class Places(LocalFrame):
         super().__init__(native, [*native.columns, *AXES])
         self.crs = native.crs
 
-    def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
+    def rows(self, plain: list[str], place: bool) -> Rows:
         """The table."""
-        place = any(name in AXES for name in names)
         places = geometry.of_shapes(self.native.geometry.array) if place else {}
-        plain = {name: self.native[name] for name in names if name not in AXES}
-        yield geometry.block(places, plain, names)
+        yield places, {name: self.native[name] for name in plain}
 
 
 class PolarsFrame(LocalFrame):

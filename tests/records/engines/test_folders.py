@@ -7,10 +7,11 @@ import uuid
 import pytest
 
 from metricdp.errors import InputError
+from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import HistogramQuery, gate
 from metricdp.records.engines.folders import parquet_files
 from metricdp.records.engines.opening import opened
-from metricdp.running.contributions import Doublings, contributors
+from metricdp.running.contributions import NUMBERS, contributors
 
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("duckdb")
@@ -56,7 +57,9 @@ def records_of(source, engine="embedded"):
     """Users of one record, of two, …"""
     if engine == "dask":
         pytest.importorskip("dask.dataframe")
-    found = gate._noisy(contributors(str(source), "u", engine), HistogramQuery(Doublings()), None)
+    found = gate._noisy(
+        contributors(str(source), "u", engine), HistogramQuery(LabelParts.of(NUMBERS)), None
+    )
     return [int(n) for n in found[:3]]
 
 

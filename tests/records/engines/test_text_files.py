@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from metricdp.errors import InputError
+from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import HistogramQuery, gate
 from metricdp.records.engines import embedded
 from metricdp.records.ingestion.cells import text_of
 from metricdp.records.ingestion.columns import column, texts
 from metricdp.records.ingestion.lines import Layout, Lines
-from metricdp.running.contributions import Doublings, contributors
+from metricdp.running.contributions import NUMBERS, contributors
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -31,7 +32,7 @@ def records_of(folder, *others, engine="embedded"):
         data = text if isinstance(text, bytes) else text.encode()
         (folder / f"rows-{i}.csv").write_bytes(data)
     source = contributors(str(folder / "rows-*.csv"), "u", engine)
-    return [int(n) for n in gate._noisy(source, HistogramQuery(Doublings()), None)[:3]]
+    return [int(n) for n in gate._noisy(source, HistogramQuery(LabelParts.of(NUMBERS)), None)[:3]]
 
 
 @pytest.mark.parametrize("engine", ["embedded", "dask"])
@@ -68,7 +69,7 @@ def outcomes(folder, lines, engines=("embedded", "large", "dask")):
                     patch.setattr(embedded, "CHUNK", 7)
                     engine = "embedded"
                 source = contributors(str(path), "u", engine)
-            noisy = gate._noisy(source, HistogramQuery(Doublings()), None)
+            noisy = gate._noisy(source, HistogramQuery(LabelParts.of(NUMBERS)), None)
             found.append([int(n) for n in noisy[:3]])
         except InputError:
             found.append(None)
@@ -133,7 +134,7 @@ def test_packed_files_say_so_by_their_names(tmp_path):
                 contributors(str(tmp_path / name), "u", engine)
         (tmp_path / "c.csv.gz").write_bytes(packed)
         source = contributors(str(tmp_path / "c.csv.gz"), "u", engine)
-        assert gate._noisy(source, HistogramQuery(Doublings()), None).sum() == 1
+        assert gate._noisy(source, HistogramQuery(LabelParts.of(NUMBERS)), None).sum() == 1
 
 
 def test_marks_and_blank_lines(tmp_path):
@@ -166,7 +167,7 @@ def test_spark_leaves_out_the_head_of_each_file_and_no_other_line(tmp_path):
         (tmp_path / "a.csv").write_text(first)
         (tmp_path / "b.csv").write_bytes(b"u,v\r\n" + "\r\n".join(lines[9:]).encode())
         source = contributors(str(tmp_path / "?.csv"), "u", "spark")
-        noisy = gate._noisy(source, HistogramQuery(Doublings()), None)
+        noisy = gate._noisy(source, HistogramQuery(LabelParts.of(NUMBERS)), None)
         assert [int(n) for n in noisy[:2]] == [21, 0]
         (tmp_path / "b.csv").write_bytes(b"u,v\nx,\xff\n")
         with pytest.raises(InputError, match=r"at least one is not|one entry per record"):
