@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from metricdp.accounting import Grant, Ledger
 from metricdp.accounting import ledger as ledgers
 from metricdp.methods.expected import Expected, ExpectedPoints
+from metricdp.methods.method import Method
 from metricdp.metrics.kept import Kept
 from metricdp.privacy import PrivateDemand
 from metricdp.provenance import Provenance, package_facts
@@ -42,27 +43,32 @@ def _facts(universe: Any) -> dict[str, Any]:
     return told | universe.facts()
 
 
+class Told(NamedTuple):
+    """What a call does that is no method's: its name, what it chooses, and what follows."""
+
+    name: str
+    chooses: str
+    afterwards: str
+
+
 def provenance(
     call: str,
     demand: PrivateDemand,
     grant: Grant,
-    *,
-    method: str,
-    chooses: str,
-    afterwards: str,
+    recipe: Method | Told,
     options: Mapping[str, Any],
-    recipe: Any = None,
+    chooses: str | None = None,
 ) -> Provenance:
     """The circumstances of a call of the central model."""
     facts = circumstances(
         {"epsilon": grant.epsilon, "delta": grant.delta, **options},
         recipe,
         call=call,
-        method=method,
+        method=recipe.name,
         model="central",
         max_contributions=demand.protects.max_contributions,
-        chooses=chooses,
-        afterwards=afterwards,
+        chooses=chooses or recipe.chooses,
+        afterwards=recipe.afterwards,
         ledger=ledger_facts(grant),
     )
     return Provenance(facts, PublicUniverse(demand.universe))

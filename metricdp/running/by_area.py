@@ -63,7 +63,7 @@ class ByArea:
         counts, means, ratios = [], [], []
         for i in range(len(names)):
             everyone, far = _vectors(answers, where[0], reach, i)
-            counts.append(_ends(answers.number(everyone)))
+            counts.append(answers.number(everyone).ends)
             most = float(reach[i])
             mean = answers.ratio(far, everyone, (0.0, most))
             rounded = most / 2**BITS  # far parts are rounded down by less than one
@@ -71,7 +71,7 @@ class ByArea:
             for place, other in zip(where[1:], amounts[1:]):
                 ratio = answers.ratio(far, _vectors(answers, place, other.reach, i)[1], (0.0, MOST))
                 known = ratio.high < MOST
-                ratios.append(_ends(ratio) if known else (np.nan, ratio.low, np.inf))
+                ratios.append(ratio.ends if known else (np.nan, ratio.low, np.inf))
         relative = Interval(*np.array(ratios).T) if ratios else None
         return cls(names, Interval(*np.array(counts).T), Interval(*np.array(means).T), relative)
 
@@ -92,22 +92,21 @@ class ByArea:
         for name in ("records", "mean", "relative"):
             figure = getattr(self, name)
             if figure is not None:
-                ends = (figure.estimate, figure.low, figure.high)
                 keys = (name, f"{name}_low", f"{name}_high")
-                told |= {key: end.tolist() for key, end in zip(keys, ends)}
+                told |= {key: end.tolist() for key, end in zip(keys, figure.ends)}
         return told
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form: `worst`, and an entry for each area; null for what cannot be told."""
         columns = self.to_columns()
+        ends = {"estimate": "", "low": "_low", "high": "_high"}
         entries = []
         for i, name in enumerate(self.names):
             entry: dict[str, Any] = {"area": name}
             for figure in ("records", "mean", "relative"):
                 if figure in columns:
-                    ends = (columns[f"{figure}{end}"][i] for end in ("", "_low", "_high"))
-                    told = (value if isfinite(value) else None for value in ends)
-                    entry[figure] = dict(zip(("estimate", "low", "high"), told))
+                    told = {end: columns[figure + tail][i] for end, tail in ends.items()}
+                    entry[figure] = {end: v if isfinite(v) else None for end, v in told.items()}
             entries.append(entry)
         return {"worst": self.worst, "areas": entries}
 
@@ -118,7 +117,3 @@ def _vectors(answers: Noisy, where: slice, reach: Floats, i: int) -> tuple[Float
     everyone[where.start + 2 * i : where.start + 2 * i + 2] = 1.0
     far[where.start + 2 * i + 1] = reach[i]
     return everyone, far
-
-
-def _ends(figure: Interval) -> tuple[float, float, float]:
-    return figure.estimate, figure.low, figure.high

@@ -31,8 +31,8 @@ Confirm = Callable[[Terms], None]
 """Refuses, from public facts, what a recipe cannot do at a price."""
 
 
-def check_private(demand: Any) -> None:
-    """Refuse what is no `PrivateDemand`."""
+def check_private(demand: object) -> PrivateDemand:
+    """The demand, unless it is none."""
     if isinstance(demand, Integral):
         raise InputError(
             f"what comes after the universe is the private demand: write k={demand:d} for the "
@@ -43,6 +43,7 @@ def check_private(demand: Any) -> None:
             f"demand must be a PrivateDemand, got {type(demand).__name__}: "
             f"mdp.PrivateDemand(metric, ids) makes one"
         )
+    return demand
 
 
 class Payer:

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
-from metricdp.accounting import Budget, Cost, Ledger
+from metricdp.accounting import Budget, Cost
 from metricdp.accounting.covering import exponent
 from metricdp.arguments import Amount, integer, shown
 from metricdp.errors import InputError
+from metricdp.methods.shares import Terms
 from metricdp.metrics.base import metric_of
 from metricdp.metrics.listing import listed_sets
 from metricdp.partitions.finite.labels import LabelParts
-from metricdp.privacy import (
-    CoverQuery,
-    PrivateDemand,
-    cover,
+from metricdp.privacy import CoverQuery, PrivateDemand, cover
+from metricdp.releases import Receipt
+from metricdp.running.attesting import Told, attested, provenance
+from metricdp.running.charging import Payer
+
+TOLD = Told(
+    "max-coverage of any sets",
+    "Sets, and how many are selected, are public arguments; nothing else is chosen.",
+    "None beyond the selections themselves: the sets are told as they were drawn.",
 )
-from metricdp.releases import Neighboring, Receipt
-from metricdp.running.attesting import attested, provenance
 
 
 @dataclass(frozen=True)
@@ -104,20 +109,7 @@ def max_coverage(
     if not isinstance(demand, PrivateDemand):
         raise InputError(rule)
     universe = metric_of(demand.universe, "demand", rule)
-    if ledger is not None and not isinstance(ledger, Budget):
-        raise InputError(
-            f"ledger must be a Ledger, got {type(ledger).__name__}: mdp.Ledger(epsilon=1.0) makes "
-            f"one"
-        )
-    if epsilon is None:
-        raise InputError(
-            "private demand needs epsilon= (how much of the privacy budget this call may spend)"
-        )
-    if demand.part is not (None if ledger is None else ledger.scope):
-        raise InputError(
-            "a part of a split demand is paid from the grant that split returned with it "
-            "(ledger=), and nothing else is"
-        )
+    payer = Payer(universe, demand, ledger)
     names: list[Hashable] | None = list(sets) if isinstance(sets, Mapping) else None
     listed = list(sets.values()) if isinstance(sets, Mapping) else sets
     system = listed_sets(listed, universe)
@@ -126,22 +118,13 @@ def max_coverage(
             f"m must be an integer from 1 to {system.n_sets:,}, the number of sets; got {shown(m)}"
         )
     query = CoverQuery(LabelParts.of(universe), [(system, m)])
-    cost = Cost.of(epsilon, delta)
-    if cost.epsilon > 0:
-        relation: Neighboring = "add-remove" if ledger is None else ledger.neighboring
-        exponent(cost, query.rounds, relation, demand.max_contributions)
-    grant = (Ledger(epsilon, delta) if ledger is None else ledger).charge(
-        epsilon, delta, purpose="max_coverage", protects=demand.protects
-    )
-    (selected,), receipt = cover(demand, query, cost, grant)
-    made = provenance(
-        "max_coverage",
-        demand,
-        grant,
-        method="max-coverage of any sets",
-        chooses="Sets, and how many are selected, are public arguments; nothing else is chosen.",
-        afterwards="None beyond the selections themselves: the sets are told as they were drawn.",
-        options={"m": int(m), "sets": system.n_sets},
-    )
+
+    def confirm(terms: Terms) -> None:
+        exponent(terms.price, query.rounds, terms.neighboring, terms.max_contributions)
+
+    grant = payer.charge(attrgetter("price"), confirm, [(epsilon, delta)], "max_coverage")
+    (selected,), receipt = cover(demand, query, Cost(grant.epsilon, grant.delta), grant)
+    options = {"m": int(m), "sets": system.n_sets}
+    made = provenance("max_coverage", demand, grant, TOLD, options)
     chosen_sets = [int(i) if names is None else names[i] for i in selected]
     return Coverage(chosen_sets, attested(receipt, made))

@@ -5,11 +5,12 @@ chosen here decides how much noise there is, and nothing that is promised.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from metricdp.accounting.continual import DayBlock, Schedule
+from metricdp.accounting.continual import Schedule
 
 
 class LeastNoise(Schedule):
@@ -44,25 +45,21 @@ def best_for_windows(window: int, gaussian: bool) -> tuple[int, int]:
     def nodes(base: int, levels: int) -> float:
         period = base ** (levels - 1)
         starts = np.unique(np.linspace(0, period - 1, 24).astype(np.int64))
-        shape = _Fixed(DayBlock(0, None, base, levels))
-        return float(np.mean([len(list(shape.cover(s, s + window - 1))) for s in starts]))
+        tree = _Shaped(window=window, fixed=(base, levels))
+        return float(np.mean([len(list(tree.cover(s, s + window - 1))) for s in starts]))
 
     return _least(window, gaussian, nodes)
 
 
-class _Fixed(Schedule):
-    """One block without end."""
+@dataclass(frozen=True)
+class _Shaped(Schedule):
+    """Days in a tree of this base and so many levels."""
 
-    def __init__(self, block: DayBlock) -> None:
-        super().__init__()
-        object.__setattr__(self, "_own", block)
+    fixed: tuple[int, int] = (2, 1)
 
-    def block(self, number: int) -> DayBlock:
-        own: DayBlock = self.__dict__["_own"]
-        return own
-
-    def number_of(self, day: int) -> int:
-        return 0
+    def shape(self, days: int) -> tuple[int, int]:
+        """As it was asked for."""
+        return self.fixed
 
 
 def _least(days: int, gaussian: bool, nodes: Callable[[int, int], float]) -> tuple[int, int]:

@@ -17,19 +17,20 @@ post-processing.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from metricdp.accounting import Budget, Cost, Grant
 from metricdp.arguments import Amount, listed, positive
 from metricdp.arrays import Bools, Floats
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
-from metricdp.methods.asking import Account, Ask
+from metricdp.methods.asking import Account, Ask, Statement, driven
 from metricdp.methods.demand_release import Release
 from metricdp.methods.shares import Terms, price_in_shares
 from metricdp.metrics.base import Metric
@@ -46,10 +47,11 @@ from metricdp.partitions.service import (
     Nearest,
     Service,
 )
-from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, Query
+from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand
 from metricdp.privacy.totals import TotalsQuery
-from metricdp.releases import Receipt
-from metricdp.running.attesting import attest, provenance
+from metricdp.releases import Mechanism, Receipt
+from metricdp.releases import Release as Released
+from metricdp.running.attesting import Told, attest, provenance
 from metricdp.running.by_area import ByArea
 from metricdp.running.charging import Payer, checked_universe
 from metricdp.running.runner import Run
@@ -74,13 +76,12 @@ CLIP_QUANTILE = 0.99
 TAIL = 6
 """Bands from the clip to the farthest place: more tell better how far, and add noise."""
 
-CHOOSES = (
+TOLD = Told(
+    "evaluate",
     "Distance bands and the clip follow from the universe's points spread evenly, or from the "
-    "weights of an earlier release; the shares of epsilon are fixed constants."
-)
-AFTERWARDS = (
+    "weights of an earlier release; the shares of epsilon are fixed constants.",
     "95 % intervals of means, shares, quantiles and loads from the noisy counts and sums by the "
-    "known law of the noise alone; counts are held to be no less than 0."
+    "known law of the noise alone; counts are held to be no less than 0.",
 )
 
 
@@ -199,33 +200,26 @@ class Evaluation:
         return figures
 
     def __str__(self) -> str:
+        far, clip = self._distance_said, self._distance_said(self.clip)
         lines = [f"{'':24}{'estimate':>12}  {100 * self.mean.level:g} % interval"]
-        lines.append(_line("records", _ends(self.records), _number_said))
-        clip = self._distance_said(self.clip)
-        for name, figure in (
-            ("mean distance", self.mean),
-            (f"mean up to {clip}", self.mean_capped),
-            ("median distance", self.median),
-            ("90th percentile", self.p90),
-        ):
-            lines.append(_line(name, _ends(figure), self._distance_said))
-        lines.append(_line(f"beyond {clip}", _ends(self.clipped), _percent_said))
+        lines.append(_line("records", self.records, _number_said))
+        lines.append(_line("mean distance", self.mean, far))
+        lines.append(_line(f"mean up to {clip}", self.mean_capped, far))
+        lines.append(_line("median distance", self.median, far))
+        lines.append(_line("90th percentile", self.p90, far))
+        lines.append(_line(f"beyond {clip}", self.clipped, _percent_said))
         for i, limit in enumerate(self.within):
-            name = f"within {self._distance_said(limit)}"
-            lines.append(_line(name, _at(self.share, i), _percent_said))
+            lines.append(_line(f"within {far(limit)}", self.share, _percent_said, i))
         for i in range(len(self.loads.estimate)):
-            lines.append(_line(f"load of center {i + 1}", _at(self.loads, i), _number_said))
+            lines.append(_line(f"load of center {i + 1}", self.loads, _number_said, i))
         if self.against is not None:
-            difference = _ends(self.against.difference)
-            lines.append(_line("less than the others'", difference, self._distance_said))
+            lines.append(_line("less than the others'", self.against.difference, far))
             lines.append(f"serves better than the others: {self.against.verdict}")
         if self.areas is not None:
-            relative = self.areas.relative
             for i, name in enumerate(self.areas.names):
-                mean = _at(self.areas.mean, i)
-                lines.append(_line(f"mean in {name}", mean, self._distance_said))
-                if relative is not None:
-                    lines.append(_line(f"cost / others' in {name}", _at(relative, i), _ratio_said))
+                lines.append(_line(f"mean in {name}", self.areas.mean, far, i))
+                if (ratios := self.areas.relative) is not None:
+                    lines.append(_line(f"cost / others' in {name}", ratios, "{:.3g}".format, i))
             lines.append(f"worst served: {self.areas.worst}")
         return "\n".join(lines)
 
@@ -316,15 +310,7 @@ def evaluate(
         "by": f"{len(design.areas[0].names)} public areas" if design.areas else "none",
         "release": "none" if release is None else "an earlier one",
     }
-    made = provenance(
-        "evaluate",
-        demand,
-        grant,
-        method="evaluate",
-        chooses=CHOOSES,
-        afterwards=AFTERWARDS,
-        options=asked,
-    )
+    made = provenance("evaluate", demand, grant, TOLD, asked)
     return attest(_asked(design, demand, grant), made)
 
 
@@ -381,18 +367,18 @@ class _Design:
     places: Any
     density: Floats
     areas: tuple[AreaDistances, ...]
-    queries: dict[str, Query]
+    queries: dict[str, TotalsQuery | HistogramQuery]
 
     @classmethod
     def of(
         cls,
         universe: Universe,
         centers: Centers,
-        within: Any,
-        against: Any,
+        within: Length | Sequence[Length],
+        against: Centers | None,
         by: Any,
-        release: Any,
-        clip: Any,
+        release: Release | None,
+        clip: Length | None,
         grains: int = 1,
     ) -> _Design:
         """Check the arguments and choose the edges."""
@@ -410,7 +396,7 @@ class _Design:
         bands = DistanceBands(service, sorted(asked))
         narrow = DistanceBands(service, fine[(fine > 0) & (fine < service.farthest)].tolist())
         shift = grains.bit_length() - 1  # sums of shares are told in wholes
-        queries: dict[str, Query] = {
+        queries: dict[str, TotalsQuery | HistogramQuery] = {
             "distances": TotalsQuery(ClippedDistances(service, most), BITS, shift),
             "bands": HistogramQuery(bands),
             "narrow": HistogramQuery(narrow),
@@ -442,13 +428,15 @@ class _Design:
             terms.scale_of(Ask(query, self.shares[name]))
 
     def work(self, terms: Terms) -> Generator[Any, Any, Evaluation]:
-        """Every query once, paid with its share."""
-        total = None
-        grains = float(terms.grains)
+        """Every query once, paid with its share. Queries that count records count the same ones."""
+        counting = [self.vector(name, 1.0) for name in self.queries if name not in ASIDE]
+        equal = np.array([counting[0] - other for other in counting[1:]])
+        known = equal, np.zeros(len(equal))
         if CountQuery().sensitivity(terms.neighboring, terms.max_contributions) == 0:
             # exact, and costs nothing
-            total = float((yield Ask(CountQuery(), Fraction(1))).values[0]) / grains
-        releases = []
+            total = float((yield Ask(CountQuery(), Fraction(1))).values[0]) / terms.grains
+            known = np.array(counting), np.full(len(counting), total)
+        releases: list[Released] = []
         for name, query in self.queries.items():
             releases.append((yield Ask(query, self.shares[name])))
         noise = [r.receipt.mechanisms[0] for r in releases for _ in r.values]
@@ -459,44 +447,25 @@ class _Design:
         # else
         lost = np.abs(told) >= CAP - 40 * spread
         off = np.where(lost, np.inf, shifts > 0)  # what is rounded down is off by less than one
-        whole = grains / 2.0**shifts
+        whole = terms.grains / 2.0**shifts
+        sums = [isinstance(r.query, TotalsQuery) for r in releases for _ in r.values]
+        units = np.where(sums, 2.0**-BITS, 1.0)
         laws = [m.name for m in noise]
-        read = self.read(told / whole, spread / whole, laws, total, off / whole)
+        read = Noisy(told / whole, spread / whole, laws, units, known, off / whole)
         return self.report(read, (yield Account()).receipt)
 
     @cached_property
     def places_of(self) -> dict[str, slice]:
         """Where the answers to each query stand among all of them."""
-        sizes = [_size(query) for query in self.queries.values()]
+        sizes = [query.n_values for query in self.queries.values()]
         ends = np.cumsum(sizes)
         return {name: slice(e - n, e) for name, n, e in zip(self.queries, sizes, ends.tolist())}
 
-    def vector(self, name: str, values: Any) -> Floats:
+    def vector(self, name: str, values: ArrayLike) -> Floats:
         """Coefficients of a linear statistic of all answers that asks one query alone."""
         every = np.zeros(self.places_of[next(reversed(self.queries))].stop)
         every[self.places_of[name]] = values
         return every
-
-    def read(
-        self,
-        values: Floats,
-        scales: Floats,
-        laws: list[str],
-        total: float | None,
-        off: Floats | None = None,
-    ) -> Noisy:
-        """All answers together. Queries that count records count the same ones."""
-        units = np.ones(len(values))
-        for name, query in self.queries.items():
-            if isinstance(query, TotalsQuery):
-                units[self.places_of[name]] = 2.0**-BITS
-        counting = [self.vector(name, 1.0) for name in self.queries if name not in ASIDE]
-        if total is None:
-            equal = np.array([counting[0] - other for other in counting[1:]])
-            known = equal, np.zeros(len(equal))
-        else:
-            known = np.array(counting), np.full(len(counting), total)
-        return Noisy(values, scales, laws, units, known, off)
 
     def report(self, answers: Noisy, receipt: Receipt | None) -> Evaluation:
         """Read the intervals off the answers."""
@@ -506,20 +475,19 @@ class _Design:
         rounding = self.clip / 2**BITS  # far parts are rounded down by less than one
         narrow = self.places_of["narrow"], self.narrow.bounds
         beyond = self._share(answers, self.bands.bounds[:-1] >= self.clip)
-        shares = [self._share(answers, self.bands.bounds[1:] <= limit) for limit in self.within]
-        ends = np.array([_ends(share) for share in shares]).reshape(-1, 3)
+        limits = [self._share(answers, self.bands.bounds[1:] <= limit) for limit in self.within]
+        shares = np.array([share.ends for share in limits]).reshape(-1, 3)
+        high = min(capped.high + rounding, self.clip)
         return Evaluation(
             records=answers.number(everyone),
             mean=self._mean(answers, far, everyone, rounding),
-            mean_capped=Interval(
-                capped.estimate, capped.low, min(capped.high + rounding, self.clip)
-            ),
+            mean_capped=Interval(capped.estimate, capped.low, high),
             median=answers.quantile(0.5, *narrow),
             p90=answers.quantile(0.9, *narrow),
             clip=self.clip,
             clipped=beyond,
             within=self.within,
-            share=Interval(ends[:, 0], ends[:, 1], ends[:, 2]),
+            share=Interval(*shares.T),
             loads=answers.counts(self.places_of["loads"]),
             against=self._comparison(answers, everyone),
             areas=self._by_area(answers),
@@ -569,44 +537,43 @@ def _asked(design: _Design, demand: PrivateDemand, grant: Grant) -> Evaluation:
 
 
 def _planned(design: _Design, records: float, price: Cost) -> Evaluation:
-    """Expected answers, and the noise that they would get."""
+    """The same of expected answers, and the noise that they would get."""
     amounts = records * design.density
-    places = design.places
-    values = []
-    scales = []
     terms = Terms(price, "add-remove")
     law = "discrete Gaussian" if terms.pooled else "discrete Laplace"
-    answer: Floats
-    for name, query in design.queries.items():
+
+    def put(request: Ask | Account) -> Released | Statement:
+        if isinstance(request, Account):
+            return Statement(Fraction(0), (), terms.nothing())
+        query = request.query
+        answer: Floats
         if isinstance(query, TotalsQuery):
-            answer = amounts @ query.measured.amounts(places).astype(np.float64)
+            answer = amounts @ query.measured.amounts(design.places).astype(np.float64)
         else:
-            partition = query.partition  # type: ignore[attr-defined]
-            counted = np.bincount(partition.encode(places), amounts, partition.n_parts)
-            answer = counted.astype(np.float64)
-        scale = terms.scale_of(Ask(query, design.shares[name]))
-        values.append(answer)
-        scales.append(np.full(len(answer), scale))
-    every = np.concatenate(values)
-    read = design.read(every, np.concatenate(scales), [law] * len(every), None)
-    return design.report(read, None)
+            parts = query.partition.encode(design.places)  # type: ignore[attr-defined]
+            answer = np.bincount(parts, amounts, query.n_values).astype(np.float64)  # type: ignore
+        noise = Mechanism(law, str(query), 1, terms.scale_of(request), Fraction(0))
+        receipt = Receipt.of([noise], terms.neighboring, terms.unit)
+        return Released(np.rint(answer), query, receipt)
+
+    return replace(driven(design.work(terms), put), receipt=None)
 
 
-def _limits(universe: Universe, within: Any) -> tuple[float, ...]:
+def _limits(universe: Universe, within: Length | Sequence[Length]) -> tuple[float, ...]:
     if isinstance(within, int | float | str | np.integer | np.floating):
         within = [within]
     given = listed(within, "within")
     return tuple(sorted({_number(universe, limit, "within") for limit in given}))
 
 
-def _number(universe: Universe, distance: Any, name: str) -> float:
+def _number(universe: Universe, distance: Length, name: str) -> float:
     """A positive distance in the universe's units."""
     if isinstance(distance, str):
         distance = in_units_of(universe, distance, name)
     return positive(distance, name)
 
 
-def _expected(universe: Universe, release: Any) -> tuple[Any, Floats]:
+def _expected(universe: Universe, release: Release | None) -> tuple[Any, Floats]:
     """Places, and the share of the demand expected at each: public, or released before."""
     if release is not None:
         if getattr(release, "universe", None) is universe:
@@ -630,32 +597,15 @@ def _quantiles(values: Floats, shares: Floats, at: Floats) -> Floats:
     return values[order][np.minimum(place, len(values) - 1)]
 
 
-def _size(query: Any) -> int:
-    return query.n_values if isinstance(query, TotalsQuery) else query.n_parts
-
-
-def _ends(interval: Interval) -> tuple[Any, Any, Any]:
-    return interval.estimate, interval.low, interval.high
-
-
-def _at(interval: Interval, i: int) -> tuple[float, float, float]:
-    """Estimate and ends of the i-th figure."""
-    estimate, low, high = (float(np.asarray(end)[i]) for end in _ends(interval))
-    return estimate, low, high
-
-
 def _percent_said(share: float) -> str:
     return f"{100 * share:.3g} %"
-
-
-def _ratio_said(ratio: float) -> str:
-    return f"{ratio:.3g}"
 
 
 def _number_said(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= 100 else f"{number:,.3g}"
 
 
-def _line(name: str, figure: tuple[float, float, float], said: Callable[[float], str]) -> str:
-    estimate, low, high = (said(float(end)) for end in figure)
+def _line(name: str, figure: Interval, said: Callable[[float], str], i: int = 0) -> str:
+    """A figure, or the i-th of several, and the ends of its interval."""
+    estimate, low, high = (said(float(np.atleast_1d(end)[i])) for end in figure.ends)
     return f"{name:24}{estimate:>12}  {low} to {high}"

@@ -6,11 +6,11 @@ Without private demand the gate is not even loaded.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from metricdp.arguments import Amount
 from metricdp.errors import InputError
-from metricdp.methods.question import NOT_PROVABLE, BoxQuestion, asked_of
+from metricdp.methods.question import NOT_PROVABLE, BoxQuestion, Question, asked_of
 from metricdp.methods.result import Result, public_weights
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
@@ -22,6 +22,18 @@ if TYPE_CHECKING:
     from metricdp.methods.expected import Expectation
     from metricdp.methods.method import Method
     from metricdp.privacy import Budget, PrivateDemand
+
+
+class Call(NamedTuple):
+    """Whose demand is clustered, what pays for it, and how."""
+
+    demand: PrivateDemand | None
+    budget: tuple[Amount | None, Amount]
+    ledger: Budget | None
+    method: str | Method
+    records_hint: float | None
+    expected: Expectation | None
+    weights: Weights | None
 
 
 def k_median(
@@ -128,27 +140,11 @@ def k_median(
     >>> sorted(mdp.k_median(metric, demand, k=2, epsilon=1.0).centers)
     [(0, 0), (4, 4)]
     """
-    asked = {
-        "k": k,
-        "power": 1,
-        "candidates": candidates,
-        "opened": opened,
-        "seed": coins(seed, rng),
-        "time_limit": time_limit,
-        "effort": effort,
-    }
-    return _cluster(
-        universe,
-        demand,
-        (epsilon, delta),
-        ledger,
-        method,
-        (records_hint, expected),
-        weights,
-        certificate,
-        exact,
-        asked,
-    )
+    places = {"candidates": candidates, "opened": opened}
+    search = {"seed": coins(seed, rng), "time_limit": time_limit, "effort": effort}
+    asked = {"k": k, "power": 1, **places, **search}
+    call = Call(demand, (epsilon, delta), ledger, method, records_hint, expected, weights)
+    return _clustered(universe, call, asked, certificate, exact)
 
 
 def k_means(
@@ -181,84 +177,56 @@ def k_means(
     >>> mdp.k_means(space, demand, k=2, epsilon=1).centers.shape
     (2, 2)
     """
-    asked = {
-        "k": k,
-        "power": 2,
-        "candidates": candidates,
-        "opened": opened,
-        "seed": coins(seed, rng),
-        "time_limit": time_limit,
-        "effort": effort,
-    }
-    return _cluster(
-        universe,
-        demand,
-        (epsilon, delta),
-        ledger,
-        method,
-        (records_hint, expected),
-        weights,
-        certificate,
-        exact,
-        asked,
-    )
+    places = {"candidates": candidates, "opened": opened}
+    search = {"seed": coins(seed, rng), "time_limit": time_limit, "effort": effort}
+    asked = {"k": k, "power": 2, **places, **search}
+    call = Call(demand, (epsilon, delta), ledger, method, records_hint, expected, weights)
+    return _clustered(universe, call, asked, certificate, exact)
 
 
-def _cluster(
-    universe: Any,
-    demand: PrivateDemand | None,
-    budget: tuple[Any, Any],
-    ledger: Budget | None,
-    method: Any,
-    known: tuple[float | None, Any],
-    weights: Any,
+def _clustered(
+    universe: Metric | EuclideanSpace,
+    call: Call,
+    asked: dict[str, Any],
     certificate: bool,
     exact: bool,
-    asked: dict[str, Any],
 ) -> Result:
     proofs = flag(certificate, "certificate") or flag(exact, "exact")
-    if demand is not None:
+    if call.demand is not None:
         from metricdp.running.privately import clustered
 
-        return clustered(universe, demand, budget, ledger, method, known, weights, proofs, asked)
-    space: Any = space_of(universe)
-    if not isinstance(method, str) or method != "partition" or known[0] is not None:
+        return clustered(universe, call, proofs, asked)
+    space_of(universe)
+    usual = isinstance(call.method, str) and call.method == "partition"
+    if not usual or call.records_hint is not None:
         from metricdp.methods.registry import answering
 
-        answering(method, space, known[0])
-    if known[1] is not None:
+        answering(call.method, universe, call.records_hint)
+    if call.expected is not None:
         raise InputError("expected= is for private demand; public demand is given as weights=")
-    question = asked_of(space, **asked)
+    question = asked_of(universe, **asked)
     if proofs and not question.provable:
         raise InputError(NOT_PROVABLE)
-    return _public(question, budget, ledger, weights, proofs, exact)
-
-
-def _public(
-    question: Any,
-    budget: tuple[Any, Any],
-    ledger: Budget | None,
-    weights: Any,
-    certify: bool,
-    exact: bool,
-) -> Result:
-    """Centers for public demand."""
-    if budget[0] is not None or ledger is not None or budget[1] != 0:
+    epsilon, delta = call.budget
+    if epsilon is not None or call.ledger is not None or delta != 0:
         raise InputError(
             "epsilon and ledger are for private demand, as is delta: give "
             "demand=PrivateDemand(...), or leave them out"
         )
-    finite = question.on_net() if isinstance(question, BoxQuestion) else question
+    return _public(question, call.weights, proofs, exact)
+
+
+def _public(
+    question: Question | BoxQuestion, weights: Weights | None, certify: bool, exact: bool
+) -> Result:
+    """Centers for public demand."""
+    finite = question.on_net()
     public = public_weights(finite.metric, weights, signed=True)
     if certify:
         finite.check_certifiable(public)
-    if exact:
-        found, proof = finite.exactly(public)
-    else:
-        found = finite.answer(public)
-        proof = finite.certificate(public, found) if certify else None
-    chosen = finite.names(found)
-    result = Result(chosen, finite.k, "public", certificate=proof)
-    box = isinstance(question, BoxQuestion)
-    space = question.space if box else finite.metric
-    return replace(result, universe=space, weights=None if box else public, power=finite.power)
+    found, proof = finite.exactly(public) if exact else (finite.answer(public), None)
+    if certify and proof is None:
+        proof = finite.certificate(public, found)
+    result = Result(finite.names(found), finite.k, "public", certificate=proof)
+    told = public if finite.metric is question.universe else None
+    return replace(result, universe=question.universe, weights=told, power=finite.power)

@@ -18,6 +18,7 @@ from metricdp.methods.question import BoxQuestion, Question
 from metricdp.methods.result import site_positions
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
+from metricdp.options import Centers
 from metricdp.privacy import PrivateDemand
 from metricdp.solvers.effort import ROUGH, ROUGH_SHARE
 from metricdp.solvers.kmedian import solve
@@ -226,7 +227,7 @@ class BoxWorld:
         """The best of what several searches found."""
         return min(found, key=lambda centers: float(self.costs(made, centers).sum()))
 
-    def costs(self, made: Floats, centers: Any) -> Floats:
+    def costs(self, made: Floats, centers: Centers) -> Floats:
         """What each record costs with these centers, exactly."""
         square = nearest_centers(made, np.asarray(centers, dtype=np.float64))[1]
         return square ** (self.power / 2)

@@ -22,7 +22,7 @@ import numpy as np
 
 from metricdp.accounting import Ledger, exact
 from metricdp.arguments import Amount, chosen, integer, listed, shown
-from metricdp.arrays import Floats
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.methods.expected import Expectation
 from metricdp.methods.method import Method
@@ -103,8 +103,7 @@ class AreaCosts(NamedTuple):
             cost, best = self.private[i, ..., at], self.noiseless[..., at]
             ran = best > 0
             if ran.any():
-                ends = np.quantile(cost[ran] / best[ran] - 1, (0.5, USUAL), method="higher")
-                told[name] = (float(ends[0]), float(ends[1]))
+                told[name] = _ends(cost[ran] / best[ran] - 1)
         return told
 
 
@@ -205,17 +204,14 @@ class Plan:
         """
         at = slice(None) if shape is None else slice(shape, shape + 1)
         cost = (self.blind if i is None else self.cost[i])[at].ravel()
-        reference = self.reference[at].ravel()
         ran = ~np.isnan(cost)
         if not ran.any():
-            return Forecast(float("nan"), float("nan"), float("nan"), 0)
-        cost, reference = cost[ran], reference[ran]
-        excess = np.sort(_excess(cost, reference))
-        mean = float(
-            np.median((cost / self.records) ** (1.0 if self.objective == "k-median" else 0.5))
-        )
-        high = float(np.quantile(excess, USUAL, method="higher"))
-        return Forecast(float(np.quantile(excess, 0.5, method="higher")), high, mean, len(excess))
+            return Forecast(np.nan, np.nan, np.nan, 0)
+        cost, reference = cost[ran], self.reference[at].ravel()[ran]
+        power = 1.0 if self.objective == "k-median" else 0.5
+        mean = float(np.median((cost / self.records) ** power))
+        median, high = _ends(_excess(cost, reference))
+        return Forecast(median, high, mean, len(cost))
 
     def extremes(self, i: int | None) -> tuple[float, float]:
         """Median excess of the shape that is easiest at the i-th epsilon (None: without any data),
@@ -243,20 +239,13 @@ class Plan:
         >>> told["records"], told["k"]
         (500, 2)
         """
-        asked = {
-            "records": self.records,
-            "k": self.k,
-            "method": self.method,
-            "objective": self.objective,
-        }
-        privacy = {"neighboring": self.neighboring, "max_contributions": self.max_contributions}
+        asked = ("records", "k", "method", "objective", "neighboring", "max_contributions")
         levels = [
             {"epsilon": float(e), "epsilon_exact": str(e), **self._row(i)}
             for i, e in enumerate(self.epsilons)
         ]
         return {
-            **asked,
-            **privacy,
+            **{name: getattr(self, name) for name in asked},
             **self._targeted(),
             "basis": "simulation on made-up demand",
             "levels": levels,
@@ -288,14 +277,8 @@ class Plan:
         ['epsilon', '1', '4', 'no data']
         """
         typical = "mean distance" if self.objective == "k-median" else "rms distance"
-        head = (
-            "epsilon",
-            "median",
-            "9 in 10 below",
-            "range",
-            *(shape.name for shape in self.shapes),
-            typical,
-        )
+        shapes = (shape.name for shape in self.shapes)
+        head = ("epsilon", "median", "9 in 10 below", "range", *shapes, typical)
         told = [(f"{float(e):g}", i) for i, e in enumerate(self.epsilons)] + [("no data", None)]
         return [head, *((name, *self._cells(i)) for name, i in told)]
 
@@ -511,54 +494,50 @@ def plan(
     world = _WORLDS[universe.kind](universe, k, power, seed, **known)
     limit = checked_time_limit(time_limit)
     start = time.monotonic()
-    size = (len(shapes), rounds)
-    cost = np.full((len(budgets), *size), np.nan)
-    reference = np.full(size, np.nan)
-    blind = np.full(size, np.nan)
     areas = None if by is None else Areas.of(universe, by)
-    names = () if areas is None else areas.names
-    private = np.full((len(budgets), *size, len(names)), np.nan)
-    noiseless = np.full((*size, len(names)), np.nan)
+    size = (len(shapes), rounds, 1 if areas is None else len(areas.names))
+    cost = np.full((len(budgets), *size), np.nan)
+    noiseless, blind = np.full((2, *size), np.nan)
+    reference = np.full(size[:2], np.nan)
     shown_shape = len(shapes) // 2
     example_centers = blind_centers = None
     example: list[Result] = []
-    steps = progress(
-        total=len(shapes) * rounds * (len(budgets) + 1), label="simulating", unit="run"
-    )
+    total = len(shapes) * rounds * (len(budgets) + 1)
+    steps = progress(total=total, label="simulating", unit="run")
+
+    def costs(made: Any, where: Ints, centers: Centers) -> Floats:
+        return np.bincount(where, world.costs(made, centers), size[2]).astype(np.float64)
+
     for done, (r, s) in enumerate(_in_turn(rounds, len(shapes), shown_shape)):
         spent = time.monotonic() - start
         if limit is not None and done and spent * (done + 1) / done > limit:
             break
         made: Any = world.draw(shapes[s], n, np.random.default_rng([seed, s, r]))
+        where = np.zeros(n, np.int64) if areas is None else areas.label(made)
         found = [world.search(made)]
-        best = float(world.costs(made, found[0]).sum())
-        where = None if areas is None else areas.label(made)
+        best = float(costs(made, where, found[0]).sum())
         demand = world.demand(made, m)
         steps.update()
         for i, epsilon in enumerate(budgets):
             ledger = Ledger(epsilon, delta, neighboring)
             result, _ = private_answer(recipe, demand, ledger, (epsilon, delta), world.question)
             found.append(result.centers)
-            each = world.costs(made, result.centers)
-            cost[i, s, r] = each.sum()
-            if where is not None:
-                private[i, s, r] = np.bincount(where, each, len(names))
-            best = min(best, float(cost[i, s, r]))
+            cost[i, s, r] = costs(made, where, result.centers)
+            whole = float(cost[i, s, r].sum())
+            best = min(best, whole)
             if watch is not None:
-                watch(shapes[s].name, epsilon, float(_excess(cost[i, s, r], best)))
+                watch(shapes[s].name, epsilon, float(_excess(whole, best)))
             if (s, r) == (shown_shape, 0):
                 example.append(replace(result, universe=universe, power=power))
             steps.update()
         refined = world.refined(made, found)
-        each = world.costs(made, refined)
-        reference[s, r] = min(best, float(each.sum()))
-        if where is not None:
-            noiseless[s, r] = np.bincount(where, each, len(names))
+        noiseless[s, r] = costs(made, where, refined)
+        reference[s, r] = min(best, float(noiseless[s, r].sum()))
         if (s, r) == (shown_shape, 0):
             example_centers = refined
         if blind_centers is None:
             blind_centers = world.blind()
-        blind[s, r] = world.costs(made, blind_centers).sum()
+        blind[s, r] = costs(made, where, blind_centers)
     steps.close()
     return Plan(
         universe,
@@ -570,14 +549,14 @@ def plan(
         m,
         budgets,
         tuple(shapes),
-        cost,
+        cost.sum(axis=-1),
         reference,
-        blind,
+        blind.sum(axis=-1),
         tuple(example),
         example_centers,
         shapes[shown_shape].name,
         allowed,
-        None if areas is None else AreaCosts(names, private, noiseless),
+        None if areas is None else AreaCosts(areas.names, cost, noiseless),
     )
 
 
@@ -606,18 +585,23 @@ def checked_epsilons(epsilons: Iterable[Any]) -> tuple[Fraction, ...]:
     return budgets
 
 
-def _whole(value: Any, name: str) -> int:
-    number = integer(value)
-    if number is None or not 1 <= number < 2**31:
+def _whole(value: int, name: str) -> int:
+    if not 1 <= (integer(value) or 0) < 2**31:
         raise InputError(f"{name} must be an integer of at least 1, got {shown(value)}")
-    return number
+    return int(value)
+
+
+def _ends(excess: Floats) -> tuple[float, float]:
+    """The median, and what nine in ten stay below."""
+    median, high = np.quantile(excess, (0.5, USUAL), method="higher")
+    return float(median), float(high)
 
 
 def _finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def _excess(cost: Any, reference: Any) -> Any:
+def _excess(cost: Floats | float, reference: Floats | float) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(reference > 0, cost / reference - 1, np.where(cost > 0, np.inf, 0.0))
 

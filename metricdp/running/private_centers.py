@@ -11,10 +11,9 @@ noise, and lattice noise gives the minimizers of neighbors disjoint supports.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from functools import partial
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,13 +29,18 @@ from metricdp.methods.shares import Terms, level_shares, price_in_shares
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import PrivateDemand
 from metricdp.protocols import box
-from metricdp.running.attesting import attest, provenance
+from metricdp.running.attesting import Told, attest, provenance
 from metricdp.running.charging import Payer
 from metricdp.running.runner import Run
 
 STEPS = {1: 6, 2: 4}
 GROWTH = {1: Fraction(3, 2), 2: Fraction(2)}
 """Steps to a median, and to a mean; what each gets of the one before's budget."""
+_TOLD = (
+    "Shares of the budget, clipping radii of the first step and the number of steps are public "
+    "options; later radii and centers follow from what was released before.",
+    "Centers are quotients of noisy sums and noisy counts, clipped to the box.",
+)
 
 
 def private_median(
@@ -93,9 +97,8 @@ def private_median(
     """
     shares = _shares(steps, GROWTH[1])
     start = _start(space, center)
-    run = _charged(space, demand, shares, (epsilon, delta), ledger, "private_median")
-    work = partial(lloyd_steps, space=space, centers=start, shares=shares, power=1)
-    return _attested(run, work, "private-median", "private_median")
+    payer, budget = (demand, ledger), (epsilon, delta)
+    return _found(space, payer, budget, start, shares, "private-median", power=1)
 
 
 def private_mean(
@@ -136,9 +139,8 @@ def private_mean(
     within = None if radius is None else positive(radius, "radius")
     shares = _shares((STEPS[2] if within is None else 1) if steps is None else steps, GROWTH[2])
     start = _start(space, center)
-    run = _charged(space, demand, shares, (epsilon, delta), ledger, "private_mean")
-    work = partial(lloyd_steps, space=space, centers=start, shares=shares, power=2, radius=within)
-    return _attested(run, work, "private-mean", "private_mean")
+    payer, budget = (demand, ledger), (epsilon, delta)
+    return _found(space, payer, budget, start, shares, "private-mean", power=2, radius=within)
 
 
 def private_lloyd(
@@ -186,24 +188,21 @@ def private_lloyd(
     shares = _shares(steps, Fraction(1))
     given = np.atleast_2d(floats(centers, "centers must be numbers"))
     start = distinct_in(_boxed(space), space.clip(given))
-    run = _charged(space, demand, shares, (epsilon, delta), ledger, "private_lloyd")
-    work = partial(
-        lloyd_steps, space=space, centers=start, shares=shares, power=power, radius=within
-    )
-    return _attested(run, work, "private-lloyd", "private_lloyd")
+    payer, budget = (demand, ledger), (epsilon, delta)
+    return _found(space, payer, budget, start, shares, "private-lloyd", power=power, radius=within)
 
 
-def _shares(steps: Any, growth: Fraction) -> list[Fraction]:
+def _shares(steps: int, growth: Fraction) -> list[Fraction]:
     return level_shares(growth, count(steps, "steps", 1, MOST_STEPS))
 
 
-def _boxed(space: Any) -> EuclideanSpace:
+def _boxed(space: EuclideanSpace) -> EuclideanSpace:
     got = type(space).__name__
     rule = f"space must be an EuclideanSpace(lower, upper), got {got}"
     return cast(EuclideanSpace, box(space, "space", rule))
 
 
-def _start(space: Any, center: ArrayLike | None) -> Floats:
+def _start(space: EuclideanSpace, center: ArrayLike | None) -> Floats:
     box = _boxed(space)
     at = (box.lower + box.upper) / 2
     if center is not None:
@@ -211,38 +210,26 @@ def _start(space: Any, center: ArrayLike | None) -> Floats:
     return box.clip(at[None])
 
 
-def _charged(
+def _found(
     space: EuclideanSpace,
-    demand: PrivateDemand,
+    payer: tuple[PrivateDemand, Budget | None],
+    budget: tuple[Amount, Amount],
+    start: Floats,
     shares: Sequence[Fraction],
-    budget: tuple[Any, Any],
-    ledger: Budget | None,
-    purpose: str,
-) -> Run:
-    """A demand and its charged grant, once nothing else can be refused."""
+    method: str,
+    *,
+    power: int,
+    radius: float | None = None,
+) -> Result:
+    """The centers after all steps, charged once nothing else can be refused, with the public
+    circumstances of the call on the receipt.
+    """
 
     def confirm(terms: Terms) -> None:
         terms.scale_of(least_of_steps(space, shares))
 
-    grant = Payer(space, demand, ledger).charge(price_in_shares, confirm, [budget], purpose)
-    return Run(demand, grant)
-
-
-def _attested(
-    run: Run, work: Callable[[Terms], Generator[Any, Any, Floats]], method: str, call: str
-) -> Result:
-    """The centers that the work finds, with the public circumstances of the call on the receipt."""
-    centers = run.drive(work(run.terms))
-    made = provenance(
-        call,
-        run.demand,
-        run.grant,
-        method=method,
-        chooses=(
-            "Shares of the budget, clipping radii of the first step and the number of steps are "
-            "public options; later radii and centers follow from what was released before."
-        ),
-        afterwards="Centers are quotients of noisy sums and noisy counts, clipped to the box.",
-        options={"k": len(centers)},
-    )
+    call = method.replace("-", "_")
+    run = Run(payer[0], Payer(space, *payer).charge(price_in_shares, confirm, [budget], call))
+    centers = run.drive(lloyd_steps(run.terms, space, start, shares, power=power, radius=radius))
+    made = provenance(call, run.demand, run.grant, Told(method, *_TOLD), {"k": len(centers)})
     return attest(Result(centers, len(centers), method, run.receipt), made)

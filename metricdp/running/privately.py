@@ -22,6 +22,7 @@ from metricdp.privacy import Budget, PrivateDemand
 from metricdp.provenance import Provenance
 from metricdp.running.attesting import attest, provenance
 from metricdp.running.charging import Payer, check_private, checked_universe
+from metricdp.running.front import Call
 from metricdp.running.runner import answered, released
 
 
@@ -63,26 +64,18 @@ def release(
 
 
 def clustered(
-    universe: Metric | EuclideanSpace,
-    demand: PrivateDemand,
-    budget: tuple[Any, Any],
-    ledger: Budget | None,
-    method: Any,
-    known: tuple[float | None, Any],
-    weights: Any,
-    proofs: bool,
-    asked: dict[str, Any],
+    universe: Metric | EuclideanSpace, call: Call, proofs: bool, asked: dict[str, Any]
 ) -> Result:
     """Answer of `k_median` or `k_means`, charged and with its receipt."""
-    recipe = answering(method, checked_universe(universe), known[0])
-    recipe = expecting(recipe, universe, known[1])
-    check_private(demand)
+    recipe = answering(call.method, checked_universe(universe), call.records_hint)
+    recipe = expecting(recipe, universe, call.expected)
+    demand = check_private(call.demand)
     question = asked_of(universe, **asked)
     if proofs:
         raise InputError(NOT_PROVABLE)
-    if weights is not None:
+    if call.weights is not None:
         raise InputError("give demand (private) or weights (public), not both")
-    found, grant = private_answer(recipe, demand, ledger, budget, question)
+    found, grant = private_answer(recipe, demand, call.ledger, call.budget, question)
     told = replace(found, universe=universe, power=question.power)
     return attest(told, _made(_purpose(question), recipe, demand, grant, asked))
 
@@ -112,13 +105,5 @@ def _made(
     call: str, recipe: Method, demand: PrivateDemand, grant: Grant, asked: dict[str, Any]
 ) -> Provenance:
     """Public circumstances of a call."""
-    return provenance(
-        call,
-        demand,
-        grant,
-        method=recipe.name,
-        chooses=recipe.chooses,
-        afterwards=recipe.afterwards,
-        options={name: value for name, value in asked.items() if name != "power"},
-        recipe=recipe,
-    )
+    options = {name: value for name, value in asked.items() if name != "power"}
+    return provenance(call, demand, grant, recipe, options)

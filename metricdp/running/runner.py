@@ -16,34 +16,18 @@ from typing import Any
 
 from metricdp.accounting import Cost, Grant, Pool
 from metricdp.accounting.cost import ZCDP
-from metricdp.methods.asking import (
-    Account,
-    Ask,
-    Cover,
-    Image,
-    Parts,
-    Select,
-    Statement,
-    Steps,
-    Within,
-    driven,
-)
+from metricdp.arguments import Amount
+from metricdp.methods import asking
+from metricdp.methods.asking import Image, Steps, Work, driven
 from metricdp.methods.method import Method, answer_of
+from metricdp.methods.question import BoxQuestion, Question
 from metricdp.methods.result import Result
 from metricdp.methods.shares import Terms
-from metricdp.privacy import (
-    PrivateDemand,
-    cover,
-    foreseen,
-    mapped,
-    measure,
-    moved,
-    select,
-    split,
-    thinned,
-)
+from metricdp.privacy import PrivateDemand, Query, gate, measure
+from metricdp.protocols import Partition
 from metricdp.releases import Neighboring, Receipt, Release
 
+Request = asking.Ask | asking.Select | asking.Cover | asking.Within | asking.Parts | asking.Account
 ROUNDING = Fraction(1, 10**12)
 """Of a pool: roots are rounded down, so that selections leave a little of what they are paid with.
 """
@@ -61,17 +45,21 @@ def terms_of(demand: PrivateDemand, neighboring: Neighboring, grant: Grant | Non
     )
 
 
-def price_of(method: Method, demand: PrivateDemand, epsilon: Any, delta: Any) -> Cost:
+def price_of(method: Method, demand: PrivateDemand, epsilon: Amount, delta: Amount) -> Cost:
     """What is charged for a call about this demand that may spend (epsilon, delta), not more."""
     return method.price(epsilon, delta, terms_of(demand, "add-remove"))
 
 
-def answered(method: Method, demand: PrivateDemand, grant: Grant, question: Any) -> Result:
+def answered(
+    method: Method, demand: PrivateDemand, grant: Grant, question: Question | BoxQuestion
+) -> Result:
     """The answer to a question, paid from `grant`: all of it may be spent."""
     return answer_of(released(method, demand, grant, question), question)
 
 
-def released(method: Method, demand: PrivateDemand, grant: Grant, question: Any) -> Any:
+def released(
+    method: Method, demand: PrivateDemand, grant: Grant, question: Question | BoxQuestion
+) -> Any:
     """A method's last word: a release, or a result."""
     run = Run(demand, grant)
     return run.drive(method.work(run.terms, question))
@@ -91,25 +79,25 @@ class Run:
         """Put each request to the gate, send its answer back, and return the last word."""
         return driven(steps, self.put)
 
-    def put(self, request: Any) -> Any:
+    def put(self, request: Request) -> Any:
         """The answer to one request."""
         match request:
-            case Ask(query, share, image):
+            case asking.Ask(query, share, image):
                 return self._measured(query, share, image)
-            case Select(query, share, image):
+            case asking.Select(query, share, image):
                 epsilon = self.terms.selection(share)
-                index, receipt = select(self._seen(image), query, epsilon, self.grant)
+                index, receipt = gate.select(self._seen(image), query, epsilon, self.grant)
                 return self._kept(index, receipt)
-            case Cover(query, share):
+            case asking.Cover(query, share):
                 cost = Cost(self.terms.price.epsilon * share, self.grant.left_delta)
-                sets, receipt = cover(self.demand, query, cost, self.grant)
+                sets, receipt = gate.cover(self.demand, query, cost, self.grant)
                 return self._kept(sets, receipt)
-            case Within(cost, work, image):
+            case asking.Within(cost, work, image):
                 return self._worked(Run(self._seen(image), self.grant.charge(cost)), work)
-            case Parts(partition, epsilons, works, name):
+            case asking.Parts(partition, epsilons, works, name):
                 return self._divided(partition, epsilons, works, name)
-            case Account():
-                return Statement(self._left, tuple(self.receipts), self.receipt)
+            case asking.Account():
+                return asking.Statement(self._left, tuple(self.receipts), self.receipt)
         raise TypeError(f"a method cannot ask for a {type(request).__name__}")
 
     @property
@@ -129,7 +117,7 @@ class Run:
             return Fraction(1 - grant.spent_rho / grant.rho)
         return Fraction(grant.left / grant.epsilon)
 
-    def _measured(self, query: Any, share: Fraction, image: Image | None) -> Release:
+    def _measured(self, query: Query, share: Fraction, image: Image | None) -> Release:
         release = measure(self._seen(image), query, self.terms.part(share), self.grant)
         return self._kept(release, release.receipt)
 
@@ -137,17 +125,17 @@ class Run:
         self.receipts.append(receipt)
         return answer
 
-    def _worked(self, run: Run, work: Any) -> Any:
+    def _worked(self, run: Run, work: Work) -> Any:
         outcome = run.drive(work(run.terms))
         if run.receipts:
             self.receipts.append(run.receipt)
         return outcome
 
     def _divided(
-        self, partition: Any, epsilons: Sequence[Fraction], works: Sequence[Any], name: str
+        self, partition: Partition, epsilons: Sequence[Fraction], works: Sequence[Work], name: str
     ) -> list[Any]:
         before = self.grant.spent
-        parts = split(self.demand, partition, list(epsilons), self.grant, name)
+        parts = gate.split(self.demand, partition, list(epsilons), self.grant, name)
         runs = [Run(*part) for part in parts]
         outcomes = [run.drive(work(run.terms)) for run, work in zip(runs, works)]
         told = [each for run in runs for receipt in run.receipts for each in receipt.mechanisms]
@@ -169,12 +157,12 @@ class Run:
     def _made(image: Image, demand: PrivateDemand) -> PrivateDemand:
         match image.how:
             case "moved":
-                return moved(demand, image.rule, image.universe)
+                return gate.moved(demand, image.rule, image.universe)
             case "mapped":
-                return mapped(demand, image.rule, image.universe)
+                return gate.mapped(demand, image.rule, image.universe)
             case "foreseen":
-                return foreseen(demand, image.rule)
-        return thinned(demand, image.rule)
+                return gate.foreseen(demand, image.rule)
+        return gate.thinned(demand, image.rule)
 
 
 def _price(grant: Grant) -> Cost:

@@ -54,6 +54,9 @@ SETTLED, ALARM = 0.01, 0.05
 """Relative cost at which the day before's centers stay, and at which an alarm is raised."""
 
 
+Day = int | str | date | np.datetime64
+
+
 class DayCenters(NamedTuple):
     """Centers of a day.
 
@@ -285,7 +288,7 @@ class Stream(Unique):
 
     # Days
 
-    def step(self, demand: PrivateDemand, day: Any = None) -> Release:
+    def step(self, demand: PrivateDemand, day: Day | None = None) -> Release:
         """Count one day's demand, and release the present after it.
 
         Late records go into the demand of the day on which they come. A day without records is
@@ -593,16 +596,15 @@ class Stream(Unique):
         self._state = state
 
 
-def _days(value: Any, name: str) -> int | None:
+def _days(value: int | None, name: str) -> int | None:
     if value is None:
         return None
-    number = integer(value)
-    if number is None or not 1 <= number <= MOST_DAYS:
+    if not 1 <= (integer(value) or 0) <= MOST_DAYS:
         raise InputError(f"{name} must be an integer from 1 to {MOST_DAYS:,}, got {shown(value)}")
-    return number
+    return int(value)
 
 
-def _name(day: Any) -> str | None:
+def _name(day: Day | None) -> str | None:
     """A day's name as text, the same for every spelling; moments of a day are refused."""
     if day is None:
         return None
@@ -622,13 +624,14 @@ def _name(day: Any) -> str | None:
     return name
 
 
-def _parts(parts: Any, hint: float | None, schedule: Schedule, cost: Cost, unit: Level) -> int:
+def _parts(
+    parts: int | None, hint: float | None, schedule: Schedule, cost: Cost, unit: Level
+) -> int:
     """Number of parts, by public facts: for a typical day of the stream."""
     if parts is not None:
-        number = integer(parts)
-        if number is None or not 1 <= number <= 1 << 15:
+        if not 1 <= (integer(parts) or 0) <= 1 << 15:
             raise InputError(f"parts must be an integer from 1 to 32,768, got {shown(parts)}")
-        return number
+        return int(parts)
     if hint is None:
         return PARTS
     typical = (schedule.window or schedule.horizon or 4 * 90) // (1 if schedule.window else 4)

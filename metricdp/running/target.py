@@ -7,7 +7,7 @@ plan, all of them on made-up demand.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -107,7 +107,7 @@ def _rounded(epsilon: float) -> float | None:
     return float(f"{np.ceil(epsilon / step - 1e-9) * step:.2g}")
 
 
-def checked_target(target: Any) -> float:
+def checked_target(target: float | str) -> float:
     """A ratio of costs, as 1.03, or a percentage beyond the best, as "3%"."""
     rule = f"target must be a ratio above 1, as 1.03, or a percentage, as '3%'; got {shown(target)}"
     text = str(target).strip()

@@ -22,9 +22,10 @@ import numpy as np
 import pytest
 
 from metricdp.errors import InputError
+from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import HistogramQuery, gate
 from metricdp.records.engines import embedded
-from metricdp.running.contributions import Doublings, contributors
+from metricdp.running.contributions import NUMBERS, contributors
 
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "doors.md"
@@ -34,7 +35,9 @@ FIRST, LAST = "<!-- made by tests/records/doors.py -->\n", "<!-- end -->\n"
 
 def read(source: Any, engine: str = "embedded") -> list[int]:
     """How many users have one record, two, up to four, …"""
-    noisy = gate._noisy(contributors(source, "u", engine), HistogramQuery(Doublings()), None)
+    noisy = gate._noisy(
+        contributors(source, "u", engine), HistogramQuery(LabelParts.of(NUMBERS)), None
+    )
     return [int(n) for n in noisy]
 
 

@@ -12,10 +12,11 @@ import pytest
 
 from metricdp.errors import InputError
 from metricdp.metrics import PrecomputedMetric
+from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import HistogramQuery, gate
 from metricdp.privacy.demand import PrivateDemand
 from metricdp.records.ingestion.users import names_of
-from metricdp.running.contributions import Doublings, contributors
+from metricdp.running.contributions import NUMBERS, contributors
 from tests.records import doors
 
 pd, pl, pa = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
@@ -26,7 +27,9 @@ UNIVERSE = PrecomputedMetric(1.0 - np.eye(3), ids=["7", "007", "7.0"])
 
 def n_users(source, engine="embedded"):
     """Users of one record each: nobody else is there."""
-    found = gate._noisy(contributors(source, "u", engine), HistogramQuery(Doublings()), None)
+    found = gate._noisy(
+        contributors(source, "u", engine), HistogramQuery(LabelParts.of(NUMBERS)), None
+    )
     assert found[0] == found.sum()
     return int(found.sum())
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -19,6 +19,9 @@ MADE = Provenance({"call": "release"})
 
 @dataclass(frozen=True)
 class Recipe:
+    name: ClassVar[str] = "x"
+    chooses: ClassVar[str] = "c"
+    afterwards: ClassVar[str] = "a"
     share: Any = Fraction(1, 2)
     rounds: Any = 7
     names: Any = field(default_factory=list)
@@ -56,15 +59,15 @@ def test_defaults_are_told_from_what_was_chosen():
     assert attesting.recipe_options("partition") == {}
 
 
-@pytest.mark.parametrize("recipe", [None, Recipe(rounds=8)])
+@pytest.mark.parametrize("recipe", [attesting.Told("x", "c", "a"), Recipe(rounds=8)])
 def test_a_call_is_told_with_its_options_and_those_of_its_method(recipe):
     demand, ledger = mdp.PrivateDemand(LINE, [0, 1]), mdp.Ledger(2)
-    words = dict.fromkeys(("method", "chooses", "afterwards"), "x")
-    made = attesting.provenance(
-        "release", demand, ledger.charge("1/2"), **words, options={"k": 3}, recipe=recipe
-    ).to_dict()
+    for chooses in (None, "y"):
+        grant = ledger.charge("1/2")
+        made = attesting.provenance("release", demand, grant, recipe, {"k": 3}, chooses).to_dict()
+        assert (made["method"], made["chooses"], made["afterwards"]) == ("x", chooses or "c", "a")
     given = {"epsilon": "1/2", "delta": "0", "k": 3}
-    own = {} if recipe is None else attesting.recipe_options(recipe)
+    own = attesting.recipe_options(recipe)
     assert made["options"] == {name: {"value": value} for name, value in given.items()} | own
     assert made["ledger"] == ledger.state() and made["universe"]["points"] == 2
 

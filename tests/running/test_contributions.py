@@ -9,11 +9,12 @@ import pytest
 import metricdp as mdp
 from metricdp.accounting.binding import Protection
 from metricdp.errors import BudgetError, InputError, JournalError
+from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import HistogramQuery, gate
 from metricdp.records.engines.bounding import LogSizes
 from metricdp.records.ingestion.encoders import Reading, RowEncoder
 from metricdp.records.ingestion.matching import Anywhere
-from metricdp.running.contributions import NUMBERS, Doublings, _least, contributors
+from metricdp.running.contributions import NUMBERS, _least, contributors
 
 PATH = mdp.GraphMetric(nx.path_graph(5), weight=None)
 
@@ -24,7 +25,7 @@ def people(sizes):
 
 def test_users_are_counted_by_powers_of_two():
     sizes = np.random.default_rng(3).integers(1, 70, 200)
-    found = gate._noisy(contributors(people(sizes)), HistogramQuery(Doublings()), None)
+    found = gate._noisy(contributors(people(sizes)), HistogramQuery(LabelParts.of(NUMBERS)), None)
     expected = [sum(2 ** (j - 1) < s <= 2**j or s == 1 == 2**j for s in sizes) for j in range(21)]
     assert found.tolist() == expected
     assert LogSizes(2).of(people([4, 5, 99])).tolist() == [2, 2, 2]
@@ -51,7 +52,7 @@ def test_engines_count_a_users_rows_and_keep_what_says_what_went_wrong():
 
 
 def test_numbers_of_records_are_as_far_apart_as_doublings():
-    assert len(NUMBERS) == Doublings().n_parts == 21 and NUMBERS.diameter_bound() == 20
+    assert len(NUMBERS) == 21 and NUMBERS.diameter_bound() == 20
     assert NUMBERS.grid_rows(np.array([1, 4]), np.array([0, 4, 20])).tolist() == [
         [1, 3, 19],
         [4, 0, 16],
@@ -99,7 +100,7 @@ def test_users_of_a_file_are_those_of_a_list(tmp_path):
     file = tmp_path / "trips.csv"
     file.write_text("who,where\n" + "".join(f"{user},7\n" for user in users))
     exact = [
-        gate._noisy(demand, HistogramQuery(Doublings()), None).tolist()
+        gate._noisy(demand, HistogramQuery(LabelParts.of(NUMBERS)), None).tolist()
         for demand in (contributors(users), contributors(str(file), "who"))
     ]
     assert exact[0] == exact[1]

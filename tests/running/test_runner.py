@@ -71,7 +71,7 @@ def test_what_was_spent_so_far_is_stated_at_its_own_price(pooled):
     cost = Cost.zcdp(1, "1e-6") if pooled else Cost.of(1)
     run = Run(DEMAND, mdp.Ledger(1, "1e-6").charge(cost))
     assert terms_of(DEMAND, "add-remove").price == Cost.of(0)
-    assert run.terms.price.epsilon == 1 and (run.terms.price.rho == cost.rho) is pooled
+    assert run.terms.price == cost and run.terms.pooled is pooled
     for share, left in (("1/4", "3/4"), ("3/4", "0")):
         run.put(Ask(CountQuery(), Fraction(share)))
         stated = run.put(Account())

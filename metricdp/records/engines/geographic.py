@@ -21,7 +21,7 @@ from metricdp.arguments import shown
 from metricdp.records.engines.embedded import at_once, chunks
 from metricdp.records.engines.frames import Frame
 from metricdp.records.engines.local import LocalFrame
-from metricdp.records.engines.tables import Columns, Places, Rows
+from metricdp.records.engines.tables import Columns, Placed, Rows
 from metricdp.records.ingestion import geometry
 from metricdp.records.ingestion.encoders import VALUES
 from metricdp.records.ingestion.geometry import AXES
@@ -89,7 +89,7 @@ def of_arrow(batch: Any, plain: Sequence[str], shapes: str | None) -> tuple[Colu
     return places, {name: batch.column(name) for name in plain}
 
 
-class Layer(Places):
+class Layer(Placed):
     """A layer of a file of layers; columns are those that its header declares."""
 
     def __init__(self, path: str, layer: str | None) -> None:
@@ -157,7 +157,7 @@ _LAYERS: dict[str, Callable[[str, str | None], LocalFrame]] = {
 """How each kind of file of layers is read."""
 
 
-class GeoParquet(Places):
+class GeoParquet(Placed):
     """A Parquet file whose header names a column of geometries."""
 
     def __init__(self, path: str) -> None:
@@ -179,7 +179,7 @@ class GeoParquet(Places):
                 yield of_arrow(batch, plain, held)
 
 
-class Features(Places):
+class Features(Placed):
     """Features of a GeoJSON file. A feature without a property has a missing cell."""
 
     def __init__(self, features: list[Any], path: str, crs: str) -> None:

@@ -14,7 +14,7 @@ from metricdp.refusals import InputError
 
 ENGINES: tuple[type[Frame], ...] = (
     tables.ArrayFile,
-    tables.GeoTable,
+    tables.Places,
     tables.Relation,
     tables.ArrowData,
     tables.PolarsFrame,

@@ -59,7 +59,7 @@ Rows = Generator[tuple[Columns, Columns], None, None]
 """Places of some rows, by the names `AXES`, and their other columns."""
 
 
-class Places(LocalFrame):
+class Placed(LocalFrame):
     """A table whose rows have a place of their own."""
 
     geometry = True
@@ -75,7 +75,7 @@ class Places(LocalFrame):
             yield geometry.block(places, columns, names)
 
 
-class GeoTable(Places):
+class Places(Placed):
     """A GeoDataFrame, or a GeoSeries made one, with the system that it declares: one block."""
 
     libraries = ("geopandas",)

@@ -263,9 +263,7 @@ def _attested(
     """The receipt of all levels together."""
     together = Receipt.combined([r.receipt for r in results if r.receipt is not None])
     chooses = f"Levels are chosen beforehand and charged together. Each: {recipe.chooses}"
-    facts: dict[str, Any] = {"method": recipe.name, "recipe": recipe, "chooses": chooses}
-    facts |= {"afterwards": recipe.afterwards, "options": asked}
-    return attested(together, provenance("explore", demand, grant, **facts))
+    return attested(together, provenance("explore", demand, grant, recipe, asked, chooses))
 
 
 def _rounded(noisy: float) -> int:

@@ -47,10 +47,14 @@ class Interval:
     high: Any
     level: float = LEVEL
 
+    @property
+    def ends(self) -> tuple[Any, Any, Any]:
+        """Estimate, low and high."""
+        return self.estimate, self.low, self.high
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
-        ends = {"estimate": self.estimate, "low": self.low, "high": self.high}
-        return {name: _plain(value) for name, value in ends.items()}
+        return dict(zip(("estimate", "low", "high"), map(_plain, self.ends)))
 
     @property
     def half_width(self) -> Any:
