@@ -120,14 +120,9 @@ class Coreset(_Pair):
         """
         ending = checked_ending(path, self.coordinates, crs=self.crs)
         ids = {} if isinstance(self.points, np.ndarray) else {"vertex": list(self.points)}
-        properties = {**ids, "weight": self.weights.tolist()}
-        write_points(path, ending, self._columns(), self.coordinates, properties, crs=self.crs)
-
-    def _columns(self) -> dict[str, list[Any]]:
-        columns: dict[str, list[Any]] = {"vertex": list(self.points)}
-        if isinstance(self.points, np.ndarray):
-            columns = axes_of(self.points, None)
-        return {**columns, "weight": self.weights.tolist()}
+        weight = {"weight": self.weights.tolist()}
+        columns = {**(ids or axes_of(self.points, None)), **weight}
+        write_points(path, ending, columns, self.coordinates, {**ids, **weight}, crs=self.crs)
 
 
 class Release:

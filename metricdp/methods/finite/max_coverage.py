@@ -25,7 +25,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from metricdp.accounting import Cost, exact
 from metricdp.accounting.covering import exponent
@@ -52,6 +51,7 @@ from metricdp.privacy.queries import HistogramQuery
 from metricdp.protocols import SetSystem
 from metricdp.releases import Receipt
 from metricdp.solvers.estimate.tree_posterior import posterior_mean
+from metricdp.solvers.lloyd import settled
 
 SCALES = (256, 64, 16)
 """Radii at which balls around so many landmarks hold half of the universe."""
@@ -75,15 +75,9 @@ def moved_to_means(release: Release, question: Question) -> Floats:
     """Centers (k, d) among candidates in a box; for means moved to their weighted means."""
     points = release.universe.points
     centers: Floats = points[on_weights(release, question)]
-    for _ in range(LLOYD if question.power == 2 else 0):
-        label = cdist(points, centers).argmin(axis=1)
-        mass = np.bincount(label, release.weights, len(centers))
-        sums = np.stack(
-            [np.bincount(label, release.weights * column, len(centers)) for column in points.T],
-            axis=1,
-        )
-        centers = np.where(mass[:, None] > 0, sums / np.maximum(mass, 1e-300)[:, None], centers)
-    return centers
+    if question.power == 1:
+        return centers
+    return settled(points, release.weights, centers, power=2, steps=LLOYD)
 
 
 @dataclass(frozen=True, kw_only=True)

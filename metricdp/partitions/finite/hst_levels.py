@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import replace
 from typing import Any
 
 from metricdp.errors import InputError
@@ -15,13 +15,11 @@ _trees = Kept()
 
 def kept_hst(metric: Metric, seed: int = 0) -> HST:
     """The universe's 2-HST for this seed: built once, kept as long as the universe is."""
-    known: dict[int, dict[str, Any]] = _trees.of(metric)
+    known: dict[int, Any] = _trees.of(metric)
     if seed not in known:
-        tree = build_hst(metric, seed)
-        known[seed] = {
-            f.name: getattr(tree, f.name) for f in fields(tree) if f.name != "universe"
-        }  # else the table keeps its own key
-    return HST(metric, **known[seed])
+        # with the universe, the table would keep its own key alive
+        known[seed] = replace(build_hst(metric, seed), universe=None)  # type: ignore[arg-type]
+    return replace(known[seed], universe=metric)
 
 
 def checked_tree(tree: Any) -> HST | None:

@@ -14,19 +14,14 @@ class HSTHierarchy(Hierarchy):
     """
 
     def __init__(self, tree: HST) -> None:
-        self.universe = tree.universe
         self._tree = tree
         self._by_parent = np.argsort(tree.parent, kind="stable")
         self._first = np.searchsorted(tree.parent[self._by_parent], np.arange(tree.n_nodes + 1))
-        self.left, self.right, self.size, self.cost = (
-            [-1],
-            [-1],
-            [float(tree.n_points)],
-            [tree.n_points * float(tree.node_height[0])],
-        )
-        self.points = {0: tree.points(0).astype(np.int64)}
-        self.root = 0
-        self._node = {0: 0}
+        self._node: dict[int, int] = {}
+        super().__init__(tree.universe)
+
+    def _grow_root(self, seed: int) -> int:
+        return self._add(0)
 
     def _refine(self, leaf: int) -> bool:
         """Put the node's children in its place; False for a leaf of the tree."""
