@@ -12,7 +12,7 @@ and t·L(r), the sum of the t largest of ``min(count of the ball around x, t)`` 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -29,6 +29,9 @@ from metricdp.privacy.scores import SelectionQuery
 from metricdp.protocols import trusted
 from metricdp.records.exact import Sums, combined, digits, dot, exact_sum, grouped_sum
 from metricdp.releases import Neighboring
+
+Removed = Sequence[tuple[int, int]]
+"""Cells, and how many of the records nearest to each were taken away."""
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ import numpy as np
 
 from benchmarks.methods.chunks import Chunks
 from benchmarks.methods.good_center import GoodCenter, Prices, check_average, peeled
-from benchmarks.methods.peeling import Peeled, PeeledQuery, RadiusScores
+from benchmarks.methods.peeling import Peeled, PeeledQuery, RadiusScores, Removed
 from benchmarks.methods.rec_concave import (
     published_promise,
     rec_concave,
@@ -44,7 +44,7 @@ from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Parts, Select, Steps
 from metricdp.methods.box.anywhere import anywhere, searched
 from metricdp.methods.box.ball_counts import BallScores, radii_of
-from metricdp.methods.box.small_ball import LEFT_OVER, Removed, sizes
+from metricdp.methods.box.small_ball import LEFT_OVER, sizes
 from metricdp.methods.demand_release import Release
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import BoxQuestion

@@ -19,4 +19,3 @@ OF_BOXES_ALONE = {
     "lloyd": "noisy counts and sums around centers, step after step",
     "lsh": "noisy averages of the nodes of a tree of hash prefixes",
 }
-LISTED = OF_FINITE_UNIVERSES | OF_BOXES_ALONE

@@ -39,7 +39,6 @@ BY_NAME = {kind.name: kind for kind in _KINDS}
 """All methods, in the order of `metricdp.methods.catalogue`."""
 METHODS = tuple(BY_NAME)
 """Names for `method`; the first is the default."""
-DEFAULT = METHODS[0]
 
 
 def method_of(method: Any) -> Method:

@@ -64,7 +64,7 @@ class Areas:
         if len(labels) != len(ids) or not all(isinstance(one, Hashable) for one in labels):
             raise InputError(_RULE)
         at = points.positions(ids)
-        given = [(i, one) for i, one in zip(at.tolist(), labels) if _is_label(one)]
+        given = [(i, one) for i, one in zip(at.tolist(), labels) if one is not None and one == one]
         names = sorted({str(one) for _, one in given})
         number = {name: i for i, name in enumerate(names)}
         table = np.full(len(points), len(names))
@@ -143,8 +143,3 @@ def _polygons(by: Any, universe: Any) -> tuple[list[str], list[Any]] | None:
     if not labels or ELSEWHERE in labels:
         raise InputError(f"there must be at least one polygon, and none named {ELSEWHERE!r}")
     return labels, shapes
-
-
-def _is_label(one: Any) -> bool:
-    """Not missing: None and NaN are."""
-    return one is not None and one == one

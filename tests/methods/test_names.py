@@ -10,10 +10,12 @@ import pytest
 import metricdp as mdp
 from metricdp import methods
 from metricdp.errors import InputError
-from metricdp.methods.catalogue import LISTED, OF_FINITE_UNIVERSES
+from metricdp.methods.catalogue import OF_BOXES_ALONE, OF_FINITE_UNIVERSES
 from metricdp.methods.method import Method
 
 CLASSES = [name for name in methods.__all__ if isinstance(getattr(methods, name), type)]
+
+LISTED = OF_FINITE_UNIVERSES | OF_BOXES_ALONE
 
 
 @pytest.mark.parametrize("name", methods.__all__)

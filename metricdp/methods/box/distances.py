@@ -6,7 +6,7 @@ of shells (`metricdp.partitions.box.cells.Shells`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -34,9 +34,6 @@ RATIO_TOGETHER = 2.0 ** (-1 / 3)
 STANDS_OUT_TOGETHER = 4.0
 LONG_TAILS = 1.5
 """The same for all clusters together, where one false shell would set all radii."""
-
-Quantile = Callable[[float], float]
-"""Quantile of released distances."""
 
 
 @dataclass(frozen=True, eq=False)

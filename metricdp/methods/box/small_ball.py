@@ -8,7 +8,6 @@ weight w. Balls are L-infinity balls of cells (the paper's Section 4.3).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,8 +27,6 @@ FINE = 1 << 16
 FEWEST_CENTERS = 5
 """A smaller coreset has room for so many at least."""
 _WHOLE = 1 << 40  # weights in whole units of this part
-
-Removed = Sequence[tuple[int, int]]
 
 
 def sizes(records: int, k: int, left_over: float = LEFT_OVER) -> list[int]:

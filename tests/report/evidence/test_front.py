@@ -17,7 +17,7 @@ from metricdp.accounting.cost import BASIC, ZCDP
 from metricdp.audit.canaries import scene, sings
 from metricdp.audit.worlds import small_nets
 from metricdp.errors import InputError
-from metricdp.methods.catalogue import LISTED, OF_FINITE_UNIVERSES
+from metricdp.methods.catalogue import OF_BOXES_ALONE, OF_FINITE_UNIVERSES
 from metricdp.methods.method import Method
 from metricdp.provenance import KEYS, package_facts
 from metricdp.report.assets import words
@@ -38,6 +38,8 @@ implementation.justification basic.description basic.data_product_type basic.pub
 administrative.evidence_sources administrative.status administrative.tier
 """
 """Fields of the registry that software can fill, at least in part."""
+
+LISTED = OF_FINITE_UNIVERSES | OF_BOXES_ALONE
 
 
 @cache
