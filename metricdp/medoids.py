@@ -199,10 +199,6 @@ class KMedoids(Clusterer):
         return self
 
     @property
-    def _precomputed(self) -> bool:
-        return isinstance(self.metric, str) and self.metric == PRECOMPUTED
-
-    @property
     def _given(self) -> Metric | None:
         """The universe of a `Metric` that was given."""
         return self.metric if isinstance(self.metric, Metric) else None
@@ -213,7 +209,7 @@ class KMedoids(Clusterer):
             return None, self._given, np.asarray(self._given.positions(list(X)), np.int64)
         rows: Floats = validate_data(self, X, dtype=np.float64)
         every = np.arange(len(rows))
-        if self._precomputed:
+        if self.metric == PRECOMPUTED:
             return None, _Matrix(rows), every
         if isinstance(self.metric, str) and self.metric in KNOWN:
             return rows, KNOWN[self.metric](rows), every
@@ -237,7 +233,7 @@ class KMedoids(Clusterer):
         Of a precomputed metric X has the distances to the rows that were fitted, (n, n_fitted).
         """
         check_is_fitted(self)
-        if self._given is not None or self._precomputed:
+        if self._given is not None or self.metric == PRECOMPUTED:
             return self.transform(X).argmin(axis=1)
         rows = validate_data(self, X, reset=False, dtype=np.float64)
         found: Ints = pairwise_distances_argmin(rows, self.cluster_centers_, metric=self.metric)
@@ -249,7 +245,7 @@ class KMedoids(Clusterer):
         if self._given is not None:
             return self._given.distances(self.cluster_centers_, list(X)).T
         rows: Floats = validate_data(self, X, reset=False, dtype=np.float64)
-        if self._precomputed:
+        if self.metric == PRECOMPUTED:
             return rows[:, self.medoid_indices_]
         return pairwise_distances(rows, self.cluster_centers_, metric=self.metric)
 
@@ -259,7 +255,7 @@ class KMedoids(Clusterer):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.pairwise = self.metric == PRECOMPUTED
         tags.input_tags.positive_only = tags.input_tags.pairwise
         return tags
 

@@ -215,10 +215,10 @@ class Release:
         vars(self).update(facts)
 
     def __repr__(self) -> str:
-        where = (self.universe if self.space is None else self.space).name
         parts = getattr(getattr(self, "partition", None), "n_parts", None)
         told = "" if parts is None else f"{parts:,} parts, "
-        return f"Release({where}, {self.method}, {told}epsilon {float(self.receipt.epsilon):g})"
+        told += f"epsilon {float(self.receipt.epsilon):g}"
+        return f"Release({self._where.name}, {self.method}, {told})"
 
     def k_median(
         self,
@@ -456,10 +456,9 @@ class Release:
                     "a small coreset needs a box: in a finite universe, its points would be means"
                 )
             small = reduced(self._named(at), self.weights[at], question.k)
-            return Coreset(*small, crs=crs_of(self.space))
+            return Coreset(*small, crs=crs_of(self._where))
         where = None if self.universe.coordinates is None else self.universe.coordinates[at]
-        system = crs_of(self.universe if self.space is None else self.space)
-        return Coreset(self._named(at), self.weights[at], where, system)
+        return Coreset(self._named(at), self.weights[at], where, crs_of(self._where))
 
     def sample(
         self, n: int, seed: int | None = None, *, rng: Coins | None = None
@@ -471,18 +470,20 @@ class Release:
         number = checked_number(n)
         drawing = np.random.default_rng(None if seed is rng is None else coins(seed, rng))
         at = drawn(self.universe, self.weights, number, drawing)
-        if self.space is not None:
-            points = self._named(at)
-            if self.sides is not None:
-                shift = (drawing.random((len(at), self.space.dimension)) - 0.5) * self.sides[at]
-                points = self.space.clip(points + shift)
-            crs = crs_of(self.space)
-            return SyntheticPoints(points, points, None, self.receipt, crs)
-        names = self._named(at)
-        where = self.universe.coordinates
-        system = self.universe.coordinate_system
-        places = None if where is None else where[at]
-        return SyntheticPoints(names, places, system, self.receipt, crs_of(self.universe))
+        points, crs = self._named(at), crs_of(self._where)
+        if self.space is None:
+            where, system = self.universe.coordinates, self.universe.coordinate_system
+            places = None if where is None else where[at]
+            return SyntheticPoints(points, places, system, self.receipt, crs)
+        if self.sides is not None:
+            shift = (drawing.random((len(at), self.space.dimension)) - 0.5) * self.sides[at]
+            points = self.space.clip(points + shift)
+        return SyntheticPoints(points, points, None, self.receipt, crs)
+
+    @property
+    def _where(self) -> Any:
+        """What the release is of: a box, or a finite universe."""
+        return self.universe if self.space is None else self.space
 
     def _named(self, at: Ints) -> Any:
         """Ids of weighted points, or their coordinates in a box, shape (n, d)."""
