@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
@@ -38,20 +37,3 @@ def add_rows(
     for i in range(len(rows)):
         for j in range(indptr[rows[i]], indptr[rows[i] + 1]):
             total[members[j]] += amounts[i]
-
-
-@njit(cache=True, nogil=True)
-def transposed(indptr: NDArray, members: NDArray, n_elements: int) -> tuple[NDArray, NDArray]:
-    """The rows in which every element occurs, in CSR form: int64 starts and int32 rows."""
-    starts = np.zeros(n_elements + 1, np.int64)
-    for e in members:
-        starts[e + 1] += 1
-    for e in range(n_elements):
-        starts[e + 1] += starts[e]
-    at = starts[:-1].copy()
-    rows = np.empty(len(members), np.int32)
-    for s in range(len(indptr) - 1):
-        for j in range(indptr[s], indptr[s + 1]):
-            rows[at[members[j]]] = s
-            at[members[j]] += 1
-    return starts, rows

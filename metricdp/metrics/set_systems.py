@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from metricdp.arguments import positive, sealed
 from metricdp.arrays import Ints
 from metricdp.errors import InputError
-from metricdp.kernels.coverage import add_rows, transposed
+from metricdp.kernels.coverage import add_rows
 from metricdp.metrics.base import Metric
 from metricdp.protocols import trusted
 from metricdp.unique import Frozen
@@ -62,7 +63,9 @@ class ListedSets(Frozen):
         self.n_sets = len(starts) - 1
         self.n_elements = n_elements
         self._starts, self._members = sealed(starts), sealed(members)
-        self.holders = tuple(map(sealed, transposed(starts, members, n_elements)))
+        ones = np.ones(len(members), np.int8)
+        holders = csr_array((ones, members, starts), (self.n_sets, n_elements)).tocsc()
+        self.holders = tuple(map(sealed, (holders.indptr.astype(np.int64), holders.indices)))
 
     @classmethod
     def of_distinct(cls, sets: Sequence[Ints], n_elements: int) -> ListedSets:
