@@ -12,14 +12,11 @@ from argparse import Namespace
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from metricdp.arrays import Floats
 from metricdp.bench.report import Column, Report, costs_in_all, gathered, times
 from metricdp.errors import GraphFileError, InputError
-
-if TYPE_CHECKING:
-    pass
 
 TABLE = "pmedian_best_known.csv"
 """A file in the folder that states more values: columns instance, p and opt_or_best_known."""
@@ -40,47 +37,19 @@ _COLUMNS = [
 
 
 def measure(args: Namespace) -> Report:
-    """Run the suite as the command line asks."""
-    seconds = args.effort.replace(".", "", 1).isdecimal()
-    return run(
-        args.folder,
-        instances=args.instances,
-        p=args.p,
-        effort=float(args.effort) if seconds else args.effort,
-        certificate=args.certificate,
-        exact=args.exact,
-        time_limit=args.time_limit,
-        seed=args.seed,
-    )
-
-
-def run(
-    folder: str | Path | None = None,
-    *,
-    instances: str | None = None,
-    p: str | None = None,
-    effort: Any = "quick",
-    certificate: bool = False,
-    exact: bool = False,
-    time_limit: float | None = None,
-    seed: int = 0,
-) -> Report:
-    """Solve the instances and compare."""
+    """Solve the instances that the command line asks for, and compare."""
     start = time.perf_counter()
-    where = _folder(folder)
+    where = _folder(args.folder)
     known = _known(where)
-    names = _names(where, known, instances)
-    numbers = None if p is None else _numbers(p)
+    names = _names(where, known, args.instances)
+    numbers = None if args.p is None else _numbers(args.p)
     tasks = [(name, q) for name in names for q in numbers or sorted(known.get(name, {}))]
     if not tasks:
         raise InputError(f"no value is known of {', '.join(names)}: give -p")
-    asked = {
-        "effort": effort,
-        "certificate": certificate,
-        "exact": exact,
-        "time_limit": time_limit,
-        "seed": seed,
-    }
+    seconds = args.effort.replace(".", "", 1).isdecimal()
+    options = ("certificate", "exact", "time_limit", "seed")
+    asked: dict[str, Any] = {"effort": float(args.effort) if seconds else args.effort}
+    asked |= {name: getattr(args, name) for name in options}
     step = partial(_solved, where=where, known=known, asked=asked, kept={})
     rows, unfinished = gathered(step, tasks, label="tsplib", unit="problem")
     settings = {"instances": names, "p": numbers, **asked}

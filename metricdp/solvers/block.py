@@ -104,20 +104,17 @@ class _BlockSearch:
 
     def from_starts(self, starts: int, first_start: Ints | None) -> list[Found]:
         """Local optima from k-median++, at least one."""
-        begin: list[tuple[Ints, Floats | None]] = []
-        for i in range(starts):
+        given = 0 if first_start is None else 1
+        uniforms = self.rng.random((starts - given, self.k))
+
+        def seeded(i: int) -> Ints:
             centers = np.empty(self.k, np.int64)
             centers[: len(self.opened)] = self.opened
-            if i == 0 and first_start is not None:
+            if first_start is not None and i == 0:
                 centers[len(self.opened) :] = np.setdiff1d(first_start, self.opened)
-                begin.append((centers, None))
             else:
-                begin.append((centers, self.rng.random(self.k)))
-
-        def seeded(at: int) -> Ints:
-            centers, uniforms = begin[at]
-            if uniforms is not None:
-                block_seeds(self.block, self.weights, uniforms, len(self.opened), centers)
+                coins = uniforms[i - given]
+                block_seeds(self.block, self.weights, coins, len(self.opened), centers)
             return centers
 
         return self._local_optima(
@@ -186,15 +183,7 @@ class _BlockSearch:
             lambda at: gather(self.block, rows[at : at + _BATCH], columns, part[at : at + _BATCH]),
             range(0, len(rows), _BATCH),
         )
-        coarse = _BlockSearch(
-            part,
-            weights,
-            self.k,
-            np.searchsorted(rows, self.opened),
-            self.rng,
-            self.deadline,
-            large=np.inf,
-        )
+        coarse = self._on_rows(rows, part, weights)
         found = coarse.from_starts(1 if self.k >= _MANY else 2, np.searchsorted(rows, centers))
         if len(found) == 1:
             return self._fine(rows[found[0][1]])
@@ -204,20 +193,17 @@ class _BlockSearch:
         pair = [self._fine(rows[one[1]], promise, proven=False) for one in found]
         # What lies between them: a search that may open the centers of either one alone.
         union = np.unique(np.concatenate([one[1] for one in pair]))
-        both = _BlockSearch(
-            self.block[union],
-            self.weights,
-            self.k,
-            np.searchsorted(union, self.opened),
-            self.rng,
-            self.deadline,
-            large=np.inf,
-        )
+        both = self._on_rows(union, self.block[union], self.weights)
         best = min(
             both.recombined([(cost, np.searchsorted(union, c)) for cost, c in pair], 2),
             key=lambda one: one[0],
         )
         return self._fine(union[best[1]], promise)
+
+    def _on_rows(self, rows: Ints, block: NDArray[Any], weights: Floats) -> _BlockSearch:
+        """The search on some rows, whose block this is; each thread has its own."""
+        opened = np.searchsorted(rows, self.opened)
+        return _BlockSearch(block, weights, self.k, opened, self.rng, self.deadline, large=np.inf)
 
     def _sampled_demand(self, some: int) -> tuple[Ints, Floats]:
         """Columns and weights of an unbiased sample of the demand."""

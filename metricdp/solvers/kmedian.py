@@ -217,14 +217,9 @@ def _cell_weights(label: Ints, weights: Floats, m: int) -> Floats:
 
 def _coarse(problem: _Problem, starts: int | None) -> Ints:
     """Centers by local search on a sample of candidates, exact rows while they fit."""
-    metric = problem.metric
-    weights = problem.weights
-    rng = problem.rng
-    fixed = problem.opened
-    m = min(max(LANDMARKS, 8 * problem.k), len(problem.allowed))
-    if (
-        8 * problem.k > _MOST_SAMPLED or 2 * problem.k > m or problem.deadline.over
-    ):  # too many centers or too little time for it
+    metric, weights, fixed = problem.metric, problem.weights, problem.opened
+    m = _sample_size(problem)
+    if m == 0:
         return _sample(problem, problem.k, np.maximum(weights, 0.0))
     seconds = problem.deadline.seconds
     if (
@@ -245,14 +240,26 @@ def _coarse(problem: _Problem, starts: int | None) -> Ints:
         block = metric.cell_distances(sample, label, distance)
         demand = _cell_weights(label, weights, m)
     costs = block if problem.power == 1 else block**2
-    first = np.arange(len(fixed))
+    return _on_sample(problem, sample, costs, demand, starts or _STARTS)
+
+
+def _sample_size(problem: _Problem) -> int:
+    """Candidates of a coarse search; 0 where centers are too many or time is too short for it."""
+    m = min(max(LANDMARKS, 8 * problem.k), len(problem.allowed))
+    return 0 if m > _MOST_SAMPLED or 2 * problem.k > m or problem.deadline.over else m
+
+
+def _on_sample(
+    problem: _Problem, sample: Ints, costs: Singles, demand: Floats, starts: int
+) -> Ints:
+    """Centers among some candidates, the opened first, by costs for what each stands for."""
     chosen, _ = block_search(
         costs,
         demand,
         problem.k,
-        rng,
-        starts=starts or _STARTS,
-        opened=first,
+        problem.rng,
+        starts=starts,
+        opened=np.arange(len(problem.opened)),
         deadline=problem.deadline,
     )
     return sample[chosen]
@@ -292,15 +299,9 @@ def _start(problem: _Problem) -> Ints | None:
         return np.array([median.center])
     bound = problem.metric.symmetric
     if len(bound) > _LARGE and bound.network is not None and problem.metric.network is None:
-        return _on_bound(problem, bound)  # rows of all are dear, its searches are not
+        bounded = replace(problem, metric=bound, effort=_EFFORT)
+        return _on_network(bounded, bound.network, 1).centers  # rows of all are dear, these are not
     return None
-
-
-def _on_bound(problem: _Problem, bound: Metric) -> Ints:
-    """Centers, the opened first, for the universe's symmetric bound."""
-    bounded = replace(problem, metric=bound, effort=_EFFORT)
-    assert bound.network is not None
-    return _on_network(bounded, bound.network, 1).centers
 
 
 def _on_network(problem: _Problem, metric: Network, starts: int | None) -> GraphSearch:
@@ -357,23 +358,15 @@ def _sampled(problem: _Problem, m: int) -> _Problem:
 def _coarse_start(problem: _Problem) -> Ints:
     """Centers by local search on the cells of a small sample of candidates, the opened first."""
     fixed = problem.opened
-    m = min(max(LANDMARKS, 8 * problem.k), len(problem.allowed))
-    if m > _MOST_SAMPLED or 2 * problem.k > m or problem.deadline.over:
+    m = _sample_size(problem)
+    if m == 0:
         return _sample(problem, problem.k, np.maximum(problem.weights, 0.0))
     others = np.setdiff1d(problem.allowed, fixed)
     sample = np.r_[fixed, problem.rng.choice(others, m - len(fixed), replace=False)]
     demand = np.flatnonzero(problem.weights)
     label = served(problem.metric, sample, demand)[0]
-    chosen, _ = block_search(
-        costs_between(problem.metric, sample, sample, problem.power),
-        _cell_weights(label, problem.weights[demand], m),
-        problem.k,
-        problem.rng,
-        starts=1,
-        opened=np.arange(len(fixed)),
-        deadline=problem.deadline,
-    )
-    return sample[chosen]
+    costs = costs_between(problem.metric, sample, sample, problem.power)
+    return _on_sample(problem, sample, costs, _cell_weights(label, problem.weights[demand], m), 1)
 
 
 def _between(problem: _Problem, found: list[S]) -> S:
