@@ -9,7 +9,7 @@ from typing import Any
 
 from metricdp.accounting import Budget, Cost
 from metricdp.accounting.covering import exponent
-from metricdp.arguments import Amount, integer, shown
+from metricdp.arguments import Amount, count
 from metricdp.errors import InputError
 from metricdp.methods.shares import Terms
 from metricdp.metrics.base import metric_of
@@ -113,10 +113,7 @@ def max_coverage(
     names: list[Hashable] | None = list(sets) if isinstance(sets, Mapping) else None
     listed = list(sets.values()) if isinstance(sets, Mapping) else sets
     system = listed_sets(listed, universe)
-    if not 1 <= (integer(m) or 0) <= system.n_sets:
-        raise InputError(
-            f"m must be an integer from 1 to {system.n_sets:,}, the number of sets; got {shown(m)}"
-        )
+    m = count(m, "m", 1, system.n_sets, "the number of sets")
     query = CoverQuery(LabelParts.of(universe), [(system, m)])
 
     def confirm(terms: Terms) -> None:

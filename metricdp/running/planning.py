@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from metricdp.accounting import Ledger, exact
-from metricdp.arguments import Amount, chosen, integer, listed, shown
+from metricdp.arguments import Amount, chosen, count, listed
 from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.methods.expected import Expectation
@@ -46,6 +46,8 @@ from metricdp.running.target import LADDER, REPEATS, Needed, checked_target, nee
 Objective = Literal["k-median", "k-means"]
 EPSILONS = ("0.1", "0.5", "1", "2")
 """Asked about unless the caller says otherwise."""
+MOST = 2**31 - 1
+"""Of records, of those of one user, and of runs."""
 USUAL = 0.9
 """Share of the runs that stay below the figure called "9 in 10"."""
 
@@ -475,10 +477,10 @@ def plan(
     usual = EPSILONS if allowed is None else LADDER
     budgets = checked_epsilons(usual if epsilons is None else epsilons)
     recipe = expecting(answering(method, checked_universe(universe)), universe, expected)
-    n = _whole(records, "records")
-    m = _whole(max_contributions, "max_contributions")
+    n = count(records, "records", 1, MOST)
+    m = count(max_contributions, "max_contributions", 1, MOST)
     often = 3 if allowed is None else REPEATS
-    rounds = _whole(often if repeats is None else repeats, "repeats")
+    rounds = count(often if repeats is None else repeats, "repeats", 1, MOST)
     seed = coins(seed, rng)
     power = 2 if chosen(objective, ("k-median", "k-means"), "objective") == "k-means" else 1
     if not shapes or not all(
@@ -583,12 +585,6 @@ def checked_epsilons(epsilons: Iterable[Any]) -> tuple[Fraction, ...]:
             "epsilons must be distinct: each level is a release of its own, and paid for"
         )
     return budgets
-
-
-def _whole(value: int, name: str) -> int:
-    if not 1 <= (integer(value) or 0) < 2**31:
-        raise InputError(f"{name} must be an integer of at least 1, got {shown(value)}")
-    return int(value)
 
 
 def _ends(excess: Floats) -> tuple[float, float]:

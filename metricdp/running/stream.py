@@ -29,7 +29,7 @@ import numpy as np
 
 from metricdp.accounting import Budget, Cost, Ledger
 from metricdp.accounting.continual import MOST_DAYS, Level, Schedule
-from metricdp.arguments import Amount, chosen, file_path, integer, positive, shown
+from metricdp.arguments import Amount, chosen, count, file_path, positive
 from metricdp.errors import InputError
 from metricdp.methods.demand_release import Release
 from metricdp.methods.finite.looks import number_of_parts
@@ -597,11 +597,7 @@ class Stream(Unique):
 
 
 def _days(value: int | None, name: str) -> int | None:
-    if value is None:
-        return None
-    if not 1 <= (integer(value) or 0) <= MOST_DAYS:
-        raise InputError(f"{name} must be an integer from 1 to {MOST_DAYS:,}, got {shown(value)}")
-    return int(value)
+    return None if value is None else count(value, name, 1, MOST_DAYS)
 
 
 def _name(day: Day | None) -> str | None:
@@ -629,9 +625,7 @@ def _parts(
 ) -> int:
     """Number of parts, by public facts: for a typical day of the stream."""
     if parts is not None:
-        if not 1 <= (integer(parts) or 0) <= 1 << 15:
-            raise InputError(f"parts must be an integer from 1 to 32,768, got {shown(parts)}")
-        return int(parts)
+        return count(parts, "parts", 1, 1 << 15)
     if hint is None:
         return PARTS
     typical = (schedule.window or schedule.horizon or 4 * 90) // (1 if schedule.window else 4)
