@@ -75,9 +75,8 @@ def block_seeds(
                 mass[j] = total
             row = -1
             if total > 0:
-                row = _cheapest_row(
-                    block, min(np.searchsorted(mass, uniforms[i] * total, side="right"), n - 1)
-                )
+                drawn = np.searchsorted(mass, uniforms[i] * total, side="right")
+                row = int(np.argmin(block[:, min(drawn, n - 1)]))
             if row < 0 or chosen[row]:
                 row = int(uniforms[i] * m)
                 while chosen[row]:
@@ -90,15 +89,6 @@ def block_seeds(
 
 
 @njit(cache=True, nogil=True)
-def _cheapest_row(block: NDArray, j: int) -> int:
-    best = 0
-    for i in range(len(block)):
-        if block[i, j] < block[best, j]:
-            best = i
-    return best
-
-
-@njit(cache=True, nogil=True)
 def gather(block: NDArray, rows: NDArray, columns: NDArray, part: NDArray) -> None:
     """Fill `part` (n_rows, n_columns) with some rows and columns of the block."""
     for i in range(len(rows)):
@@ -107,14 +97,11 @@ def gather(block: NDArray, rows: NDArray, columns: NDArray, part: NDArray) -> No
 
 
 @njit(cache=True, nogil=True)
-def label_columns(
-    block: NDArray,
-    centers: NDArray,
-    labels: Labels,
-) -> None:
-    """Fill the two cheapest slots of every demand point and their costs; ties to the earlier."""
-    first, second, c_first, c_second = labels
+def label_columns(block: NDArray, centers: NDArray) -> Labels:
+    """The two cheapest slots of every demand point and their costs; ties to the earlier."""
     n = block.shape[1]
+    first, second = np.empty(n, np.int32), np.empty(n, np.int32)
+    c_first, c_second = np.empty(n, block.dtype), np.empty(n, block.dtype)
     start = block[centers[0]]
     for j in range(n):
         first[j], second[j], c_first[j], c_second[j] = 0, 0, start[j], start[j]
@@ -129,6 +116,7 @@ def label_columns(
             elif i == 1 or d < c_second[j]:
                 second[j] = i
                 c_second[j] = d
+    return Labels(first, second, c_first, c_second)
 
 
 @njit(cache=True, nogil=True)
@@ -380,24 +368,11 @@ def block_local_search(
     most: int,
 ) -> float:
     """Eager swaps, updating `centers`, until no row of `order` improves; returns the cost."""
-    labels = _labels_of(block)
-    label_columns(block, centers, labels)
+    labels = label_columns(block, centers)
     losses = np.empty(len(centers), np.float64)
     return block_swaps(
         block, weights, fixed, centers, labels, losses, order, len(order), tolerance, most
     )[1]
-
-
-@njit(cache=True, nogil=True)
-def _labels_of(block: NDArray) -> Labels:
-    """Room for the labels of a block's demand points."""
-    n = block.shape[1]
-    return Labels(
-        np.empty(n, np.int32),
-        np.empty(n, np.int32),
-        np.empty(n, block.dtype),
-        np.empty(n, block.dtype),
-    )
 
 
 @njit(cache=True, nogil=True)
@@ -419,8 +394,7 @@ def block_relink(
     inside[centers] = True
     missing = target[~inside[target]]
     way = len(missing)
-    labels = _labels_of(block)
-    label_columns(block, centers, labels)
+    labels = label_columns(block, centers)
     losses = np.empty(k, np.float64)
     space = _workspace(block.shape[1], k)
     change = space.change

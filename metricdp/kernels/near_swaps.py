@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from metricdp.kernels.coins import uniform
 
 NOBODY = -1
-_KICK = 50
+_KICK = 150
 _TRANSFERS = 0.25
 """Entries that a kick costs besides; how many of them close a center elsewhere."""
 
@@ -57,25 +58,12 @@ class _Work(NamedTuple):
     stale: NDArray
 
 
-@njit(cache=True, nogil=True)
-def transposed(start: NDArray, site: NDArray, cost: NDArray, m: int) -> tuple:
+def transposed(
+    start: NDArray, site: NDArray, cost: NDArray, m: int
+) -> tuple[NDArray, NDArray, NDArray]:
     """The entries by candidate: starts, demand points and costs."""
-    n = len(start) - 1
-    begin = np.zeros(m + 1, np.int64)
-    for e in range(len(site)):
-        begin[site[e] + 1] += 1
-    for i in range(m):
-        begin[i + 1] += begin[i]
-    at = begin[:-1].copy()
-    client = np.empty(len(site), np.int32)
-    other = np.empty(len(site), cost.dtype)
-    for j in range(n):
-        for e in range(start[j], start[j + 1]):
-            i = site[e]
-            client[at[i]] = j
-            other[at[i]] = cost[e]
-            at[i] += 1
-    return begin, client, other
+    by_site = csr_array((cost, site, start), shape=(len(start) - 1, m)).tocsc()
+    return by_site.indptr.astype(np.int64), by_site.indices.astype(np.int32), by_site.data
 
 
 @njit(cache=True, nogil=True)

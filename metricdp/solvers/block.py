@@ -246,16 +246,8 @@ class _BlockSearch:
 
     def _labeled(self, centers: Ints) -> tuple[Any, float]:
         """State of a search at these centers: they, their labels and losses; and the cost."""
-        n = self.block.shape[1]
-        kind = self.block.dtype
-        labels = Labels(
-            np.empty(n, np.int32),
-            np.empty(n, np.int32),
-            np.empty(n, kind),
-            np.empty(n, kind),
-        )
+        labels = label_columns(self.block, centers)
         state = (centers.copy(), labels, np.empty(self.k))
-        label_columns(self.block, state[0], labels)
         return state, block_losses(self.weights, len(self.opened), labels, state[-1])
 
     def _pass(

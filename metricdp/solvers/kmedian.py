@@ -16,7 +16,7 @@ from metricdp.metrics.structures import Network
 from metricdp.solvers.block import block_search
 from metricdp.solvers.graph_search import GraphSearch, recentered
 from metricdp.solvers.near_lists import BlockCosts, MetricCosts, places
-from metricdp.solvers.neighborhoods import near_search, short_search
+from metricdp.solvers.neighborhoods import near_search, thorough_search
 from metricdp.solvers.part_median import part_median
 from metricdp.solvers.row_search import RowSearch, served
 from metricdp.solvers.stopping import NEVER, Deadline
@@ -156,12 +156,14 @@ def solve(
                 first_start=None if first is None else np.searchsorted(allowed, first),
             )
             if chained:
-                cost, rows = short_search(
+                rows, cost = thorough_search(
                     BlockCosts(block, weights[demand], deadline),
+                    k,
                     rng,
                     first=rows,
                     opened=np.searchsorted(allowed, fixed),
                     deadline=deadline,
+                    rounds=1,
                 )
         return Found(allowed[rows], cost)
     problem = _Problem(

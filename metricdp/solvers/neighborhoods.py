@@ -2,7 +2,8 @@
 
 Centers of one neighborhood are exchanged at random, a descent follows there
 (`metricdp.kernels.near_swaps`), and the step is kept if it costs no more, or little more early on.
-Several chains are then searched together, with their centers as the only candidates.
+What chains find is put together by parts that do not touch each other; after short chains all are
+searched together, with their centers as the only candidates.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arrays import Bools, Floats, Ints
 from metricdp.kernels.near_swaps import (
     Near,
     descended,
@@ -22,7 +25,7 @@ from metricdp.kernels.near_swaps import (
     workspace,
 )
 from metricdp.solvers.block import TOLERANCE, Found
-from metricdp.solvers.near_lists import Costs, NearLists
+from metricdp.solvers.near_lists import Costs
 from metricdp.solvers.stopping import NEVER, Deadline
 from metricdp.threads import in_threads
 
@@ -33,19 +36,23 @@ _REACHES = (1.5, 1.25, 1.05)
 _FAR = 4.0
 """What none near serves costs so many times the reach."""
 _HEATS = (0.01, 0.1, 0.04, 0.1)
-_FRESH = 2
-"""Mean loss that a step of each chain may make at first; how many chains have own starts."""
+"""Mean loss that a step of each chain may make at first; the last chain has its own start, and
+in the first round the one before it as well."""
 _WORK = (1_000_000, 8_000, 700_000_000)
 """Entries of a chain's lists: base, for each center, and most."""
 _QUICK_ENTRIES = 8_000_000
 _QUICK_WORK = 40
 """Of a quick search: longest lists, and how often a chain looks at each entry of them."""
-_SLICE = 20_000_000
-"""Between looks at the clock."""
-_SHORT = 0.2
+_SLICE = 2_000_000
+"""Entries, or all lists once, between looks at the clock; then a chain's best is crossed with where
+it is: what is only better in some places is kept there.
+"""
+_SPAN = 50
+"""Centers that parts may have more or less in turn."""
+_SHORT = 0.25
 """Of the work of a chain: in the first round, the only one of a quick search; then twice as much
 each time."""
-_BUDGET = 700_000_000
+_BUDGET = 1_100_000_000
 _VAIN_ROUNDS = 3
 """Entries that all chains of a thorough search look at, 15 to 30 s; rounds without improvement
 after which it ends before."""
@@ -60,8 +67,9 @@ def thorough_search(
     opened: Ints | None = None,
     deadline: Deadline = NEVER,
     endless: bool = False,
+    rounds: float = np.inf,
 ) -> tuple[Ints, float]:
-    """Improve rows by chains of kicks from several starts, and by what lies between them.
+    """Improve rows by rounds of chains of kicks from several starts, and by what lies between them.
 
     Without `endless` the search ends by itself and does not depend on the machine's speed. Where
     even short lists of near candidates are too long (few centers of very many points), the answer
@@ -72,13 +80,14 @@ def thorough_search(
     best = search.found(first)
     if k - len(fixed) < 1 or k == costs.shape[0]:
         return best[1], best[0]
-    search.left = np.inf if endless else _BUDGET
+    search.left, most_vain = (np.inf, np.inf) if endless else (_BUDGET, _VAIN_ROUNDS)
     vain, longer = 0, _SHORT
-    while (endless or vain < _VAIN_ROUNDS) and search.left > 0 and not deadline.over:
+    while rounds > 0 and vain < most_vain and search.left > 0 and not deadline.over:
         found = search.round(best, rng, longer)
         better = found[0] < best[0] - TOLERANCE * abs(best[0])
         vain = 0 if better else vain + 1
         longer *= 2
+        rounds -= 1
         best = min(best, found, key=lambda one: one[0])
     return best[1], best[0]
 
@@ -102,20 +111,6 @@ def near_search(
     return min(search.found(rows), before, key=lambda one: one[0])
 
 
-def short_search(
-    costs: Costs,
-    rng: np.random.Generator,
-    *,
-    first: Ints,
-    opened: Ints,
-    deadline: Deadline = NEVER,
-) -> Found:
-    """Improve rows by one round of short chains."""
-    search = _Search(costs, opened, deadline)
-    best = search.found(first)
-    return min(best, search.round(best, rng, _SHORT), key=lambda one: one[0])
-
-
 class _Search:
     """One problem, the rows that stay and the deadline; `left`: entries that chains may look at."""
 
@@ -134,29 +129,26 @@ class _Search:
         """The best of some chains, so many times as long, and of what is found between them."""
         k = len(best[1])
         near = self._near(best[1])
-        starts = [best[1]] * (len(_HEATS) - _FRESH)
-        for _ in range(_FRESH):
-            if not self.deadline.over:
-                fresh = self.costs.fresh(k, self.fixed, rng)
-                starts.append(best[1] if fresh is None else fresh)
+        starts = [best[1]] * len(_HEATS)
+        for i in (-1, -2) if longer == _SHORT else (-1,):
+            fresh = None if self.deadline.over else self.costs.fresh(k, self.fixed, rng)
+            if fresh is not None:
+                starts[i] = fresh
         if near is None:
-            return min((self.found(rows) for rows in starts), key=lambda one: one[0])
+            return min(map(self.found, starts), key=lambda one: one[0])
         chains = self._chains(near, starts, rng, self._work(near, k, longer), _HEATS)
-        ends = [self.found(rows) for rows in chains]
+        ends = sorted(map(self.found, chains), key=lambda one: one[0])
+        best = ends[0]
+        for _, rows in ends[1:]:
+            best = min(best, self.found(_crossed(near, best[1], rows)), key=lambda one: one[0])
         union = np.unique(np.concatenate(chains))
-        best = min(ends, key=lambda one: one[0])
-        if len(union) == k or self.deadline.over:
+        if len(union) == k or longer > _SHORT or self.deadline.over:
             return best
         few = _restricted(near, union)
-        relinked = self._chains(
-            few,
-            [np.searchsorted(union, best[1])] * 2,
-            rng,
-            self._work(few, k, min(longer, 1)),
-            _HEATS,
-        )
-        ends = [self.found(union[rows]) for rows in relinked]
-        return min(best, *ends, key=lambda one: one[0])
+        starts = [np.searchsorted(union, best[1])] * 2
+        work = self._work(few, k, longer)
+        relinked = self._chains(few, starts, rng, work, _HEATS)
+        return min([best, *(self.found(union[rows]) for rows in relinked)], key=lambda one: one[0])
 
     def _near(self, rows: Ints, most: int = MOST_ENTRIES) -> Near | None:
         """Lists of what is near where these rows are the centers."""
@@ -170,7 +162,8 @@ class _Search:
                 start, _, cost = lists
                 whole = np.isinf(reach)
                 reach[whole] = cost[start[1:][whole] - 1]
-                return _near(lists, self.costs.shape[0], weights, _FAR * reach)
+                by_site = transposed(*lists, self.costs.shape[0])
+                return Near(*lists, *by_site, weights, _FAR * reach)
         return None
 
     def _work(self, near: Near, k: int, longer: float) -> int:
@@ -209,7 +202,6 @@ class _Search:
         heat: float,
     ) -> Ints:
         fixed = len(self.fixed)
-        rows = np.r_[rows[:fixed], rows[fixed:]]
         state, cost = state_at(near, rows, fixed)
         space = workspace(len(order), len(rows))
         if self.deadline.over:
@@ -219,11 +211,16 @@ class _Search:
         best = state.centers.copy()
         least = cost
         effort = np.array([0, 0, work])
+        step = max(_SLICE, len(near.site))
         while effort[0] < work and not self.deadline.over:
-            effort[1] = min(effort[0] + _SLICE, work)
+            effort[1] = min(effort[0] + step, work)
             cost, least = kicked(
                 near, state, space, fixed, coins, effort, warm, cost, TOLERANCE, best, least
             )
+            mixed = _crossed(near, best, state.centers)
+            better = state_at(near, mixed, 0)[1]
+            if better < least:
+                best, least = mixed.astype(np.int32), better
         return best.astype(np.int64)
 
 
@@ -232,11 +229,49 @@ def _restricted(near: Near, rows: Ints) -> Near:
     number = np.full(len(near.site_start) - 1, -1, np.int32)
     number[rows] = np.arange(len(rows), dtype=np.int32)
     kept = number[near.site] >= 0
-    start = np.r_[0, np.cumsum(kept)][near.start]
-    lists = NearLists(start, number[near.site[kept]], near.cost[kept])
-    return _near(lists, len(rows), near.weights, near.far)
+    lists = np.r_[0, np.cumsum(kept)][near.start], number[near.site[kept]], near.cost[kept]
+    return Near(*lists, *transposed(*lists, len(rows)), near.weights, near.far)
 
 
-def _near(lists: NearLists, m: int, weights: Floats, far: Floats) -> Near:
-    begin, client, cost = transposed(*lists, m)
-    return Near(*lists, begin, client, cost, weights, far)
+def _crossed(near: Near, first: Ints, second: Ints) -> Ints:
+    """The first rows, ascending, with what is better of the second where that is independent.
+
+    Rows that only one of them has are of one part if they serve the same demand point, each in its
+    own solution; a part is taken from either as a whole (partition crossover: Whitley, Hains &
+    Howe, GECCO 2009). What a mixture costs is at most what its parts cost.
+    """
+    a, b = state_at(near, first, 0)[0], state_at(near, second, 0)[0]
+    m = len(a.slot)
+    differs = (a.slot >= 0) != (b.slot >= 0)
+    from_a, from_b = a.centers[a.first], b.centers[b.first]
+    left = differs[from_a] & (a.first >= 0)
+    right = differs[from_b] & (b.first >= 0)
+    pairs = from_a[left & right], from_b[left & right]
+    joined = csr_array((np.ones(len(pairs[0]), np.int8), pairs), (m, m))
+    count, part = connected_components(joined, directed=False)
+    change = np.where(left | right, near.weights * (b.c_first - a.c_first), 0.0)
+    gain = np.bincount(part[np.where(right, from_b, from_a)], change, count).astype(np.float64)
+    sign = np.where(b.slot >= 0, 1, -1) * differs
+    size = np.bincount(part, sign, count).astype(np.int64)
+    swapped = differs & _balanced(gain, size)[part]
+    return np.flatnonzero((a.slot >= 0) != swapped)
+
+
+def _balanced(change: Floats, size: Ints) -> Bools:
+    """Parts of the least change in all among those whose sizes add up to nothing."""
+    taken = (size == 0) & (change < 0)
+    some = np.flatnonzero(size)
+    least = np.full(2 * _SPAN + 1, np.inf)
+    least[_SPAN] = 0.0
+    ways = np.zeros((len(some), len(least)), bool)
+    for way, part in zip(ways, some):
+        more = int(size[part])
+        moved = np.roll(least, more) + change[part]
+        moved[: max(more, 0)] = moved[len(moved) + min(more, 0) :] = np.inf
+        way[:] = moved < least
+        least = np.minimum(least, moved)
+    at = _SPAN
+    for way, part in zip(ways[::-1], some[::-1]):
+        taken[part] = way[at]
+        at -= int(size[part]) * way[at]
+    return taken

@@ -10,7 +10,6 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import chisquare
 
 from metricdp.kernels.block_swaps import (
-    Labels,
     block_changes,
     block_local_search,
     block_losses,
@@ -43,14 +42,7 @@ def problems(draw):
 
 
 def state_of(block, weights, fixed, centers):
-    n = block.shape[1]
-    labels = Labels(
-        np.empty(n, np.int32),
-        np.empty(n, np.int32),
-        np.empty(n, block.dtype),
-        np.empty(n, block.dtype),
-    )
-    label_columns(block, centers, labels)
+    labels = label_columns(block, centers)
     losses = np.empty(len(centers))
     return labels, losses, block_losses(weights, fixed, labels, losses)
 
