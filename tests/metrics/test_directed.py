@@ -41,15 +41,20 @@ def universe(graph, direction="to-center"):
     return mdp.GraphMetric(graph, weight="time", directed=True, direction=direction)
 
 
+def town(direction, **size):
+    """A universe, and its costs as rows of centers."""
+    graph = one_way_town(**size)
+    return universe(graph, direction), costs_of(graph, direction)
+
+
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("seed", range(12))
 def test_rows_are_the_costs_of_centers(seed, direction):
-    graph = one_way_town(seed=seed, n=3 + 3 * seed)
-    metric, expected = universe(graph, direction), costs_of(graph, direction)
+    metric, expected = town(direction, seed=seed, n=3 + 3 * seed)
     n = len(metric)
     everyone = np.arange(n)
     assert np.array_equal(metric.distance_rows(everyone), expected)
-    assert np.array_equal(metric.distances(list(graph)[:2]), expected[:2])
+    assert np.array_equal(metric.distances(metric.ids[:2]), expected[:2])
     assert np.array_equal(metric.grid_rows(everyone[:3], everyone[::-1]), expected[:3, ::-1])
     assert np.array_equal(metric.distance_block(everyone, everyone[:2]), expected[:, :2])
     assert metric.diameter_bound() >= expected.max()
@@ -63,8 +68,7 @@ def test_rows_are_the_costs_of_centers(seed, direction):
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("seed", range(12))
 def test_symmetric_bounds_both_directions(seed, direction):
-    graph = one_way_town(seed=seed, n=5 + 3 * seed)
-    metric, expected = universe(graph, direction), costs_of(graph, direction)
+    metric, expected = town(direction, seed=seed, n=5 + 3 * seed)
     bound = metric.symmetric.distance_rows(np.arange(len(metric)))
     assert list(metric.symmetric.ids) == list(metric.ids)
     assert np.array_equal(bound, bound.T)
@@ -86,8 +90,7 @@ def test_ways_around_that_are_not_found_near_go_through_a_vertex(monkeypatch):
 @pytest.mark.parametrize("direction", ONE_WAY)
 @pytest.mark.parametrize("seed", range(8))
 def test_cells_make_a_graph_of_real_paths(seed, direction):
-    graph = one_way_town(seed=seed, longest=3)
-    metric, expected = universe(graph, direction), costs_of(graph, direction)
+    metric, expected = town(direction, seed=seed, longest=3)
     centers, label, distance = metric.seed_centers(
         6, np.ones(len(metric)), np.random.default_rng(1)
     )
@@ -101,8 +104,7 @@ def test_cells_make_a_graph_of_real_paths(seed, direction):
 @pytest.mark.parametrize("power", [1, 2])
 @pytest.mark.parametrize("seed", range(4))
 def test_swaps_keep_the_two_nearest_exact(seed, power, direction):
-    graph = one_way_town(seed=seed, n=60)
-    metric, costs = universe(graph, direction), costs_of(graph, direction)
+    metric, costs = town(direction, seed=seed, n=60)
     rng = np.random.default_rng(seed)
     n, k = len(metric), 5
     weights = rng.integers(0, 4, n).astype(float)
@@ -122,8 +124,7 @@ def test_swaps_keep_the_two_nearest_exact(seed, power, direction):
 @pytest.mark.parametrize("power", [1, 2])
 @pytest.mark.parametrize("seed", range(4))
 def test_medians_of_trees_cost_no_more(seed, power, direction):
-    graph = one_way_town(seed=seed, n=60)
-    metric, costs = universe(graph, direction), costs_of(graph, direction)
+    metric, costs = town(direction, seed=seed, n=60)
     rng = np.random.default_rng(seed)
     weights = rng.integers(0, 4, len(metric)).astype(float)
     centers = rng.choice(len(metric), 4, replace=False)
@@ -144,8 +145,7 @@ def test_medians_of_trees_cost_no_more(seed, power, direction):
 @pytest.mark.parametrize("power", [1, 2])
 def test_small_problems_are_solved_to_optimality(direction, power):
     for seed in range(6):
-        graph = one_way_town(seed=seed, n=16)
-        metric, costs = universe(graph, direction), costs_of(graph, direction)
+        metric, costs = town(direction, seed=seed, n=16)
         weights = np.random.default_rng(seed).integers(0, 5, len(metric)).astype(float)
         best = min(
             weights @ costs[list(c)].min(axis=0) ** power
@@ -175,8 +175,7 @@ def test_searches_without_a_block_find_what_a_block_finds(direction, monkeypatch
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_a_median_is_proven_by_bounds_of_one_direction(direction):
     for seed in range(8):
-        graph = one_way_town(seed=seed, n=30)
-        metric, costs = universe(graph, direction), costs_of(graph, direction)
+        metric, costs = town(direction, seed=seed, n=30)
         weights = np.random.default_rng(seed).integers(0, 5, len(metric)).astype(float)
         for power in (1, 2):
             totals = costs**power @ weights
@@ -188,8 +187,7 @@ def test_a_median_is_proven_by_bounds_of_one_direction(direction):
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_row_searches_end_in_local_optima(direction):
-    graph = one_way_town(seed=2, n=60)
-    metric, costs = universe(graph, direction), costs_of(graph, direction)
+    metric, costs = town(direction, seed=2, n=60)
     n = len(metric)
     search = RowSearch(metric, np.ones(n), np.arange(4))
     search.descend(n, np.random.default_rng(0))
@@ -204,8 +202,7 @@ def test_row_searches_end_in_local_optima(direction):
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_balls_and_searches_ask_who_could_serve(direction):
-    graph = one_way_town(seed=4, n=30)
-    metric, costs = universe(graph, direction), costs_of(graph, direction)
+    metric, costs = town(direction, seed=4, n=30)
     points, amounts = np.arange(0, len(metric), 2), np.arange(len(metric))[::2] + 1
     for steps in (0, 5, 12):
         balls, total = metric.balls(steps), np.zeros(len(metric), np.int64)
@@ -229,9 +226,8 @@ def test_balls_and_searches_ask_who_could_serve(direction):
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_a_release_answers_with_directed_costs(direction):
-    graph = one_way_town(seed=7, n=40)
-    metric, costs = universe(graph, direction), costs_of(graph, direction)
-    ids = list(graph)
+    metric, costs = town(direction, seed=7, n=40)
+    ids = metric.ids
     demand = mdp.PrivateDemand(metric, [ids[0]] * 50_000 + [ids[5]] * 50_000 + [ids[9]] * 20_000)
     weights = np.zeros(len(ids))
     weights[[0, 5, 9]] = 50_000, 50_000, 20_000
