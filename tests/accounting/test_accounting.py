@@ -44,7 +44,7 @@ def gaussian_delta(rho: float, epsilon: float) -> float:
     return float(norm.cdf(shift / 2 - epsilon / shift) - np.exp(log_tail))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(RHOS, DELTAS)
 def test_zcdp_epsilon_covers_the_gaussian_and_is_near_it(rho, delta):
     epsilon = float(zcdp_epsilon(rho, delta))
@@ -52,7 +52,7 @@ def test_zcdp_epsilon_covers_the_gaussian_and_is_near_it(rho, delta):
     assert gaussian_delta(float(rho), 0.8 * epsilon - 0.05) > float(delta)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(RHOS, DELTAS)
 def test_zcdp_epsilon_beats_the_first_bound(rho, delta):
     first = float(rho) + 2 * math.sqrt(
@@ -61,7 +61,7 @@ def test_zcdp_epsilon_beats_the_first_bound(rho, delta):
     assert float(zcdp_epsilon(rho, delta)) <= first + 1e-9
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.fractions(min_value=Fraction(1, 10**4), max_value=50, max_denominator=10**4), DELTAS)
 def test_rho_and_epsilon_invert_each_other(epsilon, delta):
     rho = zcdp_rho(epsilon, delta)
@@ -114,7 +114,7 @@ def rho_of(p, q):
 
 
 @given(st.fractions("1/10", 6), st.integers(1, 6))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_rho_is_exact(epsilon, sensitivity):
     """Of noise, of randomized response, of the worst of two-point losses of this range."""
     scale = sensitivity / float(epsilon)
@@ -293,7 +293,7 @@ def test_the_cheaper_bound_is_chosen_and_named():
 
 
 @given(st.integers(1, 500), st.floats(0.05, 5), DELTAS)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_the_largest_selections_fit_their_budget(times, epsilon, delta):
     budget = Cost.zcdp(epsilon, delta)
     each = selection_epsilon(budget, times)

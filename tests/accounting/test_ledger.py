@@ -163,7 +163,7 @@ def test_refusal_says_asked_spent_left_and_charges_nothing():
     assert ledger.spent == Fraction(3, 4)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(epsilons, st.lists(epsilons, max_size=30))
 def test_spent_is_the_exact_sum_of_what_was_granted(budget, asked):
     ledger, granted = Ledger(budget), Fraction(0)

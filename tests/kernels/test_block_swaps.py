@@ -20,7 +20,7 @@ from metricdp.kernels.block_swaps import (
 )
 from tests import naive
 
-few = settings(max_examples=150, deadline=None, derandomize=True)
+few = settings(max_examples=150, derandomize=True)
 
 
 @st.composite

@@ -9,7 +9,7 @@ import metricdp as mdp
 from metricdp.kernels.hst_passes import consistent_counts, settled_counts
 from tests import naive
 
-few = settings(max_examples=80, deadline=None, derandomize=True)
+few = settings(max_examples=80, derandomize=True)
 pieces = st.integers(0, 10**6)
 small_sets = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5)), min_size=1, max_size=8)
 

@@ -19,7 +19,7 @@ from metricdp.kernels.least_elements import (
 from metricdp.kernels.nested import nested_clusters
 from tests import naive
 
-few = settings(max_examples=150, deadline=None, derandomize=True)
+few = settings(max_examples=150, derandomize=True)
 
 
 def entries(space, ends, i):

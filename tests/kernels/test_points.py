@@ -3,7 +3,7 @@
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis.extra.numpy import arrays
 
 from metricdp.kernels.points import nearest_centers, relative_sums
@@ -20,7 +20,6 @@ SETS = st.integers(1, 4).flatmap(
 )
 
 
-@settings(deadline=None)
 @given(SETS)
 def test_nearest_centers(sets):
     points, centers = sets
@@ -52,7 +51,6 @@ def test_nearest_centers_where_single_precision_cannot_tell(d, k, offset, scale)
         assert list(zip(label.tolist(), square.tolist())) == naive.nearest_centers(points, centers)
 
 
-@settings(deadline=None)
 @given(SETS, st.sampled_from([0.01, 0.3, 2.0]), st.integers(1, 20))
 def test_sums_of_clipped_steps(sets, step, bits):
     points, centers = sets

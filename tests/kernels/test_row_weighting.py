@@ -23,7 +23,7 @@ def _lists(matrix):
     return sparse.indptr.astype(np.int64), sparse.indices.astype(np.int64)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(1, 8), st.integers(1, 12), st.floats(0.05, 0.7), st.integers(0, 10**6))
 def test_maximal_columns(rows, columns, share, seed):
     matrix = _matrix(rows, columns, share, seed)
@@ -36,7 +36,7 @@ def test_maximal_columns(rows, columns, share, seed):
     assert set(first) <= set(maximal(csr_array(matrix.T.astype(float)), first))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.integers(1, 8),
     st.integers(2, 10),

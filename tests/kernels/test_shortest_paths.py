@@ -18,7 +18,7 @@ from metricdp.kernels.shortest_paths import (
 from metricdp.metrics.graph import boundary_arcs
 from tests import naive
 
-few = settings(max_examples=80, deadline=None, derandomize=True)
+few = settings(max_examples=80, derandomize=True)
 NONE = np.empty(0, np.int64)
 
 

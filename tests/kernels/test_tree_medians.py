@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from metricdp.kernels.tree_medians import tree_medians
 from tests import naive
 
-few = settings(max_examples=100, deadline=None, derandomize=True)
+few = settings(max_examples=100, derandomize=True)
 
 
 def step(graph, weights, centers, power=1):

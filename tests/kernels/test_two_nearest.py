@@ -22,7 +22,7 @@ from metricdp.kernels.two_nearest import (
 )
 from tests import naive
 
-few = settings(max_examples=100, deadline=None, derandomize=True)
+few = settings(max_examples=100, derandomize=True)
 UNIT = 0.25
 
 

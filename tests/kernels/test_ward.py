@@ -91,7 +91,7 @@ def test_points_equally_far_apart_are_halved_again_and_again(m, distance):
         assert max(len(sets[left]), len(sets[right])) <= max(0.75 * whole, 2 / 3 * whole + 1)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 @given(st.integers(1, 9), st.integers(0, 10**6))
 def test_node_costs(m, seed):
     rng = np.random.default_rng(seed)

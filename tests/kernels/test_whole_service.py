@@ -19,7 +19,7 @@ def _sites(room: np.ndarray) -> Sites:
     return Sites(room, nothing, nothing, own, np.zeros(m, np.int64), np.array([m]))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_room_is_kept_and_nothing_is_cheaper_than_the_best(data: st.DataObject) -> None:
     m, n = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 5))
@@ -77,7 +77,7 @@ def test_a_place_is_taken_where_the_other_loses_less() -> None:
     assert _served([[0.0, 9.0], [1.0, 2.0]], [1.0, 1.0], [1.0, 1.0]) == [0, 1]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data())
 def test_sizes_fees_and_least_loads_are_kept(data: st.DataObject) -> None:
     """Three places in two sizes, of the larger of which one can be open."""

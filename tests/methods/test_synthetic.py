@@ -25,7 +25,7 @@ def release(town):
     return mdp.release(town, demand, epsilon=1)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.integers(-2, 9), min_size=25, max_size=25), st.integers(1, 60), st.integers(0, 9)
 )

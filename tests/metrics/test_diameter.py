@@ -20,7 +20,7 @@ from metricdp.universe.samples import sample_path
 from tests import naive
 from tests.metrics.test_graph import everything, metric_of
 
-few = settings(max_examples=80, deadline=None, derandomize=True)
+few = settings(max_examples=80, derandomize=True)
 
 
 def road_like(side: int, seed: int = 0) -> mdp.GraphMetric:

@@ -15,7 +15,7 @@ from metricdp.metrics import GraphMetric
 from metricdp.universe.graph import build_graph
 from tests import naive
 
-few = settings(max_examples=80, deadline=None, derandomize=True)
+few = settings(max_examples=80, derandomize=True)
 
 
 def metric_of(n, edges, **options) -> GraphMetric:

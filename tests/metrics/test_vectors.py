@@ -12,7 +12,7 @@ from metricdp.metrics import EuclideanMetric, EuclideanSpace, ManhattanMetric, P
 from tests import naive
 from tests.metrics.test_graph import check_metric, everything
 
-few = settings(max_examples=80, deadline=None, derandomize=True)
+few = settings(max_examples=80, derandomize=True)
 KINDS = {EuclideanMetric: "euclidean", ManhattanMetric: "cityblock"}
 numbers = st.one_of(
     st.integers(-5, 5).map(float), st.floats(-1e6, 1e6).filter(lambda x: x == 0 or abs(x) > 1e-9)

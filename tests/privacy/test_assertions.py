@@ -52,7 +52,7 @@ def scores_of(query, counts):
     return np.concatenate(list(query.blocks(records))).tolist()
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(COUNTS, min_size=6, max_size=6), st.sampled_from(["path", "table"]))
 def test_sums_over_any_number_of_records_are_exact_and_saturate(counts, which):
     universe = PATH if which == "path" else TABLE
@@ -96,7 +96,7 @@ def test_one_record_more_does_not_turn_the_sign_of_a_cost():
         assert scores == [0, -CAP]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, 2**61), max_size=9), st.integers(1, 2**30))
 def test_digits_are_small_enough_and_add_up(counts, largest):
     array = np.array(counts, np.int64)
@@ -108,7 +108,7 @@ def test_digits_are_small_enough_and_add_up(counts, largest):
     assert exact_sum(array) == sum(counts)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.integers(0, 2**62), st.integers(0, 62)), max_size=6))
 def test_kernels_saturate_on_the_way(parts):
     values, counts = (np.array([p[i] for p in parts], np.int64) for i in (1, 0))

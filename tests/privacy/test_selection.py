@@ -122,7 +122,7 @@ any_score = st.integers(-(2**61), 2**61) | st.sampled_from([-(2**61), 2**61]) | 
 words = st.one_of(edges, st.integers(1, 2**64 - 1))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(words, st.booleans())
 def test_the_clock_is_within_its_proven_error(bits, gumbel):
     t, error = clock(np.uint64(bits), gumbel)
@@ -138,7 +138,7 @@ def test_the_clock_is_within_its_proven_error(bits, gumbel):
             assert error >= 1
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.integers(0, 2**64 - 1), st.booleans(), st.integers(0, 2**64 - 1))
 def test_more_bits_narrow_the_interval(bits, gumbel, more):
     low, high = _clock(bits, 64, gumbel)
@@ -147,7 +147,7 @@ def test_more_bits_narrow_the_interval(bits, gumbel, more):
     assert low - slack <= inner_low <= inner_high <= high + slack
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.lists(st.tuples(any_score, words | st.just(0)), min_size=1, max_size=8),
     st.fractions(min_value=Fraction(1, 10**12), max_value=1000),
@@ -283,7 +283,7 @@ def test_ranges_hold_over_all_neighbors(name, neighboring, m):
     assert query.range("add-remove", m) == query.sensitivity("add-remove", m)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(0, 2**32), st.sampled_from([1, 2]), st.booleans(), st.sampled_from([None, 0.4]))
 def test_scores_are_the_costs(seed, power, with_centers, cap):
     rng = np.random.default_rng(seed)

@@ -3,7 +3,7 @@
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis.extra.numpy import arrays
 
 import metricdp as mdp
@@ -13,7 +13,6 @@ from metricdp.privacy import CountQuery, HistogramQuery, LevelsQuery, SumsQuery
 BOX = mdp.EuclideanSpace([-4.0, -4.0], [4.0, 4.0])
 
 
-@settings(deadline=None)
 @given(
     arrays(float, st.tuples(st.integers(1, 8), st.just(2)), elements=st.floats(-4, 4)),
     st.floats(1e-3, 20),

@@ -37,7 +37,7 @@ def asked(draw):
     return n, edges, demand, centers, opened, candidates
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150, derandomize=True)
 @given(asked(), st.sampled_from([1, 2]), st.sampled_from([None, 1.0, 3.0]))
 def test_scores_are_the_costs_after_the_swap_that_the_number_stands_for(problem, power, cap):
     n, edges, demand, centers, opened, candidates = problem
@@ -60,7 +60,7 @@ def test_scores_are_the_costs_after_the_swap_that_the_number_stands_for(problem,
             assert query.swapped(i).centers.tolist() == after
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100, derandomize=True)
 @given(asked(), st.data(), st.sampled_from([1, 2]))
 def test_no_record_moves_scores_by_more_than_is_stated(problem, data, power):
     n, edges, demand, centers, *_ = problem

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from metricdp.kernels.scores import CAP
@@ -36,7 +36,6 @@ def clipped(value):
     return max(-CAP, min(CAP, value))
 
 
-@settings(deadline=None)
 @given(VECTORS, st.integers(0, 63))
 def test_sums_are_those_of_integers_without_end(vectors, bits):
     each = [Sums(np.array(vector)) for vector in vectors]
@@ -58,7 +57,6 @@ def test_sums_are_those_of_integers_without_end(vectors, bits):
     assert pickle.loads(pickle.dumps(total << bits)).tolist() == [n << bits for n in expected]
 
 
-@settings(deadline=None)
 @given(VECTORS, st.integers(0, 60))
 def test_sums_travel_by_their_places_and_in_pieces_that_engines_add(vectors, bits):
     wide = [Sums(np.array(vector)) << bits for vector in vectors]
@@ -72,7 +70,6 @@ def test_sums_travel_by_their_places_and_in_pieces_that_engines_add(vectors, bit
         assert (pieces[:3] >= 0).all() and int(np.abs(pieces).max()) <= 2**32
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(COUNTS, st.integers(-(2**46), 2**46), st.integers(0, 3)), max_size=6))
 def test_weights_of_any_size_count_by_their_digits(rows):
     """Two-sided amounts, of which no partial sum may saturate."""
@@ -91,7 +88,6 @@ def test_weights_of_any_size_count_by_their_digits(rows):
     assert before == [sum(w for w, _, _ in rows[:i]) for i in range(len(rows) + 1)]
 
 
-@settings(deadline=None)
 @given(st.lists(COUNTS, min_size=1, max_size=6), st.integers(1, 2**31 - 1))
 def test_digits_add_up_and_none_leaves_64_bits(counts, largest):
     array = np.array(counts)

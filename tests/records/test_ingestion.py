@@ -135,15 +135,6 @@ def test_one_user_more_adds_that_user_alone(load):
         assert (after.sum() - before.sum(), moved <= 2) == (expected, True), user
 
 
-def test_all_cells_at_once_are_as_many_users_as_texts(load):
-    users = 2 * TEXTS + OTHERS
-    demand = load(universe(IDS), {"vertex": ["a"] * len(users), "user": users}, max_contributions=2)
-    kept = {}
-    for user in users:
-        kept[user.strip()] = kept.get(user.strip(), 0) + 1
-    assert counts(demand).sum() == sum(min(n, 2) for n in kept.values())
-
-
 BIG_IDS = {"integers": [2**53, 2**53 + 1, -5, 7], "texts": ["007", "7", "1e3", str(BIG)]}
 CELLS = [str(2**53), str(2**53 + 1), "-5", "7", "007", "7.0", "1e3", "1000", str(BIG), "", " 7 "]
 CELLS += ["+7", "７", "7_0", "nan", "1e400", "x", "-0.0", str(2**53) + ".0", "9007199254740992.5"]

@@ -44,7 +44,7 @@ def silent():
     return patched(Noise, "__call__", lambda self, values: values)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(SCHEDULES, st.integers(1, 120))
 def test_the_present_is_made_of_sums_that_ended_each_day_once(schedule, days):
     days = min(days, schedule.horizon or days)
@@ -61,7 +61,7 @@ def test_the_present_is_made_of_sums_that_ended_each_day_once(schedule, days):
         kept = {node for node in kept if needed(schedule, node, day)}
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(
     st.lists(st.lists(st.integers(0, 8), max_size=5), min_size=1, max_size=12),
     st.sampled_from([{"horizon": 12}, {"window": 3}, {}, {"horizon": 30, "delta": "1e-6"}]),

@@ -29,7 +29,7 @@ def listed(costs, beyond):
     return Entries(start, np.nonzero(inside)[1].astype(np.int32), costs[inside])
 
 
-few = settings(max_examples=150, deadline=None, derandomize=True)
+few = settings(max_examples=150, derandomize=True)
 PMED = data.DATA / "pmed"
 
 

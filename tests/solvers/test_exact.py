@@ -19,7 +19,7 @@ def least(block, weights, k, opened=()):
     return min(float(weights @ block[list(c)].min(axis=0)) for c in choices)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.booleans())
 def test_blocks_against_all_choices_from_bad_rows(seed, whole):
     rng = np.random.default_rng(seed)

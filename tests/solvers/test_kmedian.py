@@ -18,7 +18,7 @@ from tests import naive
 from tests.metrics.test_diameter import road_like
 from tests.metrics.test_graph import everything, metric_of
 
-few = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 
 
 def check(metric, weights, solution, k, power=1, allowed=None):

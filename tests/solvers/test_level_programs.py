@@ -12,7 +12,7 @@ from metricdp.solvers.level_programs import CheapestRows, answered
 from metricdp.solvers.stopping import NEVER
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.sampled_from([1.0, 0.37, 1000.1]))
 @example(54177, 1.0)  # HiGHS found nothing where the limit was a little above the best
 def test_rows_with_a_price_against_all_choices(seed, unit):

@@ -3,7 +3,7 @@
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from metricdp.kernels.points import nearest_centers
 from metricdp.solvers.lloyd import distinct, lloyd, seeding, settled, swapped
@@ -34,7 +34,6 @@ def test_lloyd_finds_clusters_and_weighs_points(power):
     )
 
 
-@settings(deadline=None)
 @given(st.integers(0, 40), st.integers(1, 6), st.sampled_from([1, 2]))
 def test_steps_and_swaps_never_make_positive_weights_cost_more(seed, k, power):
     rng = np.random.default_rng(seed)

@@ -11,7 +11,7 @@ from metricdp.solvers.stopping import NEVER
 from tests.solvers.test_parts import least, listed, towns
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.booleans(), st.integers(0, 30))
 def test_a_price_bounds_all_numbers_of_centers_at_once(seed, whole, spare):
     block = towns(seed, whole)[:9]

@@ -13,7 +13,7 @@ from tests import naive
 from tests.metrics.test_diameter import road_like
 from tests.metrics.test_graph import everything, metric_of
 
-few = settings(max_examples=100, deadline=None, derandomize=True)
+few = settings(max_examples=100, derandomize=True)
 
 
 @few

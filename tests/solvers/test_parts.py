@@ -38,7 +38,7 @@ def narrowed(block, rows, fixed, whole):
     return ascent
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.booleans(), st.integers(0, 2))
 def test_groups_are_settled_one_by_one(seed, whole, n_fixed):
     block = towns(seed, whole)
@@ -63,7 +63,7 @@ def test_groups_are_settled_one_by_one(seed, whole, n_fixed):
         assert block[chosen].min(axis=0).sum() == pytest.approx(best)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.booleans())
 def test_bounds_of_a_part_hold_for_every_number_of_centers(seed, whole):
     block = towns(seed, whole)
@@ -82,7 +82,7 @@ def test_bounds_of_a_part_hold_for_every_number_of_centers(seed, whole):
             assert part.lower[q] <= least(known, q) * (1 + 1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.lists(st.integers(0, 20), min_size=1, max_size=4), min_size=1, max_size=4))
 def test_centers_are_shared_out_as_by_trying_all_ways(values):
     known = [np.array(lower, float) for lower in values]

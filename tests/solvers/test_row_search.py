@@ -13,7 +13,7 @@ from metricdp.solvers.stopping import Deadline
 from tests import naive
 from tests.metrics.test_graph import everything
 
-few = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 rngs = np.random.default_rng
 
 

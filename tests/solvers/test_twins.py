@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from metricdp.solvers.parts import matched
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.integers(1, 4))
 def test_a_table_in_another_order_is_found(seed, values):
     rng = np.random.default_rng(seed)

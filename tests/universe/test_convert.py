@@ -57,7 +57,7 @@ def multigraph(n, edges, kind=nx.MultiGraph, name=lambda i: i):
     return graph
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(edge_lists())
 def test_every_library_gives_the_same_shortest_paths(case):
     n, edges = case
@@ -81,7 +81,7 @@ def test_every_library_gives_the_same_shortest_paths(case):
     np.testing.assert_allclose(all_distances(graph_from(one_way, symmetrize=True)), oracle)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(edge_lists())
 def test_the_arrays_are_a_symmetric_sorted_simple_csr(case):
     n, edges = case

@@ -296,7 +296,7 @@ def test_disconnected_files_name_the_sizes(tmp_path):
     assert caught.value.sizes == [3, 1]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(edge_lists())
 def test_every_format_gives_the_same_shortest_paths(tmp_path_factory, case):
     n, rows = case

@@ -76,7 +76,7 @@ def test_leading_titles_are_skipped_only_when_asked(tmp_path):
         read_table(path)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.lists(
         st.tuples(st.integers(-(2**62), 2**62), st.floats(allow_nan=False, allow_infinity=False)),

@@ -52,13 +52,13 @@ def query(removed=()):
     return PeeledSums(Peeled(GRID, tuple(removed)), CELLS, OFFSETS, bits=2)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(PLACES, REMOVALS)
 def test_sums_record_by_record(places, removed):
     assert query(removed).exact(at(places)).tolist() == naive_answer(places, removed)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(PLACES, st.lists(st.integers(0, 19), min_size=1, max_size=3), REMOVALS)
 def test_a_unit_moves_sums_by_no_more_than_they_say(places, unit, removed):
     asked = query(removed)
@@ -205,7 +205,7 @@ def test_a_query_keeps_what_it_was_made_from():
     assert scores(np.ones(20, np.int64)).tolist() == [1] * 20
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(PLACES, st.integers(0, 19))
 def test_parts_count_records(places, one):
     first, second = np.arange(20) % 3, np.where(np.arange(20) < 9, np.arange(20) % 2, -1)

@@ -82,7 +82,7 @@ VIEWS = [(), (Levels(1, 3),), (Levels(0, 2), Only((0, 1))), (Intervals(2, 1),)]
 PLACES = st.lists(st.integers(0, 19), max_size=25)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(PLACES, st.lists(st.integers(0, 19), min_size=1, max_size=3), REMOVALS)
 def test_a_unit_more_is_at_most_a_unit_more_after_removals(places, unit, removals):
     grid = grid_of((4, 5))
@@ -96,7 +96,7 @@ def test_a_unit_more_is_at_most_a_unit_more_after_removals(places, unit, removal
     assert (more >= 0).all() and more.sum() <= len(unit)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(PLACES, st.integers(0, 19), st.integers(1, 8), st.integers(0, 20), st.sampled_from(VIEWS))
 def test_scores_move_by_no_more_than_they_say(places, one, target, slack, views):
     shape = (4, 5)
@@ -203,7 +203,7 @@ def test_weights_are_removed_as_records_are():
     assert weights.tolist() == [0.5, 0.75, 0, 0]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(PLACES, st.integers(1, 8), st.integers(0, 20))
 def test_scores_of_radii_by_definition(places, target, slack):
     """The smaller of how far the radius before misses the target, and how far this one meets it."""

@@ -35,7 +35,7 @@ def test_more_centers_than_cells_divide_the_largest():
     assert tree_centers(release, PointsQuestion.checked(release.universe, 50, 1)).shape == (50, 2)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 10**9), st.integers(2, 9), st.data())
 def test_the_program_is_exact_on_the_tree(seed, leaves, data):
     rng = np.random.default_rng(seed)
@@ -57,7 +57,7 @@ def test_the_program_is_exact_on_the_tree(seed, leaves, data):
     assert naive.tree_cost(parent, weight, away, None, taken) == pytest.approx(value, abs=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.integers(1, 9), st.sampled_from([1, 2]))
 def test_reverse_greedy_is_its_slow_twin(seed, m, power):
     rng = np.random.default_rng(seed)
@@ -77,7 +77,7 @@ def test_reverse_greedy_refuses_a_wrong_k():
             reverse_greedy(np.zeros((2, 1)), np.ones(2), k)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.integers(1, 3), st.sampled_from([0.3, 1.0, 4.0]))
 def test_badly_cut_centers_are_those_of_the_definition(seed, d, chance):
     rng = np.random.default_rng(seed)

@@ -26,7 +26,7 @@ from metricdp.releases import Mechanism
 from metricdp.running.runner import Run
 
 DPHST = mdp.methods.DPHST
-few = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 
 
 @pytest.fixture(scope="module")

@@ -68,7 +68,7 @@ def test_a_delta_is_spent_only_where_it_buys_more(road):
         assert share > pool * (Fraction(499, 1000) if start == "hst" else Fraction(999, 1000))
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 @given(naive.graphs(7), st.data())
 def test_answers_keep_the_rules_of_all_methods(graph, data):
     metric = metric_of(*graph)
@@ -190,7 +190,7 @@ def test_public_starts_are_seeded_and_keep_to_the_candidates(road):
         assert at.tolist() == public_start(question, spread).tolist()
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 @given(naive.graphs(8), st.data(), st.sampled_from([1, 2]))
 def test_best_swaps_are_those_of_the_definition(graph, data, power):
     metric = metric_of(*graph)

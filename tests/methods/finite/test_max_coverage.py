@@ -10,7 +10,7 @@ import hypothesis.strategies as st
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_matrix
 
@@ -151,7 +151,6 @@ SYSTEMS = st.integers(2, 7).flatmap(
 )
 
 
-@settings(deadline=None)
 @given(SYSTEMS)
 def test_the_loop_shows_each_round_what_is_not_covered_yet(drawn):
     n, stages, records, script, times = drawn
@@ -185,7 +184,6 @@ def test_a_loop_in_numbers():
 # The price
 
 
-@settings(deadline=None)
 @given(
     st.floats(0.05, 3),
     st.integers(1, 3),

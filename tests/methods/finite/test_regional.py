@@ -47,7 +47,7 @@ def test_each_region_is_paid_with_its_own_epsilon_and_the_whole_is_charged(
     assert any(sum(each[i:], Fraction(0)) == elsewhere for i in cuts)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.lists(st.fractions("1/50", 50), min_size=1, max_size=6),
     st.sampled_from(["add-remove", "replace-one"]),

@@ -3,14 +3,13 @@
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import metricdp as mdp
 from metricdp.partitions.box.blocks import block_of, box_sums, cover_of, kept_of
 from metricdp.partitions.box.grid import Block, Grid, NestedGrid
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(0.01, 100), min_size=1, max_size=4), st.integers(1, 300))
 def test_a_grid_has_no_more_cells_than_asked_and_every_point_one(extent, n_cells):
     d = len(extent)
@@ -91,7 +90,6 @@ def test_what_a_nested_grid_keeps_for_itself():
     assert np.argwhere(~kept[1]).tolist() == [[0, 2]] and kept[2].all() and kept[3].all()
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.floats(0, 0.99), st.floats(0.001, 1)), min_size=1, max_size=3),
     st.integers(1, 500),

@@ -13,7 +13,7 @@ from metricdp.partitions.box.quadtree import OpenedCells, ShiftedQuadtree
 from metricdp.partitions.box.refining import refined
 from tests import naive_quadtree as naive
 
-few = settings(max_examples=40, deadline=None)
+few = settings(max_examples=40)
 seeds = st.integers(0, 2**70)
 
 

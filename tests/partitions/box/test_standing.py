@@ -2,7 +2,7 @@
 
 import hypothesis.strategies as st
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 
 import metricdp as mdp
 from metricdp.partitions.box.grid import NestedGrid
@@ -11,7 +11,6 @@ from tests import naive
 from tests.partitions.box.test_grid import nest
 
 
-@settings(deadline=None)
 @given(
     st.integers(0, 10_000),
     st.sampled_from([(0.0, 0.0), (2.0, 2.0), (3.0, 6.0), (9.0, 30.0), (1e3, 1e3)]),

@@ -17,7 +17,7 @@ from metricdp.universe import build_graph
 from tests import naive
 from tests.metrics.test_vectors import point_sets
 
-few = settings(max_examples=120, deadline=None, derandomize=True)
+few = settings(max_examples=120, derandomize=True)
 coins = st.tuples(st.integers(0, 2**32), st.floats(1.0, 2.0, exclude_max=True))
 KINDS = (EuclideanMetric, ManhattanMetric)
 

@@ -12,7 +12,7 @@ from metricdp.partitions.finite.hst_levels import kept_hst
 from metricdp.partitions.finite.hst_partition import HSTHierarchy
 from tests.partitions.finite.test_ward import check, clusters
 
-few = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 
 
 @few

@@ -19,7 +19,7 @@ from tests import naive
 from tests.metrics.test_diameter import road_like
 from tests.metrics.test_graph import everything, metric_of
 
-few = settings(max_examples=60, deadline=None, derandomize=True)
+few = settings(max_examples=60, derandomize=True)
 
 
 @pytest.fixture

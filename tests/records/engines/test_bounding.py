@@ -65,7 +65,7 @@ def naive_sample(rows, m, key):
     return kept
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(ROWS, st.integers(1, 4))
 def test_what_is_kept_of_points_is_that_of_the_definition(rows, m):
     users = [user for *_, user in rows]
@@ -86,7 +86,7 @@ def without_users(counts):
     return found
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(RECORDS, st.integers(1, 3), st.integers(1, 3))
 def test_what_is_kept_in_areas_is_that_of_the_definition(records, parts, each):
     users = [f"u{user}" for user, _ in records]
@@ -138,7 +138,7 @@ def test_ranks_are_places_among_equals():
     assert ranks([groups[:0]], []).tolist() == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.integers(0, 6), max_size=30), st.integers(1, 6))
 def test_batches_in_the_order_of_users_are_cut_where_users_change(owners, size):
     users = [None if user == 6 else f"u{user}" for user in sorted(owners)]

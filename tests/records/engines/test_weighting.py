@@ -56,7 +56,7 @@ class Points:
         return records
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(RECORDS)
 def test_grains_are_those_of_the_definition(records):
     users = [f"u{user}" for user, _ in records]
@@ -68,7 +68,7 @@ def test_grains_are_those_of_the_definition(records):
     assert exact(demand, CountQuery()).tolist() == [WHOLE * len(set(users))]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(RECORDS)
 def test_what_an_engine_does_with_a_block_is_the_same(records):
     pd = pytest.importorskip("pandas")
@@ -78,7 +78,7 @@ def test_what_an_engine_does_with_a_block_is_the_same(records):
     assert {int(i): int(n) for i, n in found.items() if n} == naive(records)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2)), max_size=30))
 def test_a_block_of_two_columns_has_the_grains_of_its_places_in_order(records):
     pd = pytest.importorskip("pandas")

@@ -9,7 +9,7 @@ from metricdp.records.sums import rows as module
 from metricdp.records.sums.rows import rows_from
 
 
-@settings(max_examples=50, deadline=None, derandomize=True)
+@settings(max_examples=50, derandomize=True)
 @given(st.lists(st.integers(0, 6), max_size=20), st.integers(0, 3))
 def test_each_point_once_with_its_count_and_row(records, at_a_time):
     line = np.arange(7.0)

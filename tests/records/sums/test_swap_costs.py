@@ -16,7 +16,7 @@ from metricdp.records.sums.swap_costs import CappedSwapCosts, Scale, Served, Swa
 from metricdp.universe import build_graph
 from tests import naive
 
-few = settings(max_examples=100, deadline=None, derandomize=True)
+few = settings(max_examples=100, derandomize=True)
 
 
 def metric_of(n, edges) -> GraphMetric:

@@ -88,7 +88,7 @@ def test_two_parts_against_integration(noisy, total, monkeypatch):
     )
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 @given(st.integers(1, 8), st.integers(0, 1000), st.sampled_from([0.01, 1.0, 30.0, 1e6]), st.data())
 def test_finite_and_not_negative_whatever_was_drawn(m, seed, scale, data):
     noisy = np.rint(

@@ -30,7 +30,7 @@ def asked(universe, seed, share):
 
 
 @pytest.mark.parametrize("universe", sorted(METRICS))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(seed=st.integers(0, 10**6), group=st.sampled_from([1, 5, 200]), share=st.floats(0, 0.6))
 def test_sums_are_exact_or_above(universe, seed, group, share):
     instance, limit, covers, rng = asked(universe, seed, share)
