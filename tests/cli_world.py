@@ -4,6 +4,7 @@ line.
 
 import gzip
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -70,6 +71,15 @@ def build_world(folder: Path) -> None:
     corners = {v: f"{v},{x:.4f},{y:.4f}" for v, (x, y) in places().items()}
     rows = [f"{corners[100 if i % 2 else 124]},canary-{i % 900}" for i in range(ROWS)]
     (folder / "homes.csv").write_text("\n".join(["vertex,lon,lat,person", *rows]) + "\n")
+
+
+def build_road(
+    folder: Path, pieces: int, rows: Iterable[str] = (), columns: str = "vertex"
+) -> None:
+    """Write a road of pieces of 100 m between 0, 1, …, and some demand."""
+    edges = [f"{i},{i + 1},100" for i in range(pieces)]
+    for name, lines in (("roads", ["from,to,length", *edges]), ("homes", [columns, *rows])):
+        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
 
 
 def build_ledger(path: Path, budget: float = 2.0, spent: float = 1.5) -> None:

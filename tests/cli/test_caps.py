@@ -5,7 +5,7 @@ import json
 import pytest
 
 import metricdp as mdp
-from tests.cli_world import run, snapshot
+from tests.cli_world import build_road, run, snapshot
 
 ASK = ("cluster", "roads.csv", "--demand", "homes.csv", "-k", "2", "--epsilon", "1", "-q")
 
@@ -13,10 +13,8 @@ ASK = ("cluster", "roads.csv", "--demand", "homes.csv", "-k", "2", "--epsilon", 
 @pytest.fixture
 def town(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    edges = [f"{i},{i + 1},100" for i in range(300)]
-    (tmp_path / "roads.csv").write_text("from,to,length\n" + "\n".join(edges) + "\n")
     rows = [f"{(7 * i) % 300},u{i % 400}" for i in range(9000)]
-    (tmp_path / "homes.csv").write_text("vertex,who\n" + "\n".join(rows) + "\n")
+    build_road(tmp_path, 300, rows, "vertex,who")
 
 
 def test_noise_follows_the_caps_and_the_ledger_their_bound(town, capsys):

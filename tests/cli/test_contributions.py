@@ -6,7 +6,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.accounting.binding import Protection
-from tests.cli_world import run, snapshot
+from tests.cli_world import build_road, run, snapshot
 
 CHOOSE = ("contributions", "homes.csv", "--user", "who", "--epsilon", "1")
 NEW = ("--ledger", "a.ledger", "--epsilon-budget", "4")
@@ -16,10 +16,8 @@ NEW = ("--ledger", "a.ledger", "--epsilon-budget", "4")
 def town(tmp_path, monkeypatch):
     """2,400 users: a third with one record each, a third with three, a third with six."""
     monkeypatch.chdir(tmp_path)
-    edges = [f"{i},{i + 1},100" for i in range(40)]
-    (tmp_path / "roads.csv").write_text("from,to,length\n" + "\n".join(edges) + "\n")
     rows = [f"{(7 * i) % 40},canary{i}" for i in range(2400) for _ in range((1, 3, 6)[i % 3])]
-    (tmp_path / "homes.csv").write_text("vertex,who\n" + "\n".join(rows) + "\n")
+    build_road(tmp_path, 40, rows, "vertex,who")
     return tmp_path
 
 

@@ -4,16 +4,13 @@ import json
 
 import pytest
 
-from tests.cli_world import run
+from tests.cli_world import build_road, run
 
 
 @pytest.fixture
 def town(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    edges = [f"{i},{i + 1},100" for i in range(30)]
-    (tmp_path / "roads.csv").write_text("from,to,length\n" + "\n".join(edges) + "\n")
-    homes = ["3"] * 4000 + ["7"] * 2000 + ["20"] * 2000
-    (tmp_path / "homes.csv").write_text("vertex\n" + "\n".join(homes) + "\n")
+    build_road(tmp_path, 30, ["3"] * 4000 + ["7"] * 2000 + ["20"] * 2000)
     (tmp_path / "centers.json").write_text('{"centers": [5, 22]}')
     (tmp_path / "worse.json").write_text("[29]")
     return tmp_path

@@ -6,15 +6,13 @@ from pathlib import Path
 import pytest
 
 from metricdp.cli import main
-from tests.cli_world import run
+from tests.cli_world import build_road, run
 from tests.report.evidence.schema import problems
 
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    roads = "".join(f"{i},{i + 1},1\n" for i in range(9))
-    (tmp_path / "roads.csv").write_text("source,target,length\n" + roads)
-    (tmp_path / "homes.csv").write_text("vertex,who\n" + "".join(f"{i},p{i}\n" for i in range(9)))
+    build_road(tmp_path, 9, [f"{i},p{i}" for i in range(9)], "vertex,who")
     monkeypatch.chdir(tmp_path)
     call = ["cluster", "roads.csv", "--demand", "homes.csv", "-k", "2", "--epsilon", "1/4"]
     assert main([*call, "--output", "result.json", "--quiet"]) == 0

@@ -7,7 +7,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.accounting import journal
-from tests.cli_world import run
+from tests.cli_world import build_road, run
 
 pytestmark = pytest.mark.skipif(journal.fcntl is None, reason="no file locks on this platform")
 CALL = ["cluster", "roads.csv", "--demand", "homes.csv", "-k", "2", "--epsilon", "1/4"]
@@ -16,9 +16,7 @@ KEPT = [*CALL, "--ledger", "study.ledger", "--epsilon-budget", "1"]
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    roads = "".join(f"{i},{i + 1},1\n" for i in range(9))
-    (tmp_path / "roads.csv").write_text("source,target,length\n" + roads)
-    (tmp_path / "homes.csv").write_text("vertex,who\n" + "".join(f"{i},p{i}\n" for i in range(9)))
+    build_road(tmp_path, 9, [f"{i},p{i}" for i in range(9)], "vertex,who")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("metricdp.accounting.ledger.today", lambda: "2031-02-03")
     return tmp_path

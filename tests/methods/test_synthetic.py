@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import metricdp as mdp
 from metricdp.errors import InputError
 from metricdp.methods.synthetic import drawn, nearby
-from tests.cli_world import run
+from tests.cli_world import build_road, run
 
 
 @pytest.fixture(scope="module")
@@ -101,11 +101,9 @@ def test_geoparquet_is_read_by_geopandas(tmp_path):
 
 def test_the_command_writes_points_and_pays_nothing(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    edges = [f"{i},{i + 1},100" for i in range(30)]
-    (tmp_path / "roads.csv").write_text("from,to,length\n" + "\n".join(edges) + "\n")
+    build_road(tmp_path, 30, ["7"] * 9000)
     nodes = [f"{i},{-71 + i / 100},{-30}" for i in range(31)]
     (tmp_path / "nodes.csv").write_text("id,lon,lat\n" + "\n".join(nodes) + "\n")
-    (tmp_path / "homes.csv").write_text("vertex\n" + "\n".join(["7"] * 9000) + "\n")
     graph = ("roads.csv", "--nodes", "nodes.csv")
     paid = ("--demand", "homes.csv", "--epsilon", "1", "--save-release", "homes.release")
     assert run(capsys, "cluster", *graph, "-k", "1", *paid).status == 0

@@ -24,7 +24,7 @@ from metricdp.errors import BudgetError, InputError
 from metricdp.privacy import continual
 from metricdp.privacy.noise import Noise
 from metricdp.running.present import needed, present
-from tests.cli_world import run
+from tests.cli_world import build_road, run
 
 PATH = mdp.GraphMetric(nx.path_graph(9), weight=None)
 SCHEDULES = st.one_of(
@@ -284,8 +284,7 @@ def test_what_is_kept_of_a_day_under_way_has_its_noise(tmp_path):
 
 def test_the_command_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    edges = [f"{i},{i + 1},100" for i in range(30)]
-    (tmp_path / "roads.csv").write_text("from,to,length\n" + "\n".join(edges) + "\n")
+    build_road(tmp_path, 30)
     for name, place in (("mon", 7), ("tue", 20)):
         text = "vertex\n" + "\n".join([str(place)] * 9000) + "\n"
         (tmp_path / f"{name}.csv").write_text(text)

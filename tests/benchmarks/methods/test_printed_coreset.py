@@ -17,7 +17,12 @@ from benchmarks.methods.rec_concave import (
 from metricdp.errors import InputError
 from metricdp.methods.asking import driven
 from metricdp.privacy import _vault
-from tests.methods.box.test_coreset import PLANE, check_few_records, clusters
+from tests.methods.box.test_coreset import (
+    PLANE,
+    check_few_records,
+    check_more_dimensions,
+    clusters,
+)
 
 
 @pytest.mark.parametrize("size", [10, 33, 200, 1000])
@@ -139,12 +144,7 @@ def test_few_records_and_users():
 
 @pytest.mark.parametrize("d", [3, 4])
 def test_more_dimensions(d):
-    rng = np.random.default_rng(d)
-    space = mdp.EuclideanSpace([0.0] * d, [1.0] * d)
-    demand = mdp.PrivateDemand(space, np.clip(rng.normal(0.3, 0.03, (3000, d)), 0, 1))
-    method = PrintedCoreset(left_over=0.3)
-    result = mdp.k_means(space, demand, 1, epsilon=20, delta=1e-6, method=method)
-    assert np.linalg.norm(result.centers[0] - 0.3) < 0.15
+    check_more_dimensions(PrintedCoreset(left_over=0.3), d)
 
 
 def test_the_default_is_never_worse_than_the_published_rounds():

@@ -58,10 +58,14 @@ def check_few_records(method):
 
 @pytest.mark.parametrize("d", [3, 4])
 def test_more_dimensions(d):
+    check_more_dimensions(Coreset(), d)
+
+
+def check_more_dimensions(method, d):
     rng = np.random.default_rng(d)
     space = mdp.EuclideanSpace([0.0] * d, [1.0] * d)
     demand = mdp.PrivateDemand(space, np.clip(rng.normal(0.3, 0.03, (3000, d)), 0, 1))
-    result = mdp.k_means(space, demand, 1, epsilon=20, delta=1e-6, method=Coreset())
+    result = mdp.k_means(space, demand, 1, epsilon=20, delta=1e-6, method=method)
     assert np.linalg.norm(result.centers[0] - 0.3) < 0.15
 
 

@@ -18,7 +18,7 @@ from metricdp.records.engines import RowEncoder
 from metricdp.records.engines.bounding import WHOLE, SharesOfOne
 from metricdp.records.engines.weighting import WeightAt, Weighted
 from metricdp.records.ingestion.encoders import AsRead, Reading
-from tests.cli_world import run
+from tests.cli_world import build_road, run
 
 PATH = mdp.GraphMetric(nx.path_graph(5), weight=None)
 POINTS = Reading(RowEncoder(("c",), lambda block: block[:, 0].astype(np.int64)), "w")
@@ -166,10 +166,8 @@ def test_weights_are_people(method):
 
 def test_the_command_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    edges = [f"{i},{i + 1},100" for i in range(30)]
-    (tmp_path / "roads.csv").write_text("from,to,length\n" + "\n".join(edges) + "\n")
     rows = [f"7,u{i}" for i in range(2000)] + ["20,busy"] * 9000
-    (tmp_path / "homes.csv").write_text("vertex,who\n" + "\n".join(rows) + "\n")
+    build_road(tmp_path, 30, rows, "vertex,who")
     ask = ("cluster", "roads.csv", "--demand", "homes.csv", "-k", "1", "--epsilon", "1")
     ran = run(capsys, *ask, "--user", "who", "--weighting", "share")
     told = json.loads(ran.out)
