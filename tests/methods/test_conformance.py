@@ -24,48 +24,39 @@ def small_nets():
 
 
 class TestPartition(MethodTestCase):
-    def method(self):
-        return mdp.methods.Partition()
+    method = mdp.methods.Partition
 
 
 class TestUniform(MethodTestCase):
-    def method(self):
-        return mdp.methods.Uniform()
+    method = mdp.methods.Uniform
 
 
 class TestHST(MethodTestCase):
-    def method(self):
-        return mdp.methods.DPHST()
+    method = mdp.methods.DPHST
 
 
 class TestLocalSearch(MethodTestCase):
-    def method(self):
-        return mdp.methods.LocalSearch()
+    method = mdp.methods.LocalSearch
 
 
 class TestMaxCoverage(MethodTestCase):
-    def method(self):
-        return mdp.methods.MaxCoverage()
+    method = mdp.methods.MaxCoverage
 
 
 class TestQuadtree(MethodTestCase):
-    def method(self):
-        return mdp.methods.Quadtree()
+    method = mdp.methods.Quadtree
 
 
 class TestCoreset(MethodTestCase):
-    def method(self):
-        return mdp.methods.Coreset()
+    method = mdp.methods.Coreset
 
 
 class TestLloyd(MethodTestCase):
-    def method(self):
-        return mdp.methods.Lloyd()
+    method = mdp.methods.Lloyd
 
 
 class TestLSHCoreset(MethodTestCase):
-    def method(self):
-        return mdp.methods.LSHCoreset()
+    method = mdp.methods.LSHCoreset
 
 
 def test_every_method_has_a_case():

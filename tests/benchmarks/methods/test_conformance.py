@@ -21,13 +21,11 @@ from tests.methods.spending import check_budget, check_every_k
 
 
 class TestKVariates(MethodTestCase):
-    def method(self):
-        return KVariates()
+    method = KVariates
 
 
 class TestBalcan(MethodTestCase):
-    def method(self):
-        return Balcan()
+    method = Balcan
 
 
 class TestPrintedCoreset(MethodTestCase):
@@ -41,8 +39,7 @@ class TestTreeHST(MethodTestCase):
 
 
 class TestPrintedHST(MethodTestCase):
-    def method(self):
-        return PrintedHST()
+    method = PrintedHST
 
 
 class TestProjected(MethodTestCase):
@@ -56,8 +53,7 @@ class TestSeveralTrees(MethodTestCase):
 
 
 class TestPrintedQuadtree(MethodTestCase):
-    def method(self):
-        return PrintedQuadtree()
+    method = PrintedQuadtree
 
 
 PRINTED = [KVariates(), Balcan(swaps=2), PrintedQuadtree(passes=3)]

@@ -16,16 +16,14 @@ LIMIT = 2.5
 
 
 class TestKMedian(ObjectiveTestCase):
-    def objective(self, k):
-        return o.KMedian(k)
+    objective = o.KMedian
 
     def value(self, costs, weights):
         return naive.sums(costs, weights, 1)
 
 
 class TestKMeans(ObjectiveTestCase):
-    def objective(self, k):
-        return o.KMeans(k)
+    objective = o.KMeans
 
     def value(self, costs, weights):
         return naive.sums(costs, weights, 2)
@@ -40,16 +38,14 @@ class TestKZ(ObjectiveTestCase):
 
 
 class TestPCenter(ObjectiveTestCase):
-    def objective(self, k):
-        return o.PCenter(k)
+    objective = o.PCenter
 
     def value(self, costs, weights):
         return naive.farthest(costs, weights)
 
 
 class TestPDispersion(ObjectiveTestCase):
-    def objective(self, k):
-        return o.PDispersion(k)
+    objective = o.PDispersion
 
     def universes(self):
         return super().universes()[:2]  # a table has no distances between sites
