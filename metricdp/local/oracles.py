@@ -88,10 +88,8 @@ class KRROracle(FrequencyOracle):
 
     def __init__(self, randomizer: KRR) -> None:
         super().__init__(randomizer)
-        self.held, self.other = (
-            randomizer.favored / randomizer.total,
-            randomizer.unit / randomizer.total,
-        )
+        self.held = randomizer.favored / randomizer.total
+        self.other = randomizer.unit / randomizer.total
 
     def add(self, array: Ints, columns: list[NDArray[Any]]) -> None:
         """Count the reported values."""
@@ -132,9 +130,8 @@ class SubsetOracle(FrequencyOracle):
         self.other = (self.held * (s - 1) + (1 - self.held) * s) / (m - 1)
 
     def _bits(self, columns: list[NDArray[Any]]) -> NDArray[np.uint8]:
-        rows = (
-            columns[0] if columns[0].ndim == 2 else columns[0].astype(">u8")[:, None].view(np.uint8)
-        )
+        packed = columns[0]
+        rows = packed if packed.ndim == 2 else packed.astype(">u8")[:, None].view(np.uint8)
         return np.unpackbits(rows, axis=1)[:, ::-1]
 
     def valid(self, columns: list[NDArray[Any]]) -> Bools:

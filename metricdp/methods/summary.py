@@ -74,14 +74,9 @@ class Stability:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form."""
-        return {
-            "stays": self.stays.tolist(),
-            "moves": self.moves.tolist(),
-            "draws": self.n_draws,
-            "near": self.near.tolist(),
-            "within": self.within,
-            "gain": self.gain.tolist(),
-        }
+        each = {"stays": self.stays, "moves": self.moves, "near": self.near, "gain": self.gain}
+        listed = {name: values.tolist() for name, values in each.items()}
+        return {**listed, "draws": self.n_draws, "within": self.within}
 
 
 @dataclass(frozen=True)

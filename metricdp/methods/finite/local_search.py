@@ -217,7 +217,6 @@ def public_start(question: Question, spread: bool) -> Ints:
         drawn = metric.seed_centers(question.k, weights, rng, question.power)[0]
     drawn = np.r_[drawn[np.isin(drawn, allowed)], rng.permutation(allowed)]
     fresh = drawn[np.sort(np.unique(drawn, return_index=True)[1])]
-    found: Ints = np.r_[question.opened, fresh[~np.isin(fresh, question.opened)]][
-        : question.k
-    ].astype(np.int64)
+    chosen = np.r_[question.opened, fresh[~np.isin(fresh, question.opened)]]
+    found: Ints = chosen[: question.k].astype(np.int64)
     return found

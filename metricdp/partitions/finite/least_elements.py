@@ -150,10 +150,9 @@ class _NetworkSearches(_Searches):
         super().__init__(len(metric), workers, dtype, copies=workers)
         indptr, indices, lengths = metric.csr
         small = np.int32 if len(indices) < 2**31 else np.int64
-        self.order, self._csr = (
-            metric.order,
-            (indptr.astype(small), indices, np.minimum(lengths, self.known[0]).astype(dtype)),
-        )
+        self.order = metric.order
+        within = np.minimum(lengths, self.known[0]).astype(dtype)
+        self._csr = indptr.astype(small), indices, within
         positive = lengths[lengths > 0]
         self._shift = int(np.median(positive)).bit_length() - 1 if len(positive) else 0
 
