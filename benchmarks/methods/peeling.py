@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field
+from operator import mul
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,7 +28,7 @@ from metricdp.partitions.box.grid import Grid
 from metricdp.privacy.queries import HistogramQuery, Query, answered
 from metricdp.privacy.scores import SelectionQuery
 from metricdp.protocols import trusted
-from metricdp.records.exact import Sums, combined, digits, dot, exact_sum, grouped_sum
+from metricdp.records.exact import Sums, combined, digits, exact_sum, grouped_sum
 from metricdp.releases import Neighboring
 
 Removed = Sequence[tuple[int, int]]
@@ -153,6 +154,13 @@ def sums_of(counts: NDArray[np.int64], amounts: NDArray[np.int64]) -> NDArray[np
     most = max(int(np.abs(amounts).max(initial=0)), 1)
     total: Sums = combined((bits, digit @ amounts) for bits, digit in digits(counts, most))
     return total.capped()
+
+
+def dot(values: NDArray[np.int64], counts: NDArray[np.int64]) -> int:
+    """The sum of ``values[i] * counts[i]`` of integers that are not negative, whatever it is."""
+    if exact_sum(counts) * int(values.max(initial=0)) < 2**63:
+        return int(values @ counts)
+    return sum(map(mul, values.tolist(), counts.tolist()))
 
 
 def top_average(values: NDArray[np.int64], times: NDArray[np.int64], t: int) -> int:

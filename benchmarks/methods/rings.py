@@ -25,14 +25,16 @@ from metricdp.arrays import Bools, Floats, Ints
 from metricdp.errors import InputError
 from metricdp.methods.asking import Ask
 from metricdp.methods.box.distances import N_SHELLS, RATIO
-from metricdp.methods.box.private_lloyd import lloyd_step, lloyd_steps
+from metricdp.methods.box.private_lloyd import least_of_steps, lloyd_step, lloyd_steps
 from metricdp.methods.result import Result
-from metricdp.methods.shares import Terms, deviation
+from metricdp.methods.shares import Terms, deviation, price_in_shares
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import Shells, WholeBox
 from metricdp.privacy import HistogramQuery, PrivateDemand
 from metricdp.protocols import trusted
-from metricdp.running.private_centers import GROWTH, STEPS, _attested, _charged, _shares, _start
+from metricdp.running.charging import Payer
+from metricdp.running.private_centers import GROWTH, STEPS, _shares, _start
+from metricdp.running.runner import Run
 
 RING_SHARE = Fraction(1, 2)
 RING_STEPS = 2
@@ -83,9 +85,13 @@ def ring_median(
         at = yield from lloyd_steps(terms, space, start, first, power=1)
         return (yield from _on_rings(terms, space, at, share, seed))
 
-    shares = [*first, *_ring_shares()]
-    run = _charged(space, demand, shares, (epsilon, delta), ledger, "private_median")
-    return _attested(run, work, "private-median, rings", "private_median")
+    def confirm(terms: Terms) -> None:
+        terms.scale_of(least_of_steps(space, [*first, *_ring_shares()]))
+
+    budget, payer = (epsilon, delta), Payer(space, demand, ledger)
+    run = Run(demand, payer.charge(price_in_shares, confirm, [budget], "private_median"))
+    centers = run.drive(work(run.terms))
+    return Result(centers, len(centers), "private-median, rings", run.receipt)
 
 
 def _ring_shares() -> list[Fraction]:
