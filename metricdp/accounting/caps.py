@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-from metricdp.arguments import integer, shown
+from metricdp.arguments import count, shown
 from metricdp.arrays import Ints
 from metricdp.protocols import Finite, Partition, Space, finite, sound_parts
 from metricdp.refusals import InputError
@@ -36,12 +36,7 @@ class UserCaps(ABC):
 
     def __post_init__(self) -> None:
         for name in ("parts", "records"):
-            value = integer(getattr(self, name))
-            if value is None or value < 1:
-                raise InputError(
-                    f"{name} must be an integer of at least 1, got {shown(getattr(self, name))}"
-                )
-            object.__setattr__(self, name, value)
+            object.__setattr__(self, name, count(getattr(self, name), name))
         if self.max_contributions >= 2**31:
             raise InputError(f"caps allow too many records of a user, {shown(self.parts)} parts")
 
