@@ -52,9 +52,9 @@ _SPAN = 50
 _SHORT = 0.25
 """Of the work of a chain: in the first round, the only one of a quick search; then twice as much
 each time."""
-_BUDGET = 1_100_000_000
+_BUDGET = 800_000_000
 _VAIN_ROUNDS = 3
-"""Entries that all chains of a thorough search look at, 15 to 30 s; rounds without improvement
+"""Entries that all chains of a thorough search look at, 20 to 30 s; rounds without improvement
 after which it ends before."""
 
 
