@@ -29,7 +29,6 @@ from numpy.typing import NDArray
 
 import metricdp as mdp
 from benchmarks.sets.point_sets import gaussian_mixture
-from metricdp.methods.box import focus
 
 DATA = Path(os.environ.get("METRICDP_DATA", "../shared/data")) / "points"
 Points = NDArray[np.float64]
@@ -250,14 +249,7 @@ def main() -> None:
     parser.add_argument(
         "--away", type=float, default=0.0, help="and so many half widths off in every coordinate"
     )
-    parser.add_argument(
-        "--filled",
-        type=float,
-        default=focus.FILLED,
-        help="how much finer a grid is that records fill in part; 0: the usual one",
-    )
     args = parser.parse_args()
-    focus.FILLED = args.filled
     for name in args.sets:
         print(json.dumps(measured(name, args)), flush=True)
 

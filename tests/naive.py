@@ -496,55 +496,16 @@ def nearest_centers(points, centers):
     return found
 
 
-def standing_groups(grid, values, least, most_scales=3, coarser=1.4):
-    """Groups of cells of a nested grid that stand out, from the finest scale up: lists of groups
-    and of levels.
-    """
-    group, level, first = [-1] * grid.n_parts, [], 0
-    from metricdp.partitions.box.blocks import kept_of
-
-    for part in grid.grids():
-        cells = [at for at, kept in zip(np.ndindex(part.shape), kept_of(part)) if kept]
-        number = {at: first + int(np.ravel_multi_index(at, part.shape)) for at in cells}
-        for scale in range(most_scales + 1):
-            if 2 ** (scale - 1) >= max(part.shape):
-                break
-            threshold = max(
-                least[1] if part.blocks else least[0], least[0] * (coarser if scale else 1)
-            )
-            blocks = {}
-            for at in cells:
-                blocks.setdefault(tuple(x >> scale for x in at), []).append(at)
-            standing = []
-            for name in sorted(blocks):
-                near = [
-                    at
-                    for other in blocks
-                    if max(abs(a - b) for a, b in zip(name, other)) <= 1
-                    for at in blocks[other]
-                ]
-                if sum(values[number[at]] for at in near) > threshold * math.sqrt(len(near)):
-                    standing.append(name)
-            for name in standing:
-                for at in blocks[name]:
-                    group[number[at]] = len(level)
-                level.append(scale)
-            cells = [at for at in cells if tuple(x >> scale for x in at) not in standing]
-        first += part.n_own
-    return group, level
-
-
-def standing(points, counts, deviation, unit, sure=3.0, lone=3.0):
-    """Which cells stand out with the fewest of their 3^d nearest that do, if any do."""
+def standing(points, counts, deviation, unit, sure):
+    """Which cells are among the 3^d nearest of one that stands out with some of these."""
     m, d = points.shape
     found = [False] * m
     for point in points:
         near = sorted(range(m), key=lambda j: math.dist(point, points[j]))[: 3**d]
         for size in range(1, len(near) + 1):
             held = sum(counts[j] for j in near[:size])
-            noise = math.sqrt(sum(deviation[j] ** 2 for j in near[:size]))
-            if held > sure * noise and held > (math.log(m) + lone) * unit:
-                for j in near[:size]:
+            noise = 2 * sure * sum(deviation[j] ** 2 for j in near[:size])
+            if held > math.sqrt(noise + sure * (sure - 4) * unit**2):
+                for j in near:
                     found[j] = True
-                break
     return found

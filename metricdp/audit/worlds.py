@@ -19,7 +19,7 @@ from metricdp.accounting import Cost, Ledger
 from metricdp.arrays import Ints
 from metricdp.audit.patch import all_patched
 from metricdp.methods import question
-from metricdp.methods.box import default, focus, quadtree_release, rounds
+from metricdp.methods.box import halved, quadtree_release, rounds
 from metricdp.metrics import EuclideanMetric, EuclideanSpace, GraphMetric, PrecomputedMetric
 from metricdp.privacy import (
     CoverQuery,
@@ -87,9 +87,9 @@ def finest(universe: Any) -> Labels:
 @contextmanager
 def small_nets() -> Iterator[None]:
     """Let few points cover boxes in this block: nets are public, and their size is not audited."""
-    nets = (question, "NET_POINTS"), (quadtree_release, "POINTS"), (default, "MOST_CELLS")
-    looks = (rounds, "MOST"), (focus, "SURVEY_CELLS"), (focus, "BINS")
-    with all_patched((module, name, 24) for module, name in nets + looks):
+    nets = (question, "NET_POINTS"), (quadtree_release, "POINTS")
+    cells = (halved, "MOST_CELLS"), (rounds, "MOST")
+    with all_patched((module, name, 24) for module, name in nets + cells):
         yield
 
 

@@ -156,7 +156,7 @@ class Release:
         Of its questions: `BoxQuestion` where centers may be anywhere in a box.
     **facts
         What else a method tells, attributes of its own: ``regions`` (epsilon of each), ``counts``
-        of a tree, the ``day`` of a stream, the ``sides`` of a grid's cells, shape (n_points, d),
+        of a tree, the ``day`` of a stream, the ``sides`` of a box's cells, shape (n_points, d),
         in which `sample` draws.
 
     Examples
@@ -173,7 +173,6 @@ class Release:
     search: Search
     counts: Any
     sides: Floats | None = None
-    standing: Any
     subspace: Any
     day: int
     label: str | None

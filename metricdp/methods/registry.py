@@ -11,7 +11,8 @@ from metricdp.errors import InputError
 from metricdp.methods.baselines.lloyd import Lloyd as Lloyd
 from metricdp.methods.baselines.lsh import LSHCoreset as LSHCoreset
 from metricdp.methods.box.coreset import Coreset as Coreset
-from metricdp.methods.box.default import MOST_DIMENSIONS, GridMethod, RoundsMethod
+from metricdp.methods.box.default import RoundsMethod
+from metricdp.methods.box.halved import MOST_DIMENSIONS, Halved
 from metricdp.methods.box.quadtree import Quadtree as Quadtree
 from metricdp.methods.expected import Expected, ExpectedPoints
 from metricdp.methods.finite.hst import DPHST as DPHST
@@ -54,16 +55,16 @@ def method_of(method: Any) -> Method:
 
 def default_of(
     universe: Metric | EuclideanSpace, records_hint: float | None = None
-) -> Partition | GridMethod | RoundsMethod:
+) -> Partition | Halved | RoundsMethod:
     """The default method of a universe, of a box of few dimensions, or of one of many."""
-    found: Partition | GridMethod | RoundsMethod = _DEFAULTS[universe.kind](universe)(
+    found: Partition | Halved | RoundsMethod = _DEFAULTS[universe.kind](universe)(
         records_hint=records_hint
     )
     return found
 
 
-def _of_box(space: EuclideanSpace) -> type[GridMethod] | type[RoundsMethod]:
-    return GridMethod if space.dimension <= MOST_DIMENSIONS else RoundsMethod
+def _of_box(space: EuclideanSpace) -> type[Halved] | type[RoundsMethod]:
+    return Halved if space.dimension <= MOST_DIMENSIONS else RoundsMethod
 
 
 _DEFAULTS: dict[Kind, Callable[[Any], Any]] = {"finite": lambda _: Partition, "box": _of_box}
@@ -91,7 +92,7 @@ def expecting(recipe: Method, universe: Metric | EuclideanSpace, expected: Any) 
     if expected is None:
         return recipe
     known = _EXPECTED[universe.kind](universe, expected)
-    if not isinstance(recipe, (Partition, GridMethod)):
+    if not isinstance(recipe, (Partition, Halved)):
         raise InputError(
             f"expected= is for the default method, in boxes of up to {MOST_DIMENSIONS} dimensions, "
             f"not for {recipe.name}"

@@ -153,7 +153,7 @@ def test_methods_that_say_that_they_add_up_ask_for_counts_alone(delta):
                 asked = list(asks_of(method, universe, delta))
                 assert sum(isinstance(one, Ask) for one in asked) >= 2
                 assert all(courses.fingerprint(one) for one in asked if isinstance(one, Ask))
-    assert adding == {("partition", "Partition"), ("hst", "DPHST"), ("partition", "GridMethod")}
+    assert adding == {("partition", "Partition"), ("hst", "DPHST"), ("partition", "Halved")}
 
 
 def test_the_sum_is_that_of_exact_counts_and_all_noise(monkeypatch):

@@ -21,9 +21,7 @@ from metricdp.privacy import (
     Grant,
     HistogramQuery,
     Ledger,
-    LevelsQuery,
     PrivateDemand,
-    SumsQuery,
     _vault,
     measure,
 )
@@ -302,7 +300,7 @@ def test_results_are_functions_of_the_noisy_values(kind, hint, neighboring, monk
 
 @pytest.mark.parametrize("power", [1, 2])
 @pytest.mark.parametrize("neighboring", ["add-remove", "replace-one"])
-def test_steps_in_a_box_are_functions_of_the_noisy_values(power, neighboring, monkeypatch):
+def test_rounds_in_a_box_are_functions_of_the_noisy_values(power, neighboring, monkeypatch):
     universe, rng = mdp.EuclideanSpace([0, 0], [1, 1]), np.random.default_rng(1)
     asked, outcomes = fixed(monkeypatch), []
     for n, spread in ((3, 1), (9000, 4)):
@@ -314,14 +312,8 @@ def test_steps_in_a_box_are_functions_of_the_noisy_values(power, neighboring, mo
     assert outcomes[0] == outcomes[1]
     once = len(asked) // 2
     kinds = [kind for kind, *_ in asked[:once]]
-    assert (
-        asked[:once] == asked[once:]
-        and kinds[0] is CountQuery
-        # Replacing doubles the noise: too few records for the grid and a step.
-        and kinds[-2:]
-        == [HistogramQuery, SumsQuery if neighboring == "add-remove" else HistogramQuery]
-    )
-    assert set(kinds[1:-2]) <= {HistogramQuery, LevelsQuery}  # looks
+    assert asked[:once] == asked[once:] and kinds[0] is CountQuery
+    assert len(kinds) > 2 and set(kinds[1:]) == {HistogramQuery}  # rounds
     assert outcomes[0][0]["receipt"]["epsilon"] == 1.92
 
 

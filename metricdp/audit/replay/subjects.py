@@ -172,7 +172,7 @@ def _options() -> Iterator[Subject]:
     hashed = ours.MaxCoverage(net_dimensions=0, picks=1)
     hoped = partial(mdp.k_means, expected=([[0.2, 0.3], [0.8, 0.9]], [1.0, 3.0]))
     for name, world, ask, method, budget in (
-        ("k_means, a grid", "a box", mdp.k_means, ours.Partition(records_hint=1440), (1, 0)),
+        ("k_means, rounds", "a box", mdp.k_means, ours.Partition(records_hint=1440), (1, 0)),
         ("k_means, expected", "a box", hoped, "partition", (1, 0)),
         ("k_means, PrivTree", "a box", mdp.k_means, tree(opening="privtree", depth=2), (1, 0)),
         ("k_median, quadtree by levels", "a box", mdp.k_median, away, (1, 0)),

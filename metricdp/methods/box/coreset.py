@@ -1,7 +1,6 @@
 """Private coresets of demand in a box: weighted points for any number of questions about centers.
 
-The default method's release (`metricdp.methods.box.default`) with the whole budget. Cells that do
-not stand above the noise one by one are represented by large blocks (`whole`). The rounds of
+The default method's release with the whole budget, in any number of dimensions. The rounds of
 Feldman, Xiang, Zhu & Rus (IPSN 2017), which cost more, are in ``benchmarks/methods``.
 """
 
@@ -11,59 +10,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from metricdp.arrays import Floats
 from metricdp.methods.asking import Ask, Steps
-from metricdp.methods.demand_release import Release
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import BoxQuestion
-from metricdp.methods.shares import Terms, deviation
-from metricdp.partitions.box.grid import Grid, NestedGrid
-
-BLOCKS = 64
-"""Into which what does not stand out is summed."""
-
-
-def whole(standing: Any) -> Release:
-    """A release of all of a box's cells. Noisy counts below the noise threshold are summed over
-    large blocks; sums above a standard deviation are scaled to the signed total and spread evenly.
-    Centers are found without them, on ``standing``.
-    """
-    weights = standing.weights * standing.receipt.grains
-    rest = np.flatnonzero(~standing.standing)
-    blocks = Grid(standing.space, BLOCKS)
-    block = blocks.encode(standing.universe.points[rest])
-    counts = standing.histogram.values[rest].astype(np.float64)
-    sums = np.bincount(block, counts, blocks.n_parts)
-    extent = np.bincount(block, minlength=blocks.n_parts)
-    sums[sums <= deviation(standing.histogram) * np.sqrt(extent)] = 0.0
-    if sums.sum() > 0:
-        sums *= max(float(counts.sum()), 0.0) / sums.sum()
-    weights[rest] = (sums / extent.clip(1))[block]
-    return Release(
-        standing.universe,
-        weights,
-        standing.receipt,
-        space=standing.space,
-        method="coreset",
-        search=on_standing,
-        histograms=standing.histograms,
-        standing=standing,
-    )
-
-
-def on_standing(release: Release, question: BoxQuestion) -> Floats:
-    """Centers for the cells that stand out, shape (k, d)."""
-    found: Floats = release.standing.search(release.standing, question)
-    return found
+from metricdp.methods.shares import Terms
 
 
 @dataclass(frozen=True, kw_only=True)
 class Coreset(Method):
     """A private coreset, and centers computed from it alone.
 
-    **Privacy.** The release's: `metricdp.methods.box.default`.
+    **Privacy.** The release's: `metricdp.methods.box.halved`, beyond three dimensions
+    `metricdp.methods.box.default`.
 
     Parameters
     ----------
@@ -81,8 +39,8 @@ class Coreset(Method):
     name = "coreset"
     chooses = "As the default method of the box."
     afterwards = (
-        "Noisy counts of cells become weighted points, those that do not stand out told by larger "
-        "blocks; centers by a public solver on them."
+        "Estimates of cells, or means of candidates' records, are weighted points; centers by a "
+        "public solver on them."
     )
     in_finite = False
     in_space = True
@@ -103,5 +61,4 @@ class Coreset(Method):
     def work(self, terms: Terms, question: BoxQuestion) -> Steps:
         """Centers, and the coreset they were computed from."""
         release = yield from self.source.work(terms, replace(question, k=0))
-        told = whole(release) if isinstance(release.partition, NestedGrid) else release
-        return replace(told.answer(question), method=self.name)
+        return replace(release.answer(question), method=self.name)

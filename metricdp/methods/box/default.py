@@ -1,32 +1,20 @@
-"""The default method in a box, from the records to the centers.
-
-*Up to three dimensions*, with few records for the noise, or demand `expected` somewhere:
-`metricdp.methods.box.halved`. Otherwise (`grid_release`):
-
-1. Pay 2.5 % for the number of records, unless it is public or guessed (`records_hint`), and 4 % for
-   each pilot histogram of where they are (`metricdp.methods.box.focus`).
-2. Cut the box into near-cubes, finer where the pilots found records, and release their histogram.
-3. Cluster the cells above the noise threshold: they are a coreset for any number of questions.
-4. A call for k centers keeps 15 % for one more step on the records
-   (`metricdp.methods.box.descent`), clipped at radii of the coreset.
-
-*Beyond* (`rounds_release`):
+"""The default method in a box of more than three dimensions, from the records to the centers.
 
 1. Pay 1 % for the number of records. It decides the *design*: the shares of all reads, and how many
    directions are looked for (`metricdp.methods.box.directions`).
 2. Release the mean, and the radius that holds the records around it.
 3. Release the directions along which records spread: a subspace with an ellipsoid in it.
 4. Two rounds of counts and means around candidates (`metricdp.methods.box.rounds`) make a coreset.
-5. A call for k centers keeps a part for one step on the records, in all dimensions.
+5. A call for k centers keeps a part for one step on the records, in all dimensions
+   (`metricdp.methods.box.descent`).
 
 With more than `ENOUGH` records, steps 2 to 4 read a random sample. Where directions cannot be told
 from noise, steps 3 to 5 are left out.
 
 **Privacy.** All reads are `CountQuery`, `HistogramQuery`, `SumsQuery` and `LevelsQuery` of records
 or their images, in shares of one budget: of epsilon, with discrete Laplace noise (sequential
-composition), or, beyond three dimensions with a delta, of rho, with discrete Gaussian noise (zCDP).
-Grids, designs, candidates and radii follow from public facts and earlier releases; all else is
-post-processing.
+composition), or, with a delta, of rho, with discrete Gaussian noise (zCDP). Designs, candidates and
+radii follow from public facts and earlier releases; all else is post-processing.
 """
 
 from __future__ import annotations
@@ -51,125 +39,26 @@ from metricdp.methods.box.directions import (
     scales_around,
 )
 from metricdp.methods.box.distances import measured_together
-from metricdp.methods.box.focus import focused_grid
-from metricdp.methods.box.grid_release import radii_and_mass, release_of
-from metricdp.methods.box.halved import halved_release
 from metricdp.methods.box.rounds import ALONG, WHOLE, Round, release_of_rounds, two_rounds
 from metricdp.methods.demand_release import Release
-from metricdp.methods.expected import ExpectedPoints
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import BoxQuestion
 from metricdp.methods.result import Result
-from metricdp.methods.shares import Terms, clipped_sums, count_records, counts_of, least_radius
+from metricdp.methods.shares import Terms, clipped_sums, count_records, least_radius
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import PartsOfImages, VoronoiCells, WholeBox
 from metricdp.partitions.box.images import Scaled
 from metricdp.partitions.box.subspace import Subspace
 from metricdp.privacy.queries import HistogramQuery, LevelsQuery
 
-MOST_DIMENSIONS = 3
-"""Beyond, a box of cells around one holds too much noise, and the cells grow too wide."""
 COUNT_SHARE = Fraction(1, 100)
-"""Share of a release for the number of records: small, as a box has many cells; …"""
-FIRST_SHARE = Fraction(1, 40)
-"""… in few dimensions, where few records decide how they are counted."""
-SURVEY_SHARE = Fraction(1, 25)
-STEP_SHARE = Fraction(3, 20)
-"""Of what the release gets, for every survey; of the whole, for the last step."""
-CELLS_FACTOR = 19.0
-LINE_FACTOR = 5.0
-FEW = 600.0
-"""Records per unit of noise and dimension below which cells are halved, in place of the grid."""
-FEWEST_CELLS = 16
-MOST_CELLS = 1 << 17
+"""Share of a release for the number of records: small, as noise is small beside it."""
 MARGIN = 2.0
 MARGIN_ALONG = 1.0
 """Lengths of noise below which the last step is not believed; the same along few directions."""
 ENOUGH = 1 << 18
 RECORDS_PER_NOISE = 1 << 15
 """Records in the rounds' sample: so many, or so many for each noise deviation of a sum."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class GridMethod(Method):
-    """What the default method is in a box of few dimensions: `grid_release`, the solver on its
-    coreset, and one private step.
-
-    **Privacy.** epsilon-DP, by the module's text; a delta would buy nothing, and is not spent.
-    """
-
-    name = "partition"
-    chooses = (
-        "The number of records is bought as a noisy count for 2.5 % of epsilon, unless it is "
-        "public (replace-one) or guessed (records_hint). Cells and clipping radii follow from the "
-        "box, that count and what was released before."
-    )
-    afterwards = (
-        "Cells or candidates that stand out of the noise become weighted points; centers by a "
-        "public solver on them, moved, unless records are few, by one private step that is paid "
-        "for."
-    )
-    in_space = True
-    adds_up = True
-    releases = True
-
-    expected: ExpectedPoints | None = None
-
-    def least(self, terms: Terms, question: BoxQuestion) -> Iterable[Ask]:
-        """The number of records, and the sums of the last step."""
-        space = question.space
-        return [
-            Ask(counts_of(space), FIRST_SHARE * (1 - STEP_SHARE)),
-            Ask(clipped_sums(WholeBox(space)), STEP_SHARE),
-        ]
-
-    def work(self, terms: Terms, question: BoxQuestion) -> Steps:
-        """The release; or centers, and the release they were computed from."""
-        kept = STEP_SHARE if question.k else Fraction(0)
-        space = question.space
-        count = yield from count_records(terms, (1 - kept) * FIRST_SHARE, self.records_hint)
-        few = count.number < FEW * space.dimension * terms.scale_of_counts(Fraction(1))
-        if few or self.expected is not None:
-            found = yield from halved_release(terms, space, count, self.expected)
-            return found.answer(question) if question.k else found
-        noisy = yield from grid_release(terms, space, 1 - kept, count.number)
-        if not question.k:
-            return noisy
-        centers = noisy.search(noisy, question)
-        radii, mass = radii_and_mass(noisy, centers, question.power)
-        cells = VoronoiCells(noisy.space, centers)
-        left = (yield Account()).left
-        moved = yield from descended(cells, centers, Step(radii, mass, MARGIN), left)
-        final = distinct_in(noisy.space, moved)
-        return Result(final, question.k, self.name, (yield Account()).receipt, noisy)
-
-
-def grid_release(
-    terms: Terms, space: EuclideanSpace, share: Fraction, records: float
-) -> Generator[Any, Any, Release]:
-    """Spend a share on one release of demand in a box of few dimensions; see the module's text for
-    the steps and the guarantee.
-
-    O(n·d) time for n records, and for G cells O(G·3d); noise takes 6 µs a cell.
-    """
-    kept = 1 - share
-    n_cells = number_of_cells(records, terms.scale_of_counts(share), space.dimension)
-    grid = yield from focused_grid(share * SURVEY_SHARE, space, records, n_cells, MOST_CELLS)
-    left = (yield Account()).left
-    histogram = yield Ask(HistogramQuery(grid), left - kept)
-    return release_of(grid, histogram, (yield Account()).receipt)
-
-
-def number_of_cells(records: float, scale: float, dimension: int) -> int:
-    """c = 19·√(records / scale), on a line 5·√c, where more would only split up what is sparse; 16
-    to 131,072.
-
-    Public inputs only: `records` a noisy count or a guess, `scale` the histogram's noise scale.
-    """
-    cells = CELLS_FACTOR * np.sqrt(max(records / scale, 0.0))
-    if dimension == 1:
-        cells = LINE_FACTOR * np.sqrt(cells)
-    return int(np.clip(cells, FEWEST_CELLS, MOST_CELLS))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,7 +75,10 @@ class RoundsMethod(Method):
         "(replace-one) or guessed (records_hint). Candidates, clipping radii and the shares of all "
         "reads follow from the box, that count and what was released before."
     )
-    afterwards = GridMethod.afterwards
+    afterwards = (
+        "Candidates that stand out of the noise become weighted points; centers by a public solver "
+        "on them, moved, unless records are few, by one private step that is paid for."
+    )
     in_space = True
     releases = True
 

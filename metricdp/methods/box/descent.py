@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arrays import Floats
+from metricdp.arrays import Floats, Ints
 from metricdp.methods.asking import Ask, Image
 from metricdp.methods.shares import clipped_sums, deviation
 from metricdp.metrics.space import EuclideanSpace
@@ -31,6 +31,9 @@ from metricdp.partitions.box.images import Scaled
 from metricdp.protocols import Partition
 from metricdp.releases import Release
 from metricdp.solvers.lloyd import distinct
+
+REACH = {1: 0.5, 2: 0.85}
+"""Quantile of a cluster's distances at which a step clips: for k-median and k-means."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +81,28 @@ def descended(
         length = np.maximum(np.linalg.norm(moves / scales, axis=1), 1e-300)
         moves *= np.minimum(1.0, step.farthest / length)[:, None]
     return centers + moves
+
+
+def weighted_quantile(values: Floats, weights: Floats, share: float) -> float | None:
+    """Of values by noisy weights, negative ones as 0; None where there are no others."""
+    order = np.argsort(values)
+    mass = np.cumsum(np.maximum(weights[order], 0.0))
+    if not len(mass) or mass[-1] <= 0:
+        return None
+    return float(values[order][min(np.searchsorted(mass, share * mass[-1]), len(mass) - 1)])
+
+
+def pulls(
+    counts: Floats,
+    distance: Floats,
+    radius: Floats,
+    label: Ints,
+    power: int,
+    k: int,
+) -> Floats:
+    """Divisors (k,) of clipped sums: counts, for medians counts by what clipping leaves."""
+    force = counts if power == 2 else counts * radius / np.maximum(distance, radius)
+    return np.bincount(label, force, k).astype(np.float64)
 
 
 def believed(length: Any, noise: Any) -> Any:

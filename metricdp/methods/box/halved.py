@@ -1,41 +1,104 @@
-"""The finite default's rounds on halves of a box: for few records, and where demand is `expected`.
+"""The default method in a box of up to three dimensions: the finite default's rounds, on halves.
 
-1. In one round (very few records), or two to five, halve the cells of largest estimate times
-   diameter, and count them; a tenth of the budget each but for the last.
-2. Estimate the counts from all rounds, by the posterior of `metricdp.solvers.estimate`. How far the
+1. Pay 2.5 % of epsilon for the number of records, unless it is public or guessed (`records_hint`).
+2. In one round (few records), or two to five, halve the cells of largest estimate times
+   diameter, and count them; a twentieth of the budget each but for the last.
+3. Estimate the counts from all rounds, by the posterior of `metricdp.solvers.estimate`. How far an
    expectation is believed, `Estimate.trust`, is learned from the noisy counts.
-3. Spread each cell's estimate over what is expected in it, the untrusted rest on its middle. For
-   centers, rests that may be noise weigh less (`metricdp.methods.box.shrinking`).
+4. Spread each cell's estimate over what is expected in it, the untrusted rest on its middle: these
+   weights answer any number of questions. For centers, rests that may be noise weigh less
+   (`metricdp.methods.box.shrinking`).
 
-**Privacy.** Epsilon-DP by sequential composition, as in `metricdp.methods.finite.partition`.
+**Privacy.** Steps 1 and 2 are the only reads, a `CountQuery` and a `HistogramQuery` a round:
+epsilon-DP by sequential composition, as each partition follows from public facts and earlier
+releases. A record's cell follows from its own coordinates. All else is post-processing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from metricdp.methods.asking import Account
+from metricdp.methods.asking import Account, Ask, Steps
 from metricdp.methods.box.shrinking import shrunk
 from metricdp.methods.demand_release import Release
 from metricdp.methods.expected import ExpectedPoints
-from metricdp.methods.finite.looks import ENOUGH, Look, number_of_parts
+from metricdp.methods.finite.looks import ENOUGH, Look
 from metricdp.methods.finite.partition import EVEN, Looked, refined
-from metricdp.methods.shares import Records, Terms
+from metricdp.methods.method import Method
+from metricdp.methods.question import BoxQuestion
+from metricdp.methods.shares import Records, Terms, count_records, counts_of
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.halving import Halving
 
-ROUND = Look(Fraction(1, 10), 2.0, 2.0)
-LAST = Look(Fraction(1), 4.0, 1.0)
+MOST_DIMENSIONS = 3
+"""Beyond, a box of cells around one holds too much noise, and the cells grow too wide."""
+COUNT_SHARE = Fraction(1, 40)
+ROUND = Look(Fraction(1, 20), 1.0)
 MOST_ROUNDS = 4
-PER_CELL = 32.0
-"""Rounds end when the last one's cells are so many for each cell that estimates fill."""
+ENOUGH_FOR_MORE = 600.0
+"""With so many records per unit of noise there are up to four rounds before the last, with `ENOUGH`
+one."""
+PER_CELL = 8.0
+"""The last round has so many cells for each one that estimates fill, if these are more than usual;
+then rounds end, as they have found where records are.
+"""
 UNSEEN = 30.0
 """Density for a later cut that is spread evenly: so many units of noise, a tenth at most."""
+CELLS_FACTOR = 19.0
+CELLS_A_CENTER = 40.0
+CELLS_A_RECORD = 0.4
+FEWEST_CELLS = 16
+MOST_CELLS = 6144
+"""A round has 19·√x cells for x records per unit of noise; at least 40 for each center that is
+asked for, as long as these are at most .4·x. Fewer are wider than clusters, more add noise, or take
+time (benchmarks/euclidean.md).
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Halved(Method):
+    """What the default method is in a box of few dimensions.
+
+    **Privacy.** epsilon-DP, by the module's text; a delta would buy nothing, and is not spent.
+    """
+
+    name = "partition"
+    chooses = (
+        "The number of records is bought as a noisy count for 2.5 % of epsilon, unless it is "
+        "public (replace-one) or guessed (records_hint). How many rounds there are, and their "
+        "cells, follow from the box, that count and what was released before. Points that are "
+        "`expected`, if given, are public: they shape cells and estimate."
+    )
+    afterwards = (
+        "Posterior mean of the true counts given all noisy ones, on the cells' middles; centers by "
+        "a public solver on the cells that stand out of the noise."
+    )
+    in_space = True
+    adds_up = True
+    releases = True
+
+    expected: ExpectedPoints | None = None
+
+    def least(self, terms: Terms, question: BoxQuestion) -> Iterable[Ask]:
+        """The number of records: what is bought for the least share."""
+        return [Ask(counts_of(question.space), COUNT_SHARE)]
+
+    def work(self, terms: Terms, question: BoxQuestion) -> Steps:
+        """The release, or its answer.
+
+        O(n · depth) time a round for n records; of m cells O(m) with a constant of some 10^4
+        operations.
+        """
+        count = yield from count_records(terms, COUNT_SHARE, self.records_hint)
+        found = yield from halved_release(terms, question.space, count, self.expected, question.k)
+        return found.answer(question) if question.k else found
 
 
 def halved_release(
@@ -43,11 +106,15 @@ def halved_release(
     space: EuclideanSpace,
     count: Records,
     expected: ExpectedPoints | None,
+    k: int = 0,
 ) -> Generator[Any, Any, Release]:
-    """One release of demand; see the module's text for the steps and the guarantee."""
+    """One release of demand, for k centers if they are known; see the module's text for the steps
+    and the guarantee.
+    """
     known = None if expected is None else (expected.points, expected.weights)
     halving = Halving(space, known, ExpectedPoints.EVEN)
-    looked = yield from refined(terms, halving, count, _rounds, told=lambda parts: parts.cells)
+    rounds = partial(_rounds, k=k)
+    looked = yield from refined(terms, halving, count, rounds, told=lambda parts: parts.cells)
     tree: Any = looked.tree
     estimate: Any = looked.estimate
     noise = looked.releases[-1].receipt.mechanisms[0].scale
@@ -76,17 +143,34 @@ def halved_release(
     )
 
 
-def _rounds(looked: Looked, records: float, scale: float) -> Iterator[Look]:
+def _rounds(looked: Looked, records: float, scale: float, k: int) -> Iterator[Look]:
     """Rounds until they have found where the records are; the last has what is left."""
     looked.even = min(EVEN, UNSEEN * scale / max(records, 1.0))
+    looked.numbers = partial(number_of_cells, k=k, dimension=looked.growth)
+    looked.quickly = True
     whole: Any = looked.whole
     left = Fraction(1)
-    for _ in range(MOST_ROUNDS if records >= ENOUGH * scale else 0):
+    finer = 1.0
+    most = MOST_ROUNDS if records >= ENOUGH_FOR_MORE * scale else 1
+    for _ in range(most if records >= ENOUGH * scale else 0):
         yield ROUND
         left -= ROUND.share
         mean = looked.estimate.mean if looked.estimate else np.ones(1)
         whole.trust = looked.estimate.trust if looked.estimate else 1.0
         filled = float(mean.sum() ** 2 / max((mean**2).sum(), 1e-9))
-        if number_of_parts(records, scale / float(left), LAST.finer) <= PER_CELL * max(filled, 1.0):
+        finer = PER_CELL * filled / looked.numbers(records, scale / float(left))
+        if finer >= 1.0:
             break
-    yield LAST._replace(share=left)
+    yield Look(left, max(finer, 1.0))
+
+
+def number_of_cells(
+    records: float, scale: float, finer: float = 1.0, k: int = 0, dimension: float = 2.0
+) -> int:
+    """19·√x for x = records / scale, on a line 19·∛x, or 40·k, but .4·x at most, times `finer`; 16
+    to 6,144. Public inputs only.
+    """
+    each = max(records / scale, 0.0)
+    usual = CELLS_FACTOR * each ** (1 / 3 if dimension == 1 else 1 / 2)
+    cells = max(usual, min(CELLS_A_CENTER * k, CELLS_A_RECORD * each))
+    return int(np.clip(finer * max(cells, FEWEST_CELLS), FEWEST_CELLS, MOST_CELLS))

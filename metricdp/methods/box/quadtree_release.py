@@ -10,7 +10,7 @@ from metricdp.arrays import Floats
 from metricdp.kernels.points import nearest_centers
 from metricdp.methods.box.anywhere import searched
 from metricdp.methods.box.cell_counts import CellCounts
-from metricdp.methods.box.grid_release import REACH, pulls, weighted_quantile
+from metricdp.methods.box.descent import REACH, pulls, weighted_quantile
 from metricdp.methods.demand_release import Release, on_weights
 from metricdp.methods.question import PointsQuestion, Question
 from metricdp.metrics.vectors import EuclideanMetric

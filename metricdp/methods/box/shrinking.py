@@ -10,28 +10,41 @@ from metricdp.arrays import Bools, Floats
 from metricdp.partitions.finite.ward import PartitionTree, upwards
 from metricdp.solvers.estimate.tree_posterior import Estimate, least_squares
 
-STANDS_OUT = 3.0
-LONE = 3.0
-"""Neighboring cells stand out if they count more than so many standard deviations; and more than
-ln m + `LONE` units of noise, which of m cells one alone exceeds by chance with e^-`LONE` / 2."""
+SURER = 4.0
+ENOUGH = 300.0
+LEAST = 5.0
+MOST = 10.0
+"""Cells stand out where noise does so with a chance of about e^-L, L = 4 ln(x / 300) for x records
+per unit of noise, 5 to 10. With more records lighter clusters can be told from noise, and a center
+that noise holds far away is the greater part of the cost.
+"""
+CLEAR = 3.0
+"""Of larger cells' counts as much is taken off as for so many standard deviations of noise: sparse
+tails are seen at their own scale."""
 
 
-def standing(points: Floats, counts: Floats, deviation: Floats, unit: float) -> Bools:
-    """Which of m cells stand out, alone or with some of the 3^d nearest to them.
+def surety(records: float, unit: float) -> float:
+    """L: how sure it must be, for so many records and a `unit` of noise, that cells stand out."""
+    enough = SURER * np.log(max(records / unit, 1.0) / ENOUGH)
+    return float(np.clip(enough, LEAST, MOST))
 
-    `points` (m, d): their middles; `counts`, `deviation` (m,): noisy counts. O(m · (d + 3^d) · log
-    m).
+
+def standing(points: Floats, counts: Floats, deviation: Floats, unit: float, sure: float) -> Bools:
+    """Which of m cells are among the 3^d nearest of one that stands out, alone or with some of
+    these.
+
+    `points` (m, d): their middles; `counts`, `deviation` (m,): noisy counts; `sure`: as `surety`. A
+    sum of Laplace noise of standard deviation s stands out above √(2 L s² + L (L - 4) unit²): L
+    units for one cell alone, about s √(2 L) for many. O(m · (d + 3^d) · log m).
     """
     from scipy.spatial import cKDTree
 
     m, d = points.shape
     near = cKDTree(points).query(points, k=np.arange(1, min(3**d, m) + 1))[1]
     sums, squares = (np.cumsum(each[near], axis=1) for each in (counts, deviation**2))
-    out = sums > np.maximum(STANDS_OUT * np.sqrt(squares), (np.log(m) + LONE) * unit)
-    first = np.where(out.any(axis=1), out.argmax(axis=1), -1)
+    out = sums > np.sqrt(2 * sure * squares + sure * (sure - 4) * unit**2)
     found = np.zeros(m, bool)
-    for j in range(near.shape[1]):
-        found[near[first >= j, j]] = True
+    found[near[out.any(axis=1)]] = True
     return found
 
 
@@ -44,10 +57,11 @@ def shrunk(tree: PartitionTree, estimate: Estimate, unit: float) -> Floats:
     m = tree.n_parts
     counts, deviation = least_squares(tree, estimate.looks)
     points = np.asarray(tree.universe.points)  # type: ignore[attr-defined]
-    out = standing(points, counts[:m], deviation[:m], unit)
+    sure = surety(float(estimate.mean.sum()), unit)
+    out = standing(points, counts[:m], deviation[:m], unit, sure)
     held = upwards(out, tree.children) > 0
     rest = upwards(np.where(out, 0.0, estimate.mean), tree.children)
-    clear = np.maximum(1 - (STANDS_OUT * deviation / np.maximum(counts, 1e-9)) ** 2, 0.0)
+    clear = np.maximum(1 - (CLEAR * deviation / np.maximum(counts, 1e-9)) ** 2, 0.0)
     told = np.clip(counts, 0.0, rest)
     own = clear * np.divide(told, rest, out=np.zeros_like(rest), where=rest > 0)
     kept = np.where(held, 1.0, own)

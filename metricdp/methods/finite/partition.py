@@ -181,7 +181,8 @@ def _planned(looked: Looked, records: float, scale: float) -> tuple[Look, ...]:
 class Looked:
     """All that was released so far, and the estimate that follows: noisy `totals`, the `tree` of
     all rounds' parts, `weights`, and the `density` for the next cut (None before the first);
-    `usual`: whether splits are as usual in a plane until counts tell otherwise.
+    `usual`: whether splits are as usual in a plane until counts tell otherwise; `quickly`: whether
+    they are learned in few rounds; `numbers`: of a cut's parts, by records, noise and factor.
     """
 
     tree: PartitionTree
@@ -192,6 +193,8 @@ class Looked:
         self.growth = whole.growth()
         self.even = EVEN
         self.usual = False
+        self.numbers: Callable[[float, float, float], int] = number_of_parts
+        self.quickly = False
         self.totals = totals
         self.cuts: list[PartitionTree] = []
         self.releases: list[Noisy] = []
@@ -200,13 +203,13 @@ class Looked:
 
     def cut(self, look: Look, total: float, scale: float) -> PartitionTree:
         """Where to look next: public, as all that it follows was released."""
-        number = number_of_parts(total, scale, look.finer)
+        number = self.numbers(total, scale, look.finer)
         if self.density is None or self.estimate is None:
             return self.whole.cut(number)
         shown = None
         if look.points:
-            numbers = self.tree.sizes if self.tree.numbers is None else self.tree.numbers
-            sizes = numbers[: self.tree.n_parts]
+            points = self.tree.sizes if self.tree.numbers is None else self.tree.numbers
+            sizes = points[: self.tree.n_parts]
             shows = self.estimate.mean >= scale * (np.log(sizes) + SHOWS)
             shown = shows[self.tree.labels]
             number = min(number + int(shown.sum()), MOST_PARTS)
@@ -224,7 +227,12 @@ class Looked:
         counts += [_counts(root, total, 0.5) for total in self.totals]
         known = {} if self.estimate is None else self.estimate.frequencies
         self.estimate = joint_posterior(
-            self.tree, counts, any_share=many or self.usual, known=known, usual=self.usual
+            self.tree,
+            counts,
+            any_share=many or self.usual,
+            known=known,
+            usual=self.usual,
+            quickly=self.quickly,
         )
         self.weights = self.estimate.spread(self.estimate.mean)
         each = self.estimate.spread(self.tree.sizes[: self.tree.n_parts])

@@ -9,8 +9,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.kernels.points import nearest_centers
-from metricdp.methods.box import focus
-from metricdp.methods.box.default import number_of_cells
+from metricdp.methods.box.halved import MOST_ROUNDS, number_of_cells
 from metricdp.partitions.box.halves import Halves
 from metricdp.solvers.lloyd import lloyd
 
@@ -49,14 +48,13 @@ def test_costs_are_near_those_of_public_records(d, power):
     assert again.receipt == found.release.receipt
 
 
-def test_the_step_gains_what_the_grid_cannot_see(monkeypatch):
-    monkeypatch.setattr(focus, "PAYS", np.inf)
+def test_rounds_find_what_one_histogram_cannot_see():
     space = mdp.EuclideanSpace([0, 0], [100, 100])
-    points = np.random.default_rng(1).normal([40.13, 7.71], 0.01, (50_000, 2))  # all in one cell
-    found = mdp.k_means(space, mdp.PrivateDemand(space, points), 1, epsilon=1, records_hint=2000)
-    release = found.release.k_means(1)
-    off, before = (np.linalg.norm(r.centers[0] - [40.13, 7.71]) for r in (found, release))
-    assert off < 0.1 * before
+    points = np.random.default_rng(1).normal([40.13, 7.71], 0.01, (50_000, 2))
+    found = mdp.k_means(space, mdp.PrivateDemand(space, points), 1, epsilon=1)
+    _, first, *_, last = found.release.histograms
+    assert (first.values > 300).sum() <= 4 and last.values.max() < 0.2 * first.values.max()
+    assert np.linalg.norm(found.centers[0] - [40.13, 7.71]) < 0.01
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
@@ -67,11 +65,9 @@ def test_a_loose_box_costs_next_to_nothing(d):
     loose = mdp.EuclideanSpace(middle - 50 * half, middle + 150 * half)
     found = mdp.k_means(loose, mdp.PrivateDemand(loose, points), 4, epsilon=1)
     assert cost(points, found.centers, 2) < 1.02 * best
-    inner = list(found.release.partition.grids())[-1].universe
-    assert ((inner.upper - inner.lower) < 8 * half).all()
-    assert (
-        cost(points, found.release.k_means(4).centers, 2) < (1.5 if d < 3 else 8) * best
-    )  # of cells that are wider than clusters
+    cells = found.release.partition
+    inside = (np.abs(cells.centers[cells.leaves] - middle) < half).all(axis=1)
+    assert inside.mean() > 0.2  # of cells, in 100^-d of the box
 
 
 def test_small_clusters_beside_tight_large_ones():
@@ -104,19 +100,16 @@ def test_what_is_paid(neighboring, hint, m):
         0,
         "user" if m > 1 else "record",
     )
-    *before, histogram, sums = receipt.mechanisms
-    count, surveys = (before[:1], before[1:]) if hint is None else ([], before)
     exact = not hint and neighboring == "replace-one" and m == 1  # the number of records is public
-    spent = Fraction(0) if hint or exact else Fraction(17, 20) / 80
-    assert sum(c.epsilon for c in count) == spent
-    assert 1 <= len(surveys) <= focus.MOST_SURVEYS
-    assert all(survey.epsilon == Fraction(17, 20) / 50 for survey in surveys)
-    assert surveys[0].sensitivity == m * twice
-    assert all(survey.sensitivity == 2 * m * twice for survey in surveys[1:])
-    rest = Fraction(17, 40) - spent - len(surveys) * Fraction(17, 20) / 50
-    assert (histogram.epsilon, histogram.sensitivity) == (rest, m * twice)
-    assert (sums.epsilon, sums.sensitivity) == (Fraction(3, 40), int(m * twice * 4096 * 2**0.5))
-    assert found.release.receipt.epsilon == Fraction(17, 40)
+    bought = 0 if hint or exact else Fraction(1, 80)
+    counts = 0 if hint is not None else 1
+    *rounds, last = receipt.mechanisms[counts:]
+    assert sum(count.epsilon for count in receipt.mechanisms[:counts]) == bought
+    rest = Fraction(1, 2) - bought
+    assert 1 <= len(rounds) <= MOST_ROUNDS and all(each.epsilon == rest / 20 for each in rounds)
+    assert last.epsilon == rest * (20 - len(rounds)) / 20
+    assert all(each.sensitivity == m * twice for each in (*rounds, last))
+    assert found.release.receipt == receipt
     release = mdp.release(space, demand, epsilon="1/2", records_hint=hint)
     assert release.receipt.epsilon == Fraction(1, 2)
     assert release.k_means(3).receipt == release.receipt
@@ -158,7 +151,8 @@ def test_a_flat_box_and_records_at_one_place():
     demand = mdp.PrivateDemand(space, [[0.2, 0, 3e5]] * 5000)
     found = mdp.k_means(space, demand, 2, epsilon=1)
     assert np.abs(found.centers[:, 2] - 3e5).min() < 1e4
-    assert found.release.partition.shape[:2] == (1, 1)
+    sides = found.release.partition.sides[found.release.partition.leaves]
+    assert (sides[:, 1] == 1e-6).all() and sides[:, 2].min() < 1e4
 
 
 def test_a_release_in_a_box_takes_no_candidates_and_checks_k():
@@ -176,11 +170,14 @@ def test_a_release_in_a_box_takes_no_candidates_and_checks_k():
 
 
 def test_the_number_of_cells_follows_public_numbers():
-    assert [number_of_cells(n, 1.0, 2) for n in (-5, 0, 100, 10_000, 1e12)] == [
+    assert [number_of_cells(n, 1.0) for n in (-5, 0, 100, 10_000, 1e12)] == [
         16,
         16,
         190,
         1900,
-        131072,
+        6144,
     ]
-    assert number_of_cells(10_000, 4.0, 3) == 950 and number_of_cells(10_000, 1.0, 1) == 217
+    assert number_of_cells(10_000, 4.0) == 950
+    assert number_of_cells(10_000, 1.0, k=100) == 4000 == number_of_cells(10_000, 1.0, k=400)
+    assert number_of_cells(10_000, 1.0, 0.5, k=8) == 950
+    assert number_of_cells(8001, 1.0, dimension=1.0) == 380

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.methods.box.shrinking import LONE, shrunk, standing
+from metricdp.methods.box.shrinking import LEAST, shrunk, standing, surety
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.finite.ward import PartitionTree
 from metricdp.solvers.estimate.tree_posterior import Counts, Estimate
@@ -18,17 +18,19 @@ def test_standing(d, m):
     points = rng.random((m, d))
     counts = rng.laplace(0, 1, m) + np.where(rng.random(m) < 0.2, 8.0, 0.0)
     deviation = rng.uniform(0.5, 1.5, m)
-    found = standing(points, counts, deviation, 1.0)
-    assert found.tolist() == naive.standing(points, counts, deviation, 1.0)
+    found = standing(points, counts, deviation, 1.0, 5.0)
+    assert found.tolist() == naive.standing(points, counts, deviation, 1.0, 5.0)
 
 
-def test_a_lone_cell_of_noise_seldom_stands_out():
+@pytest.mark.parametrize("records", [0, 1e3, 1e5])
+def test_noise_seldom_stands_out_and_the_less_the_more_records_there_are(records):
     rng = np.random.default_rng(3)
     places = 100.0 * np.arange(400.0)[:, None]
-    quiet = np.full(400, 0.01)
-    told = [standing(places, rng.laplace(0, 1, 400), quiet, 1.0).any() for _ in range(300)]
-    # e^-LONE / 2 for one cell alone, less than a quarter with its neighbors: 75 expected at most
-    assert LONE >= 3 and sum(told) < 120
+    loud = np.full(400, 2**0.5)  # of one unit of noise
+    sure = surety(records, 1.0)
+    told = [standing(places, rng.laplace(0, 1, 400), loud, 1.0, sure).sum() for _ in range(300)]
+    # at most e^-L / 2 for a cell alone; its neighbors add about as much each
+    assert sure >= LEAST and np.count_nonzero(told) < 400 * 300 * 9 * np.exp(-sure)
 
 
 def row(m):
