@@ -121,7 +121,7 @@ def halved_release(
     points, sides = tree.universe.points, tree.cells.sides[tree.cells.leaves]
     trust = 0.0 if expected is None else estimate.trust
     rest = (1 - trust) * estimate.mean
-    kept = shrunk(tree, estimate, noise)
+    kept = shrunk(tree, estimate, noise, k)
     near = np.empty(0)
     if expected is not None:
         m = tree.n_parts

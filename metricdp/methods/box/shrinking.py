@@ -10,23 +10,28 @@ from metricdp.arrays import Bools, Floats
 from metricdp.partitions.finite.ward import PartitionTree, upwards
 from metricdp.solvers.estimate.tree_posterior import Estimate, least_squares
 
-SURER = 4.0
-ENOUGH = 300.0
+SURER = 3.0
+ENOUGH = 65.0
 LEAST = 5.0
 MOST = 10.0
-"""Cells stand out where noise does so with a chance of about e^-L, L = 4 ln(x / 300) for x records
+LIGHT = 3.0
+"""Cells stand out where noise does so with a chance of about e^-L, L = 3 ln(x / 65) for x records
 per unit of noise, 5 to 10. With more records lighter clusters can be told from noise, and a center
-that noise holds far away is the greater part of the cost.
+that noise holds far away is the greater part of the cost. Where k centers are asked for, L is at
+most x / 3k: clusters of few units of noise would not stand out.
 """
 CLEAR = 3.0
 """Of larger cells' counts as much is taken off as for so many standard deviations of noise: sparse
 tails are seen at their own scale."""
 
 
-def surety(records: float, unit: float) -> float:
-    """L: how sure it must be, for so many records and a `unit` of noise, that cells stand out."""
-    enough = SURER * np.log(max(records / unit, 1.0) / ENOUGH)
-    return float(np.clip(enough, LEAST, MOST))
+def surety(records: float, unit: float, k: int = 0) -> float:
+    """L: how sure it must be, for so many records, a `unit` of noise and k centers (0: not known),
+    that cells stand out.
+    """
+    x = max(records / unit, 1.0)
+    enough = SURER * np.log(x / ENOUGH)
+    return float(np.clip(min(enough, x / (LIGHT * k)) if k else enough, LEAST, MOST))
 
 
 def standing(points: Floats, counts: Floats, deviation: Floats, unit: float, sure: float) -> Bools:
@@ -48,7 +53,7 @@ def standing(points: Floats, counts: Floats, deviation: Floats, unit: float, sur
     return found
 
 
-def shrunk(tree: PartitionTree, estimate: Estimate, unit: float) -> Floats:
+def shrunk(tree: PartitionTree, estimate: Estimate, unit: float, k: int = 0) -> Floats:
     """What part (m,) is left of each closed cell's estimate: all of those that stand out.
 
     The largest cells of the tree in which no closed one stands out are left what their own noisy
@@ -57,7 +62,7 @@ def shrunk(tree: PartitionTree, estimate: Estimate, unit: float) -> Floats:
     m = tree.n_parts
     counts, deviation = least_squares(tree, estimate.looks)
     points = np.asarray(tree.universe.points)  # type: ignore[attr-defined]
-    sure = surety(float(estimate.mean.sum()), unit)
+    sure = surety(float(estimate.mean.sum()), unit, k)
     out = standing(points, counts[:m], deviation[:m], unit, sure)
     held = upwards(out, tree.children) > 0
     rest = upwards(np.where(out, 0.0, estimate.mean), tree.children)

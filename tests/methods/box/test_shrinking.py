@@ -33,6 +33,12 @@ def test_noise_seldom_stands_out_and_the_less_the_more_records_there_are(records
     assert sure >= LEAST and np.count_nonzero(told) < 400 * 300 * 9 * np.exp(-sure)
 
 
+def test_clusters_of_few_units_of_noise_may_stand_out_more_easily():
+    assert surety(750, 1.0) == surety(750, 1.0, k=20) == surety(1500, 2.0) > LEAST
+    assert surety(750, 1.0, k=50) == LEAST
+    assert LEAST < surety(750, 1.0, k=40) < surety(750, 1.0, k=20)
+
+
 def row(m):
     """A balanced tree of m = 2^i cells on a line."""
     pairs, level = [], list(range(m))
