@@ -69,7 +69,7 @@ FRICTIONS = {
     ],
     "Another k had to be paid again": [
         "tests/methods/test_saving.py::test_the_same_answers_and_receipt",
-        "tests/methods/test_saving.py::test_on_the_command_line",
+        "tests/cli/test_objectives.py::test_public_and_private",
     ],
     "A full disk lost the result": [
         "tests/cli/test_commands.py::test_a_result_is_told_even_if_its_files_fail",
@@ -120,9 +120,7 @@ FRICTIONS = {
         "tests/cli/test_refusals.py::test_the_graph_has_a_name_of_its_own",
         "tests/cli/test_refusals.py::test_a_shell_gets_completions",
     ],
-    "The help test failed at 140 and 200 columns": [
-        "tests/cli/test_commands.py::test_help_in_a_terminal_wider_than_it_reads_well_is_as_at_its_own_width"
-    ],
+    "The help test failed at 140 and 200 columns": ["tests/cli/test_commands.py::test_help_texts"],
     "From clone to map took wrong turns": [
         "tests/test_from_clone_to_map.py::test_one_command_from_an_osmnx_graph_and_homes_to_a_map"
     ],

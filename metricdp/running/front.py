@@ -6,7 +6,7 @@ Without private demand the gate is not even loaded.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from metricdp.arguments import Amount
 from metricdp.errors import InputError
@@ -16,24 +16,13 @@ from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.options import Coins, Ids, Weights, coins, flag
 from metricdp.protocols import space_of
+from metricdp.running.call import Call
 from metricdp.solvers.effort import Effort
 
 if TYPE_CHECKING:
     from metricdp.methods.expected import Expectation
     from metricdp.methods.method import Method
     from metricdp.privacy import Budget, PrivateDemand
-
-
-class Call(NamedTuple):
-    """Whose demand is clustered, what pays for it, and how."""
-
-    demand: PrivateDemand | None
-    budget: tuple[Amount | None, Amount]
-    ledger: Budget | None
-    method: str | Method
-    records_hint: float | None
-    expected: Expectation | None
-    weights: Weights | None
 
 
 def k_median(

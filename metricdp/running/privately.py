@@ -21,8 +21,8 @@ from metricdp.options import Coins, coins
 from metricdp.privacy import Budget, PrivateDemand
 from metricdp.provenance import Provenance
 from metricdp.running.attesting import attest, provenance
+from metricdp.running.call import Call
 from metricdp.running.charging import Payer, check_private, checked_universe
-from metricdp.running.front import Call
 from metricdp.running.runner import answered, released
 
 

@@ -1,0 +1,25 @@
+"""What the front door was asked of whose demand, as it hands it on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from metricdp.arguments import Amount
+from metricdp.options import Weights
+
+if TYPE_CHECKING:
+    from metricdp.methods.expected import Expectation
+    from metricdp.methods.method import Method
+    from metricdp.privacy import Budget, PrivateDemand
+
+
+class Call(NamedTuple):
+    """Whose demand is clustered, what pays for it, and how."""
+
+    demand: PrivateDemand | None
+    budget: tuple[Amount | None, Amount]
+    ledger: Budget | None
+    method: str | Method
+    records_hint: float | None
+    expected: Expectation | None
+    weights: Weights | None
