@@ -269,7 +269,8 @@ def test_it_is_loaded_on_first_use_and_only_with_scikit_learn(monkeypatch):
         "metricdp.sklearn.PrivateKMeans; assert 'sklearn' in sys.modules"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
-    monkeypatch.delitem(sys.modules, "metricdp.sklearn")
+    for name in ("sklearn", "medoids"):
+        monkeypatch.delitem(sys.modules, f"metricdp.{name}")
     monkeypatch.setitem(sys.modules, "sklearn.base", None)
     with pytest.raises(MissingExtraError) as raised:
         __import__("metricdp.sklearn")
