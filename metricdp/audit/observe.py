@@ -41,6 +41,14 @@ class _EagerBar(tqdm):
         sys.stderr.write(f"{self.desc} {self.n}/{self.total}\n")
 
 
+def _tells(record: logging.LogRecord) -> bool:
+    """All but py4j's notes that Java objects of earlier checks are collected: they come at any
+    moment, and hold an object's number alone.
+    """
+    collected = record.getMessage().startswith(("Command to send: m\nd\n", "Answer received: !yv"))
+    return not (record.name.startswith("py4j.") and collected)
+
+
 @contextmanager
 def watched() -> Iterator[Seen]:
     """Collect stdout, stderr (as a terminal), log records and warnings of this block."""
@@ -49,6 +57,7 @@ def watched() -> Iterator[Seen]:
     err = _Terminal()
     log = io.StringIO()
     handler = logging.StreamHandler(log)
+    handler.addFilter(_tells)
     root = logging.getLogger()
     before = root.level
     root.addHandler(handler)

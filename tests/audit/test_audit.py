@@ -3,6 +3,7 @@ and that planted bugs are caught, `python -m metricdp.audit --quick` tells in CI
 """
 
 import json
+import logging
 import math
 import pickle
 from contextlib import nullcontext
@@ -537,3 +538,14 @@ def test_processes_find_what_one_finds_in_the_same_order(monkeypatch):
     assert len(one[0]) > 1
     assert [f.mechanism for f in one[0]] == [f.mechanism for f in two[0]]
     assert all(f.passed for f in two[0])
+
+
+def test_what_py4j_says_of_collected_objects_is_not_told():
+    with observe.watched() as seen:
+        logging.getLogger("py4j.clientserver").debug("Command to send: %s", "m\nd\no95\ne\n")
+        logging.getLogger("py4j.clientserver").debug("Command to send: %s", "c\no95\nfirst\ne\n")
+        logging.getLogger("elsewhere").debug("Answer received: !yv")
+    assert seen["log"].splitlines() == [
+        *("Command to send: c", "o95", "first", "e", ""),
+        "Answer received: !yv",
+    ]
