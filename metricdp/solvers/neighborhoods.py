@@ -260,7 +260,7 @@ def _crossed(near: Near, first: Ints, second: Ints) -> Ints:
 def _balanced(change: Floats, size: Ints) -> Bools:
     """Parts of the least change in all among those whose sizes add up to nothing."""
     taken = (size == 0) & (change < 0)
-    some = np.flatnonzero(size)
+    some = np.flatnonzero((size != 0) & (np.abs(size) <= 2 * _SPAN))
     least = np.full(2 * _SPAN + 1, np.inf)
     least[_SPAN] = 0.0
     ways = np.zeros((len(some), len(least)), bool)

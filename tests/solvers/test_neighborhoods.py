@@ -75,6 +75,14 @@ def test_parts_are_taken_that_gain_most_and_keep_the_number(seed):
     assert change[taken].sum() == min(change[way].sum() for way in ways if size[way].sum() == 0)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_parts_of_any_size_keep_the_number(seed):
+    rng = np.random.default_rng(seed)
+    change, size = rng.normal(-0.5, 1.0, 200), rng.integers(-160, 160, 200)
+    taken = _balanced(change, size)
+    assert taken.any() and size[taken].sum() == 0
+
+
 def test_no_time_leaves_what_was_given():
     block = np.random.default_rng(0).random((30, 30))
     rows, cost = thorough_search(
