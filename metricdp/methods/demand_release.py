@@ -257,20 +257,25 @@ class Release:
         >>> release.k_median(k=1, candidates=[0, 4]).centers
         [4]
         """
-        return self._asked(
-            k,
-            1,
-            candidates=candidates,
-            opened=opened,
-            seed=coins(seed, rng),
-            time_limit=time_limit,
-            effort=effort,
-        )
+        places = {"candidates": candidates, "opened": opened}
+        search = {"time_limit": time_limit, "effort": effort}
+        return self._asked(k, 1, seed=coins(seed, rng), **places, **search)
 
-    def k_means(self, k: int, **asked: Any) -> Result:
+    def k_means(
+        self,
+        k: int,
+        *,
+        candidates: Ids | None = None,
+        opened: Ids | None = None,
+        seed: int = 0,
+        rng: Coins | None = None,
+        time_limit: float | None = None,
+        effort: Effort = "quick",
+    ) -> Result:
         """k centers of low sum of squared distances; parameters as `k_median`."""
-        asked["seed"] = coins(asked.get("seed", 0), asked.pop("rng", None))
-        return self._asked(k, 2, **asked)
+        places = {"candidates": candidates, "opened": opened}
+        search = {"time_limit": time_limit, "effort": effort}
+        return self._asked(k, 2, seed=coins(seed, rng), **places, **search)
 
     def solve(self, objective: Any, **asked: Any) -> Solution:
         """Sites for any objective of `metricdp.objectives`, for the non-negative part of `weights`:

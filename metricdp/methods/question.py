@@ -175,8 +175,8 @@ class BoxQuestion:
         for name, given in (("candidates", candidates), ("opened", opened)):
             if given is not None:
                 raise InputError(f"{name} need a finite universe; centers in a box are free points")
-        count(k, "k", 1, NET_POINTS, "the number of points")
-        return cls(space, int(k), power, **checked_search(**search))
+        number = count(k, "k", 1, NET_POINTS, "the number of points")
+        return cls(space, number, power, **checked_search(**search))
 
     def among(self, points: EuclideanMetric) -> PointsQuestion:
         """The same of some points of the box."""

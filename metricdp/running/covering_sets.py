@@ -121,7 +121,7 @@ def max_coverage(
 
     grant = payer.charge(attrgetter("price"), confirm, [(epsilon, delta)], "max_coverage")
     (selected,), receipt = cover(demand, query, Cost(grant.epsilon, grant.delta), grant)
-    options = {"m": int(m), "sets": system.n_sets}
+    options = {"m": m, "sets": system.n_sets}
     made = provenance("max_coverage", demand, grant, TOLD, options)
     chosen_sets = [int(i) if names is None else names[i] for i in selected]
     return Coverage(chosen_sets, attested(receipt, made))
