@@ -63,11 +63,11 @@ def of_centers(result: Any, summary: Any = None) -> str:
         columns[name] = [f"{mass:,.0f}" for mass in told["demand"]]
         means = told["mean_distance"]
         columns["mean distance"] = ["" if m is None else in_words(m, unit) for m in means]
-    lines = [grid(columns)]
+    lines = [_fitting(columns)]
     if result.gap is not None or result.objective.name not in ("k-median", "k-means"):
         lines += ["", f"{result.objective.name}: {result.value:,.6g}{_gap(result.gap)}"]
     if summary is not None:
-        lines += ["", str(summary).splitlines()[0]]
+        lines += ["", *_folded(str(summary).splitlines()[0])]
     if result.receipt is not None:
         lines += ["", _receipt(result.receipt)]
     return "\n".join(lines) + "\n"
@@ -77,9 +77,9 @@ def of_plan(plan: Any) -> str:
     """A `Plan`: its table, in pieces that fit the terminal, and what it says."""
     wide = shutil.get_terminal_size().columns
     head, *rows = plan.rows()
-    pieces = _pieces({name: [row[i] for row in rows] for i, name in enumerate(head)}, wide)
+    table = _fitting({name: [row[i] for row in rows] for i, name in enumerate(head)})
     said = [text for text in (plan.remark(), plan.caption()) if text]
-    return "\n\n".join([*map(grid, pieces), *(textwrap.fill(text, wide) for text in said)]) + "\n"
+    return "\n\n".join([table, *(textwrap.fill(text, wide) for text in said)]) + "\n"
 
 
 def of_levels(exploration: Any) -> str:
@@ -94,21 +94,26 @@ def of_levels(exploration: Any) -> str:
             ends = (in_words(end, unit) for end in (mean.estimate, mean.low, mean.high))
             for name, end in zip(("mean distance", "likely from", "to"), ends):
                 columns.setdefault(name, []).append(end)
-    told = [grid(columns)]
+    told = [_fitting(columns)]
     if exploration.plan is not None:
         told.append(of_plan(exploration.plan).rstrip())
     return "\n\n".join([*told, _receipt(exploration.receipt)]) + "\n"
 
 
 def _receipt(receipt: Any) -> str:
-    """A line a mechanism, folded where the terminal is narrow."""
+    """A line a mechanism."""
+    return "\n".join(line for told in f"receipt: {receipt}".splitlines() for line in _folded(told))
+
+
+def _folded(line: str) -> list[str]:
+    """A line, or several where the terminal is narrow."""
     wide = shutil.get_terminal_size().columns
-    folded = textwrap.TextWrapper(wide, subsequent_indent="    ", break_on_hyphens=False)
-    return "\n".join(map(folded.fill, f"receipt: {receipt}".splitlines()))
+    return textwrap.wrap(line, wide, subsequent_indent="    ", break_on_hyphens=False)
 
 
-def _pieces(columns: dict[str, list[str]], wide: int) -> list[dict[str, list[str]]]:
-    """The columns in as few tables as are no wider; each begins with the first column."""
+def _fitting(columns: dict[str, list[str]]) -> str:
+    """The columns in as few tables as fit the terminal; each begins with the first column."""
+    wide = shutil.get_terminal_size().columns
     first, *others = columns
     each = {name: max(map(len, [name, *cells])) for name, cells in columns.items()}
     pieces = [{first: columns[first]}]
@@ -119,7 +124,7 @@ def _pieces(columns: dict[str, list[str]], wide: int) -> list[dict[str, list[str
             used = each[first]
         pieces[-1][name] = columns[name]
         used += 2 + each[name]
-    return pieces
+    return "\n\n".join(map(grid, pieces))
 
 
 def _gap(gap: float | None) -> str:
