@@ -17,10 +17,11 @@ from contextlib import suppress
 from fnmatch import fnmatch
 from typing import Any
 
+import perimeter
 from coverage import Coverage
+from perimeter import BELOW, DEVICE, ENCODE, GATE, RECORDS, ROOT
 
-from metricdp.audit import exact, perimeter
-from metricdp.audit.perimeter import BELOW, DEVICE, ENCODE, GATE, RECORDS, ROOT
+from metricdp.audit import exact
 from metricdp.audit.replay.subjects import subjects
 from metricdp.audit.replay.verifying import tiny, verify
 from metricdp.audit.runner import cases, checks

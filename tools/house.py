@@ -131,11 +131,11 @@ def walk() -> dict[str, object]:
     `k_median` to the noise, and from `PrivateDemand` to the vault.
     """
     import networkx as nx
+    from perimeter import lines_of as read
+    from perimeter import perimeter
 
     import metricdp as mdp
     from metricdp.accounting import Ledger
-    from metricdp.audit.perimeter import lines_of as read
-    from metricdp.audit.perimeter import perimeter
 
     ours = str(Path(mdp.__file__).parent)
     stays, since, ledgers = set(), set(), []

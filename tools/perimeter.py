@@ -1,4 +1,10 @@
-"""Which files the guarantee rests on, computed from imports and trusted classes."""
+"""Which files the guarantee rests on, computed from imports and trusted classes.
+
+    python tools/perimeter.py                          # print the list
+    python tools/perimeter.py docs/what-to-read.md     # write it into the page
+
+It is of the package that Python finds, so of another tree with its folder in PYTHONPATH.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +14,9 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+import metricdp
+
+ROOT = Path(metricdp.__file__).resolve().parent
 """The package's folder."""
 _OUTSIDE = ("audit", "bench", "cli", "report", "local", "testing")
 """Their `encode` methods are no partitions."""
