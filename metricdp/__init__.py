@@ -23,13 +23,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from metricdp import metrics
 from metricdp.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from metricdp import datasets, methods
+    from metricdp import datasets, methods, metrics
     from metricdp.errors import BudgetError, InputError, MetricDPError
-    from metricdp.methods.caps import Caps as Caps
+    from metricdp.methods.caps import Caps
     from metricdp.methods.demand_release import Coreset, PartitionRelease, Release
     from metricdp.methods.heat import heatmap
     from metricdp.methods.registry import METHODS
@@ -52,49 +51,9 @@ if TYPE_CHECKING:
     from metricdp.running.stream import Stream
     from metricdp.solvers import objectives
 
-_HOME = {
-    "running.front": ("k_means", "k_median"),
-    "running.privately": ("release",),
-    "running.covering_sets": ("Coverage", "max_coverage"),
-    "running.evaluation": ("Evaluation", "evaluate", "plan_evaluation"),
-    "running.contributions": ("Contributions", "contributions"),
-    "methods.heat": ("heatmap",),
-    "methods.registry": ("METHODS",),
-    "methods.demand_release": ("Coreset", "PartitionRelease", "Release"),
-    "methods.solution": ("Solution",),
-    "methods.solving": ("solve",),
-    "running.stream": ("Stream",),
-    "running.planning": ("Plan", "plan"),
-    "running.private_centers": ("private_lloyd", "private_mean", "private_median"),
-    "methods.result": ("Result",),
-    "errors": ("BudgetError", "InputError", "MetricDPError"),
-    "metrics": metrics.__all__,
-    "methods.caps": ("Caps",),
-    "privacy": ("Ledger", "PrivateDataWarning", "PrivateDemand", "exact_cost"),
-    "releases": ("Receipt",),
-    "report.evidence.front": ("Evidence", "evidence"),
-    "report.explore.front": ("Exploration", "explore"),
-    "partitions.finite.hst": ("HST", "build_hst"),
-}
-_SUBMODULES = {
-    "datasets": "metricdp.datasets",
-    "federated": "metricdp.federated",
-    "local": "metricdp.local",
-    "methods": "metricdp.methods",
-    "objectives": "metricdp.solvers.objectives",
-    "report": "metricdp.report",
-    "sklearn": "metricdp.sklearn",
-}
-
-__all__ = [*metrics.__all__]
-__all__ += ["HST", "METHODS", "BudgetError", "Caps", "Contributions", "Coreset", "Coverage"]
-__all__ += ["Evaluation", "Evidence", "Exploration", "InputError", "Ledger", "MetricDPError"]
-__all__ += ["PartitionRelease", "Plan", "PrivateDataWarning", "PrivateDemand", "Receipt", "Release"]
-__all__ += ["Result", "Solution", "Stream", "build_hst", "contributions", "datasets", "evaluate"]
-__all__ += ["evidence", "exact_cost", "explore", "heatmap", "k_means", "k_median", "max_coverage"]
-__all__ += ["methods", "metrics", "objectives", "plan", "plan_evaluation", "private_lloyd"]
-__all__ += ["private_mean", "private_median", "release", "solve"]
-_load = on_first_use(__name__, _HOME)[0]
+_load, _, __all__ = on_first_use(__name__)
+_OF_EXTRAS = ("federated", "local", "report", "sklearn")
+"""Modules that ``import *`` leaves alone."""
 
 
 def __getattr__(name: str) -> Any:
@@ -102,8 +61,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("metricdp")
-    return import_module(_SUBMODULES[name]) if name in _SUBMODULES else _load(name)
+    return import_module(f"metricdp.{name}") if name in _OF_EXTRAS else _load(name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_SUBMODULES, "__version__"})
+    return sorted({*__all__, *_OF_EXTRAS, "__version__"})

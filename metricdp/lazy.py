@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
+import ast
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 
-def on_first_use(
-    package: str, homes: Mapping[str, str | Sequence[str]]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """A package's ``__getattr__``, ``__dir__`` and ``__all__``, of its modules, each with its
-    public names, or of names, each with its module.
+def on_first_use(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """A package's ``__getattr__``, ``__dir__`` and ``__all__``, of the names that its file imports
+    under ``if TYPE_CHECKING:``, once for type checkers, import contracts and users.
     """
-    home = dict[str, str]()
-    for key, value in homes.items():
-        home |= {key: value} if isinstance(value, str) else dict.fromkeys(value, key)
+    home = dict(_imported(str(sys.modules[package].__file__)))
 
     def load(name: str) -> Any:
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{package}.{home[name]}"), name)
+        where = None if home[name] == package else import_module(home[name])
+        module = where is None or not hasattr(where, name)
+        value = import_module(f"{home[name]}.{name}") if module else getattr(where, name)
         setattr(sys.modules[package], name, value)
         return value
 
     return load, lambda: sorted(home), sorted(home)
+
+
+def _imported(file: str) -> Iterator[tuple[str, str]]:
+    """Names, each with the module that it is imported from; of ``*`` that module's public names."""
+    for block in ast.parse(Path(file).read_text("utf-8")).body:
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING":
+            for line in block.body:
+                assert isinstance(line, ast.ImportFrom) and line.module
+                for name in (alias.name for alias in line.names):
+                    every = import_module(line.module).__all__ if name == "*" else [name]
+                    yield from ((one, line.module) for one in every)

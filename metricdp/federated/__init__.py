@@ -33,9 +33,7 @@ from typing import TYPE_CHECKING
 from metricdp.lazy import on_first_use
 
 if TYPE_CHECKING:
-    from metricdp.federated.coordinator import Coordinator as Coordinator
-    from metricdp.federated.coordinator import run as run
-    from metricdp.federated.holder import Holder as Holder
+    from metricdp.federated.coordinator import Coordinator, run
+    from metricdp.federated.holder import Holder
 
-_HOME = {"coordinator": ("Coordinator", "run"), "holder": ("Holder",)}
-__getattr__, __dir__, __all__ = on_first_use(__name__, _HOME)
+__getattr__, __dir__, __all__ = on_first_use(__name__)
