@@ -9,6 +9,7 @@ it notes in pytest's cache. ``.ci/run`` runs both; without ``-m`` pytest runs al
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Generator
 from contextlib import suppress
 from doctest import UnexpectedException
@@ -91,6 +92,15 @@ def pytest_xdist_auto_num_workers() -> int:
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
     return min(usable, MOST_PROCESSES)
+
+
+def pytest_configure() -> None:
+    """Let bytecode be kept, whatever the environment says.
+
+    Processes of pytest and of the command line would otherwise each compile all that they import.
+    """
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
