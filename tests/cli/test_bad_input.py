@@ -18,7 +18,9 @@ PRIVATE = (
     "cluster roads.csv -k 2 --output out.json --coreset core.csv --demand homes.csv --epsilon 1/2 "
     "--ledger study.ledger"
 )
+PLACED = PRIVATE + " --nodes nodes.csv --x lon --y lat"
 PUBLIC = "cluster roads.csv -k 2 --output out.json"
+EXACT = PUBLIC + " --non-private"
 EVALUATE = "evaluate roads.csv --demand homes.csv --centers good.json"
 EDGES = "from,to,length_m\n1,2,5\n2,3,4\n"
 BAD_ROW = "987654321"
@@ -75,212 +77,211 @@ DEMANDS = {
     "bad.dem.parquet": b"PAR1 canary 987654321",
 }
 
+VARIED = {
+    "": {
+        # the command itself
+        "no command": ("", "COMMAND"),
+        "unknown command": ("clutser roads.csv -k 2", "invalid choice: 'clutser'"),
+        "no graph": ("cluster -k 2", "GRAPH"),
+        "an option's end": (
+            "cluster roads.csv -k 2 --column x",
+            "did you mean --demand-column? (see metricdp cluster --help)",
+        ),
+        "a slip": ("cluster roads.csv -k 2 --epsilom 1", "did you mean --epsilon?"),
+        "a list in words": (
+            "explore --demand d.csv -k 2 --output p.html --epsilons 0.1 0.5 1 roads.csv",
+            "a list has commas (0.1,0.5)",
+        ),
+        "two graphs": ("cluster roads.csv roads.csv -k 2", "unrecognized arguments"),
+        # the graph
+        "missing file": ("cluster nowhere.csv -k 2 --output out.json", "nowhere.csv: no such file"),
+        "line break in a name": (
+            "cluster 'no\nwhere.csv' -k 2 --output out.json",
+            "no\\nwhere.csv: no such file",
+        ),
+        "empty name": ("cluster '' -k 2 --output out.json", "directory"),
+        "directory": ("cluster folder -k 2 --output out.json", "folder: is a directory"),
+        "unknown ending": ("cluster roads.xyz -k 2 --output out.json", "--format"),
+        "negative length": ("cluster negative.csv -k 2 --output out.json", "non-negative"),
+        "disconnected": (
+            "cluster parts.csv -k 2 --output out.json",
+            "2 components of 3, 2 vertices",
+        ),
+        "directed": ("cluster oneway.csv -k 2 --output out.json", "--symmetrize"),
+        "parquet that is none": ("cluster bad.parquet -k 2 --output out.json", "arquet"),
+        # the question
+        "no k": ("cluster roads.csv", "-k"),
+        # the price
+        "epsilon missing": (
+            "cluster roads.csv -k 2 --demand homes.csv --output out.json",
+            "needs --epsilon",
+        ),
+        "budget without ledger": (
+            "cluster roads.csv -k 2 --demand homes.csv --epsilon 1 --epsilon-budget 2",
+            "give --ledger",
+        ),
+        "delta budget without a ledger": (
+            "cluster roads.csv --demand homes.csv -k 2 --epsilon 1 --delta-budget 1e-6",
+            "give --ledger",
+        ),
+        "delta of one": (
+            "cluster roads.csv --demand homes.csv -k 2 --epsilon 1 --delta 1",
+            "delta must be at least 0 and below 1",
+        ),
+        "delta without demand": (
+            "cluster roads.csv -k 2 --delta 1e-6",
+            "--delta is about private demand",
+        ),
+        # evaluate
+        "evaluate without demand": ("evaluate roads.csv --centers good.json", "--demand"),
+        "evaluate without centers": ("evaluate roads.csv --demand homes.csv", "--centers"),
+        # demo
+        "demo with k zero": ("demo -k 0", "at least 1"),
+        "demo with bad epsilon": ("demo --epsilon -1", "between"),
+        "demo into a file": ("demo --directory homes.csv", "not a directory"),
+        "demo with k above n": ("demo -k 20000 --directory fresh", "only 15,708 vertices"),
+    },
+    PUBLIC: {
+        # the command itself
+        "unknown option": ("--epsilonn 1", "--epsilonn"),
+        "shortened option": ("--symm", "--symm"),
+        "option without value": ("--nodes", "--nodes"),
+        # the graph
+        "unknown format": ("--format shapefile", "formats: pmed, dimacs"),
+        "wrong format": ("--format pmed", "line 1"),
+        "no such length column": ("--weight minutes", "no column 'minutes'"),
+        "empty column name": ("--weight ''", "must not be empty"),
+        "missing nodes file": ("--nodes nowhere.csv", "nowhere.csv: no such file"),
+        # the price
+        "epsilon without demand": ("--epsilon 1", "--epsilon is about private demand"),
+        "ledger without demand": ("--ledger study.ledger", "--ledger is about private demand"),
+        "non-private without demand": ("--non-private", "--non-private is about private demand"),
+        "column without demand": (
+            "--demand-column vertex",
+            "--demand-column is about private demand",
+        ),
+        "coreset without demand": ("--coreset core.csv", "--coreset is about private demand"),
+    },
+    EXACT: {
+        # columns of the demand
+        "non-private: unknown id": (
+            "--demand unknown.csv",
+            "every record must be the id (int) of a point",
+        ),
+        "non-private: no column": ("--demand noheader.csv", "no column 'vertex'"),
+        "non-private: NaN": ("--nodes nodes.csv --x lon --y lat --demand nancoord.csv", "finite"),
+    },
+    PRIVATE: {
+        # the question
+        "k zero": ("-k 0", "at least 1, got '0'"),
+        "k above n": ("-k 26", "only 25 vertices"),
+        "k a fraction": ("-k 2.5", "whole number"),
+        "k of 400 digits": ("-k " + "9" * 400, "whole number"),
+        "unknown method": ("--method magic", "partition, uniform"),
+        "unknown objective": ("--objective k-center", "invalid choice"),
+        "negative seed": ("--seed -1", "at least 0"),
+        "records hint zero": ("--records-hint 0", "positive number"),
+        # the price
+        "epsilon zero": ("--epsilon 0", "between 1e-09 and 1000"),
+        "epsilon NaN": ("--epsilon nan", "finite number"),
+        "epsilon of a huge exponent": ("--epsilon 1e999999999", "finite number"),
+        "epsilon a word": ("--epsilon much", "finite number"),
+        "non-private and epsilon": ("--non-private", "contradict"),
+        "unknown relation": ("--neighboring swap", "invalid choice"),
+        "budget below epsilon": (
+            "--ledger new.ledger --epsilon-budget 1/4",
+            "asked epsilon 0.5, spent 0, left 0.25",
+        ),
+        "ledger exhausted": ("--epsilon 0.6", "asked epsilon 0.6, spent 1.5, left 0.5"),
+        "ledger of another relation": (
+            "--neighboring replace-one",
+            "add-remove neighbors, not replace-one",
+        ),
+        "ledger of another budget": ("--epsilon-budget 3", "budget of 2, not 3"),
+        "ledger of another delta": ("--delta-budget 1e-6", "delta of 0, not 1e-6"),
+        "ledger that is none": ("--ledger notledger", "not the journal"),
+        "ledger damaged": ("--ledger damaged.ledger", "damaged"),
+        "ledger a directory": ("--ledger folder", "directory"),
+        "ledger nowhere": ("--ledger nowhere/x.ledger", "No such file"),
+        "ledger the demand file": ("--ledger homes.csv", "same file"),
+        # what is written
+        "output nowhere": (
+            "--output nowhere/out.json",
+            "--output nowhere/out.json cannot be written",
+        ),
+        "output below a file": ("--output homes.csv/out.json", "cannot be written"),
+        "output a directory": ("--output folder", "is a directory"),
+        "output empty": ("--output ''", "--output"),
+        "output a device": ("--output /dev/null", "not a regular file"),
+        "output of too long a name": ("--output " + "x" * 300, "cannot be written"),
+        "output the graph": ("--output roads.csv", "--output and GRAPH are the same file"),
+        "output the demand": ("--output ./homes.csv", "same file"),
+        "map nowhere": ("--map nowhere/map.html", "--map nowhere/map.html cannot be written"),
+        "map and output alike": ("--map out.json", "same file"),
+        "coreset nowhere": ("--coreset nowhere/core.csv", "cannot be written"),
+        "coreset of an unknown kind": ("--coreset core.xlsx", "must be one of"),
+        "coreset without places": ("--coreset core.geojson", "needs points with coordinates"),
+        "coreset of uniform": ("--method uniform", "releases no weights"),
+        # columns of the demand
+        "x without y": ("--x lon", "go together"),
+        "x, y and a column": ("--x lon --y lat --demand-column vertex", "not both"),
+        "coordinates, graph without": ("--x lon --y lat", "--nodes"),
+        "max-contributions alone": ("--max-contributions 2", "--user"),
+        "max-contributions zero": ("--user person --max-contributions 0", "from 1"),
+        "max-contributions huge": ("--user person --max-contributions 9999999999", "from 1"),
+        "missing demand file": ("--demand nowhere.csv", "nowhere.csv: no such file"),
+        "demand a directory": ("--demand folder", "is a directory"),
+        "no such column": ("--demand-column home", "no column 'home'"),
+        "no such user column": ("--user patient", "no column 'patient'"),
+        "no such coordinate": ("--nodes nodes.csv --x lon --y breite", "no column 'breite'"),
+        "empty demand column": ("--demand-column ' '", "must not be empty"),
+        "unknown id, new ledger": (
+            "--ledger new.ledger --demand unknown.csv",
+            "every record must be the id",
+        ),
+        "k above n, new ledger": ("--ledger new.ledger -k 26", "only 25 vertices"),
+        "unknown id": ("--demand unknown.csv", "every record must be the id (int)"),
+        "id a word": ("--demand textid.csv", "every record must be the id (int)"),
+        "id missing": ("--demand gap.csv", "empty cell"),
+        "id a fraction": ("--demand fraction.csv", "every record must be the id (int)"),
+        "id huge": ("--demand huge.csv", "every record must be the id (int)"),
+        "user missing": ("--user person --demand nouser.csv", "empty cell"),
+        "ragged demand": ("--demand raggedrow.csv", "as many fields as the first row"),
+        "open quote in demand": ("--demand quotes.csv", "quotes"),
+        "demand not UTF-8": ("--demand latin.dem", "UTF-8 text"),
+        "demand with zero bytes": ("--demand zero.dem", "UTF-8 text"),
+        "demand truncated": ("--demand cut.dem.gz", "truncated gzip"),
+        "demand empty": ("--demand nothing.csv", "empty"),
+        "demand without header": ("--demand noheader.csv", "no column 'vertex'"),
+        "demand with equal headers": ("--demand twice.csv", "same name"),
+        "demand a false parquet": ("--demand bad.dem.parquet", "arquet"),
+    },
+    PLACED: {
+        # columns of the demand
+        "NaN coordinate": ("--demand nancoord.csv", "finite"),
+        "infinite coordinate": ("--demand infcoord.csv", "finite"),
+        "coordinate a word": ("--demand wordcoord.csv", "must be a finite point"),
+    },
+    EVALUATE: {
+        # evaluate
+        "missing centers": ("--centers nowhere.json", "nowhere.json: No such file"),
+        "centers a directory": ("--centers folder", "folder: Is a directory"),
+        "centers not JSON": ("--centers cut.json", "not JSON"),
+        "centers not UTF-8": ("--centers latin.json", "not JSON"),
+        "centers of another kind": ("--centers other.json", "no list 'centers'"),
+        "no centers": ("--centers nocenters.json", "no list 'centers'"),
+        "nested centers": ("--centers nested.json", "must be vertex ids"),
+        "a truth for a center": ("--centers truth.json", "must be vertex ids"),
+        "center not in the graph": ("--centers unknown.json", "id 5"),
+        "center as text": ("--centers textids.json", "'100'"),
+        "evaluate an unknown id": ("--demand unknown.csv", "every record must be the id"),
+        "evaluate x without y": ("--x lon", "go together"),
+    },
+}
 CASES = {
-    # the command itself
-    "no command": ("", "COMMAND"),
-    "unknown command": ("clutser roads.csv -k 2", "invalid choice: 'clutser'"),
-    "unknown option": (PUBLIC + " --epsilonn 1", "--epsilonn"),
-    "shortened option": (PUBLIC + " --symm", "--symm"),
-    "no graph": ("cluster -k 2", "GRAPH"),
-    "an option's end": (
-        "cluster roads.csv -k 2 --column x",
-        "did you mean --demand-column? (see metricdp cluster --help)",
-    ),
-    "a slip": ("cluster roads.csv -k 2 --epsilom 1", "did you mean --epsilon?"),
-    "a list in words": (
-        "explore --demand d.csv -k 2 --output p.html --epsilons 0.1 0.5 1 roads.csv",
-        "a list has commas (0.1,0.5)",
-    ),
-    "two graphs": ("cluster roads.csv roads.csv -k 2", "unrecognized arguments"),
-    "option without value": (PUBLIC + " --nodes", "--nodes"),
-    # the graph
-    "missing file": ("cluster nowhere.csv -k 2 --output out.json", "nowhere.csv: no such file"),
-    "line break in a name": (
-        "cluster 'no\nwhere.csv' -k 2 --output out.json",
-        r"no\nwhere.csv: no such file",
-    ),
-    "empty name": ("cluster '' -k 2 --output out.json", "directory"),
-    "directory": ("cluster folder -k 2 --output out.json", "folder: is a directory"),
-    "unknown ending": ("cluster roads.xyz -k 2 --output out.json", "--format"),
-    "unknown format": (PUBLIC + " --format shapefile", "formats: pmed, dimacs"),
-    "wrong format": (PUBLIC + " --format pmed", "line 1"),
-    "no such length column": (PUBLIC + " --weight minutes", "no column 'minutes'"),
-    "empty column name": (PUBLIC + " --weight ''", "must not be empty"),
-    "negative length": ("cluster negative.csv -k 2 --output out.json", "non-negative"),
-    "disconnected": ("cluster parts.csv -k 2 --output out.json", "2 components of 3, 2 vertices"),
-    "directed": ("cluster oneway.csv -k 2 --output out.json", "--symmetrize"),
-    "parquet that is none": ("cluster bad.parquet -k 2 --output out.json", "arquet"),
-    "missing nodes file": (PUBLIC + " --nodes nowhere.csv", "nowhere.csv: no such file"),
-    # the question
-    "no k": ("cluster roads.csv", "-k"),
-    "k zero": (PRIVATE + " -k 0", "at least 1, got '0'"),
-    "k above n": (PRIVATE + " -k 26", "only 25 vertices"),
-    "k a fraction": (PRIVATE + " -k 2.5", "whole number"),
-    "k of 400 digits": (PRIVATE + " -k " + "9" * 400, "whole number"),
-    "unknown method": (PRIVATE + " --method magic", "partition, uniform"),
-    "unknown objective": (PRIVATE + " --objective k-center", "invalid choice"),
-    "negative seed": (PRIVATE + " --seed -1", "at least 0"),
-    "records hint zero": (PRIVATE + " --records-hint 0", "positive number"),
-    # the price
-    "epsilon missing": (
-        "cluster roads.csv -k 2 --demand homes.csv --output out.json",
-        "needs --epsilon",
-    ),
-    "epsilon zero": (PRIVATE + " --epsilon 0", "between 1e-09 and 1000"),
-    "epsilon NaN": (PRIVATE + " --epsilon nan", "finite number"),
-    "epsilon of a huge exponent": (PRIVATE + " --epsilon 1e999999999", "finite number"),
-    "epsilon a word": (PRIVATE + " --epsilon much", "finite number"),
-    "epsilon without demand": (PUBLIC + " --epsilon 1", "--epsilon is about private demand"),
-    "ledger without demand": (
-        PUBLIC + " --ledger study.ledger",
-        "--ledger is about private demand",
-    ),
-    "non-private without demand": (
-        PUBLIC + " --non-private",
-        "--non-private is about private demand",
-    ),
-    "column without demand": (
-        PUBLIC + " --demand-column vertex",
-        "--demand-column is about private demand",
-    ),
-    "coreset without demand": (PUBLIC + " --coreset core.csv", "--coreset is about private demand"),
-    "non-private and epsilon": (PRIVATE + " --non-private", "contradict"),
-    "unknown relation": (PRIVATE + " --neighboring swap", "invalid choice"),
-    "budget without ledger": (
-        "cluster roads.csv -k 2 --demand homes.csv --epsilon 1 --epsilon-budget 2 --output "
-        "out.json",
-        "give --ledger",
-    ),
-    "budget below epsilon": (
-        PRIVATE + " --ledger new.ledger --epsilon-budget 1/4",
-        "asked epsilon 0.5, spent 0, left 0.25",
-    ),
-    "ledger exhausted": (PRIVATE + " --epsilon 0.6", "asked epsilon 0.6, spent 1.5, left 0.5"),
-    "ledger of another relation": (
-        PRIVATE + " --neighboring replace-one",
-        "add-remove neighbors, not replace-one",
-    ),
-    "ledger of another budget": (PRIVATE + " --epsilon-budget 3", "budget of 2, not 3"),
-    "ledger of another delta": (PRIVATE + " --delta-budget 1e-6", "delta of 0, not 1e-6"),
-    "delta budget without a ledger": (
-        "cluster roads.csv --demand homes.csv -k 2 --epsilon 1 --delta-budget 1e-6",
-        "give --ledger",
-    ),
-    "delta of one": (
-        "cluster roads.csv --demand homes.csv -k 2 --epsilon 1 --delta 1",
-        "delta must be at least 0 and below 1",
-    ),
-    "delta without demand": (
-        "cluster roads.csv -k 2 --delta 1e-6",
-        "--delta is about private demand",
-    ),
-    "ledger that is none": (PRIVATE + " --ledger notledger", "not the journal"),
-    "ledger damaged": (PRIVATE + " --ledger damaged.ledger", "damaged"),
-    "ledger a directory": (PRIVATE + " --ledger folder", "directory"),
-    "ledger nowhere": (PRIVATE + " --ledger nowhere/x.ledger", "No such file"),
-    "ledger the demand file": (PRIVATE + " --ledger homes.csv", "same file"),
-    # what is written
-    "output nowhere": (
-        PRIVATE + " --output nowhere/out.json",
-        "--output nowhere/out.json cannot be written",
-    ),
-    "output below a file": (PRIVATE + " --output homes.csv/out.json", "cannot be written"),
-    "output a directory": (PRIVATE + " --output folder", "is a directory"),
-    "output empty": (PRIVATE + " --output ''", "--output"),
-    "output a device": (PRIVATE + " --output /dev/null", "not a regular file"),
-    "output of too long a name": (PRIVATE + " --output " + "x" * 300, "cannot be written"),
-    "output the graph": (PRIVATE + " --output roads.csv", "--output and GRAPH are the same file"),
-    "output the demand": (PRIVATE + " --output ./homes.csv", "same file"),
-    "map nowhere": (
-        PRIVATE + " --map nowhere/map.html",
-        "--map nowhere/map.html cannot be written",
-    ),
-    "map and output alike": (PRIVATE + " --map out.json", "same file"),
-    "coreset nowhere": (PRIVATE + " --coreset nowhere/core.csv", "cannot be written"),
-    "coreset of an unknown kind": (PRIVATE + " --coreset core.xlsx", "must be one of"),
-    "coreset without places": (
-        PRIVATE + " --coreset core.geojson",
-        "needs points with coordinates",
-    ),
-    "coreset of uniform": (PRIVATE + " --method uniform", "releases no weights"),
-    # columns of the demand
-    "x without y": (PRIVATE + " --x lon", "go together"),
-    "x, y and a column": (PRIVATE + " --x lon --y lat --demand-column vertex", "not both"),
-    "coordinates, graph without": (PRIVATE + " --x lon --y lat", "--nodes"),
-    "max-contributions alone": (PRIVATE + " --max-contributions 2", "--user"),
-    "max-contributions zero": (PRIVATE + " --user person --max-contributions 0", "from 1"),
-    "max-contributions huge": (PRIVATE + " --user person --max-contributions 9999999999", "from 1"),
-    "missing demand file": (PRIVATE + " --demand nowhere.csv", "nowhere.csv: no such file"),
-    "demand a directory": (PRIVATE + " --demand folder", "is a directory"),
-    "no such column": (PRIVATE + " --demand-column home", "no column 'home'"),
-    "no such user column": (PRIVATE + " --user patient", "no column 'patient'"),
-    "no such coordinate": (PRIVATE + " --nodes nodes.csv --x lon --y breite", "no column 'breite'"),
-    "empty demand column": (PRIVATE + " --demand-column ' '", "must not be empty"),
-    "unknown id, new ledger": (
-        PRIVATE + " --ledger new.ledger --demand unknown.csv",
-        "every record must be the id",
-    ),
-    "k above n, new ledger": (PRIVATE + " --ledger new.ledger -k 26", "only 25 vertices"),
-    "unknown id": (PRIVATE + " --demand unknown.csv", "every record must be the id (int)"),
-    "id a word": (PRIVATE + " --demand textid.csv", "every record must be the id (int)"),
-    "id missing": (PRIVATE + " --demand gap.csv", "empty cell"),
-    "id a fraction": (PRIVATE + " --demand fraction.csv", "every record must be the id (int)"),
-    "id huge": (PRIVATE + " --demand huge.csv", "every record must be the id (int)"),
-    "NaN coordinate": (
-        PRIVATE + " --nodes nodes.csv --x lon --y lat --demand nancoord.csv",
-        "finite",
-    ),
-    "infinite coordinate": (
-        PRIVATE + " --nodes nodes.csv --x lon --y lat --demand infcoord.csv",
-        "finite",
-    ),
-    "coordinate a word": (
-        PRIVATE + " --nodes nodes.csv --x lon --y lat --demand wordcoord.csv",
-        "must be a finite point",
-    ),
-    "user missing": (PRIVATE + " --user person --demand nouser.csv", "empty cell"),
-    "ragged demand": (PRIVATE + " --demand raggedrow.csv", "as many fields as the first row"),
-    "open quote in demand": (PRIVATE + " --demand quotes.csv", "quotes"),
-    "demand not UTF-8": (PRIVATE + " --demand latin.dem", "UTF-8 text"),
-    "demand with zero bytes": (PRIVATE + " --demand zero.dem", "UTF-8 text"),
-    "demand truncated": (PRIVATE + " --demand cut.dem.gz", "truncated gzip"),
-    "demand empty": (PRIVATE + " --demand nothing.csv", "empty"),
-    "demand without header": (PRIVATE + " --demand noheader.csv", "no column 'vertex'"),
-    "demand with equal headers": (PRIVATE + " --demand twice.csv", "same name"),
-    "demand a false parquet": (PRIVATE + " --demand bad.dem.parquet", "arquet"),
-    "non-private: unknown id": (
-        "cluster roads.csv -k 2 --non-private --output out.json --demand unknown.csv",
-        "every record must be the id (int) of a point",
-    ),
-    "non-private: no column": (
-        "cluster roads.csv -k 2 --non-private --output out.json --demand noheader.csv",
-        "no column 'vertex'",
-    ),
-    "non-private: NaN": (
-        "cluster roads.csv -k 2 --non-private --nodes nodes.csv --x lon --y lat --demand "
-        "nancoord.csv",
-        "finite",
-    ),
-    # evaluate
-    "evaluate without demand": ("evaluate roads.csv --centers good.json", "--demand"),
-    "evaluate without centers": ("evaluate roads.csv --demand homes.csv", "--centers"),
-    "missing centers": (EVALUATE + " --centers nowhere.json", "nowhere.json: No such file"),
-    "centers a directory": (EVALUATE + " --centers folder", "folder: Is a directory"),
-    "centers not JSON": (EVALUATE + " --centers cut.json", "not JSON"),
-    "centers not UTF-8": (EVALUATE + " --centers latin.json", "not JSON"),
-    "centers of another kind": (EVALUATE + " --centers other.json", "no list 'centers'"),
-    "no centers": (EVALUATE + " --centers nocenters.json", "no list 'centers'"),
-    "nested centers": (EVALUATE + " --centers nested.json", "must be vertex ids"),
-    "a truth for a center": (EVALUATE + " --centers truth.json", "must be vertex ids"),
-    "center not in the graph": (EVALUATE + " --centers unknown.json", "id 5"),
-    "center as text": (EVALUATE + " --centers textids.json", "'100'"),
-    "evaluate an unknown id": (EVALUATE + " --demand unknown.csv", "every record must be the id"),
-    "evaluate x without y": (EVALUATE + " --x lon", "go together"),
-    # demo
-    "demo with k zero": ("demo -k 0", "at least 1"),
-    "demo with bad epsilon": ("demo --epsilon -1", "between"),
-    "demo into a file": ("demo --directory homes.csv", "not a directory"),
-    "demo with k above n": ("demo -k 20000 --directory fresh", "only 15,708 vertices"),
+    name: (f"{base} {more}".strip(), words)
+    for base, rows in VARIED.items()
+    for name, (more, words) in rows.items()
 }
 
 WARNED = {name for name in CASES if name.startswith("non-private: ")}
@@ -343,7 +344,7 @@ def test_every_good_base_would_pass(
         PUBLIC,
         PRIVATE,
         EVALUATE,
-        PRIVATE + " --ledger new.ledger --nodes nodes.csv --x lon --y lat --user person",
+        PLACED + " --ledger new.ledger --user person",
     ):
         ran = run(capsys, command)
         assert ran.status == 0, ran.err

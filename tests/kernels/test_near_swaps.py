@@ -11,7 +11,7 @@ from metricdp.kernels.near_swaps import Near, near_of_block, transposed
 
 def problem(seed, reach, m=30, n=40, k=6):
     rng = np.random.default_rng(seed)
-    block = rng.integers(0, 50, (m, n)).astype(float)
+    block = rng.integers(0, 50, (m, n)).astype(np.float32)
     weights = rng.integers(0, 4, n).astype(float)
     reach = np.full(n, reach)
     lists = near_of_block(block, reach, m * n)
