@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import csv
 import os
+import resource
 import sys
 import time
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -289,25 +291,30 @@ def road(side: int) -> None:
 
 
 def dear(first: int = 0, last: int = 5) -> None:
-    """Facility location as UflLib's GapC has it: of 100 sites each serves 10 of 100 clients, and
-    each client is served by 10, at costs of 0 to 4; all else is far too dear; a site costs 3,000.
+    """Facility location as UflLib's GapA, GapB and GapC have it: of 100 sites ten serve each of 100
+    clients (A), each serves ten (B), or both (C), at costs of 0 to 4; all else is far too dear; a
+    site costs 3,000.
     """
     n, few = 100, 10
-    for seed in range(first, last):
+    for kind, seed in product("ABC", range(first, last)):
         rng = np.random.default_rng(seed)
         near = np.zeros((n, n), bool)
-        for _ in range(few):
+        for _ in range(few if kind == "C" else 0):
             sites = rng.permutation(n)
             while (taken := np.flatnonzero(near[sites, np.arange(n)])).size:
                 other = rng.integers(n)
                 sites[[taken[0], other]] = sites[[other, taken[0]]]
             near[sites, np.arange(n)] = True
+        for row in near.T if kind == "A" else near if kind == "B" else []:
+            row[rng.choice(n, few, replace=False)] = True
+        near[rng.integers(n, size=n), np.arange(n)] |= ~near.any(axis=0)
         costs = np.where(near, rng.integers(0, 5, (n, n)), 1e6)
         start = time.process_time()
-        plan = mdp.solve(mdp.CostTable(costs), o.FacilityLocation(3000), time_limit=60)
+        plan = mdp.solve(mdp.CostTable(costs), o.FacilityLocation(3000))
         print(
-            f"{seed}: {plan.value:.0f}, {len(plan.centers)} sites, bound {plan.bound:.0f}, "
-            f"{time.process_time() - start:.1f} s",
+            f"{kind} {seed}: {plan.value:.0f}, {len(plan.centers)} sites, bound {plan.bound:.0f}, "
+            f"gap {100 * plan.gap:.2f} %, {time.process_time() - start:.1f} s, "
+            f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB",
             flush=True,
         )
 

@@ -10,6 +10,8 @@ from scipy.sparse import csr_array, eye_array
 
 from metricdp.arrays import Bools, Ints
 from metricdp.errors import InputError
+from metricdp.kernels.cover_branches import Near, branches, search_branches
+from metricdp.kernels.near_swaps import transposed
 from metricdp.kernels.opening import open_and_close
 from metricdp.kernels.row_weighting import cover_rows
 from metricdp.options import Weights
@@ -26,6 +28,10 @@ _START_ENTRIES = 40_000_000
 _EXCHANGES, _EXCHANGED_ENTRIES = 100_000, 5_000_000
 """Of a search for one site fewer, and the clients of its sites."""
 _STEPS, _PATIENCE = 1200, 25
+_WIDE, _SETTLED = 0.05, 0.01
+"""Gaps from which branches come before HiGHS, which seldom closes them, and those it is spared."""
+_BRANCHED, _BRANCHES_AT_ONCE = 10_000_000_000, 100_000
+"""Pairs of site and client times branches: some ten seconds; branches between looks at time."""
 _PROGRAM_PAIRS = 250_000
 """Pairs of a site that may still open and a client it may serve, up to which HiGHS is asked."""
 _COARSE = 1500
@@ -47,9 +53,10 @@ class FacilityLocation(Objective):
     -----
     Mandatory sites cost what they cost, too. On a block of all costs up to 20 million: local search
     over openings, closings and exchanges, from covers of fewer sites too; a Lagrangian bound (as in
-    `metricdp.solvers.bounds`) that also settles most sites; HiGHS on the rest. Beyond: the same for
-    some 1,500 places and the demand around each, and, where all places cost the same, k-median from
-    there at full resolution; without a bound.
+    `metricdp.solvers.bounds`) that also settles most sites; where it is far off, branches
+    (`metricdp.kernels.cover_branches`); HiGHS on the rest. Beyond: the same for some 1,500 places
+    and the demand around each, and, where all places cost the same, k-median from there at full
+    resolution; without a bound.
 
     Examples
     --------
@@ -171,10 +178,13 @@ class Opening:
     def run(self) -> None:
         """Search, bound, and settle what is left."""
         self.search()
-        self._climb()
-        if self.lower >= self.upper * (1 - _EQUAL) or self.deadline.over:
-            return
-        self._program()
+        entries = self._climb()
+        wide = self.lower < self.upper * (1 - _WIDE)
+        if wide:
+            self._branch(entries)
+        enough = self.upper * (1 - (_SETTLED if wide else _EQUAL))
+        if self.lower < enough and not self.deadline.over:
+            self._program()
 
     def search(self) -> None:
         """Local search from one site, from all, and from random ones."""
@@ -224,9 +234,9 @@ class Opening:
         if cost < self.upper * (1 - 1e-12):
             self.best, self.upper = np.flatnonzero(is_open), float(cost)
 
-    def _climb(self) -> None:
+    def _climb(self) -> Entries:
         """A bound on what serves nobody at more than a place of their own would cost, as the best
-        sites do not; rows are fixed and dropped.
+        sites do not; rows are fixed and dropped. Returns the costs left.
         """
         most = (self.costs + self.prices[:, None]).min(axis=0)
         near = self.costs <= most * (1 + _EQUAL)
@@ -247,6 +257,47 @@ class Opening:
         ascent.shrink()
         self.lower = max(self.lower, min(ascent.bound, self.upper))
         self.rows, self.must = ascent.rows, ascent.must
+        return ascent.entries
+
+    def _branch(self, entries: Entries) -> None:
+        """Prove higher and higher costs by branches, as long as these are not too many."""
+        back, site, cost = transposed(*entries, self.costs.shape[1])
+        if (np.diff(back) == 0).any():
+            self.lower = self.upper  # rows that were dropped are part of nothing better
+            return
+        near = Near(entries.start, entries.client, back, site, cost, self.prices[self.rows])
+        least = np.minimum.reduceat(cost, back[:-1])
+        most = float(np.maximum.reduceat(cost, back[:-1]).sum())
+        exactly = 1 - (self.costs.shape[1] + len(self.rows) + 4) * np.finfo(float).eps
+        left = _BRANCHED // len(cost)
+        while self.lower < self.upper * (1 - _EQUAL):
+            target, proven = self._next(float(least.sum()), most)
+            state = branches(near, np.flatnonzero(self.must))
+            while state.at[0] >= 0 and left > 0 and not self.deadline.over:
+                left -= search_branches(near, state, least, target, _BRANCHES_AT_ONCE)
+                self.deadline.tell(self.upper, self.lower)
+            if state.found[1] < self.upper * (1 - 1e-12):
+                self.best, self.upper = self.rows[state.best], float(state.found[1])
+            if state.at[0] >= 0:
+                break
+            lowest = float(state.found[0])
+            lower = proven if lowest >= target else lowest
+            self.lower = max(self.lower, min(lower * exactly, self.upper))
+            if lowest < target:
+                break
+
+    def _next(self, least: float, most: float) -> tuple[float, float]:
+        """A cost to exceed, and what all sites cost then: of equal prices another one, beside
+        service that costs between `least` and `most` in all.
+        """
+        price = float(self.prices.max())
+        if np.ptp(self.prices) == 0 and most < price:
+            number = np.ceil((self.lower - most) / price - _EQUAL)
+            target = number * price + most * (1 + _EQUAL) + price * _EQUAL
+            proven = max(target, (number + 1) * price + least)
+        else:
+            target = proven = self.lower + max((self.upper - self.lower) / 4, 0.01 * self.upper)
+        return (target, proven) if proven < self.upper else (self.upper, self.upper)
 
     def _program(self) -> None:
         """HiGHS on the rows left, beside the cheapest that must be open."""

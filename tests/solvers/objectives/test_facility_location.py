@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
+from metricdp.solvers.objectives import facility_location
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -30,3 +31,21 @@ def test_mandatory_sites_stay_in_the_cover():
     plan = mdp.solve(mdp.CostTable(costs), objective, opened=[2])
     assert 2 in plan.centers
     assert plan.gap == 0
+
+
+@pytest.mark.parametrize("equal", [True, False])
+@pytest.mark.parametrize("seed", range(4))
+def test_bounds_far_off_are_raised_by_branches(seed, equal, monkeypatch):
+    """Without HiGHS, whose optimum it then is."""
+    rng = np.random.default_rng(seed)
+    costs = np.where(rng.random((40, 40)) < 0.15, rng.integers(0, 5, (40, 40)), 1e6)
+    costs[np.arange(40), np.arange(40)] = 1.0
+    prices = np.full(40, 3000.0) if equal else rng.integers(2000, 4000, 40).astype(float)
+    metric, objective = mdp.CostTable(costs), mdp.objectives.FacilityLocation(prices)
+    monkeypatch.setattr(facility_location, "_WIDE", 1.0)
+    exact = mdp.solve(metric, objective)
+    monkeypatch.setattr(facility_location, "_WIDE", 0.0)
+    monkeypatch.setattr(facility_location.Opening, "_program", None)
+    plan = mdp.solve(metric, objective)
+    assert exact.gap == plan.gap == 0
+    assert plan.value == pytest.approx(exact.value)
