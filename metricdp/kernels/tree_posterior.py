@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -12,7 +14,23 @@ _RARE = 1e-10
 """Likelihood, or prior probability of a share, below which it is left out of both."""
 
 
-@njit(cache=True, nogil=True, inline="always")
+class Splits(NamedTuple):
+    """The m - 1 splits of a tree of m leaves, and the grids of its nodes: node v's is
+    ``low[v] + step[v] · arange(G)``.
+
+    `children` (m - 1, 2); `fractions` (m - 1, S): shares of the left child; `kinds` (C, m - 1, S):
+    their probabilities under each kind of split; `band` (m - 1,): whose frequencies a split has.
+    """
+
+    children: NDArray
+    low: NDArray
+    step: NDArray
+    fractions: NDArray
+    kinds: NDArray
+    band: NDArray
+
+
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _read(message: NDArray, low: float, step: float, x: float) -> float:
     """Linear interpolation of a message at x; nothing outside its grid."""
     at = (x - low) / step
@@ -23,13 +41,7 @@ def _read(message: NDArray, low: float, step: float, x: float) -> float:
     return message[i] * (1.0 - f) + message[i + 1] * f
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _line(low: NDArray, step: NDArray, node: int, child: int, share: float) -> tuple[float, float]:
-    """Start and pace: a share of the node's g-th value lies at start + pace · g."""
-    return (share * low[node] - low[child]) / step[child], share * step[node] / step[child]
-
-
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _within(first: int, last: int, start: float, pace: float, top: int) -> tuple[int, int]:
     """Those g of first, …, last for which start + pace · g lies in [0, top]."""
     if pace <= 0.0:
@@ -43,7 +55,7 @@ def _within(first: int, last: int, start: float, pace: float, top: int) -> tuple
     return max(first, int(np.ceil(least))), min(last, int(np.floor(most)))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
 def _support(message: NDArray, least: float) -> tuple[int, int]:
     """First and last index of more than `least`."""
     first = 0
@@ -55,133 +67,264 @@ def _support(message: NDArray, least: float) -> tuple[int, int]:
     return first, last
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _message(values: NDArray, row: NDArray) -> None:
+    """A message, and how much each next value differs: fills `row` (G, 2)."""
+    top = len(values) - 1
+    for g in range(top):
+        row[g, 0] = values[g]
+        row[g, 1] = values[g + 1] - values[g]
+    row[top, 0] = values[top]
+    row[top, 1] = 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _lines(
+    splits: Splits, i: int, q: int, support: tuple[int, int], top: int
+) -> tuple[int, int, float, float, float, float]:
+    """Between which of the values of split i's node both children's counts lie on their grids if
+    the left one has the q-th share; starts and paces: of the g-th value at start + pace · g.
+    """
+    v = len(splits.children) + 1 + i
+    left = splits.children[i, 0]
+    right = splits.children[i, 1]
+    share = splits.fractions[i, q]
+    rest = 1.0 - share
+    start_l = (share * splits.low[v] - splits.low[left]) / splits.step[left]
+    start_r = (rest * splits.low[v] - splits.low[right]) / splits.step[right]
+    pace_l = share * splits.step[v] / splits.step[left]
+    pace_r = rest * splits.step[v] / splits.step[right]
+    begin, end = _within(support[0], support[1], start_l, pace_l, top)
+    begin, end = _within(begin, end, start_r, pace_r, top)
+    return begin, end, start_l, pace_l, start_r, pace_r
+
+
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def _at(row: NDArray, place: float) -> tuple[np.uint64, float, float]:
+    """The grid's value below a place, how far beyond it that is, and the message there."""
+    i = np.uint64(int(place))
+    f = place - i
+    return i, f, row[i, 0] + f * row[i, 1]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def pairs(splits: Splits, seen: NDArray) -> tuple[NDArray, NDArray]:
+    """Likelihood of the two leaves below each split of leaves, under each kind of split: it does
+    not depend on frequencies.
+
+    Returns each split's number among these, -1 if it has other children, and an array (n, C, G).
+    """
+    children = splits.children
+    m = len(children) + 1
+    number = np.full(m - 1, -1)
+    n = 0
+    for i in range(m - 1):
+        if children[i, 0] < m and children[i, 1] < m:
+            number[i] = n
+            n += 1
+    found = np.zeros((n, len(splits.kinds), seen.shape[1]))
+    grid = seen.shape[1]
+    left = np.empty((grid, 2))
+    right = np.empty((grid, 2))
+    product = np.empty(grid)
+    for i in range(m - 1):
+        if number[i] < 0:
+            continue
+        support = _support(seen[m + i], _RARE)
+        _message(seen[children[i, 0]], left)
+        _message(seen[children[i, 1]], right)
+        for q in range(splits.fractions.shape[1]):
+            begin, end, x, dx, y, dy = _lines(splits, i, q, support, grid - 1)
+            for g in range(begin, end + 1):
+                product[g] = _at(left, x + dx * g)[2] * _at(right, y + dy * g)[2]
+            for c in range(len(splits.kinds)):
+                chance = splits.kinds[c, i, q]
+                if chance > 0.0:
+                    for g in range(begin, end + 1):
+                        found[number[i], c, g] += chance * product[g]
+    return number, found
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def mixed(splits: Splits, frequency: NDArray) -> NDArray:
+    """Probabilities of all shares (m - 1, S), every kind by its frequency in the split's band."""
+    chances = np.zeros_like(splits.fractions)
+    for i in range(len(chances)):
+        for c in range(len(splits.kinds)):
+            weight = frequency[splits.band[i], c]
+            for q in range(chances.shape[1]):
+                chances[i, q] += weight * splits.kinds[c, i, q]
+    return chances
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def upward(
-    children: NDArray,
-    low: NDArray,
-    step: NDArray,
-    fractions: NDArray,
+    splits: Splits,
+    frequency: NDArray,
     chances: NDArray,
+    known: tuple[NDArray, NDArray],
     seen: NDArray,
     inside: NDArray,
 ) -> float:
     """Likelihood of all noisy counts at and below a node given its true count: fills `inside` (2m -
     1, G).
 
-    Node v's grid is ``low[v] + step[v] · arange(G)``. `fractions` and `chances` (m - 1, S): shares
-    of the left child and their prior. `seen`: likelihood of the node's own counts.
+    `frequency` (n_bands, C); `chances`, `known`: of `mixed` and `pairs`; `seen`: likelihood of the
+    node's own counts.
     """
-    m = len(children) + 1
-    grid = inside.shape[1]
+    m = len(splits.children) + 1
+    number, found = known
     evidence = 0.0
+    grid = inside.shape[1]
+    left = np.empty((grid, 2))
+    right = np.empty((grid, 2))
+    row = np.empty(grid)
     inside[:m] = seen[:m]
     for i in range(m - 1):
-        v = m + i
-        left = children[i, 0]
-        right = children[i, 1]
-        inside[v] = 0.0
-        first, last = _support(seen[v], _RARE)
-        for q in range(fractions.shape[1]):
-            chance = chances[i, q]
-            if chance <= _RARE:
-                continue
-            start_l, pace_l = _line(low, step, v, left, fractions[i, q])
-            start_r, pace_r = _line(low, step, v, right, 1.0 - fractions[i, q])
-            begin, end = _within(first, last, start_l, pace_l, grid - 1)
-            begin, end = _within(begin, end, start_r, pace_r, grid - 1)
-            for g in range(begin, end + 1):
-                at_l = start_l + pace_l * g
-                at_r = start_r + pace_r * g
-                j = min(max(int(at_l), 0), grid - 2)
-                k = min(max(int(at_r), 0), grid - 2)
-                a = inside[left, j] + (at_l - j) * (inside[left, j + 1] - inside[left, j])
-                b = inside[right, k] + (at_r - k) * (inside[right, k + 1] - inside[right, k])
-                inside[v, g] += chance * a * b
+        own = seen[m + i]
+        row[:] = 0.0
+        first, last = _support(own, _RARE)
+        if number[i] >= 0:
+            for c in range(found.shape[1]):
+                weight = frequency[splits.band[i], c]
+                for g in range(first, last + 1):
+                    row[g] += weight * found[number[i], c, g]
+        else:
+            _message(inside[splits.children[i, 0]], left)
+            _message(inside[splits.children[i, 1]], right)
+            for q in range(chances.shape[1]):
+                chance = chances[i, q]
+                if chance <= _RARE:
+                    continue
+                begin, end, x, dx, y, dy = _lines(splits, i, q, (first, last), grid - 1)
+                for g in range(begin, end + 1):
+                    row[g] += chance * _at(left, x + dx * g)[2] * _at(right, y + dy * g)[2]
         top = 0.0
         for g in range(first, last + 1):
-            inside[v, g] *= seen[v, g] if seen[v, g] > _RARE else 0.0
-            top = max(top, inside[v, g])
+            row[g] *= own[g] if own[g] > _RARE else 0.0
+            top = max(top, row[g])
         if top > 0.0:
-            inside[v] /= top
+            inside[m + i] = row / top
             evidence += np.log(top)
         else:  # what was counted below contradicts this node: it starts anew
-            inside[v] = seen[v]
+            inside[m + i] = own
     return evidence
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def downward(
-    children: NDArray,
-    low: NDArray,
-    step: NDArray,
-    fractions: NDArray,
+    splits: Splits,
+    frequency: NDArray,
     chances: NDArray,
+    known: tuple[NDArray, NDArray],
     seen: NDArray,
     inside: NDArray,
     outside: NDArray,
-    posterior: NDArray,
-) -> None:
-    """Messages from the root down (`outside`), and the posterior of every split's share
-    (`posterior`). The root's row of `outside` is given: the prior of the total.
+) -> NDArray:
+    """Messages from the root down to all nodes but leaves (`outside`), as `upward`; returns how
+    many splits of each band and kind there are in expectation (n_bands, C). The root's row of
+    `outside` is given: the prior of the total.
     """
-    m = len(children) + 1
+    m = len(splits.children) + 1
+    number, found = known
     grid = inside.shape[1]
-    mass = np.empty(grid)
+    counts = np.zeros_like(frequency)
+    weight = np.empty(frequency.shape[1])
+    left = np.empty((grid, 2))
+    right = np.empty((grid, 2))
+    above = np.empty((2, grid + 1))
     for i in range(m - 2, -1, -1):
-        v = m + i
-        left = children[i, 0]
-        right = children[i, 1]
-        outside[left] = 0.0
-        outside[right] = 0.0
-        posterior[i] = 0.0
-        for g in range(grid):
-            mass[g] = outside[v, g] * seen[v, g]
-        first, last = _support(mass, _NEGLIGIBLE)
-        for q in range(fractions.shape[1]):
+        mass = outside[m + i] * seen[m + i]
+        weight[:] = 0.0
+        if number[i] >= 0:
+            for c in range(len(weight)):
+                for g in range(len(mass)):
+                    weight[c] += mass[g] * found[number[i], c, g]
+        else:
+            support = _support(mass, _NEGLIGIBLE)
+            pair = splits.children[i]
+            inner = pair[0] >= m, pair[1] >= m
+            _message(inside[pair[0]], left)
+            _message(inside[pair[1]], right)
+            above[:] = 0.0
+            for q in range(chances.shape[1]):
+                chance = chances[i, q]
+                if chance <= _RARE:
+                    continue
+                begin, end, x, dx, y, dy = _lines(splits, i, q, support, grid - 1)
+                likely = 0.0
+                for g in range(begin, end + 1):
+                    j, f, a = _at(left, x + dx * g)
+                    k, h, b = _at(right, y + dy * g)
+                    likely += mass[g] * a * b
+                    if inner[0]:
+                        from_right = mass[g] * chance * b
+                        above[0, j] += from_right * (1.0 - f)
+                        above[0, j + np.uint64(1)] += from_right * f
+                    if inner[1]:
+                        from_left = mass[g] * chance * a
+                        above[1, k] += from_left * (1.0 - h)
+                        above[1, k + np.uint64(1)] += from_left * h
+                for c in range(len(weight)):
+                    weight[c] += likely * splits.kinds[c, i, q]
+            for side in range(2):
+                total = above[side].sum()
+                outside[pair[side]] = 1.0 / grid
+                if total > 0.0:
+                    outside[pair[side]] = above[side, :grid] / total
+        own = frequency[splits.band[i]]
+        weight *= own
+        total = weight.sum()
+        counts[splits.band[i]] += weight / total if total > 0.0 else own
+    return counts
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def leaf_means(
+    splits: Splits, chances: NDArray, seen: NDArray, inside: NDArray, outside: NDArray
+) -> NDArray:
+    """Posterior mean of every leaf's count, shape (m,), by the messages."""
+    m = len(splits.children) + 1
+    grid = inside.shape[1]
+    means = np.empty(m)
+    left = np.empty((grid, 2))
+    right = np.empty((grid, 2))
+    for i in range(m - 1):
+        if splits.children[i].min() >= m:
+            continue
+        mass = outside[m + i] * seen[m + i]
+        support = _support(mass, _NEGLIGIBLE)
+        pair = splits.children[i]
+        _message(inside[pair[0]], left)
+        _message(inside[pair[1]], right)
+        total = 0.0
+        sum_l = 0.0
+        sum_r = 0.0
+        for q in range(chances.shape[1]):
             chance = chances[i, q]
             if chance <= _RARE:
                 continue
-            start_l, pace_l = _line(low, step, v, left, fractions[i, q])
-            start_r, pace_r = _line(low, step, v, right, 1.0 - fractions[i, q])
-            begin, end = _within(first, last, start_l, pace_l, grid - 1)
-            begin, end = _within(begin, end, start_r, pace_r, grid - 1)
-            found = 0.0
+            begin, end, x, dx, y, dy = _lines(splits, i, q, support, grid - 1)
             for g in range(begin, end + 1):
-                at_l = start_l + pace_l * g
-                at_r = start_r + pace_r * g
-                j = min(max(int(at_l), 0), grid - 2)
-                k = min(max(int(at_r), 0), grid - 2)
-                f = at_l - j
-                h = at_r - k
-                a = inside[left, j] + f * (inside[left, j + 1] - inside[left, j])
-                b = inside[right, k] + h * (inside[right, k + 1] - inside[right, k])
-                from_right = mass[g] * chance * b
-                from_left = mass[g] * chance * a
-                outside[left, j] += from_right * (1.0 - f)
-                outside[left, j + 1] += from_right * f
-                outside[right, k] += from_left * (1.0 - h)
-                outside[right, k + 1] += from_left * h
-                found += from_right * a
-            posterior[i, q] = found
-        for child in (left, right):
-            total = outside[child].sum()
-            if total > 0.0:
-                outside[child] /= total
-            else:
-                outside[child] = 1.0 / grid
-        total = posterior[i].sum()
-        if total > 0.0:
-            posterior[i] /= total
-        else:
-            posterior[i] = chances[i]
+                j, f, a = _at(left, x + dx * g)
+                k, h, b = _at(right, y + dy * g)
+                here = chance * mass[g]
+                total += here * a * b
+                sum_l += here * b * (j * a + f * (left[j, 0] + left[j, 1]))
+                sum_r += here * a * (k * b + h * (right[k, 0] + right[k, 1]))
+        for child, summed in zip(pair, (sum_l, sum_r)):
+            if child < m:
+                own = inside[child]
+                place = (own * np.arange(grid)).sum() / own.sum()
+                if total > 0.0:
+                    place = summed / total
+                means[child] = splits.low[child] + splits.step[child] * place
+    return means
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def sampled(
-    children: NDArray,
-    low: NDArray,
-    step: NDArray,
-    fractions: NDArray,
+    splits: Splits,
     chances: NDArray,
     inside: NDArray,
     total: NDArray,
@@ -191,6 +334,7 @@ def sampled(
     """Draw the counts of all nodes from the root down, given everything that was counted: fills
     `drawn` (n_draws, 2m - 1). `total` and `coins` are public draws.
     """
+    children, low, step, fractions = splits.children, splits.low, splits.step, splits.fractions
     m = len(children) + 1
     n_shares = fractions.shape[1]
     chance = np.empty(n_shares)
@@ -221,7 +365,7 @@ def sampled(
             drawn[d, right] = (1.0 - share) * x
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def consistent(children: NDArray, value: NDArray, precision: NDArray) -> tuple[NDArray, NDArray]:
     """Least-squares counts of all nodes of which children add up to their parents, in O(m) (Hay,
     Rastogi, Miklau & Suciu, VLDB 2010, Section 4, for any variances). `precision` is 0 where

@@ -5,25 +5,38 @@ matrices elsewhere.
 import numpy as np
 import pytest
 
-from metricdp.kernels.tree_posterior import consistent, downward, upward
+from metricdp.kernels.tree_posterior import (
+    Splits,
+    consistent,
+    downward,
+    leaf_means,
+    mixed,
+    pairs,
+    upward,
+)
 from tests import naive
 
 
 def run(children, low, step, fractions, chances, leaves, prior, above=None):
-    """Kernel messages: (inside, outside, posterior, log evidence); `above`, likelihoods of the
-    nodes above the leaves.
+    """Kernel messages: (inside, outside of the nodes above the leaves, posterior of shares, log
+    evidence, means of leaves); `above`, likelihoods of the nodes above the leaves.
+
+    Every share is a kind, every split a band: so frequencies learned are the shares' posterior.
     """
-    m, grid = len(children) + 1, leaves.shape[1]
-    inside, outside, posterior = (
-        np.empty((2 * m - 1, grid)),
-        np.empty((2 * m - 1, grid)),
-        np.empty_like(fractions),
-    )
+    n_splits, n_shares = fractions.shape
+    grid = leaves.shape[1]
+    kinds = np.repeat(np.eye(n_shares)[:, None], n_splits, axis=1)
+    splits = Splits(children, low, step, fractions, kinds, np.arange(n_splits))
+    inside = np.empty((2 * n_splits + 1, grid))
+    outside = np.empty((2 * n_splits + 1, grid))
     outside[-1] = prior
-    seen = np.r_[leaves, np.ones((m - 1, grid)) if above is None else above]
-    scale = upward(children, low, step, fractions, chances, seen, inside)
-    downward(children, low, step, fractions, chances, seen, inside, outside, posterior)
-    return inside, outside, posterior, scale
+    seen = np.r_[leaves, np.ones((n_splits, grid)) if above is None else above]
+    known = pairs(splits, seen)
+    np.testing.assert_array_equal(mixed(splits, chances), chances)
+    scale = upward(splits, chances, chances, known, seen, inside)
+    posterior = downward(splits, chances, chances, known, seen, inside, outside)
+    means = leaf_means(splits, chances, seen, inside, outside)
+    return inside, outside[n_splits + 1 :], posterior, scale, means
 
 
 TREES = {
@@ -57,15 +70,12 @@ def test_against_the_sum_over_all_counts_and_shares(shape, seed, counted_above):
     evidence, expected, mean = naive.enumerate_counts(
         children, fractions, chances, likelihoods, dict(zip(values[-1], prior))
     )
-    inside, outside, posterior, scale = run(
+    inside, _, posterior, scale, means = run(
         children, low, step, fractions, chances, leaves, prior, above
     )
     assert np.exp(scale) * (inside[-1] @ prior) == pytest.approx(evidence, rel=1e-9)
     np.testing.assert_allclose(posterior, expected, rtol=1e-9, atol=1e-12)
-    belief = inside[:m] * outside[:m]
-    np.testing.assert_allclose(
-        (belief * values[:m]).sum(axis=1) / belief.sum(axis=1), mean, rtol=1e-9
-    )
+    np.testing.assert_allclose(means, mean, rtol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -78,25 +88,31 @@ def test_against_matrices_on_any_grids(seed):
     low, step = rng.random(2 * m - 1) * 3, 0.2 + rng.random(2 * m - 1)
     low[:m], step[m:] = 0.0, step[m:] + 0.3
     leaves, prior = rng.random((m, grid)), rng.random(grid)
-    inside, outside, posterior, _ = run(children, low, step, fractions, chances, leaves, prior)
+    inside, outside, posterior, _, means = run(
+        children, low, step, fractions, chances, leaves, prior
+    )
     expected = naive.messages(children, low, step, fractions, chances, leaves, prior)
     np.testing.assert_allclose(
         inside / inside.sum(axis=1, keepdims=True), expected[0], rtol=1e-8, atol=1e-13
     )
     np.testing.assert_allclose(
-        outside / outside.sum(axis=1, keepdims=True), expected[1], rtol=1e-8, atol=1e-13
+        outside / outside.sum(axis=1, keepdims=True), expected[1][m:], rtol=1e-8, atol=1e-13
     )
     np.testing.assert_allclose(posterior, expected[2], rtol=1e-8, atol=1e-13)
+    belief = expected[0][:m] * expected[1][:m]
+    values = low[:m, None] + step[:m, None] * np.arange(grid)
+    np.testing.assert_allclose(means, (belief * values).sum(axis=1) / belief.sum(axis=1), rtol=1e-8)
 
 
 def test_what_contradicts_itself_falls_back_to_the_prior():
     children, grid = TREES["pair"], 10
     fractions, chances = np.array([[0.0, 1.0]]), np.array([[0.3, 0.7]])
     low, step = np.array([50.0, 50.0, 0.0]), np.ones(3)  # no share of 0..9 reaches 50
-    inside, outside, posterior, _ = run(
+    inside, outside, posterior, _, means = run(
         children, low, step, fractions, chances, np.ones((2, grid)), np.full(grid, 0.1)
     )
     assert np.isfinite(inside).all() and np.isfinite(outside).all()
+    np.testing.assert_allclose(means, [54.5, 54.5])  # as counted
     np.testing.assert_array_equal(posterior, chances)
 
 

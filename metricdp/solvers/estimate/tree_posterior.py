@@ -11,14 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv
 
 from metricdp.arrays import Floats, Ints
-from metricdp.kernels.tree_posterior import consistent, downward, sampled, upward
+from metricdp.kernels.tree_posterior import (
+    Splits,
+    consistent,
+    downward,
+    leaf_means,
+    mixed,
+    pairs,
+    sampled,
+    upward,
+)
 from metricdp.partitions.finite.ward import PartitionTree
 
 _GRID = 72
@@ -31,17 +40,27 @@ _CONCENTRATION = 12.0
 """Of the beta law of random shares: Beta(12 p, 12 (1 - p)) for a child of relative size p."""
 _LEAST_SHARE = 1e-12
 """Nearer to 0 or 1 the beta laws are not told apart."""
-_QUANTILES = (np.arange(12) + 0.5) / 12
-_ANY = (np.arange(5) + 0.5) / 5
-_AROUND = np.array([-5.0, -3.5, -2.5, -1.7, -1.0, -0.5, 0.0, 0.5, 1.0, 1.7, 2.5, 3.5, 5.0])
-"""Shares at which priors are evaluated: quantiles, and multiples of the noise."""
+
+
+class _Shares(NamedTuple):
+    """Shares at which priors are evaluated: so many quantiles of each beta law, so many of any
+    share, and multiples of the noise around the share that was counted.
+    """
+
+    quantiles: int
+    anywhere: int
+    around: tuple[float, ...]
+
+
+_FINE = _Shares(12, 5, (-5.0, -3.5, -2.5, -1.7, -1.0, -0.5, 0.0, 0.5, 1.0, 1.7, 2.5, 3.5, 5.0))
+_QUICK = _Shares(6, 3, (-4.5, -2.5, -1.0, 0.0, 1.0, 2.5, 4.5))
 _ROUNDS = 20
 _MORE_ROUNDS = 8
 _SETTLED = 5e-3
 """Rounds that learn the frequencies of splits, from nothing or an earlier round."""
 _QUICK_GRID = 32
-_QUICK_ROUNDS = 5
-"""The same of a quick estimate: a quarter of the time, for what no center would tell."""
+_QUICK_ROUNDS = 3
+"""The same of a quick estimate: a tenth of the time, for what no center would tell."""
 _BAND = 3.0
 """Splits of nodes whose sizes agree within a factor 2**3 share their frequencies, …"""
 _SHRINK = 2.0
@@ -155,7 +174,7 @@ def joint_posterior(
 ) -> Estimate:
     """Expected true count of every part, given all that any look counted. The `usual` frequencies
     of splits in a plane, which need `any_share`, help where counts are too few to learn them.
-    `quickly`: on coarser grids, in fewer rounds.
+    `quickly`: on coarser grids, at fewer shares, in fewer rounds.
 
     Sum-product message passing on the tree, up and down, with one uniform grid of values a node,
     around its least-squares estimate; expectation maximization for the frequencies of the kinds of
@@ -166,7 +185,7 @@ def joint_posterior(
     if tree.n_parts == 1:
         center, _ = least_squares(tree, looks)
         return Estimate(np.maximum(center, 0.0), {}, tree, looks, any_share)
-    model = _Model(tree, looks, any_share, _QUICK_GRID if quickly else 0)
+    model = _Model(tree, looks, any_share, quickly)
     plane = _USUAL if tree.numbers is None else _USUAL_EXPECTED
     rounds = _MORE_ROUNDS if known else _ROUNDS
     rounds = min(rounds, _QUICK_ROUNDS) if quickly else rounds
@@ -179,96 +198,72 @@ class _Model:
     """Grids, likelihoods and kinds of split of a tree, and the messages on it."""
 
     def __init__(
-        self, tree: PartitionTree, looks: Sequence[Counts], any_share: bool, grid: int = 0
+        self, tree: PartitionTree, looks: Sequence[Counts], any_share: bool, quick: bool = False
     ) -> None:
         self.tree = tree
         m = tree.n_parts
         center, spread = least_squares(tree, looks)
-        grid = grid or (_GRID if m <= _MANY else _COARSE_GRID)
+        grid = _QUICK_GRID if quick else _GRID if m <= _MANY else _COARSE_GRID
         tail = np.minimum(spread / np.sqrt(2.0), min(float(np.min(look.scale)) for look in looks))
         reach = _REACH * spread + 4.0 * tail
-        self.low = np.maximum(center - reach, 0.0)
-        self.step = (np.maximum(center, 0.0) + reach - self.low) / (grid - 1)
-        self.values = self.low[:, None] + self.step[:, None] * np.arange(grid)
-        self.seen = _likelihood(self.values, looks)
+        low = np.maximum(center - reach, 0.0)
+        step = (np.maximum(center, 0.0) + reach - low) / (grid - 1)
+        fractions, kinds = _shares(tree, center, spread, any_share, _QUICK if quick else _FINE)
+        band, self.bands = _bands(tree)
+        self.splits = Splits(tree.children, low, step, fractions, kinds, band)
+        self.seen = _likelihood(low[:, None] + step[:, None] * np.arange(grid), looks)
+        self.known = pairs(self.splits, self.seen)
         self.inside = np.empty((2 * m - 1, grid))
         self.outside = np.empty((2 * m - 1, grid))
         self.outside[-1] = 1.0 / grid
-        self.fractions, self.kinds = _shares(tree, center, spread, any_share)
-        self.band, self.bands = _bands(tree)
 
     def learn(self, known: Frequencies | None, usual: Floats | None, rounds: int) -> Floats:
         """Frequencies of the kinds of split in every band, by expectation maximization."""
-        kinds = self.kinds
-        first = np.full(len(kinds), 1.0 / len(kinds)) if usual is None else usual
-        weight = np.zeros(len(kinds)) if usual is None else _USUAL_SPLITS * usual
+        number = len(self.splits.kinds)
+        first = np.full(number, 1.0 / number) if usual is None else usual
+        weight = np.zeros(number) if usual is None else _USUAL_SPLITS * usual
         frequency = np.array([_start(known, b, first) for b in self.bands])
-        posterior = np.empty_like(self.fractions)
         for _ in range(rounds):
-            chances = self._upward(frequency)
-            downward(
-                self.tree.children,
-                self.low,
-                self.step,
-                self.fractions,
-                chances,
+            self._upward(frequency)
+            count = downward(
+                self.splits,
+                frequency,
+                self.chances,
+                self.known,
                 self.seen,
                 self.inside,
                 self.outside,
-                posterior,
-            )
-            posterior /= np.where(chances > 0.0, chances, 1.0)
-            share = np.stack(
-                [
-                    (posterior * kind).sum(axis=1) * frequency[self.band, c]
-                    for c, kind in enumerate(kinds)
-                ],
-                axis=1,
             )
             before = frequency
-            frequency = _frequencies(share, self.band, weight)
+            frequency = _frequencies(count, weight)
             if np.abs(frequency - before).max() < _SETTLED:
                 break
         return frequency
 
     def mean(self) -> Floats:
         """Posterior mean of every part's count, by the last messages."""
-        m = self.tree.n_parts
-        belief = self.inside[:m] * self.outside[:m]
-        return (belief * self.values[:m]).sum(axis=1) / belief.sum(axis=1)
+        return leaf_means(self.splits, self.chances, self.seen, self.inside, self.outside)
 
     def draw(self, learned: Frequencies, coins: np.random.Generator, drawn: Floats) -> None:
         """Fill `drawn`, shape (n_draws, 2 · n_parts - 1), with joint counts of all nodes."""
-        chances = self._upward(
-            np.array([_start(learned, b, np.ones(len(self.kinds))) for b in self.bands])
-        )
+        number = len(self.splits.kinds)
+        self._upward(np.array([_start(learned, b, np.ones(number)) for b in self.bands]))
         belief = self.inside[-1] / self.inside[-1].sum()
         at = coins.choice(len(belief), len(drawn), p=belief)
-        total = self.low[-1] + self.step[-1] * (at + coins.random(len(drawn)) - 0.5)
+        low, step = self.splits.low[-1], self.splits.step[-1]
+        total = low + step * (at + coins.random(len(drawn)) - 0.5)
         sampled(
-            self.tree.children,
-            self.low,
-            self.step,
-            self.fractions,
-            chances,
+            self.splits,
+            self.chances,
             self.inside,
             np.maximum(total, 0.0),
             coins.random((len(drawn), len(self.tree.children))),
             drawn,
         )
 
-    def _upward(self, frequency: Floats) -> Floats:
-        chances = _mixed(self.kinds, frequency[self.band])
-        upward(
-            self.tree.children,
-            self.low,
-            self.step,
-            self.fractions,
-            chances,
-            self.seen,
-            self.inside,
-        )
-        return chances
+    def _upward(self, frequency: Floats) -> None:
+        self.chances = mixed(self.splits, frequency)
+        upward(self.splits, frequency, self.chances, self.known, self.seen, self.inside)
 
 
 def observed(tree: PartitionTree, looks: Sequence[Counts]) -> tuple[Floats, Floats]:
@@ -304,10 +299,11 @@ def _shares(
     center: Floats,
     spread: Floats,
     any_share: bool,
-) -> tuple[Floats, list[Floats]]:
-    """Possible shares of the left child, shape (m - 1, S), and under each kind of split their
-    probabilities, same shape: one-sided; proportional to what is expected, and to the number of
-    points where that is something else; around these; any.
+    at: _Shares,
+) -> tuple[Floats, Floats]:
+    """Possible shares of the left child, shape (m - 1, S), and their probabilities under each of C
+    kinds of split, shape (C, m - 1, S): one-sided; proportional to what is expected, and to the
+    number of points where that is something else; around these; any.
     """
     m = tree.n_parts
     left = tree.children[:, 0]
@@ -318,10 +314,11 @@ def _shares(
     ]
     whole = np.maximum(center[m:], spread[m:])[:, None]
     noise = np.minimum(spread[left], spread[tree.children[:, 1]])[:, None] / whole
-    observed = np.clip(center[left][:, None] / whole, 0.0, 1.0) + _AROUND * noise
-    columns = [*map(_quantiles, means), np.clip(observed, 0.0, 1.0)]
+    observed = np.clip(center[left][:, None] / whole, 0.0, 1.0) + np.array(at.around) * noise
+    columns = [_quantiles(p, at.quantiles) for p in means]
+    columns.append(np.clip(observed, 0.0, 1.0))
     if any_share:
-        columns.append(np.repeat(_ANY[None], m - 1, axis=0))
+        columns.append(np.tile((np.arange(at.anywhere) + 0.5) / at.anywhere, (m - 1, 1)))
     drawn = np.sort(np.concatenate(columns, axis=1), axis=1)
     between = (drawn[:, 1:] + drawn[:, :-1]) / 2
     one = np.ones_like(means[0])
@@ -338,22 +335,14 @@ def _shares(
     for law in laws:
         mass = np.diff(law, axis=1, prepend=0.0, append=1.0)
         kinds.append(np.concatenate([np.zeros_like(points), mass], axis=1))
-    return np.concatenate([points, drawn], axis=1), kinds
+    return np.concatenate([points, drawn], axis=1), np.stack(kinds)
 
 
-def _quantiles(p: Floats) -> Floats:
-    """Of the beta law around each share, shape (m - 1, 12)."""
+def _quantiles(p: Floats, number: int) -> Floats:
+    """Of the beta law around each share, shape (m - 1, number)."""
     sizes, split = np.unique(p[:, 0], return_inverse=True)  # most splits are of few kinds
     a = _CONCENTRATION * sizes[:, None]
-    return betaincinv(a, _CONCENTRATION - a, _QUANTILES)[split]
-
-
-def _mixed(kinds: list[Floats], frequency: Floats) -> Floats:
-    """Probabilities of the shares, every kind by its frequency at that split."""
-    mixed = np.zeros_like(kinds[0])
-    for c, kind in enumerate(kinds):
-        mixed += frequency[:, c, None] * kind
-    return mixed
+    return betaincinv(a, _CONCENTRATION - a, (np.arange(number) + 0.5) / number)[split]
 
 
 def _bands(tree: PartitionTree) -> tuple[Ints, Ints]:
@@ -371,11 +360,10 @@ def _start(known: Frequencies | None, band: int, first: Floats) -> Floats:
     return learned[max(learned)] if learned else first
 
 
-def _frequencies(share: Floats, band: Ints, usual: Floats) -> Floats:
-    """Expected frequencies of the kinds of split in every band, from those of every split and the
-    `usual` numbers of each kind.
+def _frequencies(count: Floats, usual: Floats) -> Floats:
+    """Expected frequencies of the kinds of split in every band, from the expected number of each
+    and the `usual` one.
     """
-    overall = share.sum(axis=0) + 0.01 + usual
-    count = np.stack([np.bincount(band, each) for each in share.T], axis=1)
+    overall = count.sum(axis=0) + 0.01 + usual
     frequency = count + _SHRINK * overall / overall.sum() + usual
     return frequency / frequency.sum(axis=1, keepdims=True)
