@@ -6,13 +6,14 @@ import hashlib
 import re
 import time
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metricdp.arrays import Ints
+from metricdp.bench import demands
 from metricdp.bench.report import Column, Report, costs_in_all, gathered, times
 from metricdp.errors import GraphFileError, InputError
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 OPTIMA = "pmedopt.txt"
 LAST = 40
-METHODS = ("partition", "uniform")
 NEAR = 0.1
 EXACT = 1e-7
 """Percent above the optimum that the summary counts as near, and as none."""
@@ -56,94 +56,93 @@ class Instance:
 
 @dataclass(frozen=True)
 class Privacy:
-    """How private methods are measured; see `run` for the fields."""
+    """How private methods are measured: by `repeats` releases each, for made-up `records`, which
+    are one a vertex if None. Refuses bad options before anything is read.
+    """
 
     epsilon: str
-    methods: tuple[str, ...]
-    repeats: int
-    records: int | None
-    hot_spots: bool
+    method: str = "partition,uniform"
+    repeats: int = 10
+    records: int | None = None
+    hot_spots: bool = False
+
+    def __post_init__(self) -> None:
+        import metricdp as mdp
+
+        mdp.Ledger(self.epsilon)  # its rules
+        for method in self.methods:
+            if method not in mdp.METHODS:
+                raise InputError(f"method must be one of {', '.join(mdp.METHODS)}; got {method!r}")
+        for name in ("repeats", "records"):
+            if (value := getattr(self, name)) is not None and value < 1:
+                raise InputError(f"{name} must be at least 1, got {value}")
+        if self.hot_spots and self.records is None:
+            raise InputError("hot spots need a number of records (--records N)")
+
+    @property
+    def methods(self) -> list[str]:
+        """Each once, in order."""
+        return list(dict.fromkeys(name.strip() for name in self.method.split(",")))
+
+    def demand(self, metric: GraphMetric, seed: int) -> Ints:
+        """Counts, shape (n_points,)."""
+        if self.records is None:
+            return demands.one_each(metric)
+        made_up = demands.hot_spots if self.hot_spots else demands.uniform
+        return made_up(metric, self.records, seed)
 
 
 def measure(args: Namespace) -> Report:
     """Run the suite as the command line asks."""
-    given = [
-        name
-        for name in ("method", "repeats", "records", "hot_spots")
-        if getattr(args, name) is not None
-    ]
+    names = ("method", "repeats", "records", "hot_spots")
+    given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     if args.epsilon is None and given:
-        raise InputError(
-            f"--{given[0].replace('_', '-')} is about private methods: give --epsilon E too"
-        )
-    options = {name: getattr(args, name) for name in given if name != "method"}
-    if args.method is not None:
-        options["methods"] = [name.strip() for name in args.method.split(",")]
-    return run(
-        args.folder,
-        instances=args.instances,
-        seed=args.seed,
-        time_limit=args.time_limit,
-        epsilon=args.epsilon,
-        **options,
-    )
+        name = next(iter(given)).replace("_", "-")
+        raise InputError(f"--{name} is about private methods: give --epsilon E too")
+    private = None if args.epsilon is None else Privacy(args.epsilon, **given)
+    return run(args.folder, args.instances, args.seed, args.time_limit, private)
 
 
 def run(
     folder: str | Path | None = None,
-    *,
     instances: str | None = None,
     seed: int = 0,
     time_limit: float | None = None,
-    epsilon: Any = None,
-    methods: Sequence[str] = METHODS,
-    repeats: int = 10,
-    records: int | None = None,
-    hot_spots: bool = False,
+    private: Privacy | None = None,
 ) -> Report:
-    """Solve the instances and compare.
+    """Solve the instances and compare, up to Ctrl-C.
 
     **Privacy.** Made-up demand is public, so exact costs are told.
     """
     import metricdp as mdp
+    from metricdp.universe import read_pmed_p
 
     start = time.perf_counter()
-    private = None if epsilon is None else _checked(epsilon, methods, repeats, records, hot_spots)
     chosen = list(_found(folder, instances))
-    names = [instance.name for instance in chosen]
-    settings: dict[str, Any] = {"instances": names, "seed": seed, "time_limit": time_limit}
     solver = partial(mdp.k_median, time_limit=time_limit)
-    if private is None:
-        rows, unfinished = _rows(chosen, partial(_solved, solver=solver, seed=seed))
-        return Report("pmed", settings, _PUBLIC, rows, *_public_summary(rows, start), unfinished)
-    settings |= {"epsilon": private.epsilon, "methods": list(private.methods)}
-    settings |= {"repeats": private.repeats}
-    settings |= {"records": private.records or "one a vertex", "hot_spots": private.hot_spots}
-    rows, unfinished = _rows(chosen, partial(_released, solver=solver, private=private, seed=seed))
-    return Report(
-        "pmed", settings, _PRIVATE, rows, *_private_summary(rows, private, start), unfinished
-    )
+    settings: dict[str, Any] = {"instances": [instance.name for instance in chosen]}
+    settings |= {"seed": seed, "time_limit": time_limit}
+    if private is not None:
+        names = ("epsilon", "methods", "repeats", "records", "hot_spots")
+        settings |= {name: getattr(private, name) for name in names}
+        settings["records"] = private.records or "one a vertex"
 
-
-def _checked(
-    epsilon: Any, methods: Sequence[str], repeats: int, records: int | None, hot_spots: bool
-) -> Privacy:
-    """Refuse bad arguments before anything is read."""
-    import metricdp as mdp
-
-    mdp.Ledger(epsilon)  # its rules
-    for method in methods:
-        if method not in mdp.METHODS:
-            raise InputError(f"method must be one of {', '.join(mdp.METHODS)}; got {method!r}")
-    if not methods or repeats < 1:
-        raise InputError(
-            f"repeats must be at least 1, and one method at least; got {repeats} and {len(methods)}"
+    def measured(instance: Instance) -> Iterator[dict[str, Any]]:
+        metric = mdp.read_graph(instance.path, format="pmed")
+        k = read_pmed_p(instance.path)
+        rows = (
+            _solved(metric, k, instance.optimum, solver, seed)
+            if private is None
+            else _released(metric, k, instance.optimum, solver, seed, private)
         )
-    if records is not None and records < 1:
-        raise InputError(f"records must be at least 1, got {records}")
-    if hot_spots and records is None:
-        raise InputError("hot spots need a number of records (--records N)")
-    return Privacy(str(epsilon), tuple(dict.fromkeys(methods)), repeats, records, hot_spots)
+        return ({"instance": instance.name, "n": len(metric), "k": k, **row} for row in rows)
+
+    rows, unfinished = gathered(measured, chosen, label="pmed", unit="instance")
+    if private is None:
+        columns, (summary, lines) = _PUBLIC, _public_summary(rows, start)
+    else:
+        columns, (summary, lines) = _PRIVATE, _private_summary(rows, private, start)
+    return Report("pmed", settings, columns, rows, summary, lines, unfinished)
 
 
 def _found(folder: str | Path | None, instances: str | None) -> Iterator[Instance]:
@@ -221,22 +220,8 @@ def _known(name: str, path: Path) -> int | None:
     return info.optimum if hashlib.sha256(read_bytes(path)).hexdigest() in info.sha256 else None
 
 
-def _rows(instances: list[Instance], measured: Any) -> tuple[list[dict[str, Any]], str]:
-    """Read and measure each instance, up to Ctrl-C."""
-    import metricdp as mdp
-    from metricdp.universe import read_pmed_p
-
-    def rows(instance: Instance) -> Iterator[dict[str, Any]]:
-        metric = mdp.read_graph(instance.path, format="pmed")
-        k = read_pmed_p(instance.path)
-        for row in measured(metric, k, instance.optimum):
-            yield {"instance": instance.name, "n": len(metric), "k": k, **row}
-
-    return gathered(rows, instances, label="pmed", unit="instance")
-
-
 def _solved(
-    metric: GraphMetric, k: int, optimum: int | None, *, solver: Any, seed: int
+    metric: GraphMetric, k: int, optimum: int | None, solver: Any, seed: int
 ) -> Iterator[dict[str, Any]]:
     """The non-private solver on one instance."""
     start = time.perf_counter()
@@ -249,56 +234,42 @@ def _solved(
 
 
 def _released(
-    metric: GraphMetric, k: int, optimum: int | None, *, solver: Any, private: Privacy, seed: int
+    metric: GraphMetric, k: int, optimum: int | None, solver: Any, seed: int, private: Privacy
 ) -> Iterator[dict[str, Any]]:
     """Each private method on one instance, repeated, against a non-private solution."""
     import metricdp as mdp
 
-    counts = _demand(metric, private, seed)
-    if private.records is None and optimum is not None:
-        reference = float(optimum)
-        kind = "optimum"
-    else:
-        reference = _cost(metric, solver(metric, k=k, weights=counts, seed=seed).centers, counts)
-        kind = "solver"
-    demand = mdp.PrivateDemand(
-        metric, [metric.ids[i] for i in range(len(metric)) for _ in range(counts[i])]
-    )
+    counts = private.demand(metric, seed)
+
+    def cost(centers: Any) -> float:
+        return float(metric.nearest(centers)[1] @ counts)
+
+    proven = private.records is None and optimum is not None
+    reference = float(optimum or 0)
+    if not proven:
+        reference = cost(solver(metric, k=k, weights=counts, seed=seed).centers)
+    places = [metric.ids[i] for i, count in enumerate(counts) for _ in range(count)]
+    demand = mdp.PrivateDemand(metric, places)
     for method in private.methods:
-        answers = []
         start = time.perf_counter()
-        for repeat in range(private.repeats):
-            asked = {"epsilon": private.epsilon, "method": method, "seed": seed + repeat}
-            answers.append(solver(metric, demand, k, **asked).centers)
+        answers = [
+            solver(metric, demand, k, epsilon=private.epsilon, method=method, seed=seed + repeat)
+            for repeat in range(private.repeats)
+        ]
         seconds = (time.perf_counter() - start) / private.repeats
-        ratios = [_ratio(_cost(metric, centers, counts), reference) for centers in answers]
+        ratios = [_ratio(cost(answer.centers), reference) for answer in answers]
         known = [r for r in ratios if r is not None]
         whole = len(known) == len(ratios)
         yield {
             "method": method,
             "records": int(counts.sum()),
             "reference": reference,
-            "reference_is": kind,
+            "reference_is": "optimum" if proven else "solver",
             "mean_ratio": sum(known) / len(known) if whole else None,
             "worst_ratio": max(known) if whole else None,
             "ratios": ratios,
             "seconds": seconds,
         }
-
-
-def _demand(metric: GraphMetric, private: Privacy, seed: int) -> Ints:
-    from metricdp.bench import demands
-
-    if private.records is None:
-        return demands.one_each(metric)
-    return (demands.hot_spots if private.hot_spots else demands.uniform)(
-        metric, private.records, seed
-    )
-
-
-def _cost(metric: GraphMetric, centers: Any, counts: Ints) -> float:
-    """Cost of centers for a public demand."""
-    return float(metric.nearest(centers)[1] @ counts)
 
 
 def _ratio(cost: float, reference: float) -> float | None:
