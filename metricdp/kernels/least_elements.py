@@ -86,16 +86,10 @@ def graph_entries(
     random order (Cohen 1997). The queue is a ring of buckets (Dial 1969; Meyer & Sanders 2003) with
     a heap beyond it.
     """
-    points = space.points
-    distances = space.distances
-    vertex = space.vertex
-    key = space.key
-    after = space.after
+    points, distances, vertex, key, after, far_key, far_vertex = space
     indptr, indices, lengths = graph
     number, radii, filled, labels = levels
-    far_key = space.far_key
-    far_vertex = space.far_vertex
-    room = len(space.points)
+    room = len(points)
     head = np.full(_SLOTS, -1, np.int32)
     count = np.int64(0)
     listing = len(radii) == 0
@@ -115,7 +109,7 @@ def graph_entries(
                 cursor = far_key[0] >> shift
             while n_far > 0 and far_key[0] >> shift == cursor and not full:
                 item, free, used = _taken(free, used, after)
-                _put(item, far_vertex[0], far_key[0], cursor, head, vertex, key, after)
+                _put(item, far_vertex[0], far_key[0], cursor, head, space)
                 n_far = heap_drop(far_key, far_vertex, n_far)
                 live += 1
                 full = used == room
@@ -151,7 +145,7 @@ def graph_entries(
                         trial[v] = t
                         if (t >> shift) - cursor < _SLOTS:
                             new, free, used = _taken(free, used, after)
-                            _put(new, v, t, t >> shift, head, vertex, key, after)
+                            _put(new, v, t, t >> shift, head, space)
                             live += 1
                             full = used == room
                         else:
@@ -178,28 +172,17 @@ def _taken(free: int, used: int, after: NDArray) -> tuple[int, int, int]:
 
 
 @njit(cache=True, nogil=True)
-def _put(
-    item: int,
-    v: int,
-    t: int,
-    bucket: int,
-    head: NDArray,
-    vertex: NDArray,
-    key: NDArray,
-    after: NDArray,
-) -> None:
+def _put(item: int, v: int, t: int, bucket: int, head: NDArray, space: Workspace) -> None:
     slot = bucket & (_SLOTS - 1)
-    vertex[item] = v
-    key[item] = t
-    after[item] = head[slot]
+    space.vertex[item] = v
+    space.key[item] = t
+    space.after[item] = head[slot]
     head[slot] = item
 
 
 @njit(cache=True, nogil=True)
 def keep_entries(
-    points: NDArray,
-    distances: NDArray,
-    ends: NDArray,
+    entries: tuple,
     numbers: NDArray,
     share: int,
     shares: int,
@@ -214,6 +197,7 @@ def keep_entries(
     entry changes a run of levels, up to the first with a smaller label. `shares` calls, one for
     each `share` of the points, may run at the same time.
     """
+    points, distances, ends = entries
     start = np.int64(0)
     for i in range(len(numbers)):
         number = numbers[i]
@@ -238,9 +222,7 @@ def keep_entries(
 @njit(cache=True, nogil=True, fastmath=_EXACT)
 def vector_entries(
     points: NDArray,
-    low: NDArray,
-    high: NDArray,
-    farthest: NDArray,
+    boxes: tuple,
     euclidean: bool,
     sources: NDArray,
     begin: int,
@@ -249,8 +231,9 @@ def vector_entries(
     ends: NDArray,
 ) -> int:
     """As `graph_entries`, for integer points under the Euclidean or L1 distance rounded up, pruned
-    by `boxes`, whose `farthest` is the largest `known` inside.
+    by `boxes`: lowest and highest corners, and the largest `known` inside, by `over_boxes`.
     """
+    low, high, farthest = boxes
     n, d = points.shape
     n_blocks = len(farthest) // 2
     room = len(space.points)
@@ -305,40 +288,18 @@ def _rounded_up(x: NDArray, y: NDArray, enough: int, euclidean: bool) -> int:
     return root + int(root * root < int(total))
 
 
-@njit(cache=True, nogil=True)
-def boxes(points: NDArray) -> tuple[NDArray, NDArray]:
-    """Bounding boxes of blocks of consecutive points, of pairs of them and so on: an implicit
-    binary tree.
+def over_boxes(pick: np.ufunc, values: NDArray, empty: float) -> NDArray:
+    """The least or greatest (`pick`) of some values in every box, `empty` in one without points.
 
-    `points` (n_points, d): near points should have near indices.
+    A box is a block of consecutive points, or two of them and so on: an implicit binary tree from
+    box 1 on. `values` (n_points, …): near points should have near indices.
     """
-    n, d = points.shape
-    n_blocks = 1
-    while n_blocks * BLOCK < n:
-        n_blocks *= 2
-    low = np.full((2 * n_blocks, d), np.inf)
-    high = np.full((2 * n_blocks, d), -np.inf)
-    for v in range(n):
-        for j in range(d):
-            box = n_blocks + v // BLOCK
-            low[box, j], high[box, j] = (
-                min(low[box, j], points[v, j]),
-                max(high[box, j], points[v, j]),
-            )
-    for box in range(n_blocks - 1, 0, -1):
-        for j in range(d):
-            low[box, j] = min(low[2 * box, j], low[2 * box + 1, j])
-            high[box, j] = max(high[2 * box, j], high[2 * box + 1, j])
-    return low, high
-
-
-@njit(cache=True, nogil=True)
-def farthest_known(known: NDArray, farthest: NDArray) -> None:
-    """Fill `farthest`, shape (2 · n_blocks,), with the largest `known` in each box."""
-    n_blocks = len(farthest) // 2
-    farthest[:] = 0
-    for v in range(len(known)):
-        box = n_blocks + v // BLOCK
-        farthest[box] = max(farthest[box], known[v])
-    for box in range(n_blocks - 1, 0, -1):
-        farthest[box] = max(farthest[2 * box], farthest[2 * box + 1])
+    least = pick.reduceat(values, np.arange(0, len(values), BLOCK))
+    n_boxes = 1 << (len(least) - 1).bit_length()
+    found = np.full((2 * n_boxes, *values.shape[1:]), empty, np.float64)
+    found[n_boxes : n_boxes + len(least)] = least
+    while n_boxes > 1:
+        pairs = found[n_boxes : 2 * n_boxes]
+        n_boxes //= 2
+        found[n_boxes : 2 * n_boxes] = pick(pairs[::2], pairs[1::2])
+    return found

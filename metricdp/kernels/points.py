@@ -81,17 +81,8 @@ def nearest_centers(
 @njit(cache=True, nogil=True)
 def _frame(centers: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
     """Mean of the centers, and one over the largest distance to it (infinity or 0 at limits)."""
-    k, d = centers.shape
-    middle = np.zeros(d, np.float64)
-    far = 0.0
-    for j in range(k):
-        for x in range(d):
-            middle[x] += centers[j, x] / k
-    for j in range(k):
-        total = 0.0
-        for x in range(d):
-            total += (centers[j, x] - middle[x]) ** 2
-        far = max(far, total)
+    middle = (centers / len(centers)).sum(axis=0)
+    far = ((centers - middle) ** 2).sum(axis=1).max()
     return middle, 1 / np.sqrt(far) if far > 0 else np.inf
 
 

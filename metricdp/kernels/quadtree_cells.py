@@ -39,6 +39,18 @@ def _cut(key: int, low: int, size: int) -> int:
     return uint64(low) + third + min(shift, places - uint64(1))
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _entered(key: int, low: NDArray, size: NDArray, axis: int, place: int) -> tuple[int, int]:
+    """Go to the half of a cell that holds a place on the axis; returns its key and which it is."""
+    cut = _cut(key, low[axis], size[axis])
+    if place < cut:
+        size[axis] = cut - low[axis]
+        return _child_key(key, 0), uint64(0)
+    size[axis] = low[axis] + size[axis] - cut
+    low[axis] = cut
+    return _child_key(key, 1), uint64(1)
+
+
 @njit(cache=True, nogil=True)
 def root_key(limbs: NDArray) -> int:
     """Key of the root from the seed's 64-bit limbs, an array of uint64."""
@@ -54,22 +66,13 @@ def path_keys(grid: NDArray, axes: NDArray, root: int) -> NDArray:
     n, d = grid.shape
     depth = len(axes)
     keys = np.empty((n, depth + 1), np.uint64)
-    low = np.empty(d, np.uint64)
-    size = np.empty(d, np.uint64)
+    low, size = np.empty(d, np.uint64), np.empty(d, np.uint64)
     for i in range(n):
         key = uint64(root)
         low[:], size[:] = uint64(0), uint64(1) << uint64(BITS)
         keys[i, 0] = key
         for level in range(depth):
-            j = axes[level]
-            cut = _cut(key, low[j], size[j])
-            if grid[i, j] >= cut:
-                size[j] = low[j] + size[j] - cut
-                low[j] = cut
-                key = _child_key(key, 1)
-            else:
-                size[j] = cut - low[j]
-                key = _child_key(key, 0)
+            key, _ = _entered(key, low, size, axes[level], grid[i, axes[level]])
             keys[i, level + 1] = key
     return keys
 
@@ -79,22 +82,13 @@ def path_bits(grid: NDArray, axes: NDArray, root: int, start: int) -> NDArray:
     """In which half of each cell from depth `start` on every point lies: 64 bits at most."""
     n, d = grid.shape
     found = np.zeros(n, np.uint64)
-    low = np.empty(d, np.uint64)
-    size = np.empty(d, np.uint64)
+    low, size = np.empty(d, np.uint64), np.empty(d, np.uint64)
     for i in range(n):
         key = uint64(root)
         bits = uint64(0)
         low[:], size[:] = uint64(0), uint64(1) << uint64(BITS)
         for level in range(len(axes)):
-            j = axes[level]
-            cut = _cut(key, low[j], size[j])
-            upper = uint64(1) if grid[i, j] >= cut else uint64(0)
-            if upper:
-                size[j] = low[j] + size[j] - cut
-                low[j] = cut
-            else:
-                size[j] = cut - low[j]
-            key = _child_key(key, upper)
+            key, upper = _entered(key, low, size, axes[level], grid[i, axes[level]])
             if level >= start:
                 bits = (bits << uint64(1)) | upper
         found[i] = bits

@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 from metricdp.kernels.least_elements import (
     BLOCK,
     Labeling,
-    boxes,
-    farthest_known,
     graph_entries,
     keep_entries,
     no_levels,
+    over_boxes,
     vector_entries,
     workspace,
 )
@@ -118,16 +117,16 @@ def test_vector_entries(seed, n, d, euclidean, side):
     gaps = np.abs(points[:, None] - points)
     distances = np.ceil(np.sqrt((gaps**2).sum(axis=2))) if euclidean else gaps.sum(axis=2)
     known = rng.integers(0, side, n)
-    low, high = boxes(points)
-    farthest = np.empty(len(low))
-    farthest_known(known, farthest)
+    low = over_boxes(np.minimum, points, np.inf)
+    high, farthest = over_boxes(np.maximum, points, -np.inf), over_boxes(np.maximum, known, 0)
     sources, space, ends = (
         np.arange(n, dtype=np.int32),
         workspace(n * n, np.int64),
         np.empty(n, np.int64),
     )
     assert (
-        vector_entries(points, low, high, farthest, euclidean, sources, 0, known, space, ends) == n
+        vector_entries(points, (low, high, farthest), euclidean, sources, 0, known, space, ends)
+        == n
     )
     for source in sources:
         assert entries(space, ends, source) == {
@@ -156,9 +155,7 @@ def test_keep_entries(seed, n, shares):
     points, ends = np.tile(np.arange(n, dtype=np.int32), n), np.arange(1, n + 1) * n
     for share in range(shares):
         keep_entries(
-            points,
-            matrix[numbers].ravel(),
-            ends,
+            (points, matrix[numbers].ravel(), ends),
             numbers,
             share,
             shares,

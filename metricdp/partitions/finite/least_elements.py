@@ -16,11 +16,10 @@ from metricdp.arrays import Ints
 from metricdp.kernels.least_elements import (
     Labeling,
     Workspace,
-    boxes,
-    farthest_known,
     graph_entries,
     keep_entries,
     no_levels,
+    over_boxes,
     vector_entries,
     workspace,
 )
@@ -208,12 +207,12 @@ class _LatticeSearches(_Searches):
             on_grid, leafsize=16, balanced_tree=True, compact_nodes=False
         ).indices.astype(np.int64)
         self._points = np.ascontiguousarray(on_grid[self.order])
-        self._boxes = boxes(self._points)
-        self._farthest = np.empty(len(self._boxes[0]))
+        low = over_boxes(np.minimum, self._points, np.inf)
+        self._corners = low, over_boxes(np.maximum, self._points, -np.inf)
         self._euclidean = lattice.power == 2
 
     def refresh(self) -> None:
-        farthest_known(self.known, self._farthest)
+        self._boxes = *self._corners, over_boxes(np.maximum, self.known, 0)
 
     def entries(self, sources: NDArray[np.int32], worker: int) -> Entries:
         return self._with_room(
@@ -221,8 +220,7 @@ class _LatticeSearches(_Searches):
             worker,
             lambda begin, space, ends: vector_entries(
                 self._points,
-                *self._boxes,
-                self._farthest,
+                self._boxes,
                 self._euclidean,
                 sources,
                 begin,
@@ -310,7 +308,7 @@ def _keep(
 
     def work(share: int) -> None:
         keep_entries(
-            *entries,
+            entries,
             numbers,
             share,
             shares,
