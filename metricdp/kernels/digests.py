@@ -6,7 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-_ODD = np.uint64(0x9E3779B97F4A7C15)
+from metricdp.kernels.mixing import GOLDEN, mixed
+
 _HALF = np.uint64(29)
 _TOP = np.uint64(37)
 
@@ -21,9 +22,9 @@ def sum_of_hashes(words: NDArray[np.uint64]) -> np.int64:
     for i in range(words.shape[0]):
         state = np.uint64(0)
         for j in range(words.shape[1]):
-            state = (state ^ words[i, j]) * _ODD
+            state = (state ^ words[i, j]) * GOLDEN
             state ^= state >> _HALF
-        total += np.int64((state * _ODD) >> _TOP)
+        total += np.int64((state * GOLDEN) >> _TOP)
     return total
 
 
@@ -35,8 +36,5 @@ def hashes(seeds: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArray[np.u
     found = seeds.copy()
     for i in range(words.shape[0]):
         for j in range(words.shape[1]):
-            state = (found[i] ^ words[i, j]) + _ODD
-            state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            found[i] = state ^ (state >> np.uint64(31))
+            found[i] = mixed((found[i] ^ words[i, j]) + GOLDEN)
     return found

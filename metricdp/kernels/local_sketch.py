@@ -6,6 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from metricdp.kernels.mixing import GOLDEN, mixed
+
 
 @njit(cache=True, nogil=True)
 def add_hashes(table: NDArray, functions: NDArray, hashes: NDArray, log_buckets: int) -> None:
@@ -54,17 +56,12 @@ def add_vectors(
     """Make the vectors that messages name, and add each to the row of its character."""
     d = sums.shape[1]
     each = (d + 4) // 5
-    golden = np.uint64(0x9E3779B97F4A7C15)
-    first = np.uint64(0xBF58476D1CE4E5B9)
-    second = np.uint64(0x94D049BB133111EB)
     for i in range(len(nonces)):
         at = np.int64(characters[i])
-        state = nonces[i] + indices[i] * np.uint64(each) * golden
+        state = nonces[i] + indices[i] * np.uint64(each) * GOLDEN
         for word in range(each):
-            state += golden
-            z = (state ^ (state >> np.uint64(30))) * first
-            z = (z ^ (z >> np.uint64(27))) * second
-            z ^= z >> np.uint64(31)
+            state += GOLDEN
+            z = mixed(state)
             for x in range(5 * word, min(5 * word + 5, d)):
                 sums[at, x] += quantiles[np.int64(z & np.uint64(4095))]
                 z >>= np.uint64(12)

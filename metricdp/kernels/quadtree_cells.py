@@ -6,6 +6,8 @@ import numpy as np
 from numba import njit, uint64
 from numpy.typing import NDArray
 
+from metricdp.kernels.mixing import GOLDEN, mixed
+
 BITS = 48
 """A box has 2**BITS steps along each coordinate."""
 MOST_CUTS = 30
@@ -13,18 +15,9 @@ MOST_CUTS = 30
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _mixed(x: int) -> int:
-    """A bijection of 64-bit integers (splitmix64: Steele, Lea & Flood, OOPSLA 2014)."""
-    x = uint64(x)
-    x = (x ^ (x >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> uint64(27))) * uint64(0x94D049BB133111EB)
-    return x ^ (x >> uint64(31))
-
-
-@njit(cache=True, nogil=True, inline="always")
 def _child_key(key: int, upper: int) -> int:
     """Key of one of a cell's halves: the two of one cell always differ."""
-    return _mixed(uint64(key) + (uint64(upper) + uint64(1)) * uint64(0x9E3779B97F4A7C15))
+    return mixed(uint64(key) + (uint64(upper) + uint64(1)) * GOLDEN)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -32,7 +25,7 @@ def _cut(key: int, low: int, size: int) -> int:
     """Where a cell is cut: each half keeps a third of its side. 2 <= size <= 2**48."""
     third = (uint64(size) + uint64(2)) // uint64(3)
     places = uint64(size) - uint64(2) * third + uint64(1)
-    coin = _mixed(uint64(key) ^ uint64(0xD1B54A32D192ED03)) >> uint64(32)
+    coin = mixed(uint64(key) ^ uint64(0xD1B54A32D192ED03)) >> uint64(32)
     shift = (((places >> uint64(16)) * coin) >> uint64(16)) + (
         ((places & uint64(0xFFFF)) * coin) >> uint64(32)
     )
@@ -56,7 +49,7 @@ def root_key(limbs: NDArray) -> int:
     """Key of the root from the seed's 64-bit limbs, an array of uint64."""
     key = uint64(0)
     for limb in limbs:
-        key = _mixed((key ^ limb) + uint64(0x9E3779B97F4A7C15))
+        key = mixed((key ^ limb) + GOLDEN)
     return key
 
 
