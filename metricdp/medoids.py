@@ -12,13 +12,7 @@ from metricdp.arguments import count
 from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.methods.question import checked_effort, checked_time_limit
-from metricdp.metrics import (
-    ChebyshevMetric,
-    EuclideanMetric,
-    ManhattanMetric,
-    Metric,
-    RowMetric,
-)
+from metricdp.metrics import ChebyshevMetric, EuclideanMetric, ManhattanMetric, Metric, RowMetric
 from metricdp.solvers.effort import Effort, solve_with
 from metricdp.solvers.kmedian import WHOLE_BLOCK
 

@@ -26,14 +26,7 @@ from metricdp.audit.worlds import (
     in_parts,
     worlds,
 )
-from metricdp.privacy import (
-    CostQuery,
-    CountQuery,
-    PrivateDemand,
-    SwapQuery,
-    mapped,
-    thinned,
-)
+from metricdp.privacy import CostQuery, CountQuery, PrivateDemand, SwapQuery, mapped, thinned
 from metricdp.records.engines import Tally
 
 MUCH = partial(Cost.of, 5)

@@ -10,12 +10,7 @@ from metricdp.kernels.shortest_paths import Workspace, forget, search
 
 @njit(cache=True, nogil=True)
 def add_balls(
-    graph: tuple,
-    sources: NDArray,
-    amounts: NDArray,
-    radius: int,
-    total: NDArray,
-    space: Workspace,
+    graph: tuple, sources: NDArray, amounts: NDArray, radius: int, total: NDArray, space: Workspace
 ) -> int:
     """Add ``amounts[i]`` to ``total[v]`` for every vertex within `radius` of ``sources[i]``.
     ``space.touched`` holds the last source's ball by distance, whose size is returned.

@@ -77,12 +77,7 @@ class SwapQuery(SelectionQuery):
         self._ask(universe, at, scale, allowed, fixed)
 
     def _ask(
-        self,
-        universe: Finite,
-        at: Ints,
-        scale: Scale,
-        allowed: Ints | None,
-        fixed: Bools,
+        self, universe: Finite, at: Ints, scale: Scale, allowed: Ints | None, fixed: Bools
     ) -> None:
         self.universe, self._scale, self._fixed = universe, scale, sealed(fixed)
         self._allowed = None if allowed is None else sealed(allowed)

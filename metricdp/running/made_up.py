@@ -146,11 +146,7 @@ def _drawn(density: Floats, records: int, rng: np.random.Generator) -> Ints:
 
 
 def _unequal(
-    label: Ints,
-    away: Floats,
-    n_spots: int,
-    wide: float,
-    rng: np.random.Generator,
+    label: Ints, away: Floats, n_spots: int, wide: float, rng: np.random.Generator
 ) -> Floats:
     """Density around spots of unequal size and weight, each within its Voronoi cell."""
     order = np.lexsort((rng.random(len(label)), away, label))

@@ -69,7 +69,4 @@ def _header(path: str | Path, at: int, line: str) -> tuple[int, int, int, bool]:
     return numbers[0], numbers[1], sizes + weights * constraints, edge_weights
 
 
-FORMAT = Format(
-    endings=(".graph", ".metis"),
-    read=read_metis,
-)
+FORMAT = Format(endings=(".graph", ".metis"), read=read_metis)
