@@ -13,10 +13,10 @@ from metricdp.methods.box import quadtree_release
 from tests import naive_objectives as naive
 
 o = mdp.objectives
-PLACES = 12
+PLACES = 9
 SPACES = {d: mdp.EuclideanSpace([0.0] * d, [10.0] * d) for d in (1, 2, 5)}
-METRIC = mdp.GraphMetric(nx.path_graph(list("abcdefghijk")), weight=None)
-HOMES = ["c"] * 400 + ["i"] * 250
+METRIC = mdp.GraphMetric(nx.path_graph(list("abcdefghi")), weight=None)
+HOMES = ["c"] * 400 + ["h"] * 250
 
 
 def _demand():
@@ -25,7 +25,7 @@ def _demand():
 
 def _local():
     public = mdp.local.public_parameters(METRIC, epsilon=4, users=1000, k=2)
-    messages = mdp.local.simulated_messages(public, ["c", "i"] * 500)
+    messages = mdp.local.simulated_messages(public, ["c", "h"] * 500)
     return mdp.local.Decoder(public).fit(messages).release(METRIC)
 
 
@@ -123,7 +123,7 @@ def _cases(k, limit, total):
         "capacitated": (o.Capacitated(k, room), lambda c, w: _within(c[:, w > 0], w[w > 0], room)),
         "full coverage": (
             o.MaxCoverage(k, limit, capacities=room / 2),
-            lambda c, w: naive.covered_within_room(c, w, w, np.full(len(c), room / 2), reach),
+            lambda c, w: _covered(c, w, room / 2, reach),
         ),
         "full center": (
             o.PCenter(k, capacities=room),
@@ -152,6 +152,12 @@ def _farthest(costs, weights, room):
     if len(costs) == 1:
         return naive.farthest(costs, weights)
     return naive.farthest_within_room(costs, weights, np.full(len(costs), room))
+
+
+def _covered(costs, weights, room, reach):
+    if len(costs) == 1:
+        return min(naive.covered(costs, weights, reach), room)
+    return naive.covered_within_room(costs, weights, weights, np.full(len(costs), room), reach)
 
 
 def _sized(costs, weights, room, price):
@@ -226,7 +232,8 @@ def test_what_a_box_refuses():
     assert plan.compare([[5.0, 5.0]])["ratio"] > 0
 
 
-def test_more_sites_than_a_release_has_points():
+def test_more_sites_than_a_release_has_points(monkeypatch):
+    monkeypatch.setattr(solving, "_BOX_PLACES", 12)
     release = _boxed("lsh", 2)
     assert len(release.weights) < 10
     plan = release.solve(o.PCenter(12))
