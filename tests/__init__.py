@@ -1,6 +1,7 @@
 """Tests of metricdp."""
 
 import re
+from typing import Any
 
 
 def named(value: object) -> str:
@@ -8,3 +9,13 @@ def named(value: object) -> str:
     tests compare them.
     """
     return re.sub(r" at 0x[0-9a-f]+", "", str(value))
+
+
+def each(**options: list[Any]) -> list[dict[str, Any]]:
+    """One option at a time, with each of its values."""
+    return [{name: value} for name, values in options.items() for value in values]
+
+
+def wrong(rule: str, /, **options: list[Any]) -> list[tuple[dict[str, Any], str]]:
+    """The same, and the rule that a refusal of it names."""
+    return [(option, rule) for option in each(**options)]

@@ -7,6 +7,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from tests import each
+
 pytest.importorskip("cryptography")
 
 import metricdp as mdp
@@ -151,24 +153,17 @@ def told(coordinator, changes):
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"bytes": 1 << 40},
-        {"bytes": -8},
+        *each(
+            bytes=[1 << 40, -8],
+            past=[[[-1, 3, 1], [1, 3, 1]], [[0, 3, 1]], 7],
+            attempt=[0, 1e308, "9" * 5000],
+            present=[[0, 1, 2, 2], [0, 1, 99], [-1, 0, 1], []],
+            holders=[[], [{"name": "a", "sign": "00", "seal": "00"}] * 3],
+            coordinator=[None],
+            agreement=[[]],
+            study=[["a"]],
+        ),
         {"past": [[1 << 62, 3, 1]], "bytes": 0},
-        {"past": [[-1, 3, 1], [1, 3, 1]]},
-        {"past": [[0, 3, 1]]},
-        {"past": 7},
-        {"attempt": 0},
-        {"attempt": 1e308},
-        {"attempt": "9" * 5000},
-        {"present": [0, 1, 2, 2]},
-        {"present": [0, 1, 99]},
-        {"present": [-1, 0, 1]},
-        {"present": []},
-        {"holders": []},
-        {"holders": [{"name": "a", "sign": "00", "seal": "00"}] * 3},
-        {"coordinator": None},
-        {"agreement": []},
-        {"study": ["a"]},
     ],
 )
 def test_what_a_line_may_say(wrong):
@@ -178,27 +173,21 @@ def test_what_a_line_may_say(wrong):
 
 @pytest.mark.parametrize(
     "wrong",
-    [
-        {"epsilon": "1e999999999"},
-        {"epsilon": "-1"},
-        {"epsilon": "0"},
-        {"epsilon": None},
-        {"epsilon": "nan"},
-        {"delta": "1"},
-        {"delta": "1e-999999999"},
-        {"holders": 10**9},
-        {"colluding": -1},
-        {"colluding": 1.0},
-        {"max_contributions": 10**30},
-        {"seed": -1},
-        {"seed": "0"},
-        {"options": {"records_hint": float("nan"), "tree": None, "expected": None}},
-        {"options": {"records_hint": -1, "tree": None, "expected": None}},
-        {"options": {"tree": "x", "records_hint": None, "expected": None}},
-        {"options": {"work": 1}},
-        {"method": "__class__"},
-        {"method": ["partition"]},
-    ],
+    each(
+        epsilon=["1e999999999", "-1", "0", None, "nan"],
+        delta=["1", "1e-999999999"],
+        holders=[10**9],
+        colluding=[-1, 1.0],
+        max_contributions=[10**30],
+        seed=[-1, "0"],
+        options=[
+            {"records_hint": float("nan"), "tree": None, "expected": None},
+            {"records_hint": -1, "tree": None, "expected": None},
+            {"tree": "x", "records_hint": None, "expected": None},
+            {"work": 1},
+        ],
+        method=["__class__", ["partition"]],
+    ),
 )
 def test_what_an_agreement_may_say(wrong):
     holders, coordinator = parties()

@@ -8,7 +8,7 @@ import metricdp as mdp
 from metricdp.errors import BudgetError, InputError, UnknownIdError
 from metricdp.metrics import PrecomputedMetric
 from metricdp.privacy import _vault
-from tests import named
+from tests import named, wrong
 from tests.privacy_worlds import all_text
 
 TOWN = mdp.GraphMetric(nx.path_graph(6), weight=None)
@@ -33,48 +33,37 @@ def demand():
 BOTH = [
     ({"universe": "town"}, "universe must be a metric|another universe"),
     ({"universe": nx.path_graph(6)}, "makes one of a graph|another universe"),
-    ({"universe": mdp.GraphMetric(nx.path_graph(6), weight=None)}, "another universe"),
+    *wrong(
+        "another universe",
+        universe=[mdp.GraphMetric(nx.path_graph(6), weight=None)],
+        demand=[mdp.PrivateDemand(PrecomputedMetric([[0, 1], [1, 0]]), [0])],
+    ),
     ({"universe": BOX, "k": 1}, "another universe"),
     ({"demand": [0, 5]}, "must be a PrivateDemand, got list"),
     ({"demand": [0, 5], "k": 0}, "must be a PrivateDemand, got list"),
     ({"demand": 3, "k": 0}, "write k=3 for the number of centers"),
-    ({"demand": mdp.PrivateDemand(PrecomputedMetric([[0, 1], [1, 0]]), [0])}, "another universe"),
     ({"epsilon": None}, "needs epsilon"),
-    ({"epsilon": float("nan")}, "epsilon must be a finite number"),
-    ({"epsilon": float("inf")}, "epsilon must be a finite number"),
-    ({"epsilon": 0}, "epsilon must be between"),
-    ({"epsilon": -0.5}, "epsilon must be between"),
-    ({"epsilon": 1e-12}, "epsilon must be between"),
-    ({"epsilon": 1e9}, "epsilon must be between"),
-    ({"epsilon": "much"}, "epsilon must be a finite number"),
-    ({"epsilon": True}, "epsilon must be a finite number"),
-    ({"epsilon": [0.5]}, "epsilon must be a finite number"),
+    *wrong(
+        "epsilon must be a finite number", epsilon=[float("nan"), float("inf"), "much", True, [0.5]]
+    ),
+    *wrong("epsilon must be between", epsilon=[0, -0.5, 1e-12, 1e9]),
     ({"ledger": 0.5}, "ledger must be a Ledger, got float"),
     ({"ledger": mdp.Ledger}, "ledger must be a Ledger, got type"),
-    ({"records_hint": 0}, "records_hint must be positive"),
-    ({"records_hint": -5}, "records_hint must be positive"),
-    ({"records_hint": float("nan")}, "records_hint must be positive"),
-    ({"records_hint": float("inf")}, "records_hint must be positive"),
-    ({"records_hint": "many"}, "records_hint must be positive"),
-    ({"records_hint": [5]}, "records_hint must be positive"),
-    ({"seed": -1}, "seed must be an integer"),
-    ({"seed": 0.5}, "seed must be an integer"),
-    ({"seed": None}, "seed must be an integer"),
-    ({"seed": "x"}, "seed must be an integer"),
+    *wrong(
+        "records_hint must be positive",
+        records_hint=[0, -5, float("nan"), float("inf"), "many", [5]],
+    ),
+    *wrong("seed must be an integer", seed=[-1, 0.5, None, "x"]),
 ]
 CLUSTERING = [
     ({"k": 0}, "k must be an integer from 1 to 6"),
-    ({"k": -1}, "k must be an integer"),
+    *wrong("k must be an integer", k=[-1, 2.0, "2", True, np.nan]),
     ({"k": 7}, "the number of points; got 7"),
-    ({"k": 2.0}, "k must be an integer"),
-    ({"k": "2"}, "k must be an integer"),
-    ({"k": True}, "k must be an integer"),
     ({"k": None}, "k= is needed"),
-    ({"k": np.nan}, "k must be an integer"),
-    ({"method": "hst-of-another-issue"}, "method must be one of"),
-    ({"method": None}, "method must be one of"),
-    ({"method": ["partition"]}, "method must be one of"),
-    ({"method": mdp.methods.Partition}, "method must be one of"),
+    *wrong(
+        "method must be one of",
+        method=["hst-of-another-issue", None, ["partition"], mdp.methods.Partition],
+    ),
     ({"delta": 1}, "delta must be at least 0 and below 1"),
     ({"delta": -1e-9}, "delta must be at least 0"),
     ({"delta": "much"}, "delta must be a finite number"),

@@ -16,7 +16,7 @@ from metricdp.audit.worlds import demands, neighboring_pairs, worlds
 from metricdp.errors import InputError
 from metricdp.metrics import EuclideanMetric, PrecomputedMetric
 from metricdp.privacy import CentersQuery, SwapQuery, _vault, select
-from tests import naive
+from tests import naive, wrong
 from tests.records.sums.test_swap_costs import metric_of
 
 PATH = worlds()["a path"].universe
@@ -146,16 +146,9 @@ def test_scores_from_memory_are_those_of_a_fresh_query_after_any_swaps():
 
 def test_bad_questions_are_refused():
     for options, words in (
-        ({"power": 0}, "power 1 or 2"),
-        ({"power": 3}, "power 1 or 2"),
-        ({"cap": -1.0}, ""),
-        ({"cap": np.nan}, ""),
-        ({"candidates": [9]}, ""),
-        ({"candidates": [1]}, ""),
-        ({"opened": [1]}, ""),
-        ({"centers": [7]}, ""),
-        ({"centers": []}, "centers must be distinct, and at least one"),
-        ({"centers": [1, 1]}, "centers must be distinct, and at least one"),
+        *wrong("power 1 or 2", power=[0, 3]),
+        *wrong("", cap=[-1.0, np.nan], candidates=[[9], [1]], opened=[[1]], centers=[[7]]),
+        *wrong("centers must be distinct, and at least one", centers=[[], [1, 1]]),
     ):
         with pytest.raises(InputError, match=words or None):
             SwapQuery(PATH, **{"centers": [1], **options})

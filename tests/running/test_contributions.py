@@ -15,6 +15,7 @@ from metricdp.records.engines.bounding import LogSizes
 from metricdp.records.ingestion.encoders import Reading, RowEncoder
 from metricdp.records.ingestion.matching import Anywhere
 from metricdp.running.contributions import NUMBERS, _least, contributors
+from tests import wrong
 
 PATH = mdp.GraphMetric(nx.path_graph(5), weight=None)
 
@@ -112,14 +113,11 @@ def test_users_of_a_file_are_those_of_a_list(tmp_path):
 def test_bad_arguments_charge_nothing():
     ledger = mdp.Ledger(1)
     for options, what in (
-        ({"quantile": 1}, "quantile"),
-        ({"quantile": "x"}, "quantile"),
-        ({"quantile": 0}, "quantile"),
+        *wrong("quantile", quantile=[1, "x", 0]),
         ({"epsilon": "1e-30"}, "epsilon"),
         ({"epsilon": 0}, "epsilon must be between"),
         ({"users": ["a", None]}, "none of them missing"),
-        ({"users": "a.csv"}, "user=COLUMN"),
-        ({"users": b"a.csv"}, "user=COLUMN"),
+        *wrong("user=COLUMN", users=["a.csv", b"a.csv"]),
         ({"ledger": 7}, "ledger"),
     ):
         given = {"users": ["a"], "epsilon": "0.1", "ledger": ledger, **options}

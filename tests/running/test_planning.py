@@ -16,6 +16,7 @@ from metricdp.methods.remarks import percent
 from metricdp.running import made_up
 from metricdp.running.made_up import SHAPES, Shape, searched
 from metricdp.running.planning import Plan, checked_epsilons, plan
+from tests import each
 
 GRID = mdp.GraphMetric(nx.grid_2d_graph(9, 9), weight=None)
 FEW = (Shape("even", 0, 1.0), Shape("spots", 3, 0.1))
@@ -157,29 +158,19 @@ def test_a_box_is_planned_too():
 
 @pytest.mark.parametrize(
     "wrong",
-    [
-        {"records": 0},
-        {"records": 2.5},
-        {"records": True},
-        {"k": 0},
-        {"k": 82},
-        {"epsilons": []},
-        {"epsilons": [1, "1.0"]},
-        {"epsilons": [0]},
-        {"epsilons": ["x"]},
-        {"epsilons": range(1, 20)},
-        {"repeats": 0},
-        {"max_contributions": 0},
-        {"seed": -1},
-        {"objective": "k-center"},
-        {"method": "best"},
-        {"shapes": []},
-        {"shapes": [("a", 1, 1)]},
-        {"shapes": [Shape("a", -1, 0.5)]},
-        {"shapes": [Shape("a", 1, 0.0)]},
-        {"neighboring": "next"},
-        {"delta": 2},
-    ],
+    each(
+        records=[0, 2.5, True],
+        k=[0, 82],
+        epsilons=[[], [1, "1.0"], [0], ["x"], range(1, 20)],
+        repeats=[0],
+        max_contributions=[0],
+        seed=[-1],
+        objective=["k-center"],
+        method=["best"],
+        shapes=[[], [("a", 1, 1)], [Shape("a", -1, 0.5)], [Shape("a", 1, 0.0)]],
+        neighboring=["next"],
+        delta=[2],
+    ),
 )
 def test_nonsense_is_refused(wrong):
     with pytest.raises(InputError):

@@ -13,6 +13,7 @@ from metricdp.audit.planted import Mutation
 from metricdp.audit.planted.mutating import mutated
 from metricdp.audit.prices import NAME, refusals
 from metricdp.partitions.box.cells import PartsOfImages, VoronoiCells
+from tests import each
 
 
 def mixture(n=6000, d=30, k=4, seed=0):
@@ -67,14 +68,7 @@ def test_images_keep_lengths_on_average_and_lie_in_their_box():
 
 @pytest.mark.parametrize(
     "options",
-    [
-        {"inner": "hst"},
-        {"inner": 3},
-        {"inner": "projected"},
-        {"inner": Projected()},
-        {"dimensions": 0},
-        {"steps": 0},
-    ],
+    each(inner=["hst", 3, "projected", Projected()], dimensions=[0], steps=[0]),
 )
 def test_wrong_options(options):
     with pytest.raises(mdp.InputError):

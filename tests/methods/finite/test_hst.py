@@ -24,6 +24,7 @@ from metricdp.methods.finite.hst_counts import (
 from metricdp.methods.shares import level_shares
 from metricdp.releases import Mechanism
 from metricdp.running.runner import Run
+from tests import wrong
 
 DPHST = mdp.methods.DPHST
 few = settings(max_examples=60, derandomize=True)
@@ -169,12 +170,8 @@ def test_variance_of_noise_is_that_of_its_law():
 @pytest.mark.parametrize(
     ("options", "rule"),
     [
-        ({"budget": "steep"}, "budget"),
-        ({"budget": 0}, "budget"),
-        ({"budget": -1.0}, "budget"),
-        ({"budget": float("nan")}, "budget"),
-        ({"levels": 0}, "levels"),
-        ({"levels": 2.5}, "levels"),
+        *wrong("budget", budget=["steep", 0, -1.0, float("nan")]),
+        *wrong("levels", levels=[0, 2.5]),
         ({"tree": 3}, "2-HST"),
         ({"records_hint": -1}, "records_hint"),
     ],

@@ -19,7 +19,7 @@ from metricdp.methods.finite.local_search import LocalSearch, public_start
 from metricdp.methods.question import Question
 from metricdp.privacy import exact_cost
 from metricdp.running.runner import Run
-from tests import naive
+from tests import each, naive
 from tests.records.sums.test_swap_costs import metric_of
 
 STARTS = ("hst", "k-median++", "random")
@@ -152,19 +152,13 @@ def test_a_tree_is_passed_on(road):
 
 
 def test_refusals_charge_nothing(road):
-    for options in (
-        {"steps": -1},
-        {"steps": 1.5},
-        {"steps": True},
-        {"start": "best"},
-        {"start": 3},
-        {"share": 0},
-        {"share": 1},
-        {"cap": 0},
-        {"final": "no"},
-        {"cap": np.inf},
-        {"share": "x"},
-        {"tree": 5},
+    for options in each(
+        steps=[-1, 1.5, True],
+        start=["best", 3],
+        share=[0, 1, "x"],
+        cap=[0, np.inf],
+        final=["no"],
+        tree=[5],
     ):
         with pytest.raises(InputError):
             LocalSearch(**options)

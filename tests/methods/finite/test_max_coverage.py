@@ -25,7 +25,7 @@ from metricdp.metrics.set_systems import Balls, ListedSets
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CoverQuery, cover, split
 from metricdp.records.sums.coverage import add_sums, bounded
-from tests import naive
+from tests import each, naive, wrong
 
 METRICS = {
     "graph": lambda: mdp.GraphMetric(
@@ -393,22 +393,14 @@ def test_names_sizes_and_refusals_of_max_coverage():
     halves = mdp.Ledger(1)
     (part, grant), *_ = split(demand, LabelParts.of(universe), 1, halves)
     for change, words in (
-        ({"m": 0}, "m must be"),
-        ({"m": 4}, "m must be"),
-        ({"m": 1.0}, "m must be"),
-        ({"m": "x"}, "m must be"),
-        ({"demand": ["a"]}, "demand must be"),
-        ({"demand": boxed}, "demand must be"),
-        ({"demand": part}, "paid from the grant"),
+        *wrong("m must be", m=[0, 4, 1.0, "x"]),
+        *wrong("demand must be", demand=[["a"], boxed]),
+        *wrong("paid from the grant", demand=[part], ledger=[grant]),
         ({"demand": part, "ledger": None}, "paid from the grant"),
-        ({"ledger": grant}, "paid from the grant"),
         ({"epsilon": None}, "needs epsilon="),
         ({"epsilon": 0}, "epsilon must be between"),
-        ({"epsilon": -1}, ""),
-        ({"delta": 1}, ""),
+        *wrong("", epsilon=[-1], delta=[1], sets=[[], ["q"]]),
         ({"ledger": 3}, "ledger must be a Ledger"),
-        ({"sets": []}, ""),
-        ({"sets": ["q"]}, ""),
     ):
         with pytest.raises(mdp.InputError, match=words):
             mdp.max_coverage(**(good | change))
@@ -454,15 +446,7 @@ def test_the_first_covering_set_counts():
 
 @pytest.mark.parametrize(
     "options",
-    [
-        {"picks": 0},
-        {"picks": 1.5},
-        {"share": 0},
-        {"share": 0.9},
-        {"eta": 0.6},
-        {"eta": 0},
-        {"records_hint": -1},
-    ],
+    each(picks=[0, 1.5], share=[0, 0.9], eta=[0.6, 0], records_hint=[-1]),
 )
 def test_bad_options_are_refused(options):
     with pytest.raises(mdp.InputError):
