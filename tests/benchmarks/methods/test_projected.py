@@ -12,6 +12,7 @@ from benchmarks.methods.projected import Projected, Projection
 from metricdp.audit.planted import Mutation
 from metricdp.audit.planted.mutating import mutated
 from metricdp.audit.prices import NAME, refusals
+from metricdp.audit.worlds import small_nets
 from metricdp.partitions.box.cells import PartsOfImages, VoronoiCells
 from tests import each
 
@@ -83,9 +84,9 @@ def test_projected_pays_with_a_delta_for_few_images():
         for dimensions in (None, 1, 3, 4):
             ledger = mdp.Ledger(2, "1e-6")
             method = Projected(inner=inner, dimensions=dimensions)
-            result = mdp.k_means(
-                space, demand, 2, epsilon=2, delta="1e-6", ledger=ledger, method=method
-            )
+            asked = {"epsilon": 2, "delta": "1e-6", "ledger": ledger, "method": method}
+            with small_nets():
+                result = mdp.k_means(space, demand, 2, **asked)
             assert result.receipt.epsilon <= ledger.spent == 2
             assert result.receipt.delta == ledger.spent_delta == Fraction(1, 10**6)
 
