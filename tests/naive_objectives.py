@@ -65,13 +65,8 @@ def within_room(costs, weights, loads, room, limit=None):
         cost = np.vstack([costs * weights, 10 * limit * weights])
         room = np.r_[room, loads.sum() + 1]
     m, n = cost.shape
-    found = linprog(
-        cost.ravel(),
-        A_ub=np.kron(np.eye(m), loads),
-        b_ub=room,
-        A_eq=np.tile(np.eye(n), m),
-        b_eq=np.ones(n),
-    )
+    A_ub = np.kron(np.eye(m), loads)
+    found = linprog(cost.ravel(), A_ub=A_ub, b_ub=room, A_eq=np.tile(np.eye(n), m), b_eq=np.ones(n))
     return None if found.status == 2 else float(found.fun)
 
 

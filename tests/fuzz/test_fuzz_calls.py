@@ -456,13 +456,8 @@ def test_an_empty_demand_is_a_demand(world: Any, method: str) -> None:
         pytest.skip("answers in other universes only")
     ledger = mdp.Ledger(1)
     for call, hint in itertools.product((mdp.k_median, mdp.k_means), (None, 100)):
+        demand = mdp.PrivateDemand(world, [])
         result = call(
-            world,
-            mdp.PrivateDemand(world, []),
-            2,
-            epsilon="1/4",
-            ledger=ledger,
-            method=method,
-            records_hint=hint,
+            world, demand, 2, epsilon="1/4", ledger=ledger, method=method, records_hint=hint
         )
         assert_result(result, world, 2)

@@ -273,14 +273,9 @@ def test_one_and_two_points():
 
 def test_snapping_to_the_nearest_located_vertex():
     xy = np.array([[0.0, 0.0], [np.nan, np.nan], [10.0, 0.0], [0.0, 4.0]])
+    ids = list("abcd")
     graph = build_graph(
-        [0, 1, 2],
-        [1, 2, 3],
-        None,
-        ids=list("abcd"),
-        directed=False,
-        coordinates=xy,
-        coordinate_system="xy",
+        [0, 1, 2], [1, 2, 3], None, ids=ids, directed=False, coordinates=xy, coordinate_system="xy"
     )
     metric = GraphMetric(graph)
     assert metric.snap([[1, 1], [6, 0], [0, 3], [9e9, 0]]).tolist() == [0, 2, 3, 2]

@@ -49,12 +49,9 @@ def gaussian_p_value(draws: np.ndarray, scale: float) -> float:
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(5)], ids=str)
 def test_the_law_is_that_on_the_receipt(epsilon):
     universe = line(2000)
+    demand = PrivateDemand(universe, [])
     release = measure(
-        PrivateDemand(universe, []),
-        levels(universe, 20),
-        epsilon,
-        Ledger(5, DELTA).charge(5, DELTA),
-        DELTA,
+        demand, levels(universe, 20), epsilon, Ledger(5, DELTA).charge(5, DELTA), DELTA
     )
     (mechanism,) = release.receipt.mechanisms
     assert mechanism.name == "discrete Gaussian"

@@ -104,12 +104,8 @@ def test_weights_are_fixed_not_negative_and_sum_to_about_the_number_of_records()
         (0.5, 800),
         (100, 5),
     ):  # twenty times the scale of the noise in the count
-        release = mdp.release(
-            metric,
-            mdp.PrivateDemand(metric, drawn(metric, 3000)),
-            epsilon=epsilon,
-            ledger=mdp.Ledger(100),
-        )
+        demand = mdp.PrivateDemand(metric, drawn(metric, 3000))
+        release = mdp.release(metric, demand, epsilon=epsilon, ledger=mdp.Ledger(100))
         weights = release.weights
         assert weights.shape == (len(metric),) and weights.dtype == np.float64
         assert np.isfinite(weights).all() and (weights >= 0).all()
@@ -130,12 +126,8 @@ def test_weights_are_fixed_not_negative_and_sum_to_about_the_number_of_records()
 @pytest.mark.parametrize("epsilon", [1e-6, 0.1, 100])
 def test_few_or_many_records_for_the_universe(n_records, epsilon):
     metric = TOWNS["graph"]()
-    release = mdp.release(
-        metric,
-        mdp.PrivateDemand(metric, drawn(metric, n_records)),
-        epsilon=epsilon,
-        ledger=mdp.Ledger(100),
-    )
+    demand = mdp.PrivateDemand(metric, drawn(metric, n_records))
+    release = mdp.release(metric, demand, epsilon=epsilon, ledger=mdp.Ledger(100))
     assert np.isfinite(release.weights).all() and (release.weights >= 0).all()
     for k in (1, 5, 81):
         check(release.k_median(k), metric, k)

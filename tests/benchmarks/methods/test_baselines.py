@@ -54,14 +54,8 @@ def test_bad_options(make):
 def test_what_cannot_be_answered_costs_nothing(name, epsilon):
     ledger = mdp.Ledger(5)
     with pytest.raises(InputError, match="at least"):
-        mdp.k_means(
-            BOX,
-            PrivateDemand(BOX, [[1, 1]]),
-            2,
-            epsilon=epsilon,
-            ledger=ledger,
-            method=METHODS[name],
-        )
+        demand = PrivateDemand(BOX, [[1, 1]])
+        mdp.k_means(BOX, demand, 2, epsilon=epsilon, ledger=ledger, method=METHODS[name])
     assert ledger.spent == 0
 
 

@@ -76,15 +76,8 @@ def test_a_share_that_candidates_leave_nothing_for_is_refused_and_costs_nothing(
     demand = mdp.PrivateDemand(box, np.zeros((2, 3)))
     for share in ("1/2", "3/4"):
         with pytest.raises(mdp.InputError, match="share"):
-            mdp.k_means(
-                box,
-                demand,
-                1,
-                epsilon=1,
-                delta="1e-6",
-                ledger=ledger,
-                method=MaxCoverage(share=share),
-            )
+            method = MaxCoverage(share=share)
+            mdp.k_means(box, demand, 1, epsilon=1, delta="1e-6", ledger=ledger, method=method)
     assert (ledger.left, ledger.left_delta) == (1, Fraction(1, 10**6))
 
 

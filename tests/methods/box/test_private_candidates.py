@@ -88,15 +88,8 @@ def test_centers_beyond_two_dimensions(ask):
     box = mdp.EuclideanSpace([-1] * 5, [1] * 5)
     centers, points = mixture(40_000, 5, 2)
     ledger = mdp.Ledger(2, 1e-6)
-    result = ask(
-        box,
-        PrivateDemand(box, points),
-        4,
-        epsilon=2,
-        delta=1e-6,
-        ledger=ledger,
-        method="max-coverage",
-    )
+    demand = PrivateDemand(box, points)
+    result = ask(box, demand, 4, epsilon=2, delta=1e-6, ledger=ledger, method="max-coverage")
     assert result.centers.shape == (4, 5)
     assert ledger.left == 0
     assert result.receipt.epsilon <= 2

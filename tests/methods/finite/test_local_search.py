@@ -83,14 +83,9 @@ def test_answers_keep_the_rules_of_all_methods(graph, data):
         data.draw(st.sampled_from(["hst", "k-median++", "random"])),
     )
     method = LocalSearch(steps=data.draw(st.integers(0, 3)), start=start, final=final)
+    demand = mdp.PrivateDemand(metric, records)
     found = mdp.k_median(
-        metric,
-        mdp.PrivateDemand(metric, records),
-        k,
-        epsilon=1,
-        method=method,
-        opened=opened,
-        candidates=candidates,
+        metric, demand, k, epsilon=1, method=method, opened=opened, candidates=candidates
     )
     assert len(set(found.centers)) == len(found.centers) == k
     assert found.centers[: len(opened)] == sorted(opened)
@@ -122,13 +117,8 @@ def test_the_last_draw_prefers_the_better_set(road):
 def test_a_start_may_be_any_method(road):
     demand = mdp.PrivateDemand(road, [3] * 10)
     for start in (DPHST(), mdp.methods.Partition()):
-        result = mdp.k_median(
-            road,
-            demand,
-            2,
-            epsilon=1,
-            method=LocalSearch(start=start, steps=1, share="3/4", final=False),
-        )
+        method = LocalSearch(start=start, steps=1, share="3/4", final=False)
+        result = mdp.k_median(road, demand, 2, epsilon=1, method=method)
         assert result.receipt.epsilon == 1
         assert result.receipt.mechanisms[-1].epsilon == Fraction(1, 4)
 
@@ -140,13 +130,9 @@ def test_a_tree_is_passed_on(road):
     other = metric_of(*naive.random_graph(61, seed=4))
     ledger = Ledger(1)
     with pytest.raises(InputError, match="tree"):
+        method = LocalSearch(tree=tree)
         mdp.k_median(
-            other,
-            mdp.PrivateDemand(other, [3]),
-            2,
-            epsilon=1,
-            ledger=ledger,
-            method=LocalSearch(tree=tree),
+            other, mdp.PrivateDemand(other, [3]), 2, epsilon=1, ledger=ledger, method=method
         )
     assert ledger.spent == 0
 

@@ -76,10 +76,5 @@ def test_methods_take_a_tree_of_the_very_universe_only(kind):
         kind(tree="tree.npz")
     box = mdp.EuclideanSpace([0], [1])
     with pytest.raises(InputError):
-        mdp.k_median(
-            box,
-            mdp.PrivateDemand(box, [[0.5]]),
-            1,
-            epsilon=1,
-            method=kind(tree=mdp.build_hst(metric)),
-        )
+        method = kind(tree=mdp.build_hst(metric))
+        mdp.k_median(box, mdp.PrivateDemand(box, [[0.5]]), 1, epsilon=1, method=method)

@@ -262,14 +262,8 @@ def test_an_empty_demand_makes_a_page(metric):
     told = mdp.explore(metric, mdp.PrivateDemand(metric, []), [1], 3, repeats=0, administrator=[])
     assert len(data_of(told.page())["levels"][0]["centers"]) == 3
     box = mdp.EuclideanSpace([0, 0], [1, 1])
-    mdp.explore(
-        box,
-        mdp.PrivateDemand(box, np.zeros((0, 2))),
-        [1],
-        3,
-        repeats=0,
-        administrator=np.zeros((0, 2)),
-    ).page()
+    demand = mdp.PrivateDemand(box, np.zeros((0, 2)))
+    mdp.explore(box, demand, [1], 3, repeats=0, administrator=np.zeros((0, 2))).page()
 
 
 def test_pages_are_written_wholly_or_not_at_all(shown, tmp_path):
