@@ -21,7 +21,6 @@ from metricdp.report.words import figures_of, show_number
 UNKNOWN = "NOT ON THE RECEIPT"
 """Begins what software should have known and the receipt does not say."""
 
-_NOT_LEDGERED = ("local", "shuffle")
 _RECEIPT = ("epsilon_exact", "delta_exact", "neighboring", "unit", "composition", "mechanisms")
 
 _DEVICES = "integer coins of each user's device, two exact weights"
@@ -196,24 +195,6 @@ class Facts:
                 f"{price}; {how or UNKNOWN + ': its sampler'}"
             )
         return lines or ["none: no private data was read"]
-
-    def implementation(self) -> list[str]:
-        """Floating point, timing, platform, version."""
-        package = self.made.get("package") or {}
-        libraries = ", ".join(f"{k} {v}" for k, v in (package.get("libraries") or {}).items())
-        sum_ = package.get("sha256", UNKNOWN)
-        return [
-            "Floating point: none on the release path; exact answers, noise and selections are "
-            "integers and rationals, scales are rounded up.",
-            "Timing: run times depend on the data and must not be published; results hold none, "
-            "the ledger holds days only.",
-            "Platform: noise comes from the operating system's and OpenSSL's generators and is "
-            "never seeded; records live in one place that only the gate opens; messages, logs and "
-            "pickles hold none of them.",
-            f"Software: metricdp {package.get('version', self.receipt.get('version', UNKNOWN))}, "
-            f"SHA-256 of the package {sum_}; Python {package.get('python', UNKNOWN)}; {libraries}.",
-            f"Audit: {self.audited()}",
-        ]
 
     def audited(self) -> str:
         """Result of the audit, if one is given, and whether it is of this package."""

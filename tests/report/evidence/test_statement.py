@@ -4,8 +4,9 @@ import re
 
 import pytest
 
+from metricdp.report.evidence.named import promise
 from metricdp.report.evidence.people import BLANK, QUESTIONS
-from metricdp.report.evidence.statement import page, promise
+from metricdp.report.evidence.statement import page
 from tests.report.evidence.test_front import CASES, told
 
 import metricdp as mdp  # isort: skip

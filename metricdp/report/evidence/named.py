@@ -1,0 +1,160 @@
+"""A receipt's facts by name, and texts that name them: what all documents of evidence are made of.
+
+In a text, ``{price}`` is a fact, and ``{?curator}`` what a person answers, a blank until then.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from metricdp.report.assets import words
+from metricdp.report.evidence.facts import UNKNOWN, Facts
+from metricdp.report.evidence.people import CHOICES, QUESTIONS, blank
+from metricdp.report.words import show_number
+
+_NAME = re.compile(r"\{(\??)(\w+)\}")
+_OPTIONAL = ("sector", "units")
+_ASKED: tuple[str, ...] = (
+    "adjacency",
+    "audited",
+    "composition",
+    "domain",
+    "figures",
+    "ledger",
+    "price",
+)
+_ASKED += ("protected", "unprotected")
+"""Facts that are told as `Facts` tells them."""
+_PRODUCTS = {"evaluate": "95 % intervals of how well public centers serve the records"}
+
+
+@dataclass(frozen=True)
+class Filler:
+    """Fills texts with facts by name, and with what a person answered."""
+
+    facts: Mapping[str, Any]
+    answers: Mapping[str, str]
+
+    def fill(self, tree: Any) -> Any:
+        """A tree of texts, filled; of a mapping without what is None."""
+        if isinstance(tree, Mapping):
+            told = {name: self.fill(inner) for name, inner in tree.items()}
+            return {name: inner for name, inner in told.items() if inner is not None}
+        if isinstance(tree, list):
+            return list(map(self.fill, tree))
+        return self.text(tree)
+
+    def text(self, text: str) -> Any:
+        """A text, filled, without empty items; of one that is a name alone what it stands for."""
+        if whole := _NAME.fullmatch(text):
+            return self._named(whole)
+        filled = _NAME.sub(self._in_line, text)
+        return "\n".join(line for line in filled.split("\n") if line != "- ").strip()
+
+    def _named(self, found: re.Match[str]) -> Any:
+        asked, name = found.groups()
+        if not asked:
+            return self.facts[name]
+        return self.answers.get(name) or (None if name in _OPTIONAL else blank(name))
+
+    def _in_line(self, found: re.Match[str]) -> str:
+        value = self._named(found)
+        return "\n- ".join(value) if isinstance(value, list) else str(value)
+
+
+def filler(facts: Facts, answers: Mapping[str, str]) -> Filler:
+    """All facts by name, and the answers."""
+    made, package = facts.made, facts.made.get("package") or {}
+    mechanisms, choices = facts.mechanism_lines(), facts.choices()
+    n = len(facts.mechanisms)
+    version = package.get("version", facts.receipt.get("version", UNKNOWN))
+    libraries = ", ".join(f"{k} {v}" for k, v in (package.get("libraries") or {}).items())
+    sha256 = package.get("sha256", UNKNOWN)
+    parameters = {"epsilon": float(facts.epsilon)}
+    if facts.delta:
+        parameters["delta"] = float(facts.delta)
+    open_ = any(name not in answers for name in QUESTIONS if name not in _OPTIONAL)
+    told = words()["said"] | {name: getattr(facts, name)() for name in _ASKED}
+    told |= {
+        "afterwards": made.get("afterwards") or UNKNOWN,
+        "choices": choices,
+        "choices_in_line": " ".join(choices),
+        "curator_type": answers.get("curator_type") or CHOICES["curator_type"][0],
+        "day": str(made.get("day", UNKNOWN)),
+        "judged": told["figures"] or "Not evaluated under privacy.",
+        "kind": f"{'(epsilon, delta)-' if facts.delta else 'pure '}differential privacy",
+        "laws": ", ".join(dict.fromkeys(str(each["name"]) for each in facts.mechanisms)) or "none",
+        "mechanisms": mechanisms,
+        "mechanisms_in_line": "; ".join(mechanisms),
+        "model": facts.model,
+        "model_in_line": facts.model.lower(),
+        "neighboring": facts.receipt["neighboring"],
+        "noisy_answers": f"{n:,} noisy answer{'' if n == 1 else 's'}",
+        "parameters": parameters,
+        "placeholder": "" if "curator_type" in answers else words()["said"]["placeholder"],
+        "product": product(facts),
+        "product_type": ("Summary statistics", "Synthetic data")[made.get("method") == "coreset"],
+        "promise": promise(facts),
+        "protected_first": told["protected"].capitalize(),
+        "sha256": sha256,
+        "software": f"metricdp {version}, SHA-256 of the package {sha256}; "
+        f"Python {package.get('python', UNKNOWN)}; {libraries}.",
+        "tier": 2 if open_ else 3,
+        "unit": "User (one message)" if facts.devices else facts.unit.capitalize(),
+        "units": made.get("messages", answers.get("units")),
+        "universe_sha256": facts.universe.get("sha256", UNKNOWN),
+        "variant": "Approximate DP" if facts.delta else "Pure DP",
+        "version": str(version),
+    }
+    model = {f"model_{name}": text for name, text in words()["models"][facts.model].items()}
+    return Filler(told | model, answers)
+
+
+def product(facts: Facts) -> str:
+    """What was published, as far as software knows."""
+    call = facts.made.get("call", "a release")
+    method = facts.made.get("method", "")
+    options = facts.made.get("options") or {}
+    k = (options.get("k") or {}).get("value")
+    centers = f"{k:,} cluster centers" if isinstance(k, int) else "noisy counts of public areas"
+    what = _PRODUCTS.get(call, centers)
+    return f"{what[0].upper()}{what[1:]}, made by metricdp.{call} (method: {method})."
+
+
+def promise(facts: Facts) -> list[str]:
+    """What the guarantee means for one person, in words and in odds."""
+    if not facts.epsilon and not facts.delta:
+        return ["No private data was read: nothing can be learned of anybody from it."]
+    who = "one person's data (all their records)" if facts.unit == "user" else "one record"
+    change = (
+        f"whether {who} is among the data"
+        if facts.receipt["neighboring"] == "add-remove"
+        else f"which of two values {who} has"
+    )
+    lines = [
+        f"Whoever reads what is published, now or later, with whatever else they know, learns "
+        f"little about {who}: what is published would come out about as likely without it. The "
+        f"promise is a number, {facts.price()}, per {facts.unit}; smaller is stronger.",
+        f"In odds: somebody who thinks it as likely as not {change} can become at most "
+        f"{_percent(facts.odds())} sure from this publication; who was 10 % sure, at most "
+        f"{_percent(facts.odds(0.1))}.",
+    ]
+    if facts.delta:
+        delta = show_number(facts.receipt["delta_exact"])
+        lines.append(f"This may fail with a probability of about {delta} (delta).")
+    if facts.unit == "record":
+        lines.append(
+            "It is a promise for each record. For a person with several records it weakens with "
+            "their number."
+        )
+    return lines
+
+
+def _percent(share: float) -> str:
+    """Never rounded down to less than it is."""
+    tenths = ceil(share * 1000 - 1e-9)
+    return f"{min(tenths, 1000) / 10:g} %" if share < 0.999 else "almost 100 %"
