@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, TypeVar
 
 Made = TypeVar("Made")
@@ -99,12 +99,7 @@ class held:
             signal.signal(one, handler)
         self._before = {}
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._restore()
         if self.asked and self._outer is not None:
             self._outer.asked = True

@@ -95,10 +95,8 @@ class Heatmap:
 
     def to_columns(self) -> dict[str, list[Any]]:
         """A row a point: ``vertex``, ``density``, and where it is known ``standard_error``."""
-        told = {"vertex": list(self.universe.ids), "density": self.density.tolist()}
-        if self.standard_error is not None:
-            told["standard_error"] = self.standard_error.tolist()
-        return told
+        figures = {name: cells.tolist() for name, cells in self._figures().items()}
+        return {"vertex": list(self.universe.ids), **figures}
 
     def to_frame(self) -> Any:
         """`to_columns` as a data frame of pandas."""
