@@ -79,20 +79,13 @@ def forget(space: Workspace, count: int) -> None:
 
 @njit(cache=True, nogil=True)
 def distance_rows(
-    indptr: NDArray,
-    indices: NDArray,
-    lengths: NDArray,
-    sources: NDArray,
-    targets: NDArray,
-    every_target: bool,
-    out: NDArray,
+    graph: tuple, sources: NDArray, targets: NDArray, every_target: bool, out: NDArray
 ) -> None:
     """Exact distances ``out[i, j] = d(sources[i], targets[j])``, to all vertices with
     `every_target`. Otherwise a search ends at its last target, and costs as much as that ball.
     """
-    graph = indptr, indices, lengths
-    n = len(indptr) - 1
-    space = workspace(n, len(indices))
+    n = len(graph[0]) - 1
+    space = workspace(n, len(graph[1]))
     for j in range(len(targets)):
         space.wanted[targets[j]] += 1
     for i in range(len(sources)):
@@ -105,9 +98,7 @@ def distance_rows(
 
 @njit(cache=True, nogil=True)
 def add_sources(
-    indptr: NDArray,
-    indices: NDArray,
-    lengths: NDArray,
+    graph: tuple,
     sources: NDArray,
     first_label: int,
     distance: NDArray,
@@ -119,6 +110,7 @@ def add_sources(
     to one get its distance and label. Returns the number of vertices entered. `keys`, `payload`
     need ``n_arcs + len(sources)`` entries.
     """
+    indptr, indices, lengths = graph
     size = 0
     for i in range(len(sources)):
         if distance[sources[i]] > 0:
@@ -145,9 +137,7 @@ def add_sources(
 
 @njit(cache=True, nogil=True)
 def sample_by_distance(
-    indptr: NDArray,
-    indices: NDArray,
-    lengths: NDArray,
+    graph: tuple,
     weights: NDArray,
     seed: int,
     power: int,
@@ -162,10 +152,10 @@ def sample_by_distance(
     sums that are renewed as k grows by a quarter, with exact rejection. O(n log k) plus the
     searches.
     """
-    n = len(indptr) - 1
+    n = len(graph[0]) - 1
     np.random.seed(seed % 2**32)  # noqa: NPY002  the compiled generator, one a thread
-    keys = np.empty(len(indices) + 1, np.int64)
-    payload = np.empty(len(indices) + 1, np.int64)
+    keys = np.empty(len(graph[1]) + 1, np.int64)
+    payload = np.empty(len(graph[1]) + 1, np.int64)
     chosen = np.zeros(n, np.bool_)
     distance[:] = FAR
     label[:] = -1
@@ -209,24 +199,16 @@ def sample_by_distance(
         centers[i] = pick
         one[0] = pick
         if distance[pick] > 0:
-            add_sources(indptr, indices, lengths, one, i, distance, label, keys, payload)
+            add_sources(graph, one, i, distance, label, keys, payload)
         label[pick] = i  # also where another center stands at distance 0
 
 
 @njit(cache=True, nogil=True)
 def returns(
-    indptr: NDArray,
-    indices: NDArray,
-    lengths: NDArray,
-    sources: NDArray,
-    first: NDArray,
-    targets: NDArray,
-    most: int,
-    out: NDArray,
+    graph: tuple, sources: NDArray, first: NDArray, targets: NDArray, most: int, out: NDArray
 ) -> None:
     """Distances from each source to its targets, if among the `most` nearest vertices."""
-    graph = indptr, indices, lengths
-    space = workspace(len(indptr) - 1, len(indices))
+    space = workspace(len(graph[0]) - 1, len(graph[1]))
     for i in range(len(sources)):
         mine = targets[first[i] : first[i + 1]]
         space.wanted[mine] = 1

@@ -185,7 +185,7 @@ class DirectedGraphMetric(GraphMetric):
     def _from(self, inner: int, lengths: Ints) -> Ints:
         row = np.empty((1, len(self)), np.int64)
         paths.distance_rows(
-            *self.csr[:2], lengths, np.array([inner]), np.empty(0, np.int64), True, row
+            (*self.csr[:2], lengths), np.array([inner]), np.empty(0, np.int64), True, row
         )
         return row[0]
 
@@ -276,6 +276,7 @@ def _two_way(graph: Graph, unit: float, lengths: Ints) -> TwoWay:
 
 def _ways_around(graph: Graph, lengths: Ints, sources: Ints, targets: Ints) -> Ints:
     """Lengths from each source to its target: the shortest if near, else through vertex 0."""
+    there = graph.indptr, graph.indices, lengths
     order = np.argsort(sources, kind="stable")
     each, counts = np.unique(sources, return_counts=True)
     first = np.r_[0, np.cumsum(counts)]
@@ -287,9 +288,7 @@ def _ways_around(graph: Graph, lengths: Ints, sources: Ints, targets: Ints) -> I
         mine = slice(first[start], first[some.stop])
         out = found[mine]
         paths.returns(
-            graph.indptr,
-            graph.indices,
-            lengths,
+            there,
             each[some],
             first[start : some.stop + 1] - first[start],
             targets[order[mine]],
@@ -307,7 +306,7 @@ def _ways_around(graph: Graph, lengths: Ints, sources: Ints, targets: Ints) -> I
         turn = np.lexsort((graph.tails(), graph.indices))
         indptr = np.r_[0, np.cumsum(np.bincount(graph.indices, minlength=len(graph)))]
         against = (indptr, graph.tails()[turn].astype(np.int32), lengths[turn])
-        paths.distance_rows(graph.indptr, graph.indices, lengths, hub, none, True, rows[:1])
-        paths.distance_rows(*against, hub, none, True, rows[1:])
+        paths.distance_rows(there, hub, none, True, rows[:1])
+        paths.distance_rows(against, hub, none, True, rows[1:])
         around[far] = rows[1, sources[far]] + rows[0, targets[far]]
     return around

@@ -173,7 +173,7 @@ class GraphMetric(Metric):
                 chunk = slice(start, start + size)
                 rows = np.empty((len(sources[chunk]), out.shape[1]), dtype)
                 paths.distance_rows(
-                    *self.csr, self.rank[sources[chunk]], inner_targets, targets is None, rows
+                    self.csr, self.rank[sources[chunk]], inner_targets, targets is None, rows
                 )
                 out[chunk] = rows if targets is not None else rows[:, self.rank]
                 bar.update(len(rows))
@@ -247,7 +247,7 @@ class GraphMetric(Metric):
         room = len(self.csr[1]) + len(sources)
         heap = (np.empty(room, np.int64), np.empty(room, np.int64))
         lengths = self.csr[2] if lengths is None else lengths
-        paths.add_sources(*self.csr[:2], lengths, sources, 0, distance, label, *heap)
+        paths.add_sources((*self.csr[:2], lengths), sources, 0, distance, label, *heap)
         return label, distance
 
     def seed_centers(
@@ -259,7 +259,7 @@ class GraphMetric(Metric):
         centers = np.empty(k, np.int64)
         mass = np.maximum(weights, 0.0)[self.order]
         paths.sample_by_distance(
-            *self.csr, mass, int(rng.integers(2**62)), power, distance, label, centers
+            self.csr, mass, int(rng.integers(2**62)), power, distance, label, centers
         )
         away = distance[self.rank].astype(np.float64) * self.unit
         return self.order[centers], label[self.rank], away
@@ -328,7 +328,7 @@ class GraphMetric(Metric):
 
         def work(start: int) -> None:
             chunk = slice(start, start + _ROWS_AT_ONCE)
-            paths.distance_rows(*csr, sources[chunk], np.empty(0, np.int64), True, rows[chunk])
+            paths.distance_rows(csr, sources[chunk], np.empty(0, np.int64), True, rows[chunk])
 
         in_threads(work, range(0, len(sources), _ROWS_AT_ONCE))
         rows[rows >= np.float32(paths.FAR)] = np.inf
@@ -359,7 +359,7 @@ class GraphMetric(Metric):
                 break
             of = np.flatnonzero(open_)
             source = of[np.argmax(upper[of]) if search % 2 == 0 else np.argmin(lower[of])]
-            paths.distance_rows(*self.csr, np.array([source]), np.empty(0, np.int64), True, row)
+            paths.distance_rows(self.csr, np.array([source]), np.empty(0, np.int64), True, row)
             eccentricity = row[0].max()
             lower = np.maximum(lower, np.maximum(row[0], eccentricity - row[0]))
             upper = np.minimum(upper, eccentricity + row[0])

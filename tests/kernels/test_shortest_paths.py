@@ -9,12 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from metricdp.kernels.heap import heap_drop, heap_push
-from metricdp.kernels.shortest_paths import (
-    FAR,
-    add_sources,
-    distance_rows,
-    sample_by_distance,
-)
+from metricdp.kernels.shortest_paths import FAR, add_sources, distance_rows, sample_by_distance
 from metricdp.metrics.graph import boundary_arcs
 from tests import naive
 
@@ -46,11 +41,11 @@ def test_rows_to_all_and_to_some_targets(graph, data):
     points = st.lists(st.integers(0, n - 1), max_size=6)
     sources, targets = np.array(data.draw(points), np.int64), np.array(data.draw(points), np.int64)
     rows = np.empty((len(sources), n), np.int64)
-    distance_rows(*naive.csr(n, edges), sources, NONE, True, rows)
+    distance_rows(naive.csr(n, edges), sources, NONE, True, rows)
     np.testing.assert_array_equal(rows, true[sources])
     some = np.empty((len(sources), len(targets)), np.float32)
     distance_rows(
-        *naive.csr(n, edges), sources, targets, False, some
+        naive.csr(n, edges), sources, targets, False, some
     )  # repeated targets, and a source among them
     np.testing.assert_array_equal(some, true[np.ix_(sources, targets)])
 
@@ -58,11 +53,11 @@ def test_rows_to_all_and_to_some_targets(graph, data):
 def test_rows_of_what_cannot_be_reached_are_far():
     graph = naive.csr(5, [(0, 1, 3), (2, 3, 1), (3, 4, 1)])
     rows = np.empty((2, 5), np.int64)
-    distance_rows(*graph, np.array([0, 4]), NONE, True, rows)
+    distance_rows(graph, np.array([0, 4]), NONE, True, rows)
     assert rows.tolist() == [[0, 3, FAR, FAR, FAR], [FAR, FAR, 2, 1, 0]]
     some = np.empty((2, 2), np.int64)
     distance_rows(
-        *graph, np.array([0, 4]), np.array([1, 2]), False, some
+        graph, np.array([0, 4]), np.array([1, 2]), False, some
     )  # the first search must not leave anything behind
     assert some.tolist() == [[3, FAR], [FAR, 2]]
 
@@ -71,7 +66,7 @@ def test_lengths_near_the_largest_do_not_overflow():
     long = 2**42
     rows = np.empty((1, 4), np.int64)
     distance_rows(
-        *naive.csr(4, [(0, 1, long), (1, 2, long), (2, 3, long)]), np.array([0]), NONE, True, rows
+        naive.csr(4, [(0, 1, long), (1, 2, long), (2, 3, long)]), np.array([0]), NONE, True, rows
     )
     assert rows[0].tolist() == [0, long, 2 * long, 3 * long]
 
@@ -85,7 +80,7 @@ def voronoi(graph, batches):
     done = 0
     for batch in batches:
         add_sources(
-            *naive.csr(n, edges), np.array(batch, np.int64), done, distance, label, keys, payload
+            naive.csr(n, edges), np.array(batch, np.int64), done, distance, label, keys, payload
         )
         done += len(batch)
     return distance, label
@@ -112,12 +107,12 @@ def test_insertion_enters_only_what_it_improves():
     distance, label = np.full(n, FAR), np.full(n, -1, np.int64)
     keys, payload = np.empty(300, np.int64), np.empty(300, np.int64)
     arrays = (distance, label, keys, payload)
-    assert add_sources(*naive.csr(n, edges), np.array([0]), 0, *arrays) == n
-    assert add_sources(*naive.csr(n, edges), np.array([99]), 1, *arrays) == 50
+    assert add_sources(naive.csr(n, edges), np.array([0]), 0, *arrays) == n
+    assert add_sources(naive.csr(n, edges), np.array([99]), 1, *arrays) == 50
     assert (
-        add_sources(*naive.csr(n, edges), np.array([2]), 2, *arrays) == 49
+        add_sources(naive.csr(n, edges), np.array([2]), 2, *arrays) == 49
     )  # 2 itself and 3..50; 1 stays with 0 on a tie
-    assert add_sources(*naive.csr(n, edges), np.array([2]), 3, *arrays) == 0
+    assert add_sources(naive.csr(n, edges), np.array([2]), 3, *arrays) == 0
     assert label[[0, 1, 2, 50, 51]].tolist() == [0, 0, 2, 2, 1]
 
 
@@ -125,7 +120,7 @@ def seeds(graph, weights, k, seed=0, power=1):
     n, edges = graph
     distance, label, centers = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(k, np.int64)
     sample_by_distance(
-        *naive.csr(n, edges), np.asarray(weights, float), seed, power, distance, label, centers
+        naive.csr(n, edges), np.asarray(weights, float), seed, power, distance, label, centers
     )
     return centers, label, distance
 

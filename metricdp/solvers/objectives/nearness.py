@@ -38,7 +38,7 @@ class Nearness:
             self.searched += 1.0
         else:
             inner = network.rank[[site]]
-            entered = add_sources(*network.csr, inner, 0, self._steps, self._labels, *self._space)
+            entered = add_sources(network.csr, inner, 0, self._steps, self._labels, *self._space)
             self.searched += entered / len(self.distance)
             self.distance = self._steps[network.rank] * network.unit
         self.seconds = max(self.seconds, time.process_time() - start)
@@ -50,7 +50,7 @@ class Nearness:
             row = self.instance.metric.distance_rows(np.array([site]))[0]
             return np.asarray(np.minimum(self.distance, row), np.float64)
         steps, inner = self._steps.copy(), network.rank[[site]]
-        add_sources(*network.csr, inner, 0, steps, self._labels.copy(), *self._space)
+        add_sources(network.csr, inner, 0, steps, self._labels.copy(), *self._space)
         return np.asarray(steps[network.rank] * network.unit, np.float64)
 
     def site_of(self, client: int, taken: list[int]) -> int:
