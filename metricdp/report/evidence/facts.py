@@ -104,58 +104,32 @@ class Facts:
 
     def protected(self) -> str:
         """The unit of privacy with its contribution bound."""
-        if self.unit == "record":
-            return "one record"
-        if self.shared:
-            return "one user: all records of a user, who has one unit of weight spread over them"
         m = self.made.get("max_contributions")
+        if self.unit == "record" or self.shared:
+            return _said("protected", "record" if self.unit == "record" else "share")
         if m is None:
             return f"one user; {UNKNOWN}: how many records of a user are kept"
-        if self.devices:
-            return "one user, who sends one message"
-        return f"one user: all records of a user, of whom up to {m:,} are kept (a random sample)"
+        return _said("protected", "device" if self.devices else "user", m=m)
 
     def adjacency(self) -> str:
         """Exactly which demands are neighbors."""
         if self.devices:
-            change = "the item of one user, exchanged for any other item (replace-one)"
-            one = "each user sends one message. The number of messages is public"
-            return f"Two collections are adjacent if they differ in {change}; {one}."
-        added = self.receipt["neighboring"] == "add-remove"
-        public = f"the number of {self.unit}s is {'private' if added else 'public'}"
-        if self.unit == "record":
-            change = "one of them holds one record more (add-remove)"
-            if not added:
-                change = "one record of one is exchanged for any other record (replace-one)"
-        else:
-            m = self.made.get("max_contributions", 1)
-            sample = f"at most {m:,} records of each user, a uniform sample by secret coins"
-            bound = f"{sample}, are kept"
-            if self.shared:
-                bound = (
-                    f"every user has one unit of weight, {self.receipt['grains']:,} grains, spread "
-                    f"over all their records; sensitivities and scales are in grains"
-                )
-            change = "one of them holds one user more, with all records of that user (add-remove)"
-            if not added:
-                change = "all records of one user are exchanged for those of another (replace-one)"
-            change = f"{change}; {bound}"
+            return _said("adjacency", "devices")
+        m = self.made.get("max_contributions", 1)
+        kept = "" if self.unit == "record" else "share" if self.shared else "sample"
+        bound = kept and _said("kept", kept, m=m, grains=self.receipt.get("grains"))
+        change = _said("adjacency", f"{self.unit}, {self.receipt['neighboring']}", bound=bound)
         data = "Demands are multisets of records of the public universe."
-        return f"{data} Two are adjacent if {change}; {public}."
+        return f"{data} Two are adjacent if {change}."
 
     def domain(self) -> str:
         """Which data the promise is about."""
         told = self.universe
         if not told:
             return f"{UNKNOWN}: the public universe"
-        where = f"{told['kind']} ({told['name']})"
-        if "box" in told:
-            low, high = told["box"]
-            where = f"the box from {low} to {high} of R^{told['dimension']}"
-            where += "; points outside are clipped"
-        elif "points" in told:
-            where = f"the {told['points']:,} points of the public {told['kind']} {told['name']}"
-        return f"Any multiset of records in {where}; SHA-256 of it {told['sha256']}."
+        kind = next((kind for kind in ("box", "points") if kind in told), "other")
+        low, high = told.get("box", (None, None))
+        return _said("domain", kind, **{"low": low, "high": high, **told})
 
     def unprotected(self) -> str:
         """What is public and not covered."""
@@ -235,12 +209,8 @@ class Facts:
             free = not self.mechanisms and not self.epsilon
             return "None: nothing was charged." if free else f"{UNKNOWN}: the ledger."
         names = ("spent", "left", "spent_delta", "left_delta")
-        spent, left, spent_delta, left_delta = (show_number(told[name]) for name in names)
-        text = (
-            f"Budget epsilon {told['epsilon']}, delta {told['delta']}; after this call, the "
-            f"{told['charges']}{_th(told['charges'])} charge, epsilon {spent} is spent and {left} "
-            f"left (delta: {spent_delta} spent, {left_delta} left)"
-        )
+        shown = {name: show_number(told[name]) for name in names}
+        text = _said("ledger", "spent", **{**told, **shown, "th": _th(told["charges"])})
         more = {"purpose": "named purpose", "who": "charged by", "dataset": "data set"}
         more |= {"anchor": "anchor of the journal"}
         named = [f"{what} {told[key]}" for key, what in more.items() if told.get(key)]
@@ -287,6 +257,12 @@ def _is_audit(audit: Any) -> bool:
         and all(isinstance(row, Mapping) and verdict in row for row in audit[name])
         for name, verdict in (("checks", "passed"), ("planted", "caught"))
     )
+
+
+def _said(about: str, which: str, **values: Any) -> str:
+    """A text of the words' ``[facts]`` that holds these values."""
+    text: str = words()["facts"][about][which]
+    return text.format(**values)
 
 
 def _lacks(made: Mapping[str, Any], name: str) -> bool:

@@ -129,29 +129,19 @@ def promise(facts: Facts) -> list[str]:
     """What the guarantee means for one person, in words and in odds."""
     if not facts.epsilon and not facts.delta:
         return ["No private data was read: nothing can be learned of anybody from it."]
-    who = "one person's data (all their records)" if facts.unit == "user" else "one record"
-    change = (
-        f"whether {who} is among the data"
-        if facts.receipt["neighboring"] == "add-remove"
-        else f"which of two values {who} has"
-    )
-    lines = [
-        f"Whoever reads what is published, now or later, with whatever else they know, learns "
-        f"little about {who}: what is published would come out about as likely without it. The "
-        f"promise is a number, {facts.price()}, per {facts.unit}; smaller is stronger.",
-        f"In odds: somebody who thinks it as likely as not {change} can become at most "
-        f"{_percent(facts.odds())} sure from this publication; who was 10 % sure, at most "
-        f"{_percent(facts.odds(0.1))}.",
-    ]
-    if facts.delta:
-        delta = show_number(facts.receipt["delta_exact"])
-        lines.append(f"This may fail with a probability of about {delta} (delta).")
-    if facts.unit == "record":
-        lines.append(
-            "It is a promise for each record. For a person with several records it weakens with "
-            "their number."
-        )
-    return lines
+    said = words()["promise"]
+    who, relation = said[facts.unit], facts.receipt["neighboring"]
+    told = {
+        "who": who,
+        "change": said[relation].format(who=who),
+        "price": facts.price(),
+        "unit": facts.unit,
+        "sure": _percent(facts.odds()),
+        "surer": _percent(facts.odds(0.1)),
+        "delta": show_number(facts.receipt["delta_exact"]),
+    }
+    names = ["likely", "odds", *["fails"] * bool(facts.delta), *["each"] * (facts.unit == "record")]
+    return [said[name].format(**told) for name in names]
 
 
 def _percent(share: float) -> str:
