@@ -26,6 +26,7 @@ from metricdp.kernels.near_swaps import (
 )
 from metricdp.solvers.block import TOLERANCE, Found
 from metricdp.solvers.near_lists import Costs
+from metricdp.solvers.shares import shared_out
 from metricdp.solvers.stopping import NEVER, Deadline
 from metricdp.threads import in_threads
 
@@ -47,8 +48,6 @@ _SLICE = 2_000_000
 """Entries, or all lists once, between looks at the clock; then a chain's best is crossed with where
 it is: what is only better in some places is kept there.
 """
-_SPAN = 50
-"""Centers that parts may have more or less in turn."""
 _SHORT = 0.25
 """Of the work of a chain: in the first round, the only one of a quick search; then twice as much
 each time."""
@@ -260,18 +259,12 @@ def _crossed(near: Near, first: Ints, second: Ints) -> Ints:
 def _balanced(change: Floats, size: Ints) -> Bools:
     """Parts of the least change in all among those whose sizes add up to nothing."""
     taken = (size == 0) & (change < 0)
-    some = np.flatnonzero((size != 0) & (np.abs(size) <= 2 * _SPAN))
-    least = np.full(2 * _SPAN + 1, np.inf)
-    least[_SPAN] = 0.0
-    ways = np.zeros((len(some), len(least)), bool)
-    for way, part in zip(ways, some):
-        more = int(size[part])
-        moved = np.roll(least, more) + change[part]
-        moved[: max(more, 0)] = moved[len(moved) + min(more, 0) :] = np.inf
-        way[:] = moved < least
-        least = np.minimum(least, moved)
-    at = _SPAN
-    for way, part in zip(ways[::-1], some[::-1]):
-        taken[part] = way[at]
-        at -= int(size[part]) * way[at]
+    some = np.flatnonzero(size)
+    costs: list[Floats] = []
+    for part in some:  # at 0 what has fewer centers, left or taken
+        costs.append(np.full(abs(size[part]) + 1, np.inf))
+        costs[-1][max(-size[part], 0)] = 0.0
+        costs[-1][max(size[part], 0)] = change[part]
+    shares = shared_out(costs, -int(size[size < 0].sum()))[1]
+    taken[some] = np.array(shares, np.int64) == np.maximum(size[some], 0)
     return taken

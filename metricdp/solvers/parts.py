@@ -26,6 +26,7 @@ from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.entries import Entries
 from metricdp.solvers.level_programs import TRUST, Found
 from metricdp.solvers.part import Part, Settle
+from metricdp.solvers.shares import room, shared_out
 
 _SECONDS = 5.0
 _SHARE = 0.05
@@ -55,7 +56,7 @@ def cheapest_of_parts(ascent: Ascent, settle: Settle, at_hand: Ints | None = Non
     while True:
         seconds = np.inf if alone else max(_SECONDS, _SHARE * ascent.deadline.left)
         lower = [place.part.lower for place in places]
-        value, shares, most = _shared_out(lower, k, ascent.target)
+        value, shares = shared_out(lower, k)
         if value > ascent.target:
             return None, np.inf
         known, cost = _best_known(places, ascent, k)
@@ -64,13 +65,13 @@ def cheapest_of_parts(ascent: Ascent, settle: Settle, at_hand: Ints | None = Non
             return known, value
         i = min(open_, key=lambda i: places[i].part.turn(shares[i]))
         part, q = places[i].part, shares[i]
+        most = room(lower, i, k, ascent.target)
         if part.tries[q] and not part.asked:
             waiting = {id(places[j].part): places[j].part for j in open_}.values()
             share = _MOST_AT_ONCE * part.size / sum(one.size for one in waiting if not one.asked)
-            room = _room(lower, i, k, ascent.target)
-            part.ask_all(price, room, ascent.deadline, max(share * ascent.deadline.left, seconds))
+            part.ask_all(price, most, ascent.deadline, max(share * ascent.deadline.left, seconds))
         else:
-            part.ask(q, most[i], settle, ascent.deadline, seconds)
+            part.ask(q, float(most[q]), settle, ascent.deadline, seconds)
 
 
 def _price(ascent: Ascent) -> float:
@@ -141,67 +142,14 @@ def _as_known(
     return place
 
 
-def _room(costs: list[Floats], i: int, k: int, target: float) -> Floats:
-    """The most that part i may cost with 0, 1, ... centers to stay within the target."""
-    others = np.zeros(1)
-    for j, part in enumerate(costs):
-        if j != i:
-            others = _joined(others, part, k)
-    left = k - np.arange(len(costs[i]))
-    there = (left >= 0) & (left < len(others))
-    return np.where(there, target - others[np.where(there, left, 0)], -np.inf)
-
-
 def _best_known(places: list[Place], ascent: Ascent, k: int) -> tuple[Ints | None, float]:
     """Rows of the cheapest combination found, and its cost, within the target."""
     within = ascent.target * (1 + 2 * TRUST)
-    value, shares, _ = _shared_out([place.part.known for place in places], k, within)
+    value, shares = shared_out([place.part.known for place in places], k)
     if value > within:
         return None, np.inf
     chosen = [place.rows[place.part.found[q]] for place, q in zip(places, shares)]
     return ascent.rows[np.concatenate([np.flatnonzero(ascent.must), *chosen])], value
-
-
-def _shared_out(costs: list[Floats], k: int, target: float) -> tuple[float, list[int], list[float]]:
-    """The cheapest way to share out k centers, by what each part costs with 0, 1, ...: its cost,
-    the centers of each part, and the most that a part may cost with them for the whole to stay
-    within the target; none of them where it cannot.
-    """
-    ahead = [np.zeros(1)]
-    for part in costs:
-        ahead.append(_joined(ahead[-1], part, k))
-    behind = [np.zeros(1)]
-    for part in reversed(costs):
-        behind.append(_joined(behind[-1], part, k))
-    behind.reverse()
-    value = float(ahead[-1][k]) if len(ahead[-1]) > k else np.inf
-    if value > target:
-        return value, [], []
-    shares: list[int] = []
-    left = k
-    for i in range(len(costs) - 1, -1, -1):
-        before, own = ahead[i], costs[i]
-        q = np.arange(max(0, left - len(before) + 1), min(left, len(own) - 1) + 1)
-        best = int(q[np.argmin(own[q] + before[left - q])])
-        shares.append(best)
-        left -= best
-    shares.reverse()
-    most = [
-        target - float(_joined(ahead[i], behind[i + 1], k)[k - q]) for i, q in enumerate(shares)
-    ]
-    return value, shares, most
-
-
-def _joined(first: Floats, second: Floats, k: int) -> Floats:
-    """Least sums by the number of centers of both together, up to k."""
-    if len(first) < len(second):
-        first, second = second, first
-    size = min(len(first) + len(second) - 1, k + 1)
-    least = np.full(size, np.inf)
-    for q in np.flatnonzero(np.isfinite(second[:size])):
-        part = first[: size - q]
-        least[q : q + len(part)] = np.minimum(least[q : q + len(part)], part + second[q])
-    return least
 
 
 _ROUNDS = 8

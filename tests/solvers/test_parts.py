@@ -12,6 +12,7 @@ from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.entries import Entries
 from metricdp.solvers.near_lists import BlockCosts
 from metricdp.solvers.part import Part
+from metricdp.solvers.shares import room, shared_out
 from metricdp.solvers.stopping import NEVER, Deadline
 
 
@@ -89,11 +90,11 @@ def test_centers_are_shared_out_as_by_trying_all_ways(values):
     for k in range(sum(len(lower) - 1 for lower in values) + 1):
         ways = [ways for ways in np.ndindex(*[len(lower) for lower in values]) if sum(ways) == k]
         sums = {way: sum(lower[q] for lower, q in zip(values, way)) for way in ways}
-        value, shares, most = parts._shared_out(known, k, 50.0 + 40)
+        value, shares = shared_out(known, k)
         assert value == min(sums.values()) == sums[tuple(shares)]
         for i, q in enumerate(shares):
             rest = min(s - values[i][q] for way, s in sums.items() if way[i] == q)
-            assert most[i] == 90.0 - rest
+            assert room(known, i, k, 90.0)[q] == 90.0 - rest
 
 
 def test_without_time_the_bound_is_below_the_best():
