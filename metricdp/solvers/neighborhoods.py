@@ -3,7 +3,8 @@
 Centers of one neighborhood are exchanged at random, a descent follows there
 (`metricdp.kernels.near_swaps`), and the step is kept if it costs no more, or little more early on.
 What chains find is put together by parts that do not touch each other; after short chains all are
-searched together, with their centers as the only candidates.
+searched together, with their centers as the only candidates. Regions far from each other are then
+searched alone, with a center more or less, and share out all centers by what they cost.
 """
 
 from __future__ import annotations
@@ -41,6 +42,10 @@ _HEATS = (0.01, 0.1, 0.04, 0.1)
 in the first round the one before it as well."""
 _WORK = (1_000_000, 8_000, 700_000_000)
 """Entries of a chain's lists: base, for each center, and most."""
+_REGION_HEAT, _REGION_CHAINS, _REGION_PRICE = 0.03, 2, 0.6
+"""Of a region alone: heat, chains of each number of centers in a round, and what an entry counts,
+as short lists are fast.
+"""
 _QUICK_ENTRIES = 8_000_000
 _QUICK_WORK = 40
 """Of a quick search: longest lists, and how often a chain looks at each entry of them."""
@@ -51,6 +56,8 @@ it is: what is only better in some places is kept there.
 _SHORT = 0.25
 """Of the work of a chain: in the first round, the only one of a quick search; then twice as much
 each time."""
+_LARGEST_REGION = 0.5
+"""Of the demand points: larger ones gain nothing by being searched alone."""
 _BUDGET = 800_000_000
 _VAIN_ROUNDS = 3
 """Entries that all chains of a thorough search look at, 20 to 30 s; rounds without improvement
@@ -118,6 +125,7 @@ class _Search:
         self.fixed = fixed
         self.deadline = deadline
         self.left = np.inf
+        self.regions: list[_Region] | None = None
 
     def found(self, rows: NDArray[Any]) -> Found:
         """Rows, the fixed ones first, and what they cost."""
@@ -127,6 +135,8 @@ class _Search:
     def round(self, best: Found, rng: np.random.Generator, longer: float) -> Found:
         """The best of some chains, so many times as long, and of what is found between them."""
         k = len(best[1])
+        if self.regions:
+            return self._by_regions(best, rng)
         near = self._near(best[1])
         starts = [best[1]] * len(_HEATS)
         for i in (-1, -2) if longer == _SHORT else (-1,):
@@ -135,6 +145,10 @@ class _Search:
                 starts[i] = fresh
         if near is None:
             return min(map(self.found, starts), key=lambda one: one[0])
+        if longer > _SHORT and self.regions is None:
+            self.regions = _regions(near, best[1], self.fixed)
+            if self.regions:
+                return self._by_regions(best, rng)
         chains = self._chains(near, starts, rng, self._work(near, k, longer), _HEATS)
         ends = sorted(map(self.found, chains), key=lambda one: one[0])
         best = ends[0]
@@ -143,11 +157,46 @@ class _Search:
         union = np.unique(np.concatenate(chains))
         if len(union) == k or longer > _SHORT or self.deadline.over:
             return best
-        few = _restricted(near, union)
+        few = _restricted(near, union, np.arange(len(near.weights)))
         starts = [np.searchsorted(union, best[1])] * 2
         work = self._work(few, k, longer)
         relinked = self._chains(few, starts, rng, work, _HEATS)
         return min([best, *(self.found(union[rows]) for rows in relinked)], key=lambda one: one[0])
+
+    def _by_regions(self, best: Found, rng: np.random.Generator) -> Found:
+        """Chains in each region with as many centers as it has, one more and one less."""
+        assert self.regions
+        for region in self.regions:
+            region.keep(np.flatnonzero(np.isin(region.sites, best[1])))
+        k = len(best[1])
+        shares = shared_out([region.cost for region in self.regions], k)[1]
+        tasks = [
+            (region, region.start(count, rng))
+            for region, share in zip(self.regions, shares)
+            for count in (share - 1, share, share + 1) * _REGION_CHAINS
+            if max(region.fixed, 1) < count < len(region.sites)
+        ]
+        each = [len(region.near.site) / len(region.near.weights) for region, _ in tasks]
+        works = [_WORK[1] * entries * len(start) for entries, (_, start) in zip(each, tasks)]
+        scale = min(1.0, max(self.left, 0.0) / max(_REGION_PRICE * sum(works), 1.0))
+        coins = rng.integers(0, 2**63, len(tasks)).astype(np.uint64)
+        orders = [rng.permutation(len(region.sites)) for region, _ in tasks]
+        ends = [start for _, start in tasks]
+
+        def run(i: int) -> None:
+            region, coin = tasks[i][0], coins[i : i + 1]
+            work = int(scale * works[i])
+            ends[i] = self._chain(
+                region.near, ends[i], region.fixed, coin, orders[i], work, _REGION_HEAT
+            )
+
+        in_threads(run, range(len(tasks)))
+        self.left -= scale * _REGION_PRICE * sum(works)
+        for (region, _), rows in zip(tasks, ends):
+            region.keep(rows)
+        shares = shared_out([region.cost for region in self.regions], k)[1]
+        chosen = [one.sites[one.known[share]] for one, share in zip(self.regions, shares)]
+        return min(best, self.found(np.concatenate(chosen)), key=lambda one: one[0])
 
     def _near(self, rows: Ints, most: int = MOST_ENTRIES) -> Near | None:
         """Lists of what is near where these rows are the centers."""
@@ -185,7 +234,10 @@ class _Search:
         ends: list[Ints] = list(starts)
 
         def run(i: int) -> None:
-            ends[i] = self._chain(near, starts[i], coins[i : i + 1], orders[i], work, heats[i])
+            fixed = len(self.fixed)
+            ends[i] = self._chain(
+                near, starts[i], fixed, coins[i : i + 1], orders[i], work, heats[i]
+            )
 
         in_threads(run, range(len(starts)))
         self.left -= work * len(starts)
@@ -195,12 +247,12 @@ class _Search:
         self,
         near: Near,
         rows: Ints,
+        fixed: int,
         coins: NDArray[np.uint64],
         order: Ints,
         work: int,
         heat: float,
     ) -> Ints:
-        fixed = len(self.fixed)
         state, cost = state_at(near, rows, fixed)
         space = workspace(len(order), len(rows))
         if self.deadline.over:
@@ -223,13 +275,67 @@ class _Search:
         return best.astype(np.int64)
 
 
-def _restricted(near: Near, rows: Ints) -> Near:
-    """The problem with some of the candidates only, ascending."""
+class _Region:
+    """What shares no near candidate with the rest.
+
+    `near`: its lists; `sites`: its candidates, the first `fixed` of them stay; `known`: the best
+    rows found, by their number, and what they `cost`, infinite where there are none.
+    """
+
+    def __init__(self, near: Near, sites: Ints, fixed: int) -> None:
+        self.near, self.sites, self.fixed = near, sites, fixed
+        self.known: dict[int, Ints] = {}
+        self.cost = np.full(len(sites) + 1, np.inf)
+
+    def keep(self, rows: Ints) -> None:
+        """Take note of rows, the fixed ones first, if they are the best of so many."""
+        cost = float(state_at(self.near, rows, 0)[1])
+        if cost < self.cost[len(rows)]:
+            self.cost[len(rows)] = cost
+            self.known[len(rows)] = rows
+
+    def start(self, count: int, rng: np.random.Generator) -> Ints:
+        """The best rows of a number, or some with a center more or less."""
+        if count in self.known:
+            return self.known[count]
+        rows = self.known[count + 1 if count + 1 in self.known else count - 1]
+        if len(rows) > count:
+            return np.delete(rows, rng.integers(self.fixed, len(rows)))
+        return np.r_[rows, rng.choice(np.setdiff1d(np.arange(len(self.sites)), rows))]
+
+
+def _regions(near: Near, rows: Ints, fixed: Ints) -> list[_Region]:
+    """Regions around these rows, if none has most of the demand points."""
+    n, m = len(near.weights), len(near.site_start) - 1
+    owner = np.repeat(np.arange(n), np.diff(near.start))
+    state = state_at(near, rows, 0)[0]
+    joins = near.cost <= state.c_first[owner] + state.c_second.mean()
+    owner, site = owner[joins], near.site[joins]
+    pairs = np.ones(len(owner), np.int8), (owner, n + site)
+    count, label = connected_components(csr_array(pairs, shape=(n + m, n + m)), directed=False)
+    served = np.bincount(label[:n], minlength=count)
+    if served.max() > _LARGEST_REGION * n:
+        return []
+    regions = []
+    for one in np.flatnonzero(served):
+        sites = np.flatnonzero(label[n:] == one)
+        own = np.isin(sites, fixed)
+        sites = np.r_[sites[own], sites[~own]]
+        few = _restricted(near, sites, np.flatnonzero(label[:n] == one))
+        regions.append(_Region(few, sites, int(np.count_nonzero(own))))
+    return regions
+
+
+def _restricted(near: Near, rows: Ints, demand: Ints) -> Near:
+    """The problem with some of the candidates and demand points only, the latter ascending."""
     number = np.full(len(near.site_start) - 1, -1, np.int32)
     number[rows] = np.arange(len(rows), dtype=np.int32)
-    kept = number[near.site] >= 0
-    lists = np.r_[0, np.cumsum(kept)][near.start], number[near.site[kept]], near.cost[kept]
-    return Near(*lists, *transposed(*lists, len(rows)), near.weights, near.far)
+    n = len(near.weights)
+    owner = np.repeat(np.arange(n), np.diff(near.start))
+    kept = (number[near.site] >= 0) & np.isin(owner, demand)
+    start = np.r_[0, np.cumsum(np.bincount(owner[kept], minlength=n)[demand])]
+    lists = start, number[near.site[kept]], near.cost[kept]
+    return Near(*lists, *transposed(*lists, len(rows)), near.weights[demand], near.far[demand])
 
 
 def _crossed(near: Near, first: Ints, second: Ints) -> Ints:

@@ -83,6 +83,36 @@ def test_parts_of_any_size_keep_the_number(seed):
     assert taken.any() and size[taken].sum() == 0
 
 
+@pytest.mark.parametrize("opened", [[], [3, 70]])
+def test_towns_far_apart_share_out_centers(opened, monkeypatch):
+    monkeypatch.setattr(neighborhoods, "_HEATS", (0.0,))
+    rng = np.random.default_rng(2)
+    middles = 1e5 * np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
+    points = np.concatenate([at + rng.integers(0, 300, (25, 2)) for at in middles])
+    block = np.floor(np.hypot(*(points[:, None] - points[None]).T))
+    fixed = np.array(opened, np.int64)
+    costs = BlockCosts(block, np.ones(100))
+    uneven = np.r_[fixed, np.setdiff1d(np.r_[0:9, 25:28, 50:53, 75:78], fixed)][:18]
+    search = _Search(costs, fixed, Deadline(None))
+    best = search.found(uneven)
+    regions = neighborhoods._regions(search._near(uneven), uneven, fixed)
+    assert sorted(len(region.sites) for region in regions) == [25] * 4
+    assert sum(region.fixed for region in regions) == len(opened)
+    assert sorted(np.concatenate([region.sites for region in regions])) == list(range(100))
+    search.regions = regions
+    for _ in range(6):
+        found = search._by_regions(best, rng)
+        assert found[0] <= best[0]
+        best = found
+    assert len(np.unique(best[1])) == 18
+    assert best[1][: len(opened)].tolist() == opened
+    assert best[0] == block[best[1]].min(axis=0).sum()
+    counts = np.bincount(best[1] // 25)
+    assert counts.min() >= 4  # nine, three, three and three at first
+    least = [region.cost for region in regions]
+    assert best[0] == pytest.approx(sum(cost[c] for cost, c in zip(least, counts)))
+
+
 def test_no_time_leaves_what_was_given():
     block = np.random.default_rng(0).random((30, 30))
     rows, cost = thorough_search(
