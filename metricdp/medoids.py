@@ -42,9 +42,10 @@ KNOWN: dict[str, Callable[[Floats], Metric]] = {
     "chebyshev": ChebyshevMetric,
 }
 """Distances that the solver computes by itself, from points; others are asked of scikit-learn."""
-_STARTS = 4
-"""On a block of distances: FasterPAM's cost in .2 to .7 of its time, where `k_median`'s dozens take
-.9 to 15 times it for .1 % less (``benchmarks/medoids.md``)."""
+_STARTS = (4, 2)
+"""Searches on a block of distances, and beyond one: FasterPAM's cost or less, where `k_median`'s
+dozens and six take 3 to 15 times as long for .1 % less (``benchmarks/medoids.md``).
+"""
 
 
 class _Asked(RowMetric):
@@ -176,7 +177,7 @@ class KMedoids(Clusterer):
             k,
             candidates=allowed,
             seed=self._seed(),
-            starts=_STARTS if len(universe) * len(allowed) <= WHOLE_BLOCK else None,
+            starts=_STARTS[len(universe) * len(allowed) > WHOLE_BLOCK],
             time_limit=checked_time_limit(self.time_limit),
             first=self._first(at, k),
         )
