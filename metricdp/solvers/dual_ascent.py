@@ -55,6 +55,11 @@ _EQUAL = 1e-9
 _REACHES = (1.5, 1.25, 1.05, 0.8, 0.6, 0.4, 0.2, 0.1, 0.0)
 MOST_LISTED = 30_000_000
 """Pairs listed as a whole; of more, those below some multiples of near costs."""
+_SHORT, _ENOUGH = 0.8, 12_000_000
+"""A multiple that most bounds get by with, and pairs up to which more than that are listed."""
+_ROOM, _AGAIN = 1.25, 0.25
+"""Multiples of its multipliers that are listed where some were kept low by what is listed, and the
+pace of the steps that follow."""
 
 
 class Ascent:
@@ -110,11 +115,12 @@ class Ascent:
         large = costs.shape[0] * costs.shape[1] > _LISTED_WHOLE
         for times in _REACHES if large else (np.inf,):
             reach = np.full(len(near), np.inf)
+            most = min(_ENOUGH, MOST_LISTED) if large and times > _SHORT else MOST_LISTED
             if large:
                 reach = times * (second + second.mean() / 6)
-                if times > 0 and _likely_too_long(costs, reach):
+                if times > 0 and _likely_too_long(costs, reach, most):
                     continue
-            lists = costs.lists(reach, MOST_LISTED)
+            lists = costs.lists(reach, most)
             if lists is not None:
                 break
         assert lists is not None
@@ -146,8 +152,11 @@ class Ascent:
 
     def settled(self) -> float:
         """What every solution costs at least, by an ascent and branches."""
-        steps = _WORK // max(len(self.entries.cost), 1)
-        self.climb(self.best, int(np.clip(steps, _FEWEST_STEPS, _STEPS)))
+        steps = int(np.clip(_WORK // max(len(self.entries.cost), 1), _FEWEST_STEPS, _STEPS))
+        self.climb(self.best, steps)
+        if (self.best >= self.beyond).any() and self.bound <= self.target:
+            self._list(_ROOM * self.best)
+            self.climb(self.best, steps, _AGAIN)
         branches = self.bound <= self.target and not self.deadline.over
         return self.rounded(self.branch()[1] if branches else self.bound)
 
@@ -371,11 +380,11 @@ class Ascent:
         return int(free[np.argmin(reduced[free])])
 
 
-def _likely_too_long(costs: Costs, reach: Floats) -> bool:
+def _likely_too_long(costs: Costs, reach: Floats, most: int) -> bool:
     """Whether lists of what is nearer would have too many entries, by those of a few points."""
     n = len(reach)
     some = np.linspace(0, n - 1, min(_PROBED, n)).astype(np.int64)
     few = np.zeros(n)
     few[some] = reach[some]
-    found = costs.lists(few, MOST_LISTED)
-    return found is None or len(found.cost) * (n / len(some)) > _HOPEFUL * MOST_LISTED
+    found = costs.lists(few, most)
+    return found is None or len(found.cost) * (n / len(some)) > _HOPEFUL * most

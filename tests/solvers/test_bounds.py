@@ -309,3 +309,18 @@ def test_branches_are_not_begun_on_too_many_entries(monkeypatch):
         certify(block, np.ones(20), np.arange(4)).lower_bound
         <= naive.best_centers(block, np.ones(20), 4)[1]
     )
+
+
+def test_lists_that_keep_multipliers_low_are_made_longer(monkeypatch):
+    """Where many pairs would be listed short lists come first, and what they cut off then."""
+    metric = mdp.EuclideanMetric(np.random.default_rng(0).random((300, 2)))
+    found = mdp.k_median(metric, k=5, certificate=True)
+    monkeypatch.setattr(bounds, "MOST_ENTRIES", 100)
+    monkeypatch.setattr(dual_ascent, "_LISTED_WHOLE", 0)
+    monkeypatch.setattr(dual_ascent, "_ENOUGH", 0)
+    monkeypatch.setattr(dual_ascent.Ascent, "branch", lambda ascent: (None, ascent.bound))
+    bound = mdp.k_median(metric, k=5, certificate=True).lower_bound
+    monkeypatch.setattr(dual_ascent, "_ROOM", 0.0)
+    without = mdp.k_median(metric, k=5, certificate=True).lower_bound
+    assert without < bound <= found.lower_bound * (1 + 1e-6)
+    assert bound > 0.98 * found.lower_bound
