@@ -1,13 +1,25 @@
-"""Several holders in processes of their own: one killed in each round, nothing paid unsaid."""
+"""Several holders: one killed in each round, in a process of its own, nothing paid unsaid."""
+
+import json
 
 import pytest
 
 pytest.importorskip("cryptography")
 
-from benchmarks.federated import kills
+from benchmarks.federated import World, kills
+from tests.cli_world import run
 
 
-def test_a_holder_killed_in_each_round(tmp_path, capsys):
+def test_a_holder_killed_in_each_round(tmp_path, monkeypatch, capsys):
+    told = []
+
+    def done(world, *words):
+        told.append(capsys.readouterr().out)
+        ran = run(capsys, "federated", *words, "--json", "-q")
+        return ran.status, json.loads(ran.out.strip() or "{}"), ran.err.strip()
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(World, "done", done)  # what nobody kills runs in this process
     assert kills(tmp_path)
-    told = capsys.readouterr().out
+    told = "".join([*told, capsys.readouterr().out])
     assert told.count("killed") >= 2 and "release: epsilon" in told
