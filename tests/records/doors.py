@@ -7,7 +7,6 @@ named.
 
 import datetime
 import json
-import os
 import sqlite3
 import sys
 import tempfile
@@ -26,6 +25,7 @@ from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import HistogramQuery, gate
 from metricdp.records.engines import embedded
 from metricdp.running.contributions import NUMBERS, contributors
+from tests import spark
 
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "doors.md"
@@ -236,9 +236,7 @@ def of_duckdb(cells: Any) -> Any:
 
 
 def of_spark(cells: Any) -> Any:
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = library("pyspark.sql").SparkSession.builder.master("local[1]").getOrCreate()
-    return session.createDataFrame(table(cells))
+    return spark.session().createDataFrame(table(cells))
 
 
 def of_dask(cells: Any) -> Any:

@@ -1,11 +1,9 @@
 """All doors on the same cells, and the page that says what each does with each type of storage."""
 
 import datetime
-import os
 import tempfile
 from collections import Counter
 from pathlib import Path
-from shutil import which
 
 import pytest
 from hypothesis import strategies as st
@@ -14,6 +12,7 @@ from metricdp.errors import InputError
 from metricdp.records.engines.opening import ENGINES, READERS
 from metricdp.records.ingestion.lines import TEXT
 from metricdp.universe.geo import GEOJSON, LAYERED, PARQUET
+from tests import spark
 from tests.fuzzing import fuzz
 
 for name in ("duckdb", "polars", "geopandas", "dask.dataframe", "ibis"):
@@ -42,7 +41,7 @@ def test_the_page_says_what_each_door_does(door):
 @pytest.mark.extended
 @pytest.mark.parametrize("door", doors.BY_SPARK, ids=lambda door: door.name)
 def test_the_page_says_what_spark_does(door):
-    need_spark()
+    spark.session()
     assert doors.row(door) == doors.rows_of_page()[door.name]
 
 
@@ -204,14 +203,8 @@ test_dates_are_the_same_users_at_every_door = fuzz(2, cells=CELLS["date"])(_chec
 
 @pytest.mark.extended
 def test_spark_reads_the_same_users():
-    need_spark()
+    spark.session()
     n = compared("text", [b"7", b"007", b"7", b" 7 "], doors.BY_SPARK)
     n += compared("text", [b"7", b""], doors.BY_SPARK)
     n += compared("integer", [3, 3, 2**53, 2**53 + 1], doors.BY_SPARK)
     assert n == 8
-
-
-def need_spark():
-    pytest.importorskip("pyspark")
-    if which("java") is None and "JAVA_HOME" not in os.environ:
-        pytest.skip("Spark needs Java, and there is none")

@@ -1,13 +1,10 @@
 """Every engine of the registry inherits the tests of `metricdp.testing.EngineTestCase`."""
 
-import os
-import sys
-from shutil import which
-
 import pytest
 
 from metricdp.records.engines.opening import ENGINES
 from metricdp.testing import EngineTestCase
+from tests import spark
 
 pa = pytest.importorskip("pyarrow")
 
@@ -88,12 +85,7 @@ class TestSpark(EngineTestCase):
     several = 1
 
     def table(self, columns):
-        sql = pytest.importorskip("pyspark.sql")
-        if which("java") is None and "JAVA_HOME" not in os.environ:
-            pytest.skip("Spark needs Java, and there is none")
-        os.environ["PYSPARK_PYTHON"] = sys.executable
-        session = sql.SparkSession.builder.master("local[1]").getOrCreate()
-        return session.createDataFrame(pa.table(columns))
+        return spark.session().createDataFrame(pa.table(columns))
 
 
 def test_every_engine_is_one_class_that_needs_no_library_before_it_counts():

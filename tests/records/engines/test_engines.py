@@ -5,10 +5,8 @@ rows, nothing paid twice.
 import logging
 import os
 import signal
-import sys
 import threading
 import time
-from shutil import which
 
 import numpy as np
 import pytest
@@ -36,6 +34,7 @@ from metricdp.privacy.scores import CostQuery, CoverageQuery
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
 from metricdp.records.engines import RowEncoder, Tally, embedded, sources
 from tests.privacy_worlds import THREE, all_text
+from tests.spark import session as spark_session
 
 pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -113,24 +112,7 @@ def dask_client():
 
 @pytest.fixture(scope="module")
 def spark():
-    sql = pytest.importorskip(
-        "pyspark.sql", reason="Spark is not installed: pip install '.[spark]'"
-    )
-    if which("java") is None and "JAVA_HOME" not in os.environ:
-        pytest.skip("Spark needs Java, and there is none")
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    options = {
-        "ui.enabled": "false",
-        "sql.shuffle.partitions": "1",
-        "driver.memory": "1g",
-        "driver.host": "127.0.0.1",
-    }
-    options["sql.codegen.wholeStage"] = "false"  # compiling takes longer than these few rows
-    builder = sql.SparkSession.builder.master("local[2, 3]")
-    for name, value in options.items():
-        builder = builder.config(f"spark.{name}", value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
+    session = spark_session()
     yield session
     session.stop()
 

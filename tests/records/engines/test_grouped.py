@@ -2,10 +2,6 @@
 a bad row.
 """
 
-import os
-import sys
-from shutil import which
-
 import numpy as np
 import pytest
 
@@ -14,6 +10,7 @@ from metricdp.errors import InputError
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.privacy import HistogramQuery, PrivateDemand, _vault
 from metricdp.records.paths import Paths
+from tests import spark
 
 pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
 BOX, N = mdp.EuclideanSpace([0, 0], [10, 4]), 3000
@@ -35,17 +32,9 @@ def given(engine, rows):
         return pytest.importorskip("duckdb").connect().from_arrow(pa.Table.from_pandas(rows))
     if engine == "dask":
         return pytest.importorskip("dask.dataframe").from_pandas(rows, npartitions=11)
-    sql = pytest.importorskip("pyspark.sql")
-    if which("java") is None:
-        pytest.skip("Spark needs Java")
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = sql.SparkSession.builder.master("local[2]")
-    for name, value in {"ui.enabled": "false", "driver.host": "127.0.0.1"}.items():
-        builder = builder.config(f"spark.{name}", value)
     columns = {name: rows[name].tolist() for name in rows}
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
-    return session.createDataFrame(list(zip(*columns.values())), list(columns)).repartition(5)
+    cells = list(zip(*columns.values()))
+    return spark.session().createDataFrame(cells, list(columns)).repartition(5)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -1,10 +1,7 @@
 """Several text files read as one table: each names the columns, and all alike."""
 
 import gzip
-import os
-import sys
 from importlib.util import find_spec
-from shutil import which
 
 import numpy as np
 import pytest
@@ -17,6 +14,7 @@ from metricdp.records.ingestion.cells import text_of
 from metricdp.records.ingestion.columns import column, texts
 from metricdp.records.ingestion.lines import Layout, Lines
 from metricdp.running.contributions import NUMBERS, contributors
+from tests import spark
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -154,11 +152,7 @@ def test_dates_of_numpy_keep_their_digits():
 
 @pytest.mark.extended
 def test_spark_leaves_out_the_head_of_each_file_and_no_other_line(tmp_path):
-    sql = pytest.importorskip("pyspark.sql")
-    if which("java") is None and "JAVA_HOME" not in os.environ:
-        pytest.skip("Spark needs Java, and there is none")
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = sql.SparkSession.builder.master("local[1]").getOrCreate()
+    session = spark.session()
     for split in ("64", "1000"):  # files in parts, and several files in one part
         session.conf.set("spark.sql.files.maxPartitionBytes", split)
         session.conf.set("spark.sql.files.openCostInBytes", "1")
