@@ -110,15 +110,15 @@ def test_what_a_line_is_no_other_line_tells(delimiter):
     form = Layout(("u", "v"), delimiter and delimiter.decode())
     plain = b"b\t2" if delimiter == b"\t" else b"b,2"
     filler = b"\n".join([plain] * 4000)
-    known = Lines(plain, form).columns(["u"])["u"]
+    between = [text_of(c) for c in Lines(plain, form).columns(["u"])["u"]] * 4000
     for line in LINES:
         alone = Lines(line, form).columns(["u"])["u"]
         for other in LINES:
             both = Lines(b"\n".join([line, filler, other]), form)
             cells = texts(column(both.table(["u"]), "u"))
             after = Lines(other, form).columns(["u"])["u"]
-            means = [text_of(c) for c in (*alone, *known * 4000, *after)]
-            assert cells == means, (line, other)
+            first, last = ([text_of(c) for c in some] for some in (alone, after))
+            assert cells == [*first, *between, *last], (line, other)
 
 
 def test_packed_files_say_so_by_their_names(tmp_path):
