@@ -19,7 +19,6 @@ from metricdp.cli.parsing import UsageError, given
 from metricdp.cli.streams import note, say
 from metricdp.errors import MetricDPError
 from metricdp.interruption import held
-from metricdp.methods.expected import Expected
 from metricdp.methods.question import Question
 from metricdp.methods.remarks import too_few
 from metricdp.metrics.base import Metric
@@ -204,8 +203,7 @@ def _private(args: Namespace, metric: Metric) -> Any:
         tree = mdp.HST.load(args.tree, metric)
         method = replace(cast(Any, mdp.methods.method_of(method)), tree=tree)
     if method == "partition" and args.save_release is not None:
-        known = None if expected is None else Expected.of(metric, expected).weights
-        hierarchy(metric, args.seed, known)  # public, long, and so before anything is paid
+        hierarchy(metric, args.seed)  # public, long, and so before anything is paid
     price = price_of(mdp.methods.method_of(method), demand, args.epsilon, args.delta or 0)
     budget.check_budget(args, price)  # caps may make use of a delta: known only now
     ledger = budget.open_ledger(args)

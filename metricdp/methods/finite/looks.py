@@ -9,6 +9,8 @@ from public facts and a noisy count.
   one point.
 - Where balls grow faster than in the plane (social networks): the last round, with the largest
   share, splits every part.
+- Of three rounds the second is the last if the first found demand even: if in its parts there are
+  few smaller ones that would tell more of records than of noise.
 
 ``benchmarks/adaptive.md`` says where the constants were measured.
 """
@@ -39,6 +41,15 @@ SHOWS = 3.0
 """Demand at one of s points is visible above ln s + `SHOWS` units of its noise."""
 FAST_GROWTH = 3.0
 """Dimension (`metricdp.partitions.finite.ward.Hierarchy.growth`) beyond which balls grow fast."""
+
+SETTLED = 6.0
+TELLS = 2.0
+"""The second of three rounds is the last if an average record's part of the first is split into at
+most so many, where parts are split that have more than `TELLS` units of noise of records that are
+not where their children's sizes say.
+"""
+DEVIATION = 0.4
+"""Of a count that falls on two sides by fair coins: mean absolute one, in square roots of it."""
 
 
 class Look(NamedTuple):
@@ -78,6 +89,22 @@ def planned(records: float, scale: float, growth: float) -> tuple[Look, ...]:
     if enough < ENOUGH:
         return ONE
     return FAST if growth > FAST_GROWTH and enough >= ENOUGH_FOR_FAST else THREE
+
+
+def last_look(share: Fraction, uneven: float, scale: float) -> Look:
+    """A round that splits where it is expected to tell more of records than of its noise.
+
+    Of m records in a part, uneven · m + .4 · √m are not where sizes of its halves say, on average:
+    as much as is learned (`Estimate.uneven`), and by chance.
+    """
+    noise = TELLS * scale
+    root = 2 * noise / (DEVIATION + (DEVIATION**2 + 4 * uneven * noise) ** 0.5)
+    return Look(share, 2.0, root**2 / scale)
+
+
+def settled(pieces: float) -> bool:
+    """Whether that round can be the last, if an average record's part is in so many pieces."""
+    return pieces <= SETTLED
 
 
 def number_of_parts(records: float, scale: float, finer: float = 1.0) -> int:

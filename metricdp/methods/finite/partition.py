@@ -4,21 +4,23 @@ of them.
 1. Pay 5 % of epsilon for the number of records, unless it is public or guessed (`records_hint`).
 2. Decide on one round or three, and on their shares (`metricdp.methods.finite.looks`).
 3. In each round, cut the public hierarchy of the universe into parts, finer where the estimate so
-   far is dense, and release their histogram.
+   far is dense, and release their histogram. If the first of three found demand so even that finer
+   parts would tell more noise than records, the second is the last and has all that is left.
 4. Estimate the true counts from all rounds: the posterior mean on the smallest tree that holds all
    cuts. Spread each count over its part's points. `expected` weights stand in for points as far as
    the noisy counts agree.
 5. Solve on those weights, for any k, as often as asked.
 
 **Privacy.** Steps 1 and 3 are the only reads: epsilon-DP by sequential composition, as each
-histogram is chosen from public facts and earlier releases. Where users have `Caps` and there is a
-delta, the shares are of rho, noise is discrete Gaussian, and cuts are refined by the caps' areas
-(`privacy.caps`).
+histogram, and its share of what is left, is chosen from public facts and earlier releases; shares
+add up to one whatever these are. Where users have `Caps` and there is a delta, the shares are of
+rho (an adaptive spender of a pool: proof P12), noise is discrete Gaussian, and cuts are refined by
+the caps' areas (`privacy.caps`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,8 +37,10 @@ from metricdp.methods.finite.looks import (
     SHOWS,
     Look,
     few_in_plane,
+    last_look,
     number_of_parts,
     planned,
+    settled,
 )
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import Question
@@ -173,9 +177,17 @@ def refined(
     return looked
 
 
-def _planned(looked: Looked, records: float, scale: float) -> tuple[Look, ...]:
+def _planned(looked: Looked, records: float, scale: float) -> Iterator[Look]:
     looked.usual = few_in_plane(records, scale, looked.growth)
-    return planned(records, scale, looked.growth)
+    first, *later = planned(records, scale, looked.growth)
+    yield first
+    if len(later) > 1 and looked.estimate is not None:
+        left = 1 - first.share
+        noise = scale / float(left)
+        last = last_look(left, looked.estimate.uneven, noise)
+        if settled(looked.split(looked.cut(last, records, noise))):
+            later = [last]
+    yield from later
 
 
 class Looked:
@@ -214,6 +226,14 @@ class Looked:
             shown = shows[self.tree.labels]
             number = min(number + int(shown.sum()), MOST_PARTS)
         return self.whole.cut(number, self.density, look.least * scale / max(total, 1.0), shown)
+
+    def split(self, parts: PartitionTree) -> float:
+        """Into how many an average record's part, of what was estimated so far, would be split."""
+        assert self.estimate is not None
+        pieces = np.unique(self.tree.labels.astype(np.int64) * parts.n_parts + parts.labels)
+        number = np.bincount(pieces // parts.n_parts, minlength=self.tree.n_parts)
+        mean = self.estimate.mean
+        return float(number @ mean / max(mean.sum(), 1e-9))
 
     def add(self, parts: PartitionTree, histogram: Noisy, *, many: bool) -> None:
         """Estimate anew; `many` if there are several looks in all."""

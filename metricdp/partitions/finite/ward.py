@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -76,7 +75,8 @@ def upwards(parts: NDArray[Any], children: Ints) -> Floats:
 
 
 class Hierarchy:
-    """Ward hierarchy of a universe, grown on demand, by public `seed` and `expected` weights.
+    """Ward hierarchy of a universe, grown on demand, by a public `seed`. Public `expected` weights
+    make sizes of its cuts, not the hierarchy: parts that follow a wrong one cannot be mended.
 
     1,280 landmarks with Ward's criterion, weighted by the sizes of their cells. A cut that goes
     deeper refines a cell by Ward's criterion on its points, or on 32 of them.
@@ -84,9 +84,8 @@ class Hierarchy:
 
     expected: Floats | None = None
 
-    def __init__(self, universe: Metric, seed: int = 0, expected: Floats | None = None) -> None:
+    def __init__(self, universe: Metric, seed: int = 0) -> None:
         self.universe = universe
-        self.expected = expected
         self._seed = seed
         self.left: list[int] = []
         self.right: list[int] = []
@@ -265,11 +264,6 @@ class Hierarchy:
         m = len(between)
         counts = np.bincount(label, minlength=m)
         sizes = counts.astype(np.float64)
-        if self.expected is not None:
-            # by half: parts that follow a wrong expectation cannot be mended
-            half = (self.expected[points] / self.expected.mean() + 1) / 2
-            sizes = np.bincount(label, half, m).astype(np.float64)
-            distance = distance.astype(np.float64) * half
         within = np.bincount(label, distance, minlength=m)
         children = ward_tree(between * between, sizes) if m > 1 else np.empty((0, 2), np.int64)
         size, cost = node_costs(children, between, sizes, within)
@@ -300,12 +294,12 @@ _hierarchies = Kept()
 
 
 def hierarchy(universe: Metric, seed: int = 0, expected: Floats | None = None) -> Hierarchy:
-    """The universe's hierarchy for this seed and weights, cached with the universe."""
-    known: dict[Any, Hierarchy] = _hierarchies.of(universe)
-    key = seed, None if expected is None else sha256(expected.tobytes()).digest()
-    if key not in known:
-        known[key] = Hierarchy(universe, seed, expected)
-        del known[key].universe  # else the table would keep its own key alive
-    kept = copy(known[key])  # shares all that has grown so far
+    """The universe's hierarchy for this seed, cached with the universe, with these weights."""
+    known: dict[int, Hierarchy] = _hierarchies.of(universe)
+    if seed not in known:
+        known[seed] = Hierarchy(universe, seed)
+        del known[seed].universe  # else the table would keep its own key alive
+    kept = copy(known[seed])  # shares all that has grown so far
     kept.universe = universe
+    kept.expected = expected
     return kept

@@ -38,6 +38,10 @@ _REACH = 7.0
 """Half the width of a node's grid, in standard deviations of its least-squares estimate."""
 _CONCENTRATION = 12.0
 """Of the beta law of random shares: Beta(12 p, 12 (1 - p)) for a child of relative size p."""
+_OFF = np.array([0.5, 0.0, 0.11, 0.25])
+"""How far from half a child's share is on average, if its size is half: one-sided, proportional,
+around that, any.
+"""
 _LEAST_SHARE = 1e-12
 """Nearer to 0 or 1 the beta laws are not told apart."""
 
@@ -127,6 +131,18 @@ class Estimate:
         ]
         expected, other = float(by_weight + near_weight), float(by_number + near_number)
         return max(expected - other, 0.0) / (expected + other)  # 0 where they cannot be told apart
+
+    @property
+    def uneven(self) -> float:
+        """What share of a node's count is not where its children's sizes say, by the frequencies
+        of all bands.
+        """
+        if not self.frequencies:
+            return 0.0
+        kinds = np.mean(list(self.frequencies.values()), axis=0)
+        any_ = kinds[-1] if self.any_share else 0.0
+        by_size = np.reshape(kinds[1 : len(kinds) - self.any_share], (2, -1)).sum(axis=1)
+        return float(_OFF @ [kinds[0], *by_size, any_])
 
     def spread(self, amounts: Floats) -> Floats:
         """Amounts of parts over their points, by expected weights as far as trusted."""

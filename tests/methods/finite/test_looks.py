@@ -8,7 +8,12 @@ import pytest
 
 import metricdp as mdp
 from metricdp.methods.finite import looks
-from metricdp.methods.finite.looks import few_in_plane, number_of_parts, planned
+from metricdp.methods.finite.looks import (
+    few_in_plane,
+    last_look,
+    number_of_parts,
+    planned,
+)
 from metricdp.partitions.finite.ward import hierarchy
 
 
@@ -34,6 +39,27 @@ def test_few_records_in_a_plane_have_finer_parts_and_usual_splits():
         assert look.share == 1 and look.finer == pytest.approx(times)
     assert planned(200, 1.0, 2.0) == looks.TWO and len(planned(199, 1.0, 2.0)) == 1
     assert [few_in_plane(n, 1.0, d) for n, d in ((299, 3.0), (300, 3.0), (50, 3.1))] == [1, 0, 0]
+
+
+@pytest.mark.parametrize("scale", [0.3, 5.0, 400.0])
+@pytest.mark.parametrize("uneven", [0.0, 0.03, 0.4])
+def test_a_last_look_splits_what_tells_two_units_of_its_noise(uneven, scale):
+    look = last_look(Fraction(4, 5), uneven, scale)
+    records = look.least * scale
+    assert look.share == Fraction(4, 5) and not look.points
+    assert uneven * records + 0.4 * records**0.5 == pytest.approx(2 * scale)
+
+
+@pytest.mark.parametrize(("even", "rounds"), [(True, 2), (False, 3)])
+def test_even_demand_is_looked_at_twice(even, rounds):
+    """The first of three rounds finds demand spread, or on one place of the grid."""
+    metric = mdp.GraphMetric(nx.grid_2d_graph(40, 40), weight=None)
+    places = list(metric.ids) if even else [(3, 4), (31, 20)]
+    demand = mdp.PrivateDemand(metric, places * (3200 // len(places)))
+    release = mdp.release(metric, demand, epsilon=1)
+    assert len(release.histograms) == rounds
+    shares = [h.receipt.mechanisms[0].epsilon for h in release.histograms]
+    assert sum(shares) == Fraction(19, 20)
 
 
 def test_light_parts_are_not_split():
