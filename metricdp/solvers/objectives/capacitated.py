@@ -58,10 +58,11 @@ class Capacitated(Objective):
     clients, HiGHS settles them. A time limit is used up while a gap is open. Beyond 20 million,
     sites come from k-median, then move to the medians of those they serve, without a bound.
 
-    With a single source for everybody it is the same search, and of sites of one size without a
-    minimum then the best choice among all sets of clients that can be part of anything better,
-    where these are at most a million, or four with a time limit. Beyond 4 million costs there is
-    no bound; where room is very scarce a service of all may not be found though there is one.
+    With a single source for everybody it is the same search. Of sites of one size without a minimum
+    neighboring sites are then settled with all they serve, part by part, and at last the best
+    choice among all sets of clients that can be part of anything better, where these are at most a
+    million, or four with a time limit. Beyond 4 million costs there is no bound; where room is very
+    scarce a service of all may not be found though there is one.
 
     Of a release, capacities hold for the noisy loads; `Solution.load_intervals` tells how far the
     true ones may exceed them.

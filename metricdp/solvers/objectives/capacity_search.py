@@ -63,6 +63,7 @@ class CapacitySearch:
     """
 
     whole = False
+    _ends_early = False
 
     def __init__(
         self,
@@ -127,6 +128,11 @@ class CapacitySearch:
         self._state = (rows, at.astype(np.int64))
 
     @property
+    def limited(self) -> bool:
+        """Whether a time limit is to be used up while a gap is open."""
+        return self.deadline.seconds is not None and not self._ends_early
+
+    @property
     def proven(self) -> bool:
         """Whether nothing is better, or the bound is above what was asked for."""
         return self._settled or self.lower >= self.upper or self.lower > self.rules.enough
@@ -145,7 +151,8 @@ class CapacitySearch:
             return
         self._climb()
         self._until_quiet(rounds, _QUIET)
-        limited, tried = self.deadline.seconds is not None, np.inf
+        self._mend()
+        limited, tried = self.limited, np.inf
         while not (self.proven or self.deadline.over):
             if self.upper < tried:
                 tried = self.upper
@@ -157,6 +164,9 @@ class CapacitySearch:
                 rounds = self._explore(rounds, _SLICE)
         self._resize()
         self.lower = min(self.lower, self.upper)
+
+    def _mend(self) -> None:
+        """What a search may do between its rounds."""
 
     def _resize(self) -> None:
         """Other sizes of the sites found, where shares tell which are best."""

@@ -11,12 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.kernels.packing import all_packs, knapsacks
-from metricdp.solvers.objectives.capacity_search import CapacitySearch, Rows
+from metricdp.solvers.objectives.capacity_search import CapacitySearch, Rows, Rules
 from metricdp.solvers.objectives.instance import Floats
 from metricdp.solvers.objectives.partitioning import Partitioning
+from metricdp.solvers.stopping import Deadline
 
 _SETS = (200_000, 1_000_000, 4_000_000)
 """Most sets of clients that are listed: at first, and when the search goes on."""
+_PARTS = (60, 120)
+"""Clients of neighboring sites that are settled together, in turn; without a time limit only the
+first, .03 s each.
+"""
 _BOUNDED = 4_000_000
 """Most costs, sites × clients, for which a bound is sought."""
 
@@ -64,12 +69,67 @@ class WholeSearch(CapacitySearch):
         share = x[m : m + m * n].reshape(m, n)[opened]
         site = np.where(share.max(axis=0) > 0.5, share.argmax(axis=0), -1)
         chosen = rows[opened]
+        self._found(chosen, site, self._worth(chosen, site))
+
+    def _worth(self, rows: Rows, site: Rows) -> float:
+        """What it costs that each client is served by one of the rows, or by none."""
         served = site >= 0
-        cost = float(self.costs[chosen[site], np.arange(n)][served].sum())
-        cost += float(self.rules.fee[chosen].sum())
-        if self.spare is not None:
-            cost += float(self.spare[~served].sum())
-        self._found(chosen, site, cost)
+        cost = float(self.costs[rows[site[served]], np.flatnonzero(served)].sum())
+        cost += float(self.rules.fee[rows].sum())
+        return cost if self.spare is None else cost + float(self.spare[~served].sum())
+
+    def _mend(self) -> None:
+        """Settle some neighboring sites with all they serve, until none of these parts gains
+        (POPMUSIC: Taillard & Voss, 2002).
+        """
+        for most in _PARTS[: 1 + self.limited] if self._plain and self.rows is not None else ():
+            waits = np.full(self.k, 2 * most <= len(self.loads))
+            while waits.any() and not (self.proven or self.deadline.over):
+                part = self._around(int(waits.argmax()), most)
+                gains = self._mended(part)
+                waits[part if gains else waits.argmax()] = gains
+                self.deadline.tell(self.upper, self.lower)
+        if self.rows is not None:
+            self._begin(self.rows, self.site)
+            self._least = self.upper
+
+    def _around(self, slot: int, most: int) -> Rows:
+        """A slot and those that would serve its clients best, with so many clients at most."""
+        assert self.rows is not None
+        far = self.costs[self.rows][:, self.site == slot].sum(axis=1)
+        far[slot] = -1.0
+        order = np.argsort(far, kind="stable")
+        served = np.bincount(self.site[self.site >= 0], minlength=self.k)
+        return np.sort(order[: max(int(np.searchsorted(served[order].cumsum(), most)), 2)])
+
+    def _mended(self, part: Rows) -> bool:
+        """Search for better sites of these slots' clients; whether there are some."""
+        assert self.rows is not None
+        clients = np.flatnonzero(np.isin(self.site, part))
+        near = np.union1d(self._near[clients], self.rows[part])
+        places = np.setdiff1d(near, np.delete(self.rows, part))
+        fee = self.rules.fee[places]
+        search = _Part(
+            self.costs[np.ix_(places, clients)],
+            self.loads[clients],
+            self.room[places],
+            len(part),
+            np.flatnonzero(np.isin(places, self.fixed)),
+            None if self.spare is None else self.spare[clients],
+            Deadline(self.deadline.left),
+            rules=Rules(np.array([len(part)]), fee),
+        )
+        search.run(
+            np.searchsorted(places, self.rows[part]), np.searchsorted(part, self.site[clients])
+        )
+        if search.rows is None:
+            return False
+        rows, site = self.rows.copy(), self.site.copy()
+        rows[part] = places[search.rows]
+        site[clients] = np.where(search.site >= 0, part[search.site], -1)
+        before = self.upper
+        self._found(rows, site, self._worth(rows, site))
+        return self.upper < before - 1e-9 * abs(before)
 
     def _part(self, most: int) -> bool:
         """Choose among all sets of clients that may be part of anything better, if they are few;
@@ -125,13 +185,19 @@ class WholeSearch(CapacitySearch):
         rows = np.r_[self.fixed, used, free][: self.k].astype(np.int64)
         slot = np.full(len(self.room) + 1, -1)
         slot[rows] = np.arange(len(rows))
-        served = row_of >= 0
-        cost = float(self.costs[row_of[served], np.flatnonzero(served)].sum())
-        if self.spare is not None:
-            cost += float(self.spare[~served].sum())
+        cost = self._worth(rows, slot[row_of])
         if cost < self.upper:
             self.upper = self._least = cost
             self.rows, self.site = rows, slot[row_of]
+
+
+class _Part(WholeSearch):
+    """A part of a problem, searched as if there was no time limit."""
+
+    _ends_early = True
+
+    def _mend(self) -> None:
+        """It has no parts of its own."""
 
 
 def _sums(costs: Floats, starts: Rows, members: NDArray[Any], site: NDArray[Any]) -> Floats:

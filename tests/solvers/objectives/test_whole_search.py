@@ -117,3 +117,28 @@ def test_time_is_used_while_a_gap_is_open_and_not_after(monkeypatch):
     deadline = Deadline(0.5)
     WholeSearch(costs, loads, room, 3, NONE, None, deadline).run(np.arange(3))
     assert deadline.over
+
+
+@pytest.mark.parametrize("spare", [None, 30.0])
+def test_neighboring_sites_are_settled_with_all_they_serve(spare, monkeypatch):
+    monkeypatch.setattr(whole_search, "_PARTS", (8, 12))
+    costs, loads, room = instance(1, 30)
+    room = np.full(30, 1.2 * loads.sum() / 6)
+    unserved = None if spare is None else np.full(30, spare)
+    made = WholeSearch(costs, loads, room, 6, np.array([4, 20]), unserved, NEVER)
+    made._begin(made.with_room(np.array([4, 20, 0, 1, 2, 3])), None)
+    for rounds in range(1, 100):
+        made._explore(rounds, 0.0)
+        if np.isfinite(made.upper):
+            break
+    before = made.upper
+    made._mend()
+    served = made.site >= 0
+    assert made.upper < before
+    assert served.all() or spare is not None
+    assert made.rows[:2].tolist() == [4, 20]
+    assert len(np.unique(made.rows)) == 6
+    assert (np.bincount(made.site[served], loads[served]) <= room[0] * (1 + 1e-8)).all()
+    paid = costs[made.rows[made.site[served]], np.flatnonzero(served)].sum()
+    paid += 0.0 if spare is None else spare * np.count_nonzero(~served)
+    assert paid == pytest.approx(made.upper)
