@@ -395,3 +395,26 @@ def consistent(children: NDArray, value: NDArray, precision: NDArray) -> tuple[N
             other = both - variance[child]
             variance[child] = part * other + part * part * variance[v]
     return mean, variance
+
+
+@njit(cache=True, nogil=True)
+def passed_down(value: NDArray, own: NDArray, children: NDArray) -> NDArray:
+    """Values of all nodes, children first; each is its parent's but for `own` parents."""
+    found = value.copy()
+    m = len(children) + 1
+    for i in range(m - 2, -1, -1):
+        if not own[m + i]:
+            found[children[i, 0]] = found[m + i]
+            found[children[i, 1]] = found[m + i]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def summed_up(parts: NDArray, children: NDArray) -> NDArray:
+    """Sums of parts below every node, children first, shape (2m - 1,)."""
+    m = len(parts)
+    sums = np.zeros(2 * m - 1)
+    sums[:m] = parts
+    for i in range(m - 1):
+        sums[m + i] = sums[children[i, 0]] + sums[children[i, 1]]
+    return sums

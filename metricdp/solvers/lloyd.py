@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arrays import Floats
 from metricdp.kernels.points import nearest_centers
-from metricdp.kernels.two_nearest import add_row
+from metricdp.kernels.seeds import seeds, swaps
 from metricdp.solvers.stopping import NEVER, Deadline
 
 TRIALS = 3
 """Draws of which a seeding takes the best, beside one for every factor e of k."""
 SWAPS = 60
-"""Swaps that are tried after the best seeding's steps, in each of two passes."""
+SWAPS_A_CENTER = 4
+PASSES = 4
+"""Swaps that are tried after the best seeding's steps, so many for each center if these are more,
+in each of some passes."""
 MOST_STEPS = 60
 SETTLED = 1e-4
 """A search ends when no center moves by more than this fraction of the points' extent; …"""
@@ -50,10 +53,11 @@ def lloyd(
         if total < least:
             best = centers
             least = total
-    for _ in range(2):
+    tries = max(SWAPS, SWAPS_A_CENTER * k)
+    for _ in range(PASSES):
         if deadline.over:
             break
-        better = swapped(points, weights, best, rng, power=power)
+        better = swapped(points, weights, best, rng, power=power, tries=tries)
         if better is best:
             break
         best = settled(points, weights, better, power=power, smooth=smooth)
@@ -73,36 +77,9 @@ def swapped(
     of the center whose removal then costs least, if that lowers the cost (Lattanzi & Sohler, ICML
     2019); the very same array if none does. O(tries · n · d + n · k · d) for each swap.
     """
-    k = len(centers)
-    found = centers
-    columns = np.ascontiguousarray(points.T)
-    label, near, next_one = _two_nearest(columns, found, power)
-    for _ in range(tries if k < len(points) else 0):
-        mass = np.cumsum(weights * near)
-        total = float(mass[-1])
-        if total <= 0:
-            break
-        drawn = int(np.searchsorted(mass, rng.random() * total, side="right"))
-        place = points[min(drawn, len(points) - 1)]
-        away = _distances(columns, place, power)
-        with_it = np.minimum(near, away)
-        loss = np.bincount(label, weights * (np.minimum(next_one, away) - with_it), k)
-        out = int(loss.argmin())
-        if total - float(weights @ with_it) - loss[out] > SETTLED * total:
-            found = found.copy()
-            found[out] = place
-            label, near, next_one = _two_nearest(columns, found, power)
-    return found
-
-
-def _two_nearest(columns: Floats, centers: Floats, power: int) -> tuple[Ints, Floats, Floats]:
-    """Nearest center of every point, and the distances to it and to the next, to the power."""
-    label = np.zeros(columns.shape[1], np.int64)
-    near = np.full(columns.shape[1], np.inf)
-    next_one = near.copy()
-    for j, center in enumerate(centers):
-        add_row(_distances(columns, center, power), j, label, near, next_one)
-    return label, near, next_one
+    found = centers.copy()
+    coins = rng.random(tries if len(centers) < len(points) else 0)
+    return found if swaps(points, weights, found, coins, power, SETTLED) else centers
 
 
 def seeding(
@@ -115,23 +92,9 @@ def seeding(
     ----------
     .. [1] D. Arthur, S. Vassilvitskii, "k-means++: the advantages of careful seeding", SODA 2007.
     """
-    trials = TRIALS + int(np.log(k))
-    density = weights if weights.sum() > 0 else np.ones(len(weights))
-    distance = np.full(len(points), np.inf)
-    centers = np.empty((k, points.shape[1]))
-    columns = np.ascontiguousarray(points.T)
-    for i in range(k):
-        mass = np.cumsum(density if i == 0 else density * distance)
-        if mass[-1] > 0:
-            drawn = np.searchsorted(
-                mass, rng.random(1 if i == 0 else trials) * mass[-1], side="right"
-            ).clip(max=len(points) - 1)
-        else:
-            drawn = np.array([i % len(points)])
-        rows = [np.minimum(distance, _distances(columns, points[at], power)) for at in drawn]
-        pick = int(np.argmin([density @ row for row in rows]))
-        centers[i], distance = points[drawn[pick]], rows[pick]
-    return centers
+    coins = rng.random((k, TRIALS + int(np.log(k))))
+    found: Floats = points[seeds(points, weights, coins, power)]
+    return found
 
 
 def settled(
@@ -183,14 +146,6 @@ def settled(
         if shift <= enough:
             break
     return centers
-
-
-def _distances(columns: Floats, center: Floats, power: int) -> Floats:
-    """Distances of points, given by their coordinates, to the power, shape (n,)."""
-    total = np.zeros(columns.shape[1])
-    for column, x in zip(columns, center):
-        total += (column - x) ** 2
-    return total if power == 2 else np.sqrt(total)
 
 
 def distinct(centers: Floats, spare: Floats) -> Floats:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,12 @@ from metricdp.methods.box.descent import distinct_in
 from metricdp.solvers.lloyd import lloyd
 from metricdp.solvers.stopping import NEVER, Deadline
 
-MOST_STARTS = 24
-FEW_CENTERS = 64
+MOST_STARTS = 12
+FEW_CENTERS = 100
 """Seedings on a release, down to one where there are many more than so many centers."""
+MOST_PIECES = 4096
+"""Cells are searched in halves along each side, as long as these are so few: a middle alone would
+hold a center at no cost, and belong to one center where wide cells are shared."""
 
 
 def anywhere(
@@ -44,16 +48,15 @@ def on_points(release: Any, k: int, power: int, seed: int, deadline: Deadline) -
         weights = release.weights
     held = weights > 0 if (weights > 0).sum() >= n else np.ones(len(points), bool)
     sides = getattr(release, "sides", None)
-    smooth = np.zeros(len(points)) if sides is None else np.linalg.norm(sides, axis=1) / 4
-    found = searched(
-        points[held],
-        weights[held],
-        n,
-        power=power,
-        seed=seed,
-        deadline=deadline,
-        smooth=smooth[held],
-    )
+    sides = np.zeros_like(points) if sides is None else sides
+    points, weights, sides = points[held], weights[held], sides[held]
+    halves = np.array(list(product((-0.25, 0.25), repeat=points.shape[1])))
+    if len(points) * len(halves) <= MOST_PIECES:
+        points = (points[:, None] + halves * sides[:, None]).reshape(-1, points.shape[1])
+        weights = np.repeat(weights / len(halves), len(halves))
+        sides = np.repeat(sides / 2, len(halves), axis=0)
+    smooth = np.linalg.norm(sides, axis=1) / 4
+    found = searched(points, weights, n, power=power, seed=seed, deadline=deadline, smooth=smooth)
     return found if n == k else np.concatenate([found, release.space.net(k).points[: k - n]])
 
 

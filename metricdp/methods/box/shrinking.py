@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from metricdp.arrays import Bools, Floats
+from metricdp.kernels.tree_posterior import passed_down
 from metricdp.partitions.finite.ward import PartitionTree, upwards
 from metricdp.solvers.estimate.tree_posterior import Estimate, least_squares
 
@@ -69,8 +70,5 @@ def shrunk(tree: PartitionTree, estimate: Estimate, unit: float, k: int = 0) -> 
     clear = np.maximum(1 - (CLEAR * deviation / np.maximum(counts, 1e-9)) ** 2, 0.0)
     told = np.clip(counts, 0.0, rest)
     own = clear * np.divide(told, rest, out=np.zeros_like(rest), where=rest > 0)
-    kept = np.where(held, 1.0, own)
-    for i, pair in reversed(list(enumerate(tree.children, start=m))):
-        if not held[i]:
-            kept[pair] = kept[i]
+    kept: Floats = passed_down(np.where(held, 1.0, own), held, tree.children)
     return kept[:m]

@@ -14,7 +14,7 @@ from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.halves import Halves
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
-from metricdp.partitions.finite.ward import PartitionTree
+from metricdp.partitions.finite.ward import PartitionTree, upwards
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +120,7 @@ class Halving:
             held = np.bincount(cells.encode(points), weights, len(leaves))
             sizes = self.even * volumes
             sizes[: len(leaves)] += (1 - self.even) * held
-            for i, (left, right) in enumerate(children, start=len(leaves)):
-                sizes[i] = sizes[left] + sizes[right]
+            sizes = upwards(sizes[: len(leaves)], children)
             expected = {"weights": sizes[: len(leaves)], "numbers": volumes}
         universe = EuclideanMetric(cells.centers[leaves])
         labels = np.arange(len(leaves), dtype=np.int32)
@@ -132,10 +131,7 @@ class Halving:
         """Keys of all known cells, sorted, and the density's mass in each."""
         if density is None or self._known is None or self._known.nodes is None:
             return np.empty(0, np.uint64), np.empty(0)
-        m = self._known.n_parts
-        mass = np.r_[density, np.zeros(m - 1)]
-        for i, (left, right) in enumerate(self._known.children, start=m):
-            mass[i] = mass[left] + mass[right]
+        mass = upwards(density, self._known.children)
         keys = self._known.nodes.view(np.uint64)
         order = np.argsort(keys)
         return keys[order], mass[order]

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arrays import Bools, Floats, Ints, Singles
+from metricdp.kernels.tree_posterior import summed_up
 from metricdp.kernels.ward import node_costs, ward_tree
 from metricdp.metrics.base import Metric
 from metricdp.metrics.kept import Kept
@@ -68,9 +69,7 @@ class PartitionTree:
 
 def upwards(parts: NDArray[Any], children: Ints) -> Floats:
     """Sums of parts below every node of a tree, children first, shape (2 n_parts - 1,)."""
-    sums: Floats = np.r_[parts, np.zeros(len(children))]
-    for i, (left, right) in enumerate(children, start=len(parts)):
-        sums[i] = sums[left] + sums[right]
+    sums: Floats = summed_up(parts.astype(np.float64), children)
     return sums
 
 

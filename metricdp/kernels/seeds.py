@@ -1,0 +1,109 @@
+"""Seedings and swaps of centers among weighted points in R^d."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _away(points: NDArray, i: int, center: NDArray, power: int) -> float:
+    """Distance of a point to the power 1 or 2."""
+    total = 0.0
+    for x in range(points.shape[1]):
+        total += (points[i, x] - center[x]) ** 2
+    return total if power == 2 else np.sqrt(total)
+
+
+@njit(cache=True, nogil=True)
+def seeds(points: NDArray, weights: NDArray, coins: NDArray, power: int) -> NDArray:
+    """Greedy k-means++: numbers of k points, each the best of a few drawn by weight and distance to
+    the power.
+
+    `coins` (k, trials): uniform in [0, 1); of the first row one is used. O(k · trials · n · d).
+    """
+    n = len(points)
+    k, trials = coins.shape
+    chosen = np.empty(k, np.int64)
+    distance = np.full(n, np.inf)
+    row = np.empty(n)
+    best = np.empty(n)
+    mass = weights.copy() if weights.sum() > 0 else np.ones(n)
+    density = mass.copy()
+    for i in range(k):
+        if i > 0:
+            mass = density * distance
+        mass = np.cumsum(mass)
+        least = np.inf
+        chosen[i] = i % n
+        for t in range(trials if i > 0 and mass[-1] > 0 else 1):
+            at = i % n
+            if mass[-1] > 0:
+                at = min(np.searchsorted(mass, coins[i, t] * mass[-1], side="right"), n - 1)
+            cost = 0.0
+            for p in range(n):
+                row[p] = min(distance[p], _away(points, p, points[at], power))
+                cost += density[p] * row[p]
+            if cost < least:
+                least = cost
+                chosen[i] = at
+                row, best = best, row
+        distance[:] = best
+    return chosen
+
+
+@njit(cache=True, nogil=True)
+def two_least(points: NDArray, centers: NDArray, power: int) -> tuple[NDArray, NDArray, NDArray]:
+    """Nearest center of every point, and the distances to it and to the next, to the power."""
+    n = len(points)
+    label = np.zeros(n, np.int64)
+    near = np.full(n, np.inf)
+    after = np.full(n, np.inf)
+    for i in range(n):
+        for j in range(len(centers)):
+            away = _away(points, i, centers[j], power)
+            if away < near[i]:
+                after[i] = near[i]
+                near[i] = away
+                label[i] = j
+            elif away < after[i]:
+                after[i] = away
+    return label, near, after
+
+
+@njit(cache=True, nogil=True)
+def swaps(
+    points: NDArray,
+    weights: NDArray,
+    centers: NDArray,
+    coins: NDArray,
+    power: int,
+    least: float,
+) -> int:
+    """Put points that are drawn by weight and distance to the power in place of the center without
+    which the cost is then least, where that gains more than the part `least` of it: changes
+    `centers`, and returns how many. O(n · d) for each of the `coins`, O(n · k · d) for each swap.
+    """
+    n, k = len(points), len(centers)
+    label, near, after = two_least(points, centers, power)
+    loss = np.empty(k)
+    found = 0
+    for coin in coins:
+        mass = np.cumsum(weights * near)
+        if mass[-1] <= 0:
+            break
+        at = min(np.searchsorted(mass, coin * mass[-1], side="right"), n - 1)
+        cost = 0.0
+        loss[:] = 0.0
+        for p in range(n):
+            away = _away(points, p, points[at], power)
+            here = min(near[p], away)
+            cost += weights[p] * here
+            loss[label[p]] += weights[p] * (min(after[p], away) - here)
+        out = np.argmin(loss)
+        if mass[-1] - cost - loss[out] > least * mass[-1]:
+            centers[out] = points[at]
+            label, near, after = two_least(points, centers, power)
+            found += 1
+    return found
