@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from metricdp.arguments import count
 from metricdp.arrays import Ints
-from metricdp.kernels.quadtree_cells import BITS, MOST_CUTS, cells_of, path_keys, root_key
+from metricdp.kernels.quadtree_cells import BITS, MOST_CUTS, cells_of, path_keys, root_key, steps_of
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.tree_cells import Cells, axes_of
 from metricdp.protocols import CellTree, trusted
@@ -43,10 +43,8 @@ class ShiftedQuadtree(CellTree):
     def grid(self, points: ArrayLike) -> NDArray[np.uint64]:
         """Points of the box in steps from its lower corner (n, d), clipped to it."""
         given = self.space.clip(points)
-        steps = np.floor(
-            (given - self.space.lower) / (self.space.upper - self.space.lower) * 2.0**BITS
-        )
-        return np.minimum(steps, 2.0**BITS - 1).astype(np.uint64)
+        found: NDArray[np.uint64] = steps_of(given, self.space.lower, self.space.upper)
+        return found
 
     def cells(self, points: ArrayLike, depth: int | None = None) -> NDArray[np.uint64]:
         """Keys of the cells of every point at depths 0 to `depth`, (n, depth + 1), 64-bit hashes of

@@ -53,7 +53,7 @@ def test_keys_are_those_of_the_naive_twin(space, seed, depth):
 @given(boxes(), seeds)
 def test_closed_cells_divide_the_box(space, seed):
     cells = randomly_opened(space, seed)
-    points, leaves = points_in(space, 200, 1), cells.leaves
+    points, leaves = points_in(space, 3000, 1), cells.leaves
     grid = cells.tree.grid(points)
     inside = (
         (grid[:, None] >= cells.low[leaves])
