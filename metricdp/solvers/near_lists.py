@@ -82,9 +82,6 @@ class Costs(Protocol):
     def lists(self, reach: Floats, most: int) -> NearLists | None:
         """What costs less than `reach` (n_demand,); None beyond `most` entries."""
 
-    def table(self, rows: Ints, demand: Ints) -> Floats:
-        """Costs times weights of rows × some demand points."""
-
     def fresh(self, k: int, fixed: Ints, rng: np.random.Generator) -> Ints | None:
         """Good rows from coins of their own, `fixed` first; None where they are dear."""
 
@@ -111,10 +108,6 @@ class BlockCosts:
         """See `Costs`."""
         found = near_of_block(self.block, reach, most)
         return None if found is None else NearLists(*found)
-
-    def table(self, rows: Ints, demand: Ints) -> Floats:
-        """See `Costs`."""
-        return self.block[np.ix_(rows, demand)] * self.weights[demand]
 
     def fresh(self, k: int, fixed: Ints, rng: np.random.Generator) -> Ints | None:
         """See `Costs`."""
@@ -201,11 +194,6 @@ class MetricCosts:
         if found is None:
             return None
         return NearLists(found.start, found.site, found.cost**self.power)
-
-    def table(self, rows: Ints, demand: Ints) -> Floats:
-        """See `Costs`."""
-        apart = self._rows(self.allowed[rows], self.demand[demand])
-        return apart**self.power * self.weights[demand]
 
     def fresh(self, k: int, fixed: Ints, rng: np.random.Generator) -> Ints | None:
         """See `Costs`."""

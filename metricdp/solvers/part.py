@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from metricdp.arrays import Bools, Floats, Ints
+from metricdp.arrays import Floats, Ints
 from metricdp.kernels.dual_ascent import cheapest
 from metricdp.solvers import level_programs
 from metricdp.solvers.block import block_search
@@ -187,32 +187,6 @@ class Part:
         """Whether the best rows known are as good as the bound."""
         if self.known[q] <= self.lower[q] * (1 + 2 * TRUST):
             self.exact[q] = True
-
-    def join(
-        self,
-        other: Part,
-        rows: Ints,
-        clients: Ints,
-        table: Floats,
-    ) -> None:
-        """Merge a part with an equal table of costs into this one: a pair stays if either has it.
-
-        Only before anything is asked of the two. `rows` and `clients` are the other's in this
-        one's order, and `table` is what all pairs cost.
-        """
-        pairs = self._pairs() | other._pairs()[np.ix_(rows, clients)]
-        start = np.r_[0, np.cumsum(pairs.sum(axis=1))]
-        self.entries = Entries(start, np.nonzero(pairs)[1].astype(np.int32), table[pairs])
-        self.beyond = np.minimum(self.beyond, other.beyond[clients])
-        self.multipliers = np.minimum(self.multipliers, self.beyond)
-        self.lower[:] = -np.inf
-        self._learn()
-
-    def _pairs(self) -> Bools:
-        """Which are among the entries, shape (m, n_demand)."""
-        pairs = np.zeros((self.m, len(self.beyond)), bool)
-        pairs[self.entries.row, self.entries.client] = True
-        return pairs
 
     def cost(self, rows: Ints) -> float:
         """Of serving the part from some of its rows."""
