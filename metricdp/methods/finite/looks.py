@@ -12,7 +12,8 @@ from public facts and a noisy count.
 - Of three rounds the second is the last if the first found demand even: if in its parts there are
   few smaller ones that would tell more of records than of noise.
 
-``benchmarks/adaptive.md`` says where the constants were measured.
+``benchmarks/adaptive.md`` and ``benchmarks/partition_method.md`` say where the constants were
+measured.
 """
 
 from __future__ import annotations
