@@ -54,10 +54,10 @@ class PCenter(Objective):
     Notes
     -----
     The value of a plan is that distance; it is exact up to 20,000 sites if the time allows;
-    beyond, the search ends after some 180 searches of the whole universe, or as much time, and the
-    bound says how good it is. With capacities a bisection asks the search of `Capacitated` whether
-    k sites can serve all within a distance; beyond 20 million pairs of site and point the sites
-    are those without capacities.
+    beyond, the search ends after some 180 searches of the whole universe, 450 where gaps stay, or
+    as much time, and the bound says how good it is. With capacities a bisection asks the search of
+    `Capacitated` whether k sites can serve all within a distance; beyond 20 million pairs of site
+    and point the sites are those without capacities.
 
     Examples
     --------

@@ -23,7 +23,7 @@ from metricdp.solvers.objectives.instance import WITHIN, Floats, Instance, Posit
 from metricdp.solvers.objectives.kinds import Kinds, matrix_of, maximal
 from metricdp.solvers.objectives.nearness import Nearness, sites_filled
 from metricdp.solvers.objectives.programs import greedy_columns
-from metricdp.solvers.objectives.rows import ReachLists
+from metricdp.solvers.objectives.rows import Around, ReachLists
 
 _LISTED, _LEAST_LISTED, _ENTRIES = 10, 100, 60_000_000
 """Demand points listed to begin with, for each of k, and at least; most pairs listed."""
@@ -38,10 +38,19 @@ _STEP = 0.02
 """By what part of the radius known sites are first tried to be improved."""
 _PRICED, _VIOLATED = 8, 150
 """Rounds of adding sites to a linear program, and sites added in one."""
+_FIRST_PRICED, _PRICES = 0.95, 1500
+"""Part of the radius that is first bounded, and demand points that have prices: of those not listed
+only sites of the sample are known. A bound is no better than they are dense."""
+_COLUMNS, _OVER, _NEARLY = 1000, 1.0005, 0.05
+"""Sites of a linear program to begin with, or that join; what they collect to join, and how much
+less they collect to stay in the next one."""
 _SEARCHES, _ROWS, _SECONDS = 180.0, 4000.0, 30.0
 """Most searches or rows; the time of so many searches, and least seconds."""
 _ROUGH, _BOUNDED, _FINE = 0.5, 0.6, 0.85
 """Parts of the time at which searches from below, prices and searches from above end."""
+_WIDE, _LONGER = 0.02, (1.5, 2.5)
+"""Gaps from which the time is so many times as long: until searches from above end once more, and
+prices of more demand points."""
 _NONE = np.empty(0, np.int64)
 
 
@@ -62,6 +71,10 @@ class WideSearch(CenterSearch):
             self._client_at[clients] = np.arange(len(clients))
         self._end = self._start = time.process_time()
         self._priced: list[int] = []
+        self._thin, self._thin_away = _NONE, np.empty(0)
+        self._thin_lists: list[tuple[NDArray[np.int32], Floats]] = []
+        self._longer = 1.0
+        self._thin_sample, self._tight, self._total = 0, _NONE, 0.0
 
     def run(self) -> None:
         """Search for sites, then for a bound, until both are close or searches are used up."""
@@ -80,14 +93,25 @@ class WideSearch(CenterSearch):
         self.lists.shorten(self.upper)
         high = min(self.upper, self.lists.radius)
         self._refute(high, (self.lower + high) / 2, self._impossible, self._tired)
+        if self.upper > self.lower * (1 + _WIDE):
+            self._longer = _LONGER[0]
+            self._from_above()
+            self.lists.shorten(self.upper)
+            self._longer = _LONGER[1]
+            self._scatter()
+            self._raise(min(self.upper, self.lists.radius))
 
     def _tired(self, part: float = 1.0) -> bool:
         """Whether this part of the time or of the searches is used up, or all room for lists."""
+        return self.lists.entries > _ENTRIES or self._late(part)
+
+    def _late(self, part: float) -> bool:
+        """Whether this part of the time or of the searches is used up."""
         self.instance.deadline.tell(self.upper, self.lower)
+        part *= self._longer
         late = time.process_time() > self._start + part * (self._end - self._start)
         most = _SEARCHES if self.instance.metric.network is not None else _ROWS
-        full = self.lists.entries > _ENTRIES or self.lists.around.searched > part * most
-        return late or full or self.instance.deadline.over
+        return late or self.lists.around.searched > part * most or self.instance.deadline.over
 
     def _spread(self) -> list[int]:
         """The farthest demand in turn; sites near the first k are a start (Gonzalez 1985)."""
@@ -141,17 +165,68 @@ class WideSearch(CenterSearch):
         )
         self._list(before.numbers)
 
+    def _scatter(self) -> None:
+        """More demand far from each other and from that listed, and the sample's sites near it."""
+        if self._client_at is None:
+            return
+        instance, thin = self.instance, list[int]()
+        listed = self.clients[np.array(self.lists.numbers)]
+        away = instance.metric.symmetric.nearest_to(listed)[1][self.clients]
+        while len(thin) + len(listed) < _PRICES and not self._late(1.0):
+            client = int(np.argmax(away))
+            if away[client] <= 0.0:
+                break
+            places, distance = self.lists.around(int(self.clients[client]), float(away[client]))
+            near = self._client_at[places]
+            distance, near = distance[near >= 0], near[near >= 0]
+            away[near] = np.minimum(away[near], distance)
+            away[client] = 0.0
+            thin.append(client)
+            self._thin_lists.append(self._in_sample(*self.lists.near(client)))
+        self._thin, self._thin_sample = np.array(thin, np.int64), len(self._sample)
+        self._thin_away = np.full(len(thin), np.inf)
+        if len(instance.opened):
+            self._thin_away = self._distances(instance.opened)[1][self._thin]
+
+    def _in_sample(self, sites: Positions, distance: Floats) -> tuple[NDArray[np.int32], Floats]:
+        """Slots of those sites of a list that are in the sample, and their distances."""
+        slots = self._slot[sites]
+        return slots[slots >= 0], distance[slots >= 0]
+
+    def _extend_thin(self) -> None:
+        """Distances to sites that joined the sample since."""
+        place = np.full(len(self.instance.metric), -1, np.int32)
+        place[self.clients[self._thin]] = np.arange(len(self._thin))
+        fresh: list[list[tuple[int, float]]] = [[] for _ in self._thin]
+        around = Around(self.instance)
+        for slot in range(self._thin_sample, len(self._sample)):
+            site = int(self.instance.allowed[self._sample[slot]])
+            at, distance = around(site, self.lists.radius)
+            which = place[at]
+            for t, d in zip(which[which >= 0].tolist(), distance[which >= 0].tolist()):
+                fresh[t].append((slot, d))
+        for t, more in enumerate(fresh):
+            if more:
+                slots, distance = self._thin_lists[t]
+                added = np.array(more)
+                self._thin_lists[t] = (
+                    np.r_[slots, added[:, 0].astype(np.int32)],
+                    np.r_[distance, added[:, 1]],
+                )
+        self.lists.around.searched += around.searched
+        self._thin_sample = len(self._sample)
+
     def _columns(
-        self, open_: list[int], radius: float, first: Ints = _NONE
+        self, open_: list[int], radius: float, first: Ints = _NONE, thin: Ints = _NONE
     ) -> tuple[Ints, csr_array]:
         """Sites of the sample with different reach, and the matrix sites × clients."""
         while len(self._short) < len(self.lists):
-            sites, distance = self.lists[len(self._short)]
-            slots = self._slot[sites]
-            inside = slots >= 0
-            self._short.append((slots[inside], distance[inside]))
+            self._short.append(self._in_sample(*self.lists[len(self._short)]))
+        if len(thin) and self._thin_sample < len(self._sample):
+            self._extend_thin()
         within = radius * (1 + WITHIN)
-        rows = [self._short[j][0][self._short[j][1] <= within] for j in open_]
+        lists = [self._short[j] for j in open_] + [self._thin_lists[t] for t in thin]
+        rows = [slots[distance <= within] for slots, distance in lists]
         columns = csr_array(matrix_of(rows, len(self._sample)).T.tocsr())
         kept = maximal(columns, first)
         return kept, csr_array(columns[kept])
@@ -278,19 +353,38 @@ class WideSearch(CenterSearch):
             self._worst[self.lists[j][0]] = 0.0
         return best
 
+    def _raise(self, high: float) -> None:
+        """Raise `lower` below `high` by prices: radii go on as if balls had areas of the plane."""
+        radius = max(_FIRST_PRICED * high, (self.lower + high) / 2)
+        while high - self.lower > CLOSE * self.upper and not self._late(1.0):
+            if self._refuted(radius):
+                self.lower = radius
+            else:
+                high = radius
+            radius *= (1 - CLOSE) * float(np.sqrt(self._total / max(self._left, 1)))
+            if not self.lower < radius < high:
+                radius = (self.lower + high) / 2 if self.lower else 0.9 * high
+
     def _refuted(self, radius: float) -> bool:
         """Whether prices prove that k sites do not reach everybody within a radius."""
-        left, open_ = self._left, self._open(radius)
+        left, open_, within = self._left, self._open(radius), radius * (1 + WITHIN)
+        thin = np.flatnonzero(self._thin_away > within)
         for _ in range(_PRICED):
-            prices = _prices(self._columns(open_, radius)[1])
-            total = float(prices.sum())
+            slots, columns = self._columns(open_, radius, thin=thin)
+            tight = np.flatnonzero(np.isin(slots, self._tight))
+            prices, tight = _prices(columns, tight)
+            self._tight = slots[tight]
+            self._total = total = float(prices.sum())
             self._priced = [j for j, price in zip(open_, prices) if price > 0]
             if total <= left * (1 + 1e-9):
                 return False
             collected = np.zeros(len(self.instance.allowed))
-            for j, price in zip(open_, prices.tolist()):
-                if price > 0:
-                    add_weight(*self.lists[j], radius * (1 + WITHIN), price, collected)
+            for i in np.flatnonzero(prices > 0):
+                if i < len(open_):
+                    reached = self.lists[open_[i]]
+                else:
+                    reached = self.lists.near(int(self._thin[thin[i - len(open_)]]))
+                add_weight(*reached, within, float(prices[i]), collected)
             if total > left * max(float(collected.max()), 1e-300) * (1 + 1e-9):
                 return True
             over = np.flatnonzero(collected > 1 + 1e-6)
@@ -298,7 +392,7 @@ class WideSearch(CenterSearch):
             more = self._rng.choice(over, min(len(over), _VIOLATED), replace=False)
             before = len(self._sample)
             self._extend(np.union1d(worst, more))
-            if len(self._sample) == before or self._tired():
+            if len(self._sample) == before or self._late(1.0):
                 break
         return False
 
@@ -324,16 +418,29 @@ class WideSearch(CenterSearch):
         return False
 
 
-def _prices(columns: csr_array) -> Floats:
-    """Prices of rows of the largest sum such that no column has more than 1."""
-    n_rows = columns.shape[1]
+def _prices(columns: csr_array, some: Ints) -> tuple[Floats, Ints]:
+    """Prices of rows of a large sum such that no column has more than 1, and the columns that have
+    nearly as much: to `some` in a linear program those join that have more, until there are none.
+    """
     from scipy.optimize import linprog
 
-    found = linprog(
-        -np.ones(n_rows),
-        A_ub=columns,
-        b_ub=np.ones(columns.shape[0]),
-        bounds=(0, 1),
-        method="highs",
-    )
-    return np.clip(found.x, 0.0, 1.0) if found.status == 0 else np.zeros(n_rows)
+    n_columns, n_rows = columns.shape
+    spread = np.linspace(0, n_columns - 1, _COLUMNS).astype(np.int64)
+    some = np.union1d(some, spread)
+    while True:
+        found = linprog(
+            -np.ones(n_rows),
+            A_ub=columns[some],
+            b_ub=np.ones(len(some)),
+            bounds=(0, 1),
+            method="highs-ipm",
+        )
+        if found.status != 0:
+            return np.zeros(n_rows), some
+        prices = np.clip(found.x, 0.0, 1.0)
+        collected = columns @ prices
+        over = np.setdiff1d(np.flatnonzero(collected > _OVER), some)
+        if len(over) == 0:
+            tight = np.flatnonzero(collected > 1 - _NEARLY)
+            return prices / max(1.0, float(collected.max())), tight
+        some = np.union1d(some, over[np.argsort(-collected[over])[:_COLUMNS]])
