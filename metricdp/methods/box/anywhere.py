@@ -50,8 +50,8 @@ def on_points(release: Any, k: int, power: int, seed: int, deadline: Deadline) -
     sides = getattr(release, "sides", None)
     sides = np.zeros_like(points) if sides is None else sides
     points, weights, sides = points[held], weights[held], sides[held]
-    halves = np.array(list(product((-0.25, 0.25), repeat=points.shape[1])))
-    if len(points) * len(halves) <= MOST_PIECES:
+    if len(points) * 2 ** points.shape[1] <= MOST_PIECES:
+        halves = np.array(list(product((-0.25, 0.25), repeat=points.shape[1])))
         points = (points[:, None] + halves * sides[:, None]).reshape(-1, points.shape[1])
         weights = np.repeat(weights / len(halves), len(halves))
         sides = np.repeat(sides / 2, len(halves), axis=0)

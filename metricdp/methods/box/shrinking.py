@@ -14,10 +14,10 @@ from metricdp.solvers.estimate.tree_posterior import Estimate, least_squares
 SURER = 3.0
 ENOUGH = 65.0
 LEAST = 5.0
-MOST = 10.0
+MOST = 12.0
 LIGHT = 3.0
 """Cells stand out where noise does so with a chance of about e^-L, L = 3 ln(x / 65) for x records
-per unit of noise, 5 to 10. With more records lighter clusters can be told from noise, and a center
+per unit of noise, 5 to 12. With more records lighter clusters can be told from noise, and a center
 that noise holds far away is the greater part of the cost. Where k centers are asked for, L is at
 most x / 3k: clusters of few units of noise would not stand out.
 """

@@ -48,6 +48,13 @@ def test_much_data_is_clustered(name, most, d):
         assert least < most ** (power / 2)
 
 
+def test_points_of_many_dimensions_are_not_searched_in_halves():
+    space = box(64)
+    demand = PrivateDemand(space, np.ones((500, 64)))
+    found = mdp.k_means(space, demand, 2, epsilon=5, method="lsh")
+    assert found.centers.shape == (2, 64)
+
+
 def test_a_coreset_answers_further_questions_for_free():
     points = blobs(20_000)[0]
     ledger = mdp.Ledger(5)

@@ -80,8 +80,11 @@ def test_small_clusters_beside_tight_large_ones():
         [rng.normal(c, 0.003 if n > 999 else 0.01, (n, 2)) for c, n in zip(middles, sizes)]
     )
     space = mdp.EuclideanSpace([0, 0], [1, 1])
-    found = mdp.k_means(space, mdp.PrivateDemand(space, points), 6, epsilon=1)
-    assert cost(points, found.centers, 2) < 1.1 * cost(points, middles, 2)
+    demand = mdp.PrivateDemand(space, points)
+    found = [mdp.k_means(space, demand, 6, epsilon=1).centers for _ in range(7)]
+    # noise far away holds a center in less than one run of eighty: in four of seven by 9e-7
+    costs = [cost(points, centers, 2) for centers in found]
+    assert np.median(costs) < 1.1 * cost(points, middles, 2)
 
 
 @pytest.mark.parametrize("neighboring", ["add-remove", "replace-one"])
