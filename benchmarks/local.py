@@ -96,12 +96,7 @@ def mixtures(options: argparse.Namespace) -> None:
             for run in range(options.runs):
                 points = separated(users, d, options.k, r, run)
                 pub = mdp.local.public_parameters(
-                    space,
-                    epsilon,
-                    users=users,
-                    k=options.k,
-                    radius=1.0,
-                    seed=run,
+                    space, epsilon, users=users, k=options.k, radius=1.0, seed=run
                 )
                 pub = reporting(pub, options.histogram, options.split)
                 estimate = mdp.local.Decoder(pub).decode(simulated_sketch(pub, points, seed=run))

@@ -24,11 +24,7 @@ if TYPE_CHECKING:
 REPEATS = 10
 DELTA = "1/1000000"
 GRID_SIDE = 128
-TABLE2 = {
-    100_000: (0.02, 0.8, 3.5),
-    500_000: (0.01, 0.3, 1.0),
-    1_000_000: (0.007, 0.15, 0.6),
-}
+TABLE2 = {100_000: (0.02, 0.8, 3.5), 500_000: (0.01, 0.3, 1.0), 1_000_000: (0.007, 0.15, 0.6)}
 """The least epsilon with which the paper's program ran, for k = 1, 5, 10."""
 OURS = "default"
 PRINTED = "published"

@@ -77,11 +77,7 @@ ORDER = (
 )
 """What `--all` runs: the whole privacy core, the most important first."""
 SETS = {
-    "privacy": (
-        "tests/privacy",
-        "tests/vectors",
-        "metricdp/privacy",
-    ),
+    "privacy": ("tests/privacy", "tests/vectors", "metricdp/privacy"),
     "privacy/gate.py": (
         "tests/privacy/test_gate_wiring.py",
         "tests/privacy/test_gate.py",
@@ -95,10 +91,7 @@ SETS = {
         "tests/privacy/test_gaussian.py",
         "tests/privacy/test_gate_wiring.py",
     ),
-    "privacy/caps.py": (
-        "tests/privacy/test_caps.py",
-        "metricdp/privacy/caps.py",
-    ),
+    "privacy/caps.py": ("tests/privacy/test_caps.py", "metricdp/privacy/caps.py"),
     "accounting/caps.py": ("tests/privacy/test_caps.py", "metricdp/accounting/caps.py"),
     "privacy/continual.py": (
         "tests/privacy/test_continual.py",
@@ -193,10 +186,7 @@ SETS = {
         "tests/privacy/test_selection.py",
         "tests/records/test_trouble.py",
     ),
-    "accounting/policy.py": (
-        "tests/accounting/test_policy.py",
-        "tests/accounting/test_periods.py",
-    ),
+    "accounting/policy.py": ("tests/accounting/test_policy.py", "tests/accounting/test_periods.py"),
     "accounting": (
         "tests/accounting/test_ledger.py",
         "tests/accounting/test_accounting.py",
@@ -324,11 +314,7 @@ SETS = {
         "tests/methods/test_saving.py",
         "metricdp/archives.py",
     ),
-    "records": (
-        "tests/records",
-        "tests/privacy/test_caps.py",
-        "tests/privacy/test_demand.py",
-    ),
+    "records": ("tests/records", "tests/privacy/test_caps.py", "tests/privacy/test_demand.py"),
     "records/trouble.py": ("tests/records/test_trouble.py", "metricdp/records/trouble.py"),
     "records/engines": (
         "-k",
@@ -397,10 +383,7 @@ SETS = {
         "tests/universe/test_geographic.py",
         "metricdp/records/ingestion",
     ),
-    "records/paths.py": (
-        "tests/records/test_paths.py",
-        "metricdp/records/paths.py",
-    ),
+    "records/paths.py": ("tests/records/test_paths.py", "metricdp/records/paths.py"),
 }
 """Of the files whose names begin so, what pytest is given; the longest name counts."""
 EXPLAINED = ROOT / "tools" / "survivors.toml"

@@ -55,9 +55,7 @@ def given(args: Namespace, names: Iterable[str], quick: Mapping[str, Any]) -> di
 
 
 def with_figures(
-    args: Namespace,
-    run: Callable[[], Report],
-    draw: Callable[[Report, Path], Iterable[Path]],
+    args: Namespace, run: Callable[[], Report], draw: Callable[[Report, Path], Iterable[Path]]
 ) -> Report:
     """Measure, then draw if ``--plots`` asks for it; its folder is made before anything else."""
     folder = None if args.plots is None else checked_folder(args.plots)

@@ -85,14 +85,7 @@ def peeled(grid: Grid, removed: Removed, scores: Any, share: Fraction) -> Select
 class GoodCenter:
     """Centers of good balls on a grid, one after another."""
 
-    def __init__(
-        self,
-        grid: Grid,
-        images: int,
-        records: int,
-        seed: int,
-        prices: Prices,
-    ) -> None:
+    def __init__(self, grid: Grid, images: int, records: int, seed: int, prices: Prices) -> None:
         self.grid = grid
         self.points: list[Array] = []
         self._d = grid.universe.dimension
@@ -130,11 +123,7 @@ class GoodCenter:
         return np.flatnonzero(labels[which] == box), center, half_diagonal(width, self._d)
 
     def _axes(
-        self,
-        coins: np.random.Generator,
-        width: float,
-        cells: NDArray[np.int64],
-        removed: Removed,
+        self, coins: np.random.Generator, width: float, cells: NDArray[np.int64], removed: Removed
     ) -> Generator[Select, int, tuple[NDArray[np.int64], Array, float]]:
         """Cells within three intervals on every axis; their region's center and half diagonal."""
         spread = math.log(max(self._records, 2) * self._d) / self._d

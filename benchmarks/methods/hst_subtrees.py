@@ -78,11 +78,7 @@ def _one_at(positions: Ints, n: int) -> Floats:
 
 
 def _walked_down(
-    tree: HST,
-    counts: Floats,
-    holds: Bools,
-    subtrees: Ints,
-    known: Bools | None,
+    tree: HST, counts: Floats, holds: Bools, subtrees: Ints, known: Bools | None
 ) -> Ints:
     """From each node to its heaviest child with candidates, as far as known."""
     heaviest = heaviest_children(tree.parent, counts, holds)
@@ -95,13 +91,7 @@ def _walked_down(
     return at
 
 
-def _representative(
-    tree: HST,
-    node: int,
-    allowed: Bools,
-    power: int,
-    rank: Ints | None,
-) -> int:
+def _representative(tree: HST, node: int, allowed: Bools, power: int, rank: Ints | None) -> int:
     """A candidate that serves a node's points well, or the one of lowest rank."""
     points = tree.points(node).astype(np.int64)
     inside = points[allowed[points]]

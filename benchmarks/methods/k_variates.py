@@ -19,12 +19,7 @@ import numpy as np
 
 from metricdp.arrays import Floats
 from metricdp.methods.asking import Account, Steps
-from metricdp.methods.baselines.averages import (
-    COUNTS_SHARE,
-    Baseline,
-    averages,
-    release_of,
-)
+from metricdp.methods.baselines.averages import COUNTS_SHARE, Baseline, averages, release_of
 from metricdp.methods.box.anywhere import anywhere
 from metricdp.methods.question import BoxQuestion
 from metricdp.methods.shares import Terms

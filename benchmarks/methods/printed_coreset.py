@@ -260,13 +260,7 @@ class PrintedCoreset(Method):
         return np.array(good.points), numbers
 
     def _radius(
-        self,
-        terms: Terms,
-        left: Fraction,
-        grid: Grid,
-        number: int,
-        rounds: int,
-        removed: Removed,
+        self, terms: Terms, left: Fraction, grid: Grid, number: int, rounds: int, removed: Removed
     ) -> Generator[Any, Any, int]:
         """GOOD-RADIUS, of one round."""
         concave = self.radius == "rec-concave"

@@ -28,12 +28,7 @@ from metricdp.methods import MaxCoverage
 from metricdp.methods.asking import Account, Ask, Cover, Steps, Within
 from metricdp.methods.box.private_candidates import private_candidates
 from metricdp.methods.demand_release import on_weights
-from metricdp.methods.finite.max_coverage import (
-    HASHES_SHARE,
-    counted_cells,
-    moved_to_means,
-    told,
-)
+from metricdp.methods.finite.max_coverage import HASHES_SHARE, counted_cells, moved_to_means, told
 from metricdp.methods.method import Method
 from metricdp.methods.shares import Terms
 from metricdp.metrics.base import Metric

@@ -140,11 +140,7 @@ def all_values(
     return list(rows.reshape(-1, len(universe.domains)).T), None
 
 
-def drawn(
-    randomizer: Randomizer,
-    values: Ints,
-    rng: np.random.Generator,
-) -> NDArray[np.uint8]:
+def drawn(randomizer: Randomizer, values: Ints, rng: np.random.Generator) -> NDArray[np.uint8]:
     """Packed outputs of a randomizer of frequencies, shape (n, n_bytes)."""
     if isinstance(randomizer, SubsetSelection):
         return _subsets(randomizer, values, rng)
@@ -199,10 +195,7 @@ def _subsets(
 
 
 def ranks(
-    randomizer: TopVectors,
-    buckets: Ints,
-    vectors: Floats,
-    rng: np.random.Generator,
+    randomizer: TopVectors, buckets: Ints, vectors: Floats, rng: np.random.Generator
 ) -> tuple[Ints, Ints, Floats]:
     """Character, rank of the candidate, and the sign that ranks the vector, of every user."""
     n = len(buckets)

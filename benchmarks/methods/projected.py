@@ -189,12 +189,7 @@ class Projected(Method):
         return Result(centers, question.k, self.name, (yield Account()).receipt)
 
     def _halves(
-        self,
-        terms: Terms,
-        question: BoxQuestion,
-        projection: Projection,
-        first: Cost,
-        rest: Cost,
+        self, terms: Terms, question: BoxQuestion, projection: Projection, first: Cost, rest: Cost
     ) -> Steps:
         """Centers of the images by the inner method, and steps in the original space."""
         images = projection.images

@@ -42,12 +42,7 @@ def reverse_greedy(points: Floats, weights: Floats, k: int, *, power: int = 2) -
     return np.flatnonzero(open_to)
 
 
-def _look(
-    price: Floats,
-    at: Ints,
-    open_to: Bools,
-    nearest: Ints,
-) -> None:
+def _look(price: Floats, at: Ints, open_to: Bools, nearest: Ints) -> None:
     """Find both nearest centers of these points anew; of one center both are the same."""
     centers = np.flatnonzero(open_to)
     if len(centers) == 1:

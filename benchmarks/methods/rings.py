@@ -130,12 +130,7 @@ class Rings:
     n_parts = 2
 
     def __init__(
-        self,
-        space: EuclideanSpace,
-        shells: Shells,
-        kept: Bools,
-        sample: float,
-        seed: int,
+        self, space: EuclideanSpace, shells: Shells, kept: Bools, sample: float, seed: int
     ) -> None:
         self.universe = space
         self._shells = shells

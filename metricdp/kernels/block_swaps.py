@@ -120,12 +120,7 @@ def label_columns(block: NDArray, centers: NDArray) -> Labels:
 
 
 @njit(cache=True, nogil=True)
-def _label_column(
-    block: NDArray,
-    centers: NDArray,
-    j: int,
-    labels: Labels,
-) -> None:
+def _label_column(block: NDArray, centers: NDArray, j: int, labels: Labels) -> None:
     first, second, c_first, c_second = labels
     a = 0
     b = 0
@@ -148,12 +143,7 @@ def _label_column(
 
 
 @njit(cache=True, nogil=True)
-def block_losses(
-    weights: NDArray,
-    fixed: int,
-    labels: Labels,
-    losses: NDArray,
-) -> float:
+def block_losses(weights: NDArray, fixed: int, labels: Labels, losses: NDArray) -> float:
     """Fill the cost of closing each slot (k,), infinite if it must stay; return the cost."""
     first, _, c_first, c_second = labels
     cost = 0.0
@@ -173,11 +163,7 @@ def _compare(row: NDArray, c_second: NDArray, nearer: NDArray) -> None:
 
 @njit(cache=True, nogil=True)
 def _change(
-    row: NDArray,
-    weights: NDArray,
-    labels: Labels,
-    losses: NDArray,
-    space: _Workspace,
+    row: NDArray, weights: NDArray, labels: Labels, losses: NDArray, space: _Workspace
 ) -> float:
     """Fill ``space.change``: entry s plus the value returned is the change if slot s closes."""
     first, _, c_first, c_second = labels
@@ -280,12 +266,7 @@ def _swap(
 
 @njit(cache=True, nogil=True)
 def block_changes(
-    block: NDArray,
-    weights: NDArray,
-    labels: Labels,
-    losses: NDArray,
-    rows: NDArray,
-    best: NDArray,
+    block: NDArray, weights: NDArray, labels: Labels, losses: NDArray, rows: NDArray, best: NDArray
 ) -> None:
     """Fill `best` (n_rows,): the change of cost of each row's best swap. O(n_demand) a row."""
     space = _workspace(len(weights), len(losses))

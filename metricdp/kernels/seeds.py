@@ -74,12 +74,7 @@ def two_least(points: NDArray, centers: NDArray, power: int) -> tuple[NDArray, N
 
 @njit(cache=True, nogil=True)
 def swaps(
-    points: NDArray,
-    weights: NDArray,
-    centers: NDArray,
-    coins: NDArray,
-    power: int,
-    least: float,
+    points: NDArray, weights: NDArray, centers: NDArray, coins: NDArray, power: int, least: float
 ) -> int:
     """Put points that are drawn by weight and distance to the power in place of the center without
     which the cost is then least, where that gains more than the part `least` of it: changes

@@ -206,13 +206,7 @@ def _free(sites: Sites, state: Service, s: int, row: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def _centered(
-    costs: NDArray,
-    sites: Sites,
-    state: Service,
-    price: float,
-    least: float,
-    s: int,
-    held: bool,
+    costs: NDArray, sites: Sites, state: Service, price: float, least: float, s: int, held: bool
 ) -> bool:
     """Serve a slot's clients from the row that does so best, of the same place if it is `held`."""
     used = state.used[s]

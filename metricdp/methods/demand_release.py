@@ -92,11 +92,7 @@ class Coreset(_Pair):
     crs: str | None
 
     def __new__(
-        cls,
-        points: Any,
-        weights: Floats,
-        coordinates: Floats | None = None,
-        crs: str | None = None,
+        cls, points: Any, weights: Floats, coordinates: Floats | None = None, crs: str | None = None
     ) -> Coreset:
         """Keep the coordinates beside the pair."""
         made = super().__new__(cls, points, weights)
@@ -415,12 +411,7 @@ class Release:
         return smoothed(self.universe, weights, drawn, bandwidth, error, self.receipt)
 
     def load_intervals(
-        self,
-        points: Ints,
-        sites: Ints,
-        shares: Floats,
-        k: int,
-        level: float = LEVEL,
+        self, points: Ints, sites: Ints, shares: Floats, k: int, level: float = LEVEL
     ) -> Interval:
         """What each of k sites serves of the demand, arrays of shape (k,): `Solution` asks."""
         return self._credible.shared(points, sites, shares, k, checked_level(level))

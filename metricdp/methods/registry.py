@@ -100,10 +100,7 @@ def expecting(recipe: Method, universe: Metric | EuclideanSpace, expected: Any) 
     return replace(recipe, expected=known)
 
 
-_EXPECTED: dict[Kind, Callable[[Any, Any], Any]] = {
-    "finite": Expected.of,
-    "box": ExpectedPoints.of,
-}
+_EXPECTED: dict[Kind, Callable[[Any, Any], Any]] = {"finite": Expected.of, "box": ExpectedPoints.of}
 
 
 def _in_box(recipe: Method, space: EuclideanSpace) -> Method:

@@ -162,11 +162,7 @@ def summarized(
 
 
 def stable(
-    told: Credible,
-    metric: Metric,
-    positions: Ints,
-    within: Any,
-    again: Again | None = None,
+    told: Credible, metric: Metric, positions: Ints, within: Any, again: Again | None = None
 ) -> Stability:
     """How often each center stays when the search is repeated on demand of the posterior."""
     if metric.sites is not metric.ids:

@@ -215,12 +215,7 @@ class _BlockSearch:
         columns, times = np.unique(drawn, return_counts=True)
         return columns, np.sign(self.weights[columns]) * times
 
-    def _fine(
-        self,
-        centers: Ints,
-        promise: Floats | None = None,
-        proven: bool = True,
-    ) -> Found:
+    def _fine(self, centers: Ints, promise: Floats | None = None, proven: bool = True) -> Found:
         """Local optimum on the whole block: passes over all rows, and after each over the most
         promising ones until none improves.
 
@@ -251,13 +246,7 @@ class _BlockSearch:
         return state, block_losses(self.weights, len(self.opened), labels, state[-1])
 
     def _pass(
-        self,
-        rows: Ints,
-        state: Any,
-        change: Floats,
-        known: Floats,
-        cost: float,
-        fallen: float,
+        self, rows: Ints, state: Any, change: Floats, known: Floats, cost: float, fallen: float
     ) -> tuple[int, float, float]:
         """Try rows in batches on all threads, then those of a batch that improve one by one, best
         first.

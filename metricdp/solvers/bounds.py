@@ -93,10 +93,7 @@ def certificate(
         )[1]
 
 
-Prover = Callable[
-    [Ascent, Ints, Callable[[Ints], float]],
-    tuple[Ints, Certificate],
-]
+Prover = Callable[[Ascent, Ints, Callable[[Ints], float]], tuple[Ints, Certificate]]
 """Of an ascent below centers, their rows, and what rows cost: rows, and what is proven of them."""
 
 
@@ -143,12 +140,7 @@ def _block(metric: Metric, allowed: Ints, demand: Ints) -> NDArray[Any]:
 
 
 def judged_on_block(
-    block: Floats,
-    weights: Floats,
-    centers: Ints,
-    opened: Ints,
-    prove: Prover,
-    deadline: Deadline,
+    block: Floats, weights: Floats, centers: Ints, opened: Ints, prove: Prover, deadline: Deadline
 ) -> tuple[Ints, Certificate]:
     """As `judged`, with rows of a block of costs. Where weights are negative the centers stay."""
     if (weights < 0).any() or not (weights > 0).any():
@@ -158,9 +150,7 @@ def judged_on_block(
 
 
 def _certified(
-    ascent: Ascent,
-    rows: Ints,
-    cost_of: Callable[[Ints], float],
+    ascent: Ascent, rows: Ints, cost_of: Callable[[Ints], float]
 ) -> tuple[Ints, Certificate]:
     """The centers as they are."""
     return rows, Certificate(ascent.upper, min(ascent.upper, ascent.settled()))
@@ -198,11 +188,7 @@ def certify(
 
 
 def below_on_block(
-    block: NDArray[Any],
-    weights: Floats,
-    centers: Ints,
-    fixed: Ints,
-    deadline: Deadline,
+    block: NDArray[Any], weights: Floats, centers: Ints, fixed: Ints, deadline: Deadline
 ) -> Ascent:
     """`Ascent.below` on the demand of positive weight."""
     some = weights > 0

@@ -96,12 +96,7 @@ class Ascent:
 
     @classmethod
     def below(
-        cls,
-        costs: Costs,
-        centers: Ints,
-        fixed: Ints,
-        whole: bool | None,
-        deadline: Deadline,
+        cls, costs: Costs, centers: Ints, fixed: Ints, whole: bool | None, deadline: Deadline
     ) -> Ascent:
         """For whatever is cheaper than these centers, at the cost of the second nearest of each
         point: good multipliers to begin with.

@@ -33,10 +33,7 @@ class Entries(NamedTuple):
         return np.repeat(np.arange(self.rows), np.diff(self.start))
 
     def among(
-        self,
-        rows: Ints,
-        multipliers: Floats | None = None,
-        room: Floats | None = None,
+        self, rows: Ints, multipliers: Floats | None = None, room: Floats | None = None
     ) -> Entries:
         """Those of some rows; with `room` (n_rows,) only what costs little more."""
         if multipliers is None or room is None:

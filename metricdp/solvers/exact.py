@@ -75,20 +75,14 @@ def solve_exactly(
 
 
 def prove(
-    block: NDArray[Any],
-    weights: Floats,
-    rows: Ints,
-    fixed: Ints,
-    deadline: Deadline,
+    block: NDArray[Any], weights: Floats, rows: Ints, fixed: Ints, deadline: Deadline
 ) -> tuple[Ints, Certificate]:
     """Settle a block of costs, shape (n_candidates, n_demand), from `rows` on."""
     return judged_on_block(np.asarray(block, np.float64), weights, rows, fixed, settled, deadline)
 
 
 def _glanced_at(
-    ascent: Ascent,
-    rows: Ints,
-    cost_of: Callable[[Ints], float],
+    ascent: Ascent, rows: Ints, cost_of: Callable[[Ints], float]
 ) -> tuple[Ints, Certificate]:
     """The rows as they are, by what a certificate does: mostly enough."""
     deadline, cost = ascent.deadline, ascent.upper
@@ -97,9 +91,7 @@ def _glanced_at(
 
 
 def settled(
-    ascent: Ascent,
-    rows: Ints,
-    cost_of: Callable[[Ints], float],
+    ascent: Ascent, rows: Ints, cost_of: Callable[[Ints], float]
 ) -> tuple[Ints, Certificate]:
     """The best rows, from `rows` on: a long ascent, then what is left, part by part."""
     deadline, cost = ascent.deadline, ascent.upper

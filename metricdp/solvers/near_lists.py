@@ -270,12 +270,7 @@ def _two(costs: NDArray[Any]) -> tuple[Floats, Floats]:
     return two[0].astype(np.float64), two[-1].astype(np.float64)
 
 
-def _sorted(
-    start: Ints,
-    site: NDArray[np.int32],
-    cost: Floats,
-    within: Floats,
-) -> NearLists:
+def _sorted(start: Ints, site: NDArray[np.int32], cost: Floats, within: Floats) -> NearLists:
     """Each list upwards, without what is not nearer than it asks."""
     owner = np.repeat(np.arange(len(start) - 1), np.diff(start))
     near = cost < within[owner]

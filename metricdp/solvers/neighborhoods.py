@@ -17,14 +17,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from metricdp.arrays import Bools, Floats, Ints
-from metricdp.kernels.near_swaps import (
-    Near,
-    descended,
-    kicked,
-    state_at,
-    transposed,
-    workspace,
-)
+from metricdp.kernels.near_swaps import Near, descended, kicked, state_at, transposed, workspace
 from metricdp.solvers.block import TOLERANCE, Found
 from metricdp.solvers.near_lists import Costs
 from metricdp.solvers.shares import shared_out
@@ -99,12 +92,7 @@ def thorough_search(
 
 
 def near_search(
-    costs: Costs,
-    rng: np.random.Generator,
-    *,
-    first: Ints,
-    opened: Ints,
-    deadline: Deadline = NEVER,
+    costs: Costs, rng: np.random.Generator, *, first: Ints, opened: Ints, deadline: Deadline = NEVER
 ) -> Found | None:
     """Improve rows by a descent and a short chain of kicks: seconds for 100,000 points."""
     search = _Search(costs, opened, deadline)

@@ -40,12 +40,7 @@ class Part:
     """
 
     def __init__(
-        self,
-        m: int,
-        entries: Entries,
-        beyond: Floats,
-        multipliers: Floats,
-        whole: bool,
+        self, m: int, entries: Entries, beyond: Floats, multipliers: Floats, whole: bool
     ) -> None:
         self.m = m
         self.entries = entries

@@ -158,11 +158,7 @@ class RowSearch:
         self._account()
 
     def round(
-        self,
-        share: int,
-        sample: int,
-        rng: np.random.Generator,
-        slots: Ints | None = None,
+        self, share: int, sample: int, rng: np.random.Generator, slots: Ints | None = None
     ) -> Ints:
         """Try up to `sample` random points near each center, the nearest 1 / `share`."""
         label, distance = served(self.metric, self.centers, self._allowed)

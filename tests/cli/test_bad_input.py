@@ -340,12 +340,7 @@ def test_every_good_base_would_pass(
     """What the cases vary is accepted itself: so each is refused for the reason it names."""
     monkeypatch.chdir(world)
     before = snapshot(world)
-    for command in (
-        PUBLIC,
-        PRIVATE,
-        EVALUATE,
-        PLACED + " --ledger new.ledger --user person",
-    ):
+    for command in (PUBLIC, PRIVATE, EVALUATE, PLACED + " --ledger new.ledger --user person"):
         ran = run(capsys, command)
         assert ran.status == 0, ran.err
         json.loads(ran.out)

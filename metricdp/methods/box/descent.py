@@ -52,11 +52,7 @@ class Step:
 
 
 def descended(
-    cells: Partition,
-    centers: Floats,
-    step: Step,
-    share: Fraction,
-    image: Image | None = None,
+    cells: Partition, centers: Floats, step: Step, share: Fraction, image: Image | None = None
 ) -> Generator[Ask, Release, Floats]:
     """The centers (k, d) after one private step: perhaps outside of the box, or equal."""
     scales = np.ones(centers.shape[1]) if step.scaled is None else step.scaled.scales
@@ -93,12 +89,7 @@ def weighted_quantile(values: Floats, weights: Floats, share: float) -> float | 
 
 
 def pulls(
-    counts: Floats,
-    distance: Floats,
-    radius: Floats,
-    label: Ints,
-    power: int,
-    k: int,
+    counts: Floats, distance: Floats, radius: Floats, label: Ints, power: int, k: int
 ) -> Floats:
     """Divisors (k,) of clipped sums: counts, for medians counts by what clipping leaves."""
     force = counts if power == 2 else counts * radius / np.maximum(distance, radius)

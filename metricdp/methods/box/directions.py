@@ -176,12 +176,7 @@ def private_mean(seen: Image, records: float, shares: Shares) -> Generator[Any, 
 
 
 def private_subspace(
-    seen: Image,
-    q: int,
-    shares: Shares,
-    mean: Mean,
-    records: float,
-    rng: np.random.Generator,
+    seen: Image, q: int, shares: Shares, mean: Mean, records: float, rng: np.random.Generator
 ) -> Generator[Any, Any, Subspace]:
     """The subspace of q directions around a mean, and the ellipsoid of most records."""
     space: EuclideanSpace = seen.universe

@@ -102,11 +102,7 @@ class Halved(Method):
 
 
 def halved_release(
-    terms: Terms,
-    space: EuclideanSpace,
-    count: Records,
-    expected: ExpectedPoints | None,
-    k: int = 0,
+    terms: Terms, space: EuclideanSpace, count: Records, expected: ExpectedPoints | None, k: int = 0
 ) -> Generator[Any, Any, Release]:
     """One release of demand, for k centers if they are known; see the module's text for the steps
     and the guarantee.

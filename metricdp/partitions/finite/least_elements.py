@@ -119,10 +119,7 @@ class _Searches(ABC):
         """Entries of some sources of a batch."""
 
     def _with_room(
-        self,
-        sources: NDArray[np.int32],
-        worker: int,
-        kernel: Callable[[int, Workspace, Ints], int],
+        self, sources: NDArray[np.int32], worker: int, kernel: Callable[[int, Workspace, Ints], int]
     ) -> Entries:
         """Call a kernel until it has done all sources, with more room where needed."""
         parts = []
@@ -219,14 +216,7 @@ class _LatticeSearches(_Searches):
             sources,
             worker,
             lambda begin, space, ends: vector_entries(
-                self._points,
-                self._boxes,
-                self._euclidean,
-                sources,
-                begin,
-                self.known,
-                space,
-                ends,
+                self._points, self._boxes, self._euclidean, sources, begin, self.known, space, ends
             ),
         )
 

@@ -120,12 +120,7 @@ class Credible:
         return self.shared(np.arange(len(labels)), labels, np.ones(len(labels)), k, level)
 
     def shared(
-        self,
-        points: Ints,
-        territories: Ints,
-        shares: Floats,
-        k: int,
-        level: float = LEVEL,
+        self, points: Ints, territories: Ints, shares: Floats, k: int, level: float = LEVEL
     ) -> Interval:
         """Demand of territories that may share points, arrays of shape (k,)."""
         tree = self.tree

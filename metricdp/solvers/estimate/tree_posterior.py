@@ -311,11 +311,7 @@ def _likelihood(values: Floats, looks: Sequence[Counts]) -> Floats:
 
 
 def _shares(
-    tree: PartitionTree,
-    center: Floats,
-    spread: Floats,
-    any_share: bool,
-    at: _Shares,
+    tree: PartitionTree, center: Floats, spread: Floats, any_share: bool, at: _Shares
 ) -> tuple[Floats, Floats]:
     """Possible shares of the left child, shape (m - 1, S), and their probabilities under each of C
     kinds of split, shape (C, m - 1, S): one-sided; proportional to what is expected, and to the

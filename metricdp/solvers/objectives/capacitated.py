@@ -13,13 +13,7 @@ from metricdp.arrays import Ints
 from metricdp.errors import InputError
 from metricdp.options import Length, Weights
 from metricdp.solvers.objectives.impedances import Impedance
-from metricdp.solvers.objectives.instance import (
-    WITHIN,
-    Chosen,
-    Floats,
-    Instance,
-    Positions,
-)
+from metricdp.solvers.objectives.instance import WITHIN, Chosen, Floats, Instance, Positions
 from metricdp.solvers.objectives.medians import UNSERVED, chosen_by_impedance
 from metricdp.solvers.objectives.objective import Objective, steps_of
 from metricdp.solvers.objectives.service import Service, Size, checked_capacities

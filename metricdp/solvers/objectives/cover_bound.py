@@ -16,13 +16,7 @@ import numpy as np
 from metricdp.kernels.ball_sums import ball_sums
 from metricdp.kernels.reach import bounded_search
 from metricdp.kernels.shortest_paths import workspace
-from metricdp.solvers.objectives.instance import (
-    WITHIN,
-    Floats,
-    Instance,
-    Positions,
-    costs_between,
-)
+from metricdp.solvers.objectives.instance import WITHIN, Floats, Instance, Positions, costs_between
 from metricdp.threads import in_threads
 
 _GROUP = 256

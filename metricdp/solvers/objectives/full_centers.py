@@ -108,11 +108,7 @@ class FullCenters:
         return Service(instance, *asked, costs, enough=enough, costly=False)
 
     def _bisected(
-        self,
-        block: Floats,
-        radii: Floats,
-        start: Positions,
-        sites: Positions | None = None,
+        self, block: Floats, radii: Floats, start: Positions, sites: Positions | None = None
     ) -> tuple[Chosen | None, float | None]:
         """The least of some distances that was found to be enough for any k sites, or for given
         ones; the least that may be enough, None where that is the same.

@@ -10,13 +10,7 @@ from numpy.typing import NDArray
 
 from metricdp.kernels.reach import bounded_search
 from metricdp.kernels.shortest_paths import workspace
-from metricdp.solvers.objectives.instance import (
-    WITHIN,
-    Floats,
-    Instance,
-    Positions,
-    costs_between,
-)
+from metricdp.solvers.objectives.instance import WITHIN, Floats, Instance, Positions, costs_between
 
 
 class ReachLists:

@@ -17,12 +17,7 @@ from benchmarks.methods.rec_concave import (
 from metricdp.errors import InputError
 from metricdp.methods.asking import driven
 from metricdp.privacy import _vault
-from tests.methods.box.test_coreset import (
-    PLANE,
-    check_few_records,
-    check_more_dimensions,
-    clusters,
-)
+from tests.methods.box.test_coreset import PLANE, check_few_records, check_more_dimensions, clusters
 
 
 @pytest.mark.parametrize("size", [10, 33, 200, 1000])

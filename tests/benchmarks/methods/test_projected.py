@@ -68,8 +68,7 @@ def test_images_keep_lengths_on_average_and_lie_in_their_box():
 
 
 @pytest.mark.parametrize(
-    "options",
-    each(inner=["hst", 3, "projected", Projected()], dimensions=[0], steps=[0]),
+    "options", each(inner=["hst", 3, "projected", Projected()], dimensions=[0], steps=[0])
 )
 def test_wrong_options(options):
     with pytest.raises(mdp.InputError):

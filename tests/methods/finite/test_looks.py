@@ -8,12 +8,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.methods.finite import looks
-from metricdp.methods.finite.looks import (
-    few_in_plane,
-    last_look,
-    number_of_parts,
-    planned,
-)
+from metricdp.methods.finite.looks import few_in_plane, last_look, number_of_parts, planned
 from metricdp.partitions.finite.ward import hierarchy
 
 

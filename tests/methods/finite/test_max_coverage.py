@@ -445,8 +445,7 @@ def test_the_first_covering_set_counts():
 
 
 @pytest.mark.parametrize(
-    "options",
-    each(picks=[0, 1.5], share=[0, 0.9], eta=[0.6, 0], records_hint=[-1]),
+    "options", each(picks=[0, 1.5], share=[0, 0.9], eta=[0.6, 0], records_hint=[-1])
 )
 def test_bad_options_are_refused(options):
     with pytest.raises(mdp.InputError):
