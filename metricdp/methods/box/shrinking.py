@@ -41,14 +41,17 @@ def standing(points: Floats, counts: Floats, deviation: Floats, unit: float, sur
 
     `points` (m, d): their middles; `counts`, `deviation` (m,): noisy counts; `sure`: as `surety`. A
     sum of Laplace noise of standard deviation s stands out above √(2 L s² + L (L - 4) unit²): L
-    units for one cell alone, about s √(2 L) for many. O(m · (d + 3^d) · log m).
+    units for one cell alone, about s √(2 L) for many; a cell that only an early round counted has
+    a larger unit. O(m · (d + 3^d) · log m).
     """
     from scipy.spatial import cKDTree
 
     m, d = points.shape
     near = cKDTree(points).query(points, k=np.arange(1, min(3**d, m) + 1))[1]
     sums, squares = (np.cumsum(each[near], axis=1) for each in (counts, deviation**2))
-    out = sums > np.sqrt(2 * sure * squares + sure * (sure - 4) * unit**2)
+    # s / √2 is the unit of a cell counted once: of a sum the largest counts
+    units = np.maximum(np.maximum.accumulate(deviation[near] ** 2, axis=1) / 2, unit**2)
+    out = sums > np.sqrt(2 * sure * squares + sure * (sure - 4) * units)
     found = np.zeros(m, bool)
     found[near[out.any(axis=1)]] = True
     return found

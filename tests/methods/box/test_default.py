@@ -63,9 +63,11 @@ def test_a_loose_box_costs_next_to_nothing(d):
     middle, half = (space.lower + space.upper) / 2, (space.upper - space.lower) / 2
     best = cost(points, lloyd(points, np.ones(len(points)), 4), 2)
     loose = mdp.EuclideanSpace(middle - 50 * half, middle + 150 * half)
-    found = mdp.k_means(loose, mdp.PrivateDemand(loose, points), 4, epsilon=1)
-    assert cost(points, found.centers, 2) < 1.02 * best
-    cells = found.release.partition
+    demand = mdp.PrivateDemand(loose, points)
+    found = [mdp.k_means(loose, demand, 4, epsilon=1) for _ in range(9)]
+    # noise far away holds a center in less than one run of fifty: in five of nine by 4e-7
+    assert np.median([cost(points, one.centers, 2) for one in found]) < 1.02 * best
+    cells = found[0].release.partition
     inside = (np.abs(cells.centers[cells.leaves] - middle) < half).all(axis=1)
     assert inside.mean() > 0.2  # of cells, in 100^-d of the box
 
