@@ -109,7 +109,7 @@ def halved_release(
     """
     known = None if expected is None else (expected.points, expected.weights)
     halving = Halving(space, known, ExpectedPoints.EVEN)
-    rounds = partial(_rounds, k=k)
+    rounds = partial(_rounds, k=k, quickly=expected is None)
     looked = yield from refined(terms, halving, count, rounds, told=lambda parts: parts.cells)
     tree: Any = looked.tree
     estimate: Any = looked.estimate
@@ -139,11 +139,11 @@ def halved_release(
     )
 
 
-def _rounds(looked: Looked, records: float, scale: float, k: int) -> Iterator[Look]:
+def _rounds(looked: Looked, records: float, scale: float, k: int, quickly: bool) -> Iterator[Look]:
     """Rounds until they have found where the records are; the last has what is left."""
     looked.even = min(EVEN, UNSEEN * scale / max(records, 1.0))
     looked.numbers = partial(number_of_cells, k=k, dimension=looked.growth)
-    looked.quickly = True
+    looked.quickly = quickly  # trust is learned with frequencies: few rounds leave it near 0
     whole: Any = looked.whole
     left = Fraction(1)
     finer = 1.0
