@@ -6,6 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from metricdp.kernels.two_nearest import add_row
+
 
 @njit(cache=True, nogil=True, inline="always")
 def _away(points: NDArray, i: int, center: NDArray, power: int) -> float:
@@ -60,15 +62,11 @@ def two_least(points: NDArray, centers: NDArray, power: int) -> tuple[NDArray, N
     label = np.zeros(n, np.int64)
     near = np.full(n, np.inf)
     after = np.full(n, np.inf)
-    for i in range(n):
-        for j in range(len(centers)):
-            away = _away(points, i, centers[j], power)
-            if away < near[i]:
-                after[i] = near[i]
-                near[i] = away
-                label[i] = j
-            elif away < after[i]:
-                after[i] = away
+    row = np.empty(n)
+    for j in range(len(centers)):
+        for i in range(n):
+            row[i] = _away(points, i, centers[j], power)
+        add_row(row, j, label, near, after)
     return label, near, after
 
 
