@@ -15,7 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 
-class Near(NamedTuple):
+class NearSites(NamedTuple):
     """Clients of every site and sites of every client, at what cost, and what sites cost to open.
 
     `start` (m + 1,), `client`: by site; `back` (n + 1,), `site`, `cost`: by client.
@@ -50,7 +50,7 @@ class Branches(NamedTuple):
     best: NDArray
 
 
-def branches(near: Near, fixed: NDArray) -> Branches:
+def branches(near: NearSites, fixed: NDArray) -> Branches:
     """The root, where only `fixed` sites are open."""
     m, n = len(near.start) - 1, len(near.back) - 1
     most = int(np.diff(near.back).max(initial=0))
@@ -72,7 +72,7 @@ def branches(near: Near, fixed: NDArray) -> Branches:
 
 
 @njit(cache=True, nogil=True)
-def _switch(near: Near, state: Branches, i: int, step: int) -> None:
+def _switch(near: NearSites, state: Branches, i: int, step: int) -> None:
     """Open (step 1) or close (step -1) a site."""
     state.is_open[i] = step > 0
     for a in range(near.start[i], near.start[i + 1]):
@@ -85,7 +85,7 @@ def _switch(near: Near, state: Branches, i: int, step: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _paid(near: Near, state: Branches) -> float:
+def _paid(near: NearSites, state: Branches) -> float:
     """Prices of open sites."""
     paid = 0.0
     for i in range(len(near.price)):
@@ -95,7 +95,7 @@ def _paid(near: Near, state: Branches) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _bound(near: Near, state: Branches, least: NDArray) -> tuple[float, int]:
+def _bound(near: NearSites, state: Branches, least: NDArray) -> tuple[float, int]:
     """What service and the sites still to open cost at least, and the client to branch on: -1 if
     all are served. `least` (n,): the cheapest service of each.
     """
@@ -117,7 +117,7 @@ def _bound(near: Near, state: Branches, least: NDArray) -> tuple[float, int]:
 
 
 @njit(cache=True, nogil=True)
-def _ended(near: Near, state: Branches, paid: float, total: float) -> None:
+def _ended(near: NearSites, state: Branches, paid: float, total: float) -> None:
     """All are served: by the open sites, or, if others open too, for one more price and `total`."""
     served, more = paid, np.inf
     for j in range(len(state.serving)):
@@ -136,7 +136,7 @@ def _ended(near: Near, state: Branches, paid: float, total: float) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _insert(near: Near, state: Branches, depth: int, i: int) -> None:
+def _insert(near: NearSites, state: Branches, depth: int, i: int) -> None:
     """Put a site among those to be tried: those of the lowest price for each client go first."""
     order, at = state.order[depth], state.tried[depth, 0]
     share = near.price[i] / state.gain[i]
@@ -148,7 +148,9 @@ def _insert(near: Near, state: Branches, depth: int, i: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def search_branches(near: Near, state: Branches, least: NDArray, target: float, nodes: int) -> int:
+def search_branches(
+    near: NearSites, state: Branches, least: NDArray, target: float, nodes: int
+) -> int:
     """Look into branches that may cost less than `target`, so many at most; returns how many."""
     seen = 0
     depth = state.at[0]

@@ -253,9 +253,7 @@ class Release:
         >>> release.k_median(k=1, candidates=[0, 4]).centers
         [4]
         """
-        places = {"candidates": candidates, "opened": opened}
-        search = {"time_limit": time_limit, "effort": effort}
-        return self._asked(k, 1, seed=coins(seed, rng), **places, **search)
+        return self._asked(k, 1, candidates, opened, coins(seed, rng), time_limit, effort)
 
     def k_means(
         self,
@@ -269,9 +267,7 @@ class Release:
         effort: Effort = "quick",
     ) -> Result:
         """k centers of low sum of squared distances; parameters as `k_median`."""
-        places = {"candidates": candidates, "opened": opened}
-        search = {"time_limit": time_limit, "effort": effort}
-        return self._asked(k, 2, seed=coins(seed, rng), **places, **search)
+        return self._asked(k, 2, candidates, opened, coins(seed, rng), time_limit, effort)
 
     def solve(self, objective: Any, **asked: Any) -> Solution:
         """Sites for any objective of `metricdp.objectives`, for the non-negative part of `weights`:
@@ -515,9 +511,20 @@ class Release:
         centers = found if found.ndim == 2 else question.names(found)
         return Result(centers, question.k, self.method, self.receipt, self, power=question.power)
 
-    def _asked(self, k: int, power: int, **asked: Any) -> Result:
+    def _asked(
+        self,
+        k: int,
+        power: int,
+        candidates: Ids | None,
+        opened: Ids | None,
+        seed: int,
+        time_limit: float | None,
+        effort: Effort,
+    ) -> Result:
         where = self.space if self.asks is BoxQuestion else self.universe
-        return self.answer(self.asks.checked(where, k, power, **asked))
+        places = {"candidates": candidates, "opened": opened}
+        search: dict[str, Any] = {"seed": seed, "time_limit": time_limit, "effort": effort}
+        return self.answer(self.asks.checked(where, k, power, **places, **search))
 
 
 PartitionRelease = Release

@@ -21,7 +21,14 @@ if TYPE_CHECKING:
         PrecomputedMetric,
     )
 
-METRICS: tuple[str, ...] = ("ChebyshevMetric", "EuclideanMetric", "GraphMetric", "GroundSet")
-METRICS += ("HaversineMetric", "ManhattanMetric", "PrecomputedMetric")
+METRICS = (
+    "ChebyshevMetric",
+    "EuclideanMetric",
+    "GraphMetric",
+    "GroundSet",
+    "HaversineMetric",
+    "ManhattanMetric",
+    "PrecomputedMetric",
+)
 """The finite universes: public names of ``metricdp`` too."""
 __getattr__, __dir__, __all__ = on_first_use(__name__)

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from metricdp.kernels.cover_branches import Near, branches, search_branches
+from metricdp.kernels.cover_branches import NearSites, branches, search_branches
 
 
 def random_instance(seed, dear):
@@ -22,7 +22,7 @@ def lists(costs, prices):
     start = np.searchsorted(site, np.arange(len(costs) + 1))
     order = np.lexsort((site, client))
     back = np.searchsorted(client[order], np.arange(costs.shape[1] + 1))
-    return Near(start, client, back, site[order], costs[site, client][order], prices)
+    return NearSites(start, client, back, site[order], costs[site, client][order], prices)
 
 
 def naive_best(costs, prices, fixed):

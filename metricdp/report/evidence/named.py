@@ -18,7 +18,7 @@ from metricdp.report.words import show_number
 
 _NAME = re.compile(r"\{(\??)(\w+)\}")
 _OPTIONAL = ("sector", "units")
-_ASKED: tuple[str, ...] = (
+_ASKED = (
     "adjacency",
     "audited",
     "composition",
@@ -26,8 +26,9 @@ _ASKED: tuple[str, ...] = (
     "figures",
     "ledger",
     "price",
+    "protected",
+    "unprotected",
 )
-_ASKED += ("protected", "unprotected")
 """Facts that are told as `Facts` tells them."""
 _PRODUCTS = {"evaluate": "95 % intervals of how well public centers serve the records"}
 

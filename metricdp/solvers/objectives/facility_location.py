@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, eye_array
 
 from metricdp.arrays import Bools, Ints
 from metricdp.errors import InputError
-from metricdp.kernels.cover_branches import Near, branches, search_branches
+from metricdp.kernels.cover_branches import NearSites, branches, search_branches
 from metricdp.kernels.near_swaps import transposed
 from metricdp.kernels.opening import open_and_close
 from metricdp.kernels.row_weighting import cover_rows
@@ -265,7 +265,7 @@ class Opening:
         if (np.diff(back) == 0).any():
             self.lower = self.upper  # rows that were dropped are part of nothing better
             return
-        near = Near(entries.start, entries.client, back, site, cost, self.prices[self.rows])
+        near = NearSites(entries.start, entries.client, back, site, cost, self.prices[self.rows])
         least = np.minimum.reduceat(cost, back[:-1])
         most = float(np.maximum.reduceat(cost, back[:-1]).sum())
         exactly = 1 - (self.costs.shape[1] + len(self.rows) + 4) * np.finfo(float).eps
