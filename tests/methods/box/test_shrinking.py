@@ -72,6 +72,20 @@ def test_what_stands_out_stays_and_what_may_be_noise_does_not():
     assert far[0] == 99 and far[6] > 0.9 * mean[6] and (far <= mean).all()
 
 
+def test_sparse_demand_that_is_seen_only_in_all_cells_together_stays():
+    tree = row(64)
+    mean = np.full(64, 2.0)
+    mean[0] = 1000.0
+    looks = [Counts(np.arange(64), mean, np.full(64, 1.0))]  # two deviations of noise or less each
+    kept = shrunk(tree, Estimate(mean, {}, tree, looks), 1.0)
+    assert kept[0] == 1 and (kept[4:] > 0.5).all()
+    rng = np.random.default_rng(5)
+    noise = mean + rng.laplace(-2.0, 1.0, 64)
+    noise[0] = 1000.0
+    looks = [Counts(np.arange(64), noise, np.full(64, 1.0))]
+    assert (shrunk(tree, Estimate(mean, {}, tree, looks), 1.0)[8:] < 0.2).all()
+
+
 def test_where_nothing_is_estimated_the_loudest_noise_leaves_nothing():
     tree = row(8)
     counts = np.full(15, 1e16)
