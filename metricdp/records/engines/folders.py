@@ -5,6 +5,7 @@ names do not begin with ``_`` or ``.``, as in Spark.
 from __future__ import annotations
 
 import glob
+from collections.abc import Iterable
 from pathlib import Path
 
 from metricdp.records.ingestion.lines import TEXT
@@ -47,6 +48,10 @@ def absent(path: str, kind: str = "text") -> str:
 
 
 ENDINGS = (".parquet", ".pq")
+_TWICE = (
+    "is told by files and by the names of their folders; name the files one by one, or write them "
+    "anew"
+)
 _LOGS = ("_delta_log", "_spark_metadata")
 
 
@@ -99,3 +104,12 @@ def _inside(folder: Path) -> list[str]:
         elif one.name.lower().endswith(ENDINGS):
             found.append(str(one))
     return found
+
+
+def told_twice(columns: Iterable[str], folders: Iterable[str]) -> dict[str, str]:
+    """Columns of files that folders ``column=value`` name too, and these, in capitals or not:
+    engines that do not tell these apart take the folder's value for all rows.
+    """
+    held, named = ({name.lower(): name for name in names} for names in (columns, folders))
+    both = [names[low] for low in held.keys() & named.keys() for names in (held, named)]
+    return dict.fromkeys(both, _TWICE)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from metricdp.records.engines.folders import absent, parquet_files, shown_file
+from metricdp.records.engines.folders import absent, parquet_files, shown_file, told_twice
 from metricdp.records.engines.local import LocalFrame, streamed
 from metricdp.records.engines.spilling import connected, duckdb_module
 from metricdp.records.engines.tables import TableInMemory
@@ -94,7 +94,7 @@ def parquet(path: str) -> ParquetFiles:
             groups.setdefault((folders, tuple(kinds[file])), []).append(file)
             names = {facts[0]: facts[6] or 0 for facts in kinds[file]}
             refused |= {name: _WIDE for name, digits in names.items() if digits > _DIGITS}
-            refused |= {name: _TWICE for name in folders if name in names}
+            refused |= told_twice(names, folders)
         return ParquetFiles(list(groups.values()), path, refused)
     except error:  # what DuckDB says may quote a row
         pass
@@ -104,10 +104,6 @@ def parquet(path: str) -> ParquetFiles:
 _DIGITS = 38
 """Of decimals of DuckDB; it reads longer ones as floating-point numbers."""
 _WIDE = f"has decimals of more than {_DIGITS} digits, which DuckDB rounds: write them as text"
-_TWICE = (
-    "is told by files and by the names of their folders; name the files one by one, or write them "
-    "anew"
-)
 _MISSING = "is not in all of the files"
 
 

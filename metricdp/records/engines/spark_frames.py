@@ -11,14 +11,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from itertools import islice
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.records.engines.bounding import UserRule, whole_users
 from metricdp.records.engines.embedded import of_text, same_heads
-from metricdp.records.engines.folders import absent, is_parquet, parquet_files
+from metricdp.records.engines.folders import absent, is_parquet, parquet_files, told_twice
 from metricdp.records.engines.frames import Frame, Seal
 from metricdp.records.engines.local import arrow_schema, arrow_table
 from metricdp.records.engines.parquet import unread_in
@@ -227,12 +229,15 @@ def file(path: str, asked: Sequence[Any]) -> Frame:
     parquet = is_parquet(path)
     files = (parquet_files(path) or []) if parquet else []
     frame = None
+    refused: dict[str, str] = {}
     start: list[str] = []
     try:
         session = SparkSession.builder.getOrCreate()
         with _untyped_folders(session):
             frame = session.read.parquet(path) if parquet else session.read.text(path)
-        if not parquet:  # rows of the start of a file, which Spark reads first
+        if parquet:
+            refused = told_twice(_columns_of_files(session, path), _folders(frame, path))
+        else:  # rows of the start of a file, which Spark reads first
             first = frame.selectExpr(*_LINES).limit(100).collect()
             start = [decoded(row["value"])[0] for row in first]
     except Exception:  # what a reader says may quote a row
@@ -243,7 +248,21 @@ def file(path: str, asked: Sequence[Any]) -> Frame:
     form = None if parquet else layout(start, path, asked)
     if form is not None:
         same_heads(of_text(path), path, form, asked)
-    return SparkFrame(frame, path, form, unread_in(files))
+    return SparkFrame(frame, path, form, {**unread_in(files), **refused})
+
+
+def _columns_of_files(session: Any, path: str) -> list[str]:
+    """Those that the files hold, without what folders are named."""
+    found: list[str] = session.read.option("recursiveFileLookup", "true").parquet(path).columns
+    return found
+
+
+def _folders(frame: Any, path: str) -> set[str]:
+    """Columns that the folders ``column=value`` below a path name."""
+    above = path if "://" in path else str(Path(path).absolute())
+    inside = (unquote(file).partition(above)[2] for file in frame.inputFiles())
+    parts = (part.partition("=") for one in inside for part in one.split("/")[:-1])
+    return {name for name, is_column, _ in parts if is_column}
 
 
 @contextmanager

@@ -9,9 +9,11 @@ import pytest
 from metricdp.errors import InputError
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import HistogramQuery, gate
+from metricdp.records.engines import embedded
 from metricdp.records.engines.folders import parquet_files
 from metricdp.records.engines.opening import opened
 from metricdp.running.contributions import NUMBERS, contributors
+from tests import spark
 
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("duckdb")
@@ -90,12 +92,26 @@ def test_users_that_folders_name_stay_apart(tmp_path):
         records_of(tmp_path / "whole")
 
 
-def test_a_column_told_twice_is_refused(tmp_path):
-    """The folder's name would be the user of all."""
-    write(tmp_path / "u=7" / "part-0.parquet", v=[1, 1], u=["a", "b"])
+@pytest.mark.parametrize("folder", ["u=7", "U=7"])
+def test_a_column_told_twice_is_refused(tmp_path, folder, monkeypatch):
+    """The folder's name would be the user of all: DuckDB does not know ``U`` from ``u``."""
+    write(tmp_path / folder / "part-0.parquet", v=[1, 1], u=["a", "b"])
     with pytest.raises(InputError, match="by files and by the names of their folders"):
         records_of(tmp_path)
-    assert records_of(tmp_path / "u=7" / "part-0.parquet") == [2, 0, 0]  # the file itself
+    assert records_of(tmp_path / folder / "part-0.parquet") == [2, 0, 0]  # the file itself
+    monkeypatch.setattr(embedded, "AT_ONCE", -1)
+    with pytest.raises(InputError, match="by files and by the names of their folders"):
+        records_of(tmp_path / folder / "part-0.parquet")
+
+
+def test_a_column_told_twice_is_refused_by_spark(tmp_path):
+    spark.session()
+    write(tmp_path / "u=7" / "part-0.parquet", v=[1, 1], u=["a", "b"])
+    with pytest.raises(InputError, match="by files and by the names of their folders"):
+        records_of(tmp_path, "spark")
+    assert records_of(tmp_path / "u=7" / "part-0.parquet", "spark") == [2, 0, 0]  # the file itself
+    write(tmp_path / "day=7" / "b.parquet", v=[1, 1], u=["a", "b"])
+    assert records_of(tmp_path / "day=7", "spark") == [2, 0, 0]
 
 
 def test_folders_named_after_different_columns(tmp_path):
