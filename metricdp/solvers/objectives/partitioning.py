@@ -14,7 +14,7 @@ from scipy.sparse import csc_array, csr_array, eye_array, hstack, vstack
 from metricdp.arrays import Bools
 from metricdp.kernels.packing import kept_sets, left_of
 from metricdp.solvers.objectives.instance import Floats
-from metricdp.solvers.objectives.programs import Rule, solved
+from metricdp.solvers.objectives.programs import Rule, scale_of, solved
 from metricdp.solvers.stopping import Deadline
 
 _FEW = 1_200
@@ -149,11 +149,11 @@ class Partitioning:
         first = np.argsort(self.excess, kind="stable")[: 10 * self.n]
         columns = np.union1d(first, np.flatnonzero(self.used))
         top = 2.0 * float(np.abs(paid).sum())
-        own = eye_array(self.n)
+        own, unit = eye_array(self.n), scale_of(np.append(self.cost, top))
         while not deadline.over:
             held, below, sides, sites = self._rules(columns)
             answer = linprog(
-                np.r_[self.cost[columns], np.full(self.n, top)],
+                np.r_[self.cost[columns], np.full(self.n, top)] * unit,
                 A_ub=hstack([below, csr_array((len(sides), self.n))], format="csc"),
                 b_ub=sides,
                 A_eq=hstack([held, own], format="csc"),
@@ -163,7 +163,7 @@ class Partitioning:
             )
             if answer.status != 0:
                 return None
-            paid, less = answer.eqlin.marginals, -answer.ineqlin.marginals
+            paid, less = answer.eqlin.marginals / unit, -answer.ineqlin.marginals / unit
             extra = np.maximum(less[1 + len(sites) :], 0.0)
             by_site = np.where(self.fixed, 0.0, less[0])
             by_site[sites] += less[1 : 1 + len(sites)]

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, eye_array, hstack
+from scipy.sparse import csr_array, eye_array, hstack, issparse
 
 from metricdp.arrays import Floats, Ints
 from metricdp.solvers.stopping import Deadline
 
 _ROUNDING = 1e-6  # HiGHS's feasibility tolerance
+_PLAIN, _BITS = (1.0, 1e9), 10
+"""Largest coefficients that HiGHS is given as they are; others are scaled to below 2^10: its
+tolerances are absolute, beside loads of 1e-7 it would see nothing, and 1e20 counts as infinite.
+"""
 
 
 class Rule(NamedTuple):
@@ -53,19 +57,34 @@ def solved(
     seconds = max(min(most, deadline.left), 0.01)
     lower = np.zeros(len(cost))
     lower[[] if must is None else must] = 1.0
+    unit = scale_of(cost)
     found = milp(
-        cost,
-        constraints=[LinearConstraint(*rule) for rule in constraints],
+        cost * unit,
+        constraints=[LinearConstraint(*_scaled(rule)) for rule in constraints],
         integrality=np.arange(len(cost)) < whole,
         bounds=Bounds(lower, upper),
         options={"time_limit": seconds, "mip_rel_gap": gap, "disp": False},
     )
     infeasible = found.status == 2
     bound = getattr(found, "mip_dual_bound", None)
-    least = np.inf if infeasible else -np.inf if bound is None else float(bound)
+    least = np.inf if infeasible else -np.inf if bound is None else float(bound) / unit
     if found.x is None:
         return Optimum(None, np.inf, least, infeasible)
-    return Optimum(found.x, float(found.fun), least, found.status == 0)
+    return Optimum(found.x, float(found.fun) / unit, least, found.status == 0)
+
+
+def scale_of(coefficients: Floats) -> float:
+    """What HiGHS is given so many times as large: a power of two, 1 where nothing is amiss."""
+    largest = float(np.abs(coefficients).max(initial=0.0))
+    if largest == 0.0 or _PLAIN[0] <= largest <= _PLAIN[1]:
+        return 1.0
+    return float(np.ldexp(1.0, min(_BITS - int(np.frexp(largest)[1]), 1000)))
+
+
+def _scaled(rule: Rule) -> Rule:
+    """The same rule in another unit."""
+    unit = scale_of(rule.matrix.data if issparse(rule.matrix) else rule.matrix)
+    return Rule(*(part * unit for part in rule))
 
 
 def beside(*parts: Any) -> csr_array:

@@ -46,3 +46,33 @@ def test_powers_without_overflow(z):
 def test_powers_that_cannot_be_told_apart():
     with pytest.raises(InputError, match="z=1e\\+06 is too large: distances of up to"):
         mdp.solve(PATH, o.KZ(2, 1e6))
+
+
+def crowded(kind, mean, times):
+    """Three sites of hardly enough room for so much on average, all in another unit."""
+    share = mean * times
+    if kind == "sizes":
+        return o.Capacitated(3, [o.Size(0.77 * share), o.Size(1.76 * share, 0.25 * share, 2)])
+    if kind == "coverage":
+        return o.MaxCoverage(3, 2.0, capacities=0.8 * share)
+    least = 0.85 * share if kind == "minimum" else 0.0
+    return o.Capacitated(3, 1.2 * share, single_source=kind == "whole", minimum=least)
+
+
+@pytest.mark.parametrize("kind", ["shared", "whole", "minimum", "sizes", "coverage"])
+@pytest.mark.parametrize("seed", [5, 10, 11])
+def test_units_of_demand_do_not_matter(seed, kind):
+    """HiGHS's tolerances are absolute: beside loads of 1e-12 it saw neither room nor cost, and
+    proved what was not so.
+    """
+    rng = np.random.default_rng(seed)
+    metric = mdp.ManhattanMetric(rng.integers(0, 6, (9, 2)).astype(float))
+    weights = rng.integers(1, 9, 9).astype(float)
+    plain = mdp.solve(metric, crowded(kind, weights.mean() * 3, 1.0), weights=weights)
+    for times in (2.0**-90, 2.0**-40, 2.0**-20, 2.0**40, 2.0**90):
+        asked = crowded(kind, weights.mean() * 3, times)
+        plan = mdp.solve(metric, asked, weights=weights * times)
+        assert plan.value == pytest.approx(plain.value * times, rel=1e-9)
+        assert plan.bound == pytest.approx(plain.bound * times, rel=1e-5)
+        rooms = np.array(plan.capacities)
+        assert (np.array(list(plan.loads.values())) <= rooms * (1 + 1e-9)).all()
