@@ -241,9 +241,10 @@ class PrivateDemand(Unique):
     ) -> None:
         """Bound what each user contributes, and put the records away."""
         capped = None if caps is None else caps.of(universe)
-        if isinstance(user, str | bytes):
+        if isinstance(user, str | bytes) or hasattr(user, "columns"):
             raise InputError(
-                "user must give one entry per record; a column's name goes to from_frame"
+                "user must give one entry per record; a column's name goes to from_frame, and so "
+                "does a table"
             )
         held: NDArray[Any] | Source = records
         if user is not None:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TypeVar
 
+import numpy as np
+
 from metricdp.refusals import InputError, ReadingError, ResourceError
 
 T = TypeVar("T")
@@ -64,10 +66,14 @@ class Ended:
 
 
 def attempt(work: Callable[[], T]) -> T | Ended:
-    """``work()``, or how it ended. A second Ctrl-C while the first is being told ends it too."""
+    """``work()``, or how it ended. A second Ctrl-C while the first is being told ends it too.
+
+    NumPy warns of no cell: of one that overflows, say.
+    """
     try:
         try:
-            return work()
+            with np.errstate(all="ignore"):
+                return work()
         except BaseException as error:
             return Ended(kind(error))
     except BaseException:

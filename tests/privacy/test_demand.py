@@ -10,6 +10,7 @@ import logging
 import pickle
 import sys
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -277,6 +278,7 @@ def test_who_is_protected_however_the_records_come(tmp_path, options, protects, 
         (ONE | {"caps": Caps(1), "weighting": "share"}, "three ways to bound users"),
         ({"user": "u"}, "a column's name goes to from_frame"),
         ({"user": b"u"}, "a column's name goes to from_frame"),
+        ({"user": SimpleNamespace(columns=["u"])}, "and so does a table"),
         ({"user": [1]}, "user must give one entry per record"),
     ],
 )

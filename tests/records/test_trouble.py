@@ -212,3 +212,13 @@ def test_a_mistake_of_the_caller_s_own_iterable_is_no_traceback_to_records():
         PrivateDemand(THREE, ["a"], user=users())
     assert caught.value.__context__ is None
     assert measure(PrivateDemand(THREE, ["a"]), CountQuery(), 1, Ledger(1).charge(1))
+
+
+@pytest.mark.filterwarnings("error")
+def test_numpy_warns_of_no_record():
+    """Casts that overflow: of ids in 16 bits always, of coordinates if one record is large."""
+    PrivateDemand(PrecomputedMetric(1.0 - np.eye(3)), np.array([1, 2], np.float16))
+    with pytest.raises(InputError, match="finite numbers"):
+        PrivateDemand(BOX, np.full((1, 1), 2.0, np.longdouble) ** 5000)
+    with pytest.raises(InputError, match="finite numbers"):
+        PrivateDemand(BOX, np.array([[5]], "M8[ns]"))

@@ -46,6 +46,25 @@ def test_objects_are_their_own_names():
     assert names_of(["('tuple', (1,))"]) != names_of([(1,)])
 
 
+def test_tuples_are_told_by_their_parts():
+    """Python counts ``(1, "a")``, ``(True, "a")`` as one, and no NaN as another."""
+    names = names_of([(1, "a"), (True, "a"), (1.0, "a"), ("1", "a"), ((1, True), "a"), ()])
+    assert len(set(names)) == 4
+    assert names[0] == names[2] == names[3] != names[1]
+    for lost in ((float("nan"), "a"), (None,), ("", 1), ((np.datetime64("NaT"),), 1)):
+        with pytest.raises(InputError, match="missing"):
+            names_of([lost])
+
+
+@pytest.mark.parametrize("unit", ["D", "s", "us", "ns", "ps"])
+def test_times_of_arrays_are_times(unit):
+    """Not the integers that NumPy makes of nanoseconds."""
+    times = np.array([5, 7], f"M8[{unit}]")
+    assert names_of(times) == names_of(list(times)) != ["5", "7"]
+    with pytest.raises(InputError, match="missing"):
+        names_of(times - times)
+
+
 @pytest.mark.parametrize("make", [list, np.array], ids=["list", "array"])
 @pytest.mark.parametrize(
     ("cells", "names"),

@@ -49,10 +49,13 @@ def text_of(cell: Any) -> str | None:
     The text ``"5.0"`` is not that of the number 5.0: text is never taken for a number here.
     """
     if isinstance(cell, np.datetime64):
-        coarse = cell.astype("datetime64[us]")
-        if coarse != cell and not np.isnat(cell):  # as pandas writes it, with all digits
-            return str(np.datetime_as_string(cell)).replace("T", " ")
-        cell = coarse.item()
+        whole = cell.item()
+        if isinstance(whole, int):  # finer than Python's
+            coarse = cell.astype("datetime64[us]")
+            if coarse != cell:  # as pandas writes it, with all digits
+                return str(np.datetime_as_string(cell)).replace("T", " ")
+            whole = coarse.item()
+        cell = whole
     if isinstance(cell, np.generic) and not isinstance(cell, np.timedelta64):
         cell = cell.item()
     if isinstance(cell, bytes):

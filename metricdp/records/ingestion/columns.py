@@ -37,6 +37,8 @@ def simplified(cells: Any) -> Column:
     if library == "pandas":
         return _from_pandas(cells)
     if isinstance(cells, np.ndarray) and not isinstance(cells, np.ma.MaskedArray):
+        if cells.dtype.kind in "mM":  # of nanoseconds NumPy makes integers
+            return [*cells]
         return cells if cells.dtype.kind in "iuf" else cells.tolist()
     return listed(cells)
 
@@ -196,7 +198,7 @@ def points(values: Any, dimension: int | None) -> Floats:
     if array.dtype.kind in "biuf":
         array = array.astype(np.float64)
     else:
-        array = spelled(array.ravel().tolist()).reshape(array.shape)
+        array = spelled([*array.ravel()]).reshape(array.shape)
     if not np.isfinite(array).all():
         raise InputError(NO_NUMBER)
     return array

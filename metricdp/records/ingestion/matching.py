@@ -96,6 +96,8 @@ class Integers(Matcher):
         return super().__call__(cells)
 
     def _of_numbers(self, cells: NDArray[Any]) -> Ints:
+        if cells.dtype == np.float16:  # 2^53 is no number of its kind
+            cells = cells.astype(np.float64)
         if cells.dtype.kind == "f" and not (
             (np.abs(cells) < EXACT).all() and (cells == np.floor(cells)).all()
         ):
@@ -233,7 +235,8 @@ def _points(universe: Space, records: Any) -> Reading:
 
 
 def _named(universe: Space, records: Any) -> Reading:
-    if isinstance(records, str | bytes | Mapping) or getattr(records, "ndim", 1) != 1:
+    one = getattr(records, "ndim", 1) == 1 and not hasattr(records, "columns")
+    if isinstance(records, str | bytes | Mapping) or not one:
         raise InputError(
             "records must be a sequence of ids, one per record; coordinates: from_coordinates"
         )
