@@ -45,8 +45,8 @@ def test_how_many_vertices_have_a_place_is_said(town, capsys):
 
 def test_a_noisy_number_that_is_too_small_is_said(town, capsys):
     (town / "nobody.csv").write_text("vertex\n")
-    asked = (*ASKED, "--demand", "nobody.csv", "--epsilon", "50")
-    few = "is too small for k=2: the centers mean little"  # noise of scale 0.4: 4 once in e^10
+    asked = (*ASKED, "--demand", "nobody.csv", "--epsilon", "200")
+    few = "is too small for k=2: the centers mean little"  # noise of scale 0.1: 4 once in e^40
     assert few in run(capsys, *asked).err
     assert run(capsys, *asked, "-q").err == ""
     (town / "nobody.csv").write_text("vertex\n" + "3\n" * 500)
@@ -55,15 +55,8 @@ def test_a_noisy_number_that_is_too_small_is_said(town, capsys):
 
 def test_places_of_no_vertex_are_none():
     nowhere = np.full((3, 2), np.nan)
-    graph = build_graph(
-        [0, 1],
-        [1, 2],
-        [1.0, 1.0],
-        ids=[0, 1, 2],
-        directed=False,
-        coordinates=nowhere,
-        coordinate_system="xy",
-    )
+    placed = {"coordinates": nowhere, "coordinate_system": "xy"}
+    graph = build_graph([0, 1], [1, 2], [1.0, 1.0], ids=[0, 1, 2], directed=False, **placed)
     assert graph.coordinates is None and graph.coordinate_system is None
     with pytest.raises(InputError):
         mdp.PrivateDemand.from_coordinates(mdp.GraphMetric(graph), [[0.0, 0.0]])

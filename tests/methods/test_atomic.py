@@ -13,28 +13,11 @@ import pytest
 from hypothesis import strategies as st
 
 import metricdp as mdp
-from metricdp import methods
+from metricdp import methods, privacy
 from metricdp.accounting import Cost
 from metricdp.audit.worlds import small_nets
 from metricdp.metrics.set_systems import Balls
 from metricdp.metrics.vectors import EuclideanMetric
-from metricdp.privacy import (
-    CentersQuery,
-    CostQuery,
-    CountQuery,
-    CoverageQuery,
-    CoverQuery,
-    HistogramQuery,
-    LevelsQuery,
-    PrivateDemand,
-    SumsQuery,
-    SwapQuery,
-    _vault,
-    cover,
-    gate,
-    measure,
-    select,
-)
 from tests.fuzzing import LONG_FORM, fuzz
 from tests.privacy_worlds import BOX, UnitCells, finest
 
@@ -115,8 +98,10 @@ def demanded(universe, m):
     user = {} if m is None else {"user": [0, 0, 1, 2, 2], "max_contributions": m}
     if isinstance(universe, mdp.EuclideanSpace):
         points = universe.lower + (universe.upper - universe.lower) * np.linspace(0, 1, 5)[:, None]
-        return PrivateDemand(universe, points, **user)
-    return PrivateDemand(universe, [universe.ids[i % len(universe)] for i in range(5)], **user)
+        return privacy.PrivateDemand(universe, points, **user)
+    return privacy.PrivateDemand(
+        universe, [universe.ids[i % len(universe)] for i in range(5)], **user
+    )
 
 
 def atomic(call, ledger):
@@ -187,24 +172,20 @@ def test_any_call_answers_within_its_price_or_leaves_the_ledger_alone(
 def doors(price, here, there, grant):
     """Every door of the gate, asked to spend so much of a grant."""
     epsilon, delta = price
-    path, boxed = here.universe, HistogramQuery(UnitCells(BOX))
+    path, boxed = here.universe, privacy.HistogramQuery(UnitCells(BOX))
     for query, demand in (
-        (CountQuery(), here),
-        (HistogramQuery(finest(path)), here),
-        (SumsQuery(boxed), there),
-        (LevelsQuery((boxed, SumsQuery(boxed, 20))), there),
+        (privacy.CountQuery(), here),
+        (privacy.HistogramQuery(finest(path)), here),
+        (privacy.SumsQuery(boxed), there),
+        (privacy.LevelsQuery((boxed, privacy.SumsQuery(boxed, 20))), there),
     ):
-        yield partial(measure, demand, query, epsilon, grant, delta)
-    for scores in (
-        CostQuery(path),
-        CoverageQuery(path, 1),
-        SwapQuery(path, [0], power=2),
-        CentersQuery(path, [[0], [1]]),
-    ):
-        yield partial(select, here, scores, epsilon, grant)
-    covers = CoverQuery(finest(path), [(Balls(path, 1), 2)])
-    yield lambda: cover(here, covers, Cost.of(epsilon, delta), grant)
-    yield partial(gate.split, here, finest(path), epsilon, grant)
+        yield partial(privacy.measure, demand, query, epsilon, grant, delta)
+    swaps, sets = privacy.SwapQuery(path, [0], power=2), privacy.CentersQuery(path, [[0], [1]])
+    for scores in (privacy.CostQuery(path), privacy.CoverageQuery(path, 1), swaps, sets):
+        yield partial(privacy.select, here, scores, epsilon, grant)
+    covers = privacy.CoverQuery(finest(path), [(Balls(path, 1), 2)])
+    yield lambda: privacy.cover(here, covers, Cost.of(epsilon, delta), grant)
+    yield partial(privacy.gate.split, here, finest(path), epsilon, grant)
 
 
 @pytest.mark.parametrize("price", PRICES, ids=str)
@@ -251,6 +232,9 @@ def test_private_points_of_any_size_are_snapped_and_none_refused(scale):
     """Their squares overflowed from 1e154 on: refused in some spaces, and snapped in others."""
     points = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
     for metric in (mdp.EuclideanMetric(points), mdp.ManhattanMetric(points)):
-        kept = _vault._open(PrivateDemand.from_coordinates(metric, points * scale))
+        kept = privacy._vault._open(privacy.PrivateDemand.from_coordinates(metric, points * scale))
         assert len(kept) == 4
-    assert PrivateDemand(mdp.EuclideanSpace([0.0, 0.0], [1.0, 1.0]), points * scale) is not None
+    assert (
+        privacy.PrivateDemand(mdp.EuclideanSpace([0.0, 0.0], [1.0, 1.0]), points * scale)
+        is not None
+    )

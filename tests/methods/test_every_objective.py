@@ -50,17 +50,9 @@ FINITE = {
     "stream": lambda: mdp.Stream(METRIC, epsilon=2, horizon=2).step(_demand()),
     "local": _local,
 }
-BOXES = {
-    f"{method}, {d} dimensions": (method, d)
-    for method, d in (
-        ("release", 1),
-        ("release", 5),
-        ("coreset", 1),
-        ("coreset", 5),
-        ("quadtree", 2),
-        ("lsh", 2),
-    )
-}
+BOXED = [("release", 1), ("release", 5), ("coreset", 1), ("coreset", 5)]
+BOXED += [("quadtree", 2), ("lsh", 2)]
+BOXES = {f"{method}, {d} dimensions": (method, d) for method, d in BOXED}
 UNIVERSES = ["box", *FINITE, *BOXES]
 
 
@@ -213,14 +205,9 @@ def _best(value, costs, weights, k, largest):
 
 def test_what_a_box_refuses():
     space = SPACES[2]
-    refused = {
-        "weights": {"weights": np.ones(3)},
-        "candidates": {"candidates": np.arange(3)},
-        "loads": {"loads": np.ones(3)},
-    }
-    for name, asked in refused.items():
+    for name in ("weights", "candidates", "loads"):
         with pytest.raises(InputError, match=f"{name} needs a finite universe"):
-            mdp.solve(space, o.PCenter(1), **asked)
+            mdp.solve(space, o.PCenter(1), **{name: np.arange(3)})
     with pytest.raises(InputError, match="capacities must be one number in a box"):
         mdp.solve(space, o.Capacitated(1, [1.0, 2.0]))
     plan = mdp.solve(space, o.PCenter(1))

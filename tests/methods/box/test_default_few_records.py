@@ -40,7 +40,8 @@ def test_too_few_records_for_directions_give_the_mean():
     space, points, _ = thin_scene(n=300)
     found = mdp.k_means(space, PrivateDemand(space, points), 5, epsilon=4)
     assert found.release.design.name == "mean" and len(np.unique(found.centers, axis=0)) == 5
-    assert cost(points, found.centers, 2) < 1.6 * cost(points, points.mean(axis=0)[None], 2)
+    # 600 runs: 1.08, 1.44 at most; the middle of the box costs 4.4 times as much as the mean
+    assert cost(points, found.centers, 2) < 2.5 * cost(points, points.mean(axis=0)[None], 2)
     assert len(found.receipt.mechanisms) == 4 and found.receipt.epsilon == 4
 
 
@@ -85,6 +86,5 @@ def test_digits():
         / best
         for run in range(5)
     ]
-    assert np.mean(ratios) < 1.27, (
-        ratios
-    )  # 1.20 as a rule, with a standard deviation of 0.02 a run; one center: 1.85
+    # 100 runs: 1.19 (sd .03), so the mean of five is below by six deviations; one center: 1.85
+    assert np.mean(ratios) < 1.27, ratios

@@ -32,9 +32,8 @@ def test_costs_are_near_those_of_public_records(power, delta):
     ask = (mdp.k_median, mdp.k_means)[power - 1]
     found = ask(space, PrivateDemand(space, points), 5, epsilon=1, delta=delta)
     assert found.centers.shape == (5, 6) and found.method == "partition"
-    assert (
-        cost(points, found.centers, power) < 1.3 * best
-    )  # 1.00 as a rule; two clusters taken for one cost more
+    # 1.00 as a rule; two clusters taken for one cost more
+    assert cost(points, found.centers, power) < 1.3 * best
     release = mdp.release(space, PrivateDemand(space, points), epsilon=1, delta=delta)
     again = (release.k_median, release.k_means)[power - 1](5)
     assert cost(points, again.centers, power) < 2 * best and again.receipt == release.receipt
@@ -53,12 +52,8 @@ def test_one_cluster_far_from_the_middle_of_a_loose_box():
 @pytest.mark.parametrize("delta", [0, DELTA])
 def test_what_is_paid(delta, m, neighboring):
     space, points = scene(d=4, n=4000)
-    demand = PrivateDemand(
-        space,
-        points,
-        user=np.arange(4000) // 2 if m > 1 else None,
-        max_contributions=m if m > 1 else None,
-    )
+    users = {"user": np.arange(4000) // 2, "max_contributions": m} if m > 1 else {}
+    demand = PrivateDemand(space, points, **users)
     ledger = Ledger("1/2", delta, neighboring=neighboring)
     found = mdp.k_means(space, demand, 3, epsilon="1/2", delta=delta, ledger=ledger)
     receipt, design = found.receipt, found.release.design
@@ -72,15 +67,11 @@ def test_what_is_paid(delta, m, neighboring):
     retold = next(i for i in range(MOST_MEANS) if asked[4 + 2 * i] != "sums")
     kinds[4:4] = ["sums", "histogram"] * retold  # noise made the box look loose: the mean again
     assert asked == kinds
-    assert (receipt.epsilon, receipt.delta, receipt.neighboring) == (
-        Fraction(1, 2),
-        delta,
-        neighboring,
-    )
+    expected = Fraction(1, 2), delta, neighboring
+    assert (receipt.epsilon, receipt.delta, receipt.neighboring) == expected
     twice = 1 if neighboring == "add-remove" else 2
-    along = int(
-        m * twice * 4096 * design.n_axes**0.5
-    )  # the sums of the two rounds; those of the mean and the last step have all coordinates
+    # the sums of the two rounds; those of the mean and the last step have all coordinates
+    along = int(m * twice * 4096 * design.n_axes**0.5)
     sums, counts = m * twice * 4096 * 2, m if neighboring == "add-remove" else m - 1
     assert {mechanism.sensitivity for mechanism in receipt.mechanisms} - {design.n_axes * sums} == {
         counts,
@@ -99,11 +90,8 @@ def test_what_is_paid(delta, m, neighboring):
     assert len(found.release.receipt.mechanisms) == len(kinds) - 2
     release = mdp.release(space, demand, epsilon="1/2", delta=delta)
     assert (release.receipt.epsilon, release.receipt.delta) == (Fraction(1, 2), delta)
-    assert release.design != design or len(release.receipt.mechanisms) - len(kinds) in (
-        -4,
-        -2,
-        0,
-    )  # the mean may be told again
+    more = len(release.receipt.mechanisms) - len(kinds)  # the mean may be told again
+    assert release.design != design or more in (-4, -2, 0)
 
 
 @pytest.mark.parametrize("delta", [0, DELTA])

@@ -40,11 +40,8 @@ def thin_scene(n=3000, d=60, k=4, seed=0):
 
 
 def test_designs():
-    assert [chosen_design(d, n, 4.5, True).name for d, n in ((10, 1e5), (64, 1797), (64, 100))] == [
-        "rounds",
-        "subspace",
-        "mean",
-    ]
+    for d, n, name in ((10, 1e5, "rounds"), (64, 1797, "subspace"), (64, 100, "mean")):
+        assert chosen_design(d, n, 4.5, True).name == name
     assert chosen_design(64, 1797, 4.5, False).name == "mean"
     assert chosen_design(10, 1e5, 4.5, True) == Design("rounds", ELLIPSOID, 10)
     assert chosen_design(10, 1000, 20, False).shares in (BALL, ALONE)
@@ -60,9 +57,8 @@ def test_scaled_places_and_subspaces():
     points = space.clip(rng.uniform(-6, 11, (200, 3)))
     scales = scales_around(space, np.array([0.5, 0.0, 0.0]))
     assert scales.mean() == pytest.approx(1) and scales[2] / scales[0] == pytest.approx(10**0.5)
-    assert scales[1] / scales[2] == pytest.approx(
-        (0.1 * 10 / 25) ** 0.25
-    )  # a mean at the end of the box counts as 1 % inside
+    # a mean at the end of the box counts as 1 % inside
+    assert scales[1] / scales[2] == pytest.approx((0.1 * 10 / 25) ** 0.25)
     scaled = Scaled(space, points[0], scales)
     assert np.allclose(scaled.back(scaled.encode(points)), points)
     assert np.array_equal(scaled.space.clip(scaled.encode(points)), scaled.encode(points))
@@ -78,21 +74,16 @@ def test_scaled_places_and_subspaces():
 
 def test_demand_is_mapped_for_free_and_paid_for_as_before():
     space, points, plane = thin_scene(n=50)
-    demand, frame = (
-        PrivateDemand(space, points, user=np.arange(50) // 2, max_contributions=2),
-        Subspace(space, points[0], plane, np.eye(2)),
-    )
+    demand = PrivateDemand(space, points, user=np.arange(50) // 2, max_contributions=2)
+    frame = Subspace(space, points[0], plane, np.eye(2))
     image = mapped(demand, frame, frame.space)
     assert (image.universe, image.max_contributions, image.unit) == (frame.space, 2, "user")
     grant = Ledger(1000).charge(1000)
     query = HistogramQuery(Halves(frame.space, np.zeros(2), np.array([1.0, 0.0])))
     exact = np.bincount(((points - points[0]) @ plane[0] < 0).astype(int), minlength=2)
     assert counts_of(image, query, grant) == exact.tolist()
-    for wrong, rule, box in (
-        (points, frame, frame.space),
-        (demand, frame, 3),
-        (image, frame, frame.space),
-    ):
+    cases = (points, frame, frame.space), (demand, frame, 3), (image, frame, frame.space)
+    for wrong, rule, box in cases:
         with pytest.raises(mdp.InputError, match="mapped"):
             mapped(wrong, rule, box)
 
@@ -120,8 +111,5 @@ def test_directions_of_a_plane_are_found():
     held = np.linalg.norm(frame.axes[:2] @ plane.T)
     assert held > 0.98 * 2**0.5  # both, of at most √2
     assert np.abs(np.diag(frame.ellipsoid)[:2] / (12 / 2**0.5 * 6**0.5) - 1).max() < 0.35
-    assert [mechanism.query.split()[0] for mechanism in run.receipt.mechanisms] == [
-        "histogram",
-        "4",
-        "4",
-    ]
+    expected = ["histogram", "4", "4"]
+    assert [mechanism.query.split()[0] for mechanism in run.receipt.mechanisms] == expected

@@ -42,11 +42,8 @@ def test_sums_are_of_boxes_and_are_released_with_their_noise():
 
 
 def test_a_hash_looks_at_nothing_but_the_record_and_public_coins():
-    one, other, points = (
-        HashBuckets(BOX, 0.4, 7),
-        HashBuckets(BOX, 0.4, 7),
-        inside(np.random.default_rng(0).random((200, 3))),
-    )
+    one, other = HashBuckets(BOX, 0.4, 7), HashBuckets(BOX, 0.4, 7)
+    points = inside(np.random.default_rng(0).random((200, 3)))
     codes = one.encode(points)
     assert (codes == other.encode(points)).all()
     assert (codes[::-1] == one.encode(points[::-1])).all()

@@ -45,9 +45,8 @@ def test_other_dimensions(d):
 
 def test_a_round_that_opens_nothing_leaves_its_share():
     demand = mdp.PrivateDemand(BOX, np.full((40, 2), 1.0))
-    result = mdp.k_median(
-        BOX, demand, 1, epsilon=1, method=Quadtree(budget=100, records_hint=30)
-    )  # 4 scales: 404 at first, then 4
+    # 4 scales: 404 at first, then 4
+    result = mdp.k_median(BOX, demand, 1, epsilon=1, method=Quadtree(budget=100, records_hint=30))
     assert [m.epsilon for m in result.receipt.mechanisms] == [1]
     assert result.release.cells.n_parts > 1
 

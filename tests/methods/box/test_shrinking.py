@@ -106,7 +106,8 @@ def test_a_release_from_a_file_is_searched_alike(tmp_path):
     space = mdp.EuclideanSpace([0, 0], [1, 1])
     points = np.random.default_rng(4).normal([0.3, 0.6], 0.02, (1000, 2))
     release = mdp.release(space, mdp.PrivateDemand(space, points), epsilon=1, records_hint=1000)
-    assert (release.sure <= release.weights + 1e-9).all() and release.sure.sum() > 800
+    # 120 runs: 938 (sd 28)
+    assert (release.sure <= release.weights + 1e-9).all() and release.sure.sum() > 600
     release.save(tmp_path / "a.release")
     again = mdp.Release.load(tmp_path / "a.release", space)
     assert np.allclose(again.k_means(1).centers, release.k_means(1).centers)

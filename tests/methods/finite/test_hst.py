@@ -145,11 +145,8 @@ def test_counts_of_a_chain_are_averaged_by_precision(grid):
     scales = [m.scale for m in counts.receipt.mechanisms]
     assert len(scales) == len(counts.levels)
     for node in (tree.leaf[0], tree.leaf[-1]):
-        levels = [
-            i
-            for i, level in enumerate(counts.levels)
-            if tree.level[node] <= level <= tree.last_level[node]
-        ]
+        first, last = tree.level[node], tree.last_level[node]
+        levels = [i for i, level in enumerate(counts.levels) if first <= level <= last]
         precision = sum(1 / noise_variance(counts.receipt.mechanisms[i]) for i in levels)
         assert counts.variance[node] == pytest.approx(1 / precision)
     release = release_of(grid, counts)

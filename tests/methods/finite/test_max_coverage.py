@@ -314,20 +314,13 @@ def test_a_cover_is_paid_before_it_is_read_and_only_from_what_is_there():
         cover(demand, query, Cost.of("1/2", "1e-6"), grant)
     assert grant.spent == 0
     receipt = cover(demand, query, Cost.of("1/2", "1e-7"), grant)[1]
-    assert (receipt.epsilon, receipt.delta, grant.left, grant.left_delta) == (
-        Fraction(1, 2),
-        Fraction(1, 10**7),
-        0,
-        0,
-    )
+    expected = Fraction(1, 2), Fraction(1, 10**7), 0, 0
+    assert (receipt.epsilon, receipt.delta, grant.left, grant.left_delta) == expected
     other = mdp.PrivateDemand(mdp.GroundSet("ab"), ["a"])
     pool = mdp.Ledger(1, "1e-6").charge(Cost.zcdp(1, "1e-6"))
     grant = mdp.Ledger(1).charge(1)
-    for whose, epsilon, budget in (
-        (other, "1/2", grant),
-        (demand, 0, grant),
-        (demand, "1/2", pool),
-    ):
+    cases = (other, "1/2", grant), (demand, 0, grant), (demand, "1/2", pool)
+    for whose, epsilon, budget in cases:
         with pytest.raises(mdp.InputError):
             cover(whose, query, epsilon, budget)
 
@@ -341,12 +334,9 @@ def best_cover(sets: np.ndarray, weights: np.ndarray, k: int) -> float:
     cost = np.r_[np.zeros(n_sets), -weights.astype(float)]
     covered = LinearConstraint(np.c_[-sets.T.astype(float), np.eye(n)], ub=np.zeros(n))
     number = LinearConstraint(np.r_[np.ones(n_sets), np.zeros(n)][None, :], ub=[k])
-    found = milp(
-        cost,
-        constraints=[covered, number],
-        integrality=np.r_[np.ones(n_sets), np.zeros(n)],
-        bounds=Bounds(0, 1),
-    )
+    whole = np.r_[np.ones(n_sets), np.zeros(n)]
+    limits = {"constraints": [covered, number], "bounds": Bounds(0, 1)}
+    found = milp(cost, integrality=whole, **limits)
     return -found.fun
 
 
