@@ -1,6 +1,9 @@
 """Tests of metricdp."""
 
+import importlib.util
 import re
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 
@@ -19,3 +22,12 @@ def each(**options: list[Any]) -> list[dict[str, Any]]:
 def wrong(rule: str, /, **options: list[Any]) -> list[tuple[dict[str, Any], str]]:
     """The same, and the rule that a refusal of it names."""
     return [(option, rule) for option in each(**options)]
+
+
+def loaded(script: Path) -> ModuleType:
+    """A script that stands in no package, as a module."""
+    spec = importlib.util.spec_from_file_location(script.stem, script)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -43,12 +43,9 @@ def fuzz(
 
     def decorate(check: Callable[..., None]) -> Any:
         def form(number: int, **options: Any) -> Any:
+            options |= {"deadline": None, "database": None}
             settled = settings(
-                max_examples=number,
-                deadline=None,
-                database=None,
-                suppress_health_check=list(HealthCheck),
-                **options,
+                max_examples=number, suppress_health_check=list(HealthCheck), **options
             )
             run = settled(given(**strategies)(check))
             for arguments in known:
@@ -64,11 +61,8 @@ def fuzz(
         def test(run: Callable[[], None]) -> None:
             run()
 
-        test.__name__, test.__doc__, test.__module__ = (
-            check.__name__,
-            check.__doc__,
-            check.__module__,
-        )
+        test.__name__, test.__doc__ = check.__name__, check.__doc__
+        test.__module__ = check.__module__
         return test
 
     return decorate
@@ -156,12 +150,8 @@ def everything_said(error: BaseException) -> str:
         one = queue.pop()
         if id(one) not in seen:
             seen.add(id(one))
-            text += [
-                repr(one),
-                str(one),
-                *map(repr, vars(one).values()),
-                *getattr(one, "__notes__", []),
-            ]
+            text += [repr(one), str(one), *map(repr, vars(one).values())]
+            text += getattr(one, "__notes__", [])
             queue += [e for e in (one.__cause__, one.__context__) if e is not None]
     return "\n".join(text)
 
@@ -189,11 +179,8 @@ TOKENS = [
     b"a" * 70_000,
     b"1 " * 20_000,
 ]
-_NUMBER, _WORD, _LINE = (
-    re.compile(rb"[-+.\d]*\d[.\d]*"),
-    re.compile(rb"[^\s,;|<>\"=/]+"),
-    re.compile(rb"[^\n]*\n?"),
-)
+_NUMBER, _LINE = re.compile(rb"[-+.\d]*\d[.\d]*"), re.compile(rb"[^\n]*\n?")
+_WORD = re.compile(rb"[^\s,;|<>\"=/]+")
 _SWAPS = [(b"\n", b"\r\n"), (b"\n", b"\r"), (b",", b";"), (b",", b"\t"), (b" ", b"\t"), (b"1", b"")]
 
 

@@ -488,9 +488,8 @@ def nearest_centers(points, centers):
         for center in centers:
             square = 0.0
             for a, b in zip(point.tolist(), center.tolist()):
-                square += (a - b) * (
-                    a - b
-                )  # `sum` carries what is rounded off, from Python 3.12 on
+                # `sum` carries what is rounded off, from Python 3.12 on
+                square += (a - b) * (a - b)
             squares.append(square)
         found.append((squares.index(min(squares)), min(squares)))
     return found

@@ -55,9 +55,8 @@ def test_zcdp_epsilon_covers_the_gaussian_and_is_near_it(rho, delta):
 @settings(max_examples=100)
 @given(RHOS, DELTAS)
 def test_zcdp_epsilon_beats_the_first_bound(rho, delta):
-    first = float(rho) + 2 * math.sqrt(
-        float(rho) * math.log(1 / delta)
-    )  # Bun & Steinke 2016, proposition 1.3
+    # Bun & Steinke 2016, proposition 1.3
+    first = float(rho) + 2 * math.sqrt(float(rho) * math.log(1 / delta))
     assert float(zcdp_epsilon(rho, delta)) <= first + 1e-9
 
 
@@ -247,9 +246,8 @@ def bounded_range_delta(each: float, times: int, epsilon: float) -> float:
     """
     worst = 0.0
     for t in np.linspace(each / 100, each * 0.99, 99):
-        high = (math.exp(each - t) - 1) / (
-            math.exp(each - t) - math.exp(-t)
-        )  # P(loss = t), as the mean of exp(-loss) under P is 1
+        # P(loss = t), as the mean of exp(-loss) under P is 1
+        high = (math.exp(each - t) - 1) / (math.exp(each - t) - math.exp(-t))
         ups = np.arange(times + 1)
         loss = ups * t + (times - ups) * (t - each)
         weight = binom.pmf(ups, times, high)
@@ -270,11 +268,8 @@ def test_the_price_of_selections_holds_for_the_extreme_mechanisms(each, times, d
 def test_the_cheaper_bound_is_chosen_and_named():
     assert selections(0.1, 1, delta=1e-6) == Cost.of("1/10")
     many = selections(0.1, 20, delta=1e-6)
-    assert (many.bound, many.delta, many.rho) == (
-        "zCDP",
-        Fraction(1, 10**6),
-        20 * range_rho(Fraction(1, 10)),
-    )
+    expected = "zCDP", Fraction(1, 10**6), 20 * range_rho(Fraction(1, 10))
+    assert (many.bound, many.delta, many.rho) == expected
     assert many.epsilon <= Fraction(121, 100)
     assert selections(0.1, 20) == Cost.of(2)
     ledger = Ledger(2, 1e-6)

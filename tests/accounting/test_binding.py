@@ -20,6 +20,12 @@ pytestmark = pytest.mark.skipif(journal.fcntl is None, reason="no file locks on 
 RECORD, USER, USERS = Protection("record", 1), Protection("user", 1), Protection("user", 3)
 
 
+@pytest.fixture
+def path(tmp_path):
+    """Where a ledger is kept."""
+    return tmp_path / "study.ledger"
+
+
 @pytest.fixture(scope="module")
 def metric():
     return mdp.PrecomputedMetric(np.ones((6, 6)) - np.eye(6))
@@ -87,8 +93,7 @@ def test_a_grant_bought_without_a_demand_is_held_to_the_first_it_reads(metric, d
         assert purse.spent == (0 if purse is other else Fraction(1, 4 if purse is grant else 8))
 
 
-def test_a_refused_charge_binds_nothing(tmp_path, demands):
-    path = tmp_path / "study.ledger"
+def test_a_refused_charge_binds_nothing(path, demands):
     ledger = Ledger(1, journal=path)
     before = path.read_bytes()
     with pytest.raises(BudgetError):
@@ -101,8 +106,7 @@ def test_a_refused_charge_binds_nothing(tmp_path, demands):
     assert ledger.protects == RECORD
 
 
-def test_unit_and_bound_may_be_fixed_beforehand(metric, demands, tmp_path):
-    path = tmp_path / "study.ledger"
+def test_unit_and_bound_may_be_fixed_beforehand(metric, demands, path):
     ledger = Ledger(1, journal=path, unit="user", max_contributions=3)
     with pytest.raises(InputError, match="this ledger protects each user, up to 3 records"):
         mdp.k_median(metric, demands[USER], 2, epsilon="1/8", ledger=ledger)
@@ -191,8 +195,7 @@ def test_a_data_set_has_a_name_of_one_line():
             dataset_name(wrong)
 
 
-def test_another_data_set_is_refused(tmp_path):
-    path = tmp_path / "study.ledger"
+def test_another_data_set_is_refused(tmp_path, path):
     Ledger(1, journal=path, dataset="homes-2026").charge("1/4")
     assert Ledger(1, journal=path).dataset == "homes-2026"
     before = path.read_bytes()
@@ -209,8 +212,7 @@ def test_another_data_set_is_refused(tmp_path):
     assert open_.dataset == "a"
 
 
-def test_of_two_processes_the_first_decides(tmp_path):
-    path = tmp_path / "study.ledger"
+def test_of_two_processes_the_first_decides(path):
     one, other = Ledger(1, journal=path), Ledger(1, journal=path)
     one.charge("1/8", protects=USERS)
     with pytest.raises(InputError, match="this ledger protects each user, up to 3 records"):
@@ -218,8 +220,7 @@ def test_of_two_processes_the_first_decides(tmp_path):
     assert other.charge("1/8", protects=USERS).protects == USERS
 
 
-def test_purposes_days_and_units_come_back(tmp_path, monkeypatch):
-    path = tmp_path / "study.ledger"
+def test_purposes_days_and_units_come_back(path, monkeypatch):
     monkeypatch.setattr("metricdp.accounting.ledger.today", lambda: "2031-02-03")
     ledger = Ledger(1, journal=path, purpose="clinics")
     ledger.charge("1/4", purpose="k_median", protects=USERS)
@@ -293,8 +294,7 @@ def test_a_journal_that_was_rolled_back_is_noticed(tmp_path):
     assert Ledger.open(path, anchor=early).anchor == early
 
 
-def test_a_rewritten_history_does_not_hold_the_anchor(tmp_path):
-    path = tmp_path / "study.ledger"
+def test_a_rewritten_history_does_not_hold_the_anchor(path):
     ledger = Ledger(1, journal=path)
     ledger.charge("1/2", purpose="truth")
     kept = ledger.anchor
@@ -306,8 +306,7 @@ def test_a_rewritten_history_does_not_hold_the_anchor(tmp_path):
             Ledger.open(path, anchor=kept)
 
 
-def test_an_anchor_of_a_file_that_is_gone_makes_none(tmp_path):
-    path = tmp_path / "study.ledger"
+def test_an_anchor_of_a_file_that_is_gone_makes_none(path):
     kept = Ledger(1, journal=path).anchor
     path.unlink()
     with pytest.raises(JournalError, match="cannot open the journal"):
@@ -334,8 +333,7 @@ def test_what_is_no_anchor_is_refused(text, tmp_path):
 # ------------------------------------------------------------------------------------ histories
 
 
-def test_a_history_is_read_without_changing_a_byte(tmp_path):
-    path = tmp_path / "study.ledger"
+def test_a_history_is_read_without_changing_a_byte(path):
     ledger = Ledger(1, journal=path, delta="1/1000")
     ledger.charge("1/3", "1/2000", purpose="a")
     whole = path.read_bytes()

@@ -131,22 +131,11 @@ def test_no_shape_costs_less(days, gaussian):
         for shape in shapes
     }
     assert totals[best_for_totals(days, gaussian)] == min(totals.values())
-    windows = {
-        (base, levels): cost(
-            float(
-                np.mean(
-                    [
-                        window(s, base, levels)
-                        for s in np.unique(
-                            np.linspace(0, base ** (levels - 1) - 1, 24).astype(np.int64)
-                        ).tolist()
-                    ]
-                )
-            ),
-            levels,
-        )
-        for base, levels in shapes
-    }
+    windows = {}
+    for base, levels in shapes:
+        some = np.unique(np.linspace(0, base ** (levels - 1) - 1, 24).astype(np.int64))
+        mean = float(np.mean([window(s, base, levels) for s in some.tolist()]))
+        windows[base, levels] = cost(mean, levels)
     assert windows[best_for_windows(days, gaussian)] == min(windows.values())
 
 

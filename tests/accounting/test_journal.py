@@ -23,6 +23,12 @@ pytestmark = pytest.mark.skipif(journal.fcntl is None, reason="no file locks on 
 TENTH = Fraction(1, 10)
 
 
+@pytest.fixture
+def path(tmp_path):
+    """Where a ledger is kept."""
+    return tmp_path / "ledger.jsonl"
+
+
 def filled(path: Path, n: int = 3) -> bytes:
     ledger = Ledger(1, journal=path)
     for i in range(n):
@@ -35,8 +41,7 @@ def python(code: str, *args: object, **options):
     return subprocess.Popen(command, stdout=subprocess.PIPE, **options)
 
 
-def test_another_process_goes_on_from_the_file(tmp_path):
-    path = tmp_path / "ledger.jsonl"
+def test_another_process_goes_on_from_the_file(path):
     filled(path)
     again = Ledger(1.0, journal=str(path))
     assert (again.spent, len(again.entries)) == (3 * TENTH, 3)
@@ -48,8 +53,7 @@ def test_another_process_goes_on_from_the_file(tmp_path):
     assert len(path.read_bytes().splitlines()) == 5
 
 
-def test_two_ledgers_on_one_file_see_each_other(tmp_path):
-    path = tmp_path / "ledger.jsonl"
+def test_two_ledgers_on_one_file_see_each_other(path):
     one, other = Ledger(1, journal=path), Ledger(1, journal=path)
     one.charge(0.6)
     assert other.quote(0.5).fits is False
@@ -63,16 +67,14 @@ def test_two_ledgers_on_one_file_see_each_other(tmp_path):
 @pytest.mark.parametrize(
     "other", [{"epsilon": 2}, {"delta": 1e-6}, {"neighboring": "replace-one"}], ids=str
 )
-def test_another_budget_is_refused(tmp_path, other):
-    path = tmp_path / "ledger.jsonl"
+def test_another_budget_is_refused(path, other):
     before = filled(path)
     with pytest.raises(JournalError, match="is of another ledger"):
         Ledger(**{"epsilon": 1, **other}, journal=path)
     assert path.read_bytes() == before
 
 
-def test_a_crash_at_any_byte_of_the_last_line(tmp_path):
-    path = tmp_path / "ledger.jsonl"
+def test_a_crash_at_any_byte_of_the_last_line(path):
     whole = filled(path, 2)
     last = whole.rindex(b"\n", 0, -1) + 1
     for cut in range(last, len(whole) + 1):
@@ -85,8 +87,7 @@ def test_a_crash_at_any_byte_of_the_last_line(tmp_path):
         assert Ledger(1, journal=path).spent == ledger.spent
 
 
-def test_a_crash_while_the_file_was_made(tmp_path):
-    path = tmp_path / "ledger.jsonl"
+def test_a_crash_while_the_file_was_made(path):
     header = filled(path, 0)
     for cut in range(len(header)):
         path.write_bytes(header[:cut])
@@ -99,8 +100,7 @@ def budget_of(path):
 
 
 @pytest.mark.parametrize("read", [budget_of, read_history])
-def test_any_changed_byte_is_noticed(tmp_path, read):
-    path = tmp_path / "ledger.jsonl"
+def test_any_changed_byte_is_noticed(path, read):
     whole = filled(path, 2)
     for at in range(len(whole)):
         for change in (1, 0x20):
@@ -110,8 +110,7 @@ def test_any_changed_byte_is_noticed(tmp_path, read):
 
 
 @pytest.mark.parametrize("read", [budget_of, read_history])
-def test_lost_and_moved_lines_are_noticed(tmp_path, read):
-    path = tmp_path / "ledger.jsonl"
+def test_lost_and_moved_lines_are_noticed(path, read):
     head, one, two, three = filled(path).splitlines(keepends=True)
     orders = [[head, two, three], [head, one, three], [head, two, one], [head, one, one]]
     orders += [[one, two], [head, b"\n", one], [head, one, two[:-1], three]]
@@ -135,8 +134,7 @@ def test_a_file_of_someone_else_is_left_alone(tmp_path, read):
         assert path.read_bytes() == text
 
 
-def test_a_file_cut_or_removed_under_a_running_ledger(tmp_path):
-    path = tmp_path / "ledger.jsonl"
+def test_a_file_cut_or_removed_under_a_running_ledger(path):
     filled(path)
     ledger = Ledger(1, journal=path)
     path.write_bytes(b"")
@@ -156,8 +154,7 @@ def test_unusable_paths(tmp_path, where):
 
 
 @pytest.mark.parametrize("call", ["write", "short write", "fsync"])
-def test_full_disk_grants_nothing_and_restores_the_file(tmp_path, monkeypatch, call):
-    path = tmp_path / "ledger.jsonl"
+def test_full_disk_grants_nothing_and_restores_the_file(path, monkeypatch, call):
     before = filled(path)
     ledger = Ledger(1, journal=path)
     with monkeypatch.context() as patch:
@@ -191,9 +188,8 @@ def test_full_disk_grants_nothing_and_restores_the_file(tmp_path, monkeypatch, c
         ("ftruncate", b'{"li', "mend"),
     ],
 )
-def test_a_full_disk_is_told_as_what_failed(tmp_path, monkeypatch, call, torn, told):
+def test_a_full_disk_is_told_as_what_failed(path, monkeypatch, call, torn, told):
     """One while the file was made said that it could not be read."""
-    path = tmp_path / "ledger.jsonl"
     before = filled(path) if told in ("read", "mend") else b""
     path.write_bytes(before + (torn or b""))
     with monkeypatch.context() as patch:
@@ -230,10 +226,7 @@ def test_a_device_is_no_journal():
         Ledger(1, journal="/dev/full" if Path("/dev/full").exists() else "/dev/null")
 
 
-def test_a_disk_on_which_nothing_works_counts_too_much_rather_than_too_little(
-    tmp_path, monkeypatch
-):
-    path = tmp_path / "ledger.jsonl"
+def test_a_disk_on_which_nothing_works_counts_too_much_rather_than_too_little(path, monkeypatch):
     filled(path)
     ledger = Ledger(1, journal=path)
     with monkeypatch.context() as patch:
@@ -248,8 +241,7 @@ def test_a_disk_on_which_nothing_works_counts_too_much_rather_than_too_little(
     assert ledger.spent == Ledger(1, journal=path).spent == 5 * TENTH
 
 
-def test_interrupted_between_write_and_sync(tmp_path, monkeypatch):
-    path = tmp_path / "ledger.jsonl"
+def test_interrupted_between_write_and_sync(path, monkeypatch):
     before = filled(path)
     ledger = Ledger(1, journal=path)
     synced = []
@@ -267,8 +259,7 @@ def test_interrupted_between_write_and_sync(tmp_path, monkeypatch):
     assert ledger.charge(TENTH).epsilon == TENTH
 
 
-def test_a_real_limit_on_the_file_size(tmp_path):
-    path = tmp_path / "ledger.jsonl"
+def test_a_real_limit_on_the_file_size(path):
     code = """
         import resource, sys
         from metricdp.errors import JournalError
@@ -311,7 +302,7 @@ def test_kill_9_while_writing(tmp_path):
 
 
 @pytest.mark.extended
-def test_kill_9_during_private_calls(tmp_path):
+def test_kill_9_during_private_calls(path):
     """Whatever a killed call had released, or read, stands in the journal."""
     code = """
         import os, sys
@@ -325,7 +316,6 @@ def test_kill_9_during_private_calls(tmp_path):
             mdp.k_median(metric, demand, k=3, epsilon="1/100", ledger=ledger)
             os.write(1, b".")
     """
-    path = tmp_path / "ledger.jsonl"
     child = python(code, path)
     done = len(child.stdout.read(6))
     child.send_signal(signal.SIGKILL)
@@ -337,11 +327,9 @@ def test_kill_9_during_private_calls(tmp_path):
     assert ledger.spent == len(ledger.entries) * Fraction(1, 100)
 
 
-def test_eight_threads_of_fifty_charges(tmp_path):
-    path = tmp_path / "ledger.jsonl"
-    ledgers = [
-        Ledger(1, journal=path) for _ in range(2)
-    ]  # two openings of one file, shared by four threads each
+def test_eight_threads_of_fifty_charges(path):
+    # two openings of one file, shared by four threads each
+    ledgers = [Ledger(1, journal=path) for _ in range(2)]
 
     def work(number):
         granted = 0
@@ -381,13 +369,8 @@ def test_a_disk_that_is_really_full(tmp_path):
         print("never under-counted")
     """
     script = 'mount -t tmpfs -o size=64k none "$0" || exit 77; exec "$1" -c "$2" "$0"'
-    command = [
-        *"unshare --user --map-root-user --mount sh -c".split(),
-        script,
-        tmp_path,
-        sys.executable,
-        textwrap.dedent(code),
-    ]
+    command = "unshare --user --map-root-user --mount sh -c".split()
+    command += [script, tmp_path, sys.executable, textwrap.dedent(code)]
     try:
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=60)
     except FileNotFoundError:
@@ -398,8 +381,7 @@ def test_a_disk_that_is_really_full(tmp_path):
 
 
 @pytest.mark.extended
-def test_two_processes_of_four_threads(tmp_path):
-    path = tmp_path / "ledger.jsonl"
+def test_two_processes_of_four_threads(path):
     code = """
         import sys
         from concurrent.futures import ThreadPoolExecutor
@@ -470,15 +452,13 @@ def test_days_and_no_times_in_the_file(tmp_path):
 
 
 @pytest.mark.parametrize("line", [b"notes\n", b'{"line": {"epsilon": "1"}}\n', b"x" * (1 << 16)])
-def test_what_states_no_budget_is_no_journal(tmp_path, line):
-    path = tmp_path / "ledger.jsonl"
+def test_what_states_no_budget_is_no_journal(path, line):
     path.write_bytes(line)
     with pytest.raises(JournalError, match="is not the journal of a ledger"):
         journal.stated_budget(path)
 
 
-def test_a_history_is_read_to_its_last_whole_line_and_no_other_file_is_one(tmp_path):
-    path = tmp_path / "ledger.jsonl"
+def test_a_history_is_read_to_its_last_whole_line_and_no_other_file_is_one(path):
     torn = filled(path)[:-1]
     path.write_bytes(torn)  # the last line is whole, its end is not
     told = journal.Journal(path, {})
@@ -489,8 +469,7 @@ def test_a_history_is_read_to_its_last_whole_line_and_no_other_file_is_one(tmp_p
         journal.Journal(path, {}).verify()
 
 
-def test_nothing_is_written_outside_of_a_turn(tmp_path):
-    path = tmp_path / "ledger.jsonl"
+def test_nothing_is_written_outside_of_a_turn(path):
     before = filled(path)
     with pytest.raises(JournalError, match="is not locked"):
         Ledger(1, journal=path)._journal.append({"epsilon": "1/10"})

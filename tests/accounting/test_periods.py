@@ -31,6 +31,12 @@ EDGES = [
 ]
 
 
+@pytest.fixture
+def path(tmp_path):
+    """Where a ledger is kept."""
+    return tmp_path / "a.ledger"
+
+
 def demand():
     return mdp.PrivateDemand(METRIC, [0, 1, 3, 3])
 
@@ -87,8 +93,7 @@ def test_what_was_bought_before_pays_for_nothing_after_the_last_day(clock):
             call()
 
 
-def test_other_processes_days_count_too(clock, tmp_path):
-    path = tmp_path / "a.ledger"
+def test_other_processes_days_count_too(clock, path):
     clock["day"] = "2031-01-01"
     Ledger(1, journal=path, renews="yearly").bind(RECORD)
     clock["day"] = "2030-12-31"
@@ -140,8 +145,7 @@ def test_an_answer_is_kept_and_holds_the_ledger(clock):
         asked[0].draw("1/2")
 
 
-def test_a_question_whose_answer_was_lost_is_paid_in_its_own_period(clock, tmp_path):
-    path = tmp_path / "a.ledger"
+def test_a_question_whose_answer_was_lost_is_paid_in_its_own_period(clock, path):
     payer = Ledger(1, journal=path, renews="yearly")
     with pytest.raises(ZeroDivisionError):
         payer.answer_once("q", 1, "choice", lambda _: 1 // 0)
@@ -170,8 +174,7 @@ def test_two_who_ask_at_once_are_answered_once():
     assert len(asked) == 1 and payer.left == 7
 
 
-def test_what_reads_on_is_charged_in_each_period_once(clock, tmp_path):
-    path = tmp_path / "a.ledger"
+def test_what_reads_on_is_charged_in_each_period_once(clock, path):
     payer = Ledger(1, journal=path, renews="yearly", expires="2032-12-31")
     for day in ("2030-12-30", "2030-12-31", "2031-01-01", "2030-12-31", "2031-02-01"):
         clock["day"] = day
@@ -186,8 +189,7 @@ def test_what_reads_on_is_charged_in_each_period_once(clock, tmp_path):
         payer.charge_once("visits", "3/4", "stream", RECORD)
 
 
-def test_one_course_is_followed_across_processes(tmp_path):
-    path = tmp_path / "a.ledger"
+def test_one_course_is_followed_across_processes(path):
     Ledger(1, journal=path).follow("visits", 0, "")
     for mark in ("a", "a"):
         Ledger.open(path).follow("visits", 1, mark)
@@ -239,9 +241,8 @@ def interrupted(act, stop, files):
 
 
 @pytest.mark.skipif(journal.fcntl is None, reason="no file locks on this platform")
-def test_interrupted_between_any_two_instructions_the_journal_goes_on(tmp_path):
+def test_interrupted_between_any_two_instructions_the_journal_goes_on(path):
     """The same ledger, and one that is opened anew, count what is in the file, and go on."""
-    path = tmp_path / "a.ledger"
     files = {journal.__file__, ledger.__file__}
     payer = Ledger(1000, journal=path)
     payer.charge(1)

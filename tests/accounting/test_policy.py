@@ -92,11 +92,8 @@ def test_a_budget_begins_anew_and_remembers_all(clock):
     assert (ledger.spent, ledger.left, ledger.spent_delta) == (0, 1, 0)
     assert ledger.quote("1/2").fits
     ledger.charge("1/2")
-    assert (ledger.spent, ledger.left, ledger.ever_spent) == (
-        Fraction(1, 2),
-        Fraction(1, 2),
-        Fraction(5, 4),
-    )
+    expected = Fraction(1, 2), Fraction(1, 2), Fraction(5, 4)
+    assert (ledger.spent, ledger.left, ledger.ever_spent) == expected
 
 
 def test_without_renewal_nothing_is_forgotten(clock):

@@ -21,6 +21,9 @@ PRIVATE = (
 PLACED = PRIVATE + " --nodes nodes.csv --x lon --y lat"
 PUBLIC = "cluster roads.csv -k 2 --output out.json"
 EXACT = PUBLIC + " --non-private"
+TWO = "cluster roads.csv -k 2"
+ASKED = TWO + " --demand homes.csv"
+FOUND = "every record must be the id (int)"
 EVALUATE = "evaluate roads.csv --demand homes.csv --centers good.json"
 EDGES = "from,to,length_m\n1,2,5\n2,3,4\n"
 BAD_ROW = "987654321"
@@ -68,9 +71,7 @@ DEMANDS = {
     "latin.dem": private_file("100,-71.3,-29.9,canary-\u00e9").replace(b"\xc3\xa9", b"\xe9"),
     "zero.dem": private_file("100,-71.3,-29.9,canary-\0"),
     "cut.dem.gz": gzip.compress(private_file("100,-71.3,-29.9,canary"))[:-20],
-    "noheader.csv": private_file(
-        "100,-71.3,-29.9,canary-x", header=f"{BAD_ROW},-71.3002,-29.9,canary-0"
-    ),
+    "noheader.csv": private_file("100,-71.3,-29.9,c", f"{BAD_ROW},-71.3002,-29.9,canary-0"),
     "twice.csv": private_file("100,-71.3,-29.9,canary-x", header="vertex,canary,canary,person"),
     "huge.csv": private_file("9" * 30 + BAD_ROW + ",-71.3,-29.9,canary-x"),
     "nothing.csv": b"",
@@ -82,64 +83,47 @@ VARIED = {
         # the command itself
         "no command": ("", "COMMAND"),
         "unknown command": ("clutser roads.csv -k 2", "invalid choice: 'clutser'"),
-        "no graph": ("cluster -k 2", "GRAPH"),
-        "an option's end": (
-            "cluster roads.csv -k 2 --column x",
-            "did you mean --demand-column? (see metricdp cluster --help)",
-        ),
-        "a slip": ("cluster roads.csv -k 2 --epsilom 1", "did you mean --epsilon?"),
-        "a list in words": (
-            "explore --demand d.csv -k 2 --output p.html --epsilons 0.1 0.5 1 roads.csv",
-            "a list has commas (0.1,0.5)",
-        ),
-        "two graphs": ("cluster roads.csv roads.csv -k 2", "unrecognized arguments"),
-        # the graph
-        "missing file": ("cluster nowhere.csv -k 2 --output out.json", "nowhere.csv: no such file"),
-        "line break in a name": (
-            "cluster 'no\nwhere.csv' -k 2 --output out.json",
-            "no\\nwhere.csv: no such file",
-        ),
-        "empty name": ("cluster '' -k 2 --output out.json", "directory"),
-        "directory": ("cluster folder -k 2 --output out.json", "folder: is a directory"),
-        "unknown ending": ("cluster roads.xyz -k 2 --output out.json", "--format"),
-        "negative length": ("cluster negative.csv -k 2 --output out.json", "non-negative"),
-        "disconnected": (
-            "cluster parts.csv -k 2 --output out.json",
-            "2 components of 3, 2 vertices",
-        ),
-        "directed": ("cluster oneway.csv -k 2 --output out.json", "--symmetrize"),
-        "parquet that is none": ("cluster bad.parquet -k 2 --output out.json", "arquet"),
-        # the question
-        "no k": ("cluster roads.csv", "-k"),
-        # the price
-        "epsilon missing": (
-            "cluster roads.csv -k 2 --demand homes.csv --output out.json",
-            "needs --epsilon",
-        ),
-        "budget without ledger": (
-            "cluster roads.csv -k 2 --demand homes.csv --epsilon 1 --epsilon-budget 2",
-            "give --ledger",
-        ),
-        "delta budget without a ledger": (
-            "cluster roads.csv --demand homes.csv -k 2 --epsilon 1 --delta-budget 1e-6",
-            "give --ledger",
-        ),
-        "delta of one": (
-            "cluster roads.csv --demand homes.csv -k 2 --epsilon 1 --delta 1",
-            "delta must be at least 0 and below 1",
-        ),
-        "delta without demand": (
-            "cluster roads.csv -k 2 --delta 1e-6",
-            "--delta is about private demand",
-        ),
         # evaluate
         "evaluate without demand": ("evaluate roads.csv --centers good.json", "--demand"),
         "evaluate without centers": ("evaluate roads.csv --demand homes.csv", "--centers"),
-        # demo
-        "demo with k zero": ("demo -k 0", "at least 1"),
-        "demo with bad epsilon": ("demo --epsilon -1", "between"),
-        "demo into a file": ("demo --directory homes.csv", "not a directory"),
-        "demo with k above n": ("demo -k 20000 --directory fresh", "only 15,708 vertices"),
+    },
+    "cluster": {
+        # the command itself
+        "no graph": ("-k 2", "GRAPH"),
+        "two graphs": ("roads.csv roads.csv -k 2", "unrecognized arguments"),
+        # the graph
+        "missing file": ("nowhere.csv -k 2 --output out.json", "nowhere.csv: no such file"),
+        "line break in a name": ("'no\nwhere.csv' -k 2", "no\\nwhere.csv: no such file"),
+        "empty name": ("'' -k 2 --output out.json", "directory"),
+        "directory": ("folder -k 2 --output out.json", "folder: is a directory"),
+        "unknown ending": ("roads.xyz -k 2 --output out.json", "--format"),
+        "negative length": ("negative.csv -k 2 --output out.json", "non-negative"),
+        "disconnected": ("parts.csv -k 2 --output out.json", "2 components of 3, 2 vertices"),
+        "directed": ("oneway.csv -k 2 --output out.json", "--symmetrize"),
+        "parquet that is none": ("bad.parquet -k 2 --output out.json", "arquet"),
+        # the question
+        "no k": ("roads.csv", "-k"),
+    },
+    TWO: {
+        "an option's end": ("--column x", "mean --demand-column? (see metricdp cluster --help)"),
+        "a slip": ("--epsilom 1", "did you mean --epsilon?"),
+        "delta without demand": ("--delta 1e-6", "--delta is about private demand"),
+    },
+    ASKED: {
+        # the price
+        "epsilon missing": ("--output out.json", "needs --epsilon"),
+        "budget without ledger": ("--epsilon 1 --epsilon-budget 2", "give --ledger"),
+        "delta budget without a ledger": ("--epsilon 1 --delta-budget 1e-6", "give --ledger"),
+        "delta of one": ("--epsilon 1 --delta 1", "delta must be at least 0 and below 1"),
+    },
+    "explore --demand d.csv -k 2 --output p.html": {
+        "a list in words": ("--epsilons 0.1 0.5 1 roads.csv", "a list has commas (0.1,0.5)")
+    },
+    "demo": {
+        "demo with k zero": ("-k 0", "at least 1"),
+        "demo with bad epsilon": ("--epsilon -1", "between"),
+        "demo into a file": ("--directory homes.csv", "not a directory"),
+        "demo with k above n": ("-k 20000 --directory fresh", "only 15,708 vertices"),
     },
     PUBLIC: {
         # the command itself
@@ -156,18 +140,12 @@ VARIED = {
         "epsilon without demand": ("--epsilon 1", "--epsilon is about private demand"),
         "ledger without demand": ("--ledger study.ledger", "--ledger is about private demand"),
         "non-private without demand": ("--non-private", "--non-private is about private demand"),
-        "column without demand": (
-            "--demand-column vertex",
-            "--demand-column is about private demand",
-        ),
+        "column without demand": ("--demand-column vertex", "--demand-column is about private"),
         "coreset without demand": ("--coreset core.csv", "--coreset is about private demand"),
     },
     EXACT: {
         # columns of the demand
-        "non-private: unknown id": (
-            "--demand unknown.csv",
-            "every record must be the id (int) of a point",
-        ),
+        "non-private: unknown id": ("--demand unknown.csv", f"{FOUND} of a point"),
         "non-private: no column": ("--demand noheader.csv", "no column 'vertex'"),
         "non-private: NaN": ("--nodes nodes.csv --x lon --y lat --demand nancoord.csv", "finite"),
     },
@@ -188,15 +166,8 @@ VARIED = {
         "epsilon a word": ("--epsilon much", "finite number"),
         "non-private and epsilon": ("--non-private", "contradict"),
         "unknown relation": ("--neighboring swap", "invalid choice"),
-        "budget below epsilon": (
-            "--ledger new.ledger --epsilon-budget 1/4",
-            "asked epsilon 0.5, spent 0, left 0.25",
-        ),
         "ledger exhausted": ("--epsilon 0.6", "asked epsilon 0.6, spent 1.5, left 0.5"),
-        "ledger of another relation": (
-            "--neighboring replace-one",
-            "add-remove neighbors, not replace-one",
-        ),
+        "ledger of another relation": ("--neighboring replace-one", "neighbors, not replace-one"),
         "ledger of another budget": ("--epsilon-budget 3", "budget of 2, not 3"),
         "ledger of another delta": ("--delta-budget 1e-6", "delta of 0, not 1e-6"),
         "ledger that is none": ("--ledger notledger", "not the journal"),
@@ -205,10 +176,7 @@ VARIED = {
         "ledger nowhere": ("--ledger nowhere/x.ledger", "No such file"),
         "ledger the demand file": ("--ledger homes.csv", "same file"),
         # what is written
-        "output nowhere": (
-            "--output nowhere/out.json",
-            "--output nowhere/out.json cannot be written",
-        ),
+        "output nowhere": ("--output nowhere/out.json", "nowhere/out.json cannot be written"),
         "output below a file": ("--output homes.csv/out.json", "cannot be written"),
         "output a directory": ("--output folder", "is a directory"),
         "output empty": ("--output ''", "--output"),
@@ -235,16 +203,11 @@ VARIED = {
         "no such user column": ("--user patient", "no column 'patient'"),
         "no such coordinate": ("--nodes nodes.csv --x lon --y breite", "no column 'breite'"),
         "empty demand column": ("--demand-column ' '", "must not be empty"),
-        "unknown id, new ledger": (
-            "--ledger new.ledger --demand unknown.csv",
-            "every record must be the id",
-        ),
-        "k above n, new ledger": ("--ledger new.ledger -k 26", "only 25 vertices"),
-        "unknown id": ("--demand unknown.csv", "every record must be the id (int)"),
-        "id a word": ("--demand textid.csv", "every record must be the id (int)"),
+        "unknown id": ("--demand unknown.csv", FOUND),
+        "id a word": ("--demand textid.csv", FOUND),
         "id missing": ("--demand gap.csv", "empty cell"),
-        "id a fraction": ("--demand fraction.csv", "every record must be the id (int)"),
-        "id huge": ("--demand huge.csv", "every record must be the id (int)"),
+        "id a fraction": ("--demand fraction.csv", FOUND),
+        "id huge": ("--demand huge.csv", FOUND),
         "user missing": ("--user person --demand nouser.csv", "empty cell"),
         "ragged demand": ("--demand raggedrow.csv", "as many fields as the first row"),
         "open quote in demand": ("--demand quotes.csv", "quotes"),
@@ -255,6 +218,11 @@ VARIED = {
         "demand without header": ("--demand noheader.csv", "no column 'vertex'"),
         "demand with equal headers": ("--demand twice.csv", "same name"),
         "demand a false parquet": ("--demand bad.dem.parquet", "arquet"),
+    },
+    PRIVATE + " --ledger new.ledger": {
+        "budget below epsilon": ("--epsilon-budget 1/4", "asked epsilon 0.5, spent 0, left 0.25"),
+        "unknown id, new ledger": ("--demand unknown.csv", FOUND),
+        "k above n, new ledger": ("-k 26", "only 25 vertices"),
     },
     PLACED: {
         # columns of the demand
@@ -274,7 +242,7 @@ VARIED = {
         "a truth for a center": ("--centers truth.json", "must be vertex ids"),
         "center not in the graph": ("--centers unknown.json", "id 5"),
         "center as text": ("--centers textids.json", "'100'"),
-        "evaluate an unknown id": ("--demand unknown.csv", "every record must be the id"),
+        "evaluate an unknown id": ("--demand unknown.csv", FOUND),
         "evaluate x without y": ("--x lon", "go together"),
     },
 }

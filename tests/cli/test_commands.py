@@ -142,11 +142,9 @@ def test_coordinates_and_users(world: Path, capsys: Capture) -> None:
 def test_uniform_ignores_the_demand_and_costs_nothing(world: Path, capsys: Capture) -> None:
     ran = run(capsys, *PRIVATE, "--method", "uniform", "--ledger", "study.ledger")
     result = json.loads(ran.out)
-    assert (result["method"], result["receipt"]["epsilon"], result["receipt"]["mechanisms"]) == (
-        "uniform",
-        0.0,
-        [],
-    )
+    receipt = result["receipt"]
+    told = result["method"], receipt["epsilon"], receipt["mechanisms"]
+    assert told == ("uniform", 0.0, [])
     assert (
         result["centers"]
         == json.loads(run(capsys, "cluster", "roads.csv", "-k", "2").out)["centers"]
@@ -307,10 +305,8 @@ def test_an_unexpected_error_without_demand(
 ) -> None:
     monkeypatch.setattr(mdp, "k_median", lambda *_, **__: [][1])
     ran = run(capsys, "cluster", "roads.csv", "-k", "2")
-    assert (ran.status, ran.lines[-1]) == (
-        1,
-        "metricdp: error: unexpected IndexError: list index out of range",
-    )
+    expected = 1, "metricdp: error: unexpected IndexError: list index out of range"
+    assert (ran.status, ran.lines[-1]) == expected
 
 
 @pytest.mark.parametrize(
@@ -319,11 +315,7 @@ def test_an_unexpected_error_without_demand(
         (KeyboardInterrupt(), 130, "metricdp: interrupted"),
         (MemoryError(), 1, "metricdp: error: not enough memory"),
         (OSError("canary"), 2, "metricdp: error: OSError"),
-        (
-            OSError(28, "No space left on device", "out.json"),
-            2,
-            "metricdp: error: out.json: No space left on device",
-        ),
+        (OSError(28, "No space", "out.json"), 2, "metricdp: error: out.json: No space"),
     ],
 )
 def test_other_endings(
@@ -402,10 +394,8 @@ def test_nobody_reads_stdout(world: Path) -> None:
 def test_a_full_stdout(world: Path) -> None:
     with Path("/dev/full").open("w") as full:
         done = process(*PRIVATE, "--output", "out.json", "-q", stdout=full, stderr=subprocess.PIPE)
-    assert (done.returncode, done.stderr) == (
-        2,
-        "metricdp: error: <stdout>: No space left on device\n",
-    )
+    expected = 2, "metricdp: error: <stdout>: No space left on device\n"
+    assert (done.returncode, done.stderr) == expected
     assert (world / "out.json").exists()
 
 
@@ -492,12 +482,8 @@ def test_demo(world: Path, capsys: Capture) -> None:
     assert "what to try next" in ran.out
     lines = [line.strip() for line in ran.out.splitlines()]
     commands = [line for line in lines if re.match(r"\S*(metricdp|python\S* -m metricdp) \w", line)]
-    assert [shlex.split(c.split("metricdp ")[-1])[0] for c in commands] == [
-        "evaluate",
-        "cluster",
-        "cluster",
-        "cluster",
-    ]
+    expected = ["evaluate", "cluster", "cluster", "cluster"]
+    assert [shlex.split(c.split("metricdp ")[-1])[0] for c in commands] == expected
     for command, words in zip(commands, ('"cost"', '"receipt"', '"receipt": null', "usage:")):
         argv = shlex.split(command)
         argv = argv[argv.index("metricdp") + 1 :] if "metricdp" in argv else argv[1:]

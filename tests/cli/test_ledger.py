@@ -54,10 +54,8 @@ def test_the_anchor_on_stderr_notices_a_rollback(world, capsys):
     early, late = (err.split("anchor ")[1].split()[0] for err in (first, second))
     assert run(capsys, *KEPT, "--anchor", early)[0] == 0
     (world / "study.ledger").write_bytes(backup)
-    for command in (
-        [*KEPT, "--anchor", late],
-        ["ledger", "show", "study.ledger", "--anchor", late],
-    ):
+    cases = [*KEPT, "--anchor", late], ["ledger", "show", "study.ledger", "--anchor", late]
+    for command in cases:
         status, out, err = run(capsys, *command)
         assert (status, out) == (2, "")
         assert len(err.splitlines()) == 1

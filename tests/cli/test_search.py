@@ -14,18 +14,9 @@ PRIVATE = ["cluster", "roads.csv", "-k", "3", "--demand", "homes.csv", "--epsilo
 def test_candidates_and_opened_facilities(world: Path, capsys: Capture) -> None:
     Path("few.csv").write_text("name,vertex\na,100\nb,103\nc,112\nd,120\n")
     Path("open.csv").write_text("124\n")
-    for options in (
-        [],
-        ["--demand", "homes.csv", "--epsilon", "1"],
-        ["--demand", "homes.csv", "--non-private"],
-    ):
-        found = json.loads(
-            run(
-                capsys,
-                *"cluster roads.csv -k 3 --candidates few.csv --opened open.csv".split(),
-                *options,
-            ).out
-        )
+    for words in ("", "--demand homes.csv --epsilon 1", "--demand homes.csv --non-private"):
+        asked = "cluster roads.csv -k 3 --candidates few.csv --opened open.csv"
+        found = json.loads(run(capsys, asked, *words.split()).out)
         assert found["centers"][0] == 124 and len(set(found["centers"])) == 3
         assert set(found["centers"][1:]) <= {100, 103, 112, 120}
 

@@ -45,9 +45,8 @@ def test_a_step_finds_the_ledger_where_it_is_now(tmp_path, monkeypatch, capsys):
     step = ("stream", "step", "a.stream", "roads.csv", "--demand", "day.csv", "-q", "--day")
     lost = run(capsys, *step, "1")
     assert lost.status == 2 and "--ledger" in lost.err
-    assert (
-        run(capsys, *step, "1", "--ledger", "b.ledger").status == 3
-    )  # has paid for another stream
+    # has paid for another stream
+    assert run(capsys, *step, "1", "--ledger", "b.ledger").status == 3
     found = run(capsys, *step, "1", "--ledger", "moved.ledger")
     assert found.status == 0, found.err
     assert json.loads(run(capsys, *step, "2").out)["days"] == 2  # which the file has taken over
@@ -64,10 +63,8 @@ def test_a_table_of_costs_and_one_way_roads(tmp_path, monkeypatch, capsys):
     paid = ("--epsilon", "9", "--horizon", "2", "--parts", "4", "-q")
     step = ("--demand", "day.csv", "--day", "1", "-k", "1", "-q")
     # noise of scale 2/9 on 4,000 records at one place
-    for universe, center in (
-        (("costs.csv", "--format", "costs"), {"B"}),
-        (("roads.csv", "--directed"), {5, 6, 7}),
-    ):
+    cases = (("costs.csv", "--format", "costs"), {"B"}), (("roads.csv", "--directed"), {5, 6, 7})
+    for universe, center in cases:
         state = f"{center}.stream"
         assert run(capsys, "stream", "init", state, *universe, *paid).status == 0
         ran = run(capsys, "stream", "step", state, *universe, *step)

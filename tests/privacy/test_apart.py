@@ -9,22 +9,12 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
+from metricdp import protocols
 from metricdp.errors import InputError
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.grid import Grid
 from metricdp.partitions.box.net_cells import NetCells
 from metricdp.privacy import HistogramQuery, SumsQuery, mapped, measure
-from metricdp.protocols import (
-    CellTree,
-    Finite,
-    Space,
-    box,
-    finite,
-    is_trusted,
-    sound_rows,
-    space_of,
-    trusted,
-)
 from metricdp.unique import Apart
 
 BOX = EuclideanSpace([0.0], [4.0])
@@ -132,8 +122,8 @@ def test_trust_is_of_a_class_and_not_of_where_it_says_it_is_from():
         pass
 
     Named.__module__ = "metricdp.partitions.box.grid"
-    assert is_trusted(Grid(BOX, (2, 2)))
-    assert not is_trusted(Named(BOX, (2, 2)))
+    assert protocols.is_trusted(Grid(BOX, (2, 2)))
+    assert not protocols.is_trusted(Named(BOX, (2, 2)))
 
 
 class Watching:
@@ -217,7 +207,7 @@ class Rows:
     ],
 )
 def test_rows_are_mended_entry_by_entry(rows, sound):
-    found = sound_rows(Rows(rows), np.zeros(1, np.int64))
+    found = protocols.sound_rows(Rows(rows), np.zeros(1, np.int64))
     assert found.dtype == np.int64 and found.tolist() == sound
 
 
@@ -226,7 +216,7 @@ UNKNOWN += ["balls"]
 
 
 def test_what_a_space_does_not_have_it_does_not_answer():
-    class Bare(Finite):
+    class Bare(protocols.Finite):
         ids = (0, 1)
 
         def diameter_bound(self):
@@ -238,7 +228,7 @@ def test_what_a_space_does_not_have_it_does_not_answer():
         def grid_rows(self, sources, targets=None):
             return np.abs(np.subtract.outer(sources, np.arange(2)))
 
-    bare, tree = Bare(), CellTree()
+    bare, tree = Bare(), protocols.CellTree()
     for ask in (
         bare.placing,
         bare.placer,
@@ -248,21 +238,24 @@ def test_what_a_space_does_not_have_it_does_not_answer():
     ):
         with pytest.raises(NotImplementedError):
             ask()
-    assert Space.tabulated(bare, len) is None and bare.tabulated(np.negative).tolist() == [0, -1]
-    assert not is_trusted(bare)
-    trusted(Bare)
-    assert is_trusted(bare)
+    assert protocols.Space.tabulated(bare, len) is None and bare.tabulated(
+        np.negative
+    ).tolist() == [0, -1]
+    assert not protocols.is_trusted(bare)
+    protocols.trusted(Bare)
+    assert protocols.is_trusted(bare)
 
 
 def test_kinds_of_spaces_are_told_apart():
     line = mdp.EuclideanMetric([[0.0], [1.0]])
-    assert finite(line, "it") is space_of(line) is line and box(BOX, "it") is space_of(BOX) is BOX
+    assert protocols.finite(line, "it") is protocols.space_of(line) is line
+    assert protocols.box(BOX, "it") is protocols.space_of(BOX) is BOX
     for call, words in (
-        (lambda: finite(BOX, "it"), "it needs a finite universe .* got EuclideanSpace"),
-        (lambda: finite(BOX, "it", "a rule"), "^a rule$"),
-        (lambda: box(line, "it"), "it needs a box .* got EuclideanMetric"),
-        (lambda: box(line, "it", "a rule"), "^a rule$"),
-        (lambda: space_of("a graph"), "must be a metric or an EuclideanSpace, got str"),
+        (lambda: protocols.finite(BOX, "it"), "it needs a finite universe .* got EuclideanSpace"),
+        (lambda: protocols.finite(BOX, "it", "a rule"), "^a rule$"),
+        (lambda: protocols.box(line, "it"), "it needs a box .* got EuclideanMetric"),
+        (lambda: protocols.box(line, "it", "a rule"), "^a rule$"),
+        (lambda: protocols.space_of("a graph"), "must be a metric or an EuclideanSpace, got str"),
     ):
         with pytest.raises(InputError, match=words):
             call()

@@ -90,18 +90,10 @@ def test_the_vault_keeps_its_own_read_only_copy_and_lets_go():
 
 
 def frames():
-    columns = {
-        "vertex": ["b", "c", "c"],
-        "lon": [0.0, 1.0, 2.0],
-        "lat": [5.0, 6.0, 7.0],
-        "who": [1, 1, 2],
-    }
-    for name, make in (
-        ("pandas", "DataFrame"),
-        ("polars", "DataFrame"),
-        ("polars", "LazyFrame"),
-        ("pyarrow", "table"),
-    ):
+    columns = {"vertex": ["b", "c", "c"], "lon": [0.0, 1.0, 2.0]}
+    columns |= {"lat": [5.0, 6.0, 7.0], "who": [1, 1, 2]}
+    for made in ("pandas.DataFrame", "polars.DataFrame", "polars.LazyFrame", "pyarrow.table"):
+        name, make = made.split(".")
         yield getattr(pytest.importorskip(name), make)(columns)
 
 

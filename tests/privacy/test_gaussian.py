@@ -131,12 +131,8 @@ def test_squared_sensitivities_over_all_neighbors(neighboring, m):
     demands = all_demands(3, 2, m)
     for query in queries:
         answers = {d: query.exact(np.array([r for u in d for r in u], np.int64)) for d in demands}
-        moves = [
-            answers[a] - answers[b]
-            for a in demands
-            for b in demands
-            if neighbors(a, b, neighboring)
-        ]
+        pairs = [(a, b) for a in demands for b in demands if neighbors(a, b, neighboring)]
+        moves = [answers[a] - answers[b] for a, b in pairs]
         assert max(int((move**2).sum()) for move in moves) == query.squared_sensitivity(
             neighboring, m
         )

@@ -70,12 +70,10 @@ def test_exact_law_of_all_neighbors(name, neighboring, unit):
     worst, mechanism = audit(name, neighboring, unit)
     assert worst <= float(mechanism.epsilon) * (1 + 1e-12)
     assert mechanism.epsilon in (0, EPSILON)
-    small = unit == "user of 3" and name.startswith(
-        "three"
-    )  # users of two records only: the bound is not reached
-    one_part = (
-        name.endswith("one part") and neighboring == "replace-one"
-    )  # the stated 2m is an upper bound there
+    # users of two records only: the bound is not reached
+    small = unit == "user of 3" and name.startswith("three")
+    # the stated 2m is an upper bound there
+    one_part = name.endswith("one part") and neighboring == "replace-one"
     if mechanism.epsilon and not small and not one_part:
         assert worst == pytest.approx(float(EPSILON), rel=1e-9)  # no noise is wasted
 
@@ -208,13 +206,8 @@ def test_noise_is_added_to_the_exact_counts():
     universe = line(5)
     demand = PrivateDemand(universe, [0, 0, 0, 2, 4, 4])
     release = gate.measure(demand, HistogramQuery(finest(universe)), 900, Ledger(1000).charge(900))
-    assert release.values.tolist() == [
-        3,
-        0,
-        1,
-        0,
-        2,
-    ]  # scale 1/900: noise is 0 but for a chance of 10^-390
+    # scale 1/900: noise is 0 but for a chance of 10^-390
+    assert release.values.tolist() == [3, 0, 1, 0, 2]
     assert gate.measure(demand, CountQuery(), 900, Ledger(1000).charge(900)).values.tolist() == [6]
 
 

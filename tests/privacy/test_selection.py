@@ -188,9 +188,8 @@ def test_equal_bits_are_settled_by_further_bits(monkeypatch, gumbel, first_is_sm
     monkeypatch.setattr(selection_module, "os", coins_from(lambda n: next(words)))
     leader = _Leader(gumbel, Fraction(1, 3))
     leader.challenge(np.array([5, 5]), np.array([77, 77], np.uint64), 0)
-    assert leader.position == (
-        1 if first_is_smaller else 0
-    )  # the challenger draws first; a smaller V wins
+    # the challenger draws first; a smaller V wins
+    assert leader.position == (1 if first_is_smaller else 0)
 
 
 def test_blocks_do_not_matter(monkeypatch):
@@ -229,13 +228,8 @@ def test_ten_equal_candidates_at_large_scores_are_equally_likely():
 def test_floating_point_decides_nearly_everything():
     scores = np.arange(1000, dtype=np.int64)
     winners = np.empty(2000, np.int64)
-    races(
-        scores,
-        np.frombuffer(os.urandom(8 * 2000 * 1000), np.uint64).reshape(2000, -1),
-        0.01,
-        True,
-        winners,
-    )
+    bits = np.frombuffer(os.urandom(8 * 2000 * 1000), np.uint64).reshape(2000, -1)
+    races(scores, bits, 0.01, True, winners)
     assert (winners < 0).mean() < 0.001
     assert race_module._ROUNDING > 2.0**-50
 
@@ -357,21 +351,14 @@ def test_select_finds_the_median_and_its_receipt_says_how():
     position, receipt = select(demand, CostQuery(universe), 0.5, ledger.charge(0.5))
     assert position == 6
     (mechanism,) = receipt.mechanisms
-    assert (mechanism.name, mechanism.sensitivity, mechanism.scale, receipt.epsilon) == (
-        "permute-and-flip",
-        8,
-        16.0,
-        Fraction(1, 2),
-    )
+    expected = "permute-and-flip", 8, 16.0, Fraction(1, 2)
+    assert (mechanism.name, mechanism.sensitivity, mechanism.scale, receipt.epsilon) == expected
     pool = ledger.charge(selections(0.1, 10, delta=1e-6))
     drawn = [select(demand, CoverageQuery(universe, 0), 0.1, pool) for _ in range(10)]
     assert {p for p, _ in drawn} == {6}
     whole = pool.receipt(r for _, r in drawn)
-    assert (whole.epsilon, whole.mechanisms[0].name, whole.bound) == (
-        pool.epsilon,
-        "exponential mechanism",
-        "zCDP",
-    )
+    expected = pool.epsilon, "exponential mechanism", "zCDP"
+    assert (whole.epsilon, whole.mechanisms[0].name, whole.bound) == expected
     with pytest.raises(BudgetError):
         select(demand, CostQuery(universe), 0.1, pool)
 

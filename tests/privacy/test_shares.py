@@ -209,18 +209,11 @@ def test_the_sum_through_the_gate_has_the_law_that_is_claimed(holders, colluding
     cost, honest = Cost.zcdp(1, DELTA), holders - colluding
     nothing = np.zeros(query.n_values, np.uint64)
     demand = PrivateDemand(universe, [])
+    who, grants = {"holders": holders, "honest": honest}, [Ledger(1, DELTA) for _ in range(holders)]
     sent = [
-        contribute(
-            demand,
-            query,
-            cost,
-            Ledger(1, DELTA).charge(cost),
-            holders=holders,
-            honest=honest,
-            mask=nothing,
-        ).view(np.int64)
-        for _ in range(holders)
+        contribute(demand, query, cost, one.charge(cost), mask=nothing, **who) for one in grants
     ]
+    sent = [one.view(np.int64) for one in sent]
     noise = GaussianShares.of(query, "add-remove", 1, cost, holders, honest)
     units = 2**noise.bits
     claimed = units / np.sqrt(2 * float(cost.rho))

@@ -81,10 +81,8 @@ def test_folded_sums_are_of_even_parts_less_those_of_odd_ones():
     expected = [a - b + c - d for a, b, c, d in zip(zero, one, two, three)]
     assert folded.exact(points).tolist() == expected
     assert (plain.n_values, folded.n_values) == (8, 2)
-    assert (str(plain), str(folded)) == (
-        "sums of records in 4 parts",
-        "differences of sums of records in 4 parts",
-    )
+    wanted = "sums of records in 4 parts", "differences of sums of records in 4 parts"
+    assert (str(plain), str(folded)) == wanted
 
 
 @pytest.mark.parametrize("folded", [False, True])

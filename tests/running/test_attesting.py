@@ -51,11 +51,8 @@ def test_values_are_told_plainly(value, plain):
 
 def test_defaults_are_told_from_what_was_chosen():
     told = attesting.recipe_options(Recipe(Fraction(2, 4), 8))
-    assert {name: each["default"] for name, each in told.items()} == {
-        "share": True,
-        "rounds": False,
-        "names": True,
-    }
+    expected = {"share": True, "rounds": False, "names": True}
+    assert {name: each["default"] for name, each in told.items()} == expected
     assert attesting.recipe_options("partition") == {}
 
 

@@ -76,11 +76,8 @@ def test_polygons_hold_points_of_graphs_and_of_boxes(town):
     report = mdp.evaluate(space, demand, [[1.0, 2.0]], epsilon=50, by=boxes)
     assert np.allclose(report.areas.records.estimate, [4000, 2000, 0], atol=20)
     assert np.allclose(report.areas.mean.estimate[:2], [1.0, np.hypot(3.5, 1)], atol=0.05)
-    for bad in (
-        {"a": shapely.Point(0, 0)},
-        {ELSEWHERE: boxes["a"]},
-        {1: boxes["a"], "1": boxes["b"]},
-    ):
+    cases = {"a": shapely.Point(0, 0)}, {ELSEWHERE: boxes["a"]}, {1: boxes["a"], "1": boxes["b"]}
+    for bad in cases:
         with pytest.raises(InputError):
             Areas.of(town, bad)
     with pytest.raises(InputError, match="no area with a point"):

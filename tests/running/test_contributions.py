@@ -54,10 +54,8 @@ def test_engines_count_a_users_rows_and_keep_what_says_what_went_wrong():
 
 def test_numbers_of_records_are_as_far_apart_as_doublings():
     assert len(NUMBERS) == 21 and NUMBERS.diameter_bound() == 20
-    assert NUMBERS.grid_rows(np.array([1, 4]), np.array([0, 4, 20])).tolist() == [
-        [1, 3, 19],
-        [4, 0, 16],
-    ]
+    expected = [[1, 3, 19], [4, 0, 16]]
+    assert NUMBERS.grid_rows(np.array([1, 4]), np.array([0, 4, 20])).tolist() == expected
     assert NUMBERS.grid_rows(np.array([20])).tolist() == [list(range(20, -1, -1))]
     assert contributors(["a", "b"]).protects == Protection("user", 1)
 

@@ -296,11 +296,9 @@ def test_uniform_reads_and_costs_nothing(monkeypatch):
         result = mdp.k_median(metric, demand, 1, epsilon=epsilon, ledger=ledger, method="uniform")
         check(result, metric, 1, "uniform")
         assert result.centers == [(4, 4)]
-        assert (result.receipt.epsilon, result.receipt.mechanisms, result.receipt.neighboring) == (
-            0,
-            (),
-            "replace-one",
-        )
+        receipt = result.receipt
+        assert (receipt.epsilon, receipt.mechanisms) == (0, ())
+        assert receipt.neighboring == "replace-one"
     assert ledger.entries == ()
 
 
@@ -313,9 +311,8 @@ def test_the_public_universe():
     assert mdp.k_median(metric, k=1, weights={"e": 5}).centers == ["e"]
     assert mdp.k_median(metric, k=1, candidates=("a", "b")).centers == ["b"]
     assert mdp.k_median(metric, k=1, weights=[3, 0, 0, 0, 2]).centers == ["a"]
-    assert mdp.k_means(metric, k=1, weights=[3, 0, 0, 0, 2]).centers == [
-        "c"
-    ]  # 4·3 + 4·2 = 20; b: 3 + 18; a: 32
+    # 4·3 + 4·2 = 20; b: 3 + 18; a: 32
+    assert mdp.k_means(metric, k=1, weights=[3, 0, 0, 0, 2]).centers == ["c"]
     assert sorted(mdp.k_median(metric, k=5).centers) == list("abcde")
 
 

@@ -38,12 +38,8 @@ def test_figures_are_those_of_the_runs(told):
     """A naive twin of `Plan.forecast`: sort all runs and count to the share."""
     for i in range(2):
         for shape in (None, 0, 1):
-            runs = [
-                told.cost[i, s, r] / told.reference[s, r] - 1
-                for s in range(2)
-                for r in range(3)
-                if shape in (None, s)
-            ]
+            rows = [(s, r) for s in range(2) for r in range(3) if shape in (None, s)]
+            runs = [told.cost[i, s, r] / told.reference[s, r] - 1 for s, r in rows]
             runs.sort()
             found = told.forecast(i, shape)
             assert found.median == pytest.approx(runs[-(-(len(runs) - 1) // 2)])
@@ -78,9 +74,8 @@ def test_the_real_mechanism_runs_with_the_price_and_unit_asked_for(monkeypatch):
     for epsilon, result in zip((Fraction(1, 3), Fraction(2)), told.example):
         assert result.receipt.epsilon == epsilon
         assert (result.receipt.unit, result.receipt.neighboring) == ("user", "replace-one")
-        assert (
-            max(m.sensitivity for m in result.receipt.mechanisms) == 6
-        )  # two sides of an exchange, three records each
+        # two sides of an exchange, three records each
+        assert max(m.sensitivity for m in result.receipt.mechanisms) == 6
     assert told.to_dict()["max_contributions"] == 3
 
 

@@ -118,11 +118,8 @@ def scripted(asked):
         )
         grant.draw(price)
         mechanism = Mechanism("discrete Laplace", str(query), 1, float(1 / price), price)
-        return Release(
-            rng.integers(0, 400, size),
-            query,
-            Receipt.of([mechanism], grant.neighboring, demand.unit),
-        )
+        receipt = Receipt.of([mechanism], grant.neighboring, demand.unit)
+        return Release(rng.integers(0, 400, size), query, receipt)
 
     return answer
 
@@ -155,11 +152,8 @@ def test_shells_are_what_they_say():
 
 def test_a_record_is_alike_in_any_company():
     rng = np.random.default_rng(6)
-    points, rows, middle = (
-        rng.normal(size=(257, 37)),
-        rng.normal(size=(11, 37)),
-        rng.normal(size=37),
-    )
+    points, rows = rng.normal(size=(257, 37)), rng.normal(size=(11, 37))
+    middle = rng.normal(size=37)
     label, centers = rng.integers(0, 4, 257), rng.normal(size=(4, 37))
     images, squares = projected(points, middle, rows), squares_from(points, label, centers)
     for i in (0, 1, 100, 256):

@@ -139,11 +139,8 @@ def test_a_disk_that_fails_at_any_call_refuses_the_day(tmp_path, call):
 
         write = full
 
-    place = {
-        "replace": (atomic.Path, "replace", full),
-        "fsync": (os, "fsync", full),
-        "write": (os, "fdopen", Full),
-    }[call]
+    places = {"fsync": (os, "fsync", full), "write": (os, "fdopen", Full)}
+    place = places.get(call, (atomic.Path, "replace", full))
     with patched(*place), pytest.raises(OSError, match="No space"):
         held.step(mdp.PrivateDemand(PATH, [2]), day=2)
     assert path.read_bytes() == before and held.days == 1

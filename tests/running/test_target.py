@@ -45,10 +45,8 @@ def test_in_nine_of_ten_plans_nine_runs_in_ten_stay_within():
 )
 def test_the_quantile_is_interpolated_in_logarithms(levels, target, epsilon):
     budgets = (Fraction(1, 4), Fraction(1), Fraction(4))
-    assert needed(budgets, np.repeat(np.array(levels)[:, None], 7, axis=1), target) == (
-        epsilon,
-        epsilon,
-    )
+    expected = epsilon, epsilon
+    assert needed(budgets, np.repeat(np.array(levels)[:, None], 7, axis=1), target) == expected
 
 
 def test_uneven_runs_need_more_than_the_best_guess():
