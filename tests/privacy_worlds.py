@@ -69,9 +69,8 @@ def log_law(query, users, m: int, scale: float, outputs: np.ndarray) -> np.ndarr
     for probability, records in kept_laws(users, m):
         exact = query.exact(np.array(records, dtype=np.int64))
         if exact.shape != outputs.shape[1:]:
-            return np.full(
-                len(outputs), -np.inf
-            )  # an answer of another length: outputs that others never give
+            # an answer of another length: outputs that others never give
+            return np.full(len(outputs), -np.inf)
         terms.append(math.log(probability) - np.abs(outputs - exact).sum(axis=1) / scale)
     return np.logaddexp.reduce(terms, axis=0)
 

@@ -302,10 +302,8 @@ def test_the_command_tells_all_about_one(small, tmp_path, monkeypatch, capsys):
 def test_the_command_refuses(small, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
     (tmp_path / "small.txt").write_bytes(CONTENT + b"\n")
-    for options, message in (
-        (["smal"], "did you mean small?"),
-        (["small", "--fetch"], "is not the data set small"),
-    ):
+    cases = (["smal"], "did you mean small?"), (["small", "--fetch"], "is not the data set small")
+    for options, message in cases:
         ran = run(capsys, "datasets", *options)
         assert (ran.status, ran.out, len(ran.lines)) == (2, "", 1) and message in ran.err
 
@@ -335,10 +333,8 @@ def test_a_graph_may_be_a_data_set(small, tmp_path, monkeypatch, capsys):
 def test_real_sets_are_what_the_registry_says(name, monkeypatch):
     monkeypatch.setenv("METRICDP_DATA", str(DATA))
     found = mdp.datasets.load(name)
-    assert (len(found.metric), len(found.metric.graph.indices) // 2) == (
-        found.info.vertices,
-        found.info.edges,
-    )
+    expected = found.info.vertices, found.info.edges
+    assert (len(found.metric), len(found.metric.graph.indices) // 2) == expected
 
 
 @needs_data
@@ -346,11 +342,8 @@ def test_optima_and_k_are_those_of_the_library(monkeypatch):
     from metricdp.universe import read_pmed_p
 
     monkeypatch.setenv("METRICDP_DATA", str(DATA))
-    stated = dict(
-        line.split()
-        for line in (DATA / "pmed/pmedopt.txt").read_text().splitlines()[1:]
-        if line.split()
-    )
+    rows = (DATA / "pmed/pmedopt.txt").read_text().splitlines()[1:]
+    stated = dict(row.split() for row in rows if row.split())
     for name in datasets.names()[:40]:
         info = datasets.describe(name)
         assert (info.optimum, info.k) == (int(stated[name]), read_pmed_p(datasets.fetch(name)))

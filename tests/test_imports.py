@@ -112,16 +112,7 @@ def test_a_call_loads_no_more_than_it_needs():
     import subprocess
     import sys
 
-    heavy = [
-        "scipy.stats",
-        "scipy.optimize",
-        "pandas",
-        "pyarrow",
-        "matplotlib",
-        "sklearn",
-        "duckdb",
-        "geopandas",
-    ]
+    heavy = "scipy.stats scipy.optimize pandas pyarrow matplotlib sklearn duckdb geopandas".split()
     code = (
         "import sys, metricdp as mdp\n"
         "metric = mdp.PrecomputedMetric([[0, 1], [1, 0]])\n"

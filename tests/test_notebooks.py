@@ -2,10 +2,11 @@
 for.
 """
 
-import importlib.util
 from pathlib import Path
 
 import pytest
+
+from tests import loaded
 
 FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -17,10 +18,7 @@ pytest.importorskip("ipykernel", reason="needs the extra: notebooks")
 
 @pytest.fixture(scope="module")
 def runner():
-    spec = importlib.util.spec_from_file_location("run_notebooks", FOLDER / "run.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded(FOLDER / "run.py")
 
 
 def notebook(tmp_path, *sources, name="one.ipynb"):

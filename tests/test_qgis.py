@@ -2,7 +2,6 @@
 one.
 """
 
-import importlib.util
 import json
 import shutil
 import sys
@@ -10,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from tests import loaded
+
 FOLDER = Path(__file__).parents[1] / "qgis"
 
 
 def commands():
-    spec = importlib.util.spec_from_file_location("cmds", FOLDER / "metricdp_qgis" / "commands.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded(FOLDER / "metricdp_qgis" / "commands.py")
 
 
 COMMANDS = commands()

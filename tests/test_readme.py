@@ -25,11 +25,8 @@ def blocks(text: str, language: str) -> list[str]:
 
 def anchors(text: str) -> set[str]:
     """Anchors of a page's headings, as code hosts make them."""
-    headings = re.findall(
-        r"^#+ (.+?)\s*$",
-        re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL),
-        flags=re.MULTILINE,
-    )
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+?)\s*$", prose, flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
 
 

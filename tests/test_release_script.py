@@ -2,7 +2,6 @@
 
 import configparser
 import gzip
-import importlib.util
 import io
 import re
 import sys
@@ -12,16 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from tests import loaded
+
 ROOT = Path(__file__).resolve().parents[1]
 GOOD = "# Changes\n\n## [Unreleased]\n\n## [1.2.0] - 2026-12-01\n\n### Added\n\n- A thing.\n"
 
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("release", ROOT / "tools" / "release.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded(ROOT / "tools" / "release.py")
 
 
 def test_a_good_changelog_passes(script):
@@ -133,10 +131,8 @@ def test_sdists_of_the_same_files_are_the_same(script):
     assert script.settled(one, 50) == script.settled(other, 50)
     assert script.settled(one, 50) != script.settled(one, 51)
     with tarfile.open(fileobj=io.BytesIO(script.settled(one, 50))) as tar:
-        assert [(m.name, m.mtime, m.uid, m.uname) for m in tar] == [
-            ("a", 50, 0, ""),
-            ("b", 50, 0, ""),
-        ]
+        expected = [("a", 50, 0, ""), ("b", 50, 0, "")]
+        assert [(m.name, m.mtime, m.uid, m.uname) for m in tar] == expected
         assert tar.extractfile("a").read() == b"abc"
 
 
@@ -172,13 +168,8 @@ def test_workflows_name_the_supported_versions(script):
     assert versions == set(script.PYTHONS)
     steps = flows["release"]["jobs"]["build"]["steps"]
     assert set(steps[1]["with"]["python-version"].split()) == set(script.PYTHONS)
-    uses = [
-        s["uses"]
-        for f in flows.values()
-        for j in f["jobs"].values()
-        for s in j["steps"]
-        if "uses" in s
-    ]
+    jobs = [job for flow in flows.values() for job in flow["jobs"].values()]
+    uses = [step["uses"] for job in jobs for step in job["steps"] if "uses" in step]
     assert all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", use) for use in uses)
     run = [s["run"] for s in steps if "run" in s]
     steps_named = {re.search(r"release\.py (\w+)", line)[1] for line in run}

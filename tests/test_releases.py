@@ -22,11 +22,8 @@ def test_receipt_adds_up_exactly_and_is_json():
     assert (plain["epsilon"], plain["epsilon_exact"], plain["delta_exact"]) == (0.1, "1/10", "0")
     assert [m["epsilon_exact"] for m in plain["mechanisms"]] == ["1/200", "19/200"]
     assert [m["sensitivity"] for m in plain["mechanisms"]] == [1, 1]
-    assert (plain["neighboring"], plain["unit"], plain["version"]) == (
-        "add-remove",
-        "record",
-        installed_version(),
-    )
+    expected = "add-remove", "record", installed_version()
+    assert (plain["neighboring"], plain["unit"], plain["version"]) == expected
 
 
 def test_receipts_of_one_call_compose():
@@ -34,10 +31,8 @@ def test_receipts_of_one_call_compose():
     both = Receipt.combined([one, other])
     assert both == one + other == Receipt.of([COUNT, PARTS], "replace-one", "user")
     assert Receipt.combined([one]) == one
-    for strange in (
-        Receipt.of([COUNT], "add-remove", "user"),
-        Receipt.of([COUNT], "replace-one", "record"),
-    ):
+    cases = Receipt.of([COUNT], "add-remove", "user"), Receipt.of([COUNT], "replace-one", "record")
+    for strange in cases:
         with pytest.raises(InputError, match="different guarantees"):
             one + strange
     with pytest.raises(TypeError):

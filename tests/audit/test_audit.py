@@ -89,16 +89,9 @@ def test_all_methods_and_queries_are_audited():
     for method in mdp.METHODS:
         assert any(f"k_median, {method}, " in name for name in CHECKS)
         assert any(f"replay, k_median, {method}, " in name for name in CHECKS)
-    for query in (
-        "CountQuery",
-        "HistogramQuery",
-        "LevelsQuery",
-        "CostQuery",
-        "CoverageQuery",
-        "CoverQuery",
-    ):
+    for query in ("Count", "Histogram", "Levels", "Cost", "Coverage", "Cover"):
         for relation in worlds.RELATIONS:
-            assert f"{query}, two points, {relation}" in CHECKS
+            assert f"{query}Query, two points, {relation}" in CHECKS
 
 
 def test_what_a_pool_sells_at_a_selections_price_buys_no_laplace_noise():
@@ -123,12 +116,8 @@ def claiming(factor, name="a mechanism"):
 
     def call(demand, ledger):
         paid = ledger.charge("1/2").epsilon
-        return measure(
-            demand,
-            HistogramQuery(worlds.finest(demand.universe)),
-            paid * factor,
-            mdp.Ledger(9).charge(paid * factor),
-        )
+        query, spent = HistogramQuery(worlds.finest(demand.universe)), paid * factor
+        return measure(demand, query, spent, mdp.Ledger(9).charge(spent))
 
     two = worlds.worlds()["two points"]
     return Case(name, two, call, worlds.demands(2, 2), "add-remove")
@@ -194,9 +183,8 @@ def test_whatever_shows_is_noticed(leak, channel):
     two = worlds.worlds()["two points"]
     found = examine(Case("a leak", two, call, worlds.demands(2, 2), "add-remove"))
     assert not found.passed
-    assert (
-        channel in found.found or channel == "exception"
-    )  # there all that is returned is missing, too
+    # there all that is returned is missing, too
+    assert channel in found.found or channel == "exception"
     assert found.excess == math.inf
 
 
@@ -252,12 +240,8 @@ def test_what_the_short_form_misses_the_whole_check_may_find():
 
 
 def test_a_bug_whose_place_is_gone_is_told_and_not_caught():
-    bug = planted.Bug(
-        "gone",
-        "",
-        ("CountQuery, two points, add-remove",),
-        lambda: replaced(planted, "no_such_function", None),
-    )
+    who = ("CountQuery, two points, add-remove",)
+    bug = planted.Bug("gone", "", who, lambda: replaced(planted, "no_such_function", None))
     caught = runner.catch(bug, list(CHECKS.values()), quick=True)
     assert caught.evidence is None
     assert "AttributeError" in caught.note
@@ -545,7 +529,5 @@ def test_what_py4j_says_of_collected_objects_is_not_told():
         logging.getLogger("py4j.clientserver").debug("Command to send: %s", "m\nd\no95\ne\n")
         logging.getLogger("py4j.clientserver").debug("Command to send: %s", "c\no95\nfirst\ne\n")
         logging.getLogger("elsewhere").debug("Answer received: !yv")
-    assert seen["log"].splitlines() == [
-        *("Command to send: c", "o95", "first", "e", ""),
-        "Answer received: !yv",
-    ]
+    expected = [*("Command to send: c", "o95", "first", "e", ""), "Answer received: !yv"]
+    assert seen["log"].splitlines() == expected

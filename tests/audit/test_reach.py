@@ -15,17 +15,10 @@ from metricdp.privacy import PrivateDemand, gate
 from metricdp.records.engines import Tally, bounding, sources
 from metricdp.report.explore import front
 
+READ = "replay, k_median, hst, from {}, user, m = 2, add-remove"
 SEAMS = {
-    "from_frame": (
-        PrivateDemand,
-        "from_frame",
-        "replay, k_median, hst, from CSV, user, m = 2, add-remove",
-    ),
-    "bounding of blocks": (
-        bounding.Bounding,
-        "rows",
-        "replay, k_median, hst, from DuckDB, user, m = 2, add-remove",
-    ),
+    "from_frame": (PrivateDemand, "from_frame", READ.format("CSV")),
+    "bounding of blocks": (bounding.Bounding, "rows", READ.format("DuckDB")),
     "a tally's sums": (Tally, "sums", "a tally, HistogramQuery, a path, add-remove"),
     "a tally's sample": (Tally, "thinned", "thinned tally, a line, add-remove"),
     "thinning": (gate.engines, "thinned", "thinned, a box, add-remove"),

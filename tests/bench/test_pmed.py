@@ -80,11 +80,8 @@ def rows_of(capsys: Capture, options: str = "") -> list[dict]:
 
 def test_all_instances_of_a_folder_in_order_against_brute_force(library, capsys):
     rows = rows_of(capsys)
-    assert [(row["instance"], row["n"], row["k"]) for row in rows] == [
-        ("pmed1", 12, 2),
-        ("pmed2", 14, 3),
-        ("pmed10", 9, 9),
-    ]
+    expected = [("pmed1", 12, 2), ("pmed2", 14, 3), ("pmed10", 9, 9)]
+    assert [(row["instance"], row["n"], row["k"]) for row in rows] == expected
     assert [row["optimum"] for row in rows] == [instance(12, 2, 1)[1], instance(14, 3, 2)[1], 0]
     for row in rows[:2]:
         assert row["gap_percent"] == pytest.approx(100 * (row["cost"] / row["optimum"] - 1))
@@ -285,9 +282,8 @@ def test_made_up_demand():
     assert demands.one_each(metric).tolist() == [1] * 400
     for counts in (spread, dense):
         assert counts.shape == (400,) and counts.sum() == 4000 and counts.min() >= 0
-    assert (np.sort(spread)[-40:].sum() < 800) and (
-        np.sort(dense)[-40:].sum() > 1200
-    )  # the tenth of the points with the most
+    # the tenth of the points with the most
+    assert (np.sort(spread)[-40:].sum() < 800) and (np.sort(dense)[-40:].sum() > 1200)
     assert (demands.hot_spots(metric, 4000, 1) == dense).all()
     assert (demands.uniform(metric, 4000, 2) != spread).any()
     alone = mdp.GraphMetric(nx.path_graph(1), weight=None)

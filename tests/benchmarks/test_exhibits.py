@@ -240,7 +240,5 @@ def test_numbers_come_in_their_order():
 def test_only_what_is_asked_is_measured():
     with pytest.raises(InputError, match="figure3"):
         exhibits._wanted(paper3.EXHIBITS, "nothing")
-    assert [e.key for e in exhibits._wanted(paper3.EXHIBITS, "figure7,figure3")] == [
-        "figure3",
-        "figure7",
-    ]
+    expected = ["figure3", "figure7"]
+    assert [e.key for e in exhibits._wanted(paper3.EXHIBITS, "figure7,figure3")] == expected

@@ -59,13 +59,8 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_sets_are_read_wherever_they_lie(data):
-    shapes = {
-        "s1": (50, 2),
-        "skin": (60, 3),
-        "shuttle": (50, 9),
-        "covertype": (40, 54),
-        "higgs": (900, 28),
-    }
+    shapes = {"s1": (50, 2), "skin": (60, 3), "shuttle": (50, 9)}
+    shapes |= {"covertype": (40, 54), "higgs": (900, 28)}
     for name, shape in shapes.items():
         found = point_sets.POINT_SETS[name]
         points = found.load()
@@ -93,13 +88,8 @@ def test_other_files_are_no_tables(data, text):
 
 
 def test_what_is_not_there_is_skipped_and_named(data):
-    assert point_sets.chosen_sets("gm,s1", ())[0] == [
-        "gm-d2-k8",
-        "gm-d2-k20",
-        "gm-d10-k8",
-        "gm-d10-k20",
-        "s1",
-    ]
+    mixtures = "gm-d2-k8 gm-d2-k20 gm-d10-k8 gm-d10-k20"
+    assert point_sets.chosen_sets("gm,s1", ())[0] == [*mixtures.split(), "s1"]
     there, skipped = point_sets.chosen_sets("s1, s2", ())
     assert there == ["s1"]
     assert skipped == ["s2: skipped, METRICDP_DATA names no folder with sipu/s2.data (perhaps .gz)"]
@@ -163,9 +153,8 @@ def test_the_reference_is_the_best_that_is_known():
     report = paper1.report({"epsilons": ["1"], "power": 1}, draws, ["why"], "", 1.0)
     by_method = {row["method"]: row for row in report.rows}
     assert by_method["kmed++"]["ratios"]["final"] == pytest.approx((1.25, 0.25))
-    assert by_method["HST"]["ratios"]["final"] == pytest.approx(
-        (1.25, 0.75)
-    )  # private runs are no reference
+    # private runs are no reference
+    assert by_method["HST"]["ratios"]["final"] == pytest.approx((1.25, 0.75))
     assert report.summary["mean_ratio"] == {"s1/1": {"kmed++": 1.25, "HST": 1.25}}
     assert "why" in report.lines
 
@@ -174,13 +163,8 @@ def test_statements_are_judged_at_every_epsilon():
     draws = []
     for epsilon, hst in (("0.5", 1.2), ("1", 2.0)):
         for method, cost in (("HST", hst), ("lsh", 1.5), ("balcan", 1.6), ("kmed++", 1.0)):
-            place = {
-                "setting": f"skin/{epsilon}",
-                "k": 5,
-                "reference": 1.0,
-                "seconds": 1.0,
-                "method": method,
-            }
+            place = {"setting": f"skin/{epsilon}", "k": 5, "method": method}
+            place |= {"reference": 1.0, "seconds": 1.0}
             draws += [{**place, "repeat": i, "final": cost} for i in range(2)]
     report = paper1.report({"epsilons": ["0.5", "1"], "power": 1}, draws, [], "", 1.0)
     verdicts = {v["claim"]: (v["holds_in_cells"], v["cells"]) for v in report.summary["claims"]}

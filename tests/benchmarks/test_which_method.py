@@ -1,21 +1,18 @@
 """The table of docs/which-method.md is what its script draws, in form."""
 
-import importlib.util
 import re
 from pathlib import Path
 
 import pytest
+
+from tests import loaded
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
 def script():
-    file = ROOT / "benchmarks" / "which_method.py"
-    spec = importlib.util.spec_from_file_location("which_method", file)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded(ROOT / "benchmarks" / "which_method.py")
 
 
 def test_the_best_of_a_row_and_what_is_close_is_bold(script):
@@ -35,10 +32,8 @@ def test_a_table_is_put_between_its_own_marks(script):
 
 def test_the_page_has_a_row_for_every_setting(script):
     page = script.PAGE.read_text("utf-8")
-    for names, methods in (
-        (script.FINITE_UNIVERSES, script.FINITE),
-        (script.DIMENSIONS, script.BOX),
-    ):
+    cases = (script.FINITE_UNIVERSES, script.FINITE), (script.DIMENSIONS, script.BOX)
+    for names, methods in cases:
         rows = [
             line for line in page.splitlines() if line.startswith(tuple(f"| {n}" for n in names))
         ]

@@ -83,19 +83,10 @@ class Books:
 SEARCH = {"k": 2, "candidates": None, "opened": None, "seed": 0, "time_limit": None}
 PUBLIC = {"universe": None, "weights": None, "method": "partition", "certificate": False, **SEARCH}
 PRIVATE = {"universe": None, "demand": None, "ledger": None, "epsilon": "1/3", "records_hint": None}
-CLUSTERINGS = {
-    "k_median": {**PRIVATE, **PUBLIC},
-    "k_means": {**PRIVATE, **PUBLIC},
-    "release": {**PRIVATE, "seed": 0},
-}
-
-
-TINY = {
-    "case": Case("release", {"epsilon": 1e-9}),
-    "world": TOWN,
-    "which": 2,
-    "kept": 0,
-}  # noise of more than 64 bits
+CLUSTERINGS = {name: {**PRIVATE, **PUBLIC} for name in ("k_median", "k_means")}
+CLUSTERINGS["release"] = {**PRIVATE, "seed": 0}
+SMALL = Case("release", {"epsilon": 1e-9})  # noise of more than 64 bits
+TINY = {"case": SMALL, "world": TOWN, "which": 2, "kept": 0}
 
 
 @fuzz(
@@ -110,13 +101,8 @@ def test_private_calls(case: Case, world: Any, which: int, kept: int) -> None:
     name, spoils = case
     with tempfile.TemporaryDirectory() as folder:
         books = Books(folder, kept == 0)
-        arguments = {
-            **CLUSTERINGS[name],
-            "universe": world,
-            "demand": DEMANDS[id(world)][which],
-            "ledger": books.ledger,
-            **spoils,
-        }
+        whose = {"universe": world, "demand": DEMANDS[id(world)][which], "ledger": books.ledger}
+        arguments = {**CLUSTERINGS[name], **whose, **spoils}
         answer, error = tried(lambda: getattr(mdp, name)(**arguments))
         if error is not None:
             assert books.state() == books.before
@@ -137,12 +123,8 @@ def test_private_calls(case: Case, world: Any, which: int, kept: int) -> None:
     certificate=st.booleans(),
 )
 def test_public_calls(case: Case, world: Any, certificate: bool) -> None:
-    arguments = {
-        **PUBLIC,
-        "universe": world,
-        "certificate": certificate and world is not BOX,
-        **case.spoils,
-    }
+    own = {"universe": world, "certificate": certificate and world is not BOX}
+    arguments = {**PUBLIC, **own, **case.spoils}
     answer, error = tried(lambda: getattr(mdp, case.name)(**arguments))
     if error is None:
         assert_result(answer, arguments["universe"], arguments["k"])
@@ -170,33 +152,15 @@ def test_questions_to_a_release(case: Case, place: int) -> None:
         assert_result(answer, WORLDS[place], arguments["k"])
 
 
+ROADS = {"weight": None, "symmetrize": False, "largest_component": False, "resolution": None}
+FILE = dict.fromkeys(("format", "weight", "nodes", "source", "target", "resolution"))
 UNIVERSES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "EuclideanMetric": (mdp.EuclideanMetric, {"points": CORNERS, "ids": None}),
     "ManhattanMetric": (mdp.ManhattanMetric, {"points": CORNERS, "ids": list("abcde")}),
     "PrecomputedMetric": (mdp.PrecomputedMetric, {"matrix": TABLE.matrix, "ids": None}),
     "EuclideanSpace": (mdp.EuclideanSpace, {"lower": [0, 0], "upper": [1, 1]}),
-    "GraphMetric": (
-        mdp.GraphMetric,
-        {
-            "graph": nx.path_graph(4),
-            "weight": None,
-            "symmetrize": False,
-            "largest_component": False,
-            "resolution": None,
-        },
-    ),
-    "read_graph": (
-        mdp.read_graph,
-        {
-            "path": "nowhere",
-            "format": None,
-            "weight": None,
-            "nodes": None,
-            "source": None,
-            "target": None,
-            "resolution": None,
-        },
-    ),
+    "GraphMetric": (mdp.GraphMetric, {"graph": nx.path_graph(4), **ROADS}),
+    "read_graph": (mdp.read_graph, {"path": "nowhere", **FILE}),
 }
 
 
@@ -294,10 +258,8 @@ LOOKUPS = {
 }
 
 
-TWO_OF_NOTHING = {
-    "case": Case("positions", {"ids": [[], []]}),
-    "world": BLOCKS,
-}  # once no ids at all
+# once no ids at all
+TWO_OF_NOTHING = {"case": Case("positions", {"ids": [[], []]}), "world": BLOCKS}
 
 
 @fuzz(300, [TWO_OF_NOTHING], case=spoiled(LOOKUPS), world=st.sampled_from(WORLDS[:-1]))
@@ -316,19 +278,10 @@ def test_lookups(case: Case, world: Any) -> None:
 
 
 DEMAND = {"records": None, "user": None, "max_contributions": None}
-FRAMES = {
-    "frame_or_path": None,
-    "node": "vertex",
-    "x": None,
-    "y": None,
-    "user": "who",
-    "max_contributions": 2,
-}
-MAKERS = {
-    "PrivateDemand": DEMAND,
-    "from_coordinates": {"points": None, **DEMAND},
-    "from_frame": FRAMES,
-}
+FRAMES = {"frame_or_path": None, "node": "vertex", "x": None, "y": None}
+FRAMES |= {"user": "who", "max_contributions": 2}
+MAKERS = {"PrivateDemand": DEMAND, "from_frame": FRAMES}
+MAKERS["from_coordinates"] = {"points": None, **DEMAND}
 del MAKERS["from_coordinates"]["records"]
 
 
@@ -407,13 +360,9 @@ def test_frames_of_absurd_cells(cells: list[Any], world: Any, library: str) -> N
         tried(lambda options=options: mdp.PrivateDemand.from_frame(world, frame, **options))
 
 
-TREES = {
-    "build_hst": ("metric", "seed"),
-    "load": ("path", "metric"),
-    "distance": ("u", "v"),
-    "nodes_at": ("level",),
-}
-TREES |= {"position_distances": ("u", "v"), "labels_at": ("level",), "save": ("path",)}
+TREES = {"build_hst": ("metric", "seed"), "load": ("path", "metric"), "distance": ("u", "v")}
+TREES |= {"position_distances": ("u", "v"), "save": ("path",)}
+TREES |= {"nodes_at": ("level",), "labels_at": ("level",)}
 
 
 @fuzz(250, case=spoiled(TREES), world=st.sampled_from(WORLDS[:-1]))

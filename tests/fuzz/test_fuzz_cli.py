@@ -137,11 +137,8 @@ def ran(argv: list[str]) -> tuple[int, str, list[str]]:
         status = main(argv)
     lines = err.getvalue().split("\n")
     assert lines.pop() == "", "the last line has no end"
-    return (
-        status,
-        out.getvalue(),
-        [line for line in lines if not line.startswith("metricdp: warning: ")],
-    )
+    errors = [line for line in lines if not line.startswith("metricdp: warning: ")]
+    return status, out.getvalue(), errors
 
 
 def restore(before: dict[str, bytes]) -> None:

@@ -97,14 +97,8 @@ def test_the_gate(case: Case, query: Any, which: int, pooled: bool) -> None:
         grant = books.ledger.charge(privacy.Cost.zcdp(1, "1/1000000") if pooled else 1)
         books.before = books.state()
         before = grant.spent, grant.spent_delta, grant.left
-        valid = {
-            "demand": demand,
-            "query": query,
-            "partition": Halves(),
-            "epsilon": "1/9",
-            "grant": grant,
-            "ledger": books.ledger,
-        }
+        valid = {"demand": demand, "query": query, "partition": Halves(), "epsilon": "1/9"}
+        valid |= {"grant": grant, "ledger": books.ledger}
         arguments = {name: valid[name] for name in GATE[case.name] if name in valid} | case.spoils
         answer, error = tried(lambda: getattr(privacy, case.name)(**arguments))
         if error is not None:
@@ -155,11 +149,8 @@ def test_pieces_of_a_grant(case: Case, pooled: bool) -> None:
     call = getattr(grant if case.name in ("draw", "charge") else privacy.Cost, case.name)
     valid = {"epsilon": "1/9", **({"delta": "1e-6"} if case.name == "zcdp" else {})}
     cost, error = tried(lambda: call(**{**valid, **case.spoils}))
-    assert (case.name in ("draw", "charge") and error is None) or (
-        grant.spent,
-        grant.spent_delta,
-        grant.left,
-    ) == before
+    after = grant.spent, grant.spent_delta, grant.left
+    assert (case.name in ("draw", "charge") and error is None) or after == before
     if (
         isinstance(cost, privacy.Cost) and case.name != "of"
     ):  # which may be negative: who takes it says no

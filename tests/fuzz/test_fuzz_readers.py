@@ -130,10 +130,8 @@ def test_graph_files(file: tuple[str, bytes], options: dict[str, Any], loose: bo
         assert (grid >= 0).all() and int(metric.diameter_bound() / metric.unit) * n < 2**63
 
 
-SPARSE_ARCS = (
-    "n.co",
-    b"c places\np aux sp co 3\nv ",
-)  # of no number at all: once a warning of NumPy
+# of no number at all: once a warning of NumPy
+SPARSE_ARCS = ("n.co", b"c places\np aux sp co 3\nv ")
 
 
 @fuzz(700, [{"file": SPARSE_ARCS, "alone": True}], file=damaged_files(NODES), alone=st.booleans())

@@ -32,13 +32,8 @@ def problems(draw):
     weights = draw(arrays(np.int64, n, elements=st.integers(-2, 4))).astype(np.float64)
     start = draw(st.permutations(range(m)))[: draw(st.integers(1, m))]
     fixed = draw(st.integers(0, len(start)))
-    return (
-        block,
-        weights,
-        fixed,
-        np.array(start, np.int64),
-        np.array(draw(st.permutations(range(m))), np.int64),
-    )
+    order = draw(st.permutations(range(m)))
+    return block, weights, fixed, np.array(start, np.int64), np.array(order, np.int64)
 
 
 def state_of(block, weights, fixed, centers):

@@ -52,12 +52,5 @@ def test_nodes_settle_above_the_noise_and_the_rest_is_spread():
     counts, settled = settled_counts(
         parent, np.array([100.0, 9, 9, 9, 69, 1]), np.full(6, 10.0), sizes
     )
-    assert settled.tolist() == [
-        True,
-        False,
-        False,
-        False,
-        False,
-        False,
-    ]  # below a node that has not settled nothing does
+    assert settled.tolist() == [True] + 5 * [False]  # below one that has not settled nothing does
     np.testing.assert_allclose(counts, sizes * 10)

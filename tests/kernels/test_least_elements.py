@@ -23,9 +23,8 @@ few = settings(max_examples=150, derandomize=True)
 
 def entries(space, ends, i):
     run = slice(ends[i - 1] if i else 0, ends[i])
-    last = dict(
-        zip(space.points[run].tolist(), space.distances[run].tolist())
-    )  # of a repeated point the last counts
+    # of a repeated point the last counts
+    last = dict(zip(space.points[run].tolist(), space.distances[run].tolist()))
     return last
 
 
@@ -71,31 +70,14 @@ def test_a_search_without_room_says_so_and_restores():
 @given(graph=naive.graphs(longest=50), shift=st.integers(0, 6), seed=st.integers(0, 99))
 def test_graph_labels(graph, shift, seed):
     n, edges = graph
-    distances, order, radii = (
-        naive.all_pairs(n, edges),
-        np.random.default_rng(seed).permutation(n),
-        np.array([500, 40, 10, 2, 0]),
-    )
-    known, labels, filled = (
-        np.full(n, 2**62),
-        np.full((n, 5), n, np.int32, order="F"),
-        np.zeros(n, np.uint8),
-    )
+    distances, order = naive.all_pairs(n, edges), np.random.default_rng(seed).permutation(n)
+    radii = np.array([500, 40, 10, 2, 0])
+    known, labels = np.full(n, 2**62), np.full((n, 5), n, np.int32, order="F")
+    filled = np.zeros(n, np.uint8)
     sources, space, ends = order.astype(np.int32), workspace(500, np.int64), np.empty(n, np.int64)
-    assert (
-        graph_entries(
-            naive.csr(n, edges),
-            shift,
-            sources,
-            0,
-            known,
-            known,
-            space,
-            ends,
-            Labeling(0, radii, filled, labels),
-        )
-        == n
-    )
+    graph, labeling = naive.csr(n, edges), Labeling(0, radii, filled, labels)
+    found = graph_entries(graph, shift, sources, 0, known, known, space, ends, labeling)
+    assert found == n
     assert (known == 0).all() and (filled == 5).all()
     for v in range(n):
         assert labels[v].tolist() == [
@@ -119,11 +101,8 @@ def test_vector_entries(seed, n, d, euclidean, side):
     known = rng.integers(0, side, n)
     low = over_boxes(np.minimum, points, np.inf)
     high, farthest = over_boxes(np.maximum, points, -np.inf), over_boxes(np.maximum, known, 0)
-    sources, space, ends = (
-        np.arange(n, dtype=np.int32),
-        workspace(n * n, np.int64),
-        np.empty(n, np.int64),
-    )
+    sources, space = np.arange(n, dtype=np.int32), workspace(n * n, np.int64)
+    ends = np.empty(n, np.int64)
     assert (
         vector_entries(points, (low, high, farthest), euclidean, sources, 0, known, space, ends)
         == n
@@ -154,16 +133,8 @@ def test_keep_entries(seed, n, shares):
     labels, numbers = np.full((n, 5), n, np.int32, order="F"), rng.permutation(n).astype(np.int32)
     points, ends = np.tile(np.arange(n, dtype=np.int32), n), np.arange(1, n + 1) * n
     for share in range(shares):
-        keep_entries(
-            (points, matrix[numbers].ravel(), ends),
-            numbers,
-            share,
-            shares,
-            radii,
-            known,
-            trials,
-            labels,
-        )
+        entries = points, matrix[numbers].ravel(), ends
+        keep_entries(entries, numbers, share, shares, radii, known, trials, labels)
     assert (known == matrix.min(axis=0)).all() and (trials == known).all()
     for v in range(n):
         assert labels[v].tolist() == [

@@ -26,9 +26,8 @@ def test_heap_gives_keys_in_order(steps):
             size = heap_push(keys, payload, size, key, number)
             heapq.heappush(twin, key)
         elif twin:
-            assert (
-                steps[payload[0]] == keys[0] == heapq.heappop(twin)
-            )  # payloads travel with their keys
+            # payloads travel with their keys
+            assert steps[payload[0]] == keys[0] == heapq.heappop(twin)
             size = heap_drop(keys, payload, size)
         assert size == len(twin)
 
@@ -44,9 +43,8 @@ def test_rows_to_all_and_to_some_targets(graph, data):
     distance_rows(naive.csr(n, edges), sources, NONE, True, rows)
     np.testing.assert_array_equal(rows, true[sources])
     some = np.empty((len(sources), len(targets)), np.float32)
-    distance_rows(
-        naive.csr(n, edges), sources, targets, False, some
-    )  # repeated targets, and a source among them
+    # repeated targets, and a source among them
+    distance_rows(naive.csr(n, edges), sources, targets, False, some)
     np.testing.assert_array_equal(some, true[np.ix_(sources, targets)])
 
 
@@ -56,9 +54,8 @@ def test_rows_of_what_cannot_be_reached_are_far():
     distance_rows(graph, np.array([0, 4]), NONE, True, rows)
     assert rows.tolist() == [[0, 3, FAR, FAR, FAR], [FAR, FAR, 2, 1, 0]]
     some = np.empty((2, 2), np.int64)
-    distance_rows(
-        graph, np.array([0, 4]), np.array([1, 2]), False, some
-    )  # the first search must not leave anything behind
+    # the first search must not leave anything behind
+    distance_rows(graph, np.array([0, 4]), np.array([1, 2]), False, some)
     assert some.tolist() == [[3, FAR], [FAR, 2]]
 
 
@@ -97,9 +94,8 @@ def test_sources_inserted_at_once_or_in_turn_give_the_voronoi_diagram(graph, dat
         distance, label = voronoi(graph, batches)
         np.testing.assert_array_equal(distance, naive.nearest(true, sources))
         np.testing.assert_array_equal(true[np.array(sources)[label], np.arange(n)], distance)
-    assert voronoi(graph, [sources])[1][sources].tolist() == list(
-        range(len(sources))
-    )  # each source keeps its own label
+    # each source keeps its own label
+    assert voronoi(graph, [sources])[1][sources].tolist() == list(range(len(sources)))
 
 
 def test_insertion_enters_only_what_it_improves():
@@ -109,9 +105,8 @@ def test_insertion_enters_only_what_it_improves():
     arrays = (distance, label, keys, payload)
     assert add_sources(naive.csr(n, edges), np.array([0]), 0, *arrays) == n
     assert add_sources(naive.csr(n, edges), np.array([99]), 1, *arrays) == 50
-    assert (
-        add_sources(naive.csr(n, edges), np.array([2]), 2, *arrays) == 49
-    )  # 2 itself and 3..50; 1 stays with 0 on a tie
+    # 2 itself and 3..50; 1 stays with 0 on a tie
+    assert add_sources(naive.csr(n, edges), np.array([2]), 2, *arrays) == 49
     assert add_sources(naive.csr(n, edges), np.array([2]), 3, *arrays) == 0
     assert label[[0, 1, 2, 50, 51]].tolist() == [0, 0, 2, 2, 1]
 
@@ -138,15 +133,13 @@ def test_seeds_are_distinct_with_their_voronoi_diagram(graph, data):
     assert len(set(centers)) == k
     np.testing.assert_array_equal(distance, naive.nearest(true, centers))
     np.testing.assert_array_equal(true[centers[label], np.arange(n)], distance)
-    np.testing.assert_array_equal(
-        label[centers], np.arange(k)
-    )  # no cell is empty, also at distance 0 from another center
+    # no cell is empty, also at distance 0 from another center
+    np.testing.assert_array_equal(label[centers], np.arange(k))
     positive = np.flatnonzero(weights)
     reached = [int((naive.nearest(true, centers[:i])[positive] > 0).any()) for i in range(1, k)]
     for more, center in zip(reached, centers[1:]):
-        assert (
-            weights[center] > 0 or not more
-        )  # while demand is unserved the next center stands on demand
+        # while demand is unserved the next center stands on demand
+        assert weights[center] > 0 or not more
 
 
 @pytest.mark.parametrize("power", [1, 2])
@@ -173,12 +166,10 @@ def test_late_seeds_follow_their_law_although_sums_are_renewed_rarely(late):
     for seed in range(2000):
         centers = seeds(graph, np.ones(n), late + 1, seed, power=2)[0]
         square = naive.nearest(true, centers[:late]) ** 2
-        errors.append(
-            square[centers[late]] - square @ square / square.sum()
-        )  # drawn proportionally to squared distance
-    assert abs(np.mean(errors)) < 4 * np.std(errors) / np.sqrt(
-        len(errors)
-    )  # renewed sums without rejection are 9 off
+        # drawn proportionally to squared distance
+        errors.append(square[centers[late]] - square @ square / square.sum())
+    # renewed sums without rejection are 9 off
+    assert abs(np.mean(errors)) < 4 * np.std(errors) / np.sqrt(len(errors))
 
 
 def test_seeding_is_repeatable_and_survives_no_mass():

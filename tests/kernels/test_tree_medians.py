@@ -56,11 +56,8 @@ def test_every_cell_of_a_tree_gets_its_median(power):
     for seed in range(20):
         n, edges = naive.random_graph(40, seed, extra=0)
         edges = [(u, v, w + 1 + 0.001 * u) for u, v, w in edges]  # no ties between cells
-        true, centers, weights = (
-            naive.all_pairs(n, edges),
-            rng.choice(n, 3, replace=False),
-            rng.integers(0, 5, n),
-        )
+        true, centers = naive.all_pairs(n, edges), rng.choice(n, 3, replace=False)
+        weights = rng.integers(0, 5, n)
         scaled = (n, [(u, v, round(1000 * w)) for u, v, w in edges])
         medians, _ = step(scaled, weights, centers, power)
         cell = true[centers].argmin(axis=0)

@@ -5,15 +5,7 @@ matrices elsewhere.
 import numpy as np
 import pytest
 
-from metricdp.kernels.tree_posterior import (
-    Splits,
-    consistent,
-    downward,
-    leaf_means,
-    mixed,
-    pairs,
-    upward,
-)
+from metricdp.kernels import tree_posterior
 from tests import naive
 
 
@@ -26,16 +18,16 @@ def run(children, low, step, fractions, chances, leaves, prior, above=None):
     n_splits, n_shares = fractions.shape
     grid = leaves.shape[1]
     kinds = np.repeat(np.eye(n_shares)[:, None], n_splits, axis=1)
-    splits = Splits(children, low, step, fractions, kinds, np.arange(n_splits))
+    splits = tree_posterior.Splits(children, low, step, fractions, kinds, np.arange(n_splits))
     inside = np.empty((2 * n_splits + 1, grid))
     outside = np.empty((2 * n_splits + 1, grid))
     outside[-1] = prior
     seen = np.r_[leaves, np.ones((n_splits, grid)) if above is None else above]
-    known = pairs(splits, seen)
-    np.testing.assert_array_equal(mixed(splits, chances), chances)
-    scale = upward(splits, chances, chances, known, seen, inside)
-    posterior = downward(splits, chances, chances, known, seen, inside, outside)
-    means = leaf_means(splits, chances, seen, inside, outside)
+    known = tree_posterior.pairs(splits, seen)
+    np.testing.assert_array_equal(tree_posterior.mixed(splits, chances), chances)
+    scale = tree_posterior.upward(splits, chances, chances, known, seen, inside)
+    posterior = tree_posterior.downward(splits, chances, chances, known, seen, inside, outside)
+    means = tree_posterior.leaf_means(splits, chances, seen, inside, outside)
     return inside, outside[n_splits + 1 :], posterior, scale, means
 
 
@@ -58,10 +50,8 @@ def test_against_the_sum_over_all_counts_and_shares(shape, seed, counted_above):
     depth = np.zeros(2 * m - 1, int)
     for i in reversed(range(m - 1)):
         depth[children[i]] = depth[m + i] + 1
-    low, step = (
-        np.zeros(2 * m - 1),
-        2.0 ** (depth.max() - depth),
-    )  # half of any value is on the grid below
+    # half of any value is on the grid below
+    low, step = (np.zeros(2 * m - 1), 2.0 ** (depth.max() - depth))
     low[0] = step[0] * 2  # values below are impossible there
     leaves, prior = rng.random((m, grid)), rng.random(grid)
     above = rng.random((m - 1, grid)) if counted_above else np.ones((m - 1, grid))
@@ -127,6 +117,6 @@ def test_consistent_counts_against_dense_least_squares(shape):
     precision[m : 2 * m - 2] *= rng.random(m - 2) < 0.5  # some nodes were not counted
     covariance = np.linalg.inv(below.T @ (precision[:, None] * below))
     expected = below @ covariance @ below.T @ (precision * value)
-    mean, variance = consistent(children, value, precision)
+    mean, variance = tree_posterior.consistent(children, value, precision)
     np.testing.assert_allclose(mean, expected, rtol=1e-9)
     np.testing.assert_allclose(variance, np.diag(below @ covariance @ below.T), rtol=1e-9)

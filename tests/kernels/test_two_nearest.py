@@ -9,17 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metricdp.kernels import two_nearest
 from metricdp.kernels.shortest_paths import FAR
-from metricdp.kernels.two_nearest import (
-    NOBODY,
-    cheapest_slots,
-    move_center,
-    removal_losses,
-    state_of,
-    swap_changes,
-    take_swaps,
-    workspace,
-)
 from tests import naive
 
 few = settings(max_examples=100, derandomize=True)
@@ -37,15 +28,17 @@ class Centers:
         room = 4 * len(self.graph[1]) + k  # exactly what the kernels ask for
         self.heap = np.empty(room, np.int64), np.empty(room, np.int64)
         self.fixed = np.isin(np.arange(k), fixed)
-        self.state = state_of(self.graph, np.array(centers), 1, self.heap)
-        self.cost = removal_losses(self.labels, self.demand, self.fixed, self.losses)
+        self.state = two_nearest.state_of(self.graph, np.array(centers), 1, self.heap)
+        self.cost = two_nearest.removal_losses(self.labels, self.demand, self.fixed, self.losses)
 
     def __getattr__(self, name):
         return getattr(self.state, name)
 
     def move(self, slot, vertex):
         self.dirty[:] = False
-        risen, entered = move_center(self.graph, self.demand, self.heap, self.state, slot, vertex)
+        risen, entered = two_nearest.move_center(
+            self.graph, self.demand, self.heap, self.state, slot, vertex
+        )
         self.cost += risen
         return entered
 
@@ -61,46 +54,45 @@ class Centers:
             np.testing.assert_array_equal(true[self.centers[second], at], far)
             assert (first != second).all()
         else:
-            assert (second == NOBODY).all()
+            assert (second == two_nearest.NOBODY).all()
         for which, label in enumerate((first, second)):
             for slot in range(len(self.centers)):
                 assert sorted(self.listed(which, slot)) == np.flatnonzero(label == slot).tolist()
         again = np.empty(len(self.centers))
         assert self.cost == pytest.approx(
-            removal_losses(self.labels, self.demand, self.fixed, again), abs=1e-9
+            two_nearest.removal_losses(self.labels, self.demand, self.fixed, again), abs=1e-9
         )
         np.testing.assert_allclose(self.losses, again, atol=1e-9)
-        assert (np.flatnonzero(self.slot_at != NOBODY) == np.sort(self.centers)).all()
+        assert (np.flatnonzero(self.slot_at != two_nearest.NOBODY) == np.sort(self.centers)).all()
         assert not self.marked.any()
         np.testing.assert_array_equal(self.slot_at[self.centers], np.arange(len(self.centers)))
 
     def listed(self, which, slot):
         heads, after, before = self.members
-        found, v, previous = [], heads[which, slot], NOBODY
-        while v != NOBODY:
+        found, v, previous = [], heads[which, slot], two_nearest.NOBODY
+        while v != two_nearest.NOBODY:
             assert before[which, v] == previous
             found.append(int(v))
             v, previous = after[which, v], v
         return found
 
     def space(self):
-        return workspace(len(self.slot_at), len(self.centers), len(self.graph[1]))
+        return two_nearest.workspace(len(self.slot_at), len(self.centers), len(self.graph[1]))
 
     def with_cheap(self, count):
         """The state, and so many of the cheapest slots."""
         state = self.state._replace(cheap=np.empty(count, np.int64))
-        cheapest_slots(state.losses, state.cheap)
+        two_nearest.cheapest_slots(state.losses, state.cheap)
         return state
 
     def changes(self, candidates, cheap=1):
         slots, changes = np.empty(len(candidates), np.int64), np.empty(len(candidates))
         space = self.space()
-        swap_changes(
+        two_nearest.swap_changes(
             self.graph, self.demand, self.with_cheap(cheap), space, candidates, slots, changes
         )
-        assert (
-            (space.distance == FAR).all() and not space.change.any() and not space.seen.any()
-        )  # left as found
+        # left as found
+        assert (space.distance == FAR).all() and not space.change.any() and not space.seen.any()
         return slots, changes
 
 
@@ -165,17 +157,15 @@ def test_changes_of_all_swaps(state, power, cheap, data):
     expected = naive.swap_changes(true, weights, centers, power)
     assert kept.cost == pytest.approx(naive.cost(true, weights, centers, power), abs=1e-9)
     np.testing.assert_allclose(changes, expected.min(axis=1), atol=1e-9)
-    np.testing.assert_allclose(
-        changes, expected[np.arange(n), slots], atol=1e-9
-    )  # and the slot named does it
+    # and the slot named does it
+    np.testing.assert_allclose(changes, expected[np.arange(n), slots], atol=1e-9)
     if len(centers) > 1:
         np.testing.assert_allclose(
             kept.losses, naive.removal_losses(true, weights, centers, power), atol=1e-9
         )
     else:
-        assert kept.losses[0] == pytest.approx(
-            -kept.cost
-        )  # nothing is left to serve: by convention at no cost
+        # nothing is left to serve: by convention at no cost
+        assert kept.losses[0] == pytest.approx(-kept.cost)
 
 
 def test_fixed_slots_are_never_named():
@@ -198,7 +188,7 @@ def test_taking_swaps_one_after_the_other(power):
     true, rng = naive.all_pairs(*graph), np.random.default_rng(8)
     kept = Centers(graph, rng.choice(60, 5, replace=False), rng.normal(1, 1, 60), power)
     start = kept.cost
-    cost, swaps, entered = take_swaps(
+    cost, swaps, entered = two_nearest.take_swaps(
         kept.graph,
         kept.demand,
         kept.heap,
@@ -218,6 +208,6 @@ def test_taking_swaps_one_after_the_other(power):
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=12), st.integers(1, 12))
 def test_cheapest_slots(losses, count):
     cheap = np.empty(min(count, len(losses)), np.int64)
-    cheapest_slots(np.array(losses, float), cheap)
+    two_nearest.cheapest_slots(np.array(losses, float), cheap)
     assert [losses[i] for i in cheap] == sorted(losses)[: len(cheap)]
     assert len(set(cheap.tolist())) == len(cheap)

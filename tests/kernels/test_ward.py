@@ -69,9 +69,8 @@ def test_ties_and_duplicates_give_a_tree(name):
     points = TIES[name]
     m = len(points)
     children = tree(points, np.ones(m))
-    assert sorted(children.ravel()) == list(
-        range(2 * m - 2)
-    )  # every node but the root has one parent
+    # every node but the root has one parent
+    assert sorted(children.ravel()) == list(range(2 * m - 2))
     assert (children < np.arange(m, 2 * m - 1)[:, None]).all()  # children before parents
     assert naive.leaf_sets(children)[-1] == list(range(m))
     heights = naive.ward_merges(points, np.ones(m), children)
@@ -101,11 +100,8 @@ def test_node_costs(m, seed):
         children[i] = nodes[a], nodes[b]
         nodes = [v for v in nodes if v not in children[i]] + [m + i]
     half = rng.integers(0, 9, (m, m)).astype(float)
-    distances, sizes, within = (
-        (half + half.T) * (1 - np.eye(m)),
-        rng.integers(1, 4, m).astype(float),
-        rng.random(m),
-    )
+    distances, sizes = (half + half.T) * (1 - np.eye(m)), rng.integers(1, 4, m).astype(float)
+    within = rng.random(m)
     size, cost = node_costs(children, distances.astype(np.float32), sizes, within)
     expected_size, expected_cost = naive.node_costs(children, distances, sizes, within)
     np.testing.assert_array_equal(size, expected_size)

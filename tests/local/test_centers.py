@@ -85,9 +85,8 @@ def test_questions_about_the_wrong_universe_are_refused():
 
 
 def mixture(n, d, k, seed, noise=0.01):
-    rng = np.random.default_rng(
-        [seed, 1]
-    )  # a stream of its own: not that of the solver's or the simulation's coins
+    # a stream of its own: not that of the solver's or the simulation's coins
+    rng = np.random.default_rng([seed, 1])
     centers = rng.normal(size=(k, d))
     centers *= 0.9 / np.linalg.norm(centers, axis=1, keepdims=True)
     return centers[np.arange(n) % k] + noise * rng.normal(size=(n, d)), centers
@@ -135,15 +134,8 @@ def test_nets_in_a_random_subspace():
 
 
 def test_chains_of_net_points_and_children():
-    plain = {
-        "kind": "net",
-        "middle": [0.0, 0.0],
-        "radius": 1.0,
-        "depth": 4,
-        "seed": 7,
-        "subspace": 3,
-    }
-    items = items_of(plain)
+    plain = {"kind": "net", "middle": [0.0, 0.0], "radius": 1.0}
+    items = items_of({**plain, "depth": 4, "seed": 7, "subspace": 3})
     assert isinstance(items, NetItems)
     points = np.random.default_rng(0).uniform(-1, 1, (300, 2))
     points /= np.maximum(1, np.linalg.norm(points, axis=1))[:, None]
@@ -153,9 +145,8 @@ def test_chains_of_net_points_and_children():
         below = points if level == 3 else items.places(views[level + 1], level + 1)
         brute = ((below[:, None] - lattice) ** 2).sum(axis=2).argmin(axis=1)
         assert (brute == view).all()
-        assert (
-            np.linalg.norm(points - items.places(view, level), axis=1).max() <= 2.0**-level
-        )  # Lemma 14, i = level + 1
+        # Lemma 14, i = level + 1
+        assert np.linalg.norm(points - items.places(view, level), axis=1).max() <= 2.0**-level
     pair = (items.spacing[1], items.spacing[2]), (items.shifts[1], items.shifts[2])
     cells = items.cells(np.unique(views[1]), 1)
     for parent, found in zip(np.unique(views[1]), lattice_children(cells, *pair)):
@@ -169,12 +160,7 @@ def test_chains_of_net_points_and_children():
 def test_thresholds_are_those_of_the_printed_algorithm_and_trees_hold_all_mass():
     rng = np.random.default_rng(1)
     for _ in range(200):
-        m, k, a, most = (
-            rng.integers(1, 40),
-            rng.integers(1, 4),
-            rng.integers(1, 3),
-            rng.integers(1, 8),
-        )
+        m, k, a, most = (rng.integers(1, end) for end in (40, 4, 3, 8))
         f = rng.exponential(size=m) ** 3
         assert compute_threshold(f, int(k), int(a), int(most)) == naive.threshold(
             f.tolist(), int(k), int(a), int(most)
@@ -199,11 +185,8 @@ def test_the_command_line(world, capsys):
     asked = "decode roads.csv --parameters p.json -k 2 --messages m.jsonl --output r.json"
     got = run(capsys, asked)
     result = json.loads(got.out)
-    assert (result["messages"], result["rejected"], result["method"]) == (
-        1800,
-        1,
-        "one_round_local",
-    )
+    expected = 1800, 1, "one_round_local"
+    assert (result["messages"], result["rejected"], result["method"]) == expected
     assert sorted(result["centers"])[0] < 112 < sorted(result["centers"])[1]
     assert json.loads((world / "r.json").read_text()) == result
     (world / "bad.jsonl").write_text("100\n987654321\n")

@@ -15,13 +15,7 @@ import pytest
 import metricdp as mdp
 from metricdp.errors import InputError
 from metricdp.kernels.local_sketch import walsh
-from metricdp.local import streams
-from metricdp.local.oracles import (
-    best_frequency_randomizer,
-    best_vector_randomizer,
-    oracle_of,
-    top_mean,
-)
+from metricdp.local import oracles, streams
 from metricdp.local.randomizers import KRR, LocalHashing, SubsetSelection, TopVectors
 from tests import naive_local as naive
 
@@ -36,16 +30,13 @@ SMALL = [
 
 def columns(randomizer, outputs):
     if isinstance(randomizer, SubsetSelection):
-        return [
-            np.frombuffer(b"".join(randomizer.pack(o) for o in outputs), np.uint8).reshape(
-                len(outputs), -1
-            )
-        ]
+        packed = np.frombuffer(b"".join(randomizer.pack(o) for o in outputs), np.uint8)
+        return [packed.reshape(len(outputs), -1)]
     return [np.array(column, np.uint64) for column in zip(*outputs)]
 
 
 def sketched(randomizer, outputs):
-    oracle = oracle_of(randomizer)
+    oracle = oracles.oracle_of(randomizer)
     array = np.zeros(oracle.shape, np.int64)
     oracle.add(array, columns(randomizer, outputs))
     return array
@@ -55,7 +46,7 @@ def sketched(randomizer, outputs):
 def test_counts_are_unbiased_with_the_stated_variance_and_no_message_has_more_than_its_share(
     randomizer,
 ):
-    oracle = oracle_of(randomizer)
+    oracle = oracles.oracle_of(randomizer)
     outputs = [o for o in product(*map(range, randomizer.limits)) if randomizer.weight(0, o)]
     estimates = np.array([oracle.counts(sketched(randomizer, [o]), 1) for o in outputs])
     for value in range(randomizer.domain):
@@ -72,7 +63,7 @@ def test_local_hashing_agrees_with_hashing_every_value():
     randomizer, rng = LocalHashing(Fraction(2), 13, 3), np.random.default_rng(0)
     functions, hashes = rng.integers(0, randomizer.limits[0], 200), rng.integers(0, 8, 200)
     array = sketched(randomizer, list(zip(functions.tolist(), hashes.tolist())))
-    assert oracle_of(randomizer).supports(array).tolist() == naive.hash_counts(
+    assert oracles.oracle_of(randomizer).supports(array).tolist() == naive.hash_counts(
         randomizer, functions, hashes
     )
     table = rng.integers(-9, 9, (16, 1))
@@ -86,15 +77,15 @@ def test_local_hashing_agrees_with_hashing_every_value():
     [("1/2", 40), (1, 90), (1, 160), (2, 5000), (4, 100), (4, 10**7), (8, 10)],
 )
 def test_the_randomizer_of_least_variance_is_chosen(epsilon, domain):
-    found = best_frequency_randomizer(Fraction(epsilon), domain)
+    found = oracles.best_frequency_randomizer(Fraction(epsilon), domain)
     others = [KRR(Fraction(epsilon), domain)] + [
         LocalHashing(Fraction(epsilon), domain, b) for b in (1, 2, 3, 6)
     ]
     assert found.n_bytes <= 12
     if domain < 10**6:
-        assert oracle_of(found).variance <= min(oracle_of(other).variance for other in others) * (
-            1 + 1e-12
-        )
+        assert oracles.oracle_of(found).variance <= min(
+            oracles.oracle_of(other).variance for other in others
+        ) * (1 + 1e-12)
 
 
 def test_simulated_messages_are_those_of_devices_with_these_coins():
@@ -122,14 +113,14 @@ def test_the_kernel_makes_the_vectors_of_the_device_and_sums_are_unbiased_over_c
         expected[character] += np.rint(row).astype(np.int64)
     found = sketched(randomizer, outputs)
     assert (found == expected).all()
-    oracle = oracle_of(randomizer)
+    oracle = oracles.oracle_of(randomizer)
     signs = np.array([[(-1) ** (b & c).bit_count() for c in range(8)] for b in range(8)])
     assert oracle.sums(found) == pytest.approx(signs @ rows / 1024 / oracle.scale)
     assert (
         np.linalg.norm(oracle.sums(sketched(randomizer, outputs[:1])), axis=1).max() <= oracle.share
     )
-    assert top_mean(2, 1) == pytest.approx(np.pi**-0.5, abs=1e-6)
-    assert best_vector_randomizer(Fraction(8), 100, 10).candidates == 4096
+    assert oracles.top_mean(2, 1) == pytest.approx(np.pi**-0.5, abs=1e-6)
+    assert oracles.best_vector_randomizer(Fraction(8), 100, 10).candidates == 4096
 
 
 @pytest.fixture(scope="module")
@@ -142,19 +133,13 @@ def collection():
 def test_sketches_add_up_in_any_grouping(collection):
     parameters, messages = collection
     decoder = mdp.local.Decoder(parameters)
-    a, b, c = (
-        decoder.sketch(messages[:100]),
-        decoder.sketch(messages[100:101]),
-        decoder.sketch(iter(messages[101:])),
-    )
+    a, b = decoder.sketch(messages[:100]), decoder.sketch(messages[100:101])
+    c = decoder.sketch(iter(messages[101:]))
     whole = decoder.sketch(messages)
     for joined in ((a + b) + c, a + (b + c), c + a + b, decoder.empty() + whole):
         assert joined.n_messages == 1000
-        assert all(
-            (x == y).all()
-            for mine, theirs in zip(joined.arrays, whole.arrays)
-            for x, y in zip(mine, theirs)
-        )
+        for mine, theirs in zip(joined.arrays, whole.arrays):
+            assert all((x == y).all() for x, y in zip(mine, theirs))
     other = mdp.local.Decoder(mdp.local.public_parameters(LINE, 2, users=3000, parts=13))
     for wrong in (lambda: a + other.empty(), lambda: other.decode(a)):
         with pytest.raises(

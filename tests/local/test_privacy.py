@@ -26,14 +26,7 @@ from metricdp.local.randomizers import (
 )
 from tests.naive_local import law
 
-EPSILONS = [
-    Fraction(1, 1000),
-    Fraction(1, 2),
-    Fraction(1),
-    Fraction(7, 3),
-    Fraction(5),
-    Fraction(20),
-]
+EPSILONS = [Fraction(epsilon) for epsilon in ("1/1000", "1/2", "1", "7/3", "5", "20")]
 SMALL = [
     KRR(Fraction(1), 2, 4),
     KRR(Fraction(2), 5, 3),
@@ -75,11 +68,8 @@ def test_every_output_has_its_stated_weight_and_no_pair_differs_by_more_than_exp
             p == Fraction(randomizer.weight(value, output), randomizer.total)
             for output, p in found.items()
         )
-        assert all(
-            0 <= number < limit
-            for output in found
-            for number, limit in zip(output, randomizer.limits)
-        )
+        for output in found:
+            assert all(0 <= n < limit for n, limit in zip(output, randomizer.limits))
     for mine in laws:
         for other in laws:
             assert all(p <= low * other[output] for output, p in mine.items())
@@ -96,13 +86,8 @@ def test_a_planted_report_of_too_large_a_weight_is_seen():
 
 
 def hand_made(*roles):
-    items = {
-        "kind": "partition",
-        "parts": 3,
-        "ids": {"range": 6},
-        "labels": [0, 0, 1, 1, 2, 2],
-        "centers": [0, 2, 4],
-    }
+    items = {"kind": "partition", "parts": 3, "ids": {"range": 6}}
+    items |= {"labels": [0, 0, 1, 1, 2, 2], "centers": [0, 2, 4]}
     return PublicParameters("one_round_local", Fraction(1), 10, Fraction(0), items, roles)
 
 

@@ -158,17 +158,15 @@ def test_cells_are_joined_by_real_paths(graph, data):
     np.testing.assert_array_equal(rows, joined)
     nearest = np.where(np.eye(len(centers), dtype=bool), naive.FAR, between).min(axis=1)
     least = np.where(np.eye(len(centers), dtype=bool), naive.FAR, rows).min(axis=1)
-    np.testing.assert_array_equal(
-        least, nearest
-    )  # nearest centers are adjacent cells: exact (Mehlhorn)
+    # nearest centers are adjacent cells: exact (Mehlhorn)
+    np.testing.assert_array_equal(least, nearest)
 
 
 def test_cells_may_be_farther_apart_than_the_grid_allows():
     rng = np.random.default_rng(0)
     n = 2001
-    order = np.r_[
-        n // 2, : n // 2, n // 2 + 1 : n
-    ]  # position 0 in the middle: the grid is as fine as half the diameter allows
+    # position 0 in the middle: the grid is as fine as half the diameter allows
+    order = np.r_[n // 2, : n // 2, n // 2 + 1 : n]
     position = np.empty(n, int)
     position[order] = np.arange(n)
     metric = metric_of(n, list(zip(position[:-1], position[1:], rng.random(n - 1) * np.pi)))
@@ -210,9 +208,8 @@ def test_distances_inside(graph, data):
     np.testing.assert_array_equal(rows, around if (inside == naive.FAR).any() else inside)
     assert (rows >= around).all()
     metric.inner_distances(np.arange(n), sources)
-    np.testing.assert_array_equal(
-        metric.inner_distances(points, sources), rows
-    )  # the scratch is clean
+    # the scratch is clean
+    np.testing.assert_array_equal(metric.inner_distances(points, sources), rows)
 
 
 def test_distances_inside_a_finite_universe_of_points():

@@ -231,9 +231,8 @@ def test_a_release_answers_with_directed_costs(direction):
     demand = mdp.PrivateDemand(metric, [ids[0]] * 50_000 + [ids[5]] * 50_000 + [ids[9]] * 20_000)
     weights = np.zeros(len(ids))
     weights[[0, 5, 9]] = 50_000, 50_000, 20_000
-    best = min(
-        weights @ costs[list(c)].min(axis=0) for c in combinations(range(len(ids)), 2)
-    )  # noise of scale 2 or so beside 20,000 records
+    # noise of scale 2 or so beside 20,000 records
+    best = min(weights @ costs[list(c)].min(axis=0) for c in combinations(range(len(ids)), 2))
     release = mdp.release(metric, demand, epsilon=1)
     for method in ("partition", "hst"):
         centers = mdp.k_median(metric, demand, k=2, epsilon=1, method=method).centers

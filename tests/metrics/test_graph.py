@@ -63,12 +63,8 @@ def test_against_networkx_and_igraph(integers):
     G = nx.MultiGraph()
     G.add_nodes_from(f"v{i}" for i in range(n))
     G.add_edges_from((f"v{u}", f"v{v}", {"length": w}) for u, v, w in edges)
-    g = igraph.Graph(
-        n,
-        [e[:2] for e in edges],
-        edge_attrs={"length": [e[2] for e in edges]},
-        vertex_attrs={"name": list(G)},
-    )
+    told = {"edge_attrs": {"length": [e[2] for e in edges]}, "vertex_attrs": {"name": list(G)}}
+    g = igraph.Graph(n, [e[:2] for e in edges], **told)
     theirs = np.array(g.distances(weights="length"))
     lengths = dict(nx.all_pairs_dijkstra_path_length(G, weight="length"))
     np.testing.assert_allclose(theirs, [[lengths[a][b] for b in G] for a in G], rtol=1e-12)
@@ -123,9 +119,8 @@ def test_the_same_with_any_number_of_processors(monkeypatch):
 
 
 def test_length_zero_is_a_length():
-    matrix = csr_array(
-        ([0.0, 0.0, 3.0, 3.0], ([0, 1, 1, 2], [1, 0, 2, 1])), shape=(3, 3)
-    )  # stored zeros are edges
+    # stored zeros are edges
+    matrix = csr_array(([0.0, 0.0, 3.0, 3.0], ([0, 1, 1, 2], [1, 0, 2, 1])), shape=(3, 3))
     metric = GraphMetric(matrix)
     assert everything(metric).tolist() == [[0, 0, 3], [0, 0, 3], [3, 3, 0]]
     assert metric.nearest([1, 0])[1].tolist() == [0, 0, 3]

@@ -56,30 +56,11 @@ def test_ids_and_blocks():
         metric.distances(["y"])
     plain = EuclideanMetric([[0.0], [1.0], [5.0]])
     assert list(plain.ids) == [0, 1, 2]
-    for same in (
-        [2, 0],
-        (2, 0),
-        np.array([2, 0], np.uint8),
-        [np.int64(2), 0],
-        iter([2, 0]),
-        [2.0, 0.0],
-        {2: "a", 0: "b"},
-    ):
+    forms = [[2, 0], (2, 0), [2.0, 0.0], [np.int64(2), 0], iter([2, 0]), {2: "a", 0: "b"}]
+    for same in [*forms, np.array([2, 0], np.uint8)]:
         assert plain.positions(same).tolist() == [2, 0]
-    for bad in (
-        [3],
-        [-1],
-        [0.5],
-        ["0"],
-        [None],
-        [True],
-        [np.nan],
-        [np.inf],
-        [(0, 1)],
-        [(0, 1), 2],
-        [2**70],
-        [[0, 1], [1, 2]],
-    ):
+    alone = [3, -1, 0.5, "0", None, True, np.nan, np.inf, (0, 1), 2**70]
+    for bad in [*([one] for one in alone), [(0, 1), 2], [[0, 1], [1, 2]]]:
         with pytest.raises(UnknownIdError):
             plain.positions(bad)
     assert plain.positions([]).tolist() == []
@@ -89,18 +70,8 @@ def test_ids_and_blocks():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_bad_points_and_ids(kind):
-    for bad in (
-        [],
-        [[]],
-        np.empty((0, 2)),
-        [1.0, 2.0],
-        [[np.nan, 0]],
-        [[np.inf]],
-        [["a", "b"]],
-        [[1, 2], [3]],
-        None,
-        "x",
-    ):
+    numbers = [[1.0, 2.0], [[np.nan, 0]], [[np.inf]], [[1, 2], [3]]]
+    for bad in [*numbers, [], [[]], np.empty((0, 2)), [["a", "b"]], None, "x"]:
         with pytest.raises(InputError):
             kind(bad)
     for ids in (["a"], ["a", "a"], ["a", "b", "c"]):
@@ -121,9 +92,8 @@ def test_the_grid_is_a_metric_close_to_the_true_one(kind, points):
     q = metric.grid_rows(np.arange(len(points)))
     check_metric(q)
     true, d = cdist(points, points, KINDS[kind]), points.shape[1]
-    slack = metric.unit * (
-        np.sqrt(d) if kind is EuclideanMetric else d
-    )  # two points, each moved by half a step a coordinate
+    # two points, each moved by half a step a coordinate
+    slack = metric.unit * (np.sqrt(d) if kind is EuclideanMetric else d)
     noise = 1e-9 * (1 + true)
     assert (q * metric.unit >= true - slack - noise).all()
     assert (q * metric.unit <= true + slack + metric.unit + noise).all()
@@ -194,9 +164,8 @@ def test_snapping():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_seeds(kind):
-    points = np.repeat(
-        np.random.default_rng(0).random((6, 2)), 3, axis=0
-    )  # every place three times
+    # every place three times
+    points = np.repeat(np.random.default_rng(0).random((6, 2)), 3, axis=0)
     metric = kind(points)
     true = everything(metric)
     for k in (1, 5, 6, 7, 18):
@@ -270,11 +239,8 @@ def test_bad_ids_of_a_matrix():
 
 
 def test_one_point():
-    for metric in (
-        EuclideanMetric([[1.0, 2.0]]),
-        ManhattanMetric([[1.0]]),
-        PrecomputedMetric([[0.0]]),
-    ):
+    cases = EuclideanMetric([[1.0, 2.0]]), ManhattanMetric([[1.0]]), PrecomputedMetric([[0.0]])
+    for metric in cases:
         assert everything(metric).tolist() == [[0]]
         assert metric.grid_rows(np.array([0])).tolist() == [[0]]
         assert metric.diameter_bound() == 0

@@ -55,30 +55,15 @@ TEXTS = st.one_of(
     st.sampled_from([*(text.encode() for text in ODD), *RAW]),
     st.text(max_size=4).map(lambda text: text.encode("utf-8", "surrogatepass")),
 )
+SOME = {"min_size": 1, "max_size": 9}
+WHOLE = [0, 7, 2**53, 2**53 + 1, 2**31, 2**63 - 1, None]
+FRACTIONS = [0.0, -0.0, 0.1, 0.1 + 2**-56, 7.0, 5e-324, float("nan"), None]
 CELLS = {
-    "text": st.lists(st.sampled_from(ODD).map(str.encode), min_size=1, max_size=9),
-    "raw": st.lists(TEXTS, min_size=1, max_size=9),
-    "integer": st.lists(
-        st.one_of(
-            st.integers(-(2**63), 2**63 - 1),
-            st.sampled_from([0, 7, 2**53, 2**53 + 1, 2**31, 2**63 - 1, None]),
-        ),
-        min_size=1,
-        max_size=9,
-    ),
-    "number": st.lists(
-        st.one_of(
-            st.floats(-1e15, 1e15),
-            st.sampled_from([0.0, -0.0, 0.1, 0.1 + 2**-56, 7.0, 5e-324, float("nan"), None]),
-        ),
-        min_size=1,
-        max_size=9,
-    ),
-    "date": st.lists(
-        st.one_of(st.dates(), st.sampled_from([datetime.date(2020, 2, 29), None])),
-        min_size=1,
-        max_size=9,
-    ),
+    "text": st.lists(st.sampled_from(ODD).map(str.encode), **SOME),
+    "raw": st.lists(TEXTS, **SOME),
+    "integer": st.lists(st.integers(-(2**63), 2**63 - 1) | st.sampled_from(WHOLE), **SOME),
+    "number": st.lists(st.floats(-1e15, 1e15) | st.sampled_from(FRACTIONS), **SOME),
+    "date": st.lists(st.dates() | st.sampled_from([datetime.date(2020, 2, 29), None]), **SOME),
 }
 
 
@@ -120,12 +105,8 @@ def held(door, kind, cells):
     text = kind in ("text", "raw")
     if text and not door.raw and any(map(_is_no_text, cells)):
         return None
-    own = {
-        doors.geopackage: _in_sqlite,
-        doors.shapefile: _in_fields,
-        doors.lines: _in_lines,
-        doors.geojson: _in_json,
-    }
+    own = {doors.geopackage: _in_sqlite, doors.shapefile: _in_fields}
+    own |= {doors.lines: _in_lines, doors.geojson: _in_json}
     if door.make in own:
         return own[door.make](kind, cells)
     if door.make is doors.flatgeobuf and text and any(b"\0" in c for c in cells):

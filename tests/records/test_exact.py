@@ -13,16 +13,6 @@ from hypothesis import strategies as st
 
 from metricdp.kernels.scores import CAP
 from metricdp.records import exact
-from metricdp.records.exact import (
-    Sums,
-    by_digits,
-    combined,
-    digits,
-    exact_sum,
-    exactly,
-    grouped_sum,
-    told,
-)
 
 EDGES = [0, 1, -1, 2**25, 2**27, 2**53, 2**61, 2**61 + 1, 2**62, 2**63 - 1, -(2**63), -(2**61) - 1]
 WORDS = st.sampled_from(EDGES) | st.integers(-(2**63), 2**63 - 1)
@@ -38,7 +28,7 @@ def clipped(value):
 
 @given(VECTORS, st.integers(0, 63))
 def test_sums_are_those_of_integers_without_end(vectors, bits):
-    each = [Sums(np.array(vector)) for vector in vectors]
+    each = [exact.Sums(np.array(vector)) for vector in vectors]
     expected = [sum(column) for column in zip(*vectors)]
     assume(all(-(2**127) <= n << bits < 2**127 for n in expected))  # all that a sum can be
     total = each[0]
@@ -53,14 +43,14 @@ def test_sums_are_those_of_integers_without_end(vectors, bits):
     assert (total << bits).capped().tolist() == [clipped(n << bits) for n in expected]
     assert total[::-1].tolist() == expected[::-1]
     assert total.joined(each[0]).tolist() == expected + vectors[0]
-    assert Sums.of_pieces((total << bits).pieces()).tolist() == [n << bits for n in expected]
+    assert exact.Sums.of_pieces((total << bits).pieces()).tolist() == [n << bits for n in expected]
     assert pickle.loads(pickle.dumps(total << bits)).tolist() == [n << bits for n in expected]
 
 
 @given(VECTORS, st.integers(0, 60))
 def test_sums_travel_by_their_places_and_in_pieces_that_engines_add(vectors, bits):
-    wide = [Sums(np.array(vector)) << bits for vector in vectors]
-    added = Sums.of_pieces(sum(one.pieces() for one in wide))
+    wide = [exact.Sums(np.array(vector)) << bits for vector in vectors]
+    added = exact.Sums.of_pieces(sum(one.pieces() for one in wide))
     assert added.tolist() == [sum(column) << bits for column in zip(*vectors)]
     for one in wide:
         places = one.places()
@@ -76,30 +66,30 @@ def test_weights_of_any_size_count_by_their_digits(rows):
     weights = np.array([w for w, _, _ in rows], np.int64)
     amounts = np.array([a for _, a, _ in rows], np.int64)
     at = np.array([p for _, _, p in rows], np.int64)
-    total = by_digits(weights, lambda which: np.array([exact_sum(amounts[which])]))
+    total = exact.by_digits(weights, lambda which: np.array([exact.exact_sum(amounts[which])]))
     assert total.tolist() == [sum(w * a for w, a, _ in rows)]
-    floating = by_digits(weights, lambda which: np.array([float(which.sum())]))
+    floating = exact.by_digits(weights, lambda which: np.array([float(which.sum())]))
     assert floating == pytest.approx([float(sum(w for w, _, _ in rows))])
     expected = [clipped(sum(w for w, _, p in rows if p == i)) for i in range(4)]
-    assert grouped_sum(at, weights, 4).tolist() == expected
-    assert exact_sum(weights) == sum(w for w, _, _ in rows)
-    assert exact_sum(amounts) == sum(a for _, a, _ in rows)
-    before = Sums.cumulative(weights).tolist()
+    assert exact.grouped_sum(at, weights, 4).tolist() == expected
+    assert exact.exact_sum(weights) == sum(w for w, _, _ in rows)
+    assert exact.exact_sum(amounts) == sum(a for _, a, _ in rows)
+    before = exact.Sums.cumulative(weights).tolist()
     assert before == [sum(w for w, _, _ in rows[:i]) for i in range(len(rows) + 1)]
 
 
 @given(st.lists(COUNTS, min_size=1, max_size=6), st.integers(1, 2**31 - 1))
 def test_digits_add_up_and_none_leaves_64_bits(counts, largest):
     array = np.array(counts)
-    parts = list(digits(array, largest))
+    parts = list(exact.digits(array, largest))
     assert all(sum(part.tolist()) * largest < 2**63 for _, part in parts)
-    assert combined(parts).tolist() == counts
+    assert exact.combined(parts).tolist() == counts
     assert len(parts) == 1 or sum(counts) * largest >= 2**63
 
 
 def test_narrow_and_wide_sums_are_joined_whole():
     """What is in 64 bits and what is not, in either order."""
-    narrow, wide = Sums(np.array([-3, 5])), Sums(np.array([1, -1]), np.array([7, 2]))
+    narrow, wide = exact.Sums(np.array([-3, 5])), exact.Sums(np.array([1, -1]), np.array([7, 2]))
     for first, then in ((narrow, wide), (wide, narrow), (narrow, narrow), (wide, wide)):
         assert first.joined(then).tolist() == first.tolist() + then.tolist()
 
@@ -110,18 +100,20 @@ def test_narrow_and_wide_sums_are_joined_whole():
 )
 def test_digits_at_the_edge_of_64_bits(counts, largest):
     """A product of exactly 2^63, and digits that are all ones."""
-    parts = list(digits(np.array(counts), largest))
+    parts = list(exact.digits(np.array(counts), largest))
     assert all(sum(part.tolist()) * largest < 2**63 for _, part in parts)
     for i, count in enumerate(counts):
         assert sum(int(part[i]) << bits for bits, part in parts) == count
 
 
 def test_what_is_added_is_integers_or_floating_point_numbers():
-    assert isinstance(exactly(np.array([True, False])), Sums)
-    assert exactly([2, 3]).tolist() == [2, 3]
-    wide = Sums(np.array([2**62])) << 1
-    assert exactly(wide) is wide and told(wide).tolist() == [CAP]
-    assert told(combined([(0, np.array([0.5])), (2, np.array([1.0]))])).tolist() == [4.5]
+    assert isinstance(exact.exactly(np.array([True, False])), exact.Sums)
+    assert exact.exactly([2, 3]).tolist() == [2, 3]
+    wide = exact.Sums(np.array([2**62])) << 1
+    assert exact.exactly(wide) is wide and exact.told(wide).tolist() == [CAP]
+    assert exact.told(exact.combined([(0, np.array([0.5])), (2, np.array([1.0]))])).tolist() == [
+        4.5
+    ]
     assert exact.ROWS == 2**32
 
 

@@ -73,11 +73,8 @@ def test_one_record_more_adds_that_record_alone(load):
             continue
         for place in (shapely.Point(-70.0, 30.0), frame.geometry.iloc[0]):
             more = gpd.GeoDataFrame({"user": [user]}, geometry=[place], crs=frame.crs)
-            both = gpd.GeoDataFrame(
-                {"user": [*frame["user"], user]},
-                geometry=[*frame.geometry, *more.geometry],
-                crs=frame.crs,
-            )
+            users, places = [*frame["user"], user], [*frame.geometry, *more.geometry]
+            both = gpd.GeoDataFrame({"user": users}, geometry=places, crs=frame.crs)
             after = counts(load(both, **options))
             assert abs(after - before).sum() <= (2 if user.strip() in OTHERS else 1), user
 

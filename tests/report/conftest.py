@@ -87,11 +87,8 @@ def seen(page: Any) -> tuple[float, float, float]:
     settle(page)
     at = page.evaluate("document.getElementById('stage').seen()")
     view = at["view"]
-    return (
-        at["wide"] * view["per"],
-        view["x"] - at["wide"] / 2 * view["per"],
-        view["y"] - at["high"] / 2 * view["per"],
-    )
+    wide, high = at["wide"] * view["per"], at["high"] * view["per"]
+    return wide, view["x"] - wide / 2, view["y"] - high / 2
 
 
 def disks(page: Any) -> list[dict[str, Any]]:

@@ -44,12 +44,8 @@ def problems(draw):
         arrays(np.int64, n, elements=st.integers(draw(st.sampled_from([0, -2])), 4))
     ).astype(np.float64)
     centers = draw(st.permutations(range(m)))[: draw(st.integers(1, m))]
-    return (
-        block,
-        weights,
-        np.array(centers),
-        np.array(centers[: draw(st.integers(0, len(centers)))], np.int64),
-    )
+    opened = centers[: draw(st.integers(0, len(centers)))]
+    return block, weights, np.array(centers), np.array(opened, np.int64)
 
 
 @few
@@ -71,15 +67,9 @@ def test_never_above_the_best_of_all_choices(problem):
 def test_the_lagrangian_is_a_bound_for_any_multipliers(problem, data):
     block, weights, centers, opened = problem
     costs = block * np.abs(weights)
-    multipliers = (
-        np.array(
-            data.draw(
-                st.lists(st.integers(0, 40), min_size=costs.shape[1], max_size=costs.shape[1])
-            )
-        )
-        / 3
-    )
-    beyond = np.full(costs.shape[1], np.inf)
+    n = costs.shape[1]
+    drawn = data.draw(st.lists(st.integers(0, 40), min_size=n, max_size=n))
+    multipliers, beyond = np.array(drawn) / 3, np.full(n, np.inf)
     entries = listed(costs, beyond)
     ascent = Ascent(entries, beyond, len(centers), np.inf, opened, False, Deadline())
     value, reduced, chosen = ascent._evaluate(multipliers)
@@ -131,27 +121,15 @@ def test_a_graph_is_measured_on_its_own_grid(power):
     candidates, opened = np.arange(0, len(metric), 2), np.array([3, 8])
     found = mdp.k_median if power == 1 else mdp.k_means
     ids = np.array(metric.ids, object)
-    result = found(
-        metric,
-        k=6,
-        weights=weights,
-        candidates=ids[candidates],
-        opened=ids[opened],
-        certificate=True,
-    )
+    where = {"candidates": ids[candidates], "opened": ids[opened]}
+    result = found(metric, k=6, weights=weights, certificate=True, **where)
     assert set(ids[opened]) <= set(result.centers) and result.centers[:2] == ids[opened].tolist()
     assert set(result.centers[2:]) <= set(ids[candidates])
     distance = metric.nearest(result.centers)[1]
     assert result.certificate.cost == pytest.approx(float(weights @ distance**power))
     assert result.lower_bound <= result.certificate.cost and result.gap < 0.02
-    again = certificate(
-        metric,
-        weights,
-        metric.positions(result.centers),
-        power=power,
-        candidates=candidates,
-        opened=opened,
-    )
+    at, where = metric.positions(result.centers), {"candidates": candidates, "opened": opened}
+    again = certificate(metric, weights, at, power=power, **where)
     assert again == result.certificate
     assert result.to_dict()["certificate"] == result.certificate.to_dict()
 
@@ -208,10 +186,8 @@ def test_branches_agree_with_an_integer_program(k, power):
 
 def test_a_time_limit_leaves_a_valid_bound():
     block, weights = np.random.default_rng(1).random((80, 90)), np.ones(90)
-    hurried, patient = (
-        certify(block, weights, np.arange(5), deadline=Deadline(0.0)),
-        certify(block, weights, np.arange(5)),
-    )
+    hurried = certify(block, weights, np.arange(5), deadline=Deadline(0.0))
+    patient = certify(block, weights, np.arange(5))
     assert 0 <= hurried.lower_bound <= patient.lower_bound
 
 

@@ -215,7 +215,6 @@ def test_recentering_never_raises_the_cost(seed, power):
 
 def test_recentering_on_a_line_finds_the_medians():
     metric = metric_of(22, [(i, i + 1, 1) for i in range(21)])
-    assert recentered(metric, np.ones(22) - 2 * np.eye(22)[21], np.array([0])).tolist() == [
-        10
-    ]  # the last one is not wanted
+    # the last one is not wanted
+    assert recentered(metric, np.ones(22) - 2 * np.eye(22)[21], np.array([0])).tolist() == [10]
     assert sorted(recentered(metric, np.ones(22), np.array([0, 21]))) == [5, 16]

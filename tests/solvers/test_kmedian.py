@@ -41,20 +41,13 @@ def test_near_the_best_of_all_choices(graph, power, data):
     weights = np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)), float)
     k = data.draw(st.integers(1, n))
     candidates = data.draw(st.none() | st.lists(st.integers(0, n - 1), min_size=k, unique=True))
-    found = solve(
-        metric,
-        weights,
-        k,
-        power=power,
-        candidates=None if candidates is None else np.array(candidates),
-        starts=10,
-    )
+    among = None if candidates is None else np.array(candidates)
+    found = solve(metric, weights, k, power=power, candidates=among, starts=10)
     counted = weights if weights.any() else np.ones(n)
     check(metric, counted, found, k, power, candidates)
     best = naive.best_centers(true, counted, k, power, candidates)[1]
-    assert (
-        best - 1e-6 <= found.cost <= (5 if power == 1 else 25) * best + 1e-6
-    )  # the proven bound of single swaps, here and everywhere
+    # the proven bound of single swaps, here and everywhere
+    assert best - 1e-6 <= found.cost <= (5 if power == 1 else 25) * best + 1e-6
 
 
 @pytest.mark.parametrize("power", [1, 2])
@@ -64,11 +57,8 @@ def test_the_best_of_all_choices_on_typical_instances(kind, power):
         rng = np.random.default_rng(seed)
         graph = metric_of(*naive.random_graph(16, seed, integers=False))
         points = mdp.EuclideanMetric(rng.random((16, 2)))
-        metric = {
-            "graph": graph,
-            "points": points,
-            "matrix": mdp.PrecomputedMetric(everything(graph)),
-        }[kind]
+        metrics = {"graph": graph, "points": points}
+        metric = metrics.get(kind) or mdp.PrecomputedMetric(everything(graph))
         weights = rng.normal(1, 1.5, 16)  # negative ones too, as signed noisy counts have
         for k in (1, 2, 4, 15, 16):
             found = solve(metric, weights, k, power=power, starts=8)
@@ -108,10 +98,8 @@ def test_one_and_two_points():
     ("k", "candidates"), [(0, None), (-1, None), (17, None), (3, [1, 2, 2]), (1, [])]
 )
 def test_k_out_of_range(k, candidates):
-    metric, allowed = (
-        mdp.EuclideanMetric(np.arange(16.0)[:, None]),
-        None if candidates is None else np.array(candidates, int),
-    )
+    metric = mdp.EuclideanMetric(np.arange(16.0)[:, None])
+    allowed = None if candidates is None else np.array(candidates, int)
     with pytest.raises(InputError, match="k must be between 1"):
         solve(metric, np.ones(16), k, candidates=allowed)
 
@@ -221,13 +209,8 @@ def test_candidates_all_in_one_place(scale, request):
     metric = metric_of(200, [(i, i + 1, 0 if i < 20 else 1) for i in range(199)])
     request.getfixturevalue(scale)
     for k in (1, 4, 20):
-        check(
-            metric,
-            np.ones(200),
-            solve(metric, np.ones(200), k, candidates=np.arange(21)),
-            k,
-            allowed=np.arange(21),
-        )
+        found = solve(metric, np.ones(200), k, candidates=np.arange(21))
+        check(metric, np.ones(200), found, k, allowed=np.arange(21))
 
 
 @pytest.mark.parametrize("scale", ["large", "sampled", "huge"])
@@ -269,14 +252,8 @@ def test_opened_facilities_of_large_universes(name, scale, power, request):
     request.getfixturevalue(scale)
     for candidates in (None, some):
         found = solve(metric, weights, 6, power=power, candidates=candidates, opened=opened)
-        check(
-            metric,
-            weights,
-            found,
-            6,
-            power,
-            None if candidates is None else np.union1d(some, opened),
-        )
+        allowed = None if candidates is None else np.union1d(some, opened)
+        check(metric, weights, found, 6, power, allowed)
         assert found.centers[:3].tolist() == sorted(opened.tolist())
         assert found.cost <= (1.15 if candidates is None else 1.6) ** power * known
     for k, fixed in ((50, 3), (50, 45)):  # more centers than a sample has room for

@@ -90,11 +90,8 @@ def test_more_centers_than_points_of_weight():
         found = distinct(lloyd(points, weights, 3), np.random.default_rng(0).random((6, 2)))
         assert len(np.unique(found, axis=0)) == 3
     same = np.zeros((3, 2))
-    assert distinct(same, np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])).tolist() == [
-        [0, 0],
-        [0, 1],
-        [1, 0],
-    ]
+    expected = [[0, 0], [0, 1], [1, 0]]
+    assert distinct(same, np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])).tolist() == expected
 
 
 @pytest.mark.parametrize("power", [1, 2])

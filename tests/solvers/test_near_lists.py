@@ -50,10 +50,8 @@ def test_the_same_as_on_a_block(name, power, steps):
     measure = metric.grid_rows if steps else metric.distance_rows
     block = measure(allowed, demand).astype(float) ** power
     weights = np.ones(len(demand))
-    whole, part = (
-        BlockCosts(block, weights),
-        MetricCosts(metric, allowed, demand, weights, power, steps),
-    )
+    whole = BlockCosts(block, weights)
+    part = MetricCosts(metric, allowed, demand, weights, power, steps)
     assert whole.shape == part.shape
     for rows in ([3], [1, 5, 8], list(range(20))):
         for a, b in zip(whole.two_nearest(np.array(rows)), part.two_nearest(np.array(rows))):

@@ -27,14 +27,8 @@ def test_proven_is_best_and_bounds_hold(graph, power, data):
     candidates = part if allowed is None else np.array(allowed)
     best = min(naive.cost(true, inside, [c], power) for c in candidates)
     for searches in (1, 2, 9):
-        found = part_median(
-            metric,
-            weights,
-            part,
-            power=power,
-            allowed=None if allowed is None else candidates,
-            searches=searches,
-        )
+        asked = {"power": power, "allowed": None if allowed is None else candidates}
+        found = part_median(metric, weights, part, searches=searches, **asked)
         assert found.center in candidates
         assert found.cost == pytest.approx(
             naive.cost(true, inside, [found.center], power), rel=1e-9

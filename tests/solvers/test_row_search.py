@@ -19,9 +19,8 @@ rngs = np.random.default_rng
 
 def world(kind="euclidean", n=60, seed=0):
     rng = rngs(seed)
-    points = (
-        rng.integers(0, 9, (n, 2)).astype(float) if kind == "manhattan" else rng.random((n, 3))
-    )  # the former with repeats
+    # the former with repeats
+    points = rng.integers(0, 9, (n, 2)).astype(float) if kind == "manhattan" else rng.random((n, 3))
     metric = {"euclidean": mdp.EuclideanMetric, "manhattan": mdp.ManhattanMetric}.get(
         kind, mdp.EuclideanMetric
     )(points)

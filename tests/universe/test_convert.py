@@ -96,11 +96,8 @@ def test_the_arrays_are_a_symmetric_sorted_simple_csr(case):
         if u != v:
             expected[u, v] = expected[v, u] = min(w, expected.get((u, v), np.inf))
     assert table == expected
-    assert (graph.indptr.dtype, graph.indices.dtype, graph.lengths.dtype) == (
-        np.int64,
-        np.int32,
-        np.float64,
-    )
+    wanted = np.int64, np.int32, np.float64
+    assert (graph.indptr.dtype, graph.indices.dtype, graph.lengths.dtype) == wanted
 
 
 @pytest.mark.parametrize("make", [sp.coo_array, sp.coo_matrix])

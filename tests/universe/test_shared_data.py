@@ -49,11 +49,8 @@ LCC, BOTH = {"largest_component": True}, {"symmetrize": True}
 def test_counts(name, options, vertices, edges, system):
     options = {k: DATA / v if k == "nodes" else v for k, v in options.items()}
     graph = read_graph_file(DATA / name, **options)
-    assert (len(graph), len(graph.indices) // 2, graph.coordinate_system) == (
-        vertices,
-        edges,
-        system,
-    )
+    expected = vertices, edges, system
+    assert (len(graph), len(graph.indices) // 2, graph.coordinate_system) == expected
     if system:
         assert np.isfinite(graph.coordinates).all()
 

@@ -85,15 +85,8 @@ def test_every_k_gets_distinct_centers_even_of_nobody(method):
 
 
 TREE = partial(PrintedQuadtree, threshold=0.02, steps=0)
-AWAY = partial(
-    SeveralTrees,
-    budget="uniform",
-    centers="tree",
-    estimate="own",
-    threshold=0.02,
-    rounds=1,
-    steps=0,
-)
+OWN = {"budget": "uniform", "centers": "tree", "estimate": "own", "threshold": 0.02}
+AWAY = partial(SeveralTrees, **OWN, rounds=1, steps=0)
 CAST = Projected(
     inner=mdp.methods.Quadtree(steps=0, rounds=1, records_hint=24), dimensions=1, steps=1
 )

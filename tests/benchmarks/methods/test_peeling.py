@@ -139,19 +139,15 @@ def test_what_is_left_is_the_same_kept_or_afresh():
     for upto in (0, 1, 1, 3, 2):
         now = Peeled(grid, tuple(removed[:upto]))
         assert now.left(counts, memory).tolist() == now.left(counts, {}).tolist()
-    assert (
-        len(calls) == 2 + 5
-    )  # kept: at first, and where fewer are removed than before; 5 times afresh
+    # kept: at first, and where fewer are removed than before; 5 times afresh
+    assert len(calls) == 2 + 5
 
 
 @pytest.mark.parametrize("size", [2, 3, 5, 8, 9, 33, 100])
 def test_levels_by_definition(size):
     rng = np.random.default_rng(size)
-    for scores in (
-        rng.integers(-9, 9, size),
-        -np.abs(np.arange(size) - size // 3),
-        np.arange(size) - size,
-    ):
+    cases = rng.integers(-9, 9, size), -np.abs(np.arange(size) - size // 3), np.arange(size) - size
+    for scores in cases:
         assert Levels(1, 4)(scores).tolist() == naive.levels(scores.tolist(), 1, 4)
 
 

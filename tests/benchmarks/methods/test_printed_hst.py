@@ -33,11 +33,8 @@ def literal(tree, levels, counts, k, power, rank):
 
     ranked, chosen, dropped = sorted(members, key=lambda v: -score[v]), [], set()
     while len(chosen) < k:
-        free = [
-            v
-            for v in ranked
-            if v not in chosen and v not in dropped and not any(below(c, v) for c in chosen)
-        ]
+        free = [v for v in ranked if v not in chosen and v not in dropped]
+        free = [v for v in free if not any(below(c, v) for c in chosen)]
         assert free
         chosen += free[: k - len(chosen)]
         ancestors = {v for v in chosen if any(below(u, v) for u in chosen)}
@@ -61,9 +58,8 @@ def test_centers_are_those_of_the_literal_algorithm(seed, power):
     metric = mdp.EuclideanMetric(rng.random((30, 2)).round(2))
     tree = mdp.build_hst(metric, seed)
     levels = tuple(range(1, min(tree.n_levels, 6)))
-    counts = {
-        i: rng.normal(1, 3, len(tree.nodes_at(i))) / 2.0 ** (i / 2) for i in levels
-    }  # real numbers: no ties
+    # real numbers: no ties
+    counts = {i: rng.normal(1, 3, len(tree.nodes_at(i))) / 2.0 ** (i / 2) for i in levels}
     receipt = Receipt.of([], "add-remove", "record")
     release = released(tree, levels, list(counts.values()), receipt, seed)
     rank = np.random.default_rng([seed, tree.seed]).permutation(30)
@@ -84,11 +80,8 @@ def test_levels_and_shares_are_the_papers_and_add_up_to_epsilon():
         result = mdp.k_median(
             metric, demand, 4, epsilon=1, delta="1e-6", ledger=ledger, method=method
         )
-        assert [m.epsilon for m in result.receipt.mechanisms] == [
-            Fraction(4, 7),
-            Fraction(2, 7),
-            Fraction(1, 7),
-        ]
+        expected = [Fraction(4, 7), Fraction(2, 7), Fraction(1, 7)]
+        assert [m.epsilon for m in result.receipt.mechanisms] == expected
         assert [m.scale for m in result.receipt.mechanisms] == pytest.approx(
             [factor * 7 / 4, factor * 7 / 2, factor * 7]
         )

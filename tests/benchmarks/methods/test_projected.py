@@ -57,9 +57,8 @@ def test_images_keep_lengths_on_average_and_lie_in_their_box():
     ratio = (images**2).sum() / (points**2).sum()
     assert 0.8 < ratio < 1.2 and np.isin(images, projection.images.clip(images)).mean() > 0.99
     again = projection.encode(projection.lifted(images[:50], points[:1]))
-    assert again == pytest.approx(
-        images[:50], abs=0.3
-    )  # the lifted points may be moved into the box
+    # the lifted points may be moved into the box
+    assert again == pytest.approx(images[:50], abs=0.3)
     for i in (0, 7):
         assert np.array_equal(projection.encode(points[i : i + 1]), images[i : i + 1])
     around = VoronoiCells(projection.images, projection.images.clip(images[:5]))

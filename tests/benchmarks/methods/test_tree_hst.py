@@ -56,11 +56,8 @@ def test_the_optimum_on_the_tree_is_that_of_all_choices(points, seed):
     found = solve_on_tree(tree, weights, k, power=power, candidates=candidates, opened=opened)
     check_centers(found.centers, k, opened, places)
     distances = tree_distances(tree)
-    costs = [
-        naive.cost(distances, weights, c, power)
-        for c in itertools.combinations(places, k)
-        if set(opened) <= set(c)
-    ]
+    choices = [c for c in itertools.combinations(places, k) if set(opened) <= set(c)]
+    costs = [naive.cost(distances, weights, c, power) for c in choices]
     scale = 1 + np.abs(weights).sum() * distances.max() ** power
     assert found.cost == pytest.approx(min(costs), abs=1e-9 * scale)
     assert naive.cost(distances, weights, found.centers, power) == pytest.approx(
@@ -89,15 +86,8 @@ def test_initial_centers_respect_candidates_and_opened_facilities(points, seed):
     tree, weights, k, power, candidates, opened, places = problem(points, seed)
     known = tree.level <= np.random.default_rng(seed).integers(0, tree.n_levels)
     for among in (None, known):
-        found = hst_init(
-            tree,
-            tree.sums(weights),
-            k,
-            power=power,
-            candidates=candidates,
-            opened=opened,
-            known=among,
-        )
+        where = {"candidates": candidates, "opened": opened, "known": among}
+        found = hst_init(tree, tree.sums(weights), k, power=power, **where)
         check_centers(found, k, opened, places)
 
 

@@ -15,10 +15,8 @@ from metricdp.privacy import HistogramQuery, LevelsQuery, SumsQuery
 
 def test_shells_by_hand():
     space = mdp.EuclideanSpace([0.0, 0.0], [3.0, 4.0])
-    centers, points = (
-        np.array([[0.0, 0.0], [3.0, 4.0]]),
-        np.random.default_rng(0).random((200, 2)) * [3, 4],
-    )
+    centers = np.array([[0.0, 0.0], [3.0, 4.0]])
+    points = np.random.default_rng(0).random((200, 2)) * [3, 4]
     points[0], shells = centers[1], shells_together(space, centers)
     for point, shell in zip(points, shells.encode(points)):
         distance = min(np.linalg.norm(point - center) for center in centers)
@@ -31,11 +29,8 @@ def test_shells_by_hand():
 def test_halves_and_folded_sums_by_hand():
     rng = np.random.default_rng(0)
     space = mdp.EuclideanSpace([-3.0] * 3, [3.0] * 3)
-    points, normal, center = (
-        rng.uniform(-3, 3, (500, 3)),
-        np.array([1.0, 0.0, -2.0]),
-        np.array([0.5, 0.0, 0.25]),
-    )
+    points, normal = rng.uniform(-3, 3, (500, 3)), np.array([1.0, 0.0, -2.0])
+    center = np.array([0.5, 0.0, 0.25])
     halves = Halves(space, center, normal)
     assert halves.encode(points).tolist() == [
         int((point - center) @ normal < 0) for point in points

@@ -115,37 +115,22 @@ def test_keys_are_the_same_bits_everywhere():
     tree = ShiftedQuadtree(mdp.EuclideanSpace([-1, 0, 10], [1, 5, 10.5]), 30, seed=12345)
     assert tree.axes[:8].tolist() == [1, 1, 0, 1, 0, 1, 0, 2]
     keys = tree.cells([[0.1, 0.2, 10.3]])[0]
-    assert keys[[0, 10, 30]].tolist() == [
-        2_454_886_589_211_414_944,
-        3_433_295_084_199_926_122,
-        10_639_283_142_484_278_089,
-    ]
+    expected = [2_454_886_589_211_414_944, 3_433_295_084_199_926_122, 10_639_283_142_484_278_089]
+    assert keys[[0, 10, 30]].tolist() == expected
 
 
 def test_cuts_are_spread_over_the_middle_third():
     space = mdp.EuclideanSpace([0], [1])
-    cuts = np.array(
-        [
-            float(ShiftedQuadtree(space, 1, seed).opened().open([0]).cut[0]) * 2.0**-BITS
-            for seed in range(2000)
-        ]
-    )
+    trees = [ShiftedQuadtree(space, 1, seed) for seed in range(2000)]
+    cuts = np.array([float(tree.opened().open([0]).cut[0]) * 2.0**-BITS for tree in trees])
     counts = np.histogram(cuts, np.linspace(1 / 3, 2 / 3, 11))[0]
-    assert (
-        counts.sum() == 2000 and ((counts - 200) ** 2 / 200).sum() < 40
-    )  # chi square, 9 degrees of freedom
+    assert counts.sum() == 2000
+    assert ((counts - 200) ** 2 / 200).sum() < 40  # chi square, 9 degrees of freedom
 
 
 def test_depths_cut_each_coordinate_in_turn():
-    assert ShiftedQuadtree(mdp.EuclideanSpace([0] * 3, [2] * 3), 7).axes.tolist() == [
-        0,
-        1,
-        2,
-        0,
-        1,
-        2,
-        0,
-    ]
+    cube = mdp.EuclideanSpace([0] * 3, [2] * 3)
+    assert ShiftedQuadtree(cube, 7).axes.tolist() == [0, 1, 2, 0, 1, 2, 0]
     assert (
         np.bincount(ShiftedQuadtree(mdp.EuclideanSpace([0, 0], [1, 1e9])).axes) == MOST_CUTS
     ).all()

@@ -73,10 +73,8 @@ def check_structure(tree) -> None:
 
 def check_against_twin(metric, seed: int, beta: float) -> None:
     permutation = np.random.default_rng(seed).permutation(len(metric))
-    tree, levels = (
-        grown(metric, permutation, beta),
-        naive.hst_clusters(whole(metric), permutation.tolist(), beta),
-    )
+    tree = grown(metric, permutation, beta)
+    levels = naive.hst_clusters(whole(metric), permutation.tolist(), beta)
     slack = metric.grid_error
     check_structure(tree)
     assert tree.n_levels - len(levels) in ((0, 1) if slack else (0,))
@@ -214,9 +212,8 @@ def test_stretch_over_the_coins():
     """The mean over trees, of every pair: each pair is an expectation, so the bound holds for the
     worst one.
     """
-    metric = graph_metric(
-        16, [(v, v + 1, 1) for v in range(15)] + [(15, 0, 1)]
-    )  # a cycle: every spanning tree stretches an edge by n - 1
+    # a cycle: every spanning tree stretches an edge by n - 1
+    metric = graph_metric(16, [(v, v + 1, 1) for v in range(15)] + [(15, 0, 1)])
     true = metric.distance_rows(np.arange(16)) + np.eye(16)
     mean = np.mean([tree_matrix(mdp.build_hst(metric, seed)) / true for seed in range(300)], axis=0)
     assert mean.max() <= 8 * math.log2(16)
@@ -230,9 +227,8 @@ def test_coins():
     metric = graph_metric(30, [(v, v + 1, 3) for v in range(29)])
     betas = [mdp.build_hst(metric, seed).beta for seed in range(400)]
     assert all(1 <= beta < 2 for beta in betas)
-    assert (
-        abs(np.mean(np.log2(betas)) - 0.5) < 0.06
-    )  # log2 of beta is uniform on [0, 1); its mean's deviation is 0.0144
+    # log2 of beta is uniform on [0, 1); its mean's deviation is 0.0144
+    assert abs(np.mean(np.log2(betas)) - 0.5) < 0.06
     first, again, other = (mdp.build_hst(metric, seed) for seed in (5, np.int64(5), 6))
     assert (tree_matrix(first) == tree_matrix(again)).all() and first.seed == again.seed == 5
     assert (tree_matrix(first) != tree_matrix(other)).any()

@@ -71,25 +71,15 @@ def test_the_same_universe_read_anew(tmp_path):
 
 def test_other_universes_are_refused(tmp_path):
     ids = [str(v) for v in range(12)]
-    graphs = [
-        cycle(),
-        cycle(13),
-        cycle(ids=ids),
-        cycle(ids=list(range(1, 13))),
-        cycle(length=1.25),
-        cycle(chord=(0, 6, 3.0)),
-    ]
+    graphs = [cycle(), cycle(13), cycle(length=1.25), cycle(chord=(0, 6, 3.0))]
+    graphs += [cycle(ids=ids), cycle(ids=list(range(1, 13)))]
     graphs.append(GraphMetric(cycle().graph, resolution=0.5))
     matrix = EuclideanMetric(POINTS).distance_rows(np.arange(40))
     moved, longer = POINTS.copy(), matrix.copy()
     moved[3, 1] += 1e-9
     longer[0, 1] = longer[1, 0] = longer[0, 1] * (1 + 1e-12)
-    others = [
-        EuclideanMetric(POINTS),
-        ManhattanMetric(POINTS),
-        EuclideanMetric(moved),
-        EuclideanMetric(POINTS[::-1]),
-    ]
+    others = [EuclideanMetric(points) for points in (POINTS, moved, POINTS[::-1])]
+    others.append(ManhattanMetric(POINTS))
     universes = [*graphs, *others, PrecomputedMetric(matrix), PrecomputedMetric(longer)]
     assert len({u.checksum() for u in universes}) == len(universes)
     for i, universe in enumerate(universes):
@@ -103,24 +93,16 @@ def test_damaged_files_are_refused(tmp_path):
     tree = mdp.build_hst(metric)
     tree.save(path)
     whole, rng = path.read_bytes(), np.random.default_rng(0)
-    wrong = [
-        b"",
-        b"PK",
-        b"hello\n",
-        whole[:-1],
-        whole[:100],
-        whole[: len(whole) // 2],
-        b"\x93NUMPY\x01\x00" + whole,
-    ]
+    wrong = [b"", b"PK", b"hello\n", b"\x93NUMPY\x01\x00" + whole]
+    wrong += [whole[:end] for end in (-1, 100, len(whole) // 2)]
     for at in rng.integers(0, len(whole), 300):
         wrong.append(whole[:at] + bytes([whole[at] ^ (1 << rng.integers(8))]) + whole[at + 1 :])
     harmless = 0
     for data in wrong:
         path.write_bytes(data)
         try:
-            assert same(
-                mdp.HST.load(path, metric), tree
-            )  # a flag or a date of the archive, which says nothing
+            # a flag or a date of the archive, which says nothing
+            assert same(mdp.HST.load(path, metric), tree)
             harmless += 1
         except InputError as error:
             assert str(path) in str(error) and "build it again" in str(error)

@@ -38,9 +38,8 @@ def check(partition, metric, n_parts):
     assert partition.labels.shape == (len(metric),) and partition.sizes.shape == (2 * m - 1,)
     assert (partition.sizes[:m] > 0).all() and partition.sizes[-1] == len(metric)
     assert partition.children.shape == (m - 1, 2)
-    assert sorted(partition.children.ravel()) == list(
-        range(2 * m - 2)
-    )  # a binary tree whose root is last
+    # a binary tree whose root is last
+    assert sorted(partition.children.ravel()) == list(range(2 * m - 2))
     for i, (left, right) in enumerate(partition.children):
         assert max(left, right) < m + i
         assert partition.sizes[left] + partition.sizes[right] == partition.sizes[m + i]

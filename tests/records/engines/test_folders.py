@@ -142,15 +142,8 @@ def test_folders_without_files(tmp_path):
 
 
 def test_which_files(tmp_path):
-    for name in (
-        "b.parquet",
-        "A.PARQUET",
-        "c.pq",
-        "read me.txt",
-        "sub/d.parquet",
-        "sub/sub/e.pq",
-        *HIDDEN,
-    ):
+    seen = ["b.parquet", "A.PARQUET", "c.pq", "read me.txt", "sub/d.parquet", "sub/sub/e.pq"]
+    for name in seen + list(HIDDEN):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     found = [name.removeprefix(f"{tmp_path}/") for name in parquet_files(str(tmp_path))]

@@ -138,11 +138,8 @@ def test_the_receipt_and_the_ledger_say_whose_mean_it_is(tmp_path):
     release = mdp.release(PATH, demand, epsilon=1, ledger=ledger)
     assert 700 < release.weights.sum() < 1100
     told = release.receipt.to_dict()
-    assert (told["weighting"], told["grains"], told["objective"]) == (
-        "share",
-        WHOLE,
-        "mean over people",
-    )
+    expected = "share", WHOLE, "mean over people"
+    assert (told["weighting"], told["grains"], told["objective"]) == expected
     assert "mean over people" in str(release.receipt)
     assert mdp.Ledger.open(tmp_path / "a.ledger").protects == Protection("user", 1, "share")
     with pytest.raises(InputError, match="one unit of weight"):

@@ -180,10 +180,8 @@ def test_a_scale_keeps_30_bits_and_rounds_up():
     caps = [Scale.of(fine, 1, step * fine.unit)[:2] for step in steps]
     assert caps == [(0, 1), (0, 1), (0, 1), (0, 2), (0, 2**29), (0, 2**29 + 1), (1, 2**29)]
     assert Scale.of(fine, 2, 2**15 * fine.unit) == (1, 2**14, 2)
-    assert [(Scale(3, 9, power).unit, Scale(3, 9, power).beyond) for power in (1, 2)] == [
-        (8, 72),
-        (64, 72),
-    ]
+    expected = [(8, 72), (64, 72)]
+    assert [(Scale(3, 9, power).unit, Scale(3, 9, power).beyond) for power in (1, 2)] == expected
 
 
 @pytest.mark.parametrize(("near", "far"), [([0, -1], [3, 3]), ([0, 2], [3, 1])])

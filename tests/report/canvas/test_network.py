@@ -8,37 +8,29 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.report.canvas.network import (
-    STEPS,
-    DrawnUniverse,
-    center_records,
-    frame,
-    packed_weights,
-    span,
-    steps,
-)
+from metricdp.report.canvas import network
 from tests.report.map.test_map import grid, unsqueezed
 
 
 def test_places_are_told_to_a_millionth_of_the_longer_side() -> None:
-    net = DrawnUniverse(grid(7))
+    net = network.DrawnUniverse(grid(7))
     told = net.told()
-    at = np.c_[unsqueezed(told["x"]), unsqueezed(told["y"])] / (STEPS - 1)
-    again = at * span(net.box) + net.box[:2]
-    np.testing.assert_allclose(again, net.points, atol=span(net.box) / STEPS)
+    at = np.c_[unsqueezed(told["x"]), unsqueezed(told["y"])] / (network.STEPS - 1)
+    again = at * network.span(net.box) + net.box[:2]
+    np.testing.assert_allclose(again, net.points, atol=network.span(net.box) / network.STEPS)
     assert at.min() == 0 and at.max() == 1 and sorted(net.order.tolist()) == list(range(49))
 
 
 def test_a_point_alone_has_a_place_too() -> None:
-    net = DrawnUniverse(grid(1))
-    assert span(net.box) == 1 and steps(net.points, net.box).tolist() == [[0, 0]]
+    net = network.DrawnUniverse(grid(1))
+    assert network.span(net.box) == 1 and network.steps(net.points, net.box).tolist() == [[0, 0]]
     assert net.told()["tails"]["n"] == 0 and net.ground is None
 
 
 def test_points_all_in_one_place_have_no_picture_of_territories() -> None:
     metric = grid(3)
     metric.coordinates = np.zeros((9, 2))
-    net = DrawnUniverse(metric)
+    net = network.DrawnUniverse(metric)
     assert net.ground is None and net.told()["x"]["n"] == 9
 
 
@@ -47,7 +39,7 @@ def test_edges_are_told_once_each_way_or_not() -> None:
     graph.add_edge(2, 0, length=1)
     for v, (x, y) in enumerate(((0, 0), (1, 0), (1, 1))):
         graph.nodes[v].update(x=x, y=y)
-    net = DrawnUniverse(mdp.GraphMetric(graph, directed=True))
+    net = network.DrawnUniverse(mdp.GraphMetric(graph, directed=True))
     ends = net.order[net.edges]
     assert {frozenset(pair) for pair in ends.tolist()} == {
         frozenset(pair) for pair in ((0, 1), (1, 2), (0, 2))
@@ -61,14 +53,14 @@ def test_edges_are_told_once_each_way_or_not() -> None:
 @pytest.mark.parametrize("signs", [1.0, -1.0])
 def test_weights_come_back(signs: float) -> None:
     weights = signs * np.random.default_rng(1).integers(0, 9, 400) / 4
-    told = packed_weights(weights)
+    told = network.packed_weights(weights)
     values = np.frombuffer(base64.b64decode(told["values"]["bdata"]), "<f4")
     np.testing.assert_allclose(values[unsqueezed(told["index"])], weights)
 
 
 def test_many_weights_keep_three_digits_of_either_sign() -> None:
     weights = np.random.default_rng(0).normal(0, 3, 60_000)
-    told = packed_weights(weights)
+    told = network.packed_weights(weights)
     values = np.frombuffer(base64.b64decode(told["values"]["bdata"]), "<f4")
     assert len(values) < 20_000
     back = values[unsqueezed(told["index"])]
@@ -78,26 +70,21 @@ def test_many_weights_keep_three_digits_of_either_sign() -> None:
 def test_centers_without_a_place_are_records_too() -> None:
     places = np.array([[1.5, 2.5], [np.nan, 0.0]])
     label, color = np.array([0, 1, 1]), np.array([3, 4])
-    first, second = center_records(["a", 7], places, label, color, np.array([1.0, 2.0, -0.5]))
-    assert first == {
-        "id": "a",
-        "rank": 1,
-        "color": 3,
-        "vertices": 1,
-        "mass": 1.0,
-        "x": 1.5,
-        "y": 2.5,
-    }
+    first, second = network.center_records(
+        ["a", 7], places, label, color, np.array([1.0, 2.0, -0.5])
+    )
+    told = {"id": "a", "rank": 1, "color": 3, "vertices": 1, "mass": 1.0}
+    assert first == {**told, "x": 1.5, "y": 2.5}
     assert (second["id"], second["mass"], second["x"], second["y"]) == ("7", 1.5, None, None)
 
 
 def test_what_is_told_is_json_of_any_universe() -> None:
     social = mdp.GraphMetric(nx.karate_club_graph(), weight=None)
-    for net in (DrawnUniverse(social), DrawnUniverse(grid(3))):
+    for net in (network.DrawnUniverse(social), network.DrawnUniverse(grid(3))):
         json.dumps(net.told(), allow_nan=False)
         assert net.told()["layout"] == (net.unit is None) == (net.ground is None)
-    assert "not geography" in DrawnUniverse(social).remarks()[0]
-    assert frame("km", "vertices", [0, 0, 1, 1])["steps"] == STEPS
+    assert "not geography" in network.DrawnUniverse(social).remarks()[0]
+    assert network.frame("km", "vertices", [0, 0, 1, 1])["steps"] == network.STEPS
 
 
 def test_edges_are_drawn_along_their_courses():
@@ -107,7 +94,7 @@ def test_edges_are_drawn_along_their_courses():
     bent = "LINESTRING (10 50, 10.005 50.01, 10.02 50)"
     graph.add_edge("b", "a", length=1.0, geometry=bent)
     graph.add_edge("c", "b", length=1.0)
-    net = DrawnUniverse(mdp.GraphMetric(graph, symmetrize=True))
+    net = network.DrawnUniverse(mdp.GraphMetric(graph, symmetrize=True))
     by_name = {net.metric.ids[i]: net.points[p] for p, i in enumerate(net.order.tolist())}
     (at,) = net.bends.xy
     assert np.diff(net.bends.offsets).sum() == 1

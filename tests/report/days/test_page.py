@@ -38,11 +38,8 @@ def test_days_hold_their_centers_with_numbers_that_stay():
     metric = streets(SIDE)
     page = days_page(metric, past(metric, (0, 40, 80), (0, 80, 41), (1, 41, 79)))
     days = data_of(page)["days"]
-    assert [[c["id"] for c in day["centers"]] for day in days] == [
-        ["0", "40", "80"],
-        ["0", "41", "80"],
-        ["1", "41", "79"],
-    ]
+    expected = [["0", "40", "80"], ["0", "41", "80"], ["1", "41", "79"]]
+    assert [[c["id"] for c in day["centers"]] for day in days] == expected
     assert [day["moved"] for day in days] == [0, 1, 2]
     assert [day["alarm"] for day in days] == [False, False, True]
     assert [c["since"] for c in days[2]["centers"]] == [3, 2, 3]

@@ -52,16 +52,10 @@ def test_the_levels_are_charged_together_and_at_once(metric):
         (Fraction(11, 6), "explore")
     ]
     assert levels.receipt.epsilon == Fraction(11, 6)
-    assert [level.epsilon for level in levels.levels] == [
-        Fraction(1),
-        Fraction(1, 2),
-        Fraction(1, 3),
-    ]
-    assert [level.result.receipt.epsilon for level in levels.levels] == [
-        Fraction(1),
-        Fraction(1, 2),
-        Fraction(1, 3),
-    ]
+    expected = [Fraction(1), Fraction(1, 2), Fraction(1, 3)]
+    assert [level.epsilon for level in levels.levels] == expected
+    expected = [Fraction(1), Fraction(1, 2), Fraction(1, 3)]
+    assert [level.result.receipt.epsilon for level in levels.levels] == expected
     with pytest.raises(BudgetError):
         explored(metric, epsilons=["0.1", "0.1001"], ledger=ledger)
     assert len(ledger.entries) == 1
@@ -276,13 +270,8 @@ def test_pages_are_written_wholly_or_not_at_all(shown, tmp_path):
 
 def test_squeezed_arrays_come_back():
     rng = np.random.default_rng(0)
-    for values in (
-        [],
-        [5],
-        [-1, 2**30, -(2**29)],
-        rng.integers(-9, 9, 700).tolist(),
-        rng.integers(0, 2**20, 300).tolist(),
-    ):
+    drawn = rng.integers(-9, 9, 700), rng.integers(0, 2**20, 300)
+    for values in ([], [5], [-1, 2**30, -(2**29)], *(some.tolist() for some in drawn)):
         assert unsqueezed(drawing.squeezed(values)) == values
 
 
@@ -383,11 +372,8 @@ def test_browser_slider_layers_and_keyboard(visit, metric):
     assert "ε = 8" in page.locator("#chosen").inner_text()
     assert page.locator(".accuracy tr.on").inner_text().startswith("Very weak · 8")
 
-    colors = [
-        "#c01818",
-        "#22262b",
-        *(data["palette"][c["color"]] for c in data["levels"][0]["centers"]),
-    ]
+    shown = [data["palette"][c["color"]] for c in data["levels"][0]["centers"]]
+    colors = ["#c01818", "#22262b", *shown]
     red, dark, *centers = pixels(page, *colors)
     assert red > 100 and dark > 300 and sum(centers) > 300  # one may lie over another
     page.uncheck("#layers input[value=exact]")
@@ -445,13 +431,8 @@ def test_browser_runs_nothing_that_ids_say(visit):
 
 
 def test_browser_on_a_phone(visit, metric, shown):
-    phone = {
-        "width": 390,
-        "height": 844,
-        "device_scale_factor": 2,
-        "is_mobile": True,
-        "has_touch": True,
-    }
+    phone = {"width": 390, "height": 844, "device_scale_factor": 2}
+    phone |= {"is_mobile": True, "has_touch": True}
     for levels in (explored(metric, epsilons=[f"{i + 1}/10" for i in range(7)]), shown):
         page = visit(levels, **phone)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -489,9 +470,8 @@ def test_browser_shows_layouts_and_boxes(visit):
     page = page.context.new_page()
     page.troubles = []
     page.on("pageerror", lambda error: page.troubles.append(str(error)))
-    page.set_content(
-        levels._repr_html_()
-    )  # as a notebook shows it, in a frame that may do nothing but run
+    # as a notebook shows it, in a frame that may do nothing but run
+    page.set_content(levels._repr_html_())
     framed = page.frame_locator("iframe")
     framed.locator("html[data-ready=all]").wait_for(state="attached", timeout=90_000)
     framed.locator("#level").press("ArrowLeft")

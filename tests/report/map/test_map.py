@@ -26,11 +26,8 @@ from metricdp.report.words import receipt_html, show_number
 from metricdp.universe.graph import build_graph
 from tests.report.conftest import disks, settle
 
-RECEIPT = Receipt.of(
-    [Mechanism("discrete Laplace", "histogram of 8 parts", 1, 3.0, Fraction(1, 3))],
-    "add-remove",
-    "record",
-)
+COUNTED = Mechanism("discrete Laplace", "histogram of 8 parts", 1, 3.0, Fraction(1, 3))
+RECEIPT = Receipt.of([COUNTED], "add-remove", "record")
 
 
 class StandIn:
@@ -144,13 +141,8 @@ def test_page_shows_centers_territories_and_noisy_mass():
         in page
     )
     assert "can be at most 58.3 % sure of it from this page." in page  # e^(1/3) : 1
-    for said in (
-        "0.333333 (exactly 1/3)",
-        "discrete Laplace",
-        "histogram of 8 parts",
-        "add-remove",
-        "partition",
-    ):
+    facts = ["discrete Laplace", "histogram of 8 parts", "add-remove", "partition"]
+    for said in ["0.333333 (exactly 1/3)", *facts]:
         assert said in page
 
 
@@ -324,33 +316,22 @@ def test_shading_has_the_color_of_the_nearest_territory():
         shade["width"],
         -shade["height"],
     ]
-    assert (
-        image[int(middle[1] * rows), int(middle[0] * columns), 0] == 0
-    )  # far from every edge: transparent
+    # far from every edge: transparent
+    assert image[int(middle[1] * rows), int(middle[0] * columns), 0] == 0
 
 
 def test_receipts_of_other_shapes_are_said_too():
     class Other:
         def to_dict(self):
-            return {
-                "epsilon": 0.5,
-                "neighboring": "replace-one",
-                "unit": "user",
-                "mechanisms": ["a < b"],
-                "pure": True,
-            }
+            whom = {"neighboring": "replace-one", "unit": "user"}
+            return {"epsilon": 0.5, "mechanisms": ["a < b"], "pure": True, **whom}
 
         def __str__(self):
             return "one & all"
 
     said = receipt_html(Other())
-    for expected in (
-        "<dd>0.5</dd>",
-        "one user changed for another",
-        "<li>a &lt; b</li>",
-        "<dd>yes</dd>",
-        "one &amp; all",
-    ):
+    told = ["<dd>0.5</dd>", "<li>a &lt; b</li>", "<dd>yes</dd>", "one &amp; all"]
+    for expected in [*told, "one user changed for another"]:
         assert expected in said
     assert show_number(Fraction(11, 10)) == "1.1" and show_number("0.10") == "0.1"
 
@@ -429,13 +410,8 @@ def test_intervals_of_loads_are_halos_around_the_centers():
     homes = mdp.PrivateDemand(universe, [3] * 900 + [77] * 900)
     result = mdp.k_median(universe, homes, k=2, epsilon=1)
     summary = result.summary()
-    text = map_page(
-        universe,
-        result.centers,
-        weights=result.release.weights,
-        receipt=result.receipt,
-        evaluation=summary,
-    )
+    told = {"receipt": result.receipt, "evaluation": summary}
+    text = map_page(universe, result.centers, weights=result.release.weights, **told)
     told = centers_of(text)
     assert [c["low"] <= c["high"] for c in told] == [True, True]
     for center, low in zip(told, summary.loads.low.tolist()):

@@ -27,61 +27,46 @@ def covered(exact, statistic, truth, scale=20.0, claimed=None, known=None) -> in
     """How many of many intervals hold the truth."""
     coins = np.random.default_rng(5)
     n, claimed = len(exact), claimed or scale
-    first = Noisy(exact, np.full(n, claimed), ["discrete Laplace"] * n, None, known)
+    told = np.full(n, claimed), ["discrete Laplace"] * n, None, known
+    first = Noisy(exact, *told)
     hits = 0
     for _ in range(RUNS):
-        noisy = Noisy(
-            exact + laplace(scale, n, coins),
-            np.full(n, claimed),
-            ["discrete Laplace"] * n,
-            None,
-            known,
-        )
+        noisy = Noisy(exact + laplace(scale, n, coins), *told)
         noisy._drawn = first._drawn  # the same public draws: made once
         found = statistic(noisy)
         hits += bool(found.low <= truth <= found.high)
     return hits
 
 
+def ratio(above, most):
+    """The interval of a ratio of weighted counts to all, at most `most`."""
+    return lambda noisy: noisy.ratio(np.array(above, float), np.ones(len(above)), (0.0, most))
+
+
+def quantile(q, n):
+    """The interval of a quantile of n counts a step apart."""
+    return lambda noisy: noisy.quantile(q, slice(n), np.arange(n + 1.0))
+
+
 CASES = {
-    "mean": (
-        np.array([900.0, 300.0]),
-        lambda noisy: noisy.ratio(np.array([0.0, 4.0]), np.ones(2), (0.0, 4.0)),
-        1.0,
-    ),
-    "share of few": (
-        np.array([30.0, 20.0, 10.0]),
-        lambda noisy: noisy.ratio(np.array([1.0, 1, 0]), np.ones(3), (0.0, 1.0)),
-        50 / 60,
-    ),
-    "share of nobody": (
-        np.array([0.0, 500.0]),
-        lambda noisy: noisy.ratio(np.array([1.0, 0]), np.ones(2), (0.0, 1.0)),
-        0.0,
-    ),
-    "median": (
-        np.array([100.0, 300.0, 350.0, 200.0, 50.0]),
-        lambda noisy: noisy.quantile(0.5, slice(5), np.arange(6.0)),
-        2 + 100 / 350,
-    ),
-    "largest decile": (
-        np.array([400.0, 300.0, 230.0, 70.0]),
-        lambda noisy: noisy.quantile(0.9, slice(4), np.arange(5.0)),
-        2 + 200 / 230,
-    ),
+    "mean": ([900, 300], ratio([0, 4], 4.0), 1.0),
+    "share of few": ([30, 20, 10], ratio([1, 1, 0], 1.0), 50 / 60),
+    "share of nobody": ([0, 500], ratio([1, 0], 1.0), 0.0),
+    "median": ([100, 300, 350, 200, 50], quantile(0.5, 5), 2 + 100 / 350),
+    "largest decile": ([400, 300, 230, 70], quantile(0.9, 4), 2 + 200 / 230),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_they_cover_at_their_level(name, few_draws):
     exact, statistic, truth = CASES[name]
-    assert covered(exact, statistic, truth) >= FEWEST
+    assert covered(np.array(exact, float), statistic, truth) >= FEWEST
 
 
 @pytest.mark.parametrize("name", ["mean", "share of few"])
 def test_they_would_not_with_noise_of_twice_the_claimed_scale(name, few_draws):
     exact, statistic, truth = CASES[name]
-    exact = exact * (1 if name == "mean" else 20)
+    exact = np.array(exact, float) * (1 if name == "mean" else 20)
     assert covered(exact, statistic, truth, scale=20.0, claimed=10.0) < FEWEST
 
 

@@ -94,11 +94,8 @@ def test_finite_and_not_negative_whatever_was_drawn(m, seed, scale, data):
     noisy = np.rint(
         scale * np.array(data.draw(st.lists(st.integers(-40, 200), min_size=m, max_size=m)))
     ).astype(np.int64)
-    total = data.draw(
-        st.sampled_from(
-            [None, 0.0, -5.0 * scale, float(noisy.sum()), float(noisy.sum()) + 30 * scale]
-        )
-    )
+    whole = float(noisy.sum())
+    total = data.draw(st.sampled_from([None, 0.0, -5.0 * scale, whole, whole + 30 * scale]))
     found = posterior_mean(random_tree(m, seed), noisy, scale, total, 20 * scale)
     assert found.shape == (m,) and found.dtype == np.float64
     assert np.isfinite(found).all() and (found >= 0).all()
@@ -128,10 +125,8 @@ def test_mirrored_trees_give_mirrored_answers():
     tree, rng = random_tree(12, 5), np.random.default_rng(2)
     noisy = laplace(rng.poisson(15, 12), 6, rng)
     mirrored = PartitionTree(tree.universe, tree.labels, tree.children[:, ::-1].copy(), tree.sizes)
-    once, again = (
-        posterior_mean(tree, noisy, 6.0, 200.0, 30.0),
-        posterior_mean(mirrored, noisy, 6.0, 200.0, 30.0),
-    )
+    once = posterior_mean(tree, noisy, 6.0, 200.0, 30.0)
+    again = posterior_mean(mirrored, noisy, 6.0, 200.0, 30.0)
     np.testing.assert_allclose(once, again, rtol=0.02, atol=0.05)
 
 
@@ -196,8 +191,7 @@ def test_one_part():
 
 def test_an_exact_total_beside_very_noisy_counts():
     noisy = np.array([700_000, -300_000, 50_000])
-    found = posterior_mean(
-        random_tree(3), noisy, 200_000.0, 500.0, 0.5
-    )  # what replace-one at epsilon 1e-5 gives
+    # what replace-one at epsilon 1e-5 gives
+    found = posterior_mean(random_tree(3), noisy, 200_000.0, 500.0, 0.5)
     assert np.isfinite(found).all()
     assert found.sum() < 100_000
