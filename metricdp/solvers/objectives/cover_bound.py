@@ -16,6 +16,7 @@ import numpy as np
 from metricdp.kernels.ball_sums import ball_sums
 from metricdp.kernels.reach import bounded_search
 from metricdp.kernels.shortest_paths import workspace
+from metricdp.solvers.objectives.cover_prices import most_collected
 from metricdp.solvers.objectives.instance import WITHIN, Floats, Instance, Positions, costs_between
 from metricdp.threads import in_threads
 
@@ -30,8 +31,8 @@ _FLOAT_BITS = 23
 class Collecting:
     """Sums of prices of demand points within a limit of every allowed site.
 
-    Indices into the allowed sites: `groups`, and one of each in `middles`; `group` (n_allowed,):
-    which one each is in. Without the triangle inequality groups tell nothing about their sites.
+    `groups`: neighbors, indices into the allowed sites. Without the triangle inequality they tell
+    nothing about their sites.
     """
 
     def __init__(self, instance: Instance, limit: float, rng: np.random.Generator) -> None:
@@ -39,15 +40,15 @@ class Collecting:
         metric, allowed = instance.metric, instance.allowed
         self._threads = os.cpu_count() or 1
         count = max(len(allowed) // _GROUP, 1)
-        self.middles = np.sort(rng.choice(len(allowed), count, replace=False))
+        self._middles = np.sort(rng.choice(len(allowed), count, replace=False))
         away = np.full(len(allowed), np.inf)
         if metric.triangular:
-            label, distance = metric.symmetric.nearest_to(allowed[self.middles])
-            self.group, away = label[allowed], distance[allowed]
+            label, distance = metric.symmetric.nearest_to(allowed[self._middles])
+            group, away = label[allowed], distance[allowed]
         else:
-            self.group = np.searchsorted(self.middles[1:], np.arange(len(allowed)), side="right")
-        order = np.argsort(self.group, kind="stable")
-        self.groups = np.split(order, np.searchsorted(self.group[order], np.arange(1, count)))
+            group = np.searchsorted(self._middles[1:], np.arange(len(allowed)), side="right")
+        order = np.argsort(group, kind="stable")
+        self.groups = np.split(order, np.searchsorted(group[order], np.arange(1, count)))
         self._around = [self.limit + away[group].max(initial=0.0) for group in self.groups]
         self._spaces: queue.SimpleQueue[tuple] = queue.SimpleQueue()
         if metric.network is not None:
@@ -117,7 +118,7 @@ class Collecting:
         """A group's middle, in the graph's own order."""
         network = self.instance.metric.network
         assert network is not None
-        return int(network.rank[self.instance.allowed[self.middles[g]]])
+        return int(network.rank[self.instance.allowed[self._middles[g]]])
 
     def _roughly(self, g: int, prices: Floats, amounts: Floats) -> float:
         """More than any site of a group collects."""
@@ -136,7 +137,7 @@ class Collecting:
         instance = self.instance
         if not instance.metric.triangular:
             return np.arange(len(instance.demand))
-        middle = instance.allowed[self.middles[g : g + 1]]
+        middle = instance.allowed[self._middles[g : g + 1]]
         row = costs_between(instance.metric, middle, instance.demand)[0]
         return np.flatnonzero(row <= self._around[g] * (1 + WITHIN))
 
@@ -171,11 +172,7 @@ def cover_bound(
     places that collect most are opened.
     """
     fixed = np.searchsorted(instance.allowed, instance.opened)
-    left = k - len(fixed)
     collected = collecting.most(paid, k, end)
-    free = np.delete(collected, fixed)
-    total = float(np.maximum(worth - paid, 0.0).sum() + collected[fixed].sum())
-    if left:
-        total += float(np.partition(free, -left)[-left:].sum())
+    total = float(np.maximum(worth - paid, 0.0).sum()) + most_collected(collected, k, fixed)
     whole = float(worth.sum())
     return min(total * (1 + len(paid) * np.finfo(float).eps), whole), collected

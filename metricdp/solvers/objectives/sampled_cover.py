@@ -1,33 +1,33 @@
 """Coverage where reach cannot be listed: some sites' reach, more of them as prices ask for it.
 
-A linear program on some sites and cells of demand gives shares of sites and prices of demand. The
-sites with shares are those that the search chooses among; whatever collects much of the prices
-joins (column generation), and what all sites collect is the bound (`cover_bound`).
+A linear program on some sites and cells of demand gives shares of sites and prices of demand
+(`cover_prices`). The sites with shares are those that the search chooses among; what all sites
+collect of the prices is the bound (`cover_bound`), and whatever collects much joins (column
+generation).
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import replace
+from operator import itemgetter
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array, hstack, vstack
+from scipy.sparse import csr_array, vstack
 
 from metricdp.solvers.objectives.cover_bound import Collecting, cover_bound
+from metricdp.solvers.objectives.cover_prices import cover_prices
 from metricdp.solvers.objectives.cover_search import CoverSearch
 from metricdp.solvers.objectives.instance import Floats, Instance, Positions
 from metricdp.solvers.objectives.rows import Around
 
-_CELLS, _CELLS_EACH, _MOST_CELLS = 2000, 8, 4000
-"""Of demand, whose points have one price: at least, for each of k, and at most."""
-_SITES, _FEWEST, _JOINED = 4000, 600, 300
-"""In the linear program to begin with, at least, and that join after each, at most."""
-_SEARCHES, _ROW, _GROUP_COSTS = 120.0, 0.125, 6.0
-"""Of the whole universe: to begin with, and in all rounds; what a row of distances costs, where
-there is no graph, and the sums of a group beside one search around a site.
-"""
-_ROUNDS, _LOOKED, _LEAST_LOOKED = 4, 0.05, 100
-"""Times that the most promising groups of sites are looked at; the part of them, and at least."""
+_CELLS, _CELLS_EACH, _MOST_CELLS = 4000, 8, 8000
+"""Of demand, whose points have one price: at least, for each of k, and at most. Cells at the rim of
+two balls count for both in part: finer ones leave less of that."""
+_SITES, _JOINED = 6000, 2000
+"""In the linear program to begin with, and that join after each bound, at most."""
+_SEARCHES, _ROW = (200.0, 60.0), 0.125
+"""Of the whole universe for these; what a row of distances costs, where there is no graph."""
 _ENTRIES = 6_000_000
 """Pairs of site and point among which sites are chosen."""
 _SECONDS = 400.0
@@ -45,14 +45,10 @@ def sampled_cover(
     """k sites of much coverage, and an upper bound of what any k cover."""
     end = time.process_time() + _SECONDS
     search = _Sampled(instance, k, limit, worth)
-    for _ in range(_ROUNDS):
-        if instance.deadline.over:
-            break
-        search.price()
-        search.look()
     search.price()
-    sites, value, bound = search.chosen()
-    best, vain = search.paid, 0
+    value, sites = search.chosen()
+    bound = float(worth.sum())
+    best, vain, again = search.paid, 0, False
     for _ in range(_BOUNDS):
         if instance.deadline.over or bound <= value * (1 + _CLOSE):
             break
@@ -66,8 +62,12 @@ def sampled_cover(
         vain = vain + 1 if bound > before * (1 - _STALLED) else 0
         if vain >= _VAIN or time.process_time() + 1.2 * spent > end:
             break
-        search.join(collected)
+        if not search.join(collected):
+            break
         search.price()
+        again = True
+    if again and not instance.deadline.over:
+        value, sites = max((value, sites), search.chosen(), key=itemgetter(0))
     return sites, max(bound, value)
 
 
@@ -82,96 +82,74 @@ class _Sampled:
         self.rng = np.random.default_rng(instance.seed)
         self.collecting = Collecting(instance, limit, self.rng)
         self._around = Around(instance)
-        whole = worth.sum(axis=0)
+        self._whole, n = worth.sum(axis=0), len(instance.allowed)
         points = _drawn(instance, int(np.clip(_CELLS_EACH * k, _CELLS, _MOST_CELLS)), self.rng)
         label = instance.metric.symmetric.nearest_to(instance.demand[points])[0]
         self._cell = label[instance.demand]
-        self._mass = np.bincount(self._cell, whole, len(points))
+        self._mass = np.bincount(self._cell, self._whole, len(points))
         levels = [np.bincount(self._cell, level, len(points)) for level in worth]
         self._levels = np.array(levels, np.float64)
-        self._share_of_cell = whole / np.where(self._mass > 0, self._mass, 1.0)[self._cell]
-        self._known = np.empty(0, np.int64)  # indices into the allowed sites
-        self._reach: list[csr_array] = []
-        n = len(instance.allowed)
-        others = self.rng.choice(n, min(n, max(_FEWEST, 4 * k)), replace=False)
-        self._add(np.r_[self._fixed, others[: 2 * k]], np.inf)
-        middles = self.rng.permutation(self.collecting.middles)[:_SITES]
-        self._add(np.r_[middles, others], _SEARCHES)
-        self.paid, self._price = np.zeros(len(whole)), np.zeros(len(points))
-        self._shares = np.zeros(len(self._known))
+        self._share_of_cell = self._whole / np.where(self._mass > 0, self._mass, 1.0)[self._cell]
+        self._known = np.empty(0, np.int64)  # indices into the allowed sites, the mandatory first
+        self._reach = csr_array((0, len(points)))
+        self._price, self._shares = self._mass / 2, np.empty(0)
+        fixed = np.searchsorted(instance.allowed, instance.opened)
+        self._fixed = np.arange(len(fixed))
+        others = self.rng.choice(n, min(n, max(_SITES, 4 * k)), replace=False)
+        others = np.setdiff1d(others, fixed)
+        self.rng.shuffle(others)
+        self._add(np.r_[fixed, others[: 2 * k]], np.inf)
+        self._add(others[2 * k :], _SEARCHES[0])
+        self._shares += k / len(self._known)
 
     def _add(self, sites: Positions, most: float) -> None:
         """Sites (indices) join, until so many searches of the whole universe are done."""
-        whole = self.worth.sum(axis=0)
-        most += self._searched
-        for site in dict.fromkeys(sites[~np.isin(sites, self._known)].tolist()):
-            if self._searched > most:
+        row = 1.0 if self.instance.metric.network is not None else _ROW
+        most = self._around.searched + most / row
+        parts = [self._reach]
+        for site in sites.tolist():
+            if self._around.searched > most:
                 break
             ball = self._around.demand(int(self.instance.allowed[site]), self.limit)
-            part = np.bincount(self._cell[ball], whole[ball], len(self._mass))
-            self._reach.append(csr_array((part / np.maximum(self._mass, 1e-300))[None]))
-            self._known = np.append(self._known, site)
-
-    @property
-    def _searched(self) -> float:
-        """Searches of the whole universe so far, or rows by what they cost beside one."""
-        row = 1.0 if self.instance.metric.network is not None else _ROW
-        return self._around.searched * row
+            part = np.bincount(self._cell[ball], self._whole[ball], len(self._mass))
+            parts.append(csr_array((part / np.where(self._mass > 0, self._mass, 1.0))[None]))
+        count = len(parts) - 1
+        self._reach = csr_array(vstack(parts, format="csr"))
+        self._known = np.r_[self._known, sites[:count]]
+        self._shares = np.r_[self._shares, np.zeros(count)]
 
     def price(self) -> None:
         """The linear program: cells covered in part by shares of k sites, level by level."""
-        from scipy.optimize import linprog
-
-        n_levels, n_cells = self._levels.shape
-        reach = vstack(self._reach, format="csr")
-        levels = hstack([diags_array(np.ones(n_cells))] * n_levels)
-        covered = hstack([-reach.T, levels])
-        count = csr_array(np.r_[np.ones(reach.shape[0]), np.zeros(n_levels * n_cells)][None])
-        least = np.isin(self._known, self._fixed).astype(float)
-        bounds = np.c_[np.r_[least, np.zeros(n_levels * n_cells)], np.ones(covered.shape[1])]
-        found = linprog(
-            -np.r_[np.zeros(reach.shape[0]), self._levels.ravel()],
-            A_ub=vstack([covered, count], format="csr"),
-            b_ub=np.r_[np.zeros(n_cells), float(self.k)],
-            bounds=bounds,
-            method="highs",
+        self._price, self._shares = cover_prices(
+            self._reach,
+            self._levels,
+            self.k,
+            self._fixed,
+            self.instance.deadline,
+            self._price,
+            self._shares,
         )
-        if found.status == 0:
-            self._price = np.maximum(-found.ineqlin.marginals[:n_cells], 0.0)
-            self.paid = self._price[self._cell] * self._share_of_cell
-            self._shares = found.x[: reach.shape[0]]
+        self.paid = self._price[self._cell] * self._share_of_cell
 
-    @property
-    def _fixed(self) -> Positions:
-        return np.searchsorted(self.instance.allowed, self.instance.opened)
+    def join(self, collected: Floats) -> bool:
+        """Sites that collect more than the program's join: the most, and some of the rest; whether
+        there are any.
+        """
+        known = self._reach @ self._price
+        over = np.flatnonzero(collected > np.partition(known, -self.k)[-self.k])
+        order = over[np.argsort(-collected[over], kind="stable")]
+        rest = order[_JOINED // 2 :]
+        some = self.rng.choice(rest, min(len(rest), _JOINED // 2), replace=False)
+        new = np.r_[order[: _JOINED // 2], some]
+        new = new[~np.isin(new, self._known)]
+        self._add(self.rng.permutation(new), _SEARCHES[1])
+        return len(new) > 0
 
-    def look(self) -> None:
-        """Of groups with sites that collect much of the prices those that collect most join."""
-        groups = self.collecting.groups
-        promise = np.zeros(len(groups))
-        known = vstack(self._reach, format="csr") @ self._price
-        np.maximum.at(promise, self.collecting.group[self._known], known)
-        few = min(len(groups), max(int(_LOOKED * len(groups)), _LEAST_LOOKED))
-        one = self._searched / len(self._known) * _GROUP_COSTS
-        few = max(1, min(few, int(_SEARCHES / (one * _ROUNDS))))
-        which = np.argsort(-promise, kind="stable")[:few]
-        found = self.collecting.each(which, self.paid)
-        collected = np.full(len(self.instance.allowed), -1.0)
-        for g, sums in zip(which, found):
-            collected[groups[g]] = sums
-        self.join(collected)
-
-    def join(self, collected: Floats) -> None:
-        """The sites that collect most join, a few of every group at most."""
-        each = max(_JOINED // len(self.collecting.groups), 1)
-        best = [g[np.argsort(-collected[g])[:each]] for g in self.collecting.groups]
-        sites = np.concatenate(best)
-        self._add(sites[np.argsort(-collected[sites])[:_JOINED]], _SEARCHES / _ROUNDS)
-
-    def chosen(self) -> tuple[Positions, float, float]:
-        """Good sites (positions), what they cover, and a first bound."""
+    def chosen(self) -> tuple[float, Positions]:
+        """What good sites cover, and their positions."""
         instance = self.instance
-        order = np.argsort(-self._shares - np.isin(self._known, self._fixed), kind="stable")
+        order = np.argsort(-self._shares, kind="stable")
+        order = np.r_[self._fixed, order[order >= len(self._fixed)]]
         balls, picked, entries = list[Positions](), list[int](), 0
         for i in order.tolist():
             ball = self._around.demand(int(instance.allowed[self._known[i]]), self.limit)
@@ -189,9 +167,7 @@ class _Sampled:
         reach = csr_array((np.ones(len(members), np.float32), members, starts), shape=shape)
         cover = CoverSearch(thin, reach, self.worth, self.k)
         sites = thin.allowed[cover.search()]
-        sites = _moved(instance, sites, self.limit, self.worth, self.rng)
-        value = _value(instance, sites, self.limit, self.worth)
-        return sites, value, float(self.worth.sum())
+        return _moved(instance, sites, self.limit, self.worth, self.rng)
 
 
 def _drawn(instance: Instance, most: int, rng: np.random.Generator) -> Positions:
@@ -201,17 +177,10 @@ def _drawn(instance: Instance, most: int, rng: np.random.Generator) -> Positions
     return np.unique(drawn).astype(np.int64)
 
 
-def _value(instance: Instance, sites: Positions, limit: float, worth: Floats) -> float:
-    count, around = np.zeros(len(instance.demand), np.int64), Around(instance)
-    for site in sites:
-        count[around.demand(int(site), limit)] += 1
-    return float(sum(level @ (count > t) for t, level in enumerate(worth)))
-
-
 def _moved(
     instance: Instance, sites: Positions, limit: float, worth: Floats, rng: np.random.Generator
-) -> Positions:
-    """Move sites, one at a time, to the best of some places nearby."""
+) -> tuple[float, Positions]:
+    """Move sites, one at a time, to the best of some places nearby; what they cover then."""
     sites, fixed = np.array(sites), set(instance.opened.tolist())
     table = np.vstack([worth, np.zeros((1, worth.shape[1]))])
     columns, last = np.arange(worth.shape[1]), len(worth)
@@ -234,7 +203,7 @@ def _moved(
                     best, most, sites[i] = ball, total, place
             balls[i] = best
             count[best] += 1
-    return sites
+    return float(sum(level @ (count > t) for t, level in enumerate(worth))), sites
 
 
 def _places(
