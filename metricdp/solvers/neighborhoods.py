@@ -162,7 +162,7 @@ class _Search:
             (region, region.start(count, rng))
             for region, share in zip(self.regions, shares)
             for count in (share - 1, share, share + 1) * _REGION_CHAINS
-            if max(region.fixed, 1) < count < len(region.sites)
+            if region.fixed < count < len(region.sites)
         ]
         each = [len(region.near.site) / len(region.near.weights) for region, _ in tasks]
         works = [_WORK[1] * entries * len(start) for entries, (_, start) in zip(each, tasks)]

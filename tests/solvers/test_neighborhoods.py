@@ -113,6 +113,19 @@ def test_towns_far_apart_share_out_centers(opened, monkeypatch):
     assert best[0] == pytest.approx(sum(cost[c] for cost, c in zip(least, counts)))
 
 
+def test_a_town_of_one_center_is_searched_too():
+    at = 1e5 * np.repeat([[0, 0], [1, 0], [0, 1], [1, 1]], [25, 25, 25, 5], axis=0)
+    points = at + np.random.default_rng(3).integers(0, 300, at.shape)
+    block = np.hypot(*(points[:, None] - points[None]).T)
+    search = _Search(BlockCosts(block, np.ones(80)), np.empty(0, np.int64), Deadline(None))
+    small = block[75:, 75:].sum(axis=0)
+    best = search.found(np.r_[0:4, 25:29, 50:54, 75 + small.argmax()])
+    search.regions = neighborhoods._regions(search._near(best[1]), best[1], best[1][:0])
+    assert len(search.regions) == 4
+    rows = search._by_regions(best, np.random.default_rng(0))[1]
+    assert rows[rows >= 75].tolist() == [75 + small.argmin()]
+
+
 def test_no_time_leaves_what_was_given():
     block = np.random.default_rng(0).random((30, 30))
     rows, cost = thorough_search(
