@@ -113,7 +113,7 @@ class Ascent:
             most = min(_ENOUGH, MOST_LISTED) if large and times > _SHORT else MOST_LISTED
             if large:
                 reach = times * (second + second.mean() / 6)
-                if times > 0 and _likely_too_long(costs, reach, most):
+                if times > 0 and entries_within(costs, reach) > _HOPEFUL * most:
                     continue
             lists = costs.lists(reach, most)
             if lists is not None:
@@ -128,6 +128,11 @@ class Ascent:
         ascent.best = ascent.first(second * weights)
         ascent.costs = costs
         return ascent
+
+    def core(self, count: int) -> Ints:
+        """The rows, so many, that the best multipliers want most."""
+        self.climb(self.best, _FEWEST_STEPS)
+        return self.rows[np.argsort(self.reduced(self.best))[:count]]
 
     def first(self, most: Floats) -> Floats:
         """The best multipliers among some fractions of `most`."""
@@ -221,7 +226,7 @@ class Ascent:
         chosen = np.r_[np.flatnonzero(self.must), cheapest]
         total = float(multipliers.sum())
         gain = float(reduced[chosen].sum())
-        return total + gain - self._error(total, gain), reduced, chosen
+        return total + gain - self.margin(total, gain, self.k), reduced, chosen
 
     def reduced(self, multipliers: Floats, rows: Ints | None = None) -> Floats:
         """What opening each row, or each of some, changes, but for prices: never above 0."""
@@ -242,17 +247,15 @@ class Ascent:
         total = float(multipliers.sum())
         forced = np.count_nonzero(self.must)
         gain = np.r_[0.0, np.cumsum(np.sort(reduced[~self.must]))] + reduced[self.must].sum()
-        return np.r_[np.full(forced, np.inf), total + gain - self.margin(total, gain)]
+        return np.r_[
+            np.full(forced, np.inf), total + gain - self.margin(total, gain, len(self.rows))
+        ]
 
-    def margin(self, total: float, gain: Any) -> Any:
-        """`_error` for any number of rows."""
-        rows = len(self.rows)
+    def margin(self, total: float, gain: Any, rows: int) -> Any:
+        """Above the rounding error of ``total + gain``, of so many rows at most, and of the
+        products in `costs`.
+        """
         return (len(self.beyond) + rows + 4) * np.finfo(float).eps * ((rows + 2) * total - gain)
-
-    def _error(self, total: float, gain: float) -> float:
-        """Above the rounding error of ``total + gain`` and of the products in `costs`."""
-        n = len(self.beyond)
-        return (n + self.k + 4) * np.finfo(float).eps * ((self.k + 2) * total - gain)
 
     def shrink(self) -> None:
         """Fix and drop rows and pairs; an infinite bound if nothing better is left."""
@@ -262,7 +265,7 @@ class Ascent:
         picked = np.flatnonzero(inside & ~self.must)
         others = np.flatnonzero(~inside)
         if len(picked) and len(others):
-            margin = self._error(float(self.best.sum()), float(reduced[chosen].sum()))
+            margin = self.margin(float(self.best.sum()), float(reduced[chosen].sum()), self.k)
             dear = np.zeros(len(reduced), bool)
             dear[others] = value + reduced[others] - reduced[picked].max() - margin > self.target
             self.must[
@@ -283,7 +286,7 @@ class Ascent:
         dearest = reduced[free].max() if len(free) else -np.inf
         opening = np.maximum(reduced - dearest, 0.0) if len(free) else np.zeros(len(reduced))
         opening[chosen] = 0.0
-        margin = self._error(float(self.best.sum()), float(reduced[chosen].sum()))
+        margin = self.margin(float(self.best.sum()), float(reduced[chosen].sum()), self.k)
         most = max(self.target - value + margin, 0.0)
         room = np.maximum(most - opening, 0.0)
         self._list(self.best + most)
@@ -375,11 +378,11 @@ class Ascent:
         return int(free[np.argmin(reduced[free])])
 
 
-def _likely_too_long(costs: Costs, reach: Floats, most: int) -> bool:
-    """Whether lists of what is nearer would have too many entries, by those of a few points."""
+def entries_within(costs: Costs, reach: Floats) -> float:
+    """About how long lists of what is nearer would be, by those of a few points."""
     n = len(reach)
     some = np.linspace(0, n - 1, min(_PROBED, n)).astype(np.int64)
     few = np.zeros(n)
     few[some] = reach[some]
-    found = costs.lists(few, most)
-    return found is None or len(found.cost) * (n / len(some)) > _HOPEFUL * most
+    found = costs.lists(few, MOST_LISTED)
+    return np.inf if found is None else len(found.cost) * (n / len(some))

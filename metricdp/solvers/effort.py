@@ -38,9 +38,9 @@ def solve_with(
 ) -> Found:
     """`metricdp.solvers.kmedian.solve`, and what `effort` adds to it.
 
-    Beyond `solve` work is done on lists of what is near each demand point, which no more than 40
-    million pairs may be in. Where they are more, as for few centers of very many points, thorough
-    is no better than quick.
+    Beyond `solve` work is done on lists of what is near each demand point. Where they are too long,
+    as for few centers of very many points, candidates are left that dual multipliers want, and with
+    hundreds of times as many points as centers thorough is no better than quick.
     """
     asked: dict[str, Any] = {
         "power": power,

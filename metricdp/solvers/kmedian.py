@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -85,6 +85,18 @@ class _Problem:
     deadline: Deadline = NEVER
     effort: float = 1.0
     first: Ints | None = None
+
+    def begun(self, kind: type[S], metric: Any, centers: Ints) -> S:
+        """A search on the problem's metric, or on what stands for it, from some centers."""
+        return kind(
+            metric,
+            self.weights,
+            centers,
+            self.power,
+            allowed=self.allowed,
+            opened=len(self.opened),
+            deadline=self.deadline,
+        )
 
 
 def solve(
@@ -392,15 +404,7 @@ def _between(problem: _Problem, found: list[S]) -> S:
     )
     if cost >= best.cost:
         return best
-    search = type(best)(
-        best.metric,
-        problem.weights,
-        union[rows],
-        problem.power,
-        allowed=problem.allowed,
-        opened=len(fixed),
-        deadline=problem.deadline,
-    )
+    search = problem.begun(type(best), best.metric, union[rows])
     search.budget = best.budget
     return search
 
@@ -415,20 +419,12 @@ def _searched(problem: _Problem, metric: Network, centers: Ints) -> GraphSearch:
     """On the graph of cells first, if the graph is large, then at full resolution."""
     n = len(metric)
     k = problem.k
-    opened = len(problem.opened)
     if n > _LARGE and k <= n // 4 and not problem.deadline.over:
         centers = _on_cells(problem, metric, centers)
         if len(problem.allowed) == n:
+            opened = len(problem.opened)
             centers = recentered(metric, problem.weights, centers, problem.power, opened=opened)
-    search = GraphSearch(
-        metric,
-        problem.weights,
-        centers,
-        problem.power,
-        allowed=problem.allowed,
-        opened=opened,
-        deadline=problem.deadline,
-    )
+    search = problem.begun(GraphSearch, metric, centers)
     search.budget = problem.effort * max(_VISITS, _VISITS_EACH * n)
     if (sweeps := _sweeps(problem)) or k > 1 or n > _LARGE:
         search.explore(problem.rng, search.budget, sweeps)
@@ -477,15 +473,7 @@ def _on_lists(problem: _Problem, starts: int | None) -> Found | None:
 
 def _by_rows(problem: _Problem, centers: Ints) -> RowSearch:
     """Swaps by rows of distances to what lies near each center; from farther away first."""
-    search = RowSearch(
-        problem.metric,
-        problem.weights,
-        centers,
-        problem.power,
-        allowed=problem.allowed,
-        opened=len(problem.opened),
-        deadline=problem.deadline,
-    )
+    search = problem.begun(RowSearch, problem.metric, centers)
     for share in _ROW_SHARES:
         search.round(share, _NEARBY, problem.rng)
     search.descend(_NEARBY // 2, problem.rng)

@@ -6,6 +6,7 @@ bounded searches along edges, or rows of distances that are not kept.
 from __future__ import annotations
 
 import os
+from copy import copy
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -85,6 +86,9 @@ class Costs(Protocol):
     def fresh(self, k: int, fixed: Ints, rng: np.random.Generator) -> Ints | None:
         """Good rows from coins of their own, `fixed` first; None where they are dear."""
 
+    def among(self, rows: Ints) -> Costs:
+        """Those of some candidates, numbered anew."""
+
 
 class BlockCosts:
     """All of them at hand: a block, shape (n_candidates, n_demand)."""
@@ -113,6 +117,10 @@ class BlockCosts:
         """See `Costs`."""
         found = block_search(self.block, self.weights, k, rng, opened=fixed, deadline=self.deadline)
         return found[0]
+
+    def among(self, rows: Ints) -> Costs:
+        """See `Costs`."""
+        return BlockCosts(self.block[rows], self.weights, self.deadline)
 
 
 class MetricCosts:
@@ -198,6 +206,12 @@ class MetricCosts:
     def fresh(self, k: int, fixed: Ints, rng: np.random.Generator) -> Ints | None:
         """See `Costs`."""
         return None
+
+    def among(self, rows: Ints) -> Costs:
+        """See `Costs`."""
+        fewer = copy(self)
+        fewer.allowed, fewer.shape = self.allowed[rows], (len(rows), len(self.demand))
+        return fewer
 
     def _searched(self, within: Floats, most: int) -> NearLists | None:
         metric = self.metric

@@ -4,12 +4,13 @@ Centers of one neighborhood are exchanged at random, a descent follows there
 (`metricdp.kernels.near_swaps`), and the step is kept if it costs no more, or little more early on.
 What chains find is put together by parts that do not touch each other; after short chains all are
 searched together, with their centers as the only candidates. Regions far from each other are then
-searched alone, with a center more or less, and share out all centers by what they cost.
+searched alone, with a center more or less, and share out all centers by what they cost. Where too
+many candidates are near everybody, those take part that dual multipliers want most.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +20,17 @@ from scipy.sparse.csgraph import connected_components
 from metricdp.arrays import Bools, Floats, Ints
 from metricdp.kernels.near_swaps import Near, descended, kicked, state_at, transposed, workspace
 from metricdp.solvers.block import TOLERANCE, Found
+from metricdp.solvers.dual_ascent import Ascent, entries_within
 from metricdp.solvers.near_lists import Costs
 from metricdp.solvers.shares import shared_out
 from metricdp.solvers.stopping import NEVER, Deadline
 from metricdp.threads import in_threads
 
-MOST_ENTRIES = 40_000_000
-"""Longest lists of near candidates in all: 640 MB."""
+MOST_ENTRIES = 12_000_000
+"""Longest lists of near candidates in all: 300 MB."""
+_CORE, _CORE_WORK = 0.2, 250
+"""Where they are longer: lists of the candidates that take part, in parts of that length, and how
+often a chain looks at each entry: one ends lower than four that share the work."""
 _REACHES = (1.5, 1.25, 1.05)
 """Multiples of the second nearest cost below which candidates are near."""
 _FAR = 4.0
@@ -71,13 +76,21 @@ def thorough_search(
     """Improve rows by rounds of chains of kicks from several starts, and by what lies between them.
 
     Without `endless` the search ends by itself and does not depend on the machine's speed. Where
-    even short lists of near candidates are too long (few centers of very many points), the answer
-    is the best of several searches.
+    even short lists of near candidates are too long (few centers of very many points), it is among
+    a core of candidates.
     """
     fixed = np.empty(0, np.int64) if opened is None else np.unique(opened)
     search = _Search(costs, fixed, deadline)
     best = search.found(first)
     if k - len(fixed) < 1 or k == costs.shape[0]:
+        return best[1], best[0]
+    core, again = search.core(best[1]), True
+    while core is not None and again and not deadline.over:
+        places = {"first": np.searchsorted(core, best[1]), "opened": np.searchsorted(core, fixed)}
+        found = near_search(costs.among(core), rng, **places, deadline=deadline, looks=_CORE_WORK)
+        best = best if found is None else (found[0], core[found[1]])
+        again = endless and found is not None
+    if core is not None:
         return best[1], best[0]
     search.left, most_vain = (np.inf, np.inf) if endless else (_BUDGET, _VAIN_ROUNDS)
     vain, longer = 0, _SHORT
@@ -92,16 +105,23 @@ def thorough_search(
 
 
 def near_search(
-    costs: Costs, rng: np.random.Generator, *, first: Ints, opened: Ints, deadline: Deadline = NEVER
+    costs: Costs,
+    rng: np.random.Generator,
+    *,
+    first: Ints,
+    opened: Ints,
+    deadline: Deadline = NEVER,
+    looks: int = _QUICK_WORK,
 ) -> Found | None:
-    """Improve rows by a descent and a short chain of kicks: seconds for 100,000 points."""
+    """Improve rows by a descent and a chain of kicks, so many looks at each entry: seconds for
+    100,000 points by default. None where lists are too long.
+    """
     search = _Search(costs, opened, deadline)
     before = search.found(first)
     near = search._near(before[1], _QUICK_ENTRIES)
     if near is None:
         return None
-    work = _QUICK_WORK * len(near.site)
-    rows = search._chains(near, [before[1]], rng, work, _HEATS[:1])[0]
+    rows = search._chains(near, [before[1]], rng, looks * len(near.site))[0]
     return min(search.found(rows), before, key=lambda one: one[0])
 
 
@@ -137,7 +157,7 @@ class _Search:
             self.regions = _regions(near, best[1], self.fixed)
             if self.regions:
                 return self._by_regions(best, rng)
-        chains = self._chains(near, starts, rng, self._work(near, k, longer), _HEATS)
+        chains = self._chains(near, starts, rng, self._work(near, k, longer))
         ends = sorted(map(self.found, chains), key=lambda one: one[0])
         best = ends[0]
         for _, rows in ends[1:]:
@@ -147,8 +167,7 @@ class _Search:
             return best
         few = _restricted(near, union, np.arange(len(near.weights)))
         starts = [np.searchsorted(union, best[1])] * 2
-        work = self._work(few, k, longer)
-        relinked = self._chains(few, starts, rng, work, _HEATS)
+        relinked = self._chains(few, starts, rng, self._work(few, k, longer))
         return min([best, *(self.found(union[rows]) for rows in relinked)], key=lambda one: one[0])
 
     def _by_regions(self, best: Found, rng: np.random.Generator) -> Found:
@@ -167,18 +186,11 @@ class _Search:
         each = [len(region.near.site) / len(region.near.weights) for region, _ in tasks]
         works = [_WORK[1] * entries * len(start) for entries, (_, start) in zip(each, tasks)]
         scale = min(1.0, max(self.left, 0.0) / max(_REGION_PRICE * sum(works), 1.0))
-        coins = rng.integers(0, 2**63, len(tasks)).astype(np.uint64)
-        orders = [rng.permutation(len(region.sites)) for region, _ in tasks]
-        ends = [start for _, start in tasks]
-
-        def run(i: int) -> None:
-            region, coin = tasks[i][0], coins[i : i + 1]
-            work = int(scale * works[i])
-            ends[i] = self._chain(
-                region.near, ends[i], region.fixed, coin, orders[i], work, _REGION_HEAT
-            )
-
-        in_threads(run, range(len(tasks)))
+        chains = [
+            _Chain(region.near, start, region.fixed, int(scale * work), _REGION_HEAT)
+            for (region, start), work in zip(tasks, works)
+        ]
+        ends = self._ends(chains, rng)
         self.left -= scale * _REGION_PRICE * sum(works)
         for (region, _), rows in zip(tasks, ends):
             region.keep(rows)
@@ -186,13 +198,29 @@ class _Search:
         chosen = [one.sites[one.known[share]] for one, share in zip(self.regions, shares)]
         return min(best, self.found(np.concatenate(chosen)), key=lambda one: one[0])
 
+    def core(self, rows: Ints) -> Ints | None:
+        """These rows and those that are wanted most, ascending, where lists of all are too long."""
+        m, n = self.costs.shape
+        if m * n <= MOST_ENTRIES or self.deadline.over or (self.costs.weights < 0).any():
+            return None
+        over = entries_within(self.costs, self._reach(rows, _REACHES[-1])) / MOST_ENTRIES
+        if over <= 1 or (count := int(_CORE * m / over)) < 2 * len(rows):
+            return None
+        ascent = Ascent.below(self.costs, rows, self.fixed, False, self.deadline)
+        return np.union1d(rows, ascent.core(count))
+
+    def _reach(self, rows: Ints, times: float) -> Floats:
+        """What is near costs less."""
+        second = self.costs.two_nearest(rows)[1]
+        reach: Floats = times * second + second.mean() / 4
+        reach[self.costs.weights < 0] = np.inf
+        return reach
+
     def _near(self, rows: Ints, most: int = MOST_ENTRIES) -> Near | None:
         """Lists of what is near where these rows are the centers."""
-        second = self.costs.two_nearest(rows)[1]
         weights = self.costs.weights
         for times in _REACHES:
-            reach = times * second + second.mean() / 4
-            reach[weights < 0] = np.inf
+            reach = self._reach(rows, times)
             lists = self.costs.lists(reach, most)
             if lists is not None:
                 start, _, cost = lists
@@ -209,38 +237,28 @@ class _Search:
         return int(min(longer * work, max(self.left, 0) / len(_HEATS)))
 
     def _chains(
-        self,
-        near: Near,
-        starts: list[Ints],
-        rng: np.random.Generator,
-        work: int,
-        heats: tuple[float, ...],
+        self, near: Near, starts: list[Ints], rng: np.random.Generator, work: int
     ) -> list[Ints]:
-        """The best rows of chains from each start, side by side."""
-        coins = rng.integers(0, 2**63, len(starts)).astype(np.uint64)
-        orders = [rng.permutation(len(near.site_start) - 1) for _ in starts]
-        ends: list[Ints] = list(starts)
+        """The best rows of chains from each start, each of its own heat, so much work each."""
+        self.left -= work * len(starts)
+        fixed = len(self.fixed)
+        heats = zip(starts, _HEATS)
+        return self._ends([_Chain(near, rows, fixed, work, heat) for rows, heat in heats], rng)
+
+    def _ends(self, chains: list[_Chain], rng: np.random.Generator) -> list[Ints]:
+        """The best rows of chains, side by side."""
+        coins = rng.integers(0, 2**63, len(chains)).astype(np.uint64)
+        orders = [rng.permutation(len(chain.near.site_start) - 1) for chain in chains]
+        ends = [chain.rows for chain in chains]
 
         def run(i: int) -> None:
-            fixed = len(self.fixed)
-            ends[i] = self._chain(
-                near, starts[i], fixed, coins[i : i + 1], orders[i], work, heats[i]
-            )
+            ends[i] = self._end(chains[i], coins[i : i + 1], orders[i])
 
-        in_threads(run, range(len(starts)))
-        self.left -= work * len(starts)
+        in_threads(run, range(len(chains)))
         return ends
 
-    def _chain(
-        self,
-        near: Near,
-        rows: Ints,
-        fixed: int,
-        coins: NDArray[np.uint64],
-        order: Ints,
-        work: int,
-        heat: float,
-    ) -> Ints:
+    def _end(self, chain: _Chain, coins: NDArray[np.uint64], order: Ints) -> Ints:
+        near, rows, fixed, work, heat = chain
         state, cost = state_at(near, rows, fixed)
         space = workspace(len(order), len(rows))
         if self.deadline.over:
@@ -261,6 +279,16 @@ class _Search:
             if better < least:
                 best, least = mixed.astype(np.int32), better
         return best.astype(np.int64)
+
+
+class _Chain(NamedTuple):
+    """Kicks on lists from rows on, the first `fixed` of which stay: entries to look at, heat."""
+
+    near: Near
+    rows: Ints
+    fixed: int
+    work: int
+    heat: float
 
 
 class _Region:

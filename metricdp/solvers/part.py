@@ -131,7 +131,7 @@ class Part:
         reduced = ascent.reduced(self.multipliers)
         total = float(self.multipliers.sum())
         gain = float(np.minimum(reduced + price, 0.0).sum())
-        margin = ascent.margin(total, gain)
+        margin = ascent.margin(total, gain, len(ascent.rows))
         least = np.maximum(self.lower, total + gain - margin - price * number)
         some = np.flatnonzero(room >= least)
         if len(some) == 0:

@@ -7,10 +7,11 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
+from metricdp import EuclideanMetric
 from metricdp.kernels.near_swaps import state_at
 from metricdp.solvers import neighborhoods
 from metricdp.solvers.block import block_search
-from metricdp.solvers.near_lists import BlockCosts
+from metricdp.solvers.near_lists import BlockCosts, MetricCosts
 from metricdp.solvers.neighborhoods import _balanced, _crossed, _Search, thorough_search
 from metricdp.solvers.stopping import Deadline
 
@@ -124,6 +125,37 @@ def test_a_town_of_one_center_is_searched_too():
     assert len(search.regions) == 4
     rows = search._by_regions(best, np.random.default_rng(0))[1]
     assert rows[rows >= 75].tolist() == [75 + small.argmin()]
+
+
+@pytest.mark.parametrize("by_tree", [True, False])
+@pytest.mark.parametrize("opened", [[], [3, 70]])
+def test_a_core_of_candidates_where_lists_are_too_long(by_tree, opened, monkeypatch):
+    points = np.random.default_rng(4).random((600, 2))
+    block = np.hypot(*(points[:, None] - points[None]).T)
+    weights, fixed = np.ones(600), np.array(opened, np.int64)
+    place = np.arange(600)
+    costs = MetricCosts(EuclideanMetric(points), place, place, weights)
+    first = np.r_[fixed, np.setdiff1d(np.arange(100, 110), fixed)][:10]
+    monkeypatch.setattr(neighborhoods, "MOST_ENTRIES", 20_000)
+    monkeypatch.setattr(neighborhoods, "_CORE", 0.5)
+    rng = np.random.default_rng(0)
+    rows, cost = thorough_search(
+        costs if by_tree else BlockCosts(block, weights), 10, rng, first=first, opened=fixed
+    )
+    best = block_search(block, weights, 10, rng, opened=fixed)[1]
+    assert rows[: len(opened)].tolist() == opened
+    assert cost == pytest.approx(block[rows].min(axis=0).sum())
+    assert cost < 1.03 * best
+
+
+def test_no_core_where_too_few_candidates_would_be_left(monkeypatch):
+    block = np.random.default_rng(0).random((40, 40))
+    monkeypatch.setattr(neighborhoods, "MOST_ENTRIES", 100)
+    rng, first = np.random.default_rng(0), np.arange(4)
+    rows, cost = thorough_search(BlockCosts(block, np.ones(40)), 4, rng, first=first)
+    assert len(np.unique(rows)) == 4
+    assert block[rows].min(axis=0).sum() == pytest.approx(cost)
+    assert cost <= block[:4].min(axis=0).sum()
 
 
 def test_no_time_leaves_what_was_given():
