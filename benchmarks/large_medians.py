@@ -1,12 +1,12 @@
 """Large p-median problems without a matrix: cost, lower bound, time and memory.
 
-    python -m benchmarks large_medians [--only points 85900 10000] [--effort quick]
+    python -m benchmarks large_medians [--only uniform 85900 1000] [--effort thorough]
 
-Made instances, drawn anew from seed 0: points, half of them uniform in a square of side 10^6 and
-half in 300 normal clusters, coordinates rounded to whole numbers (TSPLIB's pla85900 has as many as
-the largest); and a street-like graph, of such points' Delaunay edges those that are not the
-longest side of a triangle, lengths rounded. Each problem runs in a process of its
-own, whose peak memory is told.
+Made instances, drawn anew from seed 0: uniform points of a square of side 10^6; points, half of
+them uniform and half in 300 normal clusters, coordinates rounded to whole numbers (TSPLIB's
+pla85900 has as many as the largest); and a street-like graph, of such points' Delaunay edges those
+that are not the longest side of a triangle, lengths rounded. Each problem is searched and bounded
+by one call, in a process of its own, whose peak memory is told.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from scipy.spatial import Delaunay
 import metricdp as mdp
 
 PROBLEMS = [
+    ("uniform", 85_900, 1_000),
     ("points", 20_000, 200),
     ("points", 20_000, 2_000),
     ("points", 85_900, 1_000),
@@ -49,6 +50,14 @@ def made_points(n: int) -> np.ndarray:
     return rng.permutation(found)
 
 
+def uniform_points(n: int) -> np.ndarray:
+    """Points of a square of side 10^6, shape (n, 2)."""
+    return np.random.default_rng(0).random((n, 2)) * 10**6
+
+
+POINTS = {"points": made_points, "uniform": uniform_points}
+
+
 def made_graph(n: int) -> mdp.GraphMetric:
     """Streets between made points."""
     points = made_points(n)
@@ -70,21 +79,21 @@ def made_graph(n: int) -> mdp.GraphMetric:
 
 def measured(kind: str, n: int, k: int, effort: str, limit: float | None) -> dict[str, object]:
     """One problem, searched and bounded."""
-    metric = mdp.EuclideanMetric(made_points(n)) if kind == "points" else made_graph(n)
-    row: dict[str, object] = {"kind": kind, "n": len(metric), "k": k, "effort": effort}
-    for name, certificate in (("search", False), ("both", True)):
-        start, cpu = time.perf_counter(), time.process_time()
-        found = mdp.k_median(
-            metric, k=k, effort=effort, certificate=certificate, seed=0, time_limit=limit
-        )
-        row[f"{name}_seconds"] = round(time.perf_counter() - start, 1)
-        row[f"{name}_cpu"] = round(time.process_time() - cpu, 1)
-        row["cost"] = float(metric.nearest(found.centers)[1].sum())
-        row["mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        print(json.dumps(row), flush=True)
-    row["bound"] = found.lower_bound
-    row["gap_percent"] = round(100 * found.gap, 3)
-    return row
+    metric = mdp.EuclideanMetric(POINTS[kind](n)) if kind in POINTS else made_graph(n)
+    start, cpu = time.perf_counter(), time.process_time()
+    found = mdp.k_median(metric, k=k, effort=effort, certificate=True, seed=0, time_limit=limit)
+    return {
+        "kind": kind,
+        "n": len(metric),
+        "k": k,
+        "effort": effort,
+        "seconds": round(time.perf_counter() - start, 1),
+        "cpu": round(time.process_time() - cpu, 1),
+        "cost": float(metric.nearest(found.centers)[1].sum()),
+        "bound": found.lower_bound,
+        "gap_percent": round(100 * found.gap, 3),
+        "mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+    }
 
 
 def main() -> None:

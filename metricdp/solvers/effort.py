@@ -42,13 +42,8 @@ def solve_with(
     as for few centers of very many points, candidates are left that dual multipliers want, and with
     hundreds of times as many points as centers thorough is no better than quick.
     """
-    asked: dict[str, Any] = {
-        "power": power,
-        "candidates": candidates,
-        "opened": opened,
-        "starts": starts,
-        "first": first,
-    }
+    asked: dict[str, Any] = {"power": power, "candidates": candidates, "opened": opened}
+    asked |= {"starts": starts, "first": first}
     if effort in (QUICK, ROUGH):
         share = ROUGH_SHARE if effort == ROUGH else 1.0
         return solve(metric, weights, k, seed=seed, time_limit=time_limit, share=share, **asked)

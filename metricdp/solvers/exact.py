@@ -58,17 +58,12 @@ def solve_exactly(
     problem: dict[str, Any] = {"power": power, "candidates": candidates, "opened": opened}
     with Deadline(TIME_LIMIT if time_limit is None else time_limit) as deadline:
         for spent in dict.fromkeys((QUICK, effort)):
-            found = solve_with(
-                spent,
-                metric,
-                weights,
-                k,
-                seed=seed,
-                time_limit=_SEARCH_SHARE * max(deadline.left, 0.0),
-                **problem,
-            ).centers
+            limit = _SEARCH_SHARE * max(deadline.left, 0.0)
+            found = solve_with(spent, metric, weights, k, seed=seed, time_limit=limit, **problem)
             prover = settled if spent == effort else _glanced_at
-            centers, proof = judged(metric, weights, found, prover, deadline=deadline, **problem)
+            centers, proof = judged(
+                metric, weights, found.centers, prover, deadline=deadline, **problem
+            )
             if proof.gap == 0 or deadline.over:
                 break
     return centers, proof
