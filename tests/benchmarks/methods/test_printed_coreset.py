@@ -149,11 +149,12 @@ def test_the_default_is_never_worse_than_the_published_rounds():
     def cost(centers):
         return ((points[:, None] - centers) ** 2).sum(axis=2).min(axis=1).sum()
 
-    errors = [
-        cost(mdp.k_means(PLANE, demand, 4, epsilon=0.5, delta=1e-6, method=m).centers)
-        for m in ("coreset", PrintedCoreset(cells=64**2))
-    ]
-    assert errors[0] <= errors[1]
+    errors = []
+    for method in ("coreset", PrintedCoreset(cells=64**2)):
+        asked = {"epsilon": 0.5, "delta": 1e-6, "method": method}
+        found = [mdp.k_means(PLANE, demand, 4, **asked).centers for _ in range(5)]
+        errors.append(np.mean([cost(centers) for centers in found]))
+    assert errors[0] <= errors[1]  # .03 % (sd .02) and 1.3 % (1.1) above the clusters' own cost
 
 
 def test_the_papers_grid():
