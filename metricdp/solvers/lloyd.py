@@ -149,7 +149,7 @@ def settled(
 
 
 def distinct(centers: Floats, spare: Floats) -> Floats:
-    """The centers, repeated ones replaced by points of `spare`, in order."""
+    """The centers, repeated ones replaced by points of `spare`, in order, as far as these go."""
     kept = np.sort(np.unique(centers, axis=0, return_index=True)[1])
     missing = len(centers) - len(kept)
     if not missing:
@@ -159,5 +159,6 @@ def distinct(centers: Floats, spare: Floats) -> Floats:
         :missing
     ]
     found = centers.copy()
-    found[np.setdiff1d(np.arange(len(centers)), kept)] = others
+    repeated = np.setdiff1d(np.arange(len(centers)), kept)[: len(others)]
+    found[repeated] = np.reshape(others, (-1, centers.shape[1]))
     return found

@@ -92,6 +92,9 @@ def test_more_centers_than_points_of_weight():
     same = np.zeros((3, 2))
     expected = [[0, 0], [0, 1], [1, 0]]
     assert distinct(same, np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])).tolist() == expected
+    scarce = distinct(np.zeros((4, 1)), np.array([[0.0], [1.0], [1.0]]))  # a box of two numbers
+    assert sorted(scarce.ravel().tolist()) == [0, 0, 0, 1]
+    assert distinct(same, same).tolist() == same.tolist()
 
 
 @pytest.mark.parametrize("power", [1, 2])

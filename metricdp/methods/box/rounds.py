@@ -30,6 +30,7 @@ from metricdp.methods.box.directions import Design, Shares
 from metricdp.methods.box.distances import measured_together
 from metricdp.methods.demand_release import Release
 from metricdp.methods.shares import Terms, clipped_sums, deviation, least_radius
+from metricdp.metrics.base import EXTENTS
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.cells import VoronoiCells
 from metricdp.partitions.box.subspace import Subspace, ball
@@ -89,8 +90,11 @@ def release_of_rounds(
     design: Design, subspace: Subspace, found: Round, sampled: float, receipt: Receipt
 ) -> Release:
     """The release of two rounds, with ``design`` and ``subspace``; candidates if all is noise."""
+    points = subspace.outside(found.means)
+    if np.ptp(points, axis=0).max() < EXTENTS[0]:  # nearer than distances are: one place
+        points = np.repeat(points[:1], len(points), axis=0)
     return Release(
-        EuclideanMetric(subspace.outside(found.means)),
+        EuclideanMetric(points),
         found.weights / sampled,
         receipt,
         space=subspace.universe,

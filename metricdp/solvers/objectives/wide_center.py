@@ -425,6 +425,8 @@ def _prices(columns: csr_array, some: Ints) -> tuple[Floats, Ints]:
     from scipy.optimize import linprog
 
     n_columns, n_rows = columns.shape
+    if n_columns == 0:  # nobody is reached by any site
+        return np.ones(n_rows), _NONE
     spread = np.linspace(0, n_columns - 1, _COLUMNS).astype(np.int64)
     some = np.union1d(some, spread)
     while True:

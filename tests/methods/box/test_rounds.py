@@ -2,6 +2,7 @@
 
 import numpy as np
 
+import metricdp as mdp
 from metricdp.methods.box import rounds as recipe
 from metricdp.methods.box.rounds import around
 from metricdp.partitions.box.subspace import ball
@@ -21,3 +22,14 @@ def test_candidates():
     assert around(means, np.array([1.0, 9.0]), 1, first, np.eye(2), rng).tolist() == means.tolist()
     flat = around(means, np.array([1.0, 9.0]), 102, first, np.diag([3.0, 0.0]), rng)
     assert set(flat[:, 1]) == {0.0, 5.0} and np.ptp(flat[:, 0]) > 5
+
+
+def test_means_nearer_than_distances_are():
+    """In a small box the call was refused after it was paid for."""
+    box = mdp.EuclideanSpace(np.zeros(4), np.full(4, 1e-14))
+    records = np.full((2, 4), 5e-15)
+    for _ in range(3):
+        demand = mdp.PrivateDemand(box, records)
+        asked = {"epsilon": "0.1", "delta": "1e-6", "records_hint": 1e12}
+        found = np.array(mdp.k_median(box, demand, k=5, **asked).centers)
+        assert ((found >= 0) & (found <= 1e-14)).all()

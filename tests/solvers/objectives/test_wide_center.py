@@ -58,3 +58,13 @@ def test_a_few_demand_points_need_no_search():
     assert search.upper == 0.0
     assert search.lower == 0.0
     assert len(set(search.best.tolist())) == 4
+
+
+def test_costs_of_which_the_least_is_nearly_the_largest(monkeypatch):
+    """Within a little less no site reaches anybody, and no prices are to be found."""
+    monkeypatch.setattr(p_center, "_LARGE", 10)
+    monkeypatch.setattr(wide_center, "_SECONDS", 0.5)
+    table = mdp.CostTable(600.0 + np.random.default_rng(1).integers(0, 9, (30, 40)))
+    plan = mdp.solve(table, o.PCenter(3))
+    assert plan.value == plan.compare(plan.centers)["other"]
+    assert plan.bound <= plan.value <= 608
