@@ -6,7 +6,6 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from fractions import Fraction
 from functools import cache, partial
 from importlib import import_module
 from typing import Any
@@ -225,12 +224,11 @@ def _designed(design: str, budget: tuple[Any, Any], demand: Any, ledger: mdp.Led
 def _looked(looks: str, demand: Any, ledger: mdp.Ledger) -> Any:
     """All that one release tells, with few parts and low thresholds, so that later cuts vary."""
     rules = mdp.methods.finite.looks
-    two = rules.Look(Fraction(1, 3), 1.0), rules.Look(Fraction(2, 3), 1.5, 1.0, True)
     three = zip((look.share for look in rules.FAST), (1.0, 1.5, 2.0), (0.0, 1.0, 0.0))
-    some = two if looks == "two looks" else tuple(rules.Look(*look) for look in three)
+    some = tuple(rules.Look(*look) for look in three)
     few = {"FEWEST_PARTS": 2, "PARTS_FACTOR": 0.0, "ENOUGH": 0.5, "ENOUGH_FOR_FAST": math.inf}
     plane = math.inf if looks == "two looks" else 0.0
-    usual = {"ENOUGH_FOR_TWO": 0.5, "ENOUGH_IN_PLANE": plane, "TWO": some}
+    usual = {"ENOUGH_FOR_POINTS": 0.5, "ENOUGH_IN_PLANE": plane, "POINTS": some}
     names = few | usual | {"THREE": some, "SETTLED": 1.5}  # so that some draws end by two rounds
     with all_patched((rules, name, value) for name, value in names.items()):
         noisy: Any = mdp.release(demand.universe, demand, epsilon=1, ledger=ledger)

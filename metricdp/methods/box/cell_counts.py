@@ -13,7 +13,7 @@ from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.quadtree import OpenedCells
 from metricdp.partitions.finite.ward import PartitionTree
 from metricdp.releases import Release
-from metricdp.solvers.estimate.tree_posterior import posterior_mean
+from metricdp.solvers.estimate.tree_posterior import Counts, joint_posterior
 
 SUPPORT = 3.0
 """Standard deviations of noise above which a cell's estimate is told from nothing."""
@@ -81,15 +81,13 @@ class CellCounts:
         each = np.arange(len(leaves), dtype=np.int32)
         sizes = cells.volume[np.r_[leaves, inner]]
         tree = PartitionTree(EuclideanMetric(cells.centers[leaves]), each, children, sizes)
-        known = None if np.isinf(self.variance[0]) else self.measured[0]
+        counts = [Counts(np.arange(len(leaves)), self.measured[leaves], max(scale, 0.5))]
+        if np.isfinite(self.variance[0]) and len(inner):
+            root = np.array([2 * len(inner)])
+            noise = max(np.sqrt(self.variance[0] / 2), 0.5)
+            counts.append(Counts(root, self.measured[:1], noise))
         found = np.zeros(len(cells.parent))
-        found[leaves] = posterior_mean(
-            tree,
-            self.measured[leaves],
-            max(scale, 0.5),
-            known,
-            max(np.sqrt(self.variance[0] / 2), 0.5),
-        )
+        found[leaves] = joint_posterior(tree, counts).mean
         for v in inner:
             found[v] = found[cells.child[v]] + found[cells.child[v] + 1]
         return found

@@ -10,7 +10,9 @@ from public facts and a noisy count.
 - Where balls grow faster than in the plane (social networks): the last round, with the largest
   share, splits every part.
 - Of three rounds the second is the last if the first found demand even: if in its parts there are
-  few smaller ones that would tell more of records than of noise.
+  few smaller ones that would tell more of records than of noise. In a plane, unless there are many
+  records, it is so too if demand is not more often on one side of splits than usual: it is in
+  neighborhoods, not on single points.
 
 ``benchmarks/adaptive.md`` and ``benchmarks/partition_method.md`` say where the constants were
 measured.
@@ -36,8 +38,11 @@ ENOUGH = 150.0
 ENOUGH_FOR_FAST = 600.0
 """Records per unit of noise from which there are three rounds, or the plan of fast growth."""
 ENOUGH_FOR_TWO = 200.0
-ENOUGH_IN_PLANE = 300.0
-"""The same where balls grow as in a plane: from which there are two rounds, and three."""
+ENOUGH_FOR_POINTS = 300.0
+ENOUGH_IN_PLANE = 1000.0
+"""The same where balls grow as in a plane: from which there are two rounds, a third if demand may
+be on single points, and the plan of others, where splits are learned from counts alone.
+"""
 SHOWS = 3.0
 """Demand at one of s points is visible above ln s + `SHOWS` units of its noise."""
 FAST_GROWTH = 3.0
@@ -66,6 +71,11 @@ class Look(NamedTuple):
 
 ONE = (Look(Fraction(1), 1.0),)
 TWO = (Look(Fraction(1, 3), 2.0), Look(Fraction(2, 3), 3.0, 1.0))
+POINTS = (
+    Look(Fraction(1, 4), 2.0),
+    Look(Fraction(3, 8), 4.0, 2.0),
+    Look(Fraction(3, 8), 16.0, 3.0, points=True),
+)
 THREE = (
     Look(Fraction(1, 5), 1.0),
     Look(Fraction(2, 5), 4.0, 2.0),
@@ -86,6 +96,8 @@ def planned(records: float, scale: float, growth: float) -> tuple[Look, ...]:
     if few_in_plane(records, scale, growth):
         finer = min(max(enough, 1.0) ** FINER_POWER, max(enough / FINER_FROM, 1.0))
         one = Look(Fraction(1), finer)
+        if enough >= ENOUGH_FOR_POINTS:
+            return POINTS
         return TWO if enough >= ENOUGH_FOR_TWO else (one,)
     if enough < ENOUGH:
         return ONE

@@ -35,6 +35,7 @@ from metricdp.methods.asking import Account, Ask, Cover, Steps, Within
 from metricdp.methods.box.private_candidates import private_candidates
 from metricdp.methods.demand_release import Release, Search, on_weights
 from metricdp.methods.finite.looks import number_of_parts
+from metricdp.methods.finite.partition import Looked
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import BoxQuestion, PointsQuestion, Question
 from metricdp.methods.shares import COUNT_SHARE, Terms, count_records
@@ -50,7 +51,6 @@ from metricdp.privacy.coverage import CoverQuery
 from metricdp.privacy.queries import HistogramQuery
 from metricdp.protocols import SetSystem
 from metricdp.releases import Receipt
-from metricdp.solvers.estimate.tree_posterior import posterior_mean
 from metricdp.solvers.lloyd import settled
 
 SCALES = (256, 64, 16)
@@ -180,8 +180,6 @@ class MaxCoverage(Method):
         metric = question.on_net().metric
         at = question.parts
         count = yield from count_records(terms, COUNT_SHARE, self.records_hint)
-        paid = count.release
-        scale = 0.5 if paid is None else max(paid.receipt.mechanisms[0].scale, 0.5)
         balls = public_balls(metric, question.seed)
         stages = [(listed_balls(some), self.picks or PICKS) for some in balls]
         selected = yield Cover(CoverQuery(at(LabelParts.of(metric)), stages), self._share)
@@ -193,15 +191,13 @@ class MaxCoverage(Method):
         ) + FLOOR * max(count.number, 1.0) / len(metric)
         left = (yield Account()).left
         number = number_of_parts(count.number, terms.scale_of_counts(left))
-        tree = hierarchy(metric, question.seed).cut(number, density)
-        histogram = yield Ask(HistogramQuery(at(tree)), left)
-        observed = None if paid is None else count.number
-        estimate = posterior_mean(
-            tree, histogram.values, histogram.receipt.mechanisms[0].scale, observed, scale
-        )
+        whole = hierarchy(metric, question.seed)
+        looked = Looked(whole, [] if count.release is None else [count.release])
+        tree = whole.cut(number, density)
+        looked.add(tree, (yield Ask(HistogramQuery(at(tree)), left)), many=False)
         centers = [(some.centers[chosen], some.radius) for some, chosen in zip(balls, selected)]
         receipt = (yield Account()).receipt
-        return told(metric, tree.spread(estimate), receipt, centers, question.space)
+        return told(metric, looked.weights, receipt, centers, question.space)
 
     def _on_candidates(self, terms: Terms, question: BoxQuestion) -> Steps:
         space = question.space

@@ -5,7 +5,8 @@ of them.
 2. Decide on one round or three, and on their shares (`metricdp.methods.finite.looks`).
 3. In each round, cut the public hierarchy of the universe into parts, finer where the estimate so
    far is dense, and release their histogram. If the first of three found demand so even that finer
-   parts would tell more noise than records, the second is the last and has all that is left.
+   parts would tell more noise than records, or in neighborhoods of a plane where records are few,
+   the second is the last and has all that is left.
 4. Estimate the true counts from all rounds: the posterior mean on the smallest tree that holds all
    cuts. Spread each count over its part's points. `expected` weights stand in for points as far as
    the noisy counts agree.
@@ -35,6 +36,7 @@ from metricdp.methods.expected import Expected
 from metricdp.methods.finite.looks import (
     MOST_PARTS,
     SHOWS,
+    TWO,
     Look,
     few_in_plane,
     last_look,
@@ -181,12 +183,15 @@ def _planned(looked: Looked, records: float, scale: float) -> Iterator[Look]:
     looked.usual = few_in_plane(records, scale, looked.growth)
     first, *later = planned(records, scale, looked.growth)
     yield first
-    if len(later) > 1 and looked.estimate is not None:
+    estimate = looked.estimate
+    if len(later) > 1 and estimate is not None and not (looked.usual and estimate.pointed):
         left = 1 - first.share
         noise = scale / float(left)
-        last = last_look(left, looked.estimate.uneven, noise)
+        last = last_look(left, estimate.uneven, noise)
         if settled(looked.split(looked.cut(last, records, noise))):
             later = [last]
+        elif looked.usual:
+            later = [TWO[1]._replace(share=left)]
     yield from later
 
 

@@ -144,6 +144,13 @@ class Estimate:
         by_size = np.reshape(kinds[1 : len(kinds) - self.any_share], (2, -1)).sum(axis=1)
         return float(_OFF @ [kinds[0], *by_size, any_])
 
+    @property
+    def pointed(self) -> bool:
+        """Whether demand is on one side of splits more often than is usual in a plane."""
+        usual = _USUAL if self.tree.numbers is None else _USUAL_EXPECTED
+        one_sided = [kinds[0] for kinds in self.frequencies.values()]
+        return sum(one_sided) > usual[0] * len(one_sided)
+
     def spread(self, amounts: Floats) -> Floats:
         """Amounts of parts over their points, by expected weights as far as trusted."""
         return self.tree.spread(amounts, self.trust)
@@ -161,22 +168,6 @@ class Estimate:
         drawn = np.empty((n_draws, 2 * m - 1))
         _Model(self.tree, self.looks, self.any_share).draw(self.frequencies, coins, drawn)
         return drawn[:, :m]
-
-
-def posterior_mean(
-    tree: PartitionTree,
-    noisy: NDArray[Any],
-    scale: float,
-    total: float | None = None,
-    total_scale: float = 0.0,
-    *,
-    gaussian: bool = False,
-) -> Floats:
-    """Expected true count of every part, given all noisy ones: `joint_posterior` of one look."""
-    looks = [Counts(np.arange(tree.n_parts), noisy, scale, gaussian)]
-    if total is not None and tree.n_parts > 1:
-        looks.append(Counts(np.array([2 * tree.n_parts - 2]), np.array([total]), total_scale))
-    return joint_posterior(tree, looks).mean
 
 
 def joint_posterior(

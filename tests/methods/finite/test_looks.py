@@ -12,7 +12,7 @@ from metricdp.methods.finite.looks import few_in_plane, last_look, number_of_par
 from metricdp.partitions.finite.ward import hierarchy
 
 
-@pytest.mark.parametrize("plan", [looks.ONE, looks.TWO, looks.THREE, looks.FAST])
+@pytest.mark.parametrize("plan", [looks.ONE, looks.TWO, looks.POINTS, looks.THREE, looks.FAST])
 def test_shares_add_up_and_looks_get_finer(plan):
     assert sum(look.share for look in plan) == 1
     assert [look.finer for look in plan] == sorted(look.finer for look in plan)
@@ -22,7 +22,8 @@ def test_more_records_for_the_noise_more_looks():
     assert (
         planned(-1e9, 1.0, 9.0) == planned(100, 1.0, 9.0) == planned(1000, 10.0, 9.0) == looks.ONE
     )
-    assert planned(400, 1.0, 2.0) == planned(1e9, 1.0, 2.0) == looks.THREE
+    assert planned(1000, 1.0, 2.0) == planned(1e9, 1.0, 2.0) == looks.THREE
+    assert planned(300, 1.0, 2.0) == planned(999, 1.0, 2.0) == looks.POINTS
     assert planned(200, 1.0, 9.0) == planned(400, 1.0, 9.0) == looks.THREE
     assert planned(1e9, 1.0, float("inf")) == looks.FAST
     assert number_of_parts(1e300, 1.0, 16.0) == looks.MOST_PARTS
@@ -33,7 +34,8 @@ def test_few_records_in_a_plane_have_finer_parts_and_usual_splits():
         (look,) = planned(10 * records, 10.0, 2.0)
         assert look.share == 1 and look.finer == pytest.approx(times)
     assert planned(200, 1.0, 2.0) == looks.TWO and len(planned(199, 1.0, 2.0)) == 1
-    assert [few_in_plane(n, 1.0, d) for n, d in ((299, 3.0), (300, 3.0), (50, 3.1))] == [1, 0, 0]
+    some = (999, 3.0), (1000, 3.0), (50, 3.1)
+    assert [few_in_plane(n, 1.0, d) for n, d in some] == [1, 0, 0]
 
 
 @pytest.mark.parametrize("scale", [0.3, 5.0, 400.0])

@@ -11,7 +11,7 @@ from scipy.stats import beta
 import metricdp as mdp
 from metricdp.partitions.finite.ward import PartitionTree, hierarchy
 from metricdp.solvers.estimate import tree_posterior
-from metricdp.solvers.estimate.tree_posterior import Counts, posterior_mean
+from metricdp.solvers.estimate.tree_posterior import Counts, joint_posterior
 
 
 def tree_of(sizes, children) -> PartitionTree:
@@ -37,6 +37,13 @@ def random_tree(m: int, seed: int = 0) -> PartitionTree:
 
 def laplace(noisy, scale, rng):
     return np.rint(noisy + rng.laplace(0, scale, len(noisy))).astype(np.int64)
+
+
+def posterior_mean(tree, noisy, scale, total=None, total_scale=0.0):
+    looks = [Counts(np.arange(tree.n_parts), noisy, scale)]
+    if total is not None and tree.n_parts > 1:
+        looks.append(Counts(np.array([2 * tree.n_parts - 2]), np.array([total]), total_scale))
+    return joint_posterior(tree, looks).mean
 
 
 PAIR = tree_of([3, 1], [(0, 1)])
