@@ -109,17 +109,17 @@ class FacilityLocation(Objective):
             instance.allowed[rng.choice(len(instance.allowed), size, replace=False)],
             instance.opened,
         )
-        label, _ = instance.nearest(places)
-        weights = np.zeros(len(metric))
-        mass = np.bincount(label, instance.mass, len(places))
-        weights[places] = mass
-        inner = Instance(
-            metric, weights, places, instance.opened, seed=instance.seed, deadline=instance.deadline
-        )
         price = prices[np.searchsorted(instance.allowed, places)]
-        clients = places[mass > 0]
-        block = inner.block(places, clients) * mass[mass > 0]
-        search = Opening(block, price, np.searchsorted(places, instance.opened), inner)
+        if metric.sites is metric.ids:
+            mass: Floats = np.zeros(len(places))
+            np.add.at(mass, instance.nearest(places)[0], instance.mass)
+            clients, mass = places[mass > 0], mass[mass > 0]
+        else:  # a table's sites are no clients: some of these stand for all
+            some = rng.permutation(len(instance.demand))[:_COARSE]
+            clients, mass = instance.demand[some], instance.mass[some]
+            mass = mass * (instance.mass.sum() / mass.sum())
+        block = instance.block(places, clients) * mass
+        search = Opening(block, price, np.searchsorted(places, instance.opened), instance)
         search.search()
         sites = places[search.best]
         if np.ptp(prices) == 0:

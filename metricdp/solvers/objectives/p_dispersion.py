@@ -87,6 +87,8 @@ class PDispersion(Objective):
             search = _Search(block, self.k, fixed, instance)
             search.run(at, bound)
             sites, value, bound = instance.allowed[search.best], search.lower, search.upper
+        if len(instance.opened) == self.k:
+            bound = value
         return Chosen(first_opened(instance, sites), value, max(bound, value))
 
     def judge(self, instance: Instance, sites: Positions) -> Chosen:

@@ -113,3 +113,19 @@ def few_listed(monkeypatch, most, metric, limit, weights, asked):
     monkeypatch.setattr(p_center, "_SCATTERED", 8)
     monkeypatch.setattr(p_center, "_MOST_LISTED", most)
     return mdp.solve(metric, o.SetCover(limit), weights=weights, **asked)
+
+
+@pytest.mark.parametrize(
+    "asked", [mdp.objectives.FacilityLocation(3.0), mdp.objectives.Capacitated(3, 9.0)], ids=str
+)
+@pytest.mark.parametrize("shape", [(30, 20), (20, 30)])
+def test_tables_of_which_not_all_costs_are_held(asked, shape, monkeypatch):
+    """A table's sites are no clients: their numbers named clients that were others, or none."""
+    table = mdp.CostTable(np.random.default_rng(2).random(shape) * 9)
+    weights = np.ones(shape[1]) * (20 / shape[1])
+    best = mdp.solve(table, asked, weights=weights).value
+    monkeypatch.setattr(instance, "WHOLE_BLOCK", 3)
+    plan = mdp.solve(table, asked, weights=weights)
+    assert best <= plan.value * (1 + 1e-9)
+    assert plan.value <= 2 * best
+    assert plan.value == pytest.approx(plan.compare(plan.centers)["other"])

@@ -81,3 +81,10 @@ def test_what_is_refused():
         mdp.solve(table, o.PDispersion(2))
     with pytest.raises(InputError, match="two sites at least"):
         mdp.solve(UNIVERSES["road"](), o.PDispersion(1))
+
+
+def test_all_sites_mandatory_where_not_all_distances_are_held(monkeypatch):
+    monkeypatch.setattr(p_dispersion, "WHOLE_BLOCK", 0)
+    metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    plan = mdp.solve(metric, mdp.objectives.PDispersion(3), opened=[0, 4, 7])
+    assert (plan.value, plan.bound, plan.gap) == (3, 3, 0)
