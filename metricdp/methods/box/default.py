@@ -9,7 +9,8 @@
    (`metricdp.methods.box.descent`).
 
 With more than `ENOUGH` records, steps 2 to 4 read a random sample. Where directions cannot be told
-from noise, steps 3 to 5 are left out.
+from noise, steps 3 to 5 are left out. Without a delta, few records in up to six dimensions are
+counted in halves of cells in place of steps 2 to 5 (`metricdp.methods.box.halved`).
 
 **Privacy.** All reads are `CountQuery`, `HistogramQuery`, `SumsQuery` and `LevelsQuery` of records
 or their images, in shares of one budget: of epsilon, with discrete Laplace noise (sequential
@@ -39,12 +40,13 @@ from metricdp.methods.box.directions import (
     scales_around,
 )
 from metricdp.methods.box.distances import measured_together
+from metricdp.methods.box.halved import halved_release
 from metricdp.methods.box.rounds import ALONG, WHOLE, Round, release_of_rounds, two_rounds
 from metricdp.methods.demand_release import Release
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import BoxQuestion
 from metricdp.methods.result import Result
-from metricdp.methods.shares import Terms, clipped_sums, count_records, least_radius
+from metricdp.methods.shares import Records, Terms, clipped_sums, count_records, least_radius
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import PartsOfImages, VoronoiCells, WholeBox
 from metricdp.partitions.box.images import Scaled
@@ -59,6 +61,14 @@ MARGIN_ALONG = 1.0
 ENOUGH = 1 << 18
 RECORDS_PER_NOISE = 1 << 15
 """Records in the rounds' sample: so many, or so many for each noise deviation of a sum."""
+
+FEW = 64_000.0
+FEW_DIMENSIONS = 6
+USUAL_CENTERS = 20
+"""In d dimensions, up to six, fewer than `FEW` / d^4 records per unit of noise and center (of so
+many where k is not known) are counted in halves of cells: sums of few records tell less
+(benchmarks/euclidean.md).
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,10 +105,15 @@ class RoundsMethod(Method):
 
     def work(self, terms: Terms, question: BoxQuestion) -> Steps:
         """The release; or centers, and the release they were computed from."""
-        found = yield from rounds_release(
-            terms, question.space, question.k or None, self.records_hint, seed=question.seed
-        )
-        if not question.k:
+        space, k = question.space, question.k
+        count = yield from count_records(terms, COUNT_SHARE, self.records_hint)
+        d = space.dimension
+        few = FEW / d**4 * (k or USUAL_CENTERS) * terms.scale_of_counts(Fraction(1))
+        if d <= FEW_DIMENSIONS and not terms.pooled and count.number < few:
+            on_halves = yield from halved_release(terms, space, count, None, k)
+            return on_halves.answer(question) if k else on_halves
+        found = yield from rounds_release(terms, space, count, k or None, seed=question.seed)
+        if not k:
             return found.release
         centers = found.release.search(found.release, question)
         moved = yield from last_step(found, centers, question.power)
@@ -117,12 +132,7 @@ class Rounds(NamedTuple):
 
 
 def rounds_release(
-    terms: Terms,
-    space: EuclideanSpace,
-    k: int | None = None,
-    records_hint: float | None = None,
-    *,
-    seed: int = 0,
+    terms: Terms, space: EuclideanSpace, count: Records, k: int | None = None, *, seed: int = 0
 ) -> Generator[Any, Any, Rounds]:
     """A design, a subspace, and in it two rounds of counts and means; see the module's text for the
     steps and the guarantee.
@@ -132,7 +142,7 @@ def rounds_release(
     """
     rng = np.random.default_rng([seed, 11])
     noise = terms.deviation_of_sums(space, Fraction(1))
-    records = (yield from count_records(terms, COUNT_SHARE, records_hint)).number
+    records = count.number
     seen = Image(space)
     sampled = max(ENOUGH, RECORDS_PER_NOISE * noise) / max(records, 1.0)
     if terms.grains > 1 or sampled >= 1:  # fewer grains of a user would leave the noise as it is

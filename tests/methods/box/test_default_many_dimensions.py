@@ -8,6 +8,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.accounting import Cost
+from metricdp.methods.box import default
 from metricdp.methods.box.directions import MOST_MEANS
 from metricdp.privacy import Ledger, PrivateDemand
 from metricdp.solvers.lloyd import lloyd
@@ -47,10 +48,27 @@ def test_one_cluster_far_from_the_middle_of_a_loose_box():
     assert np.linalg.norm(found.centers[0] - 300) < 3
 
 
+def test_few_records_in_four_dimensions_are_counted_in_halves():
+    space, points = scene(d=4, n=4000)
+    best = cost(points, lloyd(points, np.ones(4000), 5), 2)
+    demand = PrivateDemand(space, points)
+    found = [mdp.k_means(space, demand, 5, epsilon="1/5") for _ in range(25)]
+    assert (
+        np.median([cost(points, one.centers, 2) for one in found]) < 3 * best
+    )  # one of ten is beyond
+    for one in [found[0], mdp.release(space, demand, epsilon="1/5")]:
+        asked = [mechanism.query.split()[0] for mechanism in one.receipt.mechanisms]
+        assert set(asked) == {"number", "histogram"} and one.receipt.epsilon == Fraction(1, 5)
+    with_delta = mdp.k_means(space, demand, 5, epsilon="1/5", delta=DELTA)
+    many = mdp.k_means(space, PrivateDemand(space, np.tile(points, (20, 1))), 5, epsilon=1)
+    assert with_delta.release.design and many.release.design
+
+
 @pytest.mark.parametrize("neighboring", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("m", [1, 3])
 @pytest.mark.parametrize("delta", [0, DELTA])
-def test_what_is_paid(delta, m, neighboring):
+def test_what_is_paid(delta, m, neighboring, monkeypatch):
+    monkeypatch.setattr(default, "FEW", 0.0)
     space, points = scene(d=4, n=4000)
     users = {"user": np.arange(4000) // 2, "max_contributions": m} if m > 1 else {}
     demand = PrivateDemand(space, points, **users)
