@@ -221,6 +221,7 @@ def measured(name: str, args: argparse.Namespace) -> dict[str, object]:
             ratios = [cost(points, centers, power) / best[power] for centers in answers]
             found[f"power {power}, epsilon {epsilon}"] = {
                 "ratio": round(float(np.mean(ratios)), 4),
+                "error": round(float(np.std(ratios) / len(ratios) ** 0.5), 4),
                 "worst": round(max(ratios), 4),
                 "cpu": round(cpu, 3),
                 "cpu_ratio": round(cpu / threads, 2),
