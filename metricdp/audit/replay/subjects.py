@@ -189,6 +189,8 @@ def _options() -> Iterator[Subject]:
             yield Subject(f"{name}, {world}", *form, budget, n, essential=unit is RECORD)
     cube, corners = _worlds()["a box in R^4"]
     for design, delta in itertools.product(HINTS, (0, "1/100")):
+        if delta and design == "halves":
+            continue
         row = f"k_means, {design}{', delta' if delta else ''}, a box in R^4"
         call = partial(_designed, design, (1, delta))
         yield Subject(row, cube, corners, call, RECORD, budget=(1, delta), essential=not delta)
@@ -206,8 +208,10 @@ def _options() -> Iterator[Subject]:
     yield Subject("contributions", grid, places[:1], _numbers, users, essential=True)
 
 
-HINTS = {"rounds": (9000, 9000), "subspace": (240, 70), "mean": (1, 1)}
-"""Numbers of records by which the default chooses a design in R^4, below its sample's size."""
+HINTS = {"rounds": (9000, 9000), "subspace": (240, 70), "mean": (1, 1), "halves": (240, 0)}
+"""Numbers of records by which the default chooses a design in R^4, below its sample's size; halves
+are chosen without a delta only.
+"""
 
 
 def _designed(design: str, budget: tuple[Any, Any], demand: Any, ledger: mdp.Ledger) -> Any:
@@ -215,7 +219,11 @@ def _designed(design: str, budget: tuple[Any, Any], demand: Any, ledger: mdp.Led
     epsilon, delta = budget
     hint = HINTS[design][bool(delta)] * (1 if ledger.neighboring == "add-remove" else 2)
     asked = {"epsilon": epsilon, "delta": delta, "ledger": ledger, "records_hint": float(hint)}
-    result = mdp.k_means(demand.universe, demand, 1, **asked)
+    if design == "halves":
+        result: Any = mdp.k_means(demand.universe, demand, 1, **asked)
+        return [result, result.release, *result.release.histograms]
+    with patched(mdp.methods.box.default, "FEW", 0.0):
+        result = mdp.k_means(demand.universe, demand, 1, **asked)
     if result.release.design.name != design:
         raise AssertionError(f"{result.release.design.name} in place of {design}")
     return [result, result.release, result.release.histogram]
