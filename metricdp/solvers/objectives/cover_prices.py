@@ -32,18 +32,17 @@ def cover_prices(
     levels: Floats,
     k: int,
     fixed: Ints,
+    begin: tuple[Floats, Floats],
     deadline: Deadline,
-    price: Floats,
-    shares: Floats,
 ) -> tuple[Floats, Floats]:
     """Prices (n_cells,) of a low upper bound of what k sites cover, and shares (n_sites,) of sites.
 
     `reach` (n_sites, n_cells): the part of each cell that a site reaches; `levels` (n_levels,
     n_cells): what covering it once, and once more, is worth; `fixed`: sites that are among the k;
-    `price`, `shares`: where the search begins.
+    `begin`: prices and shares to begin with.
     """
     program = _Program(reach, levels, k, fixed)
-    q, x = program.begin(price, shares)
+    q, x = program.begin(*begin)
     balance = float(np.linalg.norm(program.worth) / np.sqrt(k)) or 1.0
     began, sums, count, gap = (q, x), (0 * q, 0 * x), 0, np.inf
     for step in range(1, _STEPS + 1):

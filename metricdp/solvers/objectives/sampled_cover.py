@@ -120,15 +120,9 @@ class _Sampled:
 
     def price(self) -> None:
         """The linear program: cells covered in part by shares of k sites, level by level."""
-        self._price, self._shares = cover_prices(
-            self._reach,
-            self._levels,
-            self.k,
-            self._fixed,
-            self.instance.deadline,
-            self._price,
-            self._shares,
-        )
+        begin, until = (self._price, self._shares), self.instance.deadline
+        found = cover_prices(self._reach, self._levels, self.k, self._fixed, begin, until)
+        self._price, self._shares = found
         self.paid = self._price[self._cell] * self._share_of_cell
 
     def join(self, collected: Floats) -> bool:

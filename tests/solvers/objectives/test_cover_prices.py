@@ -34,9 +34,8 @@ def test_near_the_best_prices_and_shares(n_levels, n_fixed):
     levels = np.sort(rng.integers(0, 9, (n_levels, 150)), axis=0)[::-1].astype(float)
     k, fixed = 6, np.arange(n_fixed)
     least = optimum(reach, levels, k, fixed)
-    price, shares = cover_prices(
-        reach, levels, k, fixed, NEVER, levels.sum(axis=0) / 2, np.full(60, k / 60)
-    )
+    begin = levels.sum(axis=0) / 2, np.full(60, k / 60)
+    price, shares = cover_prices(reach, levels, k, fixed, begin, NEVER)
     assert price.min() >= 0
     bound = np.maximum(levels - price, 0).sum() + most_collected(reach @ price, k, fixed)
     assert least * (1 - 1e-6) <= bound <= least * 1.01
@@ -49,8 +48,7 @@ def test_near_the_best_prices_and_shares(n_levels, n_fixed):
 
 
 def test_nobody_is_reached():
-    price, shares = cover_prices(
-        csr_array((3, 4)), np.ones((1, 4)), 2, np.empty(0, int), NEVER, np.ones(4), np.ones(3)
-    )
+    nowhere, begin = csr_array((3, 4)), (np.ones(4), np.ones(3))
+    price, shares = cover_prices(nowhere, np.ones((1, 4)), 2, np.empty(0, int), begin, NEVER)
     assert price.shape == (4,)
     assert shares.shape == (3,)
