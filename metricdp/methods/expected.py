@@ -123,5 +123,4 @@ def street_lengths(metric: Any) -> Floats:
     graph = getattr(metric, "graph", None)
     if graph is None:
         raise InputError("expected='streets' needs a graph (mdp.GraphMetric, mdp.read_graph)")
-    half: Floats = np.bincount(graph.tails(), graph.lengths, len(metric)) / 2
-    return half
+    return np.bincount(graph.tails(), graph.lengths, len(metric)) / 2

@@ -49,8 +49,7 @@ class NumbersOfRecords(Finite):
     def grid_rows(self, sources: Ints, targets: Ints | None = None) -> Ints:
         """How many doublings lie between."""
         to = np.arange(len(self)) if targets is None else targets
-        found: Ints = np.abs(sources[:, None] - to[None, :])
-        return found
+        return np.abs(sources[:, None] - to[None, :])
 
 
 NUMBERS = NumbersOfRecords()

@@ -532,8 +532,7 @@ class _Design:
 def _asked(design: _Design, demand: PrivateDemand, grant: Grant) -> Evaluation:
     """What the gate answers, read."""
     run = Run(demand, grant)
-    told: Evaluation = run.drive(design.work(run.terms))
-    return told
+    return run.drive(design.work(run.terms))
 
 
 def _planned(design: _Design, records: float, price: Cost) -> Evaluation:

@@ -93,8 +93,7 @@ def seeding(
     .. [1] D. Arthur, S. Vassilvitskii, "k-means++: the advantages of careful seeding", SODA 2007.
     """
     coins = rng.random((k, TRIALS + int(np.log(k))))
-    found: Floats = points[seeds(points, weights, coins, power)]
-    return found
+    return points[seeds(points, weights, coins, power)]
 
 
 def settled(

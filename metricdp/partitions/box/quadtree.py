@@ -43,8 +43,7 @@ class ShiftedQuadtree(CellTree):
     def grid(self, points: ArrayLike) -> NDArray[np.uint64]:
         """Points of the box in steps from its lower corner (n, d), clipped to it."""
         given = self.space.clip(points)
-        found: NDArray[np.uint64] = steps_of(given, self.space.lower, self.space.upper)
-        return found
+        return steps_of(given, self.space.lower, self.space.upper)
 
     def cells(self, points: ArrayLike, depth: int | None = None) -> NDArray[np.uint64]:
         """Keys of the cells of every point at depths 0 to `depth`, (n, depth + 1), 64-bit hashes of

@@ -40,8 +40,7 @@ class SplitNodes:
     @property
     def universe(self) -> EuclideanSpace:
         """The box."""
-        found: EuclideanSpace = self.tree.space
-        return found
+        return self.tree.space
 
     @cached_property
     def leaves(self) -> Ints:
@@ -56,8 +55,7 @@ class SplitNodes:
     @property
     def part(self) -> Ints:
         """Part of each closed node (n_nodes,)."""
-        found: Ints = np.cumsum(self.child < 0) - 1
-        return found
+        return np.cumsum(self.child < 0) - 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)

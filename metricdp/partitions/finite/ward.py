@@ -69,8 +69,7 @@ class PartitionTree:
 
 def upwards(parts: NDArray[Any], children: Ints) -> Floats:
     """Sums of parts below every node of a tree, children first, shape (2 n_parts - 1,)."""
-    sums: Floats = summed_up(parts.astype(np.float64), children)
-    return sums
+    return summed_up(parts.astype(np.float64), children)
 
 
 class Hierarchy:
