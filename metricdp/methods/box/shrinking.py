@@ -4,8 +4,6 @@ there would hold a center if it is far away.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from metricdp.arrays import Bools, Floats
@@ -24,9 +22,12 @@ that noise holds far away is the greater part of the cost. Where k centers are a
 most x / 3k: clusters of few units of noise would not stand out.
 """
 CLEAR = 3.0
-"""Of larger cells' counts, and of their sum, as much is taken off as for so many standard
-deviations of noise: sparse tails are seen at their own scale. The sum was tried on pick-ups in
-their bounding box, towns, unbalance, a1 and a3 (benchmarks/euclidean.md)."""
+BAND = 8.0
+"""Of larger cells' counts, and of their sum over cells within so many halvings, as much is taken
+off as for `CLEAR` standard deviations of noise: sparse tails are seen at their own scale. A sum
+over all sizes tells of tails near clusters what is then spread over wide cells far away. Tried on
+pick-ups in their bounding box, incomes, towns, unbalance and a3 (benchmarks/euclidean.md).
+"""
 
 
 def surety(records: float, unit: float, k: int = 0) -> float:
@@ -64,7 +65,7 @@ def shrunk(tree: PartitionTree, estimate: Estimate, unit: float, k: int = 0) -> 
     """What part (m,) is left of each closed cell's estimate: all of those that stand out.
 
     The largest cells of the tree in which no closed one stands out are left what their own noisy
-    count tells, or what all of them together tell, with noise taken off.
+    count tells, or what all of about their size together tell, with noise taken off.
     """
     m = tree.n_parts
     counts, deviation = least_squares(tree, estimate.looks)
@@ -76,15 +77,17 @@ def shrunk(tree: PartitionTree, estimate: Estimate, unit: float, k: int = 0) -> 
     told = np.clip(counts, 0.0, rest)
     nodes = np.arange(float(len(counts)))
     largest = ~held & (passed_down(nodes, held, tree.children) == nodes)
-    total = max(float(counts[largest].sum()), 0.0)
-    together = _clear(total, np.linalg.norm(deviation[largest])) * total
-    clear = np.maximum(_clear(counts, deviation), together / max(told[largest].sum(), total, 1e-9))
+    band = (np.log2(tree.sizes[-1] / tree.sizes) / BAND + 1e-9).astype(np.int64)
+    each = (counts, deviation**2, told)
+    total, square, sums = np.array([np.bincount(band, np.where(largest, x, 0.0)) for x in each])
+    together = _clear(total, np.sqrt(square)) * total / np.maximum(np.maximum(sums, total), 1e-9)
+    clear = np.maximum(_clear(counts, deviation), together[band])
     own = clear * np.divide(told, rest, out=np.zeros_like(rest), where=rest > 0)
     kept: Floats = passed_down(np.where(held, 1.0, own), held, tree.children)
     return kept[:m]
 
 
-def _clear(count: Floats | float, deviation: Floats | np.floating[Any]) -> Floats:
+def _clear(counts: Floats, deviation: Floats) -> Floats:
     """What part is left of counts with noise taken off as by James and Stein."""
-    ratio = CLEAR * deviation / np.maximum(count, 1e-9)
+    ratio = CLEAR * deviation / np.maximum(counts, 1e-9)
     return np.maximum(1 - ratio**2, 0.0)
