@@ -40,7 +40,7 @@ _HEATS = (0.01, 0.1, 0.04, 0.1)
 in the first round the one before it as well."""
 _WORK = (1_000_000, 8_000, 700_000_000)
 """Entries of a chain's lists: base, for each center, and most."""
-_REGION_HEAT, _REGION_CHAINS, _REGION_PRICE = 0.03, 2, 0.6
+_REGION_HEAT, _REGION_CHAINS, _REGION_PRICE = 0.1, 2, 0.6
 """Of a region alone: heat, chains of each number of centers in a round, and what an entry counts,
 as short lists are fast.
 """
