@@ -236,7 +236,8 @@ def file(path: str, asked: Sequence[Any]) -> Frame:
         with _untyped_folders(session):
             frame = session.read.parquet(path) if parquet else session.read.text(path)
         if parquet:
-            refused = told_twice(_columns_of_files(session, path), _folders(frame, path))
+            of_files = session.read.option("recursiveFileLookup", "true").parquet(path).columns
+            refused = told_twice(of_files, _folders(frame, path))
         else:  # rows of the start of a file, which Spark reads first
             first = frame.selectExpr(*_LINES).limit(100).collect()
             start = [decoded(row["value"])[0] for row in first]
@@ -249,12 +250,6 @@ def file(path: str, asked: Sequence[Any]) -> Frame:
     if form is not None:
         same_heads(of_text(path), path, form, asked)
     return SparkFrame(frame, path, form, {**unread_in(files), **refused})
-
-
-def _columns_of_files(session: Any, path: str) -> list[str]:
-    """Those that the files hold, without what folders are named."""
-    found: list[str] = session.read.option("recursiveFileLookup", "true").parquet(path).columns
-    return found
 
 
 def _folders(frame: Any, path: str) -> set[str]:

@@ -136,7 +136,8 @@ def evidence(
     >>> "curator" in told.blanks
     True
     """
-    shown = result if evaluation is None and _judges(result) else evaluation
+    judges = is_evaluation(result) or hasattr(result, "p90")
+    shown = result if evaluation is None and judges else evaluation
     shown = shown.to_dict() if hasattr(shown, "to_dict") else shown
     found = Evidence(Facts.of(_receipt(result), audit, shown), checked_answers(answers))
     if not _readable(found):
@@ -152,11 +153,6 @@ def _readable(found: Evidence) -> bool:
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         return False
     return True
-
-
-def _judges(result: Any) -> bool:
-    """Whether the result is an evaluation itself."""
-    return is_evaluation(result) or hasattr(result, "p90")
 
 
 def _receipt(result: Any) -> Any:
