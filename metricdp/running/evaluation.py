@@ -532,7 +532,8 @@ class _Design:
 def _asked(design: _Design, demand: PrivateDemand, grant: Grant) -> Evaluation:
     """What the gate answers, read."""
     run = Run(demand, grant)
-    return run.drive(design.work(run.terms))
+    told: Evaluation = run.drive(design.work(run.terms))
+    return told
 
 
 def _planned(design: _Design, records: float, price: Cost) -> Evaluation:
