@@ -85,8 +85,10 @@ def test_empty_regions_hold_nothing():
 def test_long_boxes_and_loose_bounds():
     points, middle = blobs(20_000)
     space = mdp.EuclideanSpace([-1000, 0], [1000, 10])
-    found = mdp.k_means(space, mdp.PrivateDemand(space, points), 3, epsilon=5, method="quadtree")
-    assert cost(points, found.centers, 2) < 2 * cost(points, middle, 2)
+    demand = mdp.PrivateDemand(space, points)
+    found = [mdp.k_means(space, demand, 3, epsilon=5, method="quadtree") for _ in range(7)]
+    costs = [cost(points, one.centers, 2) for one in found]  # of some hundred one is far beyond
+    assert np.median(costs) < 2 * cost(points, middle, 2)
 
 
 def test_counts_are_averaged_by_precision():
