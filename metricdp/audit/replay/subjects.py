@@ -219,14 +219,15 @@ def _designed(design: str, budget: tuple[Any, Any], demand: Any, ledger: mdp.Led
     epsilon, delta = budget
     hint = HINTS[design][bool(delta)] * (1 if ledger.neighboring == "add-remove" else 2)
     asked = {"epsilon": epsilon, "delta": delta, "ledger": ledger, "records_hint": float(hint)}
-    if design == "halves":
+    default = mdp.methods.box.default
+    with patched(default, "FEW", default.FEW if design == "halves" else 0.0):
         result: Any = mdp.k_means(demand.universe, demand, 1, **asked)
-        return [result, result.release, *result.release.histograms]
-    with patched(mdp.methods.box.default, "FEW", 0.0):
-        result = mdp.k_means(demand.universe, demand, 1, **asked)
-    if result.release.design.name != design:
-        raise AssertionError(f"{result.release.design.name} in place of {design}")
-    return [result, result.release, result.release.histogram]
+    release = result.release
+    name = release.design.name if hasattr(release, "design") else "halves"
+    if name != design:
+        raise AssertionError(f"{name} in place of {design}")
+    told = release.histograms if name == "halves" else [release.histogram]
+    return [result, release, *told]
 
 
 def _looked(looks: str, demand: Any, ledger: mdp.Ledger) -> Any:

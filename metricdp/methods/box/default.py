@@ -40,7 +40,7 @@ from metricdp.methods.box.directions import (
     scales_around,
 )
 from metricdp.methods.box.distances import measured_together
-from metricdp.methods.box.halved import halved_release
+from metricdp.methods.box.halved import halved
 from metricdp.methods.box.rounds import ALONG, WHOLE, Round, release_of_rounds, two_rounds
 from metricdp.methods.demand_release import Release
 from metricdp.methods.method import Composition, Method
@@ -110,8 +110,7 @@ class RoundsMethod(Method):
         d = space.dimension
         few = FEW / d**4 * (k or USUAL_CENTERS) * terms.scale_of_counts(Fraction(1))
         if d <= FEW_DIMENSIONS and not terms.pooled and count.number < few:
-            on_halves = yield from halved_release(terms, space, count, None, k)
-            return on_halves.answer(question) if k else on_halves
+            return (yield from halved(terms, question, count, None))
         found = yield from rounds_release(terms, space, count, k or None, seed=question.seed)
         if not k:
             return found.release

@@ -97,11 +97,18 @@ class Halved(Method):
         operations.
         """
         count = yield from count_records(terms, COUNT_SHARE, self.records_hint)
-        found = yield from halved_release(terms, question.space, count, self.expected, question.k)
-        return found.answer(question) if question.k else found
+        return (yield from halved(terms, question, count, self.expected))
 
 
-def halved_release(
+def halved(
+    terms: Terms, question: BoxQuestion, count: Records, expected: ExpectedPoints | None
+) -> Steps:
+    """One release of demand, or its answer where centers are asked for."""
+    found = yield from _released(terms, question.space, count, expected, question.k)
+    return found.answer(question) if question.k else found
+
+
+def _released(
     terms: Terms, space: EuclideanSpace, count: Records, expected: ExpectedPoints | None, k: int = 0
 ) -> Generator[Any, Any, Release]:
     """One release of demand, for k centers if they are known; see the module's text for the steps
