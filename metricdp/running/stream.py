@@ -629,7 +629,7 @@ def _parts(
     if hint is None:
         return PARTS
     typical = (schedule.window or schedule.horizon or 4 * 90) // (1 if schedule.window else 4)
-    day = max(typical - 1, 0)
+    day = max(min(typical, schedule.horizon or typical) - 1, 0)
     block = schedule.block(schedule.number_of(day))
     held = present(schedule, day)
     nodes = sum(weight**2 for _, weight in held)

@@ -123,6 +123,11 @@ def test_users_and_events_are_not_confused():
         mdp.Stream(PATH, epsilon=1, unit="user")
 
 
+def test_a_window_may_be_longer_than_the_horizon():
+    long = mdp.Stream(PATH, epsilon=1, window=400, horizon=5, records_hint=1000)
+    assert long.step(demand(1)).day == 1
+
+
 @pytest.mark.parametrize(
     "options",
     [
