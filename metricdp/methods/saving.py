@@ -52,9 +52,9 @@ def load(path: Any, universe: Metric | EuclideanSpace) -> dict[str, Any]:
         receipt = Receipt.from_dict(header["receipt"])
         method = str(header["method"])
         weights = arrays["weights"]
-    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError):
         raise damaged from None
-    if not (weights.ndim == 1 and weights.dtype == np.float64 and np.isfinite(weights).all()):
+    if not (weights.ndim == 1 and _counts(weights)):
         raise damaged
     try:
         told = room.read(space, weights, arrays, header)
@@ -145,7 +145,7 @@ class _InBox:
         beside = {name: arrays[name] for name in _BESIDE if name in arrays}
         for name, told in beside.items():
             shape = weights.shape if name == "sure" else points.shape
-            if told.shape != shape or not ((told >= 0) & np.isfinite(told)).all():
+            if told.shape != shape or not (_counts(told) and (told >= 0).all()):
                 raise ValueError("not what each point has beside its weight")
         return {"universe": net, "space": space, "weights": np.maximum(weights, 0.0)} | beside
 
@@ -178,6 +178,11 @@ def _told(estimate: Estimate) -> dict[str, NDArray[Any]]:
     }
 
 
+def _counts(*arrays: NDArray[Any]) -> bool:
+    """Whether all are such numbers as records can have, and noise."""
+    return all(one.dtype == np.float64 and (np.abs(one) < 2.0**63).all() for one in arrays)
+
+
 def _estimate(universe: Metric, kept: dict[str, NDArray[Any]], any_share: bool) -> Estimate:
     """What `_told` told; any error where the arrays do not fit each other."""
     children = kept["children"].astype(np.int64).reshape(-1, 2)
@@ -207,11 +212,13 @@ def _estimate(universe: Metric, kept: dict[str, NDArray[Any]], any_share: bool) 
         and tree.labels.min() >= 0
         and tree.labels.max() < n_parts
         and kept["sizes"].shape == (2 * n_parts - 1,)
+        and (kept["sizes"] > 0).all()
         and kept["mean"].shape == (n_parts,)
+        and _counts(*(kept[name] for name in ("mean", "frequencies", "value", "scale")))
         and (children < np.arange(n_parts, 2 * n_parts - 1)[:, None]).all()
         and (children >= 0).all()
         and set(range(n_parts)) <= counted <= set(range(2 * n_parts - 1))
-        and all(np.isfinite(look.values).all() and np.all(look.scale > 0) for look in looks)
+        and (kept["scale"] > 2.0**-60).all()
     )
     if not sound:
         raise ValueError("arrays of different releases")

@@ -98,6 +98,27 @@ def test_damage_is_one_clear_error(release, town, tmp_path, change):
         mdp.Release.load(path, town)
 
 
+@pytest.mark.parametrize(
+    ("array", "wrong"),
+    [("weights", 1e308), ("mean", np.nan), ("scale", 1e-300), ("sizes", 0.0), ("header", [])],
+)
+def test_numbers_that_no_release_holds_are_refused(release, town, tmp_path, array, wrong):
+    """They made warnings, or errors, of a search later on."""
+    path = tmp_path / "a.release"
+    release.save(path)
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    if array == "header":
+        header = json.loads(str(arrays["header"][()])) | {"receipt": wrong}
+        arrays["header"] = np.array(json.dumps(header))
+    else:
+        arrays[array][-1] = wrong
+    with path.open("wb") as file:
+        np.savez(file, **arrays)
+    with pytest.raises(InputError, match=r"a\.release: is damaged"):
+        mdp.Release.load(path, town)
+
+
 def test_a_file_holds_nothing_but_what_was_released(release, tmp_path):
     release.save(tmp_path / "a.release")
     held = zipfile.ZipFile(tmp_path / "a.release").namelist()
