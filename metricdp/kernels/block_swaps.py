@@ -89,14 +89,6 @@ def block_seeds(
 
 
 @njit(cache=True, nogil=True)
-def gather(block: NDArray, rows: NDArray, columns: NDArray, part: NDArray) -> None:
-    """Fill `part` (n_rows, n_columns) with some rows and columns of the block."""
-    for i in range(len(rows)):
-        for j in range(len(columns)):
-            part[i, j] = block[rows[i], columns[j]]
-
-
-@njit(cache=True, nogil=True)
 def label_columns(block: NDArray, centers: NDArray) -> Labels:
     """The two cheapest slots of every demand point and their costs; ties to the earlier."""
     n = block.shape[1]
@@ -211,131 +203,22 @@ def _change(
 
 
 @njit(cache=True, nogil=True)
-def _swap(
-    block: NDArray,
-    weights: NDArray,
-    centers: NDArray,
-    slot: int,
-    row: int,
-    labels: Labels,
-    fall: NDArray,
-) -> float:
-    """Put the row into the slot and bring the two cheapest slots of every demand point up to date.
-
-    Returns by how much the change of any swap can have fallen: a demand point adds at most
-    ``c_first' - c_first + max(A - A', 0)``, times its weight, where A is what limits the saving.
-    `fall` (k,) is work space.
-    """
+def _swap(block: NDArray, centers: NDArray, slot: int, row: int, labels: Labels) -> None:
+    """Put the row into the slot; the two cheapest slots of every demand point follow."""
     first, second, c_first, c_second = labels
     centers[slot] = row
     opened = block[row]
-    fall[:] = 0.0
-    shared = 0.0
     for j in range(len(opened)):
         d = opened[j]
-        touched = first[j] == slot or second[j] == slot
-        if not touched and d >= c_second[j]:
-            continue
-        f = first[j]
-        near = np.float64(c_first[j])
-        next_ = np.float64(c_second[j])
-        if touched:
+        if first[j] == slot or second[j] == slot:
             _label_column(block, centers, j, labels)
         elif d < c_first[j]:
             second[j], c_second[j] = first[j], c_first[j]
             first[j] = slot
             c_first[j] = d
-        else:
+        elif d < c_second[j]:
             second[j] = slot
             c_second[j] = d
-        g = first[j]
-        near_ = np.float64(c_first[j])
-        next__ = np.float64(c_second[j])
-        w = weights[j]
-        if w < 0:
-            w, f, near, next_, g, near_, next__ = -w, g, near_, next__, f, near, next_
-        low = w * max(near_ - near, 0.0)
-        shared += low
-        fall[f] += (
-            w * max(near_ - near + max(next_ - (next__ if g == f else near_), 0.0), 0.0) - low
-        )
-        if g != f:
-            fall[g] += w * max(near_ - near + max(near - next__, 0.0), 0.0) - low
-    return shared + fall.max()
-
-
-@njit(cache=True, nogil=True)
-def block_changes(
-    block: NDArray, weights: NDArray, labels: Labels, losses: NDArray, rows: NDArray, best: NDArray
-) -> None:
-    """Fill `best` (n_rows,): the change of cost of each row's best swap. O(n_demand) a row."""
-    space = _workspace(len(weights), len(losses))
-    for t in range(len(rows)):
-        shared = _change(block[rows[t]], weights, labels, losses, space)
-        best[t] = shared + space.change.min()
-
-
-@njit(cache=True, nogil=True)
-def block_swaps(
-    block: NDArray,
-    weights: NDArray,
-    fixed: int,
-    centers: NDArray,
-    labels: Labels,
-    losses: NDArray,
-    order: NDArray,
-    patience: int,
-    tolerance: float,
-    most: int,
-) -> tuple[int, float, float]:
-    """Try rows in `order` again and again, and take every improving swap at once; all state is
-    updated.
-
-    `weights` may be negative. `patience`: rows tried in vain before the search ends, 0 for one
-    pass. `tolerance`: least relative improvement. Returns the number of swaps, the cost, and by how
-    much the change of any swap can have fallen.
-
-    A row costs O(n_demand), for all k slots together (Resende & Werneck 2007; FastPAM1, Schubert &
-    Rousseeuw 2021).
-    """
-    m, n = block.shape
-    space = _workspace(n, len(losses))
-    change = space.change
-    work = np.empty(len(losses), np.float64)
-    fall = 0.0
-    opened = np.zeros(m, np.bool_)
-    opened[centers] = True
-    cost = block_losses(weights, fixed, labels, losses)
-    at = 0
-    since = 0
-    swaps = 0
-    while swaps < most and len(order) > 0:
-        row = order[at]
-        at = at + 1
-        since = since + 1
-        if not opened[row]:
-            shared = _change(block[row], weights, labels, losses, space)
-            slot = np.argmin(change)
-            if shared + change[slot] < -tolerance * abs(cost):
-                left = centers[slot]
-                before = cost
-                fall += _swap(block, weights, centers, slot, row, labels, work)
-                cost = block_losses(weights, fixed, labels, losses)
-                if cost < before:
-                    opened[left] = False
-                    opened[row] = True
-                    since = 0
-                    swaps = swaps + 1
-                else:  # a change that rounding made up, where costs differ by many digits
-                    fall += _swap(block, weights, centers, slot, left, labels, work)
-                    cost = block_losses(weights, fixed, labels, losses)
-        if at == len(order):
-            if patience == 0:
-                break
-            at = 0
-        if patience > 0 and since >= patience:
-            break
-    return swaps, cost, fall
 
 
 @njit(cache=True, nogil=True)
@@ -347,13 +230,44 @@ def block_local_search(
     order: NDArray,
     tolerance: float,
     most: int,
-) -> float:
-    """Eager swaps, updating `centers`, until no row of `order` improves; returns the cost."""
+) -> tuple[int, float]:
+    """Try rows in `order` again and again, and take every improving swap at once, until none is
+    left, or `most` were taken; updates `centers`. Returns the number of swaps, and the cost.
+
+    `weights` may be negative. `tolerance`: least relative improvement.
+
+    A row costs O(n_demand), for all k slots together (Resende & Werneck 2007; FastPAM1, Schubert &
+    Rousseeuw 2021).
+    """
+    m, n = block.shape
     labels = label_columns(block, centers)
     losses = np.empty(len(centers), np.float64)
-    return block_swaps(
-        block, weights, fixed, centers, labels, losses, order, len(order), tolerance, most
-    )[1]
+    space = _workspace(n, len(centers))
+    opened = np.zeros(m, np.bool_)
+    opened[centers] = True
+    cost = block_losses(weights, fixed, labels, losses)
+    at, since, swaps = 0, 0, 0
+    while since < len(order) and swaps < most:
+        row = order[at]
+        at = (at + 1) % len(order)
+        since += 1
+        if opened[row]:
+            continue
+        shared = _change(block[row], weights, labels, losses, space)
+        slot = np.argmin(space.change)
+        if shared + space.change[slot] >= -tolerance * abs(cost):
+            continue
+        left, before = centers[slot], cost
+        _swap(block, centers, slot, row, labels)
+        cost = block_losses(weights, fixed, labels, losses)
+        if cost < before:
+            opened[left], opened[row] = False, True
+            since = 0
+            swaps += 1
+        else:  # a change that rounding made up, where costs differ by many digits
+            _swap(block, centers, slot, left, labels)
+            cost = block_losses(weights, fixed, labels, losses)
+    return swaps, cost
 
 
 @njit(cache=True, nogil=True)
@@ -399,7 +313,7 @@ def block_relink(
                 slot = cheapest
                 lowest = shared + change[cheapest]
         last[:] = centers
-        _swap(block, weights, centers, slot, missing[at], labels, change)
+        _swap(block, centers, slot, missing[at], labels)
         there[slot] = True
         missing[at] = missing[way - step - 1]
         cost = block_losses(weights, fixed, labels, losses)

@@ -10,12 +10,10 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import chisquare
 
 from metricdp.kernels.block_swaps import (
-    block_changes,
     block_local_search,
     block_losses,
     block_relink,
     block_seeds,
-    block_swaps,
     label_columns,
 )
 from tests import naive
@@ -51,8 +49,8 @@ def best_changes(block, weights, fixed, centers):
 
 @few
 @given(problems())
-def test_labels_losses_and_changes(problem):
-    block, weights, fixed, centers, order = problem
+def test_labels_and_losses(problem):
+    block, weights, fixed, centers, _ = problem
     labels, losses, cost = state_of(block, weights, fixed, centers)
     nearest, second = naive.two_nearest(block, centers)
     assert (labels[2] == nearest).all()
@@ -64,12 +62,6 @@ def test_labels_losses_and_changes(problem):
             losses[fixed:], naive.removal_losses(block, weights, centers)[fixed:], atol=1e-9
         )
     assert (losses[:fixed] == np.inf).all()
-    found, rows = np.empty(len(block)), order
-    block_changes(block, weights, labels, losses, rows, found)
-    closed = ~np.isin(rows, centers)
-    np.testing.assert_allclose(
-        found[closed], best_changes(block, weights, fixed, centers)[rows][closed], atol=1e-9
-    )
 
 
 @few
@@ -77,32 +69,13 @@ def test_labels_losses_and_changes(problem):
 def test_ends_in_a_local_optimum(problem):
     block, weights, fixed, centers, order = problem
     before, given_ones = naive.cost(block, weights, centers), centers[:fixed].copy()
-    cost = block_local_search(block, weights, fixed, centers, order, 1e-9, 10_000)
+    _, cost = block_local_search(block, weights, fixed, centers, order, 1e-9, 10_000)
     assert len(set(centers)) == len(centers)
     assert centers[:fixed].tolist() == given_ones.tolist()
     assert cost == pytest.approx(naive.cost(block, weights, centers), abs=1e-9)
     assert cost <= before
     closed = [c for c in range(len(block)) if c not in centers]
     assert (best_changes(block, weights, fixed, centers)[closed] > -1e-6).all()
-
-
-@few
-@given(problems(), st.integers(1, 4))
-def test_changes_fall_by_no_more_than_told(problem, most):
-    block, weights, fixed, centers, order = problem
-    before = best_changes(block, weights, fixed, centers)
-    labels, losses, _ = state_of(block, weights, fixed, centers)
-    swaps, cost, fall = block_swaps(
-        block, weights, fixed, centers, labels, losses, order, 0, 1e-9, most
-    )
-    after = best_changes(block, weights, fixed, centers)
-    closed = ~np.isin(np.arange(len(block)), centers)
-    assert swaps <= most and fall >= 0
-    assert (after[closed] >= before[closed] - fall - 1e-9)[before[closed] < np.inf].all()
-    fresh, fresh_losses, fresh_cost = state_of(block, weights, fixed, centers)
-    assert cost == pytest.approx(fresh_cost) and (labels[2] == fresh[2]).all()
-    assert (labels[3] == fresh[3]).all()
-    np.testing.assert_allclose(losses, fresh_losses, atol=1e-9)
 
 
 @few
@@ -136,9 +109,8 @@ def test_takes_no_more_swaps_than_told_and_none_too_small():
     weights, order = np.ones(2), np.arange(4)
     for most, last in ((0, 0), (1, 1), (2, 2), (3, 3)):
         centers = np.array([0])
-        assert (
-            block_local_search(block, weights, 0, centers, order, 1e-9, most) == 2 * block[last, 0]
-        )
+        found = block_local_search(block, weights, 0, centers, order, 1e-9, most)
+        assert found == (most, 2 * block[last, 0])
         assert centers.tolist() == [last]
     centers = np.array([0])
     block_local_search(block[:3], weights, 0, centers, order[:3], 1e-3, 100)

@@ -64,16 +64,6 @@ def test_strange_weights(weights):
     assert cost == pytest.approx(naive.cost(block, weights, rows), rel=1e-6)
 
 
-@pytest.fixture
-def coarse_to_fine(monkeypatch):
-    """Every block counts as large, and a small sample of it is searched first."""
-    monkeypatch.setattr(block_module, "_LARGE", 0)
-    monkeypatch.setattr(block_module, "_SAMPLE", 20)
-    monkeypatch.setattr(block_module, "_PER_CENTER", 2)
-    monkeypatch.setattr(block_module, "_BATCH", 16)
-    monkeypatch.setattr(block_module, "_MANY", 4)
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
 @pytest.mark.parametrize("starts", [1, 5, None])
 def test_open_facilities_stay_open(dtype, starts):
@@ -96,7 +86,8 @@ def test_open_facilities_stay_open(dtype, starts):
 
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize("k", [1, 2, 7, 30, 119])
-def test_coarse_to_fine_ends_in_a_local_optimum(k, signed, coarse_to_fine):
+def test_ends_in_a_local_optimum(k, signed, monkeypatch):
+    monkeypatch.setattr(block_module, "_SLICE", 300)  # looks at the clock after every other swap
     rng = np.random.default_rng(k)
     block = rng.random((120, 150)).astype(np.float32)
     weights = rng.normal(1, 1, 150) if signed else rng.integers(0, 4, 150).astype(float)
@@ -108,29 +99,14 @@ def test_coarse_to_fine_ends_in_a_local_optimum(k, signed, coarse_to_fine):
     assert changes.min() > -1e-6 * abs(cost) - 1e-9
 
 
-def test_coarse_to_fine_is_as_good(coarse_to_fine):
-    points = np.random.default_rng(0).random((400, 2))
-    block = mdp.EuclideanMetric(points).distance_rows(np.arange(400)).astype(np.float32)
-    weights = np.ones(400)
-    costs = [[], []]
-    for seed in range(5):
-        for large, found in enumerate(costs):
-            block_module._LARGE = 0 if large else 10**9  # the fixture restores it
-            found.append(block_search(block, weights, 12, np.random.default_rng(seed))[1])
-    assert np.mean(costs[1]) <= 1.01 * np.mean(costs[0])
-
-
 @pytest.mark.parametrize("starts", [1, 6])
-def test_the_same_for_one_thread_and_for_two(starts, request, monkeypatch):
+def test_the_same_for_one_thread_and_for_two(starts, monkeypatch):
     block, weights = problem(9, 90, 110)
-    for large in (False, True):
-        if large:
-            request.getfixturevalue("coarse_to_fine")
-        found = []
-        for threads in (1, 2):
-            monkeypatch.setattr(os, "cpu_count", lambda threads=threads: threads)
-            found.append(block_search(block, weights, 8, np.random.default_rng(4), starts=starts))
-        assert found[0][0].tolist() == found[1][0].tolist() and found[0][1] == found[1][1]
+    found = []
+    for threads in (1, 2):
+        monkeypatch.setattr(os, "cpu_count", lambda threads=threads: threads)
+        found.append(block_search(block, weights, 8, np.random.default_rng(4), starts=starts))
+    assert found[0][0].tolist() == found[1][0].tolist() and found[0][1] == found[1][1]
 
 
 def test_a_transposed_block_and_other_types_are_read_as_they_are():
@@ -177,10 +153,7 @@ def test_the_elite_is_good_and_diverse():
     assert len(block_module._elite([found(i, 10 * i, 10 * i + 1) for i in range(9)], 4)) == 4
 
 
-@pytest.mark.parametrize("large", [False, True])
-def test_a_time_limit_returns_the_best_so_far(large, request):
-    if large:
-        request.getfixturevalue("coarse_to_fine")
+def test_a_time_limit_returns_the_best_so_far():
     block, weights = problem(11, 90, 110)
     rows, cost = block_search(
         block, weights, 8, np.random.default_rng(4), starts=500, deadline=Deadline(0.0)
