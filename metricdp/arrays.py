@@ -1,6 +1,8 @@
-"""Short names for arrays by what they hold."""
+"""Short names for arrays by what they hold, and how large ones are gone through."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,3 +11,13 @@ Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+
+ENTRIES = 1 << 22
+"""Entries of rows that are held at a time: 32 MB."""
+
+
+def chunks(n: int, width: int) -> Iterator[slice]:
+    """Slices of 0, …, n - 1, each of as many rows of this width as are held at a time."""
+    step = max(1, ENTRIES // max(width, 1))
+    for start in range(0, n, step):
+        yield slice(start, start + step)

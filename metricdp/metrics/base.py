@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metricdp.arguments import listed, shown
-from metricdp.arrays import Floats, Ints, Singles
+from metricdp.arrays import Floats, Ints, Singles, chunks
 from metricdp.errors import InputError, UnknownIdError
 from metricdp.metrics import promises
 from metricdp.metrics.kept import Kept
@@ -289,10 +289,9 @@ class Metric(Finite):
 
     def structure(self) -> Iterator[NDArray[Any]]:
         """Arrays that determine all distances, for checksums: by default all rows of distances."""
-        n = len(self)
-        step = max(1, 4_000_000 // n)
-        for start in range(0, n, step):
-            yield self.distance_rows(np.arange(start, min(start + step, n))) + 0.0  # -0.0 is 0.0
+        every = np.arange(len(self))
+        for part in chunks(len(self), len(self)):
+            yield self.distance_rows(every[part]) + 0.0  # -0.0 is 0.0
 
     def check(self) -> None:
         """Look, on a public sample, whether the metric keeps what private answers are built on

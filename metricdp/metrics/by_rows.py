@@ -6,13 +6,11 @@ from functools import cached_property
 
 import numpy as np
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arrays import Floats, Ints, chunks
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric, checked_extent, public_grid
 from metricdp.metrics.searches import SiteBalls
 from metricdp.metrics.structures import Searches
-
-_CHUNK_ENTRIES = 4_000_000  # 32 MB of distances at once
 
 
 class RowMetric(Metric):
@@ -79,13 +77,12 @@ class RowMetric(Metric):
             raise InputError("at least one center is needed")
         label = np.zeros(len(self), np.int64)
         best = np.full(len(self), np.inf)
-        step = max(1, _CHUNK_ENTRIES // len(self))
-        for start in range(0, len(centers), step):
-            rows = self.distance_rows(centers[start : start + step])
+        for part in chunks(len(centers), len(self)):
+            rows = self.distance_rows(centers[part])
             at = rows.argmin(axis=0)
             nearest = rows[at, np.arange(len(self))]
             closer = nearest < best
-            label[closer], best[closer] = at[closer] + start, nearest[closer]
+            label[closer], best[closer] = at[closer] + part.start, nearest[closer]
         return label, best
 
     def seed_centers(

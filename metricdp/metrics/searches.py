@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arrays import Floats, Ints, chunks
 from metricdp.kernels import swap_costs as kernels
 from metricdp.kernels.coverage import add_balls
 from metricdp.kernels.heap import FAR
@@ -23,8 +23,6 @@ from metricdp.metrics.structures import Network, Take
 from metricdp.protocols import Rows, sound_rows, trusted
 from metricdp.threads import in_threads
 
-_ENTRIES = 1 << 22
-"""Distances held at a time: 32 MB."""
 _KEPT_ROWS = 1 << 25
 """Rows of distances are kept from one search to the next if they all fit: 256 MB."""
 
@@ -76,9 +74,8 @@ class RowSearches:
         if self._rows is not None:
             yield from ((i, self._rows[i]) for i in which.tolist())
             return
-        step = max(1, _ENTRIES // n)
-        for start in range(0, len(which), step):
-            some = which[start : start + step]
+        for part in chunks(len(which), n):
+            some = which[part]
             yield from zip(some.tolist(), sound_rows(self._metric, self._points[some]))
 
 
@@ -99,9 +96,7 @@ class RowBalls:
 
     def add(self, total: Ints, points: Ints, amounts: Ints) -> None:
         """Add ``amounts[i]`` to ``total[c]`` for every candidate whose ball holds ``points[i]``."""
-        step = max(1, _ENTRIES // len(total))
-        for start in range(0, len(points), step):
-            part = slice(start, start + step)
+        for part in chunks(len(points), len(total)):
             rows = sound_rows(self._metric, points[part], self._candidates)
             add_covered(rows, amounts[part], self._steps, total)
 
@@ -117,9 +112,7 @@ class SiteBalls(RowBalls):
     def add(self, total: Ints, points: Ints, amounts: Ints) -> None:
         """See `RowBalls`."""
         everywhere = np.arange(len(total)) if self._candidates is None else self._candidates
-        step = max(1, _ENTRIES // max(len(points), 1))
-        for start in range(0, len(total), step):
-            part = slice(start, start + step)
+        for part in chunks(len(total), len(points)):
             rows = sound_rows(self._metric, everywhere[part], points)
             total[part] += (rows <= self._steps) @ amounts
 

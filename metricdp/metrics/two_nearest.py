@@ -7,13 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arrays import Ints
+from metricdp.arrays import Ints, chunks
 from metricdp.kernels.heap import FAR
 from metricdp.kernels.two_nearest import add_row
 from metricdp.protocols import Rows, sound_rows
-
-_ENTRIES = 1 << 22
-"""Distances held at a time: 32 MB."""
 
 
 class TwoNearest(NamedTuple):
@@ -29,10 +26,8 @@ class TwoNearest(NamedTuple):
 def two_nearest_by_rows(metric: Rows, centers: Ints) -> TwoNearest:
     """One row of distances a center: O(n_points · k) time, O(n_points) memory beside them."""
     n = len(metric)
-    k = len(centers)
     found = TwoNearest(np.full(n, -1, np.int32), np.full(n, FAR), np.full(n, FAR))
-    step = max(1, _ENTRIES // n)
-    for start in range(0, k, step):
-        for slot, row in enumerate(sound_rows(metric, centers[start : start + step]), start):
+    for part in chunks(len(centers), n):
+        for slot, row in enumerate(sound_rows(metric, centers[part]), part.start):
             add_row(row, slot, *found)
     return found

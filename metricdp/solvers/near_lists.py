@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arrays import Floats, Ints, chunks
 from metricdp.kernels.near_swaps import near_of_block
 from metricdp.kernels.reach import searched_lists
 from metricdp.kernels.shortest_paths import workspace
@@ -22,8 +22,6 @@ from metricdp.solvers.block import block_search
 from metricdp.solvers.stopping import NEVER, Deadline
 from metricdp.threads import in_threads
 
-_ENTRIES = 8_000_000
-"""Distances found at once: 64 MB."""
 _TREE_DIMENSIONS = 8
 _ASKED = 1024
 """Demand points whose neighbors are asked of a tree at once."""
@@ -184,9 +182,7 @@ class MetricCosts:
             two = tree.query(self._points[self.demand], k=[1, second], p=p)[0].T
         else:
             two = np.empty((2, len(self.demand)))
-            step = max(_ENTRIES // len(centers), 1)
-            for at in range(0, len(self.demand), step):
-                part = slice(at, at + step)
+            for part in chunks(len(self.demand), len(centers)):
                 two[:, part] = _two(self._rows(centers, self.demand[part]))
         return two[0] ** self.power, two[1] ** self.power
 
@@ -258,11 +254,9 @@ class MetricCosts:
         return _joined(parts, most, 1.0)
 
     def _by_rows(self, within: Floats, most: int) -> NearLists | None:
-        step = max(_ENTRIES // len(self.allowed), 1)
         parts = []
         whole = True
-        for at in range(0, len(self.demand), step):
-            some = slice(at, at + step)
+        for some in chunks(len(self.demand), len(self.allowed)):
             rows = self._rows(self.allowed, self.demand[some])
             whole = whole and _are_whole(rows)
             near = near_of_block(rows, within[some], most)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arrays import Floats, Ints, chunks
 from metricdp.kernels.row_swaps import row_changes, row_losses
 from metricdp.metrics.base import Metric
 from metricdp.progress import progress
 from metricdp.solvers.stopping import NEVER, Deadline
 
-_ENTRIES = 8_000_000
-"""Largest block of distances held: 64 MB."""
 _FEW = 8
 """Rows of distances beat a search for all points where so many times as many are asked for."""
 _SLACK = 1e-9  # keeps points that rounding would lose
@@ -23,9 +21,7 @@ def served(metric: Metric, centers: Ints, points: Ints) -> tuple[Ints, Floats]:
         label, distance = metric.nearest_to(centers)
         return label[points], distance[points]
     label, distance = np.empty(len(points), np.int64), np.empty(len(points))
-    step = max(_ENTRIES // len(centers), 1)
-    for start in range(0, len(points), step):
-        part = slice(start, start + step)
+    for part in chunks(len(points), len(centers)):
         rows = metric.distance_rows(centers, points[part])
         label[part], distance[part] = rows.argmin(axis=0), rows.min(axis=0)
     return label, distance
@@ -39,7 +35,7 @@ class RowSearch:
     Candidates are tried where one center serves: a row of distances from that center tells, by the
     triangle inequality, which demand points they may be nearer to than the second-nearest center,
     about 7·n/k of them where the dimension is low. A batch of b candidates costs n + 7·b·n/k
-    distances, a swap n + 2·n more; memory is O(n + k), and 64 MB.
+    distances, a swap n + 2·n more; memory is O(n + k), and 32 MB.
     """
 
     def __init__(
@@ -74,9 +70,8 @@ class RowSearch:
     def _find(self, which: Ints) -> None:
         """Two nearest centers of some demand points, by comparison with all centers."""
         k = len(self.centers)
-        step = max(_ENTRIES // len(self.centers), 1)
-        for start in range(0, len(which), step):
-            some = which[start : start + step]
+        for part in chunks(len(which), k):
+            some = which[part]
             at = np.arange(len(some))
             rows = self.metric.distance_rows(self.centers, self._demand[some])
             self._first[some] = rows.argmin(axis=0)
@@ -126,11 +121,9 @@ class RowSearch:
         slots = np.empty(len(candidates), np.int64)
         changes = np.empty(len(candidates))
         some = np.flatnonzero(row - reach.max() < self._far * (1 + _SLACK))
-        step = max(_ENTRIES // max(len(some), 1), 1)
         near = self._costs[0][some]
         far = self._costs[1][some]
-        for start in range(0, len(candidates), step):
-            part = slice(start, start + step)
+        for part in chunks(len(candidates), len(some)):
             rows = self.metric.distance_rows(candidates[part], self._demand[some]) ** self.power
             row_changes(
                 rows,

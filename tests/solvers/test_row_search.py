@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 import metricdp as mdp
 from metricdp.kernels.row_swaps import row_changes, row_losses
-from metricdp.solvers import row_search
 from metricdp.solvers.row_search import RowSearch
 from metricdp.solvers.stopping import Deadline
 from tests import naive
@@ -48,7 +47,7 @@ def consistent(search, metric, weights, power):
 @pytest.mark.parametrize("power", [1, 2])
 @pytest.mark.parametrize("k", [1, 2, 7])
 def test_a_descent_over_everything_ends_in_a_local_optimum(kind, power, k, monkeypatch):
-    monkeypatch.setattr(row_search, "_ENTRIES", 50)  # blocks of a few rows and columns
+    monkeypatch.setattr("metricdp.arrays.ENTRIES", 50)  # blocks of a few rows and columns
     metric, weights, rng = world(kind)
     search = RowSearch(metric, weights, rng.choice(60, k, replace=False), power)
     consistent(search, metric, weights, power)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.spatial import cKDTree
 
-from metricdp.arrays import Ints
+from metricdp.arrays import Ints, chunks
 from metricdp.kernels.least_elements import (
     Labeling,
     Workspace,
@@ -36,7 +36,6 @@ _GROWTH = 12
 _ALONE = 4
 _CHUNKS = 16  # of a batch, for the threads to share
 _WORTH_THREADS = 20_000  # fewer entries cost less than starting threads
-_ROW_ENTRIES = 4_000_000  # 32 MB of distances at once
 _MOST_WORKERS = 8  # each holds a copy of the distances
 
 Entries = tuple[NDArray[np.int32], NDArray[Any], Ints]
@@ -231,9 +230,8 @@ class _RowSearches(_Searches):
 
     def entries(self, sources: NDArray[np.int32], worker: int) -> Entries:
         parts = []
-        step = max(1, _ROW_ENTRIES // len(self.known))
-        for start in range(0, len(sources), step):
-            rows = self._metric.grid_rows(sources[start : start + step].astype(np.int64))
+        for some in chunks(len(sources), len(self.known)):
+            rows = self._metric.grid_rows(sources[some].astype(np.int64))
             source, points = np.nonzero(rows < self.known)
             parts.append(
                 (

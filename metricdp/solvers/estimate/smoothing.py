@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arrays import Floats, Ints, chunks
 from metricdp.kernels import smoothing as kernels
 from metricdp.metrics.base import Metric
 from metricdp.solvers.estimate.credible import UNEVEN, Credible
@@ -33,7 +33,6 @@ _PLACES = 64
 """At which a bandwidth is tried."""
 _STEP = 1.2
 """From one bandwidth that is tried to the next."""
-_ENTRIES = 1 << 22
 _MEMORY = 1 << 27
 """Densities that all processors hold at once: 1 GB."""
 
@@ -127,9 +126,8 @@ class Smoothing:
         return found
 
     def _rows(self, points: Ints, bandwidth: float) -> Any:
-        step = max(1, _ENTRIES // len(self.metric))
-        for start in range(0, len(points), step):
-            some = points[start : start + step]
+        for part in chunks(len(points), len(self.metric)):
+            some = points[part]
             away = self.metric.distance_rows(some) / bandwidth
             yield np.maximum(1.0 - away**2, 0.0) ** 2, some
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.arrays import Bools
+from metricdp.arrays import Bools, chunks
 from metricdp.errors import InputError
 from metricdp.solvers.objectives.instance import (
     WHOLE_BLOCK,
@@ -25,8 +25,8 @@ from metricdp.solvers.objectives.programs import Rule, solved
 
 _STARTS = 30
 """Places from which sites are added farthest first, where all distances can be held."""
-_ENTRIES, _MOST = 4_000_000, 400_000_000
-"""Distances read at a time, and in all."""
+_MOST = 400_000_000
+"""Distances read in all."""
 _PAIRS, _SECONDS = 40_000, 20.0
 """HiGHS is asked where at most so many pairs are too close; for how long."""
 
@@ -135,11 +135,10 @@ def _widest(instance: Instance, sites: Positions) -> float:
         return float("inf")
     for i in range(len(sites)):
         cell = allowed[label == i]
-        step = max(_ENTRIES // max(len(cell), 1), 1)
-        for at in range(0, len(cell), step):
+        for part in chunks(len(cell), len(cell)):
             if instance.deadline.over:
                 return float("inf")
-            rows = instance.metric.distance_rows(cell[at : at + step], cell)
+            rows = instance.metric.distance_rows(cell[part], cell)
             widest = max(widest, float(rows.max()))
     return widest
 

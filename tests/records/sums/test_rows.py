@@ -1,11 +1,11 @@
 """Rows of distances from the distinct points of some records."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metricdp.metrics import PrecomputedMetric
-from metricdp.records.sums import rows as module
 from metricdp.records.sums.rows import rows_from
 
 
@@ -14,11 +14,9 @@ from metricdp.records.sums.rows import rows_from
 def test_each_point_once_with_its_count_and_row(records, at_a_time):
     line = np.arange(7.0)
     metric = PrecomputedMetric(np.abs(line[:, None] - line))
-    entries, module._ENTRIES = module._ENTRIES, 7 * at_a_time
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("metricdp.arrays.ENTRIES", 7 * at_a_time)
         parts = list(rows_from(metric, np.array(records, np.int64)))
-    finally:
-        module._ENTRIES = entries
     assert all(len(points) <= max(1, at_a_time) for points, _, _ in parts)
     found = {
         int(point): (int(count), row.tolist())
