@@ -57,9 +57,8 @@ MOST_LISTED = 30_000_000
 """Pairs listed as a whole; of more, those below some multiples of near costs."""
 _SHORT, _ENOUGH = 0.8, 12_000_000
 """A multiple that most bounds get by with, and pairs up to which more than that are listed."""
-_ROOM, _AGAIN = 1.25, 0.25
-"""Multiples of its multipliers that are listed where some were kept low by what is listed, and the
-pace of the steps that follow."""
+_ROOM = 1.25
+"""Multiples of its multipliers that are listed where some were kept low by what is listed."""
 
 
 class Ascent:
@@ -131,7 +130,7 @@ class Ascent:
 
     def core(self, count: int) -> Ints:
         """The rows, so many, that the best multipliers want most."""
-        self.climb(self.best, _FEWEST_STEPS)
+        self.rise(_FEWEST_STEPS)
         return self.rows[np.argsort(self.reduced(self.best))[:count]]
 
     def first(self, most: Floats) -> Floats:
@@ -153,12 +152,16 @@ class Ascent:
     def settled(self) -> float:
         """What every solution costs at least, by an ascent and branches."""
         steps = int(np.clip(_WORK // max(len(self.entries.cost), 1), _FEWEST_STEPS, _STEPS))
+        self.rise(steps)
+        branches = self.bound <= self.target and not self.deadline.over
+        return self.rounded(self.branch()[1] if branches else self.bound)
+
+    def rise(self, steps: int) -> None:
+        """Climb, and again with longer lists where those at hand kept multipliers low."""
         self.climb(self.best, steps)
         if (self.best >= self.beyond).any() and self.bound <= self.target:
             self._list(_ROOM * self.best)
-            self.climb(self.best, steps, _AGAIN)
-        branches = self.bound <= self.target and not self.deadline.over
-        return self.rounded(self.branch()[1] if branches else self.bound)
+            self.climb(self.best, steps)
 
     def climb(
         self,

@@ -28,9 +28,10 @@ from metricdp.threads import in_threads
 
 MOST_ENTRIES = 12_000_000
 """Longest lists of near candidates in all: 300 MB."""
-_CORE, _CORE_WORK = 0.2, 250
+_CORE, _CORE_WORK, _WORTH = 0.2, 250, 5e-5
 """Where they are longer: lists of the candidates that take part, in parts of that length, and how
-often a chain looks at each entry: one ends lower than four that share the work."""
+often a chain looks at each entry: one ends lower than four that share the work. Another follows
+where one gained so much of the cost."""
 _REACHES = (1.5, 1.25, 1.05)
 """Multiples of the second nearest cost below which candidates are near."""
 _FAR = 4.0
@@ -88,8 +89,8 @@ def thorough_search(
     while core is not None and again and not deadline.over:
         places = {"first": np.searchsorted(core, best[1]), "opened": np.searchsorted(core, fixed)}
         found = near_search(costs.among(core), rng, **places, deadline=deadline, looks=_CORE_WORK)
+        again = found is not None and (endless or found[0] < (1 - _WORTH) * best[0])
         best = best if found is None else (found[0], core[found[1]])
-        again = endless and found is not None
     if core is not None:
         return best[1], best[0]
     search.left, most_vain = (np.inf, np.inf) if endless else (_BUDGET, _VAIN_ROUNDS)

@@ -148,7 +148,7 @@ def test_a_core_of_candidates_where_lists_are_too_long(by_tree, opened, monkeypa
     assert cost < 1.03 * best
 
 
-def test_seconds_are_used_up_in_a_core(monkeypatch):
+def test_seconds_are_used_up_where_lists_are_too_long(monkeypatch):
     points = np.random.default_rng(4).random((300, 2))
     block = np.hypot(*(points[:, None] - points[None]).T)
     monkeypatch.setattr(neighborhoods, "MOST_ENTRIES", 6_000)
@@ -159,6 +159,25 @@ def test_seconds_are_used_up_in_a_core(monkeypatch):
     assert deadline.over
     assert len(np.unique(rows)) == 5
     assert cost < block[:5].min(axis=0).sum()
+
+
+@pytest.mark.parametrize(("endless", "least"), [(False, 0.9), (True, 0.5)])
+def test_chains_follow_in_a_core_while_they_gain_or_there_is_time(endless, least, monkeypatch):
+    points = np.random.default_rng(4).random((300, 2))
+    block = np.hypot(*(points[:, None] - points[None]).T)
+    costs, deadline = [1.0, 0.9, 0.9 * (1 - 1e-6), 0.5, 0.4], Deadline(1e9)
+
+    def chain(*_, first, **more):
+        deadline._end = deadline._end if len(costs) > 2 else 0.0
+        return costs.pop(0), first
+
+    monkeypatch.setattr(neighborhoods, "MOST_ENTRIES", 20_000)
+    monkeypatch.setattr(neighborhoods, "near_search", chain)
+    asked = {"first": np.arange(5), "deadline": deadline, "endless": endless}
+    rows, cost = thorough_search(
+        BlockCosts(block, np.ones(300)), 5, np.random.default_rng(0), **asked
+    )
+    assert (rows.tolist(), cost) == ([0, 1, 2, 3, 4], pytest.approx(least, rel=1e-5))
 
 
 def test_no_core_where_too_few_candidates_would_be_left(monkeypatch):
