@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metricdp.arguments import integer, shown
+from metricdp.arguments import floats, integer, shown
+from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 
 Ids = Iterable[Hashable]
@@ -91,3 +92,26 @@ def by_id(values: Any) -> tuple[list[Any], list[Any]] | None:
     if isinstance(getattr(index, "start", None), int):  # a range, not labels
         return None if index.start == 0 and index.step == 1 else (list(index), values.tolist())
     return list(index), values.tolist()
+
+
+def numbers(
+    values: Any, positions: Callable[[list[Any]], Ints], n: int, rule: str, missing: float = 0.0
+) -> Floats:
+    """Public numbers of n places, shape (n,), in order or by id; `missing` where no id tells one.
+
+    Raises
+    ------
+    InputError
+        `rule`, or that an id occurs twice.
+    """
+    told = by_id(values)
+    given = floats(values if told is None else told[1], rule)
+    if told is not None:
+        at = positions(told[0])
+        check_distinct(told[0], f"{rule.split()[0]} must name every id once")
+        table = np.full(n, missing)
+        table[at] = given
+        return table
+    if given.shape != (n,):
+        raise InputError(rule)
+    return given

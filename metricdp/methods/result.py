@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arguments import count, floats
+from metricdp.arguments import count
 from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.methods.solution import Solution
 from metricdp.metrics.base import Metric
-from metricdp.options import by_id, check_distinct
+from metricdp.options import numbers
 
 Result = Solution
 """The same class, by the name that it had until 0.1.0 for `k_median` and `k_means`."""
@@ -48,14 +48,8 @@ def public_weights(
         f"{name} must be {len(metric):,} finite numbers,{least} one a point in the order of "
         f"metric.ids, or a mapping from id to {number}"
     )
-    told = by_id(weights)
-    array = given = floats(weights if told is None else told[1], rule)
-    if told is not None:
-        at = metric.positions(told[0])
-        check_distinct(told[0], f"{name} must name every id once")
-        array = np.zeros(len(metric))
-        array[at] = given
+    array = numbers(weights, metric.positions, len(metric), rule)
     allowed = np.isfinite(array) if signed else np.isfinite(array) & (array >= 0)
-    if array.shape != (len(metric),) or not allowed.all():
+    if not allowed.all():
         raise InputError(rule)
     return array

@@ -34,7 +34,7 @@ from metricdp.solvers.objectives.scenarios import (
     checked_shares,
     counted,
 )
-from metricdp.solvers.objectives.service import Size
+from metricdp.solvers.objectives.sizes import Size
 from metricdp.solvers.stopping import Deadline
 
 

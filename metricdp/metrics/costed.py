@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metricdp.arguments import floats
 from metricdp.arrays import Floats, Ints, Singles
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric, checked_extent, public_grid
 from metricdp.metrics.by_rows import RowCosts
 from metricdp.metrics.snapping import Snapper
-from metricdp.options import by_id, check_distinct
+from metricdp.options import numbers
 
 
 class CostedMetric(RowCosts):
@@ -121,13 +120,7 @@ def _costs(given: Any, n: int, positions: Any, name: str) -> Floats:
     if given is None:
         return np.zeros(n)
     rule = f"{name} must be {n:,} finite costs that are not negative, or a mapping from id to cost"
-    found = np.zeros(n)
-    told = by_id(given)
-    if told is not None:
-        check_distinct(told[0], f"{name} must name every id once")
-        found[positions(told[0])] = floats(told[1], rule)
-    else:
-        found = floats(given, rule)
-    if found.shape != (n,) or not np.isfinite(found).all() or (found < 0).any():
+    found = numbers(given, positions, n, rule)
+    if not np.isfinite(found).all() or (found < 0).any():
         raise InputError(rule)
     return found

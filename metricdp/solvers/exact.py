@@ -12,12 +12,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.arrays import Floats, Ints
 from metricdp.metrics.base import Metric
 from metricdp.solvers import level_programs, parts
-from metricdp.solvers.bounds import Certificate, judged, judged_on_block
+from metricdp.solvers.bounds import Certificate, judged
 from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.effort import QUICK, Effort, solve_with
 from metricdp.solvers.level_programs import TRUST, CheapestRows, Found, answered
@@ -67,13 +66,6 @@ def solve_exactly(
             if proof.gap == 0 or deadline.over:
                 break
     return centers, proof
-
-
-def prove(
-    block: NDArray[Any], weights: Floats, rows: Ints, fixed: Ints, deadline: Deadline
-) -> tuple[Ints, Certificate]:
-    """Settle a block of costs, shape (n_candidates, n_demand), from `rows` on."""
-    return judged_on_block(np.asarray(block, np.float64), weights, rows, fixed, settled, deadline)
 
 
 def _glanced_at(

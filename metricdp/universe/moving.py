@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from contextlib import suppress
 from importlib.util import find_spec
 from typing import Any
@@ -48,7 +47,7 @@ def transformation(source: str, target: str, area: Floats | None = None) -> Tran
     found = []
     with warnings.catch_warnings(), suppress(Exception):  # pyproj raises several kinds
         warnings.simplefilter("ignore")  # of grids that are not installed
-        group = TransformerGroup(start, end, always_xy=True, area_of_interest=_area(area, end))
+        group = TransformerGroup(start, end, always_xy=True, area_of_interest=_area(area, target))
         found = group.transformers
     if not found:
         raise InputError(f"there is no way from {described(source)} to {described(target)}")
@@ -128,18 +127,12 @@ def lengths_of(lines: Any, crs: str | None) -> Floats:
     return np.asarray(shapely.length(lines), np.float64) * (meters_per_unit(crs) or 1.0)
 
 
-def _area(points: Floats | None, crs: Any) -> Any:
-    if points is None:
+def _area(points: Floats | None, crs: str) -> Any:
+    """Where points are, as PROJ asks for it."""
+    placed = np.empty((0, 2)) if points is None else points[np.isfinite(points).all(axis=1)]
+    degrees = _degrees(placed, crs) if len(placed) else None
+    if degrees is None:
         return None
-    from pyproj import Transformer
     from pyproj.aoi import AreaOfInterest
 
-    placed = points[np.isfinite(points).all(axis=1)]
-    if not len(placed):
-        return None
-    corners = np.array([placed.min(axis=0), placed.max(axis=0)])
-    to_degrees: Callable[..., Any] = Transformer.from_crs(crs, WGS84, always_xy=True).transform
-    x, y = to_degrees(corners[:, 0], corners[:, 1], errcheck=False)
-    if not np.isfinite([x, y]).all():
-        return None
-    return AreaOfInterest(min(x), min(y), max(x), max(y))
+    return AreaOfInterest(*degrees.min(axis=0), *degrees.max(axis=0))

@@ -34,5 +34,5 @@ def test_a_repeated_label_is_named():
     twice = pd.Series([1, 2], index=["a", "a"])
     with pytest.raises(InputError, match="weights must name every id once; 'a' is repeated"):
         mdp.solve(METRIC, o.KMedian(1), weights=twice)
-    with pytest.raises(InputError, match="costs must name every site once; 'a' is repeated"):
+    with pytest.raises(InputError, match="costs must name every id once; 'a' is repeated"):
         mdp.solve(METRIC, o.FacilityLocation(twice))

@@ -9,14 +9,21 @@ from hypothesis import strategies as st
 
 import metricdp as mdp
 from metricdp.solvers import exact, level_programs
+from metricdp.solvers.bounds import judged_on_block
 from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.near_lists import BlockCosts
 from metricdp.solvers.stopping import NEVER, Deadline
+
+NONE = np.empty(0, np.int64)
 
 
 def least(block, weights, k, opened=()):
     choices = (c for c in combinations(range(len(block)), k) if set(opened) <= set(c))
     return min(float(weights @ block[list(c)].min(axis=0)) for c in choices)
+
+
+def proven(block, weights, rows, opened=NONE, deadline=NEVER):
+    return judged_on_block(block, weights, rows, opened, exact.settled, deadline)
 
 
 @settings(max_examples=30)
@@ -28,7 +35,7 @@ def test_blocks_against_all_choices_from_bad_rows(seed, whole):
     weights = rng.integers(0, 4, 14).astype(float)
     k = int(rng.integers(1, 5))
     opened = np.arange(int(rng.integers(0, min(k, 2) + 1)))
-    rows, proof = exact.prove(block, weights, np.arange(k), opened, NEVER)
+    rows, proof = proven(block, weights, np.arange(k), opened)
     best = least(block, weights, k, opened)
     assert proof.cost == pytest.approx(best)
     assert proof.lower_bound <= best * (1 + 1e-12)
@@ -42,7 +49,7 @@ def test_the_program_alone_settles_it(seed, monkeypatch):
     monkeypatch.setattr(exact, "_STEPS", 1 + 5 * seed)
     rng = np.random.default_rng(seed)
     block = rng.integers(1, 60, (12, 20)).astype(float)
-    rows, proof = exact.prove(block, np.ones(20), np.arange(4), np.empty(0, np.int64), NEVER)
+    rows, proof = proven(block, np.ones(20), np.arange(4))
     assert proof.gap == 0
     assert proof.cost == least(block, np.ones(20), 4) == block[rows].min(axis=0).sum()
 
@@ -52,7 +59,7 @@ def test_branches_settle_what_is_too_large_for_a_program(seed, monkeypatch):
     monkeypatch.setattr(level_programs, "MOST_PAIRS", 0)
     monkeypatch.setattr(exact, "_STEPS", 5)
     block = np.random.default_rng(seed).integers(1, 60, (12, 20)).astype(float)
-    proof = exact.prove(block, np.ones(20), np.arange(4), np.empty(0, np.int64), NEVER)[1]
+    proof = proven(block, np.ones(20), np.arange(4))[1]
     assert proof.lower_bound == least(block, np.ones(20), 4)
 
 
@@ -83,9 +90,7 @@ def test_no_pair_of_a_better_solution_is_dropped(seed):
 
 def test_no_time_is_an_honest_interval():
     block = np.random.default_rng(0).integers(1, 99, (30, 40)).astype(float)
-    rows, proof = exact.prove(
-        block, np.ones(40), np.arange(5), np.empty(0, np.int64), Deadline(0.0)
-    )
+    rows, proof = proven(block, np.ones(40), np.arange(5), deadline=Deadline(0.0))
     assert rows.tolist() == [0, 1, 2, 3, 4]
     assert proof.lower_bound <= least(block[:12], np.ones(40), 5)
     assert proof.cost == block[:5].min(axis=0).sum()

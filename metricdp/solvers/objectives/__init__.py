@@ -16,7 +16,7 @@ from metricdp.solvers.objectives.objective import Objective
 from metricdp.solvers.objectives.ordered_median import OrderedMedian
 from metricdp.solvers.objectives.p_center import PCenter
 from metricdp.solvers.objectives.p_dispersion import PDispersion
-from metricdp.solvers.objectives.service import Size
+from metricdp.solvers.objectives.sizes import Size
 
 OBJECTIVES: dict[str, type[Objective]] = {
     one.name: one

@@ -16,7 +16,8 @@ from metricdp.solvers.objectives.impedances import Impedance
 from metricdp.solvers.objectives.instance import WITHIN, Chosen, Floats, Instance, Positions
 from metricdp.solvers.objectives.medians import UNSERVED, chosen_by_impedance
 from metricdp.solvers.objectives.objective import Objective, steps_of
-from metricdp.solvers.objectives.service import Service, Size, checked_capacities
+from metricdp.solvers.objectives.service import Service
+from metricdp.solvers.objectives.sizes import Size
 from metricdp.solvers.part_median import part_median
 
 _ROUNDS, _SEARCHES = 2, 6
@@ -81,7 +82,6 @@ class Capacitated(Objective):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "capacities", checked_capacities(self.capacities))
         if positive(self.minimum, "minimum", or_zero=True) and self.limit is not None:
             raise InputError("minimum needs everybody served: leave limit out")
 

@@ -24,7 +24,8 @@ from metricdp.solvers.objectives.objective import Objective, steps_of
 from metricdp.solvers.objectives.p_center import fewest_sites
 from metricdp.solvers.objectives.reach import reached
 from metricdp.solvers.objectives.sampled_cover import sampled_cover
-from metricdp.solvers.objectives.service import Service, Size, checked_capacities
+from metricdp.solvers.objectives.service import Service
+from metricdp.solvers.objectives.sizes import Size
 
 
 @dataclass(frozen=True)
@@ -105,10 +106,6 @@ class MaxCoverage(_Coverage):
 
     capacities: Weights | Sequence[Size] | None = None
     single_source: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "capacities", checked_capacities(self.capacities))
 
     def check(self, instance: Instance) -> None:
         """See `Objective`."""
@@ -211,10 +208,6 @@ class SetCover(Objective):
 
     limit: Length
     threshold: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        positive(self.threshold, "threshold", or_zero=True)
 
     def choose(self, instance: Instance) -> Chosen:
         """HiGHS on the demand points that decide it; those left out join until nobody is."""

@@ -5,16 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import fields
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from metricdp.arguments import integer, shown
+from metricdp.arguments import count, floats, positive, shown
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.units import checked_distance, in_units_of
-from metricdp.options import by_id, check_distinct
+from metricdp.options import by_id, numbers
 from metricdp.solvers.objectives.instance import Chosen, Floats, Instance, Positions
+from metricdp.solvers.objectives.sizes import checked_capacities
 
 
 class Objective(ABC):
@@ -46,7 +48,7 @@ class Objective(ABC):
         for field in fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
             if field.name in _CHECKED and value is not field.default:
-                object.__setattr__(self, field.name, _CHECKED[field.name](value))
+                object.__setattr__(self, field.name, _CHECKED[field.name](value, field.name))
 
     def check(self, instance: Instance) -> None:
         """Refuse what cannot be answered, before anything is searched or paid for."""
@@ -75,20 +77,12 @@ class Objective(ABC):
         return getattr(self, "limit", None)
 
 
-def checked_k(k: Any) -> int:
-    """A number of sites."""
-    number = integer(k)
-    if number is None or number < 1:
-        raise InputError(f"k must be an integer of at least 1, got {shown(k)}")
-    return number
-
-
-def checked_limit(limit: Any) -> Any:
-    """A distance limit as it was given: a number, or text such as "10 min"."""
-    return checked_distance(limit, "limit")
-
-
-_CHECKED: dict[str, Callable[[Any], Any]] = {"k": checked_k, "limit": checked_limit}
+_CHECKED: dict[str, Callable[[Any, str], Any]] = {
+    "k": count,
+    "limit": checked_distance,
+    "capacities": checked_capacities,
+    "threshold": partial(positive, or_zero=True),
+}
 
 
 def steps_of(limit: Any, metric: Metric) -> float:
@@ -103,31 +97,14 @@ def per_site(values: Any, instance: Instance, name: str) -> Floats:
         f"{name} must be one number for all sites, {len(metric.sites):,} numbers in the order of "
         f"metric.sites, or a mapping from id to number; finite and not negative"
     )
-    told = by_id(values)
-    if told is not None:
-        table = np.full(len(metric.sites), np.nan)
-        at = metric.site_positions(told[0])
-        check_distinct(told[0], f"{name} must name every site once")
-        table[at] = [_number(x, rule) for x in told[1]]
-        if np.isnan(table[instance.allowed]).any():
-            lacking = metric.sites[instance.allowed[np.isnan(table[instance.allowed])][0]]
-            raise InputError(f"{name} names no number for the site {shown(lacking)}")
-    else:
-        try:
-            table = np.asarray(values, np.float64)
-        except (TypeError, ValueError):
-            raise InputError(rule) from None
-        table = np.full(len(metric.sites), table) if table.ndim == 0 else table
-    if table.shape != (len(metric.sites),):
-        raise InputError(rule)
+    if by_id(values) is None:
+        values = floats(values, rule)
+        values = np.full(len(metric.sites), values) if values.ndim == 0 else values
+    table = numbers(values, metric.site_positions, len(metric.sites), rule, np.nan)
     found = table[instance.allowed]
+    if by_id(values) is not None and np.isnan(found).any():
+        lacking = metric.sites[instance.allowed[np.isnan(found)][0]]
+        raise InputError(f"{name} names no number for the site {shown(lacking)}")
     if not (np.isfinite(found) & (found >= 0)).all():
         raise InputError(rule)
     return found
-
-
-def _number(value: Any, rule: str) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise InputError(rule) from None

@@ -14,7 +14,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from metricdp.arguments import positive
 from metricdp.options import Weights
 from metricdp.solvers.objectives.center_search import CenterSearch
 from metricdp.solvers.objectives.full_centers import FullCenters
@@ -26,9 +25,9 @@ from metricdp.solvers.objectives.instance import (
     Positions,
     first_opened,
 )
-from metricdp.solvers.objectives.objective import Objective, checked_k
+from metricdp.solvers.objectives.objective import Objective
 from metricdp.solvers.objectives.programs import fewest_columns
-from metricdp.solvers.objectives.service import Size, checked_capacities
+from metricdp.solvers.objectives.sizes import Size
 from metricdp.solvers.objectives.wide_center import WideSearch
 
 _LARGE = 20_000
@@ -78,11 +77,6 @@ class PCenter(Objective):
     threshold: float = 0.0
     capacities: Weights | Sequence[Size] | None = None
     single_source: bool = False
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", checked_k(self.k))
-        positive(self.threshold, "threshold", or_zero=True)
-        object.__setattr__(self, "capacities", checked_capacities(self.capacities))
 
     def check(self, instance: Instance) -> None:
         """See `Objective`; besides, k sites must have room for all who count."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arguments import positive, shown
+from metricdp.arguments import shown
 from metricdp.errors import InputError
 from metricdp.solvers.objectives.capacity_search import CapacitySearch, Rules
 from metricdp.solvers.objectives.instance import (
@@ -23,7 +23,8 @@ from metricdp.solvers.objectives.instance import (
     Positions,
     first_opened,
 )
-from metricdp.solvers.objectives.objective import checked_k, per_site
+from metricdp.solvers.objectives.objective import per_site
+from metricdp.solvers.objectives.sizes import Size
 from metricdp.solvers.objectives.whole_search import WholeSearch
 from metricdp.solvers.stopping import NEVER
 
@@ -37,46 +38,10 @@ _NONE_WHOLE = (
 _NONE_LEAST = "no sites were found that all serve the minimum: fewer sites, or a lower minimum"
 
 
-@dataclass(frozen=True)
-class Size:
-    """A size in which sites can be opened: `capacity` is the most load that one serves, `cost` what
-    opening one adds to the value, `most` how many there can be (by default any number).
-
-    Examples
-    --------
-    >>> metric = mdp.GraphMetric(nx.path_graph(6), weight=None)
-    >>> sizes = [mdp.objectives.Size(2), mdp.objectives.Size(4, most=1)]
-    >>> plan = mdp.solve(metric, mdp.objectives.Capacitated(k=2, capacities=sizes))
-    >>> plan.value, sorted(plan.capacities)
-    (5.0, [2.0, 4.0])
-    """
-
-    capacity: float
-    cost: float = 0.0
-    most: int | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "capacity", positive(self.capacity, "capacity"))
-        object.__setattr__(self, "cost", positive(self.cost, "cost", or_zero=True))
-        if self.most is not None:
-            object.__setattr__(self, "most", checked_k(self.most))
-
-
 Costs = Callable[[Positions], tuple[Floats, Floats | None]]
 """Of places: costs (n_places, n_clients) of serving all of each client, and what leaving each one
 unserved costs; none where all must be served.
 """
-
-
-def checked_capacities(capacities: Any) -> Any:
-    """Capacities as they were given; several sizes as a tuple."""
-    if isinstance(capacities, str | bytes | bool):
-        raise InputError(f"capacities must be numbers, got {capacities!r}")
-    if isinstance(capacities, list | tuple) and any(isinstance(s, Size) for s in capacities):
-        if not all(isinstance(one, Size) for one in capacities):
-            raise InputError("capacities must be all of mdp.objectives.Size, or all numbers")
-        return tuple(capacities)
-    return capacities
 
 
 @dataclass(frozen=True)
