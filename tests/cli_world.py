@@ -4,11 +4,7 @@ line.
 
 import gzip
 import shlex
-from collections.abc import Iterable
-from pathlib import Path
 from typing import NamedTuple
-
-import pytest
 
 import metricdp as mdp
 from metricdp.cli import main
@@ -23,25 +19,25 @@ class Ran(NamedTuple):
     err: str
 
     @property
-    def lines(self) -> list[str]:
+    def lines(self):
         return self.err.splitlines()
 
 
-def run(capsys: pytest.CaptureFixture[str], *argv: str, main=main) -> Ran:
+def run(capsys, *argv, main=main):
     """The outcome of a call; blanks of the first argument separate words, as in a shell."""
     capsys.readouterr()
     status = main([*(word for text in argv[:1] for word in shlex.split(text)), *argv[1:]])
     return Ran(status, *capsys.readouterr())
 
 
-def snapshot(folder: Path) -> dict[str, bytes]:
+def snapshot(folder):
     return {
         str(p.relative_to(folder)): p.read_bytes() if p.is_file() else b""
         for p in folder.rglob("*")
     }
 
 
-def grid_edges() -> list[tuple[int, int, int]]:
+def grid_edges():
     """(from, to, length) of a SIDE × SIDE grid with ids 100, 101, …"""
     edges = []
     for i in range(SIDE):
@@ -52,7 +48,7 @@ def grid_edges() -> list[tuple[int, int, int]]:
     return edges
 
 
-def places() -> dict[int, tuple[float, float]]:
+def places():
     return {
         100 + i * SIDE + j: (-71.3 + j / 1000, -29.9 + i / 1000)
         for i in range(SIDE)
@@ -60,7 +56,7 @@ def places() -> dict[int, tuple[float, float]]:
     }
 
 
-def build_world(folder: Path) -> None:
+def build_world(folder):
     """Write the graph, its nodes and the demand: ROWS records at two corners."""
     text = "from,to,length_m\n" + "".join(f"{a},{b},{w}\n" for a, b, w in grid_edges())
     (folder / "roads.csv").write_text(text)
@@ -73,16 +69,14 @@ def build_world(folder: Path) -> None:
     (folder / "homes.csv").write_text("\n".join(["vertex,lon,lat,person", *rows]) + "\n")
 
 
-def build_road(
-    folder: Path, pieces: int, rows: Iterable[str] = (), columns: str = "vertex"
-) -> None:
+def build_road(folder, pieces, rows=(), columns="vertex"):
     """Write a road of pieces of 100 m between 0, 1, …, and some demand."""
     edges = [f"{i},{i + 1},100" for i in range(pieces)]
     for name, lines in (("roads", ["from,to,length", *edges]), ("homes", [columns, *rows])):
         (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
 
 
-def build_ledger(path: Path, budget: float = 2.0, spent: float = 1.5) -> None:
+def build_ledger(path, budget=2.0, spent=1.5):
     ledger = mdp.Ledger(budget, journal=path)
     if spent:
         ledger.charge(spent, purpose="before")

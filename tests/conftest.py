@@ -1,8 +1,6 @@
 """What tests of several folders begin with."""
 
 import signal
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,7 +13,7 @@ if settings.default.deadline is not None:  # else who runs the tests has setting
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def world(tmp_path, monkeypatch):
     """The world of `tests.cli_world` in a folder of its own, which the command line is called
     from.
     """
@@ -25,7 +23,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def ctrl_c_is_heeded() -> Iterator[None]:
+def ctrl_c_is_heeded():
     """Also where the tests were started in the background of a shell, or an engine that ran in this
     process has left its own handler.
     """

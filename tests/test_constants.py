@@ -10,7 +10,7 @@ MODULES = sorted(p for p in PACKAGE.rglob("*.py") if "audit" not in p.relative_t
 """The audit's constants are the sizes of its test cases."""
 
 
-def is_number(node: ast.expr) -> bool:
+def is_number(node):
     """Numbers, fractions and what is made of them: tuples, mappings, arithmetic."""
     match node:
         case ast.Constant(value=bool()):
@@ -28,7 +28,7 @@ def is_number(node: ast.expr) -> bool:
     return False
 
 
-def silent(source: str) -> list[str]:
+def silent(source):
     """Constants at the top of a module without a word: no comment on their lines or the one above,
     and no docstring below them, or below the block of lines that they stand in.
     """

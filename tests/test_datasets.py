@@ -12,7 +12,6 @@ import subprocess
 import sys
 import threading
 import zipfile
-from collections.abc import Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
@@ -35,14 +34,14 @@ CONTENT = b"3 2 1\n1 2 5\n2 3 4\n"
 class Server:
     """A local web server: what it gives for each path, and what it was asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.pages: dict[str, bytes] = {}
         self.promised: dict[str, int] = {}
         self.asked: list[str] = []
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
+            def do_GET(self):
                 outer.asked.append(self.path)
                 page = outer.pages.get(self.path)
                 self.send_response(404 if page is None else 200)
@@ -52,7 +51,7 @@ class Server:
                 self.end_headers()
                 self.wfile.write(page or b"")
 
-            def log_message(self, *_: object) -> None:
+            def log_message(self, *_):
                 pass
 
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -61,7 +60,7 @@ class Server:
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
+def server():
     running = Server()
     yield running
     running.http.shutdown()
@@ -69,7 +68,7 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def small(server: Server, monkeypatch: pytest.MonkeyPatch) -> datasets.DatasetInfo:
+def small(server, monkeypatch):
     """A data set of three vertices that the local server has; no data folder."""
     monkeypatch.delenv("METRICDP_DATA", raising=False)
     info = replace(
@@ -89,11 +88,11 @@ def small(server: Server, monkeypatch: pytest.MonkeyPatch) -> datasets.DatasetIn
     return info
 
 
-def register(monkeypatch: pytest.MonkeyPatch, info: datasets.DatasetInfo) -> None:
+def register(monkeypatch, info):
     monkeypatch.setattr(datasets, "_registry", lambda: {info.name: info})
 
 
-def zipped(member: str, content: bytes) -> bytes:
+def zipped(member, content):
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("folder/README.txt", "read me")
@@ -156,7 +155,7 @@ def test_an_interrupted_download_leaves_nothing(small, server, tmp_path):
 
 @needs_pooch
 def test_ctrl_c_leaves_nothing(small, tmp_path, monkeypatch):
-    def stop(*_: object) -> bytes:
+    def stop(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(datasets, "_unpacked", stop)

@@ -22,7 +22,7 @@ COMMAND = (
 )
 
 
-def osmnx_graphml(path: Path) -> None:
+def osmnx_graphml(path):
     """As `osmnx.save_graphml` writes a projected graph: directed, parallel, all values as text."""
     graph = world.street_graph()
     told = nx.MultiDiGraph(crs=str(graph.graph["crs"]), created_with="OSMnx 2.0", simplified="True")

@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def imported(path: Path) -> set[str]:
+def imported(path):
     """Names of the packages that a notebook imports."""
     cells = json.loads(path.read_text("utf-8"))["cells"]
     code = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
@@ -22,7 +22,7 @@ def imported(path: Path) -> set[str]:
     return found - set(sys.stdlib_module_names) - {"metricdp"}
 
 
-def test_the_extra_brings_what_the_notebooks_import() -> None:
+def test_the_extra_brings_what_the_notebooks_import():
     setup = ConfigParser()
     setup.read(ROOT / "setup.cfg", "utf-8")
     lines = setup["options"]["install_requires"] + setup["options.extras_require"]["notebooks"]

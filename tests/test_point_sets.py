@@ -14,7 +14,7 @@ from metricdp.errors import InputError
 from tests.bench.test_tsplib import POINTS, least, text
 from tests.cli_world import run
 from tests.data import DATA
-from tests.test_datasets import Server, needs_pooch, register, server
+from tests.test_datasets import needs_pooch, register, server
 
 __all__ = ["server"]
 
@@ -52,9 +52,7 @@ def test_a_graph_command_refuses_points_in_one_line(points, capsys):
 
 
 @needs_pooch
-def test_the_benchmark_fetches_points_by_name(
-    server: Server, points, capsys, monkeypatch, tmp_path
-):
+def test_the_benchmark_fetches_points_by_name(server, points, capsys, monkeypatch, tmp_path):
     monkeypatch.delenv("METRICDP_DATA")
     server.pages["/tiny14.tsp.gz"] = gzip.compress(CONTENT)
     info = replace(points, url=f"{server.url}/tiny14.tsp.gz")

@@ -19,11 +19,11 @@ DOCUMENTS = sorted(
 )
 
 
-def blocks(text: str, language: str) -> list[str]:
+def blocks(text, language):
     return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
 
 
-def anchors(text: str) -> set[str]:
+def anchors(text):
     """Anchors of a page's headings, as code hosts make them."""
     prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     headings = re.findall(r"^#+ (.+?)\s*$", prose, flags=re.MULTILINE)
@@ -116,7 +116,7 @@ def test_links_lead_somewhere(document):
             assert anchor in anchors(page.read_text("utf-8")), f"{document.name} links to {target}"
 
 
-def linked(page: Path) -> set[Path]:
+def linked(page):
     targets = re.findall(r"\]\(([^)#\s]+)\)", page.read_text("utf-8"))
     return {(page.parent / t).resolve() for t in targets if not t.startswith("http")}
 

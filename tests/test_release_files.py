@@ -20,7 +20,7 @@ SETUP.read(ROOT / "setup.cfg", "utf-8")
 VERSION = SETUP["metadata"]["version"]
 
 
-def tracked(*folders: str) -> list[Path]:
+def tracked(*folders):
     listed = subprocess.run(
         ["git", "ls-files", "-z", *folders], cwd=ROOT, capture_output=True, text=True, check=False
     )

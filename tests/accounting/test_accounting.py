@@ -35,7 +35,7 @@ DELTAS = st.sampled_from(SOME)
 RHOS = st.fractions(min_value=Fraction(1, 10**6), max_value=20, max_denominator=10**6)
 
 
-def gaussian_delta(rho: float, epsilon: float) -> float:
+def gaussian_delta(rho, epsilon):
     """Exact delta of the continuous Gaussian mechanism of this rho at epsilon (Balle & Wang, ICML
     2018, theorem 8).
     """
@@ -240,7 +240,7 @@ def test_extreme_budgets_still_have_a_price():
         assert cost.pooled
 
 
-def bounded_range_delta(each: float, times: int, epsilon: float) -> float:
+def bounded_range_delta(each, times, epsilon):
     """Worst exact delta over the extreme mechanisms of bounded range: losses t or t - each (Dong,
     Durfee & Rogers, lemma 4.4).
     """
@@ -398,9 +398,7 @@ def test_an_adaptive_spender_of_a_pool_stays_private():
     delta = Fraction(1, 100)
     pool = Cost.zcdp(Fraction(3, 2), delta)
 
-    def losses(
-        spent: Fraction, epsilon: Fraction, p: float, q: float, rounds: int
-    ) -> list[tuple[float, float]]:
+    def losses(spent, epsilon, p, q, rounds):
         """(P, Q) of every transcript, choosing twice the last epsilon after a revealing answer,
         else half.
         """

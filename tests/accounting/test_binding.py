@@ -3,7 +3,6 @@
 import json
 import shutil
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -235,7 +234,7 @@ def test_purposes_days_and_units_come_back(path, monkeypatch):
 # -------------------------------------------------------------------------------- old files
 
 
-def old_journal(path: Path, n: int = 2) -> bytes:
+def old_journal(path, n=2):
     """As the first format had it: no day, no unit, no data set."""
     made = journal.Journal(path, {"epsilon": "1", "delta": "0", "neighboring": "add-remove"})
     made.header["format"] = journal.FORMATS[0]

@@ -103,11 +103,11 @@ def test_days_beyond_the_horizon_are_refused():
 def test_no_shape_costs_less(days, gaussian):
     """All shapes are tried, and the nodes of every total and window counted one by one."""
 
-    def digits(total: int, base: int, levels: int) -> int:
+    def digits(total, base, levels):
         most = base ** (levels - 1)
         return total // most + sum(total // base**i % base for i in range(levels - 1))
 
-    def window(start: int, base: int, levels: int) -> int:
+    def window(start, base, levels):
         found, day = 0, start
         while day < start + days:
             size = max(
@@ -118,7 +118,7 @@ def test_no_shape_costs_less(days, gaussian):
             found, day = found + 1, day + size
         return found
 
-    def cost(nodes: float, levels: int) -> float:
+    def cost(nodes, levels):
         return nodes * (levels if gaussian else levels**2)
 
     shapes = [

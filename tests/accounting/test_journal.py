@@ -29,14 +29,14 @@ def path(tmp_path):
     return tmp_path / "ledger.jsonl"
 
 
-def filled(path: Path, n: int = 3) -> bytes:
+def filled(path, n=3):
     ledger = Ledger(1, journal=path)
     for i in range(n):
         ledger.charge(TENTH, purpose=f"call {i}, naïve \n line")
     return path.read_bytes()
 
 
-def python(code: str, *args: object, **options):
+def python(code, *args, **options):
     command = [sys.executable, "-c", textwrap.dedent(code), *map(str, args)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, **options)
 

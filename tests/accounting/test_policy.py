@@ -5,7 +5,6 @@ was spent in all is told.
 import json
 from datetime import date, datetime, timedelta
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -152,7 +151,7 @@ def test_a_note_is_of_its_own_ledger_only():
 
 
 @files
-def test_the_journal_keeps_policy_and_persons(clock, tmp_path: Path):
+def test_the_journal_keeps_policy_and_persons(clock, tmp_path):
     path = tmp_path / "years.ledger"
     ledger = Ledger(1, journal=path, renews="yearly", expires="2032-12-31", who="A", purpose="p")
     ledger.charge(1)
@@ -173,7 +172,7 @@ def test_the_journal_keeps_policy_and_persons(clock, tmp_path: Path):
 
 
 @files
-def test_a_period_beyond_its_budget_is_noticed(clock, tmp_path: Path):
+def test_a_period_beyond_its_budget_is_noticed(clock, tmp_path):
     paths = [tmp_path / name for name in ("small", "large")]
     for path, budget in zip(paths, (1, 2)):
         ledger = Ledger(budget, journal=path, renews="yearly")
@@ -191,7 +190,7 @@ def test_a_period_beyond_its_budget_is_noticed(clock, tmp_path: Path):
 
 @files
 @pytest.mark.parametrize("form", ["metricdp-journal-1", "metricdp-journal-2"])
-def test_journals_from_before_have_no_policy(clock, tmp_path: Path, form, monkeypatch):
+def test_journals_from_before_have_no_policy(clock, tmp_path, form, monkeypatch):
     path = tmp_path / "old.ledger"
     monkeypatch.setattr(journal, "FORMATS", (form,))
     Ledger(1, journal=path).charge("1/2")

@@ -15,16 +15,15 @@ import pytest
 import metricdp as mdp
 from metricdp.bench import demands, pmed
 from metricdp.bench.report import Column, Report
-from tests.cli_world import Ran, run
+from tests.cli_world import run
 from tests.data import DATA
 
 needs_data = pytest.mark.skipif(
     not (DATA / "pmed").is_dir(), reason="real data not found; set METRICDP_DATA to its folder"
 )
-Capture = pytest.CaptureFixture[str]
 
 
-def instance(n: int, k: int, seed: int) -> tuple[str, int]:
+def instance(n, k, seed):
     """A random instance with repeated edges as text, and its optimum by trying all centers (of a
     repeated edge the last cost counts).
     """
@@ -49,7 +48,7 @@ def instance(n: int, k: int, seed: int) -> tuple[str, int]:
 
 
 @pytest.fixture
-def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def library(tmp_path, monkeypatch):
     """A folder orlib with instances 1, 2 and 10 and their optima; the working directory is its
     parent.
     """
@@ -68,11 +67,11 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def measured(capsys: Capture, options: str = "") -> Ran:
+def measured(capsys, options=""):
     return run(capsys, "bench", "pmed", "orlib", *options.split())
 
 
-def rows_of(capsys: Capture, options: str = "") -> list[dict]:
+def rows_of(capsys, options=""):
     ran = measured(capsys, f"--json {options}")
     assert (ran.status, ran.err) == (0, "")
     return json.loads(ran.out)["rows"]

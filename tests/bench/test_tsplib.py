@@ -2,7 +2,6 @@
 
 import itertools
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,20 +14,20 @@ from tests.cli_world import run
 POINTS = np.random.default_rng(4).integers(0, 60, (14, 2)).astype(float)
 
 
-def text(points: np.ndarray, kind: str = "EUC_2D") -> str:
+def text(points, kind="EUC_2D"):
     nodes = "".join(f"{i + 1} {x:.1f} {y:e}\n" for i, (x, y) in enumerate(points))
     head = f"NAME : tiny14\nTYPE : TSP\nDIMENSION : {len(points)}\nEDGE_WEIGHT_TYPE : {kind}\n"
     return f"{head}NODE_COORD_SECTION\n{nodes}EOF\n"
 
 
-def least(p: int) -> int:
+def least(p):
     costs = np.array([[int(np.hypot(*(a - b))) for a in POINTS] for b in POINTS])
     choices = itertools.combinations(range(len(POINTS)), p)
     return int(min(costs[list(c)].min(axis=0).sum() for c in choices))
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     (tmp_path / "tiny14.tsp").write_text(text(POINTS))
     rows = "".join(f"tiny14,{p},{least(p)}\n" for p in (2, 3))
     (tmp_path / tsplib.TABLE).write_text("instance,p,opt_or_best_known\n" + rows)

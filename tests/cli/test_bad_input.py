@@ -8,7 +8,6 @@ import re
 import shlex
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -51,7 +50,7 @@ FILES = {
 }
 
 
-def private_file(bad: str, header: str = "vertex,lon,lat,person") -> bytes:
+def private_file(bad, header="vertex,lon,lat,person"):
     """A demand file of ROWS good records and a bad one."""
     good = [f"{100 + i % 25},-71.3,-29.9,canary-{i}" for i in range(ROWS)]
     return "\n".join([header, *good[:90], bad, *good[90:]]).encode() + b"\n"
@@ -256,7 +255,7 @@ WARNED = {name for name in CASES if name.startswith("non-private: ")}
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def world(tmp_path_factory):
     folder = tmp_path_factory.mktemp("world")
     build_world(folder)
     for name, content in {**FILES, **DEMANDS}.items():
@@ -270,9 +269,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_bad_input_is_one_line_and_leaves_no_trace(
-    name: str, world: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_input_is_one_line_and_leaves_no_trace(name, world, monkeypatch, capsys):
     command, words = CASES[name]
     monkeypatch.chdir(world)
     before = snapshot(world)
@@ -290,21 +287,19 @@ def test_bad_input_is_one_line_and_leaves_no_trace(
     assert_nothing_private(ran.err, command)
 
 
-def status_of(words: str) -> int:
+def status_of(words):
     """3 where the budget does not suffice, 2 for all other bad input."""
     return 3 if words.startswith("asked epsilon") else 2
 
 
-def assert_nothing_private(text: str, command: str) -> None:
+def assert_nothing_private(text, command):
     assert not [c for c in CANARIES if c in text]
     assert not re.search(rf"\b({ROWS}|{ROWS + 1}|{ROWS + 2})\b", text)
     if any(name in command for name in DEMANDS):
         assert not re.search(r"\b(line|row) \d|\b9[0-9]\b", text)
 
 
-def test_every_good_base_would_pass(
-    world: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_good_base_would_pass(world, monkeypatch, capsys):
     """What the cases vary is accepted itself: so each is refused for the reason it names."""
     monkeypatch.chdir(world)
     before = snapshot(world)
@@ -320,7 +315,7 @@ def test_every_good_base_would_pass(
 
 @pytest.mark.extended
 @pytest.mark.parametrize("name", ["unknown id", "k zero", "ledger exhausted", "disconnected"])
-def test_the_same_in_a_process_of_its_own(name: str, world: Path) -> None:
+def test_the_same_in_a_process_of_its_own(name, world):
     command, words = CASES[name]
     before = snapshot(world)
     done = subprocess.run(
@@ -356,9 +351,7 @@ def test_the_same_in_a_process_of_its_own(name: str, world: Path) -> None:
         ("cluster r.csv -k 2 --id 1", None),
     ],
 )
-def test_a_wrong_name_gets_the_one_that_was_meant(
-    words: str, meant: str | None, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_name_gets_the_one_that_was_meant(words, meant, capsys):
     ran = run(capsys, words)
     assert (ran.status, len(ran.lines)) == (2, 1)
     said = re.search(r"did you mean (.*)\?", ran.err)

@@ -25,10 +25,9 @@ from metricdp.universe.formats import FORMATS
 from tests.cli_world import CANARIES, ROWS, run, snapshot
 
 PRIVATE = ["cluster", "roads.csv", "-k", "2", "--demand", "homes.csv", "--epsilon", "1"]
-Capture = pytest.CaptureFixture[str]
 
 
-def has_samples() -> bool:
+def has_samples():
     try:
         sample_path("coquimbo.csv.gz")
     except ValueError:
@@ -39,7 +38,7 @@ def has_samples() -> bool:
 needs_samples = pytest.mark.skipif(not has_samples(), reason="needs the folder graphs")
 
 
-def test_private_centers_are_json_with_a_receipt(world: Path, capsys: Capture) -> None:
+def test_private_centers_are_json_with_a_receipt(world, capsys):
     ran = run(capsys, *PRIVATE)
     assert ran.status == 0
     result = json.loads(ran.out)
@@ -52,9 +51,7 @@ def test_private_centers_are_json_with_a_receipt(world: Path, capsys: Capture) -
     assert {m["name"] for m in receipt["mechanisms"]} == {"discrete Laplace"}
 
 
-def test_stderr_tells_public_facts_the_price_and_nothing_private(
-    world: Path, capsys: Capture
-) -> None:
+def test_stderr_tells_public_facts_the_price_and_nothing_private(world, capsys):
     ran = run(capsys, *PRIVATE)
     read = "metricdp: read roads.csv: 25 vertices, 40 edges, no coordinates"
     assert ran.lines[0] == f"{read}, lengths: column 'length_m' (m)"
@@ -67,14 +64,14 @@ def test_stderr_tells_public_facts_the_price_and_nothing_private(
     assert not [c for c in (*CANARIES, str(ROWS)) if c in ran.err]
 
 
-def test_public_centers_have_no_receipt(world: Path, capsys: Capture) -> None:
+def test_public_centers_have_no_receipt(world, capsys):
     ran = run(capsys, "cluster", "roads.csv.gz", "-k", "3", "--quiet")
     result = json.loads(ran.out)
     assert (ran.status, ran.err, result["receipt"], len(set(result["centers"]))) == (0, "", None, 3)
     assert run(capsys, "cluster", "roads.csv.gz", "-k", "3", "--quiet").out == ran.out
 
 
-def test_files_and_stdout_agree(world: Path, capsys: Capture) -> None:
+def test_files_and_stdout_agree(world, capsys):
     before = set(snapshot(world))
     ran = run(capsys, *PRIVATE, "--output", "out.json", "--coreset", "core.csv")
     assert set(snapshot(world)) - before == {"out.json", "core.csv"}
@@ -88,13 +85,13 @@ def test_files_and_stdout_agree(world: Path, capsys: Capture) -> None:
     assert oct((world / "out.json").stat().st_mode & 0o777) == oct(0o666 & ~_umask())
 
 
-def _umask() -> int:
+def _umask():
     mask = os.umask(0)
     os.umask(mask)
     return mask
 
 
-def test_output_replaces_a_file_and_follows_a_link(world: Path, capsys: Capture) -> None:
+def test_output_replaces_a_file_and_follows_a_link(world, capsys):
     (world / "real.json").write_text("old")
     (world / "link.json").symlink_to("real.json")
     assert run(capsys, "cluster", "roads.csv", "-k", "1", "--output", "link.json").status == 0
@@ -102,7 +99,7 @@ def test_output_replaces_a_file_and_follows_a_link(world: Path, capsys: Capture)
     assert json.loads((world / "real.json").read_text())["k"] == 1
 
 
-def test_ids_beyond_ascii(world: Path, capsys: Capture) -> None:
+def test_ids_beyond_ascii(world, capsys):
     (world / "calles.csv").write_text("from,to,length\nPeña,Ñuñoa,3\nÑuñoa,寺町,4\n", "utf-8")
     ran = run(capsys, "cluster", "calles.csv", "-k", "1", "--output", "out.json")
     assert (
@@ -121,14 +118,14 @@ def test_ids_beyond_ascii(world: Path, capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize("objective", ["k-median", "k-means"])
-def test_objectives(objective: str, world: Path, capsys: Capture) -> None:
+def test_objectives(objective, world, capsys):
     ran = run(capsys, *PRIVATE, "--objective", objective, "--records-hint", "2000")
     assert sorted(json.loads(ran.out)["centers"]) == [100, 124]
     asked = [m["query"] for m in json.loads(ran.out)["receipt"]["mechanisms"]]
     assert "number of records" not in asked  # the hint saves the count
 
 
-def test_coordinates_and_users(world: Path, capsys: Capture) -> None:
+def test_coordinates_and_users(world, capsys):
     options = "--nodes nodes.csv --x lon --y lat --user person --max-contributions 3".split()
     ran = run(capsys, *PRIVATE, *options)
     result = json.loads(ran.out)
@@ -139,7 +136,7 @@ def test_coordinates_and_users(world: Path, capsys: Capture) -> None:
     assert "longitude and latitude" in ran.err
 
 
-def test_uniform_ignores_the_demand_and_costs_nothing(world: Path, capsys: Capture) -> None:
+def test_uniform_ignores_the_demand_and_costs_nothing(world, capsys):
     ran = run(capsys, *PRIVATE, "--method", "uniform", "--ledger", "study.ledger")
     result = json.loads(ran.out)
     receipt = result["receipt"]
@@ -152,7 +149,7 @@ def test_uniform_ignores_the_demand_and_costs_nothing(world: Path, capsys: Captu
     assert mdp.Ledger(1, journal="study.ledger").spent == 0
 
 
-def test_a_ledger_adds_up_over_calls(world: Path, capsys: Capture) -> None:
+def test_a_ledger_adds_up_over_calls(world, capsys):
     first = [*PRIVATE[:-1], "1/3", "--ledger", "study.ledger", "--epsilon-budget", "1"]
     assert "ledger study.ledger: 0.666667 of 1 left" in run(capsys, *first).err
     later = [*PRIVATE[:-1], "1/3", "--ledger", "study.ledger"]
@@ -168,13 +165,13 @@ def test_a_ledger_adds_up_over_calls(world: Path, capsys: Capture) -> None:
     assert [str(c.epsilon) for c in mdp.Ledger(1, journal="study.ledger").entries] == ["1/3"] * 3
 
 
-def test_a_new_ledger_has_the_budget_of_its_first_call(world: Path, capsys: Capture) -> None:
+def test_a_new_ledger_has_the_budget_of_its_first_call(world, capsys):
     assert run(capsys, *PRIVATE, "--ledger", "study.ledger").status == 0
     ledger = mdp.Ledger(1, journal="study.ledger")
     assert (ledger.spent, ledger.left, ledger.neighboring) == (1, 0, "add-remove")
 
 
-def test_an_existing_ledger_keeps_its_own_terms(world: Path, capsys: Capture) -> None:
+def test_an_existing_ledger_keeps_its_own_terms(world, capsys):
     mdp.Ledger(5, 0.25, neighboring="replace-one", journal="study.ledger")
     ran = run(capsys, *PRIVATE, "--ledger", "study.ledger")
     assert json.loads(ran.out)["receipt"]["neighboring"] == "replace-one"
@@ -183,7 +180,7 @@ def test_an_existing_ledger_keeps_its_own_terms(world: Path, capsys: Capture) ->
     assert run(capsys, *PRIVATE, *same.split()).status == 0
 
 
-def test_a_ledger_begun_but_torn_is_begun_again(world: Path, capsys: Capture) -> None:
+def test_a_ledger_begun_but_torn_is_begun_again(world, capsys):
     mdp.Ledger(1, journal="study.ledger")
     header = (world / "study.ledger").read_bytes()
     (world / "study.ledger").write_bytes(header[:20])
@@ -191,7 +188,7 @@ def test_a_ledger_begun_but_torn_is_begun_again(world: Path, capsys: Capture) ->
     assert (world / "study.ledger").read_bytes().startswith(header)
 
 
-def test_non_private_uses_the_exact_demand_and_says_so(world: Path, capsys: Capture) -> None:
+def test_non_private_uses_the_exact_demand_and_says_so(world, capsys):
     ran = run(capsys, *PRIVATE[:-2], "--non-private", "--quiet")
     result = json.loads(ran.out)
     assert (sorted(result["centers"]), result["receipt"]) == ([100, 124], None)
@@ -205,13 +202,11 @@ def test_non_private_uses_the_exact_demand_and_says_so(world: Path, capsys: Capt
     assert told["crs"] == "EPSG:4326" and len(told["coordinates"]) == 2
 
 
-def test_non_private_weights_are_counts(
-    world: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_non_private_weights_are_counts(world, monkeypatch, capsys):
     seen: dict[str, Any] = {}
     solve = mdp.k_median
 
-    def spy(metric: Any, **options: Any) -> Any:
+    def spy(metric, **options):
         seen.update(options)
         return solve(metric, **options)
 
@@ -223,7 +218,7 @@ def test_non_private_weights_are_counts(
     assert "demand" not in seen
 
 
-def test_text_ids_match_numbers_in_the_demand(world: Path, capsys: Capture) -> None:
+def test_text_ids_match_numbers_in_the_demand(world, capsys):
     (world / "named.csv").write_text("from,to,length\n007,b,1\nb,12,1\n")
     (world / "who.csv").write_text("vertex\n" + "12\n" * 60)
     for options in (["--epsilon", "10"], ["--non-private"]):
@@ -239,7 +234,7 @@ def test_text_ids_match_numbers_in_the_demand(world: Path, capsys: Capture) -> N
         ([], "Public clustering"),
     ],
 )
-def test_map(options: list[str], words: str, world: Path, capsys: Capture) -> None:
+def test_map(options, words, world, capsys):
     ran = run(capsys, "cluster roads.csv -k 2 --nodes nodes.csv --map map.html", *options)
     assert ran.status == 0, ran.err
     page = (world / "map.html").read_text("utf-8")
@@ -248,7 +243,7 @@ def test_map(options: list[str], words: str, world: Path, capsys: Capture) -> No
     assert ran.lines[-1] == "metricdp: wrote map.html"
 
 
-def test_evaluate_is_exact_and_says_that_it_is_not_private(world: Path, capsys: Capture) -> None:
+def test_evaluate_is_exact_and_says_that_it_is_not_private(world, capsys):
     (world / "result.json").write_text(json.dumps({"centers": [100], "receipt": None}))
     ran = run(capsys, "evaluate", "roads.csv", "--demand", "homes.csv", "--centers", "result.json")
     distance = mdp.read_graph("roads.csv").distances([100], [124])[0, 0]
@@ -262,14 +257,14 @@ def test_evaluate_is_exact_and_says_that_it_is_not_private(world: Path, capsys: 
     assert len(run(capsys, asked).lines) == 1
 
 
-def test_evaluate_takes_what_cluster_wrote(world: Path, capsys: Capture) -> None:
+def test_evaluate_takes_what_cluster_wrote(world, capsys):
     assert run(capsys, *PRIVATE, "--output", "out.json").status == 0
     for objective in ("k-median", "k-means"):
         asked = "evaluate roads.csv --demand homes.csv --centers out.json --objective"
         assert json.loads(run(capsys, asked, objective).out)["cost"] == 0.0
 
 
-def test_evaluate_an_empty_demand(world: Path, capsys: Capture) -> None:
+def test_evaluate_an_empty_demand(world, capsys):
     (world / "none.csv").write_text("vertex\n")
     (world / "list.json").write_text("[100, 101]")
     ran = run(capsys, "evaluate", "roads.csv", "--demand", "none.csv", "--centers", "list.json")
@@ -279,10 +274,8 @@ def test_evaluate_an_empty_demand(world: Path, capsys: Capture) -> None:
 # what goes wrong late
 
 
-def test_an_unexpected_error_tells_nothing(
-    world: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
-    def fail(*_: Any, ledger: mdp.Ledger, epsilon: str, **__: Any) -> None:
+def test_an_unexpected_error_tells_nothing(world, monkeypatch, capsys):
+    def fail(*_, ledger, epsilon, **__):
         ledger.charge(epsilon)
         raise ValueError("canary 987654321")
 
@@ -300,9 +293,7 @@ def test_an_unexpected_error_tells_nothing(
     assert "ValueError: canary 987654321" in run(capsys, *PRIVATE).err
 
 
-def test_an_unexpected_error_without_demand(
-    world: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_an_unexpected_error_without_demand(world, monkeypatch, capsys):
     monkeypatch.setattr(mdp, "k_median", lambda *_, **__: [][1])
     ran = run(capsys, "cluster", "roads.csv", "-k", "2")
     expected = 1, "metricdp: error: unexpected IndexError: list index out of range"
@@ -318,15 +309,8 @@ def test_an_unexpected_error_without_demand(
         (OSError(28, "No space", "out.json"), 2, "metricdp: error: out.json: No space"),
     ],
 )
-def test_other_endings(
-    error: BaseException,
-    status: int,
-    words: str,
-    world: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: Capture,
-) -> None:
-    def fail(*_: Any, **__: Any) -> None:
+def test_other_endings(error, status, words, world, monkeypatch, capsys):
+    def fail(*_, **__):
         raise error
 
     monkeypatch.setattr(mdp, "k_median", fail)
@@ -334,10 +318,8 @@ def test_other_endings(
     assert (ran.status, ran.lines[-1]) == (status, words)
 
 
-def test_a_result_is_told_even_if_its_files_fail(
-    world: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
-    def full(*_: Any) -> None:
+def test_a_result_is_told_even_if_its_files_fail(world, monkeypatch, capsys):
+    def full(*_):
         raise OSError(28, "No space left on device", "out.json")
 
     monkeypatch.setattr(cluster_module.streams, "write_text", full)
@@ -351,7 +333,7 @@ def test_a_result_is_told_even_if_its_files_fail(
     ["", "--demand homes.csv --epsilon 1", "--demand homes.csv --non-private",
      "--demand homes.csv --epsilon 1 --objective p-center --threshold 5"],
 )  # fmt: skip
-def test_the_map_is_the_page_that_save_writes(asked: str, world: Path, capsys: Capture) -> None:
+def test_the_map_is_the_page_that_save_writes(asked, world, capsys):
     options = "--output page.html --map map.html --title Town --attribution me".split()
     ran = run(capsys, "cluster", "roads.csv", "-k", "2", "-q", *asked.split(), *options)
     assert ran.status == 0, ran.err
@@ -359,12 +341,10 @@ def test_the_map_is_the_page_that_save_writes(asked: str, world: Path, capsys: C
     assert "<title>Town" in page and page == (world / "page.html").read_text("utf-8")
 
 
-def test_library_warnings_stay_inside(
-    world: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_library_warnings_stay_inside(world, monkeypatch, capsys):
     import warnings
 
-    def warn(*_: Any, **__: Any) -> Any:
+    def warn(*_, **__):
         warnings.warn("canary 987654321", RuntimeWarning, stacklevel=2)
         return SimpleNamespace(to_dict=dict, release=None, receipt=None)
 
@@ -373,14 +353,14 @@ def test_library_warnings_stay_inside(
     assert (ran.status, ran.out, ran.err) == (0, "{}\n", "")
 
 
-def process(*argv: str, **options: Any) -> subprocess.CompletedProcess[str]:
+def process(*argv, **options):
     return subprocess.run(
         [sys.executable, "-m", "metricdp", *argv], text=True, timeout=300, **options
     )
 
 
 @pytest.mark.extended
-def test_nobody_reads_stdout(world: Path) -> None:
+def test_nobody_reads_stdout(world):
     reader, writer = os.pipe()
     os.close(reader)
     done = process(*PRIVATE, "--output", "out.json", "-q", stdout=writer, stderr=subprocess.PIPE)
@@ -391,7 +371,7 @@ def test_nobody_reads_stdout(world: Path) -> None:
 
 @pytest.mark.extended
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_stdout(world: Path) -> None:
+def test_a_full_stdout(world):
     with Path("/dev/full").open("w") as full:
         done = process(*PRIVATE, "--output", "out.json", "-q", stdout=full, stderr=subprocess.PIPE)
     expected = 2, "metricdp: error: <stdout>: No space left on device\n"
@@ -401,7 +381,7 @@ def test_a_full_stdout(world: Path) -> None:
 
 @pytest.mark.extended
 @pytest.mark.skipif(shutil.which("sh") is None, reason="needs a shell")
-def test_closed_streams(world: Path) -> None:
+def test_closed_streams(world):
     command = shlex.join([sys.executable, "-m", "metricdp", *PRIVATE, "--ledger", "study.ledger"])
     done = subprocess.run(["sh", "-c", command + " >&-"], capture_output=True, text=True, cwd=world)
     assert (done.returncode, (world / "study.ledger").exists()) == (2, False)
@@ -418,7 +398,7 @@ def test_closed_streams(world: Path) -> None:
 # help
 
 
-def test_help_is_fast_and_loads_nothing_heavy() -> None:
+def test_help_is_fast_and_loads_nothing_heavy():
     code = (
         "import sys; from metricdp.cli import main; main(['cluster', '--help']); "
         "sys.exit(bool({'numba', 'numpy', 'scipy', 'opendp'} & set(sys.modules)))"
@@ -431,9 +411,7 @@ def test_help_is_fast_and_loads_nothing_heavy() -> None:
 
 @pytest.mark.parametrize("columns", [60, 100, 140, 200])
 @pytest.mark.parametrize("command", ["", *COMMANDS])
-def test_help_texts(
-    command: str, columns: int, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_help_texts(command, columns, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(columns))
     ran = run(capsys, *command.split(), "--help")
     assert (ran.status, ran.err) == (0, "")
@@ -443,7 +421,7 @@ def test_help_texts(
     assert max(map(len, ran.out.splitlines())) <= HELP_WIDTH  # examples are kept whole
 
 
-def test_help_lists_commands_methods_and_formats(capsys: Capture) -> None:
+def test_help_lists_commands_methods_and_formats(capsys):
     overview, details = run(capsys, "--help").out, run(capsys, "cluster", "--help").out
     for command in COMMANDS:
         assert f"\n    {command}" in overview
@@ -453,14 +431,12 @@ def test_help_lists_commands_methods_and_formats(capsys: Capture) -> None:
         assert name in details
 
 
-def test_version(capsys: Capture) -> None:
+def test_version(capsys):
     ran = run(capsys, "--version")
     assert (ran.status, ran.out, ran.err) == (0, f"metricdp {mdp.__version__}\n", "")
 
 
-def test_main_takes_the_arguments_of_the_process(
-    monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_main_takes_the_arguments_of_the_process(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["metricdp", "--version"])
     assert main() == 0
 
@@ -469,7 +445,7 @@ def test_main_takes_the_arguments_of_the_process(
 
 
 @needs_samples
-def test_demo(world: Path, capsys: Capture) -> None:
+def test_demo(world, capsys):
     ran = run(capsys, "demo", "-k", "5", "--directory", "out", "--epsilon", "1/2")
     assert ran.status == 0, ran.err
     result = json.loads((world / "out" / "coquimbo_centers.json").read_text())
@@ -493,9 +469,7 @@ def test_demo(world: Path, capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize("method", ["hst", "partition"])
-def test_a_tree_is_built_once_and_used(
-    world: Path, capsys: Capture, method: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_tree_is_built_once_and_used(world, capsys, method, monkeypatch):
     assert run(capsys, "tree", "roads.csv", "--output", "roads.npz", "--seed", "7").status == 0
     before = snapshot(world)
     loaded = []
@@ -510,9 +484,7 @@ def test_a_tree_is_built_once_and_used(
     assert [tree.seed for tree in loaded] == [7] and snapshot(world) == before
 
 
-def test_a_tree_that_does_not_fit_is_refused_before_anything_is_charged(
-    world: Path, capsys: Capture
-) -> None:
+def test_a_tree_that_does_not_fit_is_refused_before_anything_is_charged(world, capsys):
     tree = ["--tree", "roads.npz", "--ledger", "study.ledger", "--epsilon-budget", "2"]
     missing = run(capsys, *PRIVATE, *tree)
     assert missing.status == 2 and "roads.npz" in missing.err

@@ -10,13 +10,12 @@ import metricdp as mdp
 from metricdp.cli import main
 from tests.cli_world import run
 
-Capture = pytest.CaptureFixture[str]
 SITES, CLIENTS = ["a", "b", "c"], ["x", "y", "z", "w"]
 COSTS = np.array([[5.0, 9, 1, 4], [2, 7, 4, 4], [8, 1, 3, 9]])
 
 
 @pytest.fixture
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pairs = [f"{s},{c},{COSTS[i, j]}" for i, s in enumerate(SITES) for j, c in enumerate(CLIENTS)]
     Path("long.csv").write_text("\n".join(["from_id,to_id,travel_time", *pairs]))
@@ -33,7 +32,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("name", ["long.csv", "wide.csv"])
-def test_public_objectives(name: str, files: Path, capsys: Capture) -> None:
+def test_public_objectives(name, files, capsys):
     table = mdp.CostTable(COSTS, SITES, CLIENTS)
     call = ["cluster", name, "--format", "costs", "--weights", "w.csv", "-k", "2"]
     weights = {"x": 3, "y": 2, "w": 1}
@@ -47,13 +46,13 @@ def test_public_objectives(name: str, files: Path, capsys: Capture) -> None:
     assert (found["centers"], found["value"]) == (same.centers, same.value)
 
 
-def test_sites_and_clients_can_be_swapped(files: Path, capsys: Capture) -> None:
+def test_sites_and_clients_can_be_swapped(files, capsys):
     call = ["cluster", "long.csv", "--format", "costs", "--source", "to_id", "--target", "from_id"]
     found = json.loads(run(capsys, *call, "-k", "1", "--objective", "p-center").out)
     assert found["centers"] == ["z"] and found["value"] == 4
 
 
-def test_parquet(files: Path, capsys: Capture) -> None:
+def test_parquet(files, capsys):
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
     pandas.read_csv("wide.csv").to_parquet("wide.parquet")
@@ -61,7 +60,7 @@ def test_parquet(files: Path, capsys: Capture) -> None:
     assert json.loads(run(capsys, *call).out)["centers"] == ["b"]
 
 
-def test_private_demand(files: Path, capsys: Capture) -> None:
+def test_private_demand(files, capsys):
     call = ["cluster", "wide.csv", "--format", "costs", "-k", "2", "--objective", "max-coverage"]
     price = ["--limit", "2", "--demand", "people.csv", "--epsilon", "5"]
     found = json.loads(run(capsys, *call, *price).out)
@@ -86,7 +85,7 @@ def test_private_demand(files: Path, capsys: Capture) -> None:
         ("long.csv --objective set-cover --limit 0.5", "no choice of sites covers all demand"),
     ],
 )
-def test_bad_calls_get_one_line(options: str, rule: str, files: Path, capsys: Capture) -> None:
+def test_bad_calls_get_one_line(options, rule, files, capsys):
     ran = run(capsys, "cluster", *options.split(), "--format", "costs", "--quiet")
     assert ran.status == 2
     assert rule in ran.err
@@ -94,7 +93,7 @@ def test_bad_calls_get_one_line(options: str, rule: str, files: Path, capsys: Ca
     assert not ran.out
 
 
-def test_costs_have_a_unit_and_a_proof(files: Path, capsys: Capture) -> None:
+def test_costs_have_a_unit_and_a_proof(files, capsys):
     call = ["cluster", "wide.csv", "--format", "costs", "-k", "2", "--weights", "w.csv"]
     limits = ["--objective", "max-coverage", "--limit", "180 s", "--measured-in", "min"]
     found = json.loads(run(capsys, *call, *limits).out)
@@ -103,7 +102,7 @@ def test_costs_have_a_unit_and_a_proof(files: Path, capsys: Capture) -> None:
     assert ran.status == 0 and "proven optimal" in ran.err
 
 
-def test_other_commands_want_a_graph(files: Path, capsys: Capture) -> None:
+def test_other_commands_want_a_graph(files, capsys):
     ran = run(capsys, "plan", "long.csv", "--format", "costs", "--records", "99", "-k", "1")
     assert ran.status == 2 and "is for metricdp cluster" in ran.err
     Path("roads.csv").write_text("from,to,length\na,b,1\n")

@@ -1,7 +1,6 @@
 """``--effort`` and ``--exact`` of ``metricdp cluster``."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -9,7 +8,7 @@ from tests.cli_world import run
 
 
 @pytest.fixture
-def line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     edges = "".join(f"{i},{i + 1},1\n" for i in range(29))
     (tmp_path / "line.csv").write_text("from,to,length\n" + edges)

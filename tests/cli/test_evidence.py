@@ -1,7 +1,6 @@
 """``metricdp evidence``: from the JSON of a result to what is signed."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,7 @@ from tests.report.evidence.schema import problems
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def world(tmp_path, monkeypatch):
     build_road(tmp_path, 9, [f"{i},p{i}" for i in range(9)], "vertex,who")
     monkeypatch.chdir(tmp_path)
     call = ["cluster", "roads.csv", "--demand", "homes.csv", "-k", "2", "--epsilon", "1/4"]

@@ -1,7 +1,6 @@
 """``metricdp ledger create`` and ``show``, and the options of a ledger on other commands."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +14,7 @@ KEPT = [*CALL, "--ledger", "study.ledger", "--epsilon-budget", "1"]
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def world(tmp_path, monkeypatch):
     build_road(tmp_path, 9, [f"{i},p{i}" for i in range(9)], "vertex,who")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("metricdp.accounting.ledger.today", lambda: "2031-02-03")

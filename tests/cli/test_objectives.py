@@ -10,7 +10,6 @@ from metricdp.cli.objectives import NAMES
 from metricdp.solvers.objectives import OBJECTIVES
 from tests.cli_world import run
 
-Capture = pytest.CaptureFixture[str]
 CALLS = {
     "k-median, limit": "-k 3 --limit 400",
     "kz": "-k 3 --objective kz --z 3",
@@ -33,7 +32,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("call", sorted(CALLS))
-def test_public_and_private(call: str, world: Path, capsys: Capture) -> None:
+def test_public_and_private(call, world, capsys):
     options = CALLS[call].split()
     ran = run(capsys, "cluster", "roads.csv", *options)
     public = json.loads(ran.out)
@@ -47,7 +46,7 @@ def test_public_and_private(call: str, world: Path, capsys: Capture) -> None:
     assert json.loads(again.out)["centers"] == noisy["centers"]
 
 
-def test_how_far_true_loads_may_exceed_noisy_ones(world: Path, capsys: Capture) -> None:
+def test_how_far_true_loads_may_exceed_noisy_ones(world, capsys):
     question = CALLS["capacitated"].split()
     ran = run(capsys, "cluster", "roads.csv", *question, "--demand", "homes.csv", "--epsilon", "1")
     told = json.loads(ran.out)["load_intervals"]
@@ -55,7 +54,7 @@ def test_how_far_true_loads_may_exceed_noisy_ones(world: Path, capsys: Capture) 
     assert "capacities hold for the noisy loads" in " ".join(ran.err.split())
 
 
-def test_public_weights_and_tables(world: Path, capsys: Capture) -> None:
+def test_public_weights_and_tables(world, capsys):
     metric = mdp.read_graph("roads.csv")
     ids = list(metric.ids)
     Path("w.csv").write_text("vertex,weight\n" + f"{ids[0]},5\n{ids[7]},2\n")
@@ -73,7 +72,7 @@ def test_public_weights_and_tables(world: Path, capsys: Capture) -> None:
     assert found["value"] == pytest.approx(same.value)
 
 
-def test_limits_with_units(world: Path, capsys: Capture) -> None:
+def test_limits_with_units(world, capsys):
     call = ["cluster", "roads.csv", "-k", "2", "--objective", "max-coverage"]
     plain = json.loads(run(capsys, *call, "--limit", "300").out)
     unit = json.loads(run(capsys, *call, "--limit", "0.3 km", "--measured-in", "m").out)
@@ -81,7 +80,7 @@ def test_limits_with_units(world: Path, capsys: Capture) -> None:
 
 
 @pytest.mark.parametrize("demand", [["--demand", "homes.csv", "--epsilon", "1"], []])
-def test_a_unit_is_a_label_and_no_more(demand: list[str], world: Path, capsys: Capture) -> None:
+def test_a_unit_is_a_label_and_no_more(demand, world, capsys):
     call = ["cluster", "roads.csv", "-k", "2", "--nodes", "nodes.csv", *demand]
     plain, named = (json.loads(run(capsys, *call, *o).out) for o in ([], ["--measured-in", "km"]))
     assert list(plain) == list(named) and plain["coordinates"]
@@ -93,7 +92,7 @@ def test_a_unit_is_a_label_and_no_more(demand: list[str], world: Path, capsys: C
         assert plain == named
 
 
-def test_exact_goes_with_public_weights(world: Path, capsys: Capture) -> None:
+def test_exact_goes_with_public_weights(world, capsys):
     (world / "w.csv").write_text("vertex,weight\n100,3\n124,2\n112,1\n")
     call = ["cluster", "roads.csv", "-k", "2", "--weights", "w.csv"]
     ran = run(capsys, *call, "--exact")
@@ -125,14 +124,14 @@ def test_exact_goes_with_public_weights(world: Path, capsys: Capture) -> None:
         ("-k 2 --demand homes.csv --epsilon 1 --limit 300s", "are measured in m"),
     ],
 )
-def test_bad_calls(options: str, rule: str, world: Path, capsys: Capture) -> None:
+def test_bad_calls(options, rule, world, capsys):
     ran = run(capsys, "cluster", "roads.csv", *options.split())
     assert ran.status == 2
     assert rule in ran.err
     assert not ran.out
 
 
-def test_sites_to_begin_with(world: Path, capsys: Capture) -> None:
+def test_sites_to_begin_with(world, capsys):
     call = ["cluster", "roads.csv", "--objective", "p-center", "-k", "3", "--quiet"]
     Path("best.json").write_text(run(capsys, *call).out)
     best = json.loads(Path("best.json").read_text())
@@ -146,11 +145,11 @@ def test_sites_to_begin_with(world: Path, capsys: Capture) -> None:
     assert "start must" in run(capsys, *call[:5], "2", "--start", "best.json").err
 
 
-def test_help_knows_all_objectives_without_loading_them() -> None:
+def test_help_knows_all_objectives_without_loading_them():
     assert tuple(OBJECTIVES) == NAMES
 
 
-def test_common_sites_of_releases_bands_stability_and_heat(world: Path, capsys: Capture) -> None:
+def test_common_sites_of_releases_bands_stability_and_heat(world, capsys):
     for name in ("am", "pm"):
         paid = ["--demand", "homes.csv", "--epsilon", "2", "--save-release", f"{name}.release"]
         run(capsys, "cluster", "roads.csv", "-k", "2", *paid, "--quiet")
@@ -187,8 +186,6 @@ def test_common_sites_of_releases_bands_stability_and_heat(world: Path, capsys: 
         ("--demand homes.csv --epsilon 1 --method hst --heatmap heat.csv", "method partition"),
     ],
 )
-def test_what_cannot_be_shown_is_refused_first(
-    options: str, said: str, world: Path, capsys: Capture
-) -> None:
+def test_what_cannot_be_shown_is_refused_first(options, said, world, capsys):
     ran = run(capsys, "cluster", "roads.csv", "-k", "2", *options.split())
     assert ran.status == 2 and said in " ".join(ran.err.split())

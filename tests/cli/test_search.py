@@ -7,11 +7,10 @@ import pytest
 
 from tests.cli_world import run
 
-Capture = pytest.CaptureFixture[str]
 PRIVATE = ["cluster", "roads.csv", "-k", "3", "--demand", "homes.csv", "--epsilon", "1"]
 
 
-def test_candidates_and_opened_facilities(world: Path, capsys: Capture) -> None:
+def test_candidates_and_opened_facilities(world, capsys):
     Path("few.csv").write_text("name,vertex\na,100\nb,103\nc,112\nd,120\n")
     Path("open.csv").write_text("124\n")
     for words in ("", "--demand homes.csv --epsilon 1", "--demand homes.csv --non-private"):
@@ -21,7 +20,7 @@ def test_candidates_and_opened_facilities(world: Path, capsys: Capture) -> None:
         assert set(found["centers"][1:]) <= {100, 103, 112, 120}
 
 
-def test_a_certificate(world: Path, capsys: Capture) -> None:
+def test_a_certificate(world, capsys):
     ran = run(capsys, "cluster", "roads.csv", "-k", "3", "--certificate")
     found = json.loads(ran.out)
     assert found["certificate"]["gap"] == 0
@@ -32,7 +31,7 @@ def test_a_certificate(world: Path, capsys: Capture) -> None:
     assert json.loads(run(capsys, *plain, "--certificate").out)["certificate"]["gap"] < 1e-5
 
 
-def test_a_time_limit(world: Path, capsys: Capture) -> None:
+def test_a_time_limit(world, capsys):
     for asked in (["cluster roads.csv -k 3"], PRIVATE):
         found = json.loads(run(capsys, *asked, "--time-limit", "0.5").out)
         assert len(found["centers"]) == 3
@@ -51,9 +50,7 @@ def test_a_time_limit(world: Path, capsys: Capture) -> None:
         (["--opened", "open.csv", "--output", "open.csv"], "same file"),
     ],
 )
-def test_refused_before_anything_is_charged(
-    options: list[str], message: str, world: Path, capsys: Capture
-) -> None:
+def test_refused_before_anything_is_charged(options, message, world, capsys):
     Path("open.csv").write_text("vertex\n100\n101\n")
     Path("two.csv").write_text("a,b\n100,101\n")
     Path("nobody.csv").write_text("vertex\n7\n")

@@ -2,26 +2,24 @@
 
 import json
 import sys
-from pathlib import Path
 
 import pytest
 
 from tests.cli_world import CANARIES, build_world, run
 
-Capture = pytest.CaptureFixture[str]
 GRAPH = ["roads.csv", "--nodes", "nodes.csv"]
 PRIVATE = ["cluster", *GRAPH, "-k", "2", "--demand", "homes.csv", "--epsilon", "4"]
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> Path:
+def world(tmp_path, monkeypatch, capsys):
     build_world(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(type(sys.stdout), "isatty", lambda self: self is sys.stdout, raising=False)
     return tmp_path
 
 
-def test_private_centers_are_a_table_on_a_terminal(world: Path, capsys: Capture) -> None:
+def test_private_centers_are_a_table_on_a_terminal(world, capsys):
     ran = run(capsys, *PRIVATE, "--output", "out.json")
     lines = ran.out.splitlines()
     assert lines[0].split("  ")[-1].strip() == "mean distance" and "records (noisy)" in lines[0]
@@ -36,9 +34,7 @@ def test_private_centers_are_a_table_on_a_terminal(world: Path, capsys: Capture)
 
 
 @pytest.mark.parametrize("wide", [50, 80, 140])
-def test_nothing_is_wider_than_the_terminal(
-    wide: int, world: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_wider_than_the_terminal(wide, world, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(wide))
     out = run(capsys, *PRIVATE).out
     assert "discrete Laplace" in out.replace("\n    ", " ") and "receipt: epsilon 4" in out
@@ -54,13 +50,13 @@ def test_nothing_is_wider_than_the_terminal(
         ("-k 2 --limit 300m", "k-median: "),
     ],
 )
-def test_public_centers_too(words: str, said: str, world: Path, capsys: Capture) -> None:
+def test_public_centers_too(words, said, world, capsys):
     ran = run(capsys, "cluster", *GRAPH, *words.split(), "-q")
     assert ran.status == 0 and said in ran.out and "receipt" not in ran.out
     assert ran.out.splitlines()[0].split()[:1] == ["center"]
 
 
-def test_figures_are_told_once(world: Path, capsys: Capture) -> None:
+def test_figures_are_told_once(world, capsys):
     (world / "c.json").write_text("[100]")
     call = ["evaluate", *GRAPH, "--demand", "homes.csv", "--centers", "c.json"]
     ran = run(capsys, *call, "--epsilon", "4")
@@ -71,7 +67,7 @@ def test_figures_are_told_once(world: Path, capsys: Capture) -> None:
     assert " m\n" in exact and "none: exact" in exact and "{" not in exact
 
 
-def test_plans_and_prices_are_tables(world: Path, capsys: Capture) -> None:
+def test_plans_and_prices_are_tables(world, capsys):
     call = ["plan", *GRAPH, "--records", "500", "-k", "2", "--epsilons", "4", "--repeats", "1"]
     ran = run(capsys, *call)
     assert ran.out.split()[:2] == ["epsilon", "median"] and "9 in 10" not in ran.err
@@ -85,9 +81,7 @@ def test_plans_and_prices_are_tables(world: Path, capsys: Capture) -> None:
     assert "receipt: epsilon 3" in ran.out and "{" not in ran.out
 
 
-def test_wide_tables_are_cut_into_pieces_that_fit(
-    world: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wide_tables_are_cut_into_pieces_that_fit(world, capsys, monkeypatch):
     call = ["plan", *GRAPH, "--records", "500", "-k", "2", "--epsilons", "1,4", "--repeats", "1"]
     for columns, pieces in ((80, 2), (140, 1)):
         monkeypatch.setenv("COLUMNS", str(columns))
@@ -97,7 +91,7 @@ def test_wide_tables_are_cut_into_pieces_that_fit(
         assert sum(line.startswith("no data  ") for line in lines) == pieces
 
 
-def test_facts_of_other_commands_are_lines(world: Path, capsys: Capture) -> None:
+def test_facts_of_other_commands_are_lines(world, capsys):
     ran = run(capsys, "tree", *GRAPH, "--output", "t.hst", "-q")
     assert ran.out.splitlines()[0].split() == ["output", "t.hst"]
     call = ["stream", "init", "day.state", *GRAPH, "--epsilon", "4", "--horizon", "9"]

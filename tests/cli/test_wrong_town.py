@@ -12,17 +12,15 @@ from metricdp.cli import build_parser
 from metricdp.errors import InputError, ShatteredGraphError
 from tests.cli_world import run
 
-Capture = pytest.CaptureFixture[str]
 
-
-def town(at: tuple[float, float], crs: str = "EPSG:4326") -> mdp.EuclideanMetric:
+def town(at, crs="EPSG:4326"):
     metric = mdp.EuclideanMetric(np.add(at, [[0.0, 0.0], [0.01, 0.0], [0.0, 0.01]]))
     metric.coordinates = metric.points
     metric.coordinate_system, metric.crs = "lonlat", crs
     return metric
 
 
-def test_a_system_for_another_part_of_the_world_is_refused_and_costs_nothing() -> None:
+def test_a_system_for_another_part_of_the_world_is_refused_and_costs_nothing():
     """Pharmacies of Berlin, in its own grid, on a network of Algeria."""
     pytest.importorskip("pyproj")
     pandas = pytest.importorskip("pandas")
@@ -38,9 +36,7 @@ def test_a_system_for_another_part_of_the_world_is_refused_and_costs_nothing() -
         mdp.PrivateDemand.from_frame(town((13.4, 52.5)), frame, **fiji)
 
 
-def test_coordinates_without_a_limit_are_noted_before_the_charge(
-    world: Path, capsys: Capture
-) -> None:
+def test_coordinates_without_a_limit_are_noted_before_the_charge(world, capsys):
     call = ["cluster", "roads.csv", "--nodes", "nodes.csv", "--demand", "homes.csv", "-k", "2"]
     call += ["--epsilon", "1", "--x", "lon", "--y", "lat"]
     said = run(capsys, *call).lines
@@ -56,9 +52,7 @@ def test_coordinates_without_a_limit_are_noted_before_the_charge(
         assert "another town" not in run(capsys, *call, *more).err
 
 
-def test_a_small_part_is_not_taken_for_the_network(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_a_small_part_is_not_taken_for_the_network(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     pieces = "".join(f"{10 * i},{10 * i + 1},1\n{10 * i + 1},{10 * i + 2},1\n" for i in range(9))
     Path("torn.csv").write_text("from,to,length\n" + pieces)
@@ -74,7 +68,7 @@ def test_a_small_part_is_not_taken_for_the_network(
     assert "kept the largest component: 31 of 37 vertices, 6 left out" in ran.err
 
 
-def test_no_limit_is_the_default_everywhere() -> None:
+def test_no_limit_is_the_default_everywhere():
     """A limit changes the guarantee (no relation with a public number of records), so nobody gets
     one unasked: not in Python, by a command, or in QGIS.
     """

@@ -2,8 +2,7 @@
 
 import shutil
 import warnings
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ Show = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+def browser():
     """Driven by playwright; for a module, since it keeps an event loop in this thread."""
     sync = pytest.importorskip(
         "playwright.sync_api", reason="needs playwright from PyPI to drive a browser"
@@ -33,13 +32,13 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture
-def show(browser: Any) -> Iterator[Show]:
+def show(browser):
     """Open a page in a window of its own; what its console says, what it throws and what it asks of
     the network ends up in ``page.troubles``.
     """
     windows = []
 
-    def go(path: Path, width: int = 900, height: int = 640, **options: Any) -> Any:
+    def go(path, width=900, height=640, **options):
         window = browser.new_context(viewport={"width": width, "height": height}, **options)
         window.set_default_timeout(90_000)
         windows.append(window)
@@ -60,12 +59,12 @@ def show(browser: Any) -> Iterator[Show]:
         window.close()
 
 
-def settle(page: Any) -> None:
+def settle(page):
     """Wait until what was asked for is drawn."""
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
-def until(page: Any, there: str) -> None:
+def until(page, there):
     """Wait until an expression of the page's is true: its policy forbids what playwright's own
     waiting needs.
     """
@@ -76,13 +75,13 @@ def until(page: Any, there: str) -> None:
     raise AssertionError(f"never {there}")
 
 
-def canvas(page: Any) -> str:
+def canvas(page):
     """What is drawn, as text to compare."""
     settle(page)
     return str(page.evaluate("document.getElementById('ground').toDataURL()"))
 
 
-def seen(page: Any) -> tuple[float, float, float]:
+def seen(page):
     """Width, left and bottom of what is shown, in the plane's units."""
     settle(page)
     at = page.evaluate("document.getElementById('stage').seen()")
@@ -91,7 +90,7 @@ def seen(page: Any) -> tuple[float, float, float]:
     return wide, view["x"] - wide / 2, view["y"] - high / 2
 
 
-def disks(page: Any) -> list[dict[str, Any]]:
+def disks(page):
     """The centers on the screen: x, y, radius, number's place (pixels of the stage), record."""
     settle(page)
     return list(page.evaluate("document.getElementById('stage').seen().circles"))

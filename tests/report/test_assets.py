@@ -28,29 +28,29 @@ PAGES = {
 
 
 @pytest.fixture(scope="module", params=PAGES)
-def page(request: pytest.FixtureRequest) -> str:
+def page(request):
     return PAGES[request.param]()
 
 
-def own_script(page: str) -> str:
+def own_script(page):
     return re.findall(r"<script>(.*?)</script>", page, re.DOTALL)[-1]
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node on the path")
-def test_scripts_are_parsed_by_node(page: str, tmp_path: Path) -> None:
+def test_scripts_are_parsed_by_node(page, tmp_path):
     script = tmp_path / "page.js"
     script.write_text(own_script(page), encoding="utf-8")
     done = subprocess.run(["node", "--check", str(script)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
-def test_scripts_ask_only_for_what_the_page_has(page: str) -> None:
+def test_scripts_ask_only_for_what_the_page_has(page):
     asked = set(re.findall(r'byId\("([\w-]+)"\)', own_script(page)))
     asked |= set(re.findall(r'querySelector(?:All)?\("#([\w-]+)', own_script(page)))
     assert {"stage", "map", "zoom-in", "save"} <= asked <= set(re.findall(r'\bid="([^"]+)"', page))
 
 
-def test_nothing_is_loaded_from_anywhere(page: str) -> None:
+def test_nothing_is_loaded_from_anywhere(page):
     assert not re.findall(r"https?:|//[a-z]+\.[a-z]|@import|url\(", page)
     assert set(re.findall(r'(?:src|href)="([^"]*)"', page)) == {"data:,"}
     policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)[1]
@@ -58,12 +58,12 @@ def test_nothing_is_loaded_from_anywhere(page: str) -> None:
     assert not [word for word in ("connect-src", "http", "eval") if word in policy]
 
 
-def test_nothing_is_left_to_fill_in(page: str) -> None:
+def test_nothing_is_left_to_fill_in(page):
     assert not re.findall(r"@@\w+@@", re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(FOLDER)))
-def test_files_are_packaged_and_easy_to_read(path: Path) -> None:
+def test_files_are_packaged_and_easy_to_read(path):
     rows = (ROOT / "setup.cfg").read_text("utf-8").splitlines()
     package = ".".join(["metricdp", *path.relative_to(FOLDER.parent).parent.parts])
     patterns = next(row.split("=")[1] for row in rows if row.startswith(f"{package} ="))
@@ -73,7 +73,7 @@ def test_files_are_packaged_and_easy_to_read(path: Path) -> None:
     assert not any(line != line.rstrip() or "\t" in line for line in lines)
 
 
-def test_styles_close_what_they_open() -> None:
+def test_styles_close_what_they_open():
     for path in FILES:
         text = re.sub(r'/\*.*?\*/|"[^"]*"', "", path.read_text("utf-8"), flags=re.DOTALL)
         if path.suffix == ".css":

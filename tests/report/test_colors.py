@@ -15,20 +15,18 @@ BEFORE = (
 """A palette that was chosen for those who see all colors: two of them are one in deuteranopia."""
 
 
-def least(colors: tuple[str, ...]) -> float:
+def least(colors):
     apart = seen_apart(colors)
     return float(apart[~np.eye(len(apart), dtype=bool)].min())
 
 
-def test_any_two_colors_are_told_apart_without_any_kind_of_cone() -> None:
+def test_any_two_colors_are_told_apart_without_any_kind_of_cone():
     assert least(BEFORE) < 0.004
     assert least(PALETTE) > 0.08
     assert least(PALETTE[:5]) > 0.15
 
 
-def test_colors_that_nobody_sees_apart_are_at_distance_zero_and_seeing_all_is_the_farthest() -> (
-    None
-):
+def test_colors_that_nobody_sees_apart_are_at_distance_zero_and_seeing_all_is_the_farthest():
     apart = seen_apart(PALETTE)
     lab = _perceived(_linear(PALETTE))
     full = np.linalg.norm(lab[:, None] - lab[None], axis=2)
@@ -36,7 +34,7 @@ def test_colors_that_nobody_sees_apart_are_at_distance_zero_and_seeing_all_is_th
     np.testing.assert_array_equal(apart, apart.T)
 
 
-def test_neighbors_are_far_apart_even_beyond_twenty() -> None:
+def test_neighbors_are_far_apart_even_beyond_twenty():
     side = 7
     at = np.arange(side * side).reshape(side, side)
     pairs = np.vstack(
@@ -46,13 +44,13 @@ def test_neighbors_are_far_apart_even_beyond_twenty() -> None:
     assert seen_apart(PALETTE)[color[pairs[:, 0]], color[pairs[:, 1]]].min() > 0.12
 
 
-def test_numbers_are_read_on_every_color_and_colors_on_both_grounds() -> None:
-    def luminance(color: str) -> float:
+def test_numbers_are_read_on_every_color_and_colors_on_both_grounds():
+    def luminance(color):
         rgb = np.array([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
         linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
         return float(linear @ [0.2126, 0.7152, 0.0722])
 
-    def contrast(one: str, other: str) -> float:
+    def contrast(one, other):
         a, b = sorted((luminance(one), luminance(other)))
         return (b + 0.05) / (a + 0.05)
 

@@ -19,7 +19,7 @@ from tests import naive
 few = settings(max_examples=100, derandomize=True)
 
 
-def metric_of(n, edges) -> GraphMetric:
+def metric_of(n, edges):
     tails, heads, lengths = (np.array(x) for x in zip(*edges)) if edges else ([], [], [])
     return GraphMetric(
         build_graph(tails, heads, lengths, ids=range(n), directed=False, name="tiny"),
@@ -27,14 +27,14 @@ def metric_of(n, edges) -> GraphMetric:
     )
 
 
-def table_of(costs: SwapCosts, metric, centers) -> np.ndarray:
+def table_of(costs, metric, centers):
     """All costs, slots × points that are no centers, in order of position."""
     others = np.setdiff1d(np.arange(len(metric)), centers)
     blocks = list(costs.costs(range(len(centers)), metric.inner(others)))
     return np.concatenate(blocks).reshape(len(centers), -1)
 
 
-def assert_right(costs: SwapCosts, metric, centers, demand, scale) -> None:
+def assert_right(costs, metric, centers, demand, scale):
     distance = metric.grid_rows(np.arange(len(metric)))
     others = np.setdiff1d(np.arange(len(metric)), centers)
     assert costs.total == naive.cost_of(distance, centers, demand, scale)

@@ -12,7 +12,7 @@ from metricdp.report.canvas import network
 from tests.report.map.test_map import grid, unsqueezed
 
 
-def test_places_are_told_to_a_millionth_of_the_longer_side() -> None:
+def test_places_are_told_to_a_millionth_of_the_longer_side():
     net = network.DrawnUniverse(grid(7))
     told = net.told()
     at = np.c_[unsqueezed(told["x"]), unsqueezed(told["y"])] / (network.STEPS - 1)
@@ -21,20 +21,20 @@ def test_places_are_told_to_a_millionth_of_the_longer_side() -> None:
     assert at.min() == 0 and at.max() == 1 and sorted(net.order.tolist()) == list(range(49))
 
 
-def test_a_point_alone_has_a_place_too() -> None:
+def test_a_point_alone_has_a_place_too():
     net = network.DrawnUniverse(grid(1))
     assert network.span(net.box) == 1 and network.steps(net.points, net.box).tolist() == [[0, 0]]
     assert net.told()["tails"]["n"] == 0 and net.ground is None
 
 
-def test_points_all_in_one_place_have_no_picture_of_territories() -> None:
+def test_points_all_in_one_place_have_no_picture_of_territories():
     metric = grid(3)
     metric.coordinates = np.zeros((9, 2))
     net = network.DrawnUniverse(metric)
     assert net.ground is None and net.told()["x"]["n"] == 9
 
 
-def test_edges_are_told_once_each_way_or_not() -> None:
+def test_edges_are_told_once_each_way_or_not():
     graph = nx.DiGraph([(0, 1, {"length": 1}), (1, 0, {"length": 2}), (1, 2, {"length": 1})])
     graph.add_edge(2, 0, length=1)
     for v, (x, y) in enumerate(((0, 0), (1, 0), (1, 1))):
@@ -51,14 +51,14 @@ def test_edges_are_told_once_each_way_or_not() -> None:
 
 
 @pytest.mark.parametrize("signs", [1.0, -1.0])
-def test_weights_come_back(signs: float) -> None:
+def test_weights_come_back(signs):
     weights = signs * np.random.default_rng(1).integers(0, 9, 400) / 4
     told = network.packed_weights(weights)
     values = np.frombuffer(base64.b64decode(told["values"]["bdata"]), "<f4")
     np.testing.assert_allclose(values[unsqueezed(told["index"])], weights)
 
 
-def test_many_weights_keep_three_digits_of_either_sign() -> None:
+def test_many_weights_keep_three_digits_of_either_sign():
     weights = np.random.default_rng(0).normal(0, 3, 60_000)
     told = network.packed_weights(weights)
     values = np.frombuffer(base64.b64decode(told["values"]["bdata"]), "<f4")
@@ -67,7 +67,7 @@ def test_many_weights_keep_three_digits_of_either_sign() -> None:
     assert np.abs(back / weights - 1).max() < 0.006
 
 
-def test_centers_without_a_place_are_records_too() -> None:
+def test_centers_without_a_place_are_records_too():
     places = np.array([[1.5, 2.5], [np.nan, 0.0]])
     label, color = np.array([0, 1, 1]), np.array([3, 4])
     first, second = network.center_records(
@@ -78,7 +78,7 @@ def test_centers_without_a_place_are_records_too() -> None:
     assert (second["id"], second["mass"], second["x"], second["y"]) == ("7", 1.5, None, None)
 
 
-def test_what_is_told_is_json_of_any_universe() -> None:
+def test_what_is_told_is_json_of_any_universe():
     social = mdp.GraphMetric(nx.karate_club_graph(), weight=None)
     for net in (network.DrawnUniverse(social), network.DrawnUniverse(grid(3))):
         json.dumps(net.told(), allow_nan=False)

@@ -7,7 +7,7 @@ from metricdp.report.canvas.stage import notes_html, page_html, script_json
 EVIL = "</script><img src=x onerror=alert(1)>"
 
 
-def page(title: str = "a map", layer: str = "Roads", credit: str | None = None) -> str:
+def page(title="a map", layer="Roads", credit=None):
     return page_html(
         title,
         {"network": layer},
@@ -20,7 +20,7 @@ def page(title: str = "a map", layer: str = "Roads", credit: str | None = None) 
     )
 
 
-def test_what_users_say_is_text() -> None:
+def test_what_users_say_is_text():
     shown = page(EVIL, EVIL, EVIL)
     assert EVIL not in shown and "<img" not in shown and shown.count("&lt;img") == 5
     assert EVIL not in notes_html([EVIL], "Notes") and "<h2>Notes</h2>" in notes_html([], "Notes")
@@ -28,12 +28,12 @@ def test_what_users_say_is_text() -> None:
     assert "<" not in told and json.loads(told) == {"id": EVIL, "n": 1}
 
 
-def test_without_an_attribution_there_is_an_empty_place_for_it() -> None:
+def test_without_an_attribution_there_is_an_empty_place_for_it():
     assert '<p id="credit" hidden></p>' in page()
     assert '<p id="credit">© me</p>' in page(credit="© me")
 
 
-def test_own_scripts_and_styles_come_after_the_shared_ones() -> None:
+def test_own_scripts_and_styles_come_after_the_shared_ones():
     shown = page()
     for texts in (
         ("const byId", "const begin", "await begin("),

@@ -13,7 +13,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.report import write_map
-from tests.report.conftest import Show, canvas, disks, seen, until
+from tests.report.conftest import canvas, disks, seen, until
 from tests.report.map.test_map import RECEIPT, grid, read_png
 
 SIDE = 30
@@ -22,7 +22,7 @@ Visit = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def four(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def four(tmp_path_factory):
     """A map of four centers, two of which lie together."""
     weights = np.random.default_rng(3).random(SIDE * SIDE)
     about = {"weights": weights, "receipt": RECEIPT, "attribution": "© <somebody>"}
@@ -31,18 +31,18 @@ def four(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def visit(show: Show, four: Path) -> Visit:
+def visit(show, four):
     return partial(show, four)
 
 
-def reached(page: Any, width: float) -> tuple[float, float, float]:
+def reached(page, width):
     """What is seen once it is so wide: a tap is taken for one a moment later."""
     now = "stage.seen().wide * stage.seen().view.per"
     until(page, f"Math.abs({now} / {width} - 1) < 1e-9")
     return seen(page)
 
 
-def test_every_button_answers_to_the_mouse(visit: Visit) -> None:
+def test_every_button_answers_to_the_mouse(visit):
     page = visit()
     first = seen(page)
     page.click("#zoom-in")
@@ -65,7 +65,7 @@ def test_every_button_answers_to_the_mouse(visit: Visit) -> None:
     assert page.troubles == []
 
 
-def test_mouse_and_wheel_move_the_map(visit: Visit) -> None:
+def test_mouse_and_wheel_move_the_map(visit):
     page = visit()
     stage = page.locator("#stage").bounding_box()
     first = seen(page)
@@ -92,7 +92,7 @@ def test_mouse_and_wheel_move_the_map(visit: Visit) -> None:
     assert seen(page)[0] == pytest.approx(first[0] / 3000) and page.troubles == []
 
 
-def test_every_button_answers_to_fingers(visit: Visit) -> None:
+def test_every_button_answers_to_fingers(visit):
     page = visit(390, 800, has_touch=True, is_mobile=True)
     first = seen(page)
     page.tap("#zoom-in")
@@ -108,13 +108,13 @@ def test_every_button_answers_to_fingers(visit: Visit) -> None:
     until(page, "stage.seen().circles.length === 0")
 
 
-def test_fingers_move_and_zoom(visit: Visit) -> None:
+def test_fingers_move_and_zoom(visit):
     page = visit(390, 800, has_touch=True, is_mobile=True)
     stage = page.locator("#stage").bounding_box()
     first = seen(page)
     touch = partial(page.context.new_cdp_session(page).send, "Input.dispatchTouchEvent")
 
-    def drag(*steps: list[tuple[float, float]]) -> None:
+    def drag(*steps):
         for i, fingers in enumerate(steps):
             points = [{"x": stage["x"] + x, "y": stage["y"] + y} for x, y in fingers]
             touch({"type": "touchMove" if i else "touchStart", "touchPoints": points})
@@ -138,7 +138,7 @@ def test_fingers_move_and_zoom(visit: Visit) -> None:
     assert page.troubles == []
 
 
-def test_what_fingers_aim_at_is_wide_enough(visit: Visit) -> None:
+def test_what_fingers_aim_at_is_wide_enough(visit):
     page = visit(390, 800, has_touch=True, is_mobile=True)
     for box in page.locator("#tools button, tbody tr button, summary:visible").all():
         size = box.bounding_box()
@@ -146,7 +146,7 @@ def test_what_fingers_aim_at_is_wide_enough(visit: Visit) -> None:
     assert page.troubles == []
 
 
-def test_distances_have_the_unit_that_suits_them(show: Show, tmp_path: Path) -> None:
+def test_distances_have_the_unit_that_suits_them(show, tmp_path):
     graph = nx.path_graph(3)
     nx.set_node_attributes(graph, {i: {"x": 2.0 * i, "y": 0.0} for i in graph})
     nx.set_edge_attributes(graph, {(0, 1): 847.3, (1, 2): 12_400.0}, "length")
@@ -162,7 +162,7 @@ def test_distances_have_the_unit_that_suits_them(show: Show, tmp_path: Path) -> 
     assert page.troubles == []
 
 
-def test_a_tap_tells_what_hovering_tells(visit: Visit) -> None:
+def test_a_tap_tells_what_hovering_tells(visit):
     page = visit(390, 800, has_touch=True, is_mobile=True)
     stage, disk = page.locator("#stage").bounding_box(), disks(page)[0]
     page.touchscreen.tap(stage["x"] + disk["x"], stage["y"] + disk["y"])
@@ -170,7 +170,7 @@ def test_a_tap_tells_what_hovering_tells(visit: Visit) -> None:
     assert page.troubles == []
 
 
-def test_keys_move_the_map(visit: Visit) -> None:
+def test_keys_move_the_map(visit):
     page = visit()
     page.focus("#stage")
     first = seen(page)
@@ -193,7 +193,7 @@ def test_keys_move_the_map(visit: Visit) -> None:
     assert page.evaluate("document.activeElement.closest('#layers') !== null")
 
 
-def test_layers_and_rows_answer_to_clicks(visit: Visit) -> None:
+def test_layers_and_rows_answer_to_clicks(visit):
     page = visit()
     whole = canvas(page)
     hidden = set()
@@ -212,7 +212,7 @@ def test_layers_and_rows_answer_to_clicks(visit: Visit) -> None:
     assert (last["x"], last["y"]) == pytest.approx(middle, abs=1)
 
 
-def test_what_the_pointer_is_told(visit: Visit) -> None:
+def test_what_the_pointer_is_told(visit):
     page = visit()
     stage = page.locator("#stage").bounding_box()
     disk = disks(page)[3]
@@ -230,7 +230,7 @@ def test_what_the_pointer_is_told(visit: Visit) -> None:
     assert not page.locator("#tip").is_visible()
 
 
-def test_markers_that_would_lie_on_each_other_are_smaller(visit: Visit) -> None:
+def test_markers_that_would_lie_on_each_other_are_smaller(visit):
     page = visit(390, 700)
     alone, left, right, _ = disks(page)
     apart = np.hypot(left["x"] - right["x"], left["y"] - right["y"])
@@ -239,9 +239,7 @@ def test_markers_that_would_lie_on_each_other_are_smaller(visit: Visit) -> None:
     assert len({disk["r"] for disk in disks(page)}) == 1
 
 
-def test_numbers_of_centers_in_one_place_do_not_cover_each_other(
-    show: Show, tmp_path: Path
-) -> None:
+def test_numbers_of_centers_in_one_place_do_not_cover_each_other(show, tmp_path):
     graph = nx.path_graph(9)
     nx.set_node_attributes(graph, {v: (0.0, 0.0) if v < 6 else (v, v) for v in graph}, "pos")
     for v, (x, y) in nx.get_node_attributes(graph, "pos").items():
@@ -254,7 +252,7 @@ def test_numbers_of_centers_in_one_place_do_not_cover_each_other(
     assert len(places) == 6 and min(gaps) >= 0.99 and page.troubles == []
 
 
-def test_many_centers_have_numbers_where_the_view_is_near(show: Show, tmp_path: Path) -> None:
+def test_many_centers_have_numbers_where_the_view_is_near(show, tmp_path):
     page = show(write_map(tmp_path / "map.html", grid(20), list(range(200)), basis="public"))
     assert len(disks(page)) == 200 and all(disk["label"] is None for disk in disks(page))
     page.click("tbody tr:nth-child(150) button")
@@ -263,7 +261,7 @@ def test_many_centers_have_numbers_where_the_view_is_near(show: Show, tmp_path: 
     assert 0 < len(near) <= 60 and all(disk["label"] for disk in near)
 
 
-def test_what_is_said_on_the_map(visit: Visit) -> None:
+def test_what_is_said_on_the_map(visit):
     page = visit()
     assert page.inner_text("#credit") == "© <somebody>"
     assert page.inner_text("#sizes").startswith("noisy demand ")
@@ -273,7 +271,7 @@ def test_what_is_said_on_the_map(visit: Visit) -> None:
     assert panel.index("mean distance") < panel.index("centers\n") < panel.index("privacy receipt")
 
 
-def test_print_is_one_sheet_and_shows_what_the_screen_does(visit: Visit) -> None:
+def test_print_is_one_sheet_and_shows_what_the_screen_does(visit):
     page = visit(1400, 900, color_scheme="dark")
     page.click("tbody tr:nth-child(2) button")
     page.click("#zoom-out")
@@ -309,7 +307,7 @@ def test_print_is_one_sheet_and_shows_what_the_screen_does(visit: Visit) -> None
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_colors_of_the_screen_are_followed(visit: Visit, scheme: str) -> None:
+def test_colors_of_the_screen_are_followed(visit, scheme):
     page = visit(color_scheme=scheme)
     for where in ("body", "#stage"):
         style = f"getComputedStyle(document.querySelector('{where}'))"
@@ -320,7 +318,7 @@ def test_colors_of_the_screen_are_followed(visit: Visit, scheme: str) -> None:
     assert canvas(page) != before  # at once, without opening it anew
 
 
-def test_resizing_keeps_the_whole_or_the_place(visit: Visit) -> None:
+def test_resizing_keeps_the_whole_or_the_place(visit):
     page = visit(1000, 700)
     page.set_viewport_size({"width": 800, "height": 500})
     until(page, "stage.seen().wide < 500")
