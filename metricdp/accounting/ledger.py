@@ -199,9 +199,12 @@ class Ledger(Budget):
         self._policy = Policy.of(renews, expires)
         header = dict(zip(BUDGET, (str(self._epsilon), str(self._delta), neighboring)))
         header |= self._policy.facts() | self._facts()
-        self._journal = Notes(header) if journal is None else Journal(journal, header, anchor)
+        self._journal = Notes(header) if journal is None else self._opened(journal, header, anchor)
         with self._current():
             pass
+
+    def _opened(self, path: str | Path, header: Line, anchor: str | None) -> Journal:
+        return Journal(path, header, anchor)
 
     @classmethod
     def open(
@@ -303,23 +306,28 @@ class Ledger(Budget):
         """
         cost = Cost.of(epsilon, 0, self._least)
         with self._current():
-            if question in self._answers:
-                return self._answers[question]
+            if (known := self._answered(question)) is not None:
+                return known
             self._refuse_over()
-            if self._protects is not None:
-                raise InputError(
-                    f"this ledger protects {self._protects} already: choose the number of records "
-                    f"before anything else is paid for"
-                )
             self._enter(cost, purpose, None, {"question": question})
             protects, answer = ask(Grant(cost, self._neighboring, part=self._bought()))
             self._add({"question": question, "answer": answer}, protects)
             return answer
 
     def answer(self, question: str) -> str | None:
-        """What `answer_once` answered, here or in another process; None before."""
+        """What `answer_once` answered, here or in another process; None before, and refused where
+        it would be.
+        """
         with self._current():
-            return self._answers.get(question)
+            return self._answered(question)
+
+    def _answered(self, question: str) -> str | None:
+        if question not in self._answers and self._protects is not None:
+            raise InputError(
+                f"this ledger protects {self._protects} already: choose the number of records "
+                f"before anything else is paid for"
+            )
+        return self._answers.get(question)
 
     def charge_once(
         self, name: str, epsilon: Amount | Cost, purpose: str, protects: Protection

@@ -11,7 +11,7 @@ from typing import Any
 from metricdp.accounting import Cost, Ledger, Protection, exact, stated_budget
 from metricdp.cli.parsing import UsageError, given
 from metricdp.cli.streams import note
-from metricdp.errors import BudgetError, InputError, JournalError
+from metricdp.errors import BudgetError, JournalError
 from metricdp.interruption import held
 from metricdp.releases import Receipt
 
@@ -59,10 +59,6 @@ def check_budget(args: Namespace, price: Cost, *, question: str | None = None) -
         ledger.check(protection(args))
     elif ledger.answer(question) is not None:
         return True
-    elif ledger.protects is not None:
-        already = f"the ledger {args.ledger} protects {ledger.protects} already"
-        before = "choose the number of records before anything else is paid for"
-        raise InputError(f"{already}: {before}")
     quote = ledger.quote(price)
     if quote.epsilon > quote.left:
         raise BudgetError(exact(args.epsilon), ledger.spent, ledger.left)

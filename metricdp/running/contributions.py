@@ -175,11 +175,6 @@ def contributions(
     question = question_of(epsilon, quantile)
     if (known := payer.answer(question)) is not None:
         return Contributions.from_dict(json.loads(known))
-    if payer.protects is not None:
-        raise InputError(
-            f"this ledger protects {payer.protects} already: choose the number of records before "
-            f"anything else is paid for"
-        )
     query = HistogramQuery(LabelParts.of(NUMBERS))
 
     def ask(grant: Grant) -> Answered:

@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from metricdp.accounting.binding import Protection
-from metricdp.accounting.journal import BUDGET, Journal
-from metricdp.accounting.ledger import Charge
-from metricdp.accounting.policy import Policy
+from metricdp.accounting.journal import BUDGET, Journal, Line
+from metricdp.accounting.ledger import Ledger
 from metricdp.errors import JournalError
 
 
-@dataclass(frozen=True)
-class History:
-    """A ledger's journal, every line of it verified.
+class _Verified(Journal):
+    """A journal that is verified once, and never written."""
 
-    Attributes
-    ----------
-    epsilon, delta : Fraction
-        The budget.
-    neighboring : str
-    dataset : str or None
-    protects : Protection or None
-    entries : tuple of Charge
-    policy : Policy
-        Renewal and expiry.
-    lines : int
-        In the file, the header and notes among them.
-    anchor : str
-        Of this state.
-    anchored : bool
-        Whether an anchor of an earlier state was given, and held.
-    torn : bool
-        Whether an unfinished line follows, that authorized nothing.
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Nothing: what was read stays as it is."""
+        yield
+
+
+class History(Ledger):
+    """A ledger as its journal tells it: every line is verified, and nothing can be paid.
+
+    `anchored`: whether an anchor of an earlier state was given, and held; `torn`: whether an
+    unfinished line follows, that authorized nothing.
 
     Examples
     --------
@@ -48,17 +39,23 @@ class History:
     (Fraction(1, 1), 1, False)
     """
 
-    epsilon: Fraction
-    delta: Fraction
-    neighboring: str
-    dataset: str | None
-    protects: Protection | None
-    entries: tuple[Charge, ...]
-    policy: Policy
-    lines: int
-    anchor: str
-    anchored: bool
-    torn: bool
+    def __init__(self, path: str | Path, anchor: str | None = None) -> None:
+        self._read, self.anchored = _Verified(path, {}, anchor), anchor is not None
+        self.torn = self._read.verify()
+        try:
+            stated: dict[str, Any] = {name: self._read.header[name] for name in BUDGET}
+            super().__init__(**stated, journal=path)
+            periods = {self.policy.period(c.day): c.day for c in self.entries}
+            spent = [self.spent_of(day) for day in periods.values()]
+        except JournalError:
+            raise
+        except (KeyError, ValueError, ZeroDivisionError):
+            raise JournalError(f"{path} is not the journal of a ledger") from None
+        if any(used > self.epsilon or lost > self.delta for used, lost in spent):
+            raise JournalError(f"the journal {path} holds charges beyond its budget")
+
+    def _opened(self, path: str | Path, header: Line, anchor: str | None) -> Journal:
+        return self._read
 
     def spent_of(self, day: str) -> tuple[Fraction, Fraction]:
         """Epsilon and delta spent in the period of a day."""
@@ -91,7 +88,6 @@ class History:
                 | {name: text for name in ("who", "named") if (text := getattr(charge, name))}
             )
         spent, delta = self.spent_of(self.entries[-1].day if self.entries else "")
-        ever = sum((c.epsilon for c in self.entries), Fraction(0))
         return {
             "epsilon": _number(self.epsilon),
             "delta": _number(self.delta),
@@ -103,10 +99,10 @@ class History:
             "left": _number(self.epsilon - spent),
             "spent_delta": _number(delta),
             "left_delta": _number(self.delta - delta),
-            "ever_spent": _number(ever),
+            "ever_spent": _number(self.ever_spent),
             "purposes": self.purposes(),
             "entries": told,
-            "lines": self.lines,
+            "lines": self._tally.read,
             "anchor": self.anchor,
             "anchored": self.anchored,
         }
@@ -144,39 +140,7 @@ def read_history(path: str | Path, *, anchor: str | None = None) -> History:
     >>> read_history(path).to_dict()["left"]
     '3/4'
     """
-    journal = Journal(path, {}, anchor)
-    torn = journal.verify()
-    try:
-        epsilon, delta = (Fraction(journal.header[name]) for name in BUDGET[:2])
-        stated = [journal.header, *journal.lines]
-        protects = [p for p in map(Protection.stated, stated) if p is not None]
-        names = [line["dataset"] for line in stated if "dataset" in line]
-        entries = tuple(Charge.stated(line) for line in journal.lines if "epsilon" in line)
-        policy = Policy.stated(journal.header)
-    except (KeyError, ValueError, ZeroDivisionError):
-        entries = None
-    if entries is None:
-        raise JournalError(f"{path} is not the journal of a ledger")
-    for kind, found in (("data sets", names), ("units", protects)):
-        if len(set(found)) > 1:
-            raise JournalError(f"the journal {path} mixes {kind}: {found[0]} and {found[-1]}")
-    history = History(
-        epsilon,
-        delta,
-        journal.header["neighboring"],
-        names[0] if names else None,
-        protects[0] if protects else None,
-        entries,
-        policy,
-        len(journal.lines) + 1,
-        journal.anchor,
-        anchor is not None,
-        torn,
-    )
-    spent = [history.spent_of(c.day) for c in {policy.period(c.day): c for c in entries}.values()]
-    if any(used > epsilon or lost > delta for used, lost in spent):
-        raise JournalError(f"the journal {path} holds charges beyond its budget")
-    return history
+    return History(path, anchor)
 
 
 def _number(value: Fraction) -> str:
