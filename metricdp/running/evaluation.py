@@ -451,7 +451,7 @@ class _Design:
         sums = [isinstance(r.query, TotalsQuery) for r in releases for _ in r.values]
         units = np.where(sums, 2.0**-BITS, 1.0)
         laws = [m.name for m in noise]
-        read = Noisy(told / whole, spread / whole, laws, units, known, off / whole)
+        read = Noisy(told, spread, laws, units / whole, known, off)
         return self.report(read, (yield Account()).receipt)
 
     @cached_property

@@ -297,3 +297,12 @@ def naive_distances(metric, centers):
     return np.array(
         [min(abs(x - a) + abs(y - b) for a, b in centers) for x, y in places], np.float64
     )
+
+
+def test_noise_in_parts_of_a_share_is_not_rounded_to_whole_users(town):
+    """Noise is drawn in grains: below one user its law was taken for that of whole users."""
+    places, users = [(0, 0)] * 20 + [(11, 8)] * 20, list(range(40))
+    demand = mdp.PrivateDemand(town, places, user=users, weighting="share")
+    report = mdp.evaluate(town, demand, [(0, 0), (11, 8)], epsilon=1000)
+    scale = report.receipt.mechanisms[-1].scale / report.receipt.grains  # of loads
+    assert scale < 0.02 and (report.loads.half_width > 2 * scale).all()
