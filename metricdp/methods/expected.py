@@ -64,7 +64,8 @@ class Expected:
             weights, source = spread_evenly(metric, given, "weight"), "polygons"
         else:
             weights = public_weights(metric, given, "expected")
-        mean = float(weights.mean())
+        with np.errstate(over="ignore"):  # refused below
+            mean = float(weights.mean())
         if not 0 < mean < np.inf:
             raise InputError("expected must be positive somewhere, and of a finite sum")
         return Expected((1 - EVEN) * weights / mean + EVEN, source)
@@ -102,7 +103,8 @@ class ExpectedPoints:
             raise InputError("expected= of a box must be a pair (points, weights), or a release")
         points = space.clip(finite_points(given[0], space.dimension))
         weights = np.asarray(given[1], np.float64)
-        total = float(weights.sum())
+        with np.errstate(over="ignore"):
+            total = float(weights.sum())
         if weights.shape != (len(points),) or not (weights >= 0).all() or not 0 < total < np.inf:
             raise InputError(
                 "expected= of a box needs a weight for each point, none negative, positive "

@@ -75,6 +75,7 @@ def test_sizes_are_sums_of_weights_and_numbers_those_of_points(town):
     np.testing.assert_array_equal(dense.labels, plain.labels)  # what is expected makes no parts
 
 
+@pytest.mark.filterwarnings("error")
 def test_what_may_be_given(town):
     metric, population = town
     same = Expected.of(metric, population).weights
@@ -93,6 +94,7 @@ def test_what_may_be_given(town):
         Expected.of(other, "streets")
     for wrong, rule in (
         (np.zeros(900), "positive somewhere"),
+        (np.full(900, 1e308), "of a finite sum"),
         (-population, "none negative"),
         ([1.0], "one a point"),
         ("roofs", "'streets'"),
@@ -215,6 +217,7 @@ def test_a_box_believes_an_expectation_as_far_as_its_counts_agree(country):
     assert trusts["0.2", "right"] > trusts["0.2", "useless"]
 
 
+@pytest.mark.filterwarnings("error")
 def test_expectations_of_a_box_are_pairs_or_releases_of_it(country):
     homes, weights, records = country
     demand = mdp.PrivateDemand(BOX, records)
@@ -242,6 +245,7 @@ def test_expectations_of_a_box_are_pairs_or_releases_of_it(country):
         ((homes, weights[:-1]), "a weight for each point"),
         ((homes, -weights), "none negative"),
         ((homes, 0 * weights), "positive somewhere"),
+        ((homes, np.full(len(homes), 1e308)), "of a finite sum"),
         ((homes[:, :1], weights), "shape"),
         (weights, "pair"),
         (mdp.release(line, mdp.PrivateDemand(line, [[0.5]]), epsilon=1), "same box"),

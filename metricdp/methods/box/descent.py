@@ -74,8 +74,8 @@ def descended(
     own *= (good * believed(np.linalg.norm(own, axis=1), noise / mass))[:, None]
     moves = shift + own
     if step.farthest is not None:
-        length = np.maximum(np.linalg.norm(moves / scales, axis=1), 1e-300)
-        moves *= np.minimum(1.0, step.farthest / length)[:, None]
+        length = np.linalg.norm(moves / scales, axis=1)
+        moves *= (step.farthest / np.maximum(length, np.maximum(step.farthest, 1e-300)))[:, None]
     return centers + moves
 
 
