@@ -57,8 +57,13 @@ class _Asked(RowMetric):
 
     def distance_rows(self, sources: Ints, targets: Ints | None = None) -> Floats:
         """Distances, shape (sources, targets)."""
-        there = self.points if targets is None else self.points[targets]
-        return pairwise_distances(self.points[sources], there, metric=self._metric)
+        at = np.arange(len(self.points)) if targets is None else targets
+        found = pairwise_distances(self.points[sources], self.points[at], metric=self._metric)
+        if isinstance(self._metric, str):  # as among the rows alone: cosines of zeros, rounding
+            found[sources[:, None] == at] = 0.0
+        if not np.isfinite(found).all():
+            raise InputError(f"distances must be finite numbers; those of {self._metric} are not")
+        return found
 
 
 class _Matrix(RowMetric):

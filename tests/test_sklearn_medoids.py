@@ -125,3 +125,17 @@ def test_no_matrix_of_all_distances(monkeypatch):
     assert max(sizes, default=0) < 30_000_000
     near = pairwise_distances(X, model.cluster_centers_).min(axis=1)
     assert np.isclose(near.sum(), model.inertia_)
+
+
+def test_a_row_is_at_no_distance_from_itself():
+    """Between two tables scikit-learn tells 1 for the cosine of zeros, of a row and itself too."""
+    X = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [1.0, 2.0, 5.0], [3.0, 1.0, 0.0]])
+    found = KMedoids(4, metric="cosine").fit(X)
+    assert found.inertia_ == 0 and sorted(found.labels_) == [0, 1, 2, 3]
+
+
+def test_distances_that_are_no_numbers_are_refused():
+    """Of a row of zeros there is no correlation: the sum of distances was told as infinite."""
+    X = np.array([[0.0, 0.0, 0.0], [1.0, 2.0, 5.0], [3.0, 1.0, 0.0]])
+    with pytest.raises(ValueError, match="finite"):
+        KMedoids(2, metric="correlation").fit(X)
