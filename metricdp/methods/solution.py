@@ -850,6 +850,9 @@ def _finite(value: Any) -> Any:
 
 def plain_id(value: Any) -> Any:
     """An id, or a row of coordinates, as JSON has it."""
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    return value if isinstance(value, str | int | float) else str(value)
+    if isinstance(value, np.ndarray | np.number | np.bool):
+        value = value.tolist()
+    plain = isinstance(value, str | int | list) or (
+        isinstance(value, float) and math.isfinite(value)
+    )
+    return value if plain else str(value)

@@ -109,7 +109,8 @@ def _parquet(columns: Columns, places: Floats | None, crs: str | None) -> bytes:
     columns = dict(columns)
     for key in ("vertex", "center"):
         kinds = {type(name) for name in columns.get(key, [])}
-        if len(kinds) > 1 or not kinds <= {str, int, float}:
+        long = kinds == {int} and max(map(abs, columns[key])) >= 1 << 63
+        if long or len(kinds) > 1 or not kinds <= {str, int, float}:
             columns[key] = [str(name) for name in columns[key]]
     table = pyarrow.table(columns)
     if places is not None:

@@ -193,3 +193,23 @@ def test_plans_of_other_objectives_are_written_too(tmp_path, objective, ending):
         sites = gpd.read_file(path, layer="sites") if ending == ".gpkg" else gpd.read_file(path)
         assert sites["load"].sum() == plan.served
     assert plan.to_geopandas()["load"].tolist() == list(plan.loads.values())
+
+
+@pytest.mark.parametrize(
+    ("ids", "shown"),
+    [
+        ([2**63, 2**70], [2**63, 2**70]),
+        ([float("inf"), 1.5], ["inf", 1.5]),
+        ([np.datetime64("2020-01-01"), np.datetime64("2021-01-01")], ["2020-01-01", "2021-01-01"]),
+    ],
+    ids=["long integers", "infinite", "dates of NumPy"],
+)
+def test_ids_that_a_format_has_no_type_for_are_written_as_text(tmp_path, ids, shown):
+    metric = mdp.GraphMetric(nx.Graph([(*ids, {"length": 1.0})]))
+    result = mdp.k_median(metric, k=2)
+    told = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert sorted(map(str, told["centers"])) == sorted(map(str, shown))
+    result.save(tmp_path / "plan.json")
+    result.save(tmp_path / "plan.parquet")
+    table = gpd.pd.read_parquet(tmp_path / "plan.parquet")
+    assert sorted(map(str, table["center"])) == sorted(map(str, shown))
