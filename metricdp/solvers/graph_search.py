@@ -10,7 +10,6 @@ import numpy as np
 from metricdp.arrays import Floats, Ints
 from metricdp.kernels.impedances import impedance_costs
 from metricdp.kernels.shortest_paths import balls
-from metricdp.kernels.tree_medians import tree_medians
 from metricdp.kernels.two_nearest import (
     NOBODY,
     cheapest_slots,
@@ -35,39 +34,6 @@ _SHARES = (2, 16)
 """
 _SUMS_HOLD = 16
 """Sums are renewed when as many labels have changed as this many passes over the graph change."""
-
-
-def recentered(
-    metric: Network,
-    weights: Floats,
-    centers: Ints,
-    power: int = 1,
-    *,
-    opened: int = 0,
-    most: int = 12,
-) -> Ints:
-    """Move all centers at once to the medians of their shortest-path trees, again and again while
-    that lowers the cost, at most `most` times: each costs about two Dijkstras. Negative weights
-    count as 0.
-    """
-    mass = np.ascontiguousarray(np.maximum(weights, 0.0)[metric.order])
-    current = metric.rank[centers]
-    best = metric.rank[centers]
-    cost = np.inf
-    distance = np.empty(len(metric), np.int64)
-    for _ in range(most + 1):
-        medians = np.empty(len(current), np.int64)
-        tree_medians(*metric.csr, metric.back, mass, power, current, medians, distance)
-        medians[:opened] = current[:opened]
-        reached = float(mass @ distance.astype(np.float64) ** power)
-        if reached >= cost * (1 - 1e-4):
-            return metric.order[current if reached < cost else best]
-        best = current
-        cost = reached
-        if np.array_equal(medians, current) or len(np.unique(medians)) < len(medians):
-            break
-        current = medians
-    return metric.order[best]
 
 
 class GraphSearch:

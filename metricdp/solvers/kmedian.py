@@ -14,7 +14,7 @@ from metricdp.metrics.kept import Kept
 from metricdp.metrics.landmarks import LANDMARKS, landmarks
 from metricdp.metrics.structures import Network
 from metricdp.solvers.block import block_search
-from metricdp.solvers.graph_search import GraphSearch, recentered
+from metricdp.solvers.graph_search import GraphSearch
 from metricdp.solvers.near_lists import BlockCosts, MetricCosts, places
 from metricdp.solvers.neighborhoods import near_search, thorough_search
 from metricdp.solvers.part_median import part_median
@@ -23,6 +23,8 @@ from metricdp.solvers.stopping import NEVER, Deadline
 
 WHOLE_BLOCK = 20_000_000
 """Largest candidates × demand block searched as a whole: 80 MB."""
+_ROUGH_BLOCK = 6_000_000
+"""The same where a share of the visits must do: larger ones take longer than they do on graphs."""
 _UNION = 20_000_000
 """Largest block of the centers of several searches that is searched once more."""
 _LARGE = 60_000
@@ -151,7 +153,8 @@ def solve(
         everything = np.r_[fixed, np.setdiff1d(allowed, fixed)][:k]
         return Found(everything, _cost(metric, weights, everything, power))
     deadline = Deadline(time_limit)
-    if metric.held or len(allowed) * len(demand) <= share * WHOLE_BLOCK:
+    largest = WHOLE_BLOCK if share == 1 else min(_ROUGH_BLOCK, WHOLE_BLOCK)
+    if metric.held or len(allowed) * len(demand) <= largest:
         size = len(allowed) * len(demand)
         many = k - len(fixed) >= _MANY and _CHAINED_BLOCK <= size <= WHOLE_BLOCK
         chained = starts is None and many and bool((weights >= 0).all())
@@ -421,9 +424,6 @@ def _searched(problem: _Problem, metric: Network, centers: Ints) -> GraphSearch:
     k = problem.k
     if n > _LARGE and k <= n // 4 and not problem.deadline.over:
         centers = _on_cells(problem, metric, centers)
-        if len(problem.allowed) == n:
-            opened = len(problem.opened)
-            centers = recentered(metric, problem.weights, centers, problem.power, opened=opened)
     search = problem.begun(GraphSearch, metric, centers)
     search.budget = problem.effort * max(_VISITS, _VISITS_EACH * n)
     if (sweeps := _sweeps(problem)) or k > 1 or n > _LARGE:

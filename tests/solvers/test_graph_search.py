@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from metricdp.solvers import graph_search
-from metricdp.solvers.graph_search import GraphSearch, recentered
+from metricdp.solvers.graph_search import GraphSearch
 from metricdp.solvers.stopping import Deadline
 from tests import naive
 from tests.metrics.test_diameter import road_like
@@ -193,28 +193,3 @@ def test_descent_ends_where_no_neighbor_is_better(k, power):
             search.centers
         ):
             assert changes[v].min() >= -1e-8 * search.cost
-
-
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("power", [1, 2])
-def test_recentering_never_raises_the_cost(seed, power):
-    metric, weights, rng = world(seed, n=80)
-    positive = np.maximum(weights, 0)
-    centers = rng.choice(80, 5, replace=False)
-    true = everything(metric)
-    before = naive.cost(true, positive, centers, power)
-    moved = recentered(metric, weights, centers, power)
-    assert len(set(moved.tolist())) == 5
-    assert naive.cost(true, positive, moved, power) <= before * (1 + 1e-12)
-    one = recentered(metric, weights, centers, power, most=1)
-    assert naive.cost(true, positive, one, power) <= before * (1 + 1e-12)
-    some = recentered(metric, weights, centers, power, opened=2)
-    assert some[:2].tolist() == centers[:2].tolist()
-    assert naive.cost(true, positive, some, power) <= before * (1 + 1e-12)
-
-
-def test_recentering_on_a_line_finds_the_medians():
-    metric = metric_of(22, [(i, i + 1, 1) for i in range(21)])
-    # the last one is not wanted
-    assert recentered(metric, np.ones(22) - 2 * np.eye(22)[21], np.array([0])).tolist() == [10]
-    assert sorted(recentered(metric, np.ones(22), np.array([0, 21]))) == [5, 16]
