@@ -14,7 +14,7 @@ from metricdp.arguments import listed, shown
 from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.methods import saving
-from metricdp.methods.box.anywhere import on_points
+from metricdp.methods.box.anywhere import in_halves, on_points
 from metricdp.methods.box.small_ball import reduced
 from metricdp.methods.finite.looks import FAST_GROWTH
 from metricdp.methods.heat import ERROR, smoothed
@@ -24,6 +24,7 @@ from metricdp.methods.solution import Solution
 from metricdp.methods.solving import answered, answered_in_box
 from metricdp.methods.summary import (
     Again,
+    Spots,
     Stability,
     Summary,
     checked_level,
@@ -327,9 +328,7 @@ class Release:
         >>> release.interval([7, 40], within=5).high <= 1
         True
         """
-        return mean_distance(
-            self._credible, self.universe, listed(centers, "centers"), within, level
-        )
+        return mean_distance(self._spots, centers, within, level)
 
     def summary(
         self, centers: Centers, *, stability: bool = False, level: float = LEVEL
@@ -344,9 +343,8 @@ class Release:
         level : float
             As `interval`, as are the errors.
         """
-        return summarized(
-            self._credible, self.universe, listed(centers, "centers"), stability, level
-        )
+        named = listed(centers, "centers")
+        return summarized(self._spots, named, self.stability(named) if stability else None, level)
 
     def stability(
         self, centers: Centers, *, within: Length | None = None, again: Again | None = None
@@ -368,6 +366,8 @@ class Release:
             As `interval`.
         """
         named = listed(centers, "centers")
+        if self.space is not None:
+            raise InputError("how firmly centers stand is told of finite universes, not of a box")
         told, metric = self._credible, self.universe
         return stable(told, metric, metric.site_positions(named), within, again)
 
@@ -415,18 +415,30 @@ class Release:
     @property
     def has_intervals(self) -> bool:
         """Whether `interval` and `summary` can answer."""
-        return self.estimate is not None and self.space is None
+        return self.estimate is not None
 
     @cached_property
     def _credible(self) -> Credible:
-        if self.estimate is None or not self.has_intervals:
-            found = "a box" if self.space is not None else f"method {self.method!r}"
+        if self.estimate is None:
             raise InputError(
-                f"free intervals need a release of counts in a finite universe (method "
-                f"'partition'); this one is of {found}: metricdp.evaluate measures it privately"
+                f"free intervals need a release of counts of parts (method 'partition'); this one "
+                f"is of method {self.method!r}: metricdp.evaluate measures it privately"
             )
         shift = HUBS if self.growth > FAST_GROWTH else ROADS
-        return Credible(self.estimate, grains=self.receipt.grains, shift=shift)
+        told = Credible(self.estimate, grains=self.receipt.grains, shift=shift)
+        here = np.arange(len(self.weights))
+        return told if self.space is None else told.split(here, self.weights)
+
+    @cached_property
+    def _spots(self) -> Spots:
+        told = self._credible
+        if self.space is None or self.sides is None:
+            return Spots(told, self._where, np.arange(len(self.weights)))
+        pieces = in_halves(self.universe.points, self.weights, self.sides)
+        while len(pieces.points) << self.space.dimension <= _PIECES:
+            pieces = in_halves(*pieces)
+        whole = np.repeat(np.arange(len(self.weights)), len(pieces.points) // len(self.weights))
+        return Spots(told.split(whole, pieces.weights), self.space, pieces.points)
 
     def coreset(self, k: int | None = None) -> Coreset:
         """The points of positive estimated demand and that demand: a weighted set that may be
@@ -490,8 +502,7 @@ class Release:
     def load(path: str | PathLike[str], universe: Any) -> Release:
         """Read a release that `save` wrote; `universe` must be the one that it is of.
 
-        A finite universe's release gives the answers that the saved one gave. A box's comes back
-        as its weighted points.
+        It gives the answers and intervals that the saved one gave.
 
         Examples
         --------
@@ -526,6 +537,10 @@ class Release:
         search: dict[str, Any] = {"seed": seed, "time_limit": time_limit, "effort": effort}
         return self.answer(self.asks.checked(where, k, power, **places, **search))
 
+
+_PIECES = 1 << 17
+"""Cells of a box are cut into so many pieces at most for its intervals, but along each side once:
+more tell distances inside cells better, and take time."""
 
 PartitionRelease = Release
 """The same class, by the name that it had until 0.1.0 in a finite universe."""

@@ -32,8 +32,12 @@ def save(release: Any, path: Any) -> None:
     space = release.universe if release.space is None else release.space
     header: dict[str, Any] = {"format": FORMAT, "method": release.method}
     header["receipt"] = release.receipt.to_dict()
-    arrays: dict[str, Any]
     named, arrays = _ROOMS[space.kind].kept(release, space)
+    arrays["weights"] = release.weights * release.receipt.grains  # as its histogram counts
+    if release.estimate is not None:
+        named["any_share"] = release.estimate.any_share
+        named["growth"] = min(release.growth, sys.float_info.max)
+        arrays |= _told(release.estimate)
     header |= named
     with whole_file(target) as file:
         np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)
@@ -57,7 +61,11 @@ def load(path: Any, universe: Metric | EuclideanSpace) -> dict[str, Any]:
     if not (weights.ndim == 1 and _counts(weights)):
         raise damaged
     try:
-        told = room.read(space, weights, arrays, header)
+        told = room.read(space, weights, arrays)
+        if "labels" in arrays:
+            points = told["universe"]
+            told["estimate"] = _estimate(points, arrays, bool(header["any_share"]))
+            told["growth"] = float(header["growth"])
     except (KeyError, TypeError, ValueError, IndexError):
         raise damaged from None
     return told | {"receipt": receipt, "method": method}
@@ -69,13 +77,7 @@ class _Points:
     @staticmethod
     def kept(release: Any, space: Metric) -> tuple[dict[str, Any], dict[str, Any]]:
         """What names the space, and arrays."""
-        named: dict[str, Any] = {"universe": space.checksum()}
-        arrays = {"weights": release.weights * release.receipt.grains}
-        if release.estimate is not None:
-            named["any_share"] = release.estimate.any_share
-            named["growth"] = min(release.growth, sys.float_info.max)
-            arrays |= _told(release.estimate)
-        return named, arrays
+        return {"universe": space.checksum()}, {}
 
     @staticmethod
     def check(space: Metric, header: dict[str, Any], source: Path) -> None:
@@ -89,24 +91,14 @@ class _Points:
     @staticmethod
     def most(space: Metric, size: int) -> dict[str, int]:
         """Arrays that a file of so many bytes may hold, and the most bytes that each has."""
-        n = 8 * len(space)
-        once = {"weights": n, "labels": n, "children": 2 * n, "sizes": 2 * n, "mean": n}
-        learned = {"gaussian": 8 * LOOKS, "bands": 1 << 16, "frequencies": 1 << 24}
-        once |= {"expected": n, "numbers": 2 * n}
-        return once | dict.fromkeys(("look", "node", "value", "scale"), LOOKS * 2 * n) | learned
+        return _lengths(8 * len(space))
 
     @staticmethod
-    def read(
-        space: Metric, weights: Floats, arrays: dict[str, NDArray[Any]], header: dict[str, Any]
-    ) -> dict[str, Any]:
+    def read(space: Metric, weights: Floats, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
         """What a release is made of; any error where arrays do not fit."""
         if len(weights) != len(space):
             raise ValueError("not a weight for each point")
-        told: dict[str, Any] = {"universe": space, "weights": weights}
-        if "labels" in arrays:
-            told["estimate"] = _estimate(space, arrays, bool(header["any_share"]))
-            told["growth"] = float(header["growth"])
-        return told
+        return {"universe": space, "weights": weights}
 
 
 class _InBox:
@@ -114,12 +106,10 @@ class _InBox:
 
     @staticmethod
     def kept(release: Any, space: EuclideanSpace) -> tuple[dict[str, Any], dict[str, Any]]:
-        points, weights = release.coreset()
-        counted = weights * release.receipt.grains  # as its histogram counts, of which it is read
-        arrays = {"points": np.asarray(points, np.float64), "weights": counted}
-        for name in _BESIDE:
-            if (told := getattr(release, name, None)) is not None:
-                arrays[name] = told[release.weights > 0]
+        arrays = {"points": release.universe.points}
+        arrays |= {
+            name: told for name in _BESIDE if (told := getattr(release, name, None)) is not None
+        }
         return {"box": space.facts()["box"]}, arrays
 
     @staticmethod
@@ -129,14 +119,12 @@ class _InBox:
 
     @staticmethod
     def most(space: EuclideanSpace, size: int) -> dict[str, int]:
-        return dict.fromkeys(("points", "weights", *_BESIDE), max(_UNPACKED, _RATIO * size))
+        most = max(_UNPACKED, _RATIO * size)
+        return _lengths(most) | dict.fromkeys(("points", *_BESIDE), most)
 
     @staticmethod
     def read(
-        space: EuclideanSpace,
-        weights: Floats,
-        arrays: dict[str, NDArray[Any]],
-        header: dict[str, Any],
+        space: EuclideanSpace, weights: Floats, arrays: dict[str, NDArray[Any]]
     ) -> dict[str, Any]:
         points = arrays["points"]
         if points.shape != (len(weights), space.dimension) or not np.isfinite(points).all():
@@ -152,6 +140,14 @@ class _InBox:
 
 _Room = type[_Points] | type[_InBox]
 _ROOMS: dict[Any, _Room] = {"finite": _Points, "box": _InBox}
+
+
+def _lengths(n: int) -> dict[str, int]:
+    """The most bytes that arrays have, with `n` of them for what each point has one number of."""
+    once = {"weights": n, "labels": n, "children": 2 * n, "sizes": 2 * n, "mean": n}
+    once |= {"expected": n, "numbers": 2 * n}
+    learned = {"gaussian": 8 * LOOKS, "bands": 1 << 16, "frequencies": 1 << 24}
+    return once | dict.fromkeys(("look", "node", "value", "scale"), LOOKS * 2 * n) | learned
 
 
 def _told(estimate: Estimate) -> dict[str, NDArray[Any]]:

@@ -510,9 +510,12 @@ class Solution:
             raise InputError("the weights are public: `loads` are exact, there are no intervals")
         if self._instance.loads is not None:
             raise InputError("loads= are public: `loads` are exact, there are no intervals")
+        if self._answered is None:
+            return self.summary(level=level).loads
         served, instance = self._served, self._instance
         points = instance.demand[served.clients]
-        others = np.setdiff1d(np.arange(len(instance.metric)), instance.demand)
+        everyone = np.arange(self._n_points or len(instance.metric))
+        others = np.setdiff1d(everyone, instance.demand)
         label, distance = self._nearest
         others = others[distance[others] <= self._limit]
         found: Interval = self.release.load_intervals(

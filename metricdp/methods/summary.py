@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from metricdp.arguments import floats, shown
 from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.units import in_units_of, in_words, unit_shown
+from metricdp.options import Centers
+from metricdp.partitions.service import Service
 from metricdp.progress import progress
 from metricdp.solvers.estimate.credible import Credible
 from metricdp.solvers.estimate.intervals import Interval
@@ -127,38 +130,43 @@ class Summary:
         return "\n".join(lines)
 
 
-def mean_distance(
-    told: Credible, metric: Metric, centers: Sequence[Any], within: Any, level: float
-) -> Interval:
+class Spots(NamedTuple):
+    """What a release tells of its demand, and the records that stand for it: positions of a finite
+    `universe`, or points in the cells of a box.
+    """
+
+    told: Credible
+    universe: Any
+    places: NDArray[Any]
+
+    def served(self, centers: Centers) -> tuple[Ints, Floats]:
+        """The nearest center of every place, and the distance to it."""
+        return Service(self.universe, centers).served(self.places)
+
+
+def mean_distance(spots: Spots, centers: Centers, within: Any, level: float) -> Interval:
     """Mean distance to the nearest center, or the share of the demand within a distance of one."""
     level = checked_level(level)
-    _, distance = metric.nearest_to(_positions(metric, centers))
-    away = np.asarray(distance, np.float64)
+    _, away = spots.served(centers)
     if within is None:
-        return told.mean(away, level)
+        return spots.told.mean(away, level)
     if isinstance(within, str):
-        within = in_units_of(metric, within, "within")
+        within = in_units_of(spots.universe, within, "within")
     limit = floats(within, "within")
     if limit.ndim or not np.isfinite(limit) or limit < 0:
         raise InputError(f"within must be a distance of at least 0, got {shown(within)}")
-    return told.mean((away <= limit).astype(np.float64), level, rising=True)
+    return spots.told.mean((away <= limit).astype(np.float64), level, rising=True)
 
 
 def summarized(
-    told: Credible, metric: Metric, centers: Sequence[Any], stability: bool, level: float
+    spots: Spots, centers: Sequence[Any], firm: Stability | None, level: float
 ) -> Summary:
     """`Summary` of centers on a release; errors as `mean_distance`."""
     level = checked_level(level)
-    positions = _positions(metric, centers)
-    labels, distance = metric.nearest_to(positions)
-    return Summary(
-        list(centers),
-        told.mean(np.asarray(distance, np.float64), level),
-        told.sums(np.asarray(labels, np.int64), len(positions), level),
-        told.total,
-        stable(told, metric, positions, None) if stability else None,
-        unit_shown(metric),
-    )
+    told = spots.told
+    labels, away = spots.served(centers)
+    mean, loads = told.mean(away, level), told.sums(labels, len(centers), level)
+    return Summary(list(centers), mean, loads, told.total, firm, unit_shown(spots.universe))
 
 
 def stable(
@@ -204,10 +212,3 @@ def checked_level(level: Any) -> float:
     if chance.ndim or not 0 < chance < 1:
         raise InputError(f"level must be between 0 and 1, such as 0.95; got {shown(level)}")
     return float(chance)
-
-
-def _positions(metric: Metric, centers: Any) -> Ints:
-    positions = np.asarray(metric.site_positions(centers), np.int64)
-    if not len(positions):
-        raise InputError("there must be at least one center")
-    return positions

@@ -89,8 +89,50 @@ def test_what_has_no_model_says_so(town):
         public.summary()
     space = mdp.EuclideanSpace([0, 0], [1, 1])
     points = mdp.PrivateDemand(space, np.random.default_rng(0).random((500, 2)))
-    boxed = mdp.k_median(space, points, k=2, epsilon=1)
+    boxed = mdp.k_median(space, points, k=2, epsilon=1, method="quadtree")
     assert boxed.interval is None
-    if boxed.release is not None:
-        with pytest.raises(mdp.InputError, match=r"of a box: metricdp\.evaluate"):
-            boxed.release.interval(boxed.centers)
+    with pytest.raises(mdp.InputError, match=r"'quadtree': metricdp\.evaluate"):
+        boxed.release.interval(boxed.centers)
+
+
+@pytest.fixture(scope="module")
+def homes_in_a_box():
+    rng = np.random.default_rng(1)
+    middles = rng.random((6, 2)) * [4, 1]
+    places = middles[rng.integers(0, 6, 20_000)] + 0.05 * rng.standard_normal((20_000, 2))
+    return mdp.EuclideanSpace([0, 0], [4, 1]), places.clip(0, [4, 1])
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_box_has_intervals_of_pieces_of_its_cells(homes_in_a_box, known, tmp_path):
+    space, places = homes_in_a_box
+    expected = (places[::40], np.ones(500)) if known else None
+    demand = mdp.PrivateDemand(space, places)
+    release = mdp.release(space, demand, epsilon=2, expected=expected)
+    centers = np.array([[0.5, 0.5], [2.0, 0.4], [3.4, 0.8]])  # not found by this noise
+    away = np.linalg.norm(places[:, None] - centers, axis=2)
+    truth, loads = away.min(axis=1), np.bincount(away.argmin(axis=1), minlength=3)
+    told = release.summary(centers)
+    # four half widths of 95 %: 8 standard deviations of the noise
+    assert abs(told.mean.estimate - truth.mean()) < 4 * told.mean.half_width < 0.2
+    assert (np.abs(told.loads.estimate - loads) < 4 * told.loads.half_width).all()
+    near = release.interval(centers, within=0.5)
+    assert abs(near.estimate - (truth <= 0.5).mean()) < 4 * near.half_width < 0.4
+    assert release.k_median(k=3).interval.low > 0 and release.k_means(k=3).interval.low > 0
+    with pytest.raises(mdp.InputError, match="not of a box"):
+        release.summary(centers, stability=True)
+    release.save(tmp_path / "box.release")
+    loaded = mdp.Release.load(tmp_path / "box.release", space)
+    assert loaded.summary(centers).to_dict() == told.to_dict()
+    plan = loaded.solve(mdp.objectives.Capacitated(k=3, capacities=12_000))
+    assert abs(plan.load_intervals().estimate.sum() - 20_000) < 100
+    np.testing.assert_allclose(plan.load_intervals().estimate, plan.loads, rtol=0.1, atol=100)
+
+
+def test_pieces_of_cells_tell_distances_as_even_demand_has_them():
+    space = mdp.EuclideanSpace([0, 0], [1, 1])
+    places = np.random.default_rng(2).random((50_000, 2))
+    release = mdp.release(space, mdp.PrivateDemand(space, places), epsilon=4)
+    middles = release.universe.points[[5, 17]]  # of cells: where a cell's middle stands at 0
+    truth = np.linalg.norm(places[:, None] - middles, axis=2).min(axis=1).mean()
+    assert release.interval(middles).estimate == pytest.approx(truth, rel=0.02)

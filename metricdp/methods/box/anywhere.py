@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,6 +36,22 @@ def anywhere(
     return search
 
 
+class Pieces(NamedTuple):
+    """Middles of cells, weights, and the cells' sides."""
+
+    points: Floats
+    weights: Floats
+    sides: Floats
+
+
+def in_halves(points: Floats, weights: Floats, sides: Floats) -> Pieces:
+    """Cells halved along each side: 2^d pieces in place of each, side by side."""
+    halves = np.array(list(product((-0.25, 0.25), repeat=points.shape[1])))
+    n = len(halves)
+    middles = (points[:, None] + halves * sides[:, None]).reshape(-1, points.shape[1])
+    return Pieces(middles, np.repeat(weights / n, n), np.repeat(sides / 2, n, axis=0))
+
+
 @anywhere
 def on_points(release: Any, k: int, power: int, seed: int, deadline: Deadline) -> Floats:
     """k points of low cost for the weights, less (`sure`) where they may be noise: of a public net
@@ -51,10 +67,7 @@ def on_points(release: Any, k: int, power: int, seed: int, deadline: Deadline) -
     sides = np.zeros_like(points) if sides is None else sides
     points, weights, sides = points[held], weights[held], sides[held]
     if len(points) * 2 ** points.shape[1] <= MOST_PIECES:
-        halves = np.array(list(product((-0.25, 0.25), repeat=points.shape[1])))
-        points = (points[:, None] + halves * sides[:, None]).reshape(-1, points.shape[1])
-        weights = np.repeat(weights / len(halves), len(halves))
-        sides = np.repeat(sides / 2, len(halves), axis=0)
+        points, weights, sides = in_halves(points, weights, sides)
     smooth = np.linalg.norm(sides, axis=1) / 4
     found = searched(points, weights, n, power=power, seed=seed, deadline=deadline, smooth=smooth)
     return found if n == k else np.concatenate([found, release.space.net(k).points[: k - n]])

@@ -17,7 +17,7 @@ releases. A record's cell follows from its own coordinates. All else is post-pro
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -36,6 +36,7 @@ from metricdp.methods.shares import Records, Terms, count_records, counts_of
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.halving import Halving
+from metricdp.partitions.finite.ward import PartitionTree
 
 MOST_DIMENSIONS = 3
 """Beyond, a box of cells around one holds too much noise, and the cells grow too wide."""
@@ -126,21 +127,30 @@ def _released(
     rest = (1 - trust) * estimate.mean
     kept = shrunk(tree, estimate, noise, k)
     near = np.empty(0)
+    m = tree.n_parts
+    labels = tree.labels
+    apart = None
     if expected is not None:
-        m = tree.n_parts
         share = trust * estimate.mean / tree.sizes[:m]
-        near = (1 - expected.EVEN) * share[tree.cells.encode(expected.points)] * expected.weights
+        inside = tree.cells.encode(expected.points)
+        near = (1 - expected.EVEN) * share[inside] * expected.weights
         rest += expected.EVEN * share * tree.numbers[:m]
         points = np.concatenate([expected.points, points])
         sides = np.concatenate([np.zeros_like(expected.points), sides])
+        labels = np.r_[inside.astype(np.int32), labels]
+        apart = np.r_[(1 - expected.EVEN) * expected.weights, expected.EVEN * tree.numbers[:m]]
+    universe = EuclideanMetric(points)
+    parts = PartitionTree(
+        universe, labels, tree.children, tree.sizes, tree.nodes, apart, tree.numbers
+    )
     return Release(
-        EuclideanMetric(points),
+        universe,
         np.r_[near, rest],
         (yield Account()).receipt,
         space=space,
         partition=tree.cells,
         histograms=tuple(looked.releases),
-        estimate=estimate,
+        estimate=replace(estimate, tree=parts),
         sides=sides,
         sure=np.r_[near, kept * rest],
     )

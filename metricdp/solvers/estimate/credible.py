@@ -23,6 +23,7 @@ References
 
 from __future__ import annotations
 
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -75,10 +76,8 @@ class Credible:
         self.tree: PartitionTree = tree
         self.shift = shift
         self.expected = estimate.mean / grains
-        self._numbers = (tree.sizes if tree.numbers is None else tree.numbers)[: tree.n_parts]
-        # of each point in its part, of mean 1
-        even = tree.numbers is None
-        self._relative = np.ones(len(tree.labels)) if even else estimate.spread(self._numbers)
+        self.labels = tree.labels.astype(np.int64)
+        self._share = estimate.spread(np.ones(tree.n_parts))  # of its part's demand, a point
         n_draws = int(np.clip(_ENTRIES // max(tree.n_parts, 1), 64, 400))
         self._draws = estimate.draw(n_draws, seed) / grains
         value, precision = observed(tree, estimate.looks)
@@ -95,9 +94,19 @@ class Credible:
         self.total = float(max(self._counts.sum(), self.expected.sum(), 1.0))
         self._surely = float(max(self._counts.sum(), 1.0))
 
+    def split(self, points: Ints, weights: Floats) -> Credible:
+        """The same of other points, each a piece of one of these `points`: of equal pieces that
+        stand for a cell of a box. A part's demand is spread by their `weights`.
+        """
+        same = copy(self)
+        same.labels = self.labels[points]
+        whole = np.bincount(same.labels, weights, self.tree.n_parts)
+        same._share = weights / whole[same.labels]
+        return same
+
     def spread(self, counts: Floats) -> Floats:
         """Counts of parts over their points, shape (n_points,)."""
-        return (counts / self._numbers)[self.tree.labels] * self._relative
+        return counts[self.labels] * self._share
 
     def draws(self, n: int) -> Floats:
         """Counts of parts drawn from the posterior, shape (n, n_parts)."""
@@ -123,11 +132,11 @@ class Credible:
         self, points: Ints, territories: Ints, shares: Floats, k: int, level: float = LEVEL
     ) -> Interval:
         """Demand of territories that may share points, arrays of shape (k,)."""
-        tree = self.tree
-        pairs = tree.labels[points].astype(np.int64) * k + territories
+        pairs = self.labels[points] * k + territories
         pair, at = np.unique(pairs, return_inverse=True)
         part, territory = pair // k, pair % k
-        share = np.bincount(at, shares * self._relative[points], len(pair)) / self._numbers[part]
+        share = np.bincount(at, shares * self._share[points], len(pair))
+        share = np.minimum(share, 1.0)  # of rounded sums
         counts = np.bincount(territory, share * self._counts[part], k)
         rough = np.bincount(territory, share * (1 - share) * self.expected[part] ** 2, k)
         people = np.bincount(territory, share * (1 - share) * self.expected[part], k)
@@ -154,14 +163,11 @@ class Credible:
 
     def _inside(self, values: Floats) -> tuple[Floats, Floats, Floats]:
         """Mean, mean absolute deviation and variance of a function on every part's points."""
-        tree = self.tree
-        n = tree.n_parts
-        labels = tree.labels
-        held = self._relative
-        mean = np.bincount(labels, values * held, n) / self._numbers
+        n, labels, share = self.tree.n_parts, self.labels, self._share
+        mean = np.bincount(labels, values * share, n).astype(np.float64)
         off = np.abs(values - mean[labels])
-        deviation = np.bincount(labels, off * held, n) / self._numbers
-        return mean, deviation, np.bincount(labels, off**2 * held, n) / self._numbers
+        deviation = np.bincount(labels, off * share, n).astype(np.float64)
+        return mean, deviation, np.bincount(labels, off**2 * share, n).astype(np.float64)
 
 
 def _interval(

@@ -44,7 +44,7 @@ def drawn_demand(told: Credible, n_draws: int = DRAWS) -> Floats:
     c a share is put on one random point, ``sqrt(UNEVEN² + 1 / c)``, the rest is even. So sums over
     a piece of the part deviate as in `Credible.shared`.
     """
-    labels, coins = told.tree.labels, np.random.default_rng([0, 2])
+    labels, coins = told.labels, np.random.default_rng([0, 2])
     order = np.argsort(labels, kind="stable")
     ends = np.cumsum(np.bincount(labels, minlength=told.tree.n_parts))
     below = np.cumsum(told.spread(np.ones(told.tree.n_parts))[order])  # 1 more a part
