@@ -19,7 +19,9 @@ from unittest import mock
 import numpy as np
 
 import metricdp as mdp
+from benchmarks.euclidean import SETS, box
 from benchmarks.sets.graphs import MAIN, Instance, hot_spots, members, road_network, spots
+from metricdp.partitions.service import Service
 from metricdp.solvers.estimate import credible
 
 
@@ -45,6 +47,22 @@ INSTANCES = {name: ((lambda seed, make=make: make()), (10, 20)) for name, make i
     "email-Enron": (lambda seed: members("email-Enron", seed=seed or 9), (5, 20)),
     "rome_osm, hot spots": (rome_hot_spots, (20,)),
 }
+BOXES = tuple(name for name, (make, k, corners) in SETS.items() if "d10" not in name)
+"""The box's constants are the roads': none was chosen on these sets."""
+
+
+def boxed(name: str, seed: int | None) -> Instance:
+    """Points in a public box; with a seed half of them, drawn anew."""
+    make, _, corners = SETS[name]
+    points = make()
+    if seed is not None:
+        points = np.random.default_rng(seed).permutation(points)[: len(points) // 2]
+    return box(points, *corners, loose=1, away=0), points
+
+
+INSTANCES |= {
+    f"box {name}": ((lambda seed, name=name: boxed(name, seed)), (SETS[name][1],)) for name in BOXES
+}
 
 
 def main() -> None:
@@ -58,7 +76,9 @@ def main() -> None:
     for name in options.only or INSTANCES:
         make, ks = INSTANCES[name]
         metric, positions = make(options.seed)
-        demand = mdp.PrivateDemand(metric, [metric.ids[i] for i in positions.tolist()])
+        finite = positions.ndim == 1
+        named = [metric.ids[i] for i in positions.tolist()] if finite else positions
+        demand = mdp.PrivateDemand(metric, named)
         for epsilon in (0.1, 0.25, 1.0):
             found: dict[int, dict[str, list[float]]] = {k: {} for k in ks}
             for _ in range(options.draws):
@@ -84,12 +104,12 @@ def main() -> None:
 
 def one(release, metric, positions, k, found) -> None:
     """Intervals of one release's own centers against the truth."""
-    centers = metric.positions(release.k_median(k).centers)
-    labels, distance = metric.nearest_to(centers)
-    distance = np.asarray(distance, float)
-    truth = float(distance[positions].mean())
-    loads = np.bincount(labels[positions], minlength=k)
-    told = release._credible
+    centers = release.k_median(k).centers
+    labels, distance = Service(metric, centers).served(positions)
+    truth = float(distance.mean())
+    loads = np.bincount(labels, minlength=k)
+    labels, distance = release._spots.served(centers)
+    told = release._spots.told
     mean = told.mean(distance)
     sums = told.sums(labels, k)
     known = told.shift._replace(either=0.0)

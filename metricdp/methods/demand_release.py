@@ -424,7 +424,8 @@ class Release:
                 f"free intervals need a release of counts of parts (method 'partition'); this one "
                 f"is of method {self.method!r}: metricdp.evaluate measures it privately"
             )
-        shift = HUBS if self.growth > FAST_GROWTH else ROADS
+        clustered = self.growth > FAST_GROWTH or self.space is not None
+        shift = HUBS if clustered else ROADS
         told = Credible(self.estimate, grains=self.receipt.grains, shift=shift)
         here = np.arange(len(self.weights))
         return told if self.space is None else told.split(here, self.weights)

@@ -51,7 +51,9 @@ class Shift(NamedTuple):
 
 ROADS = Shift(0.0, 0.35)
 HUBS = Shift(0.45, 0.4)
-"""Where balls grow as in the plane, and where they grow faster."""
+"""Where demand follows streets, and where it clusters within parts: in boxes, and where balls grow
+faster than in the plane.
+"""
 UNEVEN = 0.6
 """Of a part that a border divides: how uneven, relative to all of it standing on one point."""
 _ENTRIES = 4_000_000
