@@ -22,6 +22,7 @@ from scipy.sparse import csr_array
 from scipy.spatial import Delaunay
 
 import metricdp as mdp
+from benchmarks import large_medians
 
 PROBLEMS = [
     ("uniform", 85_900, 1_000),
@@ -106,7 +107,7 @@ def main() -> None:
     only = None if args.only is None else (args.only[0], int(args.only[1]), int(args.only[2]))
     for problem in PROBLEMS if only is None else [only]:
         with multiprocessing.get_context("spawn").Pool(1) as pool:
-            row = pool.apply(measured, (*problem, args.effort, args.time_limit))
+            row = pool.apply(large_medians.measured, (*problem, args.effort, args.time_limit))
         print(json.dumps(row), flush=True)
 
 

@@ -25,7 +25,7 @@ from metricdp.solvers.objectives.nearness import Nearness, sites_filled
 from metricdp.solvers.objectives.programs import greedy_columns
 from metricdp.solvers.objectives.rows import Around, ReachLists
 
-_LISTED, _LEAST_LISTED, _ENTRIES = 10, 100, 60_000_000
+_LISTED, _LEAST_LISTED, _ENTRIES = 10, 100, 90_000_000
 """Demand points listed to begin with, for each of k, and at least; most pairs listed."""
 _FIRST = 0.7
 """Radius of the first lists, in radii of farthest-first sites, which are up to twice the best."""
@@ -48,9 +48,9 @@ _SEARCHES, _ROWS, _SECONDS = 180.0, 4000.0, 30.0
 """Most searches or rows; the time of so many searches, and least seconds."""
 _ROUGH, _BOUNDED, _FINE = 0.5, 0.6, 0.85
 """Parts of the time at which searches from below, prices and searches from above end."""
-_WIDE, _LONGER = 0.02, (1.5, 2.5)
-"""Gaps from which the time is so many times as long: until searches from above end once more, and
-prices of more demand points."""
+_WIDE, _LONGER = 0.02, (2.0, 2.5)
+"""Gaps from which the time is so many times as long: until searches from above end once more, with
+more demand points, and prices of these."""
 _NONE = np.empty(0, np.int64)
 
 
@@ -95,10 +95,10 @@ class WideSearch(CenterSearch):
         self._refute(high, (self.lower + high) / 2, self._impossible, self._tired)
         if self.upper > self.lower * (1 + _WIDE):
             self._longer = _LONGER[0]
+            self._scatter()
             self._from_above()
             self.lists.shorten(self.upper)
             self._longer = _LONGER[1]
-            self._scatter()
             self._raise(min(self.upper, self.lists.radius))
 
     def _tired(self, part: float = 1.0) -> bool:
@@ -158,11 +158,8 @@ class WideSearch(CenterSearch):
         """The same lists, as long as the best radius."""
         before, self.lists = self.lists, ReachLists(self.instance, self.clients)
         self._kinds = Kinds(self.lists, len(self.instance.allowed), self._rng)
-        self.lists.radius, self.lists.around.searched, self._short = (
-            self.upper,
-            before.around.searched,
-            [],
-        )
+        self.lists.radius, self._short = self.upper, []
+        self.lists.around.searched = before.around.searched
         self._list(before.numbers)
 
     def _scatter(self) -> None:
@@ -206,13 +203,10 @@ class WideSearch(CenterSearch):
             for t, d in zip(which[which >= 0].tolist(), distance[which >= 0].tolist()):
                 fresh[t].append((slot, d))
         for t, more in enumerate(fresh):
-            if more:
-                slots, distance = self._thin_lists[t]
-                added = np.array(more)
-                self._thin_lists[t] = (
-                    np.r_[slots, added[:, 0].astype(np.int32)],
-                    np.r_[distance, added[:, 1]],
-                )
+            slots, distance = self._thin_lists[t]
+            added = np.array(more).reshape(-1, 2)
+            slots = np.r_[slots, added[:, 0].astype(np.int32)]
+            self._thin_lists[t] = slots, np.r_[distance, added[:, 1]]
         self.lists.around.searched += around.searched
         self._thin_sample = len(self._sample)
 
@@ -240,7 +234,8 @@ class WideSearch(CenterSearch):
         open_ = self._open(radius)
         if not open_:
             return self._with(_NONE)
-        slots, columns = self._columns(open_, radius, self._slot[free].astype(np.int64))
+        thin = np.flatnonzero(self._thin_away > radius * (1 + WITHIN))
+        slots, columns = self._columns(open_, radius, self._slot[free].astype(np.int64), thin)
         rows = csr_array(columns.T.tocsr())
         if left == 0 or (np.diff(rows.indptr) == 0).any():
             return None

@@ -68,3 +68,17 @@ def test_costs_of_which_the_least_is_nearly_the_largest(monkeypatch):
     plan = mdp.solve(table, o.PCenter(3))
     assert plan.value == plan.compare(plan.centers)["other"]
     assert plan.bound <= plan.value <= 608
+
+
+def test_exchanges_reach_scattered_demand_too():
+    metric = METRICS["graph"]
+    everywhere = np.arange(len(metric))
+    apart = metric.distance_rows(everywhere)
+    search = wide_center.WideSearch(instance_of(metric, np.ones(len(metric))), everywhere, 5)
+    search._end = np.inf
+    radius = search.lists.radius = 1.3 * mdp.solve(metric, o.PCenter(5)).value
+    search._list([0, 100])
+    search._scatter()
+    sites = search._cover(radius, np.arange(5))
+    assert len(search._thin) > 50
+    assert (apart[sites][:, search._thin].min(axis=0) <= radius).all()
