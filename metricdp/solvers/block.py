@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -49,9 +50,9 @@ def block_search(
     optimality by default. Each start has a thread; the result does not depend on their number.
     """
     kind = np.float32 if block.dtype == np.float32 else np.float64
-    search = _BlockSearch(
-        np.ascontiguousarray(block, kind), np.asarray(weights, np.float64), k, opened, rng, deadline
-    )
+    block, weights = np.ascontiguousarray(block, kind), np.asarray(weights, np.float64)
+    fixed = np.unique([] if opened is None else opened).astype(np.int64)
+    search = _BlockSearch(block, weights, k, fixed, rng, deadline)
     if starts is None:
         starts = min(_FEWEST + _WORK // max(block.size, 1), _MOST)
     found = search.from_starts(starts, first_start)
@@ -61,26 +62,16 @@ def block_search(
     return rows, cost
 
 
+@dataclass(frozen=True)
 class _BlockSearch:
     """One problem, its coins and its deadline."""
 
-    def __init__(
-        self,
-        block: NDArray[Any],
-        weights: Floats,
-        k: int,
-        opened: Ints | None,
-        rng: np.random.Generator,
-        deadline: Deadline,
-    ) -> None:
-        self.block = block
-        self.weights = weights
-        self.k = k
-        self.rng = rng
-        self.deadline = deadline
-        self.opened = (
-            np.empty(0, np.int64) if opened is None else np.unique(opened).astype(np.int64)
-        )
+    block: NDArray[Any]
+    weights: Floats
+    k: int
+    opened: Ints
+    rng: np.random.Generator
+    deadline: Deadline
 
     def from_starts(self, starts: int, first_start: Ints | None) -> list[Found]:
         """Local optima from k-median++, at least one."""

@@ -126,7 +126,8 @@ def test_recombination_never_hurts_and_often_helps():
     for seed in range(10):
         rng = np.random.default_rng(seed)
         block = mdp.EuclideanMetric(rng.random((150, 2))).distance_rows(np.arange(150))
-        search = block_module._BlockSearch(block, np.ones(150), 25, None, rng, Deadline())
+        none = np.empty(0, np.int64)
+        search = block_module._BlockSearch(block, np.ones(150), 25, none, rng, Deadline())
         alone = search.from_starts(8, None)
         together = search.recombined(alone, 6)
         best = [min(one[0] for one in found) for found in (alone, together)]
