@@ -6,7 +6,6 @@ in its place.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -16,7 +15,7 @@ from metricdp.accounting.policy import Policy
 from metricdp.errors import InputError
 from metricdp.provenance import KEYS
 from metricdp.report.assets import words
-from metricdp.report.words import figures_of, show_number
+from metricdp.report.words import exactly, figures_of, show_number
 
 UNKNOWN = "NOT ON THE RECEIPT"
 """Begins what software should have known and the receipt does not say."""
@@ -94,8 +93,8 @@ class Facts:
 
     def price(self) -> str:
         """Epsilon, and delta if there is one, with the exact fractions."""
-        told = f"epsilon = {_number(self.epsilon)}"
-        return told + (f", delta = {_number(self.delta)}" if self.delta else "")
+        told = f"epsilon = {exactly(self.epsilon)}"
+        return told + (f", delta = {exactly(self.delta)}" if self.delta else "")
 
     @property
     def shared(self) -> bool:
@@ -158,9 +157,9 @@ class Facts:
         lines = []
         for each in self.mechanisms:
             scale = f", scale {show_number(each['scale'])}" if each["scale"] else ""
-            price = f"epsilon {_number(Fraction(each['epsilon_exact']))}"
+            price = f"epsilon {exactly(Fraction(each['epsilon_exact']))}"
             if "rho_exact" in each:
-                price = f"rho {_number(Fraction(each['rho_exact']))}"
+                price = f"rho {exactly(Fraction(each['rho_exact']))}"
             if proofs := each.get("proofs"):
                 price += f", proven as {' and '.join(map(str, proofs))}"
             how = words()["samplers"].get(each["name"], _DEVICES if self.devices else "")
@@ -200,7 +199,7 @@ class Facts:
     def ledger(self) -> str:
         """What the ledger says after this call."""
         if self.devices:
-            spent = f"epsilon = {_number(self.spent_by_device())} once, in its one message"
+            spent = f"epsilon = {exactly(self.spent_by_device())} once, in its one message"
             return f"None: every device spends {spent}, whatever the server does."
         told = self.made.get("ledger")
         if self.model == "Federated":
@@ -235,11 +234,6 @@ class Facts:
         """Local epsilon of one message."""
         return Fraction((self.made.get("options") or {}).get("epsilon", {}).get("value", "0"))
 
-    def odds(self, prior: float = 0.5) -> float:
-        """How sure anybody can become of a unit's presence, from such a prior; for delta = 0."""
-        grown = prior * math.exp(min(float(self.epsilon), 700.0))
-        return grown / (grown + 1 - prior)
-
 
 def is_evaluation(told: Any) -> bool:
     """Whether this is the JSON of a private evaluation."""
@@ -269,14 +263,6 @@ def _lacks(made: Mapping[str, Any], name: str) -> bool:
     if name == "ledger":
         return name not in made
     return made.get(name) in (None, "", {}, [])
-
-
-def _number(value: Fraction) -> str:
-    exact = str(value)
-    short = show_number(exact)
-    if Fraction(short) == value:
-        return short
-    return f"{short} (exactly {exact})" if len(exact) <= 24 else f"about {short}"
 
 
 def _th(number: int) -> str:

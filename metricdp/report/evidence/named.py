@@ -8,13 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil
 from typing import Any
 
 from metricdp.report.assets import words
 from metricdp.report.evidence.facts import UNKNOWN, Facts
 from metricdp.report.evidence.people import CHOICES, QUESTIONS, blank
-from metricdp.report.words import show_number
+from metricdp.report.words import show_number, sureness
 
 _NAME = re.compile(r"\{(\??)(\w+)\}")
 _OPTIONAL = ("sector", "units")
@@ -137,15 +136,9 @@ def promise(facts: Facts) -> list[str]:
         "change": said[relation].format(who=who),
         "price": facts.price(),
         "unit": facts.unit,
-        "sure": _percent(facts.odds()),
-        "surer": _percent(facts.odds(0.1)),
+        "sure": sureness(facts.epsilon),
+        "surer": sureness(facts.epsilon, 0.1),
         "delta": show_number(facts.receipt["delta_exact"]),
     }
     names = ["likely", "odds", *["fails"] * bool(facts.delta), *["each"] * (facts.unit == "record")]
     return [said[name].format(**told) for name in names]
-
-
-def _percent(share: float) -> str:
-    """Never rounded down to less than it is."""
-    tenths = ceil(share * 1000 - 1e-9)
-    return f"{min(tenths, 1000) / 10:g} %" if share < 0.999 else "almost 100 %"

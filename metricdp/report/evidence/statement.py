@@ -4,16 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
-from typing import Any
+from typing import Any, Literal
 
 from metricdp.report.assets import asset, filled, words
 from metricdp.report.evidence.checklist import checklist
-from metricdp.report.evidence.facts import Facts
+from metricdp.report.evidence.facts import UNKNOWN, Facts
 from metricdp.report.evidence.named import filler, product
 from metricdp.report.evidence.people import BLANK
-from metricdp.report.words import receipt_html
+from metricdp.report.words import exactly, show_number, sureness
 
 Answers = Mapping[str, str] | None
+Basis = Literal["public", "non-private"]
+
+_WITHOUT: dict[Basis | None, tuple[str, str]] = {
+    None: (
+        "No receipt",
+        "This page came without a receipt, so it states no privacy guarantee. Treat the "
+        "clustering as non-private unless it was computed from public data alone.",
+    ),
+    "public": (
+        "Public clustering",
+        "Computed from the public universe alone. No private data took part, and no privacy "
+        "budget was spent.",
+    ),
+    "non-private": (
+        "Not private",
+        "This clustering was computed from demand data without differential privacy, on purpose. "
+        "The centers and weights may reveal where that demand is: share this page only as you "
+        "would share the data.",
+    ),
+}
 
 
 def page(facts: Facts, answers: Mapping[str, str]) -> str:
@@ -36,6 +56,43 @@ def embedded(receipt: Any) -> str:
     return (
         '<section class="evidence"><details><summary>Privacy statement</summary>'
         f"{statement(Facts.of(told), None)}</details></section>"
+    )
+
+
+def receipt_html(receipt: Any, basis: Basis | None = None) -> str:
+    """Say in HTML what was spent and for what, or that there is no guarantee."""
+    if receipt is None:
+        title, text = _WITHOUT[basis]
+        tone = "plain" if basis == "public" else "warn"
+        return f'<section class="receipt {tone}"><h2>{title}</h2><p>{text}</p></section>'
+    facts = Facts.of(receipt.to_dict())
+    told = {
+        "ε (epsilon)": exactly(facts.epsilon),
+        "δ (delta)": exactly(facts.delta),
+        "Protected": facts.protected(),
+        "Neighboring relation": facts.adjacency(),
+        "Composition": facts.composition(),
+        "Proofs": "; ".join(" ".join(one) for one in facts.receipt.get("proofs", {}).items()),
+        "Version": str(facts.receipt.get("version", UNKNOWN)),
+    }
+    rows = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in told.items() if text)
+    noise = "".join(f"<li>{escape(line)}</li>" for line in facts.mechanism_lines())
+    return (
+        '<section class="receipt"><h2>Privacy receipt</h2>'
+        "<p>Nothing on this page was computed from private data other than through these "
+        f"releases.</p><p>{escape(_meaning(facts))}</p><dl>{rows}<dt>Mechanisms</dt><dd><ul>{noise}"
+        "</ul></dd></dl></section>"
+    )
+
+
+def _meaning(facts: Facts) -> str:
+    """What an epsilon means, in a sentence."""
+    exchanged = facts.receipt["neighboring"] == "replace-one"
+    happened = "was this one rather than another" if exchanged else "took part"
+    but = f", but for a chance of about {show_number(facts.delta)}" if facts.delta else ""
+    return (
+        f"Whoever thought it as likely as not that a {facts.unit} {happened} can be at most "
+        f"{sureness(facts.epsilon)} sure of it from this page{but}."
     )
 
 

@@ -8,9 +8,8 @@ from typing import Any
 from metricdp.methods.remarks import percent
 from metricdp.report.assets import asset, filled
 from metricdp.report.canvas.stage import notes_html, page_html, table_html
-from metricdp.report.evidence.statement import price_html
+from metricdp.report.evidence.statement import price_html, receipt_html
 from metricdp.report.explore.scene import scene, stage_kind
-from metricdp.report.words import receipt_html
 
 Shown = Any
 """An `Exploration`, which makes its page by this module and so is not imported."""

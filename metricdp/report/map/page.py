@@ -22,8 +22,8 @@ from metricdp.report.canvas import network
 from metricdp.report.canvas.network import STEPS, DrawnUniverse, short
 from metricdp.report.canvas.stage import facts_html, notes_html, page_html, table_html
 from metricdp.report.colors import PALETTE, ink_on
-from metricdp.report.evidence.statement import price_html
-from metricdp.report.words import Basis, figures_of, intervals_html, receipt_html, show_number
+from metricdp.report.evidence.statement import Basis, price_html, receipt_html
+from metricdp.report.words import figures_of, intervals_html, show_number
 
 if TYPE_CHECKING:
     from metricdp.metrics.base import Metric

@@ -3,8 +3,6 @@ registry's rules as it is, and holds nothing private.
 """
 
 import json
-import math
-from fractions import Fraction
 from functools import cache
 
 import networkx as nx
@@ -21,7 +19,7 @@ from metricdp.methods.catalogue import OF_BOXES_ALONE, OF_FINITE_UNIVERSES
 from metricdp.methods.method import Method
 from metricdp.provenance import KEYS, package_facts
 from metricdp.report.assets import words
-from metricdp.report.evidence.facts import UNKNOWN, Facts
+from metricdp.report.evidence.facts import UNKNOWN
 from metricdp.report.evidence.people import BLANK, QUESTIONS
 from tests.report.evidence.schema import problems
 
@@ -209,16 +207,6 @@ def test_what_is_told_is_right():
     assert mdp.evidence(told("uniform")).registry()["deployment"]["privacy_loss"][
         "privacy_parameters"
     ] == {"epsilon": 0.0}
-
-
-@pytest.mark.parametrize(("epsilon", "delta"), [("1/2", 0), (0, 0), ("3", "1e-6")])
-def test_odds_are_those_of_the_promise(epsilon, delta):
-    receipt = told("partition").receipt.to_dict()
-    receipt |= {"epsilon_exact": str(epsilon), "delta_exact": str(delta)}
-    facts = Facts.of(receipt)
-    for prior in (0.5, 0.1):
-        factor = math.exp(float(Fraction(epsilon)))
-        assert facts.odds(prior) == pytest.approx(factor * prior / (factor * prior + 1 - prior))
 
 
 def test_answers_take_the_place_of_blanks():

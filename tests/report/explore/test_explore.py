@@ -304,10 +304,11 @@ def test_words_about_privacy():
     assert level_names(
         [Fraction(1, 20), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(5), Fraction(9)]
     ) == ["Very strong", "Strong", "Good", "Moderate", "Weak", "Very weak"]
-    for epsilon in (0.01, 0.1, 0.7, 2, 6):
-        exactly = 100 * np.exp(epsilon) / (1 + np.exp(epsilon))
-        told = float(sureness(Fraction(epsilon)).split()[0])
-        assert exactly <= told < exactly + 0.1
+    for epsilon, prior in itertools.product((0, 0.01, 0.1, 0.7, 2, 6), (0.5, 0.1)):
+        exactly = 100 * prior * np.exp(epsilon) / (prior * np.exp(epsilon) + 1 - prior)
+        told = float(sureness(Fraction(epsilon), prior).split()[0])
+        assert exactly <= told + 1e-9 and told < exactly + 0.1 + 1e-9
+    assert sureness(Fraction(9)) == sureness(Fraction(10**6)) == "over 99.9 %"
     many = np.random.default_rng(0).random(60_000)
     assert len(np.unique(_few(many))) < 5000 and np.abs(_few(many) / many - 1).max() < 0.006
     assert _few(many[:9]) is not None and (_few(many[:9]) == many[:9]).all()

@@ -22,7 +22,8 @@ from metricdp.metrics.vectors import EuclideanMetric, PrecomputedMetric
 from metricdp.releases import Mechanism, Receipt
 from metricdp.report import drawing, map_page, write_map
 from metricdp.report.colors import PALETTE, assign_colors, seen_apart
-from metricdp.report.words import receipt_html, show_number
+from metricdp.report.evidence.statement import receipt_html
+from metricdp.report.words import show_number
 from metricdp.universe.graph import build_graph
 from tests.report.conftest import disks, settle
 
@@ -320,18 +321,11 @@ def test_shading_has_the_color_of_the_nearest_territory():
     assert image[int(middle[1] * rows), int(middle[0] * columns), 0] == 0
 
 
-def test_receipts_of_other_shapes_are_said_too():
-    class Other:
-        def to_dict(self):
-            whom = {"neighboring": "replace-one", "unit": "user"}
-            return {"epsilon": 0.5, "mechanisms": ["a < b"], "pure": True, **whom}
-
-        def __str__(self):
-            return "one & all"
-
-    said = receipt_html(Other())
-    told = ["<dd>0.5</dd>", "<li>a &lt; b</li>", "<dd>yes</dd>", "one &amp; all"]
-    for expected in [*told, "one user changed for another"]:
+def test_a_receipt_says_whose_promise_it_is():
+    noise = Mechanism("a < b", "counts", 2, 3.0, Fraction(1, 2), proofs=(1,))
+    said = receipt_html(Receipt.of([noise], "replace-one", "user"))
+    told = ["<dd>0.5</dd>", "<li>a &lt; b on counts", "user of one is exchanged", "P1 docs/proofs"]
+    for expected in [*told, "that a user was this one rather than another can be at most 62.3 %"]:
         assert expected in said
     assert show_number(Fraction(11, 10)) == "1.1" and show_number("0.10") == "0.1"
 
