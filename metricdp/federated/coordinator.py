@@ -6,6 +6,7 @@ import json
 import os
 import secrets
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -266,11 +267,10 @@ class Coordinator:
             It is none, damaged, or of another universe.
         """
         first, _, message = file_path(path, "path").read_bytes().partition(b"\n")
-        try:
+        keys = None
+        with suppress(ValueError, KeyError, TypeError):
             told = json.loads(first)
             keys = Keys.from_dict("coordinator", told) if told["format"] == _FORMAT else None
-        except (ValueError, KeyError, TypeError):
-            keys = None
         if keys is None:
             raise InputError(f"{path}: is not the file of a coordinator, or is damaged")
         found = cls.__new__(cls)

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
@@ -111,14 +112,13 @@ class Agreement:
                 "the invitation is about another universe: all parties read the same file with the "
                 "same options"
             )
-        try:
+        found = None
+        with suppress(KeyError, TypeError, ZeroDivisionError):
             method = BY_NAME[told["method"]](**told["options"])
             price = exact(told["epsilon"]), exact(told["delta"], "delta")
             names = ("holders", "colluding", "unit", "max_contributions", "seed")
             numbers: Any = [told[name] for name in names]
             found = cls(answering(method, universe), *price, *numbers)
-        except (KeyError, TypeError, ZeroDivisionError):
-            found = None
         if found is None or found.to_dict(universe) != told:
             raise InputError("this invitation is damaged: ask for it again")
         return found

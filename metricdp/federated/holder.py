@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -262,12 +262,10 @@ class HolderFile:
 
     def read(self) -> dict[str, Any]:
         """What it holds."""
-        try:
+        with suppress(ValueError, KeyError, TypeError):
             told = json.loads(self.path.read_bytes())
             if told["format"] == _FORMAT and {"name", "sign", "seal", "runs"} < set(told):
                 return dict(told)
-        except (ValueError, KeyError, TypeError):
-            pass
         raise InputError(f"{self.path}: is not the key of a holder, or is damaged")
 
     def write(self, keys: Keys, runs: dict[str, dict[str, str]]) -> None:

@@ -11,6 +11,7 @@ Views and vectors are deterministic functions of the item and of public facts.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from functools import cached_property
 from math import ceil, sqrt
 from typing import TYPE_CHECKING, Any
@@ -65,10 +66,8 @@ class LabeledItems(Items):
     def values(self, item: Any) -> tuple[tuple[int, ...], Any]:
         """The part of an id."""
         part = None
-        try:
+        with suppress(Exception):  # not hashable, or an id of a class with ideas of its own
             part = self._part.get(item)
-        except Exception:  # not hashable, or an id of a class with ideas of its own
-            part = None
         if part is None:
             raise InputError(UNKNOWN)
         return (part,), None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -234,10 +235,8 @@ def fraction(value: Any, name: str) -> Fraction:
     number = None
     read = isinstance(value, str | int) and not isinstance(value, bool)
     if read and len(str(value)) <= 200 and "e" not in str(value).lower():
-        try:
+        with suppress(ValueError, ZeroDivisionError):
             number = Fraction(value)
-        except (ValueError, ZeroDivisionError):
-            number = None
     if number is None or number < 0:
         raise InputError(f'{name} must be a number as text, such as "2" or "1/2"')
     return number

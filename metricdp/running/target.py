@@ -6,6 +6,7 @@ plan, all of them on made-up demand.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -46,28 +47,29 @@ class Needed(NamedTuple):
 def needed(epsilons: tuple[Fraction, ...], excess: Floats, target: float) -> Needed:
     """The least epsilon for a target.
 
-    Parameters
-    ----------
-    epsilons : tuple of Fraction
-        Ascending.
-    excess : ndarray of float64, shape (n_epsilons, n_demands)
-        Cost of every run beyond that of the best known, as a share of it.
-    target : float
-        Cost / best that nine runs in ten may reach: above 1.
+        Parameters
+        ----------
+        epsilons : tuple of Fraction
+            Ascending.
+        excess : ndarray of float64, shape (n_epsilons, n_demands)
+            Cost of every run beyond that of the best known, as a share of it.
+        target : float
+            Cost / best that nine runs in ten may reach: above 1.
 
-    Notes
-    -----
-    At each budget nine runs in ten stay below a quantile; between two budgets its logarithm is
-    interpolated. The same is done for resamples of the made-up demands (bootstrap), and
-    `Needed.epsilon` is what is enough for 95 % of them.
+        Notes
+        -----
+        At each budget nine runs in ten stay below a quantile; between two budgets its logarithm is
+        interpolated. The same is done for resamples of the made-up demands (bootstrap), and
+        `Needed.epsilon` is what is enough for 95 % of them.
 
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> from metricdp.running.target import needed
-    >>> excess = np.array([[0.4, 0.4], [0.1, 0.1], [0.025, 0.025]])
-    >>> needed((Fraction(1, 4), Fraction(1), Fraction(4)), excess, 1.05)
-    Needed(epsilon=2.0, estimate=2.0)
+        Examples
+        --------
+        >>> from contextlib import suppress
+    from fractions import Fraction
+        >>> from metricdp.running.target import needed
+        >>> excess = np.array([[0.4, 0.4], [0.1, 0.1], [0.025, 0.025]])
+        >>> needed((Fraction(1, 4), Fraction(1), Fraction(4)), excess, 1.05)
+        Needed(epsilon=2.0, estimate=2.0)
     """
     sizes = np.array([float(epsilon) for epsilon in epsilons])
     n_demands = excess.shape[1]
@@ -111,10 +113,9 @@ def checked_target(target: float | str) -> float:
     """A ratio of costs, as 1.03, or a percentage beyond the best, as "3%"."""
     rule = f"target must be a ratio above 1, as 1.03, or a percentage, as '3%'; got {shown(target)}"
     text = str(target).strip()
-    try:
+    ratio = 0.0
+    with suppress(ValueError):
         ratio = 1 + float(text[:-1]) / 100 if text.endswith("%") else float(text)
-    except ValueError:
-        ratio = 0.0
     if isinstance(target, bool) or not 1 < ratio < 1e6:
         raise InputError(rule)
     return ratio

@@ -60,10 +60,8 @@ def chunks(path: str, size: int = CHUNK) -> Generator[bytes, None, None]:
 def _unpacked(packed: gzip.GzipFile, size: int) -> bytes:
     """The next chunk; a damaged file is told from a truncated one by nothing."""
     data = None
-    try:
+    with suppress(zlib.error):
         data = packed.read(size)
-    except zlib.error:
-        data = None
     if data is None:
         raise EOFError("damaged gzip")
     return data

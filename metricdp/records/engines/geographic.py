@@ -202,10 +202,8 @@ class Features(Placed):
 def _geojson(path: str) -> Features:
     """Features of a collection, numbers with all digits, without quotes in errors."""
     content: Any = None
-    try:
+    with suppress(OSError, EOFError, ValueError, RecursionError):
         content = json.loads(b"".join(chunks(path)), parse_float=Decimal)
-    except (OSError, EOFError, ValueError, RecursionError):
-        content = None
     features = content.get("features") if isinstance(content, dict) else None
     if not isinstance(features, list):
         raise InputError(f"{path}: is not a readable GeoJSON FeatureCollection")

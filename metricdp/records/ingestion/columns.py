@@ -172,11 +172,9 @@ def numbers(cells: Column) -> Floats:
 def spelled(cells: Sequence[Any]) -> Floats:
     """The same of a list: at once where all are text made of what numbers are made of."""
     array = None
-    try:
+    with suppress(TypeError, ValueError):  # not text, or no number: cell by cell, for the same end
         if not "".join(cells).translate(_IN_NUMBERS):
             array = np.array(list(map(float, cells)), np.float64)
-    except (TypeError, ValueError):  # not text, or no number: cell by cell, for the same end
-        array = None
     if array is None:
         array = np.array([number_of(c) for c in cells], np.float64)
     return array
