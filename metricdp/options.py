@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metricdp.arguments import floats, integer, shown
+from metricdp.arguments import count, floats, integer, shown
 from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 
@@ -27,10 +27,7 @@ Coins = int | np.random.Generator | np.random.BitGenerator | np.random.SeedSeque
 
 def checked_seed(seed: Any) -> int:
     """The seed of public coins as a plain integer."""
-    number = integer(seed)
-    if number is None or number < 0:
-        raise InputError(f"seed must be an integer of at least 0, got {shown(seed)}")
-    return number
+    return count(seed, "seed", 0)
 
 
 def coins(seed: Any, rng: Coins | None = None) -> int:

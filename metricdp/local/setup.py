@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from metricdp.accounting.cost import exact
-from metricdp.arguments import Amount, chosen, integer, positive, shown
+from metricdp.arguments import Amount, chosen, count, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.local.choosing import largest_local_epsilon
 from metricdp.local.items import bits_of, items_of
@@ -113,12 +113,7 @@ def public_parameters(
             "delta must be between 0 and 1 with one_round_shuffle, and is of no use with "
             "one_round_local"
         )
-    n = integer(users) or 0
-    centers = integer(k) or 0
-    if n < 1 or centers < 1:
-        raise InputError(
-            f"users and k must be positive integers, got {shown(users)} and {shown(k)}"
-        )
+    n, centers = count(users, "users"), count(k, "k")
     seed = coins(seed, rng)
     of_box = {"tree": tree, "depth": depth, "radius": radius}
     asked = _Collection(trust, budget, chance, n, centers, seed)
@@ -175,10 +170,8 @@ def _finite_collection(
     size, n = len(universe), asked.users
     if size < 2:
         raise InputError("a universe of one point needs no messages")
-    if parts is not None and not 2 <= (integer(parts) or 0) <= size:
-        raise InputError(
-            f"parts must be from 2 to {size:,}, the number of points; got {shown(parts)}"
-        )
+    if parts is not None:
+        count(parts, "parts", 2, size, "the number of points")
     if parts is None and not asked.shuffled:
         levels = level_sizes(n, asked.epsilon)
         if len(set(levels)) == len(levels) and 4 * levels[-1] <= size:
@@ -284,8 +277,8 @@ def _ball(
     d = space.dimension
     reach = space.diameter_bound() / 2 if radius is None else positive(radius, "radius")
     kind = tree or ("net" if d <= 3 else "simhash")
-    if depth is not None and not 1 <= (integer(depth) or 0) <= 20:
-        raise InputError(f"depth must be from 1 to 20, got {shown(depth)}")
+    if depth is not None:
+        count(depth, "depth", 1, 20)
     subspace, net_levels = _net_size(k, d, integer(depth))
     levels = integer(depth) or (
         net_levels if kind == "net" else min(14, math.ceil(2 * math.log2(max(k, 2))) + 4)

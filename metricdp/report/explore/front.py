@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from metricdp.accounting import Budget
-from metricdp.arguments import Amount, chosen, file_path, integer, listed, shown
+from metricdp.arguments import Amount, chosen, count, file_path, listed
 from metricdp.atomic import write_whole
 from metricdp.errors import InputError
 from metricdp.interruption import held
@@ -308,7 +308,6 @@ def _check(universe: Any, recipe: Method, records: Any, repeats: Any) -> None:
         raise InputError(
             f"the method {recipe.name} releases no weights, so there is no coreset to show"
         )
-    if records is not None and (integer(records) is None or records < 1):
-        raise InputError(f"records must be an integer of at least 1, got {shown(records)}")
-    if integer(repeats) is None or repeats < 0:
-        raise InputError(f"repeats must be an integer of at least 0, got {shown(repeats)}")
+    if records is not None:
+        count(records, "records")
+    count(repeats, "repeats", 0)

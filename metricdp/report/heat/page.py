@@ -23,27 +23,20 @@ def heat_page(heat: Any, title: str | None, attribution: str | None) -> str:
     doubt = heat.standard_error
     level = net.graded(heat.classes, HEAT)
     level["weight"] = packed_weights(factor * heat.density[net.order])
-    scene = net.told() | {
-        "palette": list(HEAT),
-        "graded": True,
-        "levels": [level],
-        "per": per,
-        "doubt": None if doubt is None else packed_weights(factor * doubt[net.order]),
-        "ids": net.ids(),
-    }
+    told = None if doubt is None else packed_weights(factor * doubt[net.order])
+    scene = {"palette": list(HEAT), "levels": [level], "per": per, "doubt": told}
     width = in_words(heat.bandwidth, unit_shown(metric))
     epsilon = None if receipt is None else receipt.to_dict().get("epsilon")
     spent = "" if epsilon is None else f" · ε = {show_number(epsilon)}"
-    layers = {"network": "Streets", "territories": "Density"}
-    return page_html(
+    return _page(
         title or f"Heat map · {metric.name}{spent}",
-        {name: text for name, text in layers.items() if name != "network" or len(net.edges)},
+        {"territories": "Density"},
         attribution,
+        net,
         scene,
-        beside=_facts(heat, width, per, net.noun) + (price_html(receipt) or _PLAIN),
-        notes=notes_html(_notes(heat, width, net), "Reading this map"),
-        scripts=["heat/page.js"],
-        styles=["heat/page.css"],
+        _facts(heat, width, per, net.noun) + (price_html(receipt) or _PLAIN),
+        _notes(heat, width, net),
+        "heat/page.js",
     )
 
 
@@ -61,25 +54,39 @@ def bands_page(bands: Any, plan: Any, title: str | None, attribution: str | None
         for i, (name, (x, y)) in enumerate(zip(plan.centers, net.everywhere[sited].tolist()))
         if np.isfinite([x, y]).all()
     ]
-    scene = net.told() | {
-        "palette": [*colors, "#22262b"],
-        "inks": ["#ffffff"] * (n + 1),
-        "graded": True,
-        "levels": [level],
-        "measure": unit_shown(metric) or "",
-        "far": far(bands.distance[net.order]),
-        "ids": net.ids(),
-    }
-    layers = {"network": "Streets", "territories": "Bands", "centers": "Centers"}
-    shading = "The ground has the band of what is nearest on the page."
-    return page_html(
+    inks, distances = ["#ffffff"] * (n + 1), far(bands.distance[net.order])
+    scene = {"palette": [*colors, "#22262b"], "inks": inks, "levels": [level], "far": distances}
+    return _page(
         title or f"Service bands · {metric.name}",
-        {name: text for name, text in layers.items() if name != "network" or len(net.edges)},
+        {"territories": "Bands", "centers": "Centers"},
         attribution,
-        scene,
-        beside=_bands_table(bands, colors, net.noun) + price_html(plan.receipt),
-        notes=notes_html(net.remarks(shading=shading), "Reading this map"),
-        scripts=["heat/bands.js"],
+        net,
+        scene | {"measure": unit_shown(metric) or ""},
+        _bands_table(bands, colors, net.noun) + price_html(plan.receipt),
+        net.remarks(shading="The ground has the band of what is nearest on the page."),
+        "heat/bands.js",
+    )
+
+
+def _page(
+    title: str,
+    layers: dict[str, str],
+    attribution: str | None,
+    net: DrawnUniverse,
+    scene: dict[str, Any],
+    beside: str,
+    notes: list[str],
+    script: str,
+) -> str:
+    """A page of a ground that is graded, below the streets, if there are any."""
+    return page_html(
+        title,
+        ({"network": "Streets"} if len(net.edges) else {}) | layers,
+        attribution,
+        net.told() | {"graded": True, "ids": net.ids()} | scene,
+        beside=beside,
+        notes=notes_html(notes, "Reading this map"),
+        scripts=[script],
         styles=["heat/page.css"],
     )
 

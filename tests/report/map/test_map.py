@@ -324,7 +324,12 @@ def test_shading_has_the_color_of_the_nearest_territory():
 def test_a_receipt_says_whose_promise_it_is():
     noise = Mechanism("a < b", "counts", 2, 3.0, Fraction(1, 2), proofs=(1,))
     said = receipt_html(Receipt.of([noise], "replace-one", "user"))
-    told = ["<dd>0.5</dd>", "<li>a &lt; b on counts", "user of one is exchanged", "P1 docs/proofs"]
+    told = [
+        "<dd>0.5</dd>",
+        "<li>a &lt; b on counts",
+        "all records of one user are exchanged",
+        "P1 docs/proofs",
+    ]
     for expected in [*told, "that a user was this one rather than another can be at most 62.3 %"]:
         assert expected in said
     assert show_number(Fraction(11, 10)) == "1.1" and show_number("0.10") == "0.1"
@@ -397,39 +402,32 @@ def test_browser_adds_up_noisy_weights_with_their_signs(show, tmp_path):
     assert total == pytest.approx(weights.sum(), abs=2.5)
 
 
-def test_intervals_of_loads_are_halos_around_the_centers():
-    universe = mdp.GraphMetric(
-        nx.convert_node_labels_to_integers(nx.grid_2d_graph(9, 9)), weight=None
-    )
-    homes = mdp.PrivateDemand(universe, [3] * 900 + [77] * 900)
-    result = mdp.k_median(universe, homes, k=2, epsilon=1)
-    summary = result.summary()
-    told = {"receipt": result.receipt, "evaluation": summary}
-    text = map_page(universe, result.centers, weights=result.release.weights, **told)
-    told = centers_of(text)
-    assert [c["low"] <= c["high"] for c in told] == [True, True]
-    for center, low in zip(told, summary.loads.low.tolist()):
-        assert center["low"] == pytest.approx(low, rel=1e-3, abs=1)
-    assert "free of charge" in text
-    plain = map_page(
-        universe, result.centers, weights=result.release.weights, receipt=result.receipt
-    )
-    assert "low" not in centers_of(plain)[0]
-
-
-def test_the_mean_distance_is_told_once_with_its_interval_and_its_unit():
-    universe = mdp.GraphMetric(
-        nx.convert_node_labels_to_integers(nx.grid_2d_graph(9, 9)), weight=None
-    )
+@pytest.fixture(scope="module")
+def answered():
+    """Two centers of noisy demand on a grid of meters, and what a page says of both."""
+    grid_of_81 = nx.convert_node_labels_to_integers(nx.grid_2d_graph(9, 9))
+    universe = mdp.GraphMetric(grid_of_81, weight=None)
     universe.measured_in = "m"
     homes = mdp.PrivateDemand(universe, [3] * 900 + [77] * 900)
     result = mdp.k_median(universe, homes, k=2, epsilon=1)
     said = {"weights": result.release.weights, "receipt": result.receipt}
-    with_interval = map_page(universe, result.centers, evaluation=result.summary(), **said)
-    facts = re.findall(r"<dt>Mean distance</dt><dd>(.*?)</dd>", with_interval)
-    assert len(facts) == 1
-    assert re.fullmatch(r"[\d.,]+ m; 95 % interval [\d.,]+ m to [\d.,]+ m", facts[0])
-    plain = map_page(universe, result.centers, **said)
+    whole = map_page(universe, result.centers, evaluation=result.summary(), **said)
+    return result, whole, map_page(universe, result.centers, **said)
+
+
+def test_intervals_of_loads_are_halos_around_the_centers(answered):
+    result, whole, plain = answered
+    told = centers_of(whole)
+    assert [c["low"] <= c["high"] for c in told] == [True, True]
+    for center, low in zip(told, result.summary().loads.low.tolist()):
+        assert center["low"] == pytest.approx(low, rel=1e-3, abs=1)
+    assert "free of charge" in whole and "low" not in centers_of(plain)[0]
+
+
+def test_the_mean_distance_is_told_once_with_its_interval_and_its_unit(answered):
+    _, whole, plain = answered
+    (fact,) = re.findall(r"<dt>Mean distance</dt><dd>(.*?)</dd>", whole)
+    assert re.fullmatch(r"[\d.,]+ m; 95 % interval [\d.,]+ m to [\d.,]+ m", fact)
     assert re.search(r"<dt>Mean distance</dt><dd>[\d.,]+ m, by noisy demand</dd>", plain)
 
 
