@@ -3,10 +3,10 @@
 1. Pay 2.5 % of epsilon for the number of records, unless it is public or guessed (`records_hint`).
 2. In one round (few records), or two to five, halve the cells of largest estimate times
    diameter, and count them; a twentieth of the budget each but for the last.
-3. Estimate the counts from all rounds, by the posterior of `metricdp.solvers.estimate`. How far an
-   expectation is believed, `Estimate.trust`, is learned from the noisy counts.
-4. Spread each cell's estimate over what is expected in it, the untrusted rest on its middle: these
-   weights answer any number of questions. For centers, rests that may be noise weigh less
+3. Estimate the counts from all rounds, by the posterior of `metricdp.solvers.estimate`. Whether
+   an expectation is believed, `Estimate.trust`, is decided by the noisy counts.
+4. Spread each cell's estimate over what is expected in it, else on its middle: these weights
+   answer any number of questions. For centers, rests that may be noise weigh less
    (`metricdp.methods.box.shrinking`).
 
 **Privacy.** Steps 1 and 2 are the only reads, a `CountQuery` and a `HistogramQuery` a round:
@@ -117,24 +117,24 @@ def _released(
     """
     known = None if expected is None else (expected.points, expected.weights)
     halving = Halving(space, known, ExpectedPoints.EVEN)
-    rounds = partial(_rounds, k=k, quickly=expected is None)
-    looked = yield from refined(terms, halving, count, rounds, told=lambda parts: parts.cells)
+    looked = yield from refined(
+        terms, halving, count, partial(_rounds, k=k), told=lambda parts: parts.cells
+    )
     tree: Any = looked.tree
     estimate: Any = looked.estimate
     noise = looked.releases[-1].receipt.mechanisms[0].scale
     points, sides = tree.universe.points, tree.cells.sides[tree.cells.leaves]
-    trust = 0.0 if expected is None else estimate.trust
-    rest = (1 - trust) * estimate.mean
+    rest = estimate.mean
     kept = shrunk(tree, estimate, noise, k)
     near = np.empty(0)
     m = tree.n_parts
     labels = tree.labels
-    apart = None
-    if expected is not None:
-        share = trust * estimate.mean / tree.sizes[:m]
+    apart = None if expected is None else tree.numbers[:m]
+    if expected is not None and estimate.trust:
+        share = estimate.mean / tree.sizes[:m]
         inside = tree.cells.encode(expected.points)
         near = (1 - expected.EVEN) * share[inside] * expected.weights
-        rest += expected.EVEN * share * tree.numbers[:m]
+        rest = expected.EVEN * share * tree.numbers[:m]
         points = np.concatenate([expected.points, points])
         sides = np.concatenate([np.zeros_like(expected.points), sides])
         labels = np.r_[inside.astype(np.int32), labels]
@@ -156,11 +156,11 @@ def _released(
     )
 
 
-def _rounds(looked: Looked, records: float, scale: float, k: int, quickly: bool) -> Iterator[Look]:
+def _rounds(looked: Looked, records: float, scale: float, k: int) -> Iterator[Look]:
     """Rounds until they have found where the records are; the last has what is left."""
     looked.even = min(EVEN, UNSEEN * scale / max(records, 1.0))
     looked.numbers = partial(number_of_cells, k=k, dimension=looked.growth)
-    looked.quickly = quickly  # trust is learned with frequencies: few rounds leave it near 0
+    looked.quickly = True
     whole: Any = looked.whole
     left = Fraction(1)
     finer = 1.0

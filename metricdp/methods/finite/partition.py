@@ -8,8 +8,8 @@ of them.
    parts would tell more noise than records, or in neighborhoods of a plane where records are few,
    the second is the last and has all that is left.
 4. Estimate the true counts from all rounds: the posterior mean on the smallest tree that holds all
-   cuts. Spread each count over its part's points. `expected` weights stand in for points as far as
-   the noisy counts agree.
+   cuts. Spread each count over its part's points. `expected` weights stand in for points if the
+   noisy counts agree.
 5. Solve on those weights, for any k, as often as asked.
 
 **Privacy.** Steps 1 and 3 are the only reads: epsilon-DP by sequential composition, as each
@@ -225,8 +225,7 @@ class Looked:
             return self.whole.cut(number)
         shown = None
         if look.points:
-            points = self.tree.sizes if self.tree.numbers is None else self.tree.numbers
-            sizes = points[: self.tree.n_parts]
+            sizes = self.tree.even().sizes[: self.tree.n_parts]
             shows = self.estimate.mean >= scale * (np.log(sizes) + SHOWS)
             shown = shows[self.tree.labels]
             number = min(number + int(shown.sum()), MOST_PARTS)
@@ -258,9 +257,10 @@ class Looked:
             known=known,
             usual=self.usual,
             quickly=self.quickly,
+            several=many,
         )
         self.weights = self.estimate.spread(self.estimate.mean)
-        each = self.estimate.spread(self.tree.sizes[: self.tree.n_parts])
+        each = self.estimate.spread(self.estimate.believed.sizes[: self.tree.n_parts])
         each /= each.sum()
         mass = float(self.weights.sum())
         found_here = self.weights / mass if mass > 0 else each

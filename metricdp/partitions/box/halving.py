@@ -25,7 +25,7 @@ class CellParts(PartitionTree):
 
     cells: Any = None
 
-    def spread(self, amounts: Floats, trust: float = 1.0) -> Floats:
+    def spread(self, amounts: Floats) -> Floats:
         """A part is one point."""
         return amounts.copy()
 

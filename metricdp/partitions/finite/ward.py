@@ -9,8 +9,8 @@ import heapq
 import math
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,13 +52,16 @@ class PartitionTree:
         """Part of each record (a position)."""
         return self.labels[records].astype(np.int64)
 
-    def spread(self, amounts: Floats, trust: float = 1.0) -> Floats:
-        """Spread one amount a part over its points (n_points,), `trust` of it as expected."""
-        if self.weights is None or self.numbers is None:
-            return (amounts / self.sizes[: self.n_parts])[self.labels]
-        m = self.n_parts
-        expected = (trust * amounts / self.sizes[:m])[self.labels] * self.weights
-        return expected + ((1 - trust) * amounts / self.numbers[:m])[self.labels]
+    def even(self) -> Self:
+        """The same parts with nothing expected: one a point."""
+        if self.numbers is None:
+            return self
+        return replace(self, sizes=self.numbers, weights=None, numbers=None)
+
+    def spread(self, amounts: Floats) -> Floats:
+        """Spread one amount a part over its points (n_points,), as expected."""
+        each: Floats = (amounts / self.sizes[: self.n_parts])[self.labels]
+        return each if self.weights is None else each * self.weights
 
     def parts_in(self, finer: PartitionTree) -> Ints:
         """Nodes of a finer cut of the same hierarchy that are this one's parts, in order."""

@@ -76,6 +76,12 @@ _USUAL_SPLITS = 20.0
 and with expected weights, and how many splits of a band they weigh: more would not learn, fewer
 follow the noise of few records (benchmarks/adaptive.md).
 """
+_DOUBT_ONE, _DOUBT = -0.25, 1.0
+"""Expected weights are left out unless the counts' likelihood is so much larger with them, in
+logarithms: where there is one round, as counts are too few to tell much, and where there are
+several. Less believes useless ones, more leaves out those that help
+(benchmarks/partition_method.md).
+"""
 
 Frequencies = dict[int, Floats]
 """Learned frequencies of the kinds of split, by band."""
@@ -123,14 +129,14 @@ class Estimate:
 
     @property
     def trust(self) -> float:
-        """How far expected weights are trusted inside parts, 0 to 1, as the splits showed."""
-        if self.tree.numbers is None or not self.frequencies:
-            return 1.0
-        _, by_weight, by_number, near_weight, near_number, *_ = self.frequencies[
-            max(self.frequencies)
-        ]
-        expected, other = float(by_weight + near_weight), float(by_number + near_number)
-        return max(expected - other, 0.0) / (expected + other)  # 0 where they cannot be told apart
+        """Whether expected weights are trusted, 1, or left out, 0, as the counts showed."""
+        fewest = 0 if self.tree.numbers is None else len(_USUAL_EXPECTED) - 1
+        return float(all(len(kinds) >= fewest for kinds in self.frequencies.values()))
+
+    @property
+    def believed(self) -> PartitionTree:
+        """The tree, with sizes as expected if that is trusted."""
+        return self.tree if self.trust else self.tree.even()
 
     @property
     def uneven(self) -> float:
@@ -140,20 +146,18 @@ class Estimate:
         if not self.frequencies:
             return 0.0
         kinds = np.mean(list(self.frequencies.values()), axis=0)
-        any_ = kinds[-1] if self.any_share else 0.0
-        by_size = np.reshape(kinds[1 : len(kinds) - self.any_share], (2, -1)).sum(axis=1)
-        return float(_OFF @ [kinds[0], *by_size, any_])
+        return float(_OFF @ _by_size(kinds if self.any_share else np.append(kinds, 0.0)))
 
     @property
     def pointed(self) -> bool:
         """Whether demand is on one side of splits more often than is usual in a plane."""
-        usual = _USUAL if self.tree.numbers is None else _USUAL_EXPECTED
+        usual = _usual(self.believed)
         one_sided = [kinds[0] for kinds in self.frequencies.values()]
         return sum(one_sided) > usual[0] * len(one_sided)
 
     def spread(self, amounts: Floats) -> Floats:
-        """Amounts of parts over their points, by expected weights as far as trusted."""
-        return self.tree.spread(amounts, self.trust)
+        """Amounts of parts over their points, by expected weights if they are trusted."""
+        return self.believed.spread(amounts)
 
     def draw(self, n_draws: int, seed: int = 0) -> Floats:
         """True counts of every part, drawn from their joint posterior, shape (n_draws, n_parts).
@@ -166,7 +170,7 @@ class Estimate:
             center, spread = least_squares(self.tree, self.looks)
             return np.maximum(center + spread * coins.standard_normal((n_draws, 1)), 0.0)
         drawn = np.empty((n_draws, 2 * m - 1))
-        _Model(self.tree, self.looks, self.any_share).draw(self.frequencies, coins, drawn)
+        _Model(self.believed, self.looks, self.any_share).draw(self.frequencies, coins, drawn)
         return drawn[:, :m]
 
 
@@ -178,10 +182,12 @@ def joint_posterior(
     known: Frequencies | None = None,
     usual: bool = False,
     quickly: bool = False,
+    several: bool = False,
 ) -> Estimate:
     """Expected true count of every part, given all that any look counted. The `usual` frequencies
     of splits in a plane, which need `any_share`, help where counts are too few to learn them.
-    `quickly`: on coarser grids, at fewer shares, in fewer rounds.
+    `quickly`: on coarser grids, at fewer shares, in fewer rounds. Expected weights are left out
+    unless the counts speak for them, if there are `several` rounds, or not against them.
 
     Sum-product message passing on the tree, up and down, with one uniform grid of values a node,
     around its least-squares estimate; expectation maximization for the frequencies of the kinds of
@@ -192,13 +198,34 @@ def joint_posterior(
     if tree.n_parts == 1:
         center, _ = least_squares(tree, looks)
         return Estimate(np.maximum(center, 0.0), {}, tree, looks, any_share)
-    model = _Model(tree, looks, any_share, quickly)
-    plane = _USUAL if tree.numbers is None else _USUAL_EXPECTED
+    doubt = _DOUBT if several else _DOUBT_ONE
+    used = tree if _as_expected(tree, looks, doubt) else tree.even()
+    model = _Model(used, looks, any_share, quickly)
     rounds = _MORE_ROUNDS if known else _ROUNDS
     rounds = min(rounds, _QUICK_ROUNDS) if quickly else rounds
-    frequency = model.learn(known, plane if usual else None, rounds)
+    frequency = model.learn(known, _usual(used) if usual else None, rounds)
     learned = dict(zip(model.bands.tolist(), frequency))
     return Estimate(model.mean(), learned, tree, looks, any_share)
+
+
+def _as_expected(tree: PartitionTree, looks: Sequence[Counts], doubt: float) -> bool:
+    """Whether noisy counts are likelier with sizes as expected than with one a point, where splits
+    are as usual with expectations.
+    """
+    if tree.numbers is None:
+        return True
+    laws = (tree, _USUAL_EXPECTED), (tree.even(), _by_size(_USUAL_EXPECTED))
+    evidence = [_Model(each, looks, True, quick=True).evidence(law) for each, law in laws]
+    return evidence[0] > evidence[1] + doubt
+
+
+def _usual(tree: PartitionTree) -> Floats:
+    return _USUAL if tree.numbers is None else _USUAL_EXPECTED
+
+
+def _by_size(kinds: Floats) -> Floats:
+    """Frequencies of kinds, any share the last, whatever the size that splits follow."""
+    return np.r_[kinds[0], np.reshape(kinds[1:-1], (2, -1)).sum(axis=1), kinds[-1]]
 
 
 class _Model:
@@ -247,6 +274,10 @@ class _Model:
                 break
         return frequency
 
+    def evidence(self, law: Floats) -> float:
+        """Logarithm of the counts' likelihood if all bands have these frequencies of kinds."""
+        return self._upward(np.tile(law, (len(self.bands), 1)))
+
     def mean(self) -> Floats:
         """Posterior mean of every part's count, by the last messages."""
         return leaf_means(self.splits, self.chances, self.seen, self.inside, self.outside)
@@ -268,9 +299,9 @@ class _Model:
             drawn,
         )
 
-    def _upward(self, frequency: Floats) -> None:
+    def _upward(self, frequency: Floats) -> float:
         self.chances = mixed(self.splits, frequency)
-        upward(self.splits, frequency, self.chances, self.known, self.seen, self.inside)
+        return upward(self.splits, frequency, self.chances, self.known, self.seen, self.inside)
 
 
 def observed(tree: PartitionTree, looks: Sequence[Counts]) -> tuple[Floats, Floats]:

@@ -1,5 +1,7 @@
 """Cells that stand out of the noise, alone or together, beside a slow obvious twin."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ import metricdp as mdp
 from metricdp.methods.box.shrinking import LEAST, shrunk, standing, surety
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.finite.ward import PartitionTree
-from metricdp.solvers.estimate.tree_posterior import Counts, Estimate
+from metricdp.solvers.estimate.tree_posterior import Counts, Estimate, joint_posterior
 from tests import naive
 
 
@@ -97,9 +99,13 @@ def test_where_nothing_is_estimated_the_loudest_noise_leaves_nothing():
 def test_expected_weights_that_tell_no_more_than_volume_are_not_used():
     tree = row(2)
     named = PartitionTree(tree.universe, tree.labels, tree.children, tree.sizes, numbers=tree.sizes)
-    for told_apart, trust in ((0.3, 0.5), (0.1, 0.0), (0.05, 0.0)):
-        kinds = {0: np.array([0.5, told_apart, 0.1, 0.0, 0.0, 0.3])}
-        assert Estimate(np.ones(2), kinds, named, []).trust == pytest.approx(trust)
+    looks = [Counts(np.arange(3), np.array([40.0, 60.0, 100.0]), np.ones(3))]
+    found = joint_posterior(named, looks, any_share=True, several=True)
+    assert found.trust == 0 and found.believed.numbers is None
+    expected = replace(named, sizes=np.array([40.0, 60.0, 100.0]), numbers=tree.sizes)
+    many = [Counts(np.arange(3), np.array([4000.0, 6000.0, 10000.0]), np.ones(3))]
+    found = joint_posterior(expected, many, any_share=True, several=True)
+    assert found.trust == 1 and found.believed is expected
 
 
 def test_a_release_from_a_file_is_searched_alike(tmp_path):
