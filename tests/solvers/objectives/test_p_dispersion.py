@@ -57,8 +57,11 @@ def test_a_bound_where_not_all_distances_are_held(monkeypatch):
         metric = universe()
         plan = mdp.solve(metric, o.PDispersion(3))
         best = _best(metric, 3, [], range(12))
+        if metric.directed:  # nothing is proven: no infinite bound, no gap that is no number
+            assert (plan.bound, plan.gap) == (None, None) and plan.value <= best * (1 + 1e-9)
+            continue
         assert plan.value <= best * (1 + 1e-9) <= plan.bound * (1 + 2e-9)
-        assert metric.directed or plan.value >= best / 2 * (1 - 1e-9)
+        assert plan.value >= best / 2 * (1 - 1e-9)
 
 
 @pytest.mark.parametrize("block", [0, 10**9])
