@@ -122,7 +122,8 @@ class Summary:
         ]
         for i, center in enumerate(self.centers):
             ends = (self.loads.estimate[i], self.loads.low[i], self.loads.high[i])
-            line = f"{center!s:>16}  " + "  ".join(f"{value:>10,.0f}" for value in ends)
+            name = " ".join(f"{x:.5g}" for x in center) if isinstance(center, list) else str(center)
+            line = f"{name:>16}  " + "  ".join(f"{value:>10,.0f}" for value in ends)
             if self.stability is not None:
                 moved = in_words(float(self.stability.moves[i]), self.unit)
                 line += f"  {self.stability.stays[i]:>6.0%}  {moved:>10}"
