@@ -30,23 +30,18 @@ class CellParts(PartitionTree):
         return amounts.copy()
 
 
+@dataclass(eq=False)
 class Halving:
     """The hierarchy of a box, with public weights of points that are `expected`, of sum 1.
 
     A cell's size is its share of the weights, by a part `even` of its volume.
     """
 
-    def __init__(
-        self,
-        space: EuclideanSpace,
-        expected: tuple[Floats, Floats] | None = None,
-        even: float = 0.05,
-    ) -> None:
-        self.space = space
-        self.expected = expected
-        self.even = even
-        self.trust = 1.0
-        self._known: CellParts | None = None
+    space: EuclideanSpace
+    expected: tuple[Floats, Floats] | None = None
+    even: float = 0.05
+    trust: float = 1.0
+    _known: CellParts | None = None
 
     def growth(self) -> float:
         """Balls grow with the dimension."""

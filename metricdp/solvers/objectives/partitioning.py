@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -38,6 +39,7 @@ class Parted(NamedTuple):
     sets: list[tuple[Rows, int]] | None
 
 
+@dataclass(eq=False)
 class Partitioning:
     """Sets of clients, one for each site at most, that part all clients at least cost.
 
@@ -46,22 +48,19 @@ class Partitioning:
     looked for.
     """
 
-    def __init__(
-        self,
-        sets: tuple[Rows, Rows],
-        site: Rows,
-        cost: Floats,
-        n_clients: int,
-        fixed: Bools,
-        left: int,
-        aim: float,
-    ) -> None:
-        self.sets, self.site, self.cost = sets, site, cost
-        self.n, self.fixed, self.left, self.aim = n_clients, fixed, left, aim
+    sets: tuple[Rows, Rows]
+    site: Rows
+    cost: Floats
+    n: int
+    fixed: Bools
+    left: int
+    aim: float
+    bound: float = -np.inf
+    found: list[tuple[Rows, int]] | None = None
+
+    def __post_init__(self) -> None:
         self.triples = np.empty((0, 3), np.int64)
-        self.bound = -np.inf
-        self.found: list[tuple[Rows, int]] | None = None
-        self.excess, self.used = np.zeros(len(site)), np.zeros(len(site), np.bool_)
+        self.excess, self.used = np.zeros(len(self.site)), np.zeros(len(self.site), np.bool_)
 
     def solved(self, prices: Floats, deadline: Deadline) -> Parted:
         """Bound and strike out, cut, until few sets are left; then HiGHS."""
