@@ -64,11 +64,12 @@ class Areas:
         if len(labels) != len(ids) or not all(isinstance(one, Hashable) for one in labels):
             raise InputError(_RULE)
         at = points.positions(ids)
-        given = [(i, one) for i, one in zip(at.tolist(), labels) if one is not None and one == one]
-        names = sorted({str(one) for _, one in given})
+        known = [(i, one) for i, one in zip(at.tolist(), labels) if one is not None and one == one]
+        given = [(i, str(one)) for i, one in known if str(one) != ELSEWHERE]  # as without a label
+        names = sorted({name for _, name in given})
         number = {name: i for i, name in enumerate(names)}
         table = np.full(len(points), len(names))
-        table[[i for i, _ in given]] = [number[str(one)] for _, one in given]
+        table[[i for i, _ in given]] = [number[name] for _, name in given]
         return cls._finite(universe, names, table)
 
     @classmethod

@@ -45,6 +45,14 @@ def test_labels_come_by_id_by_order_and_by_series(town):
     np.testing.assert_array_equal(Areas.of(town, series).label(np.arange(len(town))), every)
 
 
+def test_elsewhere_is_one_area(town):
+    """Points that are called so and points without a label were two areas of one name."""
+    first, *_, last = town.ids
+    told = Areas.of(town, {first: "north", last: ELSEWHERE})
+    assert told.names == ("north", ELSEWHERE)
+    assert told.label(np.arange(len(town))).sum() == len(town) - 1
+
+
 @pytest.mark.parametrize("by", [{}, {(0, 0): None}, ["a"] * 3, 7, {(99, 99): "a"}, [["a"]] * 48])
 def test_labels_that_say_nothing_are_refused_before_a_charge(town, by):
     ledger, demand = mdp.Ledger(1), mdp.PrivateDemand(town, [(0, 0)])
