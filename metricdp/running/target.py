@@ -47,29 +47,28 @@ class Needed(NamedTuple):
 def needed(epsilons: tuple[Fraction, ...], excess: Floats, target: float) -> Needed:
     """The least epsilon for a target.
 
-        Parameters
-        ----------
-        epsilons : tuple of Fraction
-            Ascending.
-        excess : ndarray of float64, shape (n_epsilons, n_demands)
-            Cost of every run beyond that of the best known, as a share of it.
-        target : float
-            Cost / best that nine runs in ten may reach: above 1.
+    Parameters
+    ----------
+    epsilons : tuple of Fraction
+        Ascending.
+    excess : ndarray of float64, shape (n_epsilons, n_demands)
+        Cost of every run beyond that of the best known, as a share of it.
+    target : float
+        Cost / best that nine runs in ten may reach: above 1.
 
-        Notes
-        -----
-        At each budget nine runs in ten stay below a quantile; between two budgets its logarithm is
-        interpolated. The same is done for resamples of the made-up demands (bootstrap), and
-        `Needed.epsilon` is what is enough for 95 % of them.
+    Notes
+    -----
+    At each budget nine runs in ten stay below a quantile; between two budgets its logarithm is
+    interpolated. The same is done for resamples of the made-up demands (bootstrap), and
+    `Needed.epsilon` is what is enough for 95 % of them.
 
-        Examples
-        --------
-        >>> from contextlib import suppress
-    from fractions import Fraction
-        >>> from metricdp.running.target import needed
-        >>> excess = np.array([[0.4, 0.4], [0.1, 0.1], [0.025, 0.025]])
-        >>> needed((Fraction(1, 4), Fraction(1), Fraction(4)), excess, 1.05)
-        Needed(epsilon=2.0, estimate=2.0)
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from metricdp.running.target import needed
+    >>> excess = np.array([[0.4, 0.4], [0.1, 0.1], [0.025, 0.025]])
+    >>> needed((Fraction(1, 4), Fraction(1), Fraction(4)), excess, 1.05)
+    Needed(epsilon=2.0, estimate=2.0)
     """
     sizes = np.array([float(epsilon) for epsilon in epsilons])
     n_demands = excess.shape[1]

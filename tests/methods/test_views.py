@@ -9,7 +9,7 @@ import pytest
 import metricdp as mdp
 from metricdp.cli import main
 from metricdp.errors import InputError
-from metricdp.report import words
+from metricdp.report.evidence import statement
 
 LINE = nx.path_graph(6)
 nx.set_node_attributes(LINE, {i: {"x": float(i), "y": 0.0} for i in LINE})
@@ -135,7 +135,7 @@ def test_a_page_says_what_it_was_computed_from(tmp_path):
         assert main([*ask, *more]) == 0
         pages.append(page.read_text().lower())
     for basis, text in zip(("public", "non-private"), pages):
-        title, said = words._WITHOUT[basis]
+        title, said = statement._WITHOUT[basis]
         assert title.lower() in text and said.lower() in text
 
 

@@ -146,7 +146,6 @@ ALLOWED = {
         records/paths.py Paths._read
         records/paths.py Paths._reach
         records/paths.py _paths
-        records/sums/rows.py rows_from
         records/sums/swap_costs.py Scale.of
         records/sums/swap_costs.py Scale.unit
         records/sums/swap_costs.py Scale.beyond
