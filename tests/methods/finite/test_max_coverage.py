@@ -389,7 +389,7 @@ def test_names_sizes_and_refusals_of_max_coverage():
         ({"demand": part, "ledger": None}, "paid from the grant"),
         ({"epsilon": None}, "needs epsilon="),
         ({"epsilon": 0}, "epsilon must be between"),
-        *wrong("", epsilon=[-1], delta=[1], sets=[[], ["q"]]),
+        *wrong(".", epsilon=[-1], delta=[1], sets=[[], ["q"]]),
         ({"ledger": 3}, "ledger must be a Ledger"),
     ):
         with pytest.raises(mdp.InputError, match=words):
