@@ -51,6 +51,9 @@ from metricdp.solvers.objectives.objective import Objective
 
 STARTS = 3
 """Starts of a search on noisy weights: more would fit their noise."""
+_PIECES = 1 << 17
+"""Cells of a box are cut into so many pieces at most for its intervals, but along each side once:
+more tell distances inside cells better, and take time."""
 
 Search = Callable[[Any, Any], NDArray[Any]]
 """From a release and a checked question to centers: positions, shape (k,), or points, (k, d)."""
@@ -427,7 +430,7 @@ class Release:
         clustered = self.growth > FAST_GROWTH or self.space is not None
         shift = HUBS if clustered else ROADS
         told = Credible(self.estimate, grains=self.receipt.grains, shift=shift)
-        here = np.arange(len(self.weights))
+        here = np.arange(len(self.weights))  # a cell's size is its volume, not a number of points
         return told if self.space is None else told.split(here, self.weights)
 
     @cached_property
@@ -538,10 +541,6 @@ class Release:
         search: dict[str, Any] = {"seed": seed, "time_limit": time_limit, "effort": effort}
         return self.answer(self.asks.checked(where, k, power, **places, **search))
 
-
-_PIECES = 1 << 17
-"""Cells of a box are cut into so many pieces at most for its intervals, but along each side once:
-more tell distances inside cells better, and take time."""
 
 PartitionRelease = Release
 """The same class, by the name that it had until 0.1.0 in a finite universe."""

@@ -123,36 +123,39 @@ def _released(
     tree: Any = looked.tree
     estimate: Any = looked.estimate
     noise = looked.releases[-1].receipt.mechanisms[0].scale
-    points, sides = tree.universe.points, tree.cells.sides[tree.cells.leaves]
-    rest = estimate.mean
+    sides = tree.cells.sides[tree.cells.leaves]
     kept = shrunk(tree, estimate, noise, k)
-    near = np.empty(0)
-    m = tree.n_parts
-    labels = tree.labels
-    apart = None if expected is None else tree.numbers[:m]
     if expected is not None and estimate.trust:
-        share = estimate.mean / tree.sizes[:m]
-        inside = tree.cells.encode(expected.points)
-        near = (1 - expected.EVEN) * share[inside] * expected.weights
-        rest = expected.EVEN * share * tree.numbers[:m]
-        points = np.concatenate([expected.points, points])
-        sides = np.concatenate([np.zeros_like(expected.points), sides])
-        labels = np.r_[inside.astype(np.int32), labels]
-        apart = np.r_[(1 - expected.EVEN) * expected.weights, expected.EVEN * tree.numbers[:m]]
-    universe = EuclideanMetric(points)
-    parts = PartitionTree(
-        universe, labels, tree.children, tree.sizes, tree.nodes, apart, tree.numbers
-    )
+        estimate = replace(estimate, tree=_with_points(tree, expected))
+        n = len(expected.points)
+        sides = np.concatenate([np.zeros((n, space.dimension)), sides])
+        kept = np.r_[np.ones(n), kept]
+    weights = estimate.spread(estimate.mean)
     return Release(
-        universe,
-        np.r_[near, rest],
+        estimate.tree.universe,
+        weights,
         (yield Account()).receipt,
         space=space,
         partition=tree.cells,
         histograms=tuple(looked.releases),
-        estimate=replace(estimate, tree=parts),
+        estimate=estimate,
         sides=sides,
-        sure=np.r_[near, kept * rest],
+        sure=kept * weights,
+    )
+
+
+def _with_points(tree: Any, expected: ExpectedPoints) -> PartitionTree:
+    """The same parts, of the points that are expected and of the cells' middles."""
+    volumes = tree.numbers[: tree.n_parts]
+    inside = tree.cells.encode(expected.points).astype(np.int32)
+    return PartitionTree(
+        EuclideanMetric(np.concatenate([expected.points, tree.universe.points])),
+        np.r_[inside, tree.labels],
+        tree.children,
+        tree.sizes,
+        tree.nodes,
+        np.r_[(1 - expected.EVEN) * expected.weights, expected.EVEN * volumes],
+        tree.numbers,
     )
 
 
