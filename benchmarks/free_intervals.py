@@ -48,7 +48,7 @@ INSTANCES = {name: ((lambda seed, make=make: make()), (10, 20)) for name, make i
     "rome_osm, hot spots": (rome_hot_spots, (20,)),
 }
 BOXES = tuple(name for name, (make, k, corners) in SETS.items() if "d10" not in name)
-"""The box's constants are the roads': none was chosen on these sets."""
+"""That demand clusters inside cells was chosen on s1, a3 and unbalance."""
 
 
 def boxed(name: str, seed: int | None) -> Instance:

@@ -97,12 +97,13 @@ def per_site(values: Any, instance: Instance, name: str) -> Floats:
         f"{name} must be one number for all sites, {len(metric.sites):,} numbers in the order of "
         f"metric.sites, or a mapping from id to number; finite and not negative"
     )
-    if by_id(values) is None:
+    named = by_id(values) is not None
+    if not named:
         values = floats(values, rule)
         values = np.full(len(metric.sites), values) if values.ndim == 0 else values
     table = numbers(values, metric.site_positions, len(metric.sites), rule, np.nan)
     found = table[instance.allowed]
-    if by_id(values) is not None and np.isnan(found).any():
+    if named and np.isnan(found).any():
         lacking = metric.sites[instance.allowed[np.isnan(found)][0]]
         raise InputError(f"{name} names no number for the site {shown(lacking)}")
     if not (np.isfinite(found) & (found >= 0)).all():
