@@ -345,6 +345,9 @@ def test_a_history_is_read_without_changing_a_byte(path):
         assert len(history.entries) == 1
         assert path.read_bytes() == longer[:cut]
     path.write_bytes(longer)
+    with pytest.raises(JournalError, match="not locked"):
+        read_history(path).charge("1/9")
+    assert path.read_bytes() == longer
     told = read_history(path).to_dict()
     assert json.dumps(told)
     assert (told["left"], told["left_delta"], told["lines"]) == ("1/3", "1/2000", 3)
