@@ -27,7 +27,7 @@ from metricdp.methods.method import Method
 from metricdp.methods.registry import answering
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.options import Coins, coins
+from metricdp.options import Coins, check_distinct, coins
 from metricdp.provenance import Provenance
 from metricdp.releases import Unit
 from metricdp.running.attesting import PublicUniverse, attest, circumstances
@@ -103,6 +103,7 @@ class Coordinator:
         keys = {key for card in cards for key in (card.sign, card.seal)}
         if len(cards) < 2 or len(keys) < 2 * len(cards):
             raise InputError("a release of several holders needs two or more, each with its card")
+        check_distinct([card.name for card in cards], "holders need names of their own")
         price = Cost.of(exact(epsilon), exact(delta, "delta"), MIN_EPSILON)
         agreement = Agreement(
             recipe,
@@ -190,13 +191,13 @@ class Coordinator:
         --------
         >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
         >>> demands = [mdp.PrivateDemand(metric, [v] * 4000) for v in (1, 7)]
-        >>> holders = [mdp.federated.Holder(demand) for demand in demands]
-        >>> cards = [holder.card for holder in holders]
+        >>> north = mdp.federated.Holder(demands[0], name="North")
+        >>> cards = [north.card, mdp.federated.Holder(demands[1], name="South").card]
         >>> coordinator = mdp.federated.Coordinator(metric, cards, epsilon=1)
-        >>> coordinator.collect([holders[0].answer(coordinator.invite())])
+        >>> coordinator.collect([north.answer(coordinator.invite())])
         Traceback (most recent call last):
             ...
-        metricdp.errors.InputError: no answer yet by holder
+        metricdp.errors.InputError: no answer yet by South
         """
         asked, course = self._asked, Course.of(self._universe, self._agreement)
         step = course.at(asked.past)

@@ -41,7 +41,8 @@ class Holder(Unique):
         File of the holder's secret keys and last answers, for its owner alone; made if there is
         none. Without, all of it is gone with this object.
     name : str, optional
-        By which others know it: public. That of the file, where it exists.
+        By which others know it: public, and no two of a study have the same. That of the file by
+        default, where there is one.
     ledger : Ledger, optional
         What pays; by default one of just what the first release costs, beside the file of keys.
     peers : iterable of bytes, optional
@@ -83,7 +84,7 @@ class Holder(Unique):
         self._universe: Any = demand.universe
         self._file = None if key is None else HolderFile(file_path(key, "key"))
         self._runs: dict[str, dict[str, str]] = {}
-        self._keys = Keys(name or "holder") if self._file is None else self._file.keys(name)
+        self._keys = Keys(name) if self._file is None else self._file.keys(name)
         self._peers = None if peers is None else {opened_card(peer) for peer in peers}
 
     @property

@@ -51,15 +51,19 @@ class Card(NamedTuple):
 class Keys:
     """Somebody's secret keys.
 
-    `sign`, `seal`: as `secrets` tells them; new ones by default.
+    `name`: by default the beginning of the public key, which nobody else has; `sign`, `seal`: as
+    `secrets` tells them; new ones by default.
     """
 
-    def __init__(self, name: str, sign: bytes | None = None, seal: bytes | None = None) -> None:
+    def __init__(
+        self, name: str | None, sign: bytes | None = None, seal: bytes | None = None
+    ) -> None:
         ed25519, x25519 = _ciphers()
         one, other = ed25519.Ed25519PrivateKey, x25519.X25519PrivateKey
         self._sign = one.generate() if sign is None else one.from_private_bytes(sign)
         self._seal = other.generate() if seal is None else other.from_private_bytes(seal)
         public = self._sign.public_key().public_bytes_raw(), self._seal.public_key()
+        name = name or f"holder {public[0].hex()[:12]}"
         self.card = Card(name, public[0], public[1].public_bytes_raw())
 
     def to_dict(self) -> dict[str, str]:

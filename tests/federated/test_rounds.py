@@ -369,6 +369,14 @@ def test_a_changed_message_is_refused(kind):
             read(text)
 
 
+def test_holders_are_told_apart_by_their_names():
+    holders = [mdp.federated.Holder(d) for d in demands()]
+    assert len({one.name for one in holders}) == 3
+    same = [mdp.federated.Holder(d, name="h").card for d in demands()]
+    with pytest.raises(mdp.InputError, match="names of their own; 'h' is repeated"):
+        mdp.federated.Coordinator(METRIC, same, epsilon=1)
+
+
 def test_a_holder_who_is_gone_stays_out_and_the_round_costs_once_more():
     ledgers = [mdp.Ledger(50, 50 * DELTA) for _ in HOMES]
     holders = [
