@@ -66,7 +66,13 @@ def hashable(value: Any) -> bool:
 
 
 def check_distinct(ids: Sequence[Any], rule: str) -> None:
-    """Refuse public ids that occur more than once, and name the first of them."""
+    """Refuse public ids that occur more than once, and name the first of them; and text with half a
+    surrogate pair, that no file can hold.
+    """
+    try:
+        "".join(each for each in ids if isinstance(each, str)).encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{rule}; text in them is Unicode, not half a surrogate pair") from None
     if len(set(ids)) == len(ids):
         return
     seen = set()

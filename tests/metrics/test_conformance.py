@@ -185,6 +185,17 @@ def test_ids_must_be_distinct_and_hashable(ids):
         mdp.PrivateDemand(Broken("well", ids), [])
 
 
+def test_text_that_no_file_can_hold_is_no_id():
+    half = ["a", "\ud800"]
+    for make in (
+        lambda: mdp.EuclideanMetric(np.eye(2), ids=half),
+        lambda: mdp.GraphMetric(nx.path_graph(half), weight=None),
+        lambda: mdp.CostTable(np.eye(2), sites=half),
+    ):
+        with pytest.raises(mdp.InputError, match="half a surrogate pair"):
+            make()
+
+
 @pytest.mark.parametrize("method", ["partition", "hst", "local-search", "max-coverage", "uniform"])
 @pytest.mark.parametrize(
     "metric",
