@@ -1,4 +1,4 @@
-"""Short names for arrays by what they hold, and how large ones are gone through."""
+"""Short names for arrays by what they hold, the order of sites, and slices of large arrays."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ Bools = NDArray[np.bool_]
 
 ENTRIES = 1 << 22
 """Entries of rows that are held at a time: 32 MB."""
+
+
+def opened_first(opened: Ints, sites: Ints) -> Ints:
+    """The sites of both, once each: those that are open already, then the others, ascending."""
+    return np.r_[opened, np.setdiff1d(sites, opened)].astype(np.int64)
 
 
 def chunks(n: int, width: int) -> Iterator[slice]:

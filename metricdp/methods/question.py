@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from metricdp.arguments import count, positive, shown
-from metricdp.arrays import Floats, Ints
+from metricdp.arrays import Floats, Ints, opened_first
 from metricdp.errors import InputError
 from metricdp.methods.result import checked_candidates, site_positions
 from metricdp.metrics.base import Metric
@@ -99,13 +99,15 @@ class Question:
     def answer(self, weights: Floats, starts: int | None = None) -> Ints:
         """Positions of centers (k,) for demand `weights`, the opened ones first."""
         search = {"seed": self.seed, "starts": starts, **self._asked}
-        return solve_with(self.effort, self.metric, weights, self.k, **search).centers
+        found = solve_with(self.effort, self.metric, weights, self.k, **search)
+        return opened_first(self.opened, found.centers)
 
     def exactly(self, weights: Floats) -> tuple[Ints, Certificate]:
         """The best centers of public `weights` with a proof, or with an honest interval."""
         effort = THOROUGH if isinstance(self.effort, str) else self.effort
         search = {"seed": self.seed, "effort": effort, **self._asked}
-        return solve_exactly(self.metric, weights, self.k, **search)
+        found, proof = solve_exactly(self.metric, weights, self.k, **search)
+        return opened_first(self.opened, found), proof
 
     def names(self, positions: Ints) -> Any:
         """The user's ids of positions."""

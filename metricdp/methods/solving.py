@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metricdp.arguments import shown
-from metricdp.arrays import Floats
+from metricdp.arrays import Floats, opened_first
 from metricdp.errors import InputError
 from metricdp.methods.question import NET_POINTS, checked_time_limit
 from metricdp.methods.result import public_weights, site_positions
@@ -366,7 +366,7 @@ def instance_of(
                 f"start must name sites that are allowed, the opened ones among them: see "
                 f"{shown(metric.sites[out[0]])}"
             )
-        first = np.r_[fixed, np.setdiff1d(named, fixed)].astype(np.int64)
+        first = opened_first(fixed, named)
     return Instance(
         metric,
         weights,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arrays import Floats, Ints, opened_first
 from metricdp.metrics.base import Metric
 from metricdp.solvers import level_programs, parts
 from metricdp.solvers.bounds import Certificate, judged
@@ -95,7 +95,7 @@ def settled(
     if chosen is not None:
         better = cost_of(chosen)
         if better < cost:
-            rows = np.r_[fixed, np.setdiff1d(chosen, fixed)]
+            rows = opened_first(fixed, chosen)
             cost = ascent.upper = better
             ascent.count_in_integers(ascent.whole)
     if bound <= ascent.target and bound > cost * (1 - 2 * TRUST):

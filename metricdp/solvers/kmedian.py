@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from metricdp.arrays import Floats, Ints, Singles
+from metricdp.arrays import Floats, Ints, Singles, opened_first
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.metrics.kept import Kept
@@ -147,10 +147,10 @@ def solve(
             raise InputError(
                 "first must be k distinct candidates, the opened facilities among them"
             )
-        first = np.r_[fixed, np.setdiff1d(given, fixed)]
+        first = opened_first(fixed, given)
     rng = np.random.default_rng(seed)
     if k in (len(allowed), len(fixed)):
-        everything = np.r_[fixed, np.setdiff1d(allowed, fixed)][:k]
+        everything = opened_first(fixed, allowed)[:k]
         return Found(everything, _cost(metric, weights, everything, power))
     deadline = Deadline(time_limit)
     largest = WHOLE_BLOCK if share == 1 else min(_ROUGH_BLOCK, WHOLE_BLOCK)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from metricdp.arrays import Bools, Floats, Ints
+from metricdp.arrays import Bools, Floats, Ints, opened_first
 from metricdp.kernels.near_swaps import Near, descended, kicked, state_at, transposed, workspace
 from metricdp.solvers.block import TOLERANCE, Found
 from metricdp.solvers.dual_ascent import Ascent, entries_within
@@ -138,7 +138,7 @@ class _Search:
 
     def found(self, rows: NDArray[Any]) -> Found:
         """Rows, the fixed ones first, and what they cost."""
-        rows = np.r_[self.fixed, np.setdiff1d(rows, self.fixed)].astype(np.int64)
+        rows = opened_first(self.fixed, rows)
         return float(self.costs.weights @ self.costs.two_nearest(rows)[0]), rows
 
     def round(self, best: Found, rng: np.random.Generator, longer: float) -> Found:

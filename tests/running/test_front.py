@@ -405,3 +405,19 @@ def test_the_receipt_tells_what_was_asked():
         assert made["options"]["seed"]["value"] == 5 and "power" not in made["options"]
     release = mdp.release(line, demand, epsilon=1, seed=6)
     assert release.receipt.made.to_dict()["options"]["seed"]["value"] == 6
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_both_ways_to_ask_tell_the_same_centers_in_the_same_order(seed):
+    rng = np.random.default_rng(seed)
+    metric = mdp.EuclideanMetric(rng.random((60, 2)))
+    weights = rng.integers(1, 9, 60) * 1.0
+    for call, objective in (
+        (mdp.k_median, mdp.objectives.KMedian),
+        (mdp.k_means, mdp.objectives.KMeans),
+    ):
+        asked = {"weights": weights, "opened": [40, 7], "seed": seed}
+        told = call(metric, k=6, **asked).centers
+        assert told == [7, 40, *sorted(told[2:])]
+        assert told == mdp.solve(metric, objective(6), **asked).centers
+        assert call(metric, k=6, exact=True, **asked).centers[:2] == [7, 40]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, diags_array, eye_array, kron
 
-from metricdp.arrays import Ints
+from metricdp.arrays import Ints, opened_first
 from metricdp.kernels.packing import knapsack, knapsacks
 from metricdp.kernels.transport import transport
 from metricdp.kernels.whole_service import Sites, explore
@@ -276,8 +276,8 @@ class CapacitySearch:
         """
         if self._sizes > 1:
             every = np.arange(self._places)
-            places = np.r_[self.fixed, np.setdiff1d(self.place[rows], self.fixed)]
-            places = np.r_[places, np.setdiff1d(every, places)][: self.k].astype(np.int64)
+            places = opened_first(self.fixed, self.place[rows])
+            places = opened_first(places, every)[: self.k]
             order = np.argsort(-self.room[:: self._places], kind="stable")
             own = np.repeat(order, np.minimum(self.rules.most, self.k)[order])[: self.k]
             near = np.bincount(self.costs[places].argmin(axis=0), self.loads, self.k)

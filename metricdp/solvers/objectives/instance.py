@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arrays import Floats, Ints, opened_first
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.solvers.stopping import NEVER, Deadline
@@ -135,4 +135,4 @@ class Chosen:
 
 def first_opened(instance: Instance, sites: Positions) -> Positions:
     """The same sites, the mandatory ones first."""
-    return np.r_[instance.opened, np.setdiff1d(sites, instance.opened)].astype(np.int64)
+    return opened_first(instance.opened, sites)
