@@ -16,6 +16,9 @@ from metricdp.options import numbers
 Result = Solution
 """The same class, by the name that it had until 0.1.0 for `k_median` and `k_means`."""
 
+LARGEST = 1e30
+"""Weight of a point: sums of weights × powers of distances (1e18, and e**600) stay finite."""
+
 
 def site_positions(universe: Metric, ids: Any) -> Ints:
     """Positions of named sites, ascending and once each; a text is the name of one."""
@@ -43,13 +46,12 @@ def public_weights(
     """Public weights of all points, shape (n_points,), 1 each by default."""
     if weights is None:
         return np.ones(len(metric))
-    least, number = ("", "weight") if signed else (" none negative,", "number")
+    least, number = ("", "weight") if signed else (", none negative", "number")
     rule = (
-        f"{name} must be {len(metric):,} finite numbers,{least} one a point in the order of "
-        f"metric.ids, or a mapping from id to {number}"
+        f"{name} must be {len(metric):,} finite numbers{least}, of at most {LARGEST:g}, one a "
+        f"point in the order of metric.ids, or a mapping from id to {number}"
     )
     array = numbers(weights, metric.positions, len(metric), rule)
-    allowed = np.isfinite(array) if signed else np.isfinite(array) & (array >= 0)
-    if not allowed.all():
+    if not (np.abs(array) <= LARGEST).all() or not (signed or (array >= 0).all()):
         raise InputError(rule)
     return array

@@ -96,7 +96,7 @@ def test_what_may_be_given(town):
         Expected.of(other, "streets")
     for wrong, rule in (
         (np.zeros(900), "positive somewhere"),
-        (np.full(900, 1e308), "of a finite sum"),
+        (np.full(900, 1e308), "at most 1e"),
         (-population, "none negative"),
         ([1.0], "one a point"),
         ("roofs", "'streets'"),

@@ -140,6 +140,8 @@ def test_what_does_not_fit_the_budget_is_not_read(ask, sealed):
         ({"weights": np.ones((6, 1))}, "6 finite numbers"),
         ({"weights": [1, 2, 3, 4, 5, np.nan]}, "6 finite numbers"),
         ({"weights": [1, 2, 3, 4, 5, np.inf]}, "6 finite numbers"),
+        ({"weights": [1, 2, 3, 4, 5, 1e31]}, "of at most 1e"),
+        ({"weights": [1, 2, 3, 4, 5, -1e31]}, "of at most 1e"),
         ({"weights": "heavy"}, "6 finite numbers"),
         ({"weights": ["a"] * 6}, "6 finite numbers"),
         ({"weights": 3.0}, "6 finite numbers"),
