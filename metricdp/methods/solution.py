@@ -193,7 +193,7 @@ class Solution:
         if self.certificate is not None:
             return self.certificate.lower_bound
         bound = None if self._answered is None else self._answered.bound
-        return None if bound is None or not math.isfinite(bound) else float(bound)
+        return None if bound is None else float(bound)
 
     @property
     def lower_bound(self) -> float | None:

@@ -89,7 +89,8 @@ class PDispersion(Objective):
             sites, value, bound = instance.allowed[search.best], search.lower, search.upper
         if len(instance.opened) == self.k:
             bound = value
-        return Chosen(first_opened(instance, sites), value, max(bound, value))
+        known = max(bound, value) if np.isfinite(bound) else None
+        return Chosen(first_opened(instance, sites), value, known)
 
     def judge(self, instance: Instance, sites: Positions) -> Chosen:
         """See `Objective`; infinite for one site."""
