@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.archives import read_archive
-from metricdp.arguments import file_path
+from metricdp.arguments import count, file_path
 from metricdp.arrays import Floats
 from metricdp.atomic import whole_file
 from metricdp.errors import InputError
@@ -38,7 +38,7 @@ def save(release: Any, path: Any) -> None:
         named["any_share"] = release.estimate.any_share
         named["growth"] = min(release.growth, sys.float_info.max)
         arrays |= _told(release.estimate)
-    header |= named
+    header |= named | _there(release, _DAY)
     with whole_file(target) as file:
         np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)
 
@@ -61,7 +61,7 @@ def load(path: Any, universe: Metric | EuclideanSpace) -> dict[str, Any]:
     if not (weights.ndim == 1 and _counts(weights)):
         raise damaged
     try:
-        told = room.read(space, weights, arrays)
+        told = room.read(space, weights, arrays) | _day(header)
         if "labels" in arrays:
             points = told["universe"]
             told["estimate"] = _estimate(points, arrays, bool(header["any_share"]))
@@ -107,10 +107,7 @@ class _InBox:
     @staticmethod
     def kept(release: Any, space: EuclideanSpace) -> tuple[dict[str, Any], dict[str, Any]]:
         arrays = {"points": release.universe.points}
-        arrays |= {
-            name: told for name in _BESIDE if (told := getattr(release, name, None)) is not None
-        }
-        return {"box": space.facts()["box"]}, arrays
+        return {"box": space.facts()["box"]}, arrays | _there(release, _BESIDE)
 
     @staticmethod
     def check(space: EuclideanSpace, header: dict[str, Any], source: Path) -> None:
@@ -220,6 +217,25 @@ def _estimate(universe: Metric, kept: dict[str, NDArray[Any]], any_share: bool) 
         raise ValueError("arrays of different releases")
     learned = dict(zip(kept["bands"].tolist(), kept["frequencies"]))
     return Estimate(kept["mean"], learned, tree, looks, any_share)
+
+
+_DAY = ("day", "label")
+"""Of the release of a stream: which day's it is, and its name."""
+
+
+def _day(header: dict[str, Any]) -> dict[str, Any]:
+    """The day of a stream's release; any error if there can be no such day."""
+    if "day" not in header:
+        return {}
+    label = header.get("label")
+    if not isinstance(label, str | None):
+        raise TypeError("no name of a day")
+    return {"day": count(header["day"], "day"), "label": label}
+
+
+def _there(release: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """Those of its attributes that a release has."""
+    return {name: told for name in names if (told := getattr(release, name, None)) is not None}
 
 
 _BESIDE = ("sure", "sides")

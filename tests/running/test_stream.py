@@ -165,6 +165,9 @@ def test_the_same_day_again_is_told_again_and_not_counted(tmp_path):
         stream.step(demand(), day="2026-11-22")
     other = mdp.Stream.open(tmp_path / "a.stream", PATH)
     assert (other.release.weights == stream.release.weights).all()
+    stream.release.save(tmp_path / "second.day")
+    kept = mdp.Release.load(tmp_path / "second.day", PATH)
+    assert (kept.day, kept.label) == (2, "2026-11-23")
     assert (tmp_path / "a.stream").stat().st_mode & 0o777 == 0o600
     # two objects of one file take turns
     other.step(demand(2), day="c")
