@@ -51,13 +51,6 @@ RUNS = (
         ("--instances", "1,5,10,15,20,25,30,35,40"),
     ),
     Run(
-        "pmed",
-        "What privacy costs on OR-Library's graphs",
-        ("--epsilon", "1", "--records", "10000", "--hot-spots"),
-        ("--instances=1", "--epsilon=1", "--records=2000", "--hot-spots", "--repeats=2"),
-        ("--instances=1,10,20", "--epsilon=1", "--records=10000", "--hot-spots", "--repeats=3"),
-    ),
-    Run(
         "tsplib",
         "Without private demand: TSPLIB's points",
         (),

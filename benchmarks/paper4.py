@@ -71,13 +71,13 @@ def _plane(n: int, seed: int) -> _Plane:
     import numpy as np
 
     import metricdp as mdp
-    from metricdp.bench.demands import hot_spots
+    from benchmarks.sets.graphs import hot_spots
 
     points = np.random.default_rng([seed, 71]).random((n, 2))
     metric = mdp.EuclideanMetric(points)
-    weights = hot_spots(metric, RECORDS, seed)
-    demand = mdp.PrivateDemand(metric, np.repeat(np.arange(n), weights))
-    return _Plane(metric, weights.astype(float), demand)
+    places = hot_spots(metric, RECORDS, seed=seed)
+    weights = np.bincount(places, minlength=n).astype(float)
+    return _Plane(metric, weights, mdp.PrivateDemand(metric, places))
 
 
 def _medians_methods() -> dict[str, Any]:

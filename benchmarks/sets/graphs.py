@@ -37,7 +37,7 @@ def clustered(r: float, imbalanced: bool, seed: int = 3) -> Instance:
 
 
 def hot_spots(
-    metric: mdp.GraphMetric, size: int, spots: int = 8, concentration: float = 10.0, seed: int = 7
+    metric: Metric, size: int, spots: int = 8, concentration: float = 10.0, seed: int = 7
 ) -> np.ndarray:
     """Density exp(-concentration · distance to the nearest of 8 random vertices / largest such
     distance).

@@ -10,15 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from metricdp.arrays import Ints
-from metricdp.bench import demands
 from metricdp.bench.report import Column, Report, costs_in_all, gathered, times
 from metricdp.errors import GraphFileError, InputError
-
-if TYPE_CHECKING:
-    from metricdp.metrics import GraphMetric
 
 OPTIMA = "pmedopt.txt"
 LAST = 40
@@ -26,21 +21,13 @@ NEAR = 0.1
 EXACT = 1e-7
 """Percent above the optimum that the summary counts as near, and as none."""
 
-_INSTANCE = [Column("instance", "instance"), Column("n", "n", "d"), Column("k", "k", "d")]
-_PUBLIC = [
-    *_INSTANCE,
+_COLUMNS = [
+    Column("instance", "instance"),
+    Column("n", "n", "d"),
+    Column("k", "k", "d"),
     Column("optimum", "optimum", "d"),
     Column("cost", "cost", ".10g"),
     Column("gap_percent", "gap %", ".3f"),
-    Column("seconds", "seconds", ".2f"),
-]
-_PRIVATE = [
-    *_INSTANCE,
-    Column("method", "method"),
-    Column("records", "records", "d"),
-    Column("reference", "reference", ".10g"),
-    Column("mean_ratio", "mean ratio", ".3f"),
-    Column("worst_ratio", "worst ratio", ".3f"),
     Column("seconds", "seconds", ".2f"),
 ]
 
@@ -54,53 +41,9 @@ class Instance:
     optimum: int | None
 
 
-@dataclass(frozen=True)
-class Privacy:
-    """How private methods are measured: by `repeats` releases each, for made-up `records`, which
-    are one a vertex if None. Refuses bad options before anything is read.
-    """
-
-    epsilon: str
-    method: str = "partition,uniform"
-    repeats: int = 10
-    records: int | None = None
-    hot_spots: bool = False
-
-    def __post_init__(self) -> None:
-        import metricdp as mdp
-
-        mdp.Ledger(self.epsilon)  # its rules
-        for method in self.methods:
-            if method not in mdp.METHODS:
-                raise InputError(f"method must be one of {', '.join(mdp.METHODS)}; got {method!r}")
-        for name in ("repeats", "records"):
-            if (value := getattr(self, name)) is not None and value < 1:
-                raise InputError(f"{name} must be at least 1, got {value}")
-        if self.hot_spots and self.records is None:
-            raise InputError("hot spots need a number of records (--records N)")
-
-    @property
-    def methods(self) -> list[str]:
-        """Each once, in order."""
-        return list(dict.fromkeys(name.strip() for name in self.method.split(",")))
-
-    def demand(self, metric: GraphMetric, seed: int) -> Ints:
-        """Counts, shape (n_points,)."""
-        if self.records is None:
-            return demands.one_each(metric)
-        made_up = demands.hot_spots if self.hot_spots else demands.uniform
-        return made_up(metric, self.records, seed)
-
-
 def measure(args: Namespace) -> Report:
     """Run the suite as the command line asks."""
-    names = ("method", "repeats", "records", "hot_spots")
-    given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-    if args.epsilon is None and given:
-        name = next(iter(given)).replace("_", "-")
-        raise InputError(f"--{name} is about private methods: give --epsilon E too")
-    private = None if args.epsilon is None else Privacy(args.epsilon, **given)
-    return run(args.folder, args.instances, args.seed, args.time_limit, private)
+    return run(args.folder, args.instances, args.seed, args.time_limit)
 
 
 def run(
@@ -108,41 +51,16 @@ def run(
     instances: str | None = None,
     seed: int = 0,
     time_limit: float | None = None,
-    private: Privacy | None = None,
 ) -> Report:
-    """Solve the instances and compare, up to Ctrl-C.
-
-    **Privacy.** Made-up demand is public, so exact costs are told.
-    """
-    import metricdp as mdp
-    from metricdp.universe import read_pmed_p
-
+    """Solve the instances and compare, up to Ctrl-C."""
     start = time.perf_counter()
     chosen = list(_found(folder, instances))
-    solver = partial(mdp.k_median, time_limit=time_limit)
-    settings: dict[str, Any] = {"instances": [instance.name for instance in chosen]}
-    settings |= {"seed": seed, "time_limit": time_limit}
-    if private is not None:
-        names = ("epsilon", "methods", "repeats", "records", "hot_spots")
-        settings |= {name: getattr(private, name) for name in names}
-        settings["records"] = private.records or "one a vertex"
-
-    def measured(instance: Instance) -> Iterator[dict[str, Any]]:
-        metric = mdp.read_graph(instance.path, format="pmed")
-        k = read_pmed_p(instance.path)
-        rows = (
-            _solved(metric, k, instance.optimum, solver, seed)
-            if private is None
-            else _released(metric, k, instance.optimum, solver, seed, private)
-        )
-        return ({"instance": instance.name, "n": len(metric), "k": k, **row} for row in rows)
-
-    rows, unfinished = gathered(measured, chosen, label="pmed", unit="instance")
-    if private is None:
-        columns, (summary, lines) = _PUBLIC, _public_summary(rows, start)
-    else:
-        columns, (summary, lines) = _PRIVATE, _private_summary(rows, private, start)
-    return Report("pmed", settings, columns, rows, summary, lines, unfinished)
+    asked = {"seed": seed, "time_limit": time_limit}
+    rows, unfinished = gathered(
+        partial(_solved, asked=asked), chosen, label="pmed", unit="instance"
+    )
+    settings = {"instances": [instance.name for instance in chosen], **asked}
+    return Report("pmed", settings, _COLUMNS, rows, *_summary(rows, start), unfinished)
 
 
 def _found(folder: str | Path | None, instances: str | None) -> Iterator[Instance]:
@@ -220,66 +138,31 @@ def _known(name: str, path: Path) -> int | None:
     return info.optimum if hashlib.sha256(read_bytes(path)).hexdigest() in info.sha256 else None
 
 
-def _solved(
-    metric: GraphMetric, k: int, optimum: int | None, solver: Any, seed: int
-) -> Iterator[dict[str, Any]]:
-    """The non-private solver on one instance."""
+def _solved(instance: Instance, *, asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """One row."""
+    import metricdp as mdp
+    from metricdp.universe import read_pmed_p
+
+    metric, optimum = mdp.read_graph(instance.path, format="pmed"), instance.optimum
+    k = read_pmed_p(instance.path)
     start = time.perf_counter()
-    centers = solver(metric, k=k, seed=seed).centers
+    centers = mdp.k_median(metric, k=k, **asked).centers
     seconds = time.perf_counter() - start
     cost = float(metric.nearest(centers)[1].sum())
-    ratio = None if optimum is None else _ratio(cost, optimum)
-    gap = None if ratio is None else 100 * (ratio - 1)
-    yield {"optimum": optimum, "cost": cost, "gap_percent": gap, "seconds": seconds}
+    whole = 0.0 if cost == optimum else None  # of an optimum of 0, and of none
+    gap = 100 * (cost / optimum - 1) if optimum else whole
+    yield {
+        "instance": instance.name,
+        "n": len(metric),
+        "k": k,
+        "optimum": optimum,
+        "cost": cost,
+        "gap_percent": gap,
+        "seconds": seconds,
+    }
 
 
-def _released(
-    metric: GraphMetric, k: int, optimum: int | None, solver: Any, seed: int, private: Privacy
-) -> Iterator[dict[str, Any]]:
-    """Each private method on one instance, repeated, against a non-private solution."""
-    import metricdp as mdp
-
-    counts = private.demand(metric, seed)
-
-    def cost(centers: Any) -> float:
-        return float(metric.nearest(centers)[1] @ counts)
-
-    proven = private.records is None and optimum is not None
-    reference = float(optimum or 0)
-    if not proven:
-        reference = cost(solver(metric, k=k, weights=counts, seed=seed).centers)
-    places = [metric.ids[i] for i, count in enumerate(counts) for _ in range(count)]
-    demand = mdp.PrivateDemand(metric, places)
-    for method in private.methods:
-        start = time.perf_counter()
-        answers = [
-            solver(metric, demand, k, epsilon=private.epsilon, method=method, seed=seed + repeat)
-            for repeat in range(private.repeats)
-        ]
-        seconds = (time.perf_counter() - start) / private.repeats
-        ratios = [_ratio(cost(answer.centers), reference) for answer in answers]
-        known = [r for r in ratios if r is not None]
-        whole = len(known) == len(ratios)
-        yield {
-            "method": method,
-            "records": int(counts.sum()),
-            "reference": reference,
-            "reference_is": "optimum" if proven else "solver",
-            "mean_ratio": sum(known) / len(known) if whole else None,
-            "worst_ratio": max(known) if whole else None,
-            "ratios": ratios,
-            "seconds": seconds,
-        }
-
-
-def _ratio(cost: float, reference: float) -> float | None:
-    """Cost over reference; 1 if both are 0, None if only the reference is."""
-    if reference > 0:
-        return cost / reference
-    return 1.0 if cost == 0 else None
-
-
-def _public_summary(rows: list[dict[str, Any]], start: float) -> tuple[dict[str, Any], list[str]]:
+def _summary(rows: list[dict[str, Any]], start: float) -> tuple[dict[str, Any], list[str]]:
     known = [row for row in rows if row["gap_percent"] is not None]
     gaps = [row["gap_percent"] for row in known]
     summary: dict[str, Any] = {
@@ -304,33 +187,3 @@ def _public_summary(rows: list[dict[str, Any]], start: float) -> tuple[dict[str,
     return summary, lines + [
         f"{name}: the cost is below the stated optimum, which is of another graph" for name in below
     ]
-
-
-def _private_summary(
-    rows: list[dict[str, Any]], private: Privacy, start: float
-) -> tuple[dict[str, Any], list[str]]:
-    by_method = {}
-    lines = []
-    for method in private.methods:
-        own = [row for row in rows if row["method"] == method and row["mean_ratio"] is not None]
-        mean = sum(row["mean_ratio"] for row in own) / len(own) if own else None
-        worst = max((row["worst_ratio"] for row in own), default=None)
-        seconds = sum(row["seconds"] for row in rows if row["method"] == method) * private.repeats
-        by_method[method] = {
-            "instances": len(own),
-            "mean_ratio": mean,
-            "worst_ratio": worst,
-            "seconds": seconds,
-        }
-        told = f"mean ratio {mean:.3f}, worst {worst:.3f}" if own else "no ratio"
-        lines.append(
-            f"{method}: {told}, {len(own)} instances × {private.repeats} releases of epsilon "
-            f"{private.epsilon}, {seconds:.1f} s"
-        )
-    total = time.perf_counter() - start
-    lines.append(f"time: {total:.1f} s in all; the demand is made up, so exact costs may be told")
-    if not private.hot_spots:
-        lines.append(
-            "the demand is even, which flatters every method: try --records 10000 --hot-spots"
-        )
-    return {"methods": by_method, "total_seconds": total}, lines
