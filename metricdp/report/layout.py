@@ -1,5 +1,4 @@
-"""A public drawing of a metric without coordinates: pivot multidimensional scaling, refined by
-sparse stress.
+"""A public drawing of a metric without coordinates: pivot multidimensional scaling.
 
 Everything here reads the public metric only.
 """
@@ -9,13 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from metricdp.arrays import Floats, Ints
 from metricdp.options import Coins, coins
-
-_REFINEMENT_WORK = 60_000_000
-"""Vertex pairs looked at in all: bounds the seconds spent on large universes."""
 
 
 def pivot_distances(metric: Any, n_pivots: int = 50, seed: int = 0) -> tuple[Ints, Floats]:
@@ -32,7 +27,7 @@ def pivot_distances(metric: Any, n_pivots: int = 50, seed: int = 0) -> tuple[Int
 
 
 def pivot_layout(
-    metric: Any, *, n_pivots: int = 50, seed: int = 0, rng: Coins | None = None, refine: bool = True
+    metric: Any, *, n_pivots: int = 50, seed: int = 0, rng: Coins | None = None
 ) -> Floats:
     """Place every point of a metric in the plane so that drawn distances resemble true ones.
 
@@ -49,14 +44,13 @@ def pivot_layout(
     References
     ----------
     Brandes, U. & Pich, C. (2007). Eigensolver methods for progressive multidimensional scaling of
-    large data. Graph Drawing 2006, LNCS 4372. Ortmann, M., Klimenta, M. & Brandes, U. (2017). A
-    sparse stress model. JGAA 21(5).
+    large data. Graph Drawing 2006, LNCS 4372.
 
     Examples
     --------
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> from metricdp.report import pivot_layout
-    >>> pivot_layout(metric, refine=False).shape
+    >>> pivot_layout(metric).shape
     (9, 2)
     """
     seed = coins(seed, rng)
@@ -65,9 +59,6 @@ def pivot_layout(
         return np.array([[-gap / 2, 0.0], [gap / 2, 0.0]])[: len(metric)]
     pivots, distances = pivot_distances(metric, n_pivots, seed)
     placed = _to_scale(_pivot_mds(distances), pivots, distances)
-    graph = metric.graph
-    if refine and graph is not None:
-        placed = _refined(placed, pivots, distances, graph, seed)
     placed -= placed.mean(axis=0)
     return np.asarray(placed @ _principal_axes(placed))
 
@@ -102,50 +93,6 @@ def _to_scale(placed: Floats, pivots: Ints, distances: Floats) -> Floats:
     (xx, xy, yy), *_ = np.linalg.lstsq(terms, distances[:, some].ravel() ** 2, rcond=None)
     values, axes = np.linalg.eigh(np.array([[xx, xy], [xy, yy]]))
     return np.asarray(placed @ axes * np.sqrt(np.maximum(values, 0.05 * max(values[-1], 0.0))))
-
-
-def _refined(placed: Floats, pivots: Ints, distances: Floats, graph: Any, seed: int) -> Floats:
-    """Rounds of localized stress majorization over (point, pivot) pairs and edges, weights 1/d²."""
-    n, p = len(placed), len(pivots)
-    rounds = min(60, _REFINEMENT_WORK // max(1, n * p + len(graph.indices)))
-    if rounds < 3:
-        return placed
-    scale = distances.mean() or 1.0
-    floor = 1e-3 * scale  # points at distance 0 or nearly: no infinite weights
-    spread = np.random.default_rng(seed).normal(size=placed.shape)
-    placed = placed + 0.02 * scale * spread
-    tails, heads, lengths, mean, degree = _edge_system(graph, floor)
-    for _ in range(rounds):
-        target = np.zeros_like(placed)
-        weight = np.zeros(n)
-        for pivot, true in zip(pivots, np.maximum(distances, floor)):
-            w = 1.0 / true**2
-            w[pivot] = 0.0
-            target += _wanted(placed, placed[pivot], true) * w[:, None]
-            weight += w
-        # a pivot stands for many points, an edge for one: balance the two sums per point
-        target = target / p + mean @ _wanted(placed[tails], placed[heads], lengths)
-        weight = weight / p + degree
-        placed = target / np.maximum(weight, 1e-300)[:, None]
-    return placed
-
-
-def _wanted(here: Floats, there: Floats, true: Floats) -> Floats:
-    """Where each point would have to be for its drawn distance to `there` to be the true one."""
-    step = here - there
-    length = np.sqrt(np.einsum("ij,ij->i", step, step))
-    return there + step * (true / np.maximum(length, 1e-12))[:, None]
-
-
-def _edge_system(graph: Any, floor: float) -> tuple[Any, ...]:
-    """Arcs with lengths, and the matrix that averages over arcs with weights 1/d²."""
-    n = len(graph.indptr) - 1
-    degree = np.diff(graph.indptr)
-    tails = np.repeat(np.arange(n), degree)
-    lengths = np.maximum(graph.lengths, floor)
-    weights = 1.0 / lengths**2 / np.maximum(degree, 1)[tails]
-    mean = csr_array((weights, (tails, np.arange(len(tails)))), shape=(n, len(tails)))
-    return tails, graph.indices, lengths, mean, np.asarray(mean.sum(axis=1)).ravel()
 
 
 def _principal_axes(placed: Floats) -> Floats:
