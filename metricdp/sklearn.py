@@ -9,14 +9,9 @@ may not.
 from __future__ import annotations
 
 import re
-import sys
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from fractions import Fraction
-from types import FrameType
 from typing import Any, ClassVar, Self
-from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -129,8 +124,6 @@ class _PrivateCenters(Clusterer):
         budget = (
             mdp.Ledger(self.epsilon, self.delta, self.neighboring) if ledger is None else ledger
         )
-        if ledger is None:
-            _warn_of_search(self.epsilon)
         ask = (mdp.k_median, mdp.k_means)[self._power - 1]
         spend: dict[str, Any] = {"epsilon": self.epsilon, "delta": self.delta, "ledger": budget}
         seed = self._seed()
@@ -185,8 +178,9 @@ class _PrivateCenters(Clusterer):
         """Minus the cost of the centers on X: the sum of the rows' (squared) distances to their
         nearest center. Exact, hence it warns.
 
-        Choosing parameters by it (`GridSearchCV`) reads X without protection: use public data, or
-        data that stands for it.
+        Choosing parameters by it (`GridSearchCV`) reads X without protection, and fits once for
+        each choice and split: use public data, or data that stands for it. ``search.fit(X,
+        ledger=ledger)`` counts what all fits spend.
         """
         from metricdp.privacy import PrivateDataWarning
 
@@ -301,52 +295,6 @@ class PrivateKMedian(_PrivateCenters):
     """
 
     _power = 1
-
-
-_WARNED: WeakSet[Any] = WeakSet()
-"""Searches over parameters whose sum was told."""
-
-
-def _is_search(frame: FrameType) -> bool:
-    """Whether a frame is the `fit` of a search of scikit-learn's, public or not its base class."""
-    kinds = type(frame.f_locals.get("self")).__mro__ if frame.f_code.co_name == "fit" else ()
-    return any(kind.__name__ == "BaseSearchCV" for kind in kinds)
-
-
-def _warn_of_search(epsilon: Amount) -> None:
-    """Say once of a parameter search what all its fits spend together."""
-    from sklearn.model_selection import ParameterGrid, check_cv
-
-    from metricdp.accounting import exact
-
-    frame = sys._getframe(1)
-    while frame.f_back is not None and not _is_search(frame):
-        frame = frame.f_back
-    search: Any = frame.f_locals.get("self")
-    if not _is_search(frame) or search in _WARNED:
-        return
-    _WARNED.add(search)
-    total = ""
-    with suppress(Exception):  # a search of another kind: its number of fits is its own
-        splits = check_cv(search.cv).get_n_splits()
-        if hasattr(search, "param_grid"):
-            grid = list(ParameterGrid(search.param_grid))
-        else:
-            grid = [{}] * search.n_iter
-        spent: list[Fraction] = []
-        for one in grid:
-            named = [value for name, value in one.items() if name.split("__")[-1] == "epsilon"]
-            spent += [exact(named[0] if named else epsilon)] * splits
-        if search.refit:
-            spent.append(max(spent) if any(map(bool, grid)) else exact(epsilon))
-        total = f", {len(spent)} in all: together up to epsilon {float(sum(spent)):g}"
-    warnings.warn(
-        f"{type(search).__name__} fits private data once for each choice and split{total}, and its "
-        f"scores are not private; search on public data, or count what it spends with "
-        f"search.fit(X, ledger=metricdp.Ledger(...))",
-        UserWarning,
-        stacklevel=3,
-    )
 
 
 def _corners(bounds: Any, d: int) -> tuple[Floats, Floats]:
