@@ -43,30 +43,28 @@ def reporting(
     Parameters
     ----------
     parameters : PublicParameters
-        Of a tree whose sums of vectors are reported: not of nets in the space itself.
+        Of a tree whose sums of vectors are reported: not of nets.
     histogram : {"leaves", "levels", "budget"}
         Who counts report the tree's leaf; a level drawn at random; or all levels, each with its
         share of epsilon.
     split : {"users", "budget"}
         A user reports its bucket or its vector; or both, each with half of epsilon, as printed.
     """
-    items, found = parameters.items, items_of(parameters.items)
+    found = items_of(parameters.items)
     levels = range(found.depth)
     half = parameters.epsilon / 2 if split == "budget" else parameters.epsilon
     each = half / found.depth if histogram == "budget" else half
     views = levels[-1:] if histogram == "leaves" else levels
     asked = [Report(best_frequency_randomizer(each, found.domains[v]), v) for v in views]
     counts = [tuple(asked)] if histogram == "budget" else [(one,) for one in asked]
-    sums = [
-        (Report(best_vector_randomizer(half, found.dimension, bits_of(found.domains[v])), v),)
-        for v in (levels[-1:] if items["kind"] == "simhash" else levels)
-    ]
+    bits, last = bits_of(found.domains[-1]), levels[-1]
+    total = (Report(best_vector_randomizer(half, found.dimension, bits), last),)
     if split == "budget":
-        roles = [Role(1, count + total) for count in counts for total in sums]
+        roles = [Role(1, count + total) for count in counts]
     else:
-        roles = [Role(COUNT_SHARE[0] * len(sums), count) for count in counts]
-        rest = COUNT_SHARE[1] - COUNT_SHARE[0]
-        roles += [Role(rest * len(counts), total) for total in sums]
+        users, others = COUNT_SHARE
+        roles = [Role(users, count) for count in counts]
+        roles.append(Role((others - users) * len(counts), total))
     return replace(parameters, roles=tuple(roles))
 
 

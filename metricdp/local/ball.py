@@ -3,9 +3,10 @@ paper's Algorithm 4).
 
 1. Estimate the frequencies of nodes from the reports. What is within its noise counts as 0.
 2. Build the tree of the nodes that matter (`metricdp.partitions.box.net_tree.build_tree`).
-3. Represent every leaf by its net point or, with SimHash or in a subspace, by its mean vector.
+3. Represent every leaf by its net point or, with SimHash, by its mean vector.
 4. Solve k-means or k-median of these weighted points, without noise.
-5. Return the mean of each center's leaves, shrunk by its noise (James & Stein), in the ball.
+5. Return the mean of each center's leaves, in the ball; of vectors, shrunk by its noise (James &
+   Stein).
 """
 
 from __future__ import annotations
@@ -33,8 +34,6 @@ STANDS_OUT = 3.75
 NEAR = 2
 """The constant a of `compute_threshold`."""
 _STARTS = 16
-_UNKNOWN = 1e12
-"""Variance, for each user, of sums that nobody reported."""
 _MOST_CENTERS = 4096  # bounds the decoder's memory
 
 
@@ -204,7 +203,7 @@ class _SimHash(_Tree):
 
 
 class _Nets(_Tree):
-    """Nested nets: places are net points of the subspace, moved into the ball."""
+    """Nested nets: places are net points, moved into the ball."""
 
     def frequencies(self, view: int) -> Floats:
         """Nodes that a point of the ball can have: no farther than twice the level's radius."""
@@ -223,17 +222,11 @@ class _Nets(_Tree):
         tree = build_tree(
             lambda level, nodes: views[level - 1][nodes], self._children, self.depth, k, NEAR, most
         )
-        unknown = NodeEstimates(
-            np.zeros((self.items.domains[-1], self.items.dimension)), _UNKNOWN * (self.n + 1)
-        )
         at = [self.items.places(np.array([leaf.node]), leaf.level - 1)[0] for leaf in tree]
         weights = np.array([leaf.frequency for leaf in tree])
-        sums = [self.sums.get(leaf.level - 1, unknown).values[leaf.node] for leaf in tree]
-        variances = np.array([self.sums.get(leaf.level - 1, unknown).variance for leaf in tree])
-        places = np.array(at).reshape(len(tree), self.items.subspace)
+        places = np.array(at).reshape(len(tree), self.items.dimension)
         places = places / np.maximum(1.0, np.linalg.norm(places, axis=1, keepdims=True))
-        vectors = np.array(sums).reshape(len(tree), self.items.dimension)
-        return Leaves(places, weights, vectors, variances)
+        return Leaves(places, weights, np.zeros_like(places), np.zeros(len(tree)))
 
     def _from_below(self) -> list[Floats]:
         """Frequencies of all levels as sums of what stands out on the finest."""
@@ -261,8 +254,6 @@ class _Nets(_Tree):
         return [items.number(cells, level) for cells in inside]
 
     def center(self, leaves: Leaves, power: int) -> Floats:
-        """The mean of the cluster's vectors; without a projection its mean or median on the net."""
-        if self.items.projection is not None:
-            return leaves.middle()
+        """The mean or median of some leaves' net points."""
         center = lloyd(leaves.places, leaves.weights, 1, power=power, starts=1)[0]
         return center / max(1.0, float(np.linalg.norm(center)))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+MOST_NET_DIMENSIONS = 3
 UNKNOWN = "the item is not in the public universe of these parameters"
 
 
@@ -215,54 +216,32 @@ class SimHashItems(BallItems):
 
 
 class NetItems(BallItems):
-    """Shifted cubic lattices of covering radius 2^-i in the unit ball of a random subspace.
+    """Shifted cubic lattices of covering radius 2^-i in the unit ball, of at most three dimensions.
 
     A point's node of the finest level is its nearest net point, that of level i the one nearest to
-    its node of level i + 1 (Section 3.1). Projections beyond the ball become 0 (Algorithm 3, lines
-    2–6).
+    its node of level i + 1 (Section 3.1).
     """
-
-    shrink = 1.5
-    """A projection has this many times the room that the length of most points needs."""
 
     def __init__(self, plain: dict[str, Any]) -> None:
         super().__init__(plain)
-        self.subspace = min(whole(plain.get("subspace"), "subspace", 1, 8), self.dimension)
-        self.spacing = [2.0 * 2.0 ** -(i + 1) / sqrt(self.subspace) for i in range(self.depth)]
-        self.reach = [ceil((1 + 2.0**-i) / h) + 1 for i, h in enumerate(self.spacing)]
-        self.domains = tuple((2 * r + 1) ** self.subspace for r in self.reach)
-        if self.domains[-1] > 1 << 24:
+        if self.dimension > MOST_NET_DIMENSIONS:
             raise InputError(
-                "these nets have more than 2^24 points; take a smaller depth or subspace"
+                f"nets are for at most {MOST_NET_DIMENSIONS} dimensions; there are "
+                f"{self.dimension}: take simhash"
             )
+        self.spacing = [2.0 * 2.0 ** -(i + 1) / sqrt(self.dimension) for i in range(self.depth)]
+        self.reach = [ceil((1 + 2.0**-i) / h) + 1 for i, h in enumerate(self.spacing)]
+        self.domains = tuple((2 * r + 1) ** self.dimension for r in self.reach)
+        if self.domains[-1] > 1 << 24:
+            raise InputError("these nets have more than 2^24 points; take a smaller depth")
 
     @cached_property
     def shifts(self) -> NDArray[np.float64]:
-        """Public shift of each level's lattice, in spacings, shape (depth, subspace)."""
+        """Public shift of each level's lattice, in spacings, shape (depth, d)."""
         import numpy as np
 
-        cut = streams.words(self.seed ^ 1, 0, self.depth * self.subspace) >> np.uint64(40)
-        return cut.astype(np.float64).reshape(self.depth, self.subspace) / (1 << 24)
-
-    @cached_property
-    def projection(self) -> NDArray[np.float64] | None:
-        """Columns of the projection, shape (d, subspace); None where the space itself is taken."""
-        import numpy as np
-
-        if self.subspace == self.dimension:
-            return None
-        return np.linalg.qr(streams.vectors(self.seed, self.subspace, self.dimension).T)[0] * sqrt(
-            self.dimension / self.subspace
-        )
-
-    def project(self, unit: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Points of the subspace's unit ball, shape (n, subspace)."""
-        import numpy as np
-
-        if self.projection is None:
-            return unit
-        inside = unit @ self.projection / self.shrink
-        return np.where((inside * inside).sum(axis=1, keepdims=True) <= 1, inside, 0.0)
+        cut = streams.words(self.seed ^ 1, 0, self.depth * self.dimension) >> np.uint64(40)
+        return cut.astype(np.float64).reshape(self.depth, self.dimension) / (1 << 24)
 
     def nearest(self, points: NDArray[np.float64], level: int) -> NDArray[np.int64]:
         """Index of the net point of a level nearest to each point, shape (n,)."""
@@ -276,7 +255,7 @@ class NetItems(BallItems):
         return (cell + self.reach[level]) @ self._powers(level)
 
     def cells(self, index: NDArray[np.int64], level: int) -> NDArray[np.int64]:
-        """Lattice coordinates of indices, shape (n, subspace)."""
+        """Lattice coordinates of indices, shape (n, d)."""
         base = 2 * self.reach[level] + 1
         return index[:, None] // self._powers(level) % base - self.reach[level]
 
@@ -285,16 +264,15 @@ class NetItems(BallItems):
         import numpy as np
 
         base = 2 * self.reach[level] + 1
-        return np.array([base**j for j in range(self.subspace)], np.int64)
+        return np.array([base**j for j in range(self.dimension)], np.int64)
 
     def places(self, index: NDArray[np.int64], level: int) -> NDArray[np.float64]:
-        """Net points, shape (n, subspace)."""
+        """Net points, shape (n, d)."""
         return (self.cells(index, level) + self.shifts[level]) * self.spacing[level]
 
     def views(self, unit: NDArray[np.float64]) -> list[NDArray[np.int64]]:
         """The chain of nearest net points."""
-        points = self.project(unit)
-        found = []
+        points, found = unit, []
         for level in range(self.depth - 1, -1, -1):
             index = self.nearest(points, level)
             found.append(index)

@@ -14,7 +14,7 @@ from metricdp.accounting.cost import exact
 from metricdp.arguments import Amount, chosen, count, integer, positive, shown
 from metricdp.errors import InputError
 from metricdp.local.choosing import largest_local_epsilon
-from metricdp.local.items import bits_of, items_of
+from metricdp.local.items import MOST_NET_DIMENSIONS, bits_of, items_of
 from metricdp.local.oracles import best_frequency_randomizer, best_vector_randomizer, oracle_of
 from metricdp.local.parameters import TRUST, PublicParameters, Report, Role
 from metricdp.local.randomizers import LEAST_EPSILON, MOST_EPSILON
@@ -38,10 +38,6 @@ each level's share of the users, and its parts as a multiple of 0.6 · (2 · use
 COUNT_SHARE = (1, 10)
 """In R^d one user in ten reports its bucket, the others their vector: ``benchmarks/local.md``."""
 TREES = ("simhash", "net")
-
-FEWEST_NET_DIMENSIONS = 3
-MOST_NET_SUMS = 1 << 25
-"""Of nets, in a random subspace; numbers in the vector sums of their finest level."""
 
 
 def public_parameters(
@@ -80,9 +76,8 @@ def public_parameters(
         Finite universes: number of parts of a single partition. By default, without a shuffler and
         where the universe is large enough, three levels of a hierarchy share the users.
     tree : {"simhash", "net"}, optional
-        Boxes: signs of random directions, for many dimensions; nested nets, for few or for a random
-        subspace of log2(k), at least three, and no more than have nets of a size that a decoder can
-        sum vectors of (five in ten dimensions). By default nets up to three dimensions.
+        Boxes: signs of random directions, or nested nets, for at most three dimensions. By default
+        nets where they can be.
     depth : int, optional
         Levels of the tree.
     radius : float, optional
@@ -276,56 +271,31 @@ def _ball(
     middle = (space.lower + space.upper) / 2
     d = space.dimension
     reach = space.diameter_bound() / 2 if radius is None else positive(radius, "radius")
-    kind = tree or ("net" if d <= 3 else "simhash")
+    kind = tree or ("net" if d <= MOST_NET_DIMENSIONS else "simhash")
     if depth is not None:
         count(depth, "depth", 1, 20)
-    subspace, net_levels = _net_size(k, d, integer(depth))
-    levels = integer(depth) or (
-        net_levels if kind == "net" else min(14, math.ceil(2 * math.log2(max(k, 2))) + 4)
-    )
-    plain = {
+    signs = min(14, math.ceil(2 * math.log2(max(k, 2))) + 4)
+    return {
         "kind": kind,
         "middle": middle.tolist(),
         "radius": float(reach),
-        "depth": levels,
+        "depth": integer(depth) or (signs if kind == "simhash" else 6 if d <= 2 else 4),
         "seed": seed,
     }
-    return plain | ({"subspace": subspace} if kind == "net" else {})
-
-
-def _net_size(k: int, d: int, depth: int | None) -> tuple[int, int]:
-    """Dimensions of the nets' subspace, and their levels: about log2(k), in which projections keep
-    the cost of any clustering (the paper's d' = O(log k), Theorem 21), as far as the finest level's
-    sums of vectors fit; three at least.
-    """
-    if d <= FEWEST_NET_DIMENSIONS:
-        return FEWEST_NET_DIMENSIONS, 6 if d <= 2 else 4
-    wanted = min(d, math.ceil(math.log2(max(k, 2))))
-    for subspace in range(wanted, FEWEST_NET_DIMENSIONS, -1):
-        for levels in (4, 3, 2) if depth is None else (depth,):
-            spacing = 2.0**-levels * 2 / math.sqrt(subspace)
-            reach = math.ceil((1 + 2.0 ** (1 - levels)) / spacing) + 1
-            if (2 * reach + 1) ** subspace * d <= MOST_NET_SUMS:
-                return subspace, levels
-    return FEWEST_NET_DIMENSIONS, 4
 
 
 def _ball_roles(items: dict[str, Any], epsilon: Fraction) -> tuple[Role, ...]:
-    """Counts of a simhash's leaves, or of a level of the nets drawn at random, and the sums of
-    vectors there.
+    """Counts of a level of the nets drawn at random, whose points are points of the space; or of a
+    simhash's leaves, and the sums of vectors there.
     """
     found = items_of(items)
-    every = range(found.depth)
-    views = every[-1:] if items["kind"] == "simhash" else every
+    views = range(found.depth)
+    if items["kind"] == "simhash":
+        views = views[-1:]
     counts = [Report(best_frequency_randomizer(epsilon, found.domains[v]), v) for v in views]
-    if items["kind"] == "net" and found.projection is None:
-        # net points are points of the space: no sums of vectors are needed
+    if items["kind"] == "net":
         return tuple(Role(1, (count,)) for count in counts)
-    sums = [
-        Report(best_vector_randomizer(epsilon, found.dimension, bits_of(found.domains[v])), v)
-        for v in views
-    ]
-    return (
-        *(Role(COUNT_SHARE[0] * len(sums), (count,)) for count in counts),
-        *(Role((COUNT_SHARE[1] - COUNT_SHARE[0]) * len(counts), (total,)) for total in sums),
-    )
+    bits = bits_of(found.domains[-1])
+    total = Report(best_vector_randomizer(epsilon, found.dimension, bits), views[0])
+    users, others = COUNT_SHARE
+    return Role(users, tuple(counts)), Role(others - users, (total,))

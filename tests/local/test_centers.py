@@ -123,19 +123,15 @@ def test_few_dimensions_by_nets(ask):
     assert objective(points, getattr(estimate, ask)(3).centers) < 0.02
 
 
-def test_nets_in_a_random_subspace():
-    points, _ = mixture(60_000, 12, 3, 2, 0.01)
-    space = mdp.EuclideanSpace([-1] * 12, [1] * 12)
-    parameters = mdp.local.public_parameters(
-        space, 8, users=len(points), k=3, tree="net", depth=3, radius=1.0, seed=3
-    )
-    estimate = mdp.local.Decoder(parameters).decode(simulated_sketch(parameters, points, seed=0))
-    assert objective(points, estimate.k_means(3).centers) < 0.4
+def test_nets_of_many_dimensions_are_refused():
+    space = mdp.EuclideanSpace([-1] * 4, [1] * 4)
+    with pytest.raises(mdp.InputError, match="at most 3 dimensions"):
+        mdp.local.public_parameters(space, 8, tree="net")
 
 
 def test_chains_of_net_points_and_children():
     plain = {"kind": "net", "middle": [0.0, 0.0], "radius": 1.0}
-    items = items_of({**plain, "depth": 4, "seed": 7, "subspace": 3})
+    items = items_of({**plain, "depth": 4, "seed": 7})
     assert isinstance(items, NetItems)
     points = np.random.default_rng(0).uniform(-1, 1, (300, 2))
     points /= np.maximum(1, np.linalg.norm(points, axis=1))[:, None]

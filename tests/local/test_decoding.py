@@ -216,9 +216,13 @@ def test_nothing_but_rejected_messages_still_gives_an_answer(collection):
 
 
 def test_every_message_of_every_universe_and_option_is_valid():
-    space, rng = mdp.EuclideanSpace([-1] * 5, [1] * 5), np.random.default_rng(0)
-    points = rng.uniform(-1, 1, (40, 5))
-    for options in ({"tree": "net", "depth": 3}, {"trust": "one_round_shuffle"}, {"depth": 3}):
+    rng = np.random.default_rng(0)
+    for d, options in (
+        (3, {"tree": "net", "depth": 3}),
+        (5, {"trust": "one_round_shuffle"}),
+        (5, {"depth": 3}),
+    ):
+        space, points = mdp.EuclideanSpace([-1] * d, [1] * d), rng.uniform(-1, 1, (40, d))
         are_valid(mdp.local.public_parameters(space, 3, k=2, **options), points)
 
 
