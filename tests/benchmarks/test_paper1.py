@@ -15,11 +15,10 @@ import pytest
 
 import metricdp as mdp
 from benchmarks import paper1, peer_runner, peers
-from benchmarks.frame import costs, figures, tables
+from benchmarks.frame import costs, tables
 from benchmarks.sets import point_sets
 from benchmarks.sets.point_sets import gaussian_mixture
-from metricdp.errors import GraphFileError, InputError, MissingExtraError
-from tests.benchmarks.running import measure
+from metricdp.errors import InputError, MissingExtraError
 
 Capture = pytest.CaptureFixture[str]
 FAST = tuple(m for m in paper1.METHODS if m not in ("quadtree", "uniform"))
@@ -78,13 +77,6 @@ def test_sets_are_read_wherever_they_lie(data):
 def _skin(data: Path) -> np.ndarray:
     with gzip.open(data / "uci/Skin_NonSkin.txt.gz", "rt") as file:
         return np.array([float(v) for v in file.read().splitlines()[1].split(",")[:3]])
-
-
-@pytest.mark.parametrize("text", ["1 2\n3 x\n", "", "1 2\n3\n", "1 nan\n", "a b\n"])
-def test_other_files_are_no_tables(data, text):
-    (data / "points/sipu/s1.data").write_text(text)
-    with pytest.raises(GraphFileError, match="is no table of numbers"):
-        point_sets.POINT_SETS["s1"].load()
 
 
 def test_what_is_not_there_is_skipped_and_named(data):
@@ -223,41 +215,6 @@ def test_names_stand_for_the_methods_of_the_paper():
         assert world.cost(world.answered(method, cell, plan), 2) < most * least, method
 
 
-def test_figures_are_pictures_of_the_rows(tiny, tmp_path):
-    pytest.importorskip("matplotlib", reason="needs the extra: plots")
-    paths = paper1.draw(tiny, figures.checked_folder(str(tmp_path / "new")))
-    assert [path.name for path in paths] == ["paper1_epsilon-1-over-2.png", "paper1_epsilon-5.png"]
-    assert all(path.read_bytes().startswith(b"\x89PNG\r\n") for path in paths)
-
-
-BAD = [
-    (["--sets", "s9"], "sets must be of"),
-    (["-k", "0"], "k must be numbers from 1 to 4,096"),
-    (["-k", "5;6"], "k must be whole numbers"),
-    (["--records", "10", "-k", "11"], "k must be numbers from 1 to 10"),
-    (["--records", "0"], "records must be at least 1"),
-    (["--repeats", "0"], "repeats must be at least 1"),
-    (["--power", "3"], "power must be 1 (k-median) or 2 (k-means)"),
-    (["-e", "0"], "epsilon"),
-    (["-e", "1,1"], "epsilons must be different"),
-    (["-e", "1,,2"], "epsilon"),
-    (["-d", "2"], "delta"),
-    (["--methods", "best"], "methods must be of kmed++"),
-    (["--plots", "file/figures"], "is no folder and cannot be made one"),
-]
-
-
-@pytest.mark.parametrize(("options", "message"), BAD, ids=range(len(BAD)))
-def test_bad_input_is_one_line_and_status_2(capsys, monkeypatch, tmp_path, options, message):
-    if "--plots" in options:
-        pytest.importorskip("matplotlib", reason="needs the extra: plots")
-    monkeypatch.chdir(tmp_path)
-    Path("file").write_text("")
-    ran = measure(capsys, "paper1", "--sets", "gm-d2-k8", *options)
-    assert (ran.status, ran.out, len(ran.lines)) == (2, "", 1)
-    assert ran.err.startswith("metricdp: error: ") and message in ran.err
-
-
 # peers
 
 FAKE = """#!{python}
@@ -355,20 +312,6 @@ def test_a_peer_that_fails_says_why(tmp_path, monkeypatch):
     assert peer_runner.answer(request) == {"failed": "centers that are not finite"}
     monkeypatch.setitem(peer_runner.PEERS, "google", lambda points, request: lambda: points[:1] + 1)
     assert peer_runner.answer(request)["centers"] == [[1, 1]]
-
-
-def test_bad_input_of_peers(capsys, python, tmp_path):
-    (tmp_path / "text").write_text("no program")
-    for options, message in (
-        (["--peer-python", str(tmp_path / "none")], "is no file"),
-        (["--peer-python", str(tmp_path / "text")], "cannot run peer_runner.py"),
-        (["--peer-python", "/bin/true"], "cannot run peer_runner.py"),
-        (["--methods", "HST"], "methods must be of partition"),
-        (["--records", "0"], "records must be at least 1"),
-        (["-d", "1"], "delta"),
-    ):
-        ran = measure(capsys, "peers", "--sets", "gm-d2-k8", *options)
-        assert (ran.status, ran.out, len(ran.lines)) == (2, "", 1) and message in ran.err
 
 
 def test_without_scikit_learn_nothing_is_measured(monkeypatch):

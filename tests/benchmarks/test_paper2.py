@@ -7,7 +7,6 @@ import itertools
 import json
 import math
 import struct
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +15,9 @@ from scipy.spatial.distance import cdist
 
 import metricdp as mdp
 from benchmarks import paper2
-from benchmarks.frame import figures, tables
+from benchmarks.frame import tables
 from benchmarks.sets import graphs
-from metricdp.errors import GraphFileError, InputError, MissingExtraError
+from metricdp.errors import InputError
 from tests.benchmarks.running import measure
 
 Capture = pytest.CaptureFixture[str]
@@ -72,16 +71,6 @@ def test_a_clustered_graph_is_as_the_paper_says():
     assert np.unique(cluster[tails[~inside]] * 4 + cluster[heads[~inside]]).size == 12
 
 
-def test_a_seed_fixes_the_graph():
-    one, same, other = (
-        graphs.clustered_graph(1.0, seed, points=200)[0].graph for seed in (1, 1, 2)
-    )
-    assert (one.lengths == same.lengths).all() and (one.indices == same.indices).all()
-    assert len(one.lengths) != len(other.lengths) or (one.lengths != other.lengths).any()
-    with pytest.raises(InputError, match="empty"):
-        graphs.clustered_graph(1.0, 0, points=12)
-
-
 def test_demand_is_distinct_and_imbalanced_demand_of_two_classes():
     classes = np.arange(200) % 10
     universe = graphs.Classified(
@@ -101,32 +90,6 @@ def test_images_become_exact_distances(images, norm, name):
     metric, digits = graphs.mnist(graphs.mnist_folder(), norm)
     assert np.array_equal(metric.matrix, cdist(images.astype(float), images.astype(float), name))
     assert digits.tolist() == [i % 10 for i in range(300)]
-
-
-def test_unpacked_images_at_the_top_are_found_too(images, tmp_path, monkeypatch):
-    write_idx(tmp_path / "other", images.reshape(300, 28, 28), np.zeros(300, np.uint8))
-    monkeypatch.setenv("METRICDP_DATA", str(tmp_path / "other"))
-    assert graphs.mnist_folder() == tmp_path / "other"
-    assert graphs.mnist(tmp_path / "other", 2)[0].matrix[0, 1] > 0
-    (tmp_path / "other/t10k-labels-idx1-ubyte").unlink()
-    assert graphs.mnist_folder() is None
-
-
-@pytest.mark.parametrize("spoil", ["magic", "short", "labels", "tiny"])
-def test_other_files_are_no_images(images, tmp_path, spoil):
-    folder = tmp_path / "other"
-    write_idx(
-        folder, images.reshape(300, 28, 28), np.zeros(299 if spoil == "labels" else 300, np.uint8)
-    )
-    path = folder / "t10k-images-idx3-ubyte"
-    data = path.read_bytes()
-    path.write_bytes(
-        {"magic": b"\1" + data[1:], "short": data[:-1], "tiny": data[:5], "labels": data}[spoil]
-    )
-    with pytest.raises(
-        GraphFileError, match="299 labels" if spoil == "labels" else "is no IDX file"
-    ):
-        graphs.mnist(folder, 2)
 
 
 # arithmetic
@@ -403,89 +366,3 @@ def test_the_table_says_what_the_json_says(no_data, capsys, tmp_path):
         for line in lines
     )
     assert written["summary"]["claims"][0]["cells"] == 1 and written["settings"]["points"] == 200
-
-
-def test_quick_is_two_values_of_k_twice_unless_more_is_said(monkeypatch, capsys):
-    asked = []
-    monkeypatch.setattr(
-        paper2,
-        "run",
-        lambda **options: asked.append(options) or paper2.report({"power": 1}, [], [], "", 0.0),
-    )
-    measure(capsys, "paper2", "--quick")
-    measure(capsys, "paper2", "--quick", "-k", "3", "--settings", "graph")
-    measure(capsys, "paper2", "--power", "2", "-e", "1/2", "--seed", "4")
-    common = {"half_search": False, "seed": 0}
-    assert asked[0] == {"settings": "graph-r1", "k": (5, 20), "repeats": 2, **common}
-    assert asked[1] == {"settings": "graph", "k": [3], "repeats": 2, **common}
-    assert asked[2] == {**common, "power": 2, "epsilon": "1/2", "seed": 4}
-
-
-def test_figures_are_pictures_of_the_rows(tiny, tmp_path):
-    pytest.importorskip("matplotlib", reason="needs the extra: plots")
-    paths = paper2.draw(tiny, figures.checked_folder(str(tmp_path / "new/figures")))
-    expected = ["paper2_costs_graph-r1.png", "paper2_iterations.png", "paper2_best.png"]
-    assert [path.name for path in paths] == expected
-    for path in paths:
-        data = path.read_bytes()
-        assert data.startswith(b"\x89PNG\r\n") and len(data) > 10_000
-    assert sorted(p.name for p in (tmp_path / "new/figures").iterdir()) == sorted(
-        p.name for p in paths
-    )
-
-
-def test_without_matplotlib_nothing_is_measured(monkeypatch, capsys, tmp_path):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtraError) as raised:
-        figures.checked_folder(str(tmp_path))
-    assert raised.value.extra == "plots"
-    ran = measure(capsys, "paper2", "--quick", "--plots", str(tmp_path))
-    assert (ran.status, ran.out, len(ran.lines)) == (2, "", 1) and ".[plots]" in ran.err
-
-
-def test_ctrl_c_keeps_the_cells_that_are_done(no_data, capsys, monkeypatch, tmp_path):
-    real, cells = paper2.measured, []
-
-    def until_the_third(trial, k):
-        cells.append(k)
-        if len(cells) == 3:
-            raise KeyboardInterrupt
-        return real(trial, k)
-
-    monkeypatch.setattr(paper2, "measured", until_the_third)
-    asked = ["-k", "2", "--repeats", "3", "--output", str(tmp_path / "out.json"), "--quiet"]
-    ran = measure(capsys, "paper2", *TINY, *asked)
-    assert (ran.status, ran.lines) == (130, ["metricdp: interrupted after 2 of 6 cells"])
-    written = json.loads((tmp_path / "out.json").read_text())
-    done = {(row["setting"], *row["repeats"]) for row in written["rows"]}
-    assert done == {("graph-r1/balanced", 0), ("graph-r1/imbalanced", 0)}
-    assert "DP-HST starts below" in ran.out and written["unfinished"]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--settings", "graph-r"], "settings must be of graph-r1/balanced, "),
-        (["--settings", ""], "settings must be of"),
-        (["--settings", "mnist-l3"], "got 'mnist-l3'"),
-        (["-k", ""], "k must be whole numbers"),
-        (["-k", "201", "--points", "200"], "k must be numbers from 1 to 200"),
-        (["--points", "0"], "points must be at least 1"),
-        (
-            ["--points", "200", "--records", "150", "--settings", "graph-r1/imbalanced", "-k", "2"],
-            "the points of graph-r1 to draw from",
-        ),
-        (["-e", "nan"], "epsilon"),
-        (["--seed", "-1"], "--seed"),
-        (["--output", "folder"], "is a directory"),
-        (["graph"], "unrecognized arguments"),
-    ],
-)
-def test_bad_input_is_one_line_and_status_2(
-    no_data, capsys, monkeypatch, tmp_path, options, message
-):
-    monkeypatch.chdir(tmp_path)
-    Path("folder").mkdir()
-    ran = measure(capsys, "paper2", *options)
-    assert (ran.status, ran.out, len(ran.lines)) == (2, "", 1)
-    assert ran.err.startswith("metricdp: error: ") and message in ran.err

@@ -6,15 +6,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from benchmarks.methods import best_run as recipe
 from benchmarks.methods.best_run import BITS, CLIP, CostDifferences, best_run, shares_of_runs
-from benchmarks.methods.several_trees import SeveralTrees
-from metricdp.audit.exact import Case, examine
-from metricdp.audit.patch import patched
-from metricdp.audit.planted import Mutation
-from metricdp.audit.planted.mutating import mutated
-from metricdp.audit.runner import REFUTED
-from metricdp.audit.worlds import RELATIONS, demands, worlds
 from metricdp.privacy.totals import TotalsQuery
 from metricdp.running.runner import Run
 
@@ -68,43 +60,4 @@ def test_shares_add_up(share, runs):
     assert (choice > 0) == (runs > 1)
 
 
-def test_runs_are_a_small_number():
-    for runs in (0, -1, 1.5, "2", 10**9, None):
-        with pytest.raises(mdp.InputError):
-            SeveralTrees(runs=runs)
-
-
 # The exact law of the choice, on all neighbors of a tiny box
-
-
-def best_of_two(demand, ledger):
-    """Both histograms, then the private comparison of their centers."""
-    trees = SeveralTrees(rounds=1, depth=2, runs=2, steps=0, records_hint=2.0)
-    with patched(recipe, "BITS", 3):
-        return mdp.k_means(demand.universe, demand, 1, epsilon=4, ledger=ledger, method=trees)
-
-
-def choice(relation):
-    """One case of it."""
-    form = (demands(3, 1), relation, None, (4, 0), 0.0)
-    name = "k_means, the best of two runs"
-    return Case(name, worlds()["a box"], best_of_two, *form, steps=True, limit=60)
-
-
-@pytest.mark.parametrize("relation", RELATIONS)
-def test_exact_law(relation):
-    finding = examine(choice(relation))
-    assert finding.passed, finding
-
-
-def test_a_choice_by_exact_costs_is_caught():
-    """The receipt tells of noise, and the choice reveals on which side one record is."""
-    kept = "return self._kept(release, release.receipt)"
-    planted = f"""
-if type(query).__name__ == "TotalsQuery":
-    release = __import__("dataclasses").replace(release, values=query.exact(VAULT(self.demand)))
-{kept}
-"""
-    with mutated([Mutation("running.runner:Run._measured", kept, planted)])():
-        finding = examine(choice("add-remove"), REFUTED)
-    assert not finding.passed and finding.excess > REFUTED

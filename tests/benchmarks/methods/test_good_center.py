@@ -8,12 +8,9 @@ import pytest
 import metricdp as mdp
 from benchmarks.methods import good_center
 from benchmarks.methods.good_center import AVERAGE, AXES, BOX, GoodCenter, Prices
-from benchmarks.methods.printed_coreset import PrintedCoreset
-from metricdp.errors import InputError
 from metricdp.methods.asking import Select, driven
 from metricdp.methods.box.ball_counts import peel
 from metricdp.partitions.box.grid import Grid
-from metricdp.privacy import _vault
 from metricdp.releases import Release
 
 
@@ -86,58 +83,3 @@ def test_prices_add_up():
         assert prices.box + axes * prices.axis + prices.average == each
         assert prices.box == each * BOX
     assert BOX + AXES + AVERAGE == 1
-
-
-@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("delta", [0, "1e-6"])
-@pytest.mark.parametrize(("d", "images"), [(2, None), (3, 2)])
-def test_rounds_find_the_clusters(relation, delta, d, images):
-    points, middle = clusters(d, 2, 20_000)
-    space = space_of(d)
-    ledger = mdp.Ledger(20, "1e-6", neighboring=relation)
-    method = PrintedCoreset(cells=16**d, center="projection", images=images, left_over=0.2)
-    demand = mdp.PrivateDemand(space, points)
-    result = mdp.k_means(space, demand, 2, epsilon=20, delta=delta, ledger=ledger, method=method)
-    away = np.linalg.norm(middle[:, None] - result.centers[None], axis=2).min(axis=1)
-    assert away.max() < 0.2
-    told = [m.query for m in result.receipt.mechanisms]
-    rounds = sum(query.startswith("number and sum") for query in told)
-    assert rounds == len(result.release.coreset().weights) or rounds > 0
-    assert sum(query.startswith("box of images") for query in told) == rounds
-    axes = sum(query.startswith("interval of an axis") for query in told)
-    assert axes == (d * rounds if images else 0)
-    assert Fraction(99, 100) * 20 <= ledger.spent <= 20
-
-
-def test_users_and_chunks():
-    points, middle = clusters(2, 1, 8000)
-    space = space_of(2)
-    users = np.arange(8000) // 2
-    method = PrintedCoreset(cells=256, center="projection", chunk=4000, left_over=0.3)
-    for bound in ({}, {"user": users, "max_contributions": 2}):
-        demand = mdp.PrivateDemand(space, points, **bound)
-        result = mdp.k_means(space, demand, 1, epsilon=40, method=method)
-        assert np.linalg.norm(result.centers[0] - middle[0]) < 0.2
-    nobody = mdp.PrivateDemand(space, np.empty((0, 2)))
-    assert mdp.k_means(space, nobody, 2, epsilon=1, method=method).centers.shape == (2, 2)
-
-
-@pytest.mark.parametrize("chunk", [None, 100])
-@pytest.mark.parametrize(("epsilon", "delta"), [("1e-12", 0), ("1e-11", "1e-9")])
-def test_too_small_an_epsilon_is_refused_before_it_is_charged(monkeypatch, epsilon, delta, chunk):
-    monkeypatch.setattr(_vault, "_open", lambda holder: pytest.fail("private data was read"))
-    space = space_of(2)
-    demand, ledger = mdp.PrivateDemand(space, [[0.5, 0.5]] * 500), mdp.Ledger(1, "1e-6")
-    method = PrintedCoreset(center="projection", chunk=chunk, records_hint=500)
-    with pytest.raises(InputError):
-        mdp.k_means(space, demand, 2, epsilon=epsilon, delta=delta, ledger=ledger, method=method)
-    assert ledger.spent == 0
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"center": "stable histogram"}, {"images": 2}, {"center": "projection", "images": 0}],
-)
-def test_bad_options_are_refused(options):
-    with pytest.raises(InputError):
-        PrintedCoreset(**options)

@@ -5,7 +5,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.spatial.distance import cdist
 
 import metricdp as mdp
 from benchmarks.methods import printed_coverage
@@ -46,30 +45,6 @@ def test_the_universe_of_a_box_is_its_private_candidates(monkeypatch, ask, d):
     assert result.receipt.delta <= Fraction(1, 10**6)
 
 
-def test_five_dimensions_cost_less_than_twice_the_best():
-    """Before candidates, on a public net: 5.3 times. Four clusters of 10,000, epsilon 2: means are
-    known to 0.02 each, so a failure by chance has probability below 1e-6.
-    """
-    points = mixture(40_000, 5, 2)
-    box = mdp.EuclideanSpace([-1] * 5, [1] * 5)
-    best = 40_000 * 5 * 0.04**2
-    result = mdp.k_means(
-        box, mdp.PrivateDemand(box, points), 4, epsilon=2, delta=1e-6, method=PRINTED
-    )
-    assert cdist(points, result.centers, "sqeuclidean").min(axis=1).sum() < 2 * best
-
-
-@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
-def test_where_candidates_are_fewer_than_k_public_points_join_them(relation):
-    box = mdp.EuclideanSpace([-1] * 3, [1] * 3)
-    for k in (1, 30):
-        ledger = mdp.Ledger(1, "1e-6", neighboring=relation)
-        demand = mdp.PrivateDemand(box, np.zeros((2, 3)))
-        result = mdp.k_means(box, demand, k, epsilon=1, delta="1e-6", ledger=ledger, method=PRINTED)
-        assert np.asarray(result.centers).shape == (k, 3)
-        assert (ledger.left, ledger.left_delta) == (0, 0)
-
-
 def test_a_share_that_candidates_leave_nothing_for_is_refused_and_costs_nothing():
     ledger = mdp.Ledger(1, "1e-6")
     box = mdp.EuclideanSpace([-1] * 3, [1] * 3)
@@ -101,13 +76,3 @@ def test_the_part_of_a_price_has_the_exponent_of_the_papers(rounds, m, relation)
     eta = exponent(Cost(price.epsilon * part, price.delta), rounds, relation, m).eta
     assert float(eta * m) == pytest.approx(0.5 / (2 * (1 + 6 * math.log(10))), rel=1e-4)
     assert printed_coverage.printed_part(Cost.of(60, "1/20"), 5, "add-remove", 1) < 1
-
-
-def test_an_exponent_needs_a_delta():
-    metric = mdp.EuclideanMetric([[0.0], [1.0]])
-    ledger = mdp.Ledger(1)
-    with pytest.raises(mdp.InputError, match="delta > 0"):
-        mdp.k_median(
-            metric, mdp.PrivateDemand(metric, [0]), 1, epsilon=1, ledger=ledger, method=PRINTED
-        )
-    assert ledger.left == 1

@@ -8,7 +8,6 @@ import pytest
 
 import metricdp as mdp
 from benchmarks.methods.printed_hst import PrintedHST, chosen, released
-from metricdp.errors import InputError
 from metricdp.methods.question import Question
 from metricdp.releases import Receipt
 
@@ -89,22 +88,3 @@ def test_levels_and_shares_are_the_papers_and_add_up_to_epsilon():
         assert result.release.levels == (1, 2, 3)
     deep = mdp.k_median(metric, demand, 4, epsilon=1, method=PrintedHST(tree=tree))
     assert deep.release.levels == tuple(range(1, min(8, tree.n_levels - 1) + 1))
-
-
-def test_without_noise_to_speak_of_it_is_the_algorithm_without_privacy():
-    """At epsilon 1000 no level's noise reaches 1/2 but with a chance far below 1e-6."""
-    rng = np.random.default_rng(4)
-    metric = mdp.EuclideanMetric(rng.random((60, 2)))
-    demand = mdp.PrivateDemand(metric, rng.integers(0, 60, 500).tolist())
-    tree = mdp.build_hst(metric, 2)
-    method = PrintedHST(tree=tree, levels=4)
-    one = mdp.k_median(metric, demand, 6, epsilon=1000, method=method)
-    two = mdp.k_median(metric, demand, 6, epsilon=1000, method=method)
-    assert one.centers == two.centers
-
-
-def test_what_is_not_the_papers_is_refused():
-    for options in ({"budget": "none"}, {"levels": 0}):
-        with pytest.raises(InputError):
-            PrintedHST(**options)
-    assert PRINTED.price(1, "1e-6").delta == 0

@@ -8,13 +8,7 @@ import pytest
 from scipy.stats import chisquare, ks_2samp
 
 import metricdp as mdp
-from benchmarks.methods.printed_local import (
-    add_rows,
-    drawn,
-    named_vectors,
-    reporting,
-    simulated_sketch,
-)
+from benchmarks.methods.printed_local import drawn, named_vectors, reporting, simulated_sketch
 from metricdp.local import streams
 from metricdp.local.oracles import oracle_of
 from metricdp.local.randomizers import TopVectors
@@ -53,12 +47,6 @@ def test_simulated_vectors_have_the_devices_law():
         assert (estimate**2).sum(axis=1).mean() == pytest.approx(
             oracle_of(randomizer).variance, rel=0.05
         )
-
-
-def test_rows_are_added_by_their_character():
-    sums = np.zeros((2, 1), np.int64)
-    add_rows(sums, np.array([[1.4], [2.6], [5.0]]), np.array([0, 0, 1]))
-    assert sums.tolist() == [[4], [5]]
 
 
 def test_both_ways_of_reporting_are_epsilon_private_as_asked():

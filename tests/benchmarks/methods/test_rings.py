@@ -95,10 +95,3 @@ def test_rings_stay_above_three_deviations_and_within_the_median_distance(noisy,
     assert [(share, power) for _, share, power in seen] == [(Fraction(1, 5), 1)] * 2
     assert np.flatnonzero(seen[0][0][2]).tolist() == sorted(set(stay))
     assert seen[0][0][3:] == (0.5, 7)
-
-
-def test_a_wrong_sample_is_refused_and_nothing_charged():
-    ledger = mdp.Ledger(1)
-    with pytest.raises(mdp.InputError, match="sample must be"):
-        ring_median(BOX, mdp.PrivateDemand(BOX, [[1, 1]]), epsilon=1, ledger=ledger, sample=1.5)
-    assert ledger.spent == 0

@@ -10,22 +10,13 @@ from hypothesis import given, settings
 import metricdp as mdp
 from benchmarks.methods.badly_cut import RemainingCells, badly_cut
 from benchmarks.methods.reverse_greedy import reverse_greedy
-from benchmarks.methods.several_trees import SeveralTrees, tree_centers
+from benchmarks.methods.several_trees import tree_centers
 from benchmarks.methods.tree_dp import table_sizes, tree_k_median
 from metricdp.methods.question import PointsQuestion
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from tests import naive_centers
 from tests import naive_quadtree as naive
-from tests.methods.spending import BOX, blobs, cost
-
-
-@pytest.mark.parametrize("ask", [mdp.k_median, mdp.k_means])
-def test_the_program_finds_the_groups(ask):
-    points, middle = blobs(20_000)
-    power = 1 if ask is mdp.k_median else 2
-    method = SeveralTrees(centers="tree")
-    found = ask(BOX, mdp.PrivateDemand(BOX, points), 3, epsilon=5, method=method)
-    assert cost(points, found.centers, power) < 3**power * cost(points, middle, power)
+from tests.methods.spending import BOX, blobs
 
 
 def test_more_centers_than_cells_divide_the_largest():
@@ -71,12 +62,6 @@ def test_reverse_greedy_is_its_slow_twin(seed, m, power):
         ).tolist() == naive_centers.reverse_greedy(points, weights, k, power)
 
 
-def test_reverse_greedy_refuses_a_wrong_k():
-    for k in (0, 3, 1.5):
-        with pytest.raises(mdp.InputError):
-            reverse_greedy(np.zeros((2, 1)), np.ones(2), k)
-
-
 @settings(max_examples=30)
 @given(st.integers(0, 10**6), st.integers(1, 3), st.sampled_from([0.3, 1.0, 4.0]))
 def test_badly_cut_centers_are_those_of_the_definition(seed, d, chance):
@@ -113,17 +98,3 @@ def test_records_of_badly_cut_centers_are_set_aside_one_by_one():
     assert some.n_parts == cells.n_parts + 1 and (parts[near == 0] == cells.n_parts).all()
     assert (parts[near != 0] == cells.encode(points)[near != 0]).all()
     assert all(some.encode(points[i : i + 1])[0] == parts[i] for i in range(20))
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"centers": "best"}, "centers must"),
-        ({"passes": 0}, "passes must"),
-        ({"passes": 1000}, "passes must"),
-        ({"passes": 2, "opening": "privtree"}, "one pass"),
-    ],
-)
-def test_wrong_options(options, message):
-    with pytest.raises(mdp.InputError, match=message):
-        SeveralTrees(**options)

@@ -13,13 +13,10 @@ from hypothesis import strategies as st
 import metricdp as mdp
 from benchmarks.methods.hst_subtrees import hst_init
 from benchmarks.methods.tree_dp import solve_on_tree
-from benchmarks.methods.tree_hst import TreeHST
 from metricdp.errors import InputError
 from tests import naive
-from tests.methods.finite.test_hst import check_near_the_demand
 from tests.methods.finite.test_hst import grid as grid
 from tests.methods.finite.test_hst import records as records
-from tests.methods.finite.test_lower_bounds import check_bound
 
 few = settings(max_examples=80, derandomize=True)
 pieces = st.integers(0, 10**6)
@@ -108,17 +105,6 @@ def test_every_k_gives_so_many_centers_even_where_points_coincide():
             solve_on_tree(tree, np.ones(3), k)
 
 
-def test_heavy_places_get_the_centers():
-    graph = nx.path_graph(40)
-    metric = mdp.GraphMetric(graph, weight=None)
-    weights = np.full(40, 0.01)
-    weights[[3, 21, 38]] = 100
-    for seed in range(5):
-        tree = mdp.build_hst(metric, seed)
-        assert set(hst_init(tree, tree.sums(weights), 3)) == {3, 21, 38}
-        assert set(solve_on_tree(tree, weights, 3).centers) == {3, 21, 38}
-
-
 def test_the_walk_ends_at_a_median_where_counts_tell_nothing():
     metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     tree = mdp.build_hst(metric, 0)
@@ -127,21 +113,3 @@ def test_the_walk_ends_at_a_median_where_counts_tell_nothing():
     assert hst_init(
         tree, tree.sums(np.arange(9.0)), 1, known=nothing, candidates=np.array([0, 5, 8])
     ).tolist() == [5]
-
-
-@pytest.mark.parametrize("centers", ["solver", "initial", "tree"])
-def test_centers_are_near_the_demand(grid, records, centers):
-    check_near_the_demand(grid, records, TreeHST(centers=centers, levels=6))
-
-
-@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
-def test_it_finds_no_more_than_any_method_can(relation):
-    check_bound(TreeHST(), relation)
-
-
-def test_other_centers_and_directed_distances_are_refused():
-    with pytest.raises(InputError, match="centers must"):
-        TreeHST(centers="best")
-    one_way = mdp.GraphMetric(nx.DiGraph([(0, 1), (1, 2), (2, 0)]), weight=None, directed=True)
-    with pytest.raises(InputError, match="both directions"):
-        mdp.k_median(one_way, mdp.PrivateDemand(one_way, [0]), 1, epsilon=1, method=TreeHST())
