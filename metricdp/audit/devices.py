@@ -1,5 +1,5 @@
-"""The local model and the shuffler: exact distributions of messages, real messages as black boxes,
-and the shuffled messages of a few users against the bound of their receipts.
+"""The local model and the shuffler: exact distributions of messages, and the shuffled messages of a
+few users against the bound of their receipts.
 
 The exact distributions use weights in units of a quarter, not 2^-32, so that all coins can be
 enumerated.
@@ -15,13 +15,9 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-import networkx as nx
-import numpy as np
-
 import metricdp as mdp
-from metricdp.audit import blackbox
 from metricdp.audit.report import Check, Finding, weighed
-from metricdp.local import Decoder, Encoder, public_parameters
+from metricdp.local import Encoder, public_parameters
 from metricdp.local.items import bits_of, items_of
 from metricdp.local.parameters import PublicParameters, Report, Role
 from metricdp.local.randomizers import KRR, LocalHashing, SubsetSelection, TopVectors
@@ -32,17 +28,12 @@ UNIT = 4
 REACH = 0.85
 """Least share of the claim that the worst message must reach, rounded down to quarters as it is."""
 Law = dict[Any, Fraction]
-RUNS = (1500, 20_000)
-"""Messages a side, in the short form and in the full one; decoded rounds: a tenth."""
 
 
 def device_checks() -> Iterator[Check]:
     """All checks."""
     for name, make in _collections().items():
         yield Check.of(f"one message, {name}", True, _exact, make)
-    for name in ("a graph's ids", "points"):
-        yield Check.of(f"one message, {name}, black box", name == "points", _messages, name)
-    yield Check.of("one round decoded, black box", True, _decoded)
     for users in (2, 4, 9):
         yield Check.of(f"{users} shuffled messages", True, _shuffled, users)
 
@@ -123,40 +114,6 @@ def _exact(name: str, make: Callable[[], tuple[Any, Sequence[Any]]], quick: bool
     claim = float(encoder.epsilon)
     blind = worst < REACH * claim
     return weighed(name, f"ε ≤ {claim:.6g}", f"ε ≥ {worst:.6g}", CHECK, worst / claim, blind)
-
-
-def _universe(name: str) -> tuple[Any, Any, Any]:
-    """A universe, and two items that are far apart in it."""
-    if name == "points":
-        return mdp.EuclideanSpace([0.0, 0.0], [1.0, 1.0]), (0.0, 0.0), (1.0, 1.0)
-    return mdp.GraphMetric(nx.path_graph(8), weight=None), 0, 7
-
-
-def _messages(name: str, kind: str, quick: bool) -> Finding:
-    universe, *items = _universe(kind)
-    encoder = Encoder(public_parameters(universe, 1, users=1000, k=2))
-    n = RUNS[0 if quick else 1]
-    p, q = (
-        np.array([list(encoder.encode(item)) for _ in range(n)], dtype=np.int64) for item in items
-    )
-    return blackbox.judged(name, p, q, 1.0)
-
-
-def _decoded(name: str, quick: bool) -> Finding:
-    """Two users, one of whom is elsewhere: the center that is decoded."""
-    universe, one, other = _universe("a graph's ids")
-    parameters = public_parameters(universe, 4, users=1000, k=2)
-    encoder = Encoder(parameters)
-    decoder = Decoder(parameters)
-    n = RUNS[0 if quick else 1] // 10
-    samples = []
-    for item in (one, other):
-        rows = []
-        for _ in range(n):
-            estimate = decoder.fit([encoder.encode(item), encoder.encode(one)])
-            rows.append([int(c) for c in estimate.k_median(1, metric=universe).centers])
-        samples.append(np.array(rows, dtype=np.int64))
-    return blackbox.judged(name, samples[0], samples[1], 4.0)
 
 
 def _shuffled(name: str, users: int, quick: bool) -> Finding:

@@ -25,7 +25,7 @@ from metricdp.audit.fresh import fresh_checks
 from metricdp.audit.holders import holder_checks
 from metricdp.audit.loaders import loader_checks
 from metricdp.audit.opening import opening_checks
-from metricdp.audit.prices import price_cases, price_checks
+from metricdp.audit.prices import price_cases
 from metricdp.audit.report import REFUTED, Catch, Check, Finding
 from metricdp.audit.samplers import sampler_checks
 from metricdp.audit.saturation import saturation_checks
@@ -56,7 +56,7 @@ def checks() -> Iterator[Check]:
         until = partial(examine, short, REFUTED)
         yield Check(str(case), case.essential, partial(_examined, case, short), until)
     own = (covering_checks, opening_checks, device_checks, holder_checks, saturation_checks)
-    more = (price_checks, sampler_checks, box_checks, fresh_checks, loader_checks, canary_checks)
+    more = (sampler_checks, box_checks, fresh_checks, loader_checks, canary_checks)
     for make in own + more:
         yield from make()
 

@@ -9,7 +9,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.audit import runner
-from metricdp.local import Decoder, shuffle
+from metricdp.local import shuffle
 from metricdp.local.randomizers import KRR, LocalHashing, SubsetSelection, TopVectors
 from metricdp.privacy import PrivateDemand, gate
 from metricdp.records.engines import Tally, bounding, sources
@@ -31,7 +31,6 @@ SEAMS = {
     "local hashing": (LocalHashing, "draw", "one message, local hashing"),
     "subset selection": (SubsetSelection, "draw", "one message, subset selection"),
     "vectors": (TopVectors, "draw", "one message, vectors of a ball"),
-    "decode": (Decoder, "fit", "one round decoded, black box"),
     "contribute": (gate, "contribute", "several holders, replay, Laplace"),
     "shuffle": (shuffle, "_pair_delta", "4 shuffled messages"),
 }
