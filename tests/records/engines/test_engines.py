@@ -147,18 +147,6 @@ def located(rows, users=None):
     return PrivateDemand(BOX, rows[["x", "y"]].to_numpy(), user=users)
 
 
-def test_counts_of_a_finite_universe_are_the_same_bit_by_bit(frame, table):
-    rows, (source, options) = table[0], frame
-    there = PrivateDemand.from_frame(POINTS, source, **options)
-    assert isinstance(_vault._open(there), Tally)
-    assert exact(there, FINEST) == exact(PrivateDemand(POINTS, rows["vertex"].tolist()), FINEST)
-    assert exact(there, CountQuery()) == [N]
-    snapped = PrivateDemand.from_frame(POINTS, source, x="x", y="y", **options)
-    assert exact(snapped, FINEST) == exact(
-        PrivateDemand.from_coordinates(POINTS, rows[["x", "y"]].to_numpy()), FINEST
-    )
-
-
 def test_counts_and_sums_of_a_box_are_the_same_bit_by_bit(frame, table):
     rows, (source, options) = table[0], frame
     here = located(rows)
@@ -172,31 +160,6 @@ def test_counts_and_sums_of_a_box_are_the_same_bit_by_bit(frame, table):
     assert exact(gate.moved(there, QUARTERS, BOX.net(QUARTERS.n_parts)), CountQuery()) == [N]
 
 
-def test_users_are_bounded_the_same_in_every_reading(frame, table):
-    rows, (source, options) = table[0], frame
-    of_each, options = rows["who"].value_counts(), {"user": "who", **options}
-    demand, other = (
-        PrivateDemand.from_frame(BOX, source, x="x", y="y", max_contributions=2, **options)
-        for _ in range(2)
-    )
-    first = exact(demand, GRID)
-    assert sum(first) == np.minimum(of_each, 2).sum()
-    assert exact(demand, GRID) == first != exact(other, GRID)
-    ids = PrivateDemand.from_frame(POINTS, source, max_contributions=3, **options)
-    assert exact(ids, CountQuery()) == [np.minimum(of_each, 3).sum()]
-
-
-def bad_tables():
-    """Rows that break a rule, and what is asked of them."""
-    nan = float("nan")
-    yield {"vertex": ["a", CANARY]}, {}
-    yield {"vertex": ["a", None]}, {}
-    yield {"vertex": ["a", "b"], "u": [48611, None]}, {"user": "u"}
-    yield {"x": [48611.0, nan], "y": [1.0, 2]}, {"columns": ["x", "y"]}
-    yield {"x": [CANARY, "1"], "y": [1.0, 2]}, {"columns": ["x", "y"]}
-    yield {"x": [48611.0, float("inf")], "y": [1.0, 2]}, {"columns": ["x", "y"]}
-
-
 def refused(make, capfd, caplog):
     caplog.set_level(logging.DEBUG)
     with pytest.raises(InputError, match="at least one is not") as error:
@@ -205,21 +168,6 @@ def refused(make, capfd, caplog):
     assert CANARY not in shown
     assert not re.search(r"(?<![\w.])(?<!\d:)48611", shown)  # a port may have that number
     assert error.value.__context__ is error.value.__cause__ is None
-
-
-@pytest.mark.parametrize("rows", list(bad_tables()), ids=lambda rows: "")
-@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask"])
-def test_bad_rows_are_refused_by_the_rule_alone(engine, rows, capfd, caplog, request):
-    columns, asked = rows
-    plain, universe = pd.DataFrame(columns), BOX if "columns" in asked else THREE
-    if engine == "dask":
-        request.getfixturevalue("dask_client")
-        source = pytest.importorskip("dask.dataframe").from_pandas(plain, npartitions=2)
-    elif engine == "duckdb":
-        source = pytest.importorskip("duckdb").connect().from_arrow(pa.table(columns))
-    else:
-        source = pytest.importorskip("polars").LazyFrame(columns)
-    refused(lambda: PrivateDemand.from_frame(universe, source, **asked), capfd, caplog)
 
 
 def test_spark_counts_bounds_and_refuses_alike(spark, table, capfd, caplog):
@@ -298,13 +246,6 @@ def test_a_tally_is_the_records_that_it_counts():
     assert Tally(np.array([1]), np.array([2**61])).total(
         lambda block: np.bincount(block, minlength=2)
     ).tolist() == [0, 2**61]
-
-
-@pytest.mark.parametrize("method", ["partition", "hst", "local-search", "max-coverage"])
-def test_methods_answer_about_counted_demand(method, table):
-    demand = PrivateDemand.from_frame(POINTS, table[0])
-    result = mdp.k_median(POINTS, demand, 3, epsilon=1, method=method)
-    assert len(set(result.centers)) == 3
 
 
 def test_methods_answer_about_streamed_boxes(table, monkeypatch):
