@@ -33,7 +33,7 @@ STANDS_OUT = 3.75
 """A node counts if its frequency exceeds this many standard deviations of its noise."""
 NEAR = 2
 """The constant a of `compute_threshold`."""
-_STARTS = 16
+_STARTS = 16  # of Lloyd: leaves are few, so that each takes little time
 _MOST_CENTERS = 4096  # bounds the decoder's memory
 
 
