@@ -83,7 +83,6 @@ SETS = {
         "tests/privacy/test_gate.py",
         "tests/privacy/test_split.py",
         "tests/privacy/test_assertions.py",
-        "tests/privacy/test_peeled_sums.py",
         "tests/privacy/test_shares.py",
     ),
     "privacy/noise.py": (
@@ -129,13 +128,6 @@ SETS = {
         "tests/records/test_exact.py",
         "tests/privacy/test_gate_wiring.py",
         "metricdp/privacy/scores.py",
-    ),
-    "privacy/balls.py": (
-        "tests/privacy/test_peeled_sums.py",
-        "tests/privacy/test_assertions.py",
-        "tests/privacy/test_gate.py",
-        "tests/records/test_exact.py",
-        "metricdp/privacy/balls.py",
     ),
     "privacy/swaps.py": (
         "tests/privacy/test_swaps.py",
@@ -349,7 +341,6 @@ SETS = {
     "records/sums": (
         "tests/records/sums",
         "tests/privacy/test_swaps.py",
-        "tests/privacy/test_peeled_sums.py",
         "tests/privacy/test_assertions.py",
         "tests/methods/finite/test_max_coverage.py",
         "metricdp/records/sums",
