@@ -1,8 +1,5 @@
 """Least-element lists: for each point, the points that are nearer to it than all before them in a
-random order.
-
-The sources of a batch see the distances as they were before it. Their entries are a superset of the
-lists, of which `keep_entries` makes labels.
+random order. Of these labels are made, source by source.
 """
 
 from __future__ import annotations
@@ -11,235 +8,81 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from metricdp.kernels.heap import heap_drop, heap_push
 
-_SLOTS = 64  # of the ring of buckets
 BLOCK = 16
 """Points in a smallest box."""
 _EXACT = {"reassoc", "contract"}  # sums of integers below 2**53 are the same in any order
 
 
-class Workspace(NamedTuple):
-    """What the searches of one thread write to: entries found (`points`, `distances`), linked lists
-    of buckets, and a heap of what is beyond the last bucket. No size is too small to begin with.
-    """
-
-    points: NDArray
-    distances: NDArray
-    vertex: NDArray
-    key: NDArray
-    after: NDArray
-    far_key: NDArray
-    far_vertex: NDArray
-
-
 class Labeling(NamedTuple):
-    """What a search that labels writes to: `radii` decrease to 0, `filled` is at how many levels
-    each vertex has a label in `labels` (n_points, n_levels).
+    """What sources write to: `radii` decrease to 0, `known` is each point's distance to the nearest
+    source so far, `filled` at how many levels it has a label in `labels` (n_points, n_levels).
     """
 
-    number: int
     radii: NDArray
+    known: NDArray
     filled: NDArray
     labels: NDArray
 
 
-def no_levels(dtype: DTypeLike) -> Labeling:
-    """For a search that lists entries, of distances of this dtype."""
-    return Labeling(
-        0, np.empty(0, dtype), np.empty(0, np.uint8), np.empty((0, 0), np.int32, order="F")
-    )
-
-
-def workspace(room: int, dtype: DTypeLike) -> Workspace:
-    """Arrays of `room` places for distances of this dtype; untouched pages take no memory."""
-    return Workspace(
-        *(
-            np.empty(room, kind)
-            for kind in (np.int32, dtype, np.int32, dtype, np.int32, dtype, np.int32)
-        )
-    )
+@njit(cache=True, nogil=True, inline="always")
+def _label(found: Labeling, v: int, distance: int, number: int) -> None:
+    """A source is the first within some levels' radii of a point."""
+    level = found.filled[v]
+    while level < len(found.radii) and distance <= found.radii[level]:
+        found.labels[v, level] = number
+        level += 1
+    found.filled[v] = level
 
 
 @njit(cache=True, nogil=True)
-def graph_entries(
-    graph: tuple,
-    shift: int,
-    sources: NDArray,
-    begin: int,
-    known: NDArray,
-    trial: NDArray,
-    space: Workspace,
-    ends: NDArray,
-    levels: Labeling,
-) -> int:
-    """Vertices strictly closer to a source than `known`, by one pruned search a source; or their
-    labels.
-
-    Buckets are ``2**shift`` wide, best near the median length. `known` holds distances to the
-    nearest earlier source, `trial` this thread's copy. The entries of source i end at ``ends[i]``.
-    With `levels`, `known` is updated by each source in order, and vertices are labeled directly.
-
-    A vertex may be entered twice; the last distance is exact. ln n entries a vertex are expected in
-    random order (Cohen 1997). The queue is a ring of buckets (Dial 1969; Meyer & Sanders 2003) with
-    a heap beyond it.
-    """
-    points, distances, vertex, key, after, far_key, far_vertex = space
-    indptr, indices, lengths = graph
-    number, radii, filled, labels = levels
-    room = len(points)
-    head = np.full(_SLOTS, -1, np.int32)
-    count = np.int64(0)
-    listing = len(radii) == 0
-    for i in range(begin, len(sources)):
-        first = count
-        used = np.int64(0)
-        free = np.int64(-1)
-        live = 0
-        n_far = 0
-        cursor = np.int64(0)
-        full = False
-        if trial[sources[i]] > 0:
-            trial[sources[i]] = 0
-            n_far = heap_push(far_key, far_vertex, 0, 0, sources[i])
-        while live + n_far > 0 and not full:
-            if live == 0:
-                cursor = far_key[0] >> shift
-            while n_far > 0 and far_key[0] >> shift == cursor and not full:
-                item, free, used = _taken(free, used, after)
-                _put(item, far_vertex[0], far_key[0], cursor, head, space)
-                n_far = heap_drop(far_key, far_vertex, n_far)
-                live += 1
-                full = used == room
-            item = np.int64(head[cursor & (_SLOTS - 1)])
-            head[cursor & (_SLOTS - 1)] = -1
-            if item < 0:
-                cursor += 1
-            while item >= 0 and not full:
-                u = vertex[item]
-                d = key[item]
-                following = np.int64(after[item])
-                after[item] = free
-                free = item
-                item = following
-                live -= 1
-                if d > trial[u]:
-                    continue
-                if listing:
-                    points[count] = u
-                    distances[count] = d
-                    count += 1
-                    full = count == room
-                else:
-                    level = filled[u]
-                    while level < len(radii) and d <= radii[level]:
-                        labels[u, level] = number + i
-                        level += 1
-                    filled[u] = level
-                for a in range(indptr[u], indptr[u + 1]):
-                    v = indices[a]
-                    t = d + lengths[a]
-                    if t < trial[v] and not full:
-                        trial[v] = t
-                        if (t >> shift) - cursor < _SLOTS:
-                            new, free, used = _taken(free, used, after)
-                            _put(new, v, t, t >> shift, head, space)
-                            live += 1
-                            full = used == room
-                        else:
-                            n_far = heap_push(far_key, far_vertex, n_far, t, v)
-                            full = n_far == room
-        for e in range(first, count):
-            trial[points[e]] = known[points[e]]
-        if full:
-            for e in range(used):
-                trial[vertex[e]] = known[vertex[e]]
-            for e in range(n_far):
-                trial[far_vertex[e]] = known[far_vertex[e]]
-            return i
-        ends[i] = count
-    return len(sources)
-
-
-@njit(cache=True, nogil=True)
-def _taken(free: int, used: int, after: NDArray) -> tuple[int, int, int]:
-    """(a free item, the next free one, the number of items used so far)."""
-    if free < 0:
-        return used, free, used + 1
-    return free, int(after[free]), used
-
-
-@njit(cache=True, nogil=True)
-def _put(item: int, v: int, t: int, bucket: int, head: NDArray, space: Workspace) -> None:
-    slot = bucket & (_SLOTS - 1)
-    space.vertex[item] = v
-    space.key[item] = t
-    space.after[item] = head[slot]
-    head[slot] = item
-
-
-@njit(cache=True, nogil=True)
-def keep_entries(
-    entries: tuple,
-    numbers: NDArray,
-    share: int,
-    shares: int,
-    radii: NDArray,
-    known: NDArray,
-    trials: NDArray,
-    labels: NDArray,
+def graph_labels(
+    graph: tuple, sources: NDArray, first: int, found: Labeling, keys: NDArray, payload: NDArray
 ) -> None:
-    """Take the entries of a batch, in any order, and label the levels that they decide.
+    """Label the vertices that are nearer to a source than to all before it, by one pruned search a
+    source; sources are numbered from `first` on. `keys`, `payload` need ``n_arcs + 1`` entries.
 
-    A point's label at a level is the least number of a source within the level's radius. So an
-    entry changes a run of levels, up to the first with a smaller label. `shares` calls, one for
-    each `share` of the points, may run at the same time.
+    ln n entries a vertex are expected in random order (Cohen 1997).
     """
-    points, distances, ends = entries
-    start = np.int64(0)
-    for i in range(len(numbers)):
-        number = numbers[i]
-        for e in range(start, ends[i]):
-            v = points[e]
-            if (v >> 10) & (shares - 1) != share:
+    indptr, indices, lengths = graph
+    known = found.known
+    for i in range(len(sources)):
+        size = 0
+        if known[sources[i]] > 0:
+            known[sources[i]] = 0
+            size = heap_push(keys, payload, 0, 0, sources[i])
+        while size > 0:
+            d = keys[0]
+            u = payload[0]
+            size = heap_drop(keys, payload, size)
+            if d > known[u]:
                 continue
-            d = distances[e]
-            if d < known[v]:
-                known[v] = d
-                for t in range(len(trials)):
-                    trials[t, v] = d
-            level = -1
-            for radius in radii:  # without a branch
-                level += radius >= d
-            while level >= 0 and labels[v, level] > number:
-                labels[v, level] = number
-                level -= 1
-        start = ends[i]
+            _label(found, u, d, first + i)
+            for a in range(indptr[u], indptr[u + 1]):
+                v = indices[a]
+                t = d + lengths[a]
+                if t < known[v]:
+                    known[v] = t
+                    size = heap_push(keys, payload, size, t, v)
 
 
 @njit(cache=True, nogil=True, fastmath=_EXACT)
-def vector_entries(
-    points: NDArray,
-    boxes: tuple,
-    euclidean: bool,
-    sources: NDArray,
-    begin: int,
-    known: NDArray,
-    space: Workspace,
-    ends: NDArray,
-) -> int:
-    """As `graph_entries`, for integer points under the Euclidean or L1 distance rounded up, pruned
-    by `boxes`: lowest and highest corners, and the largest `known` inside, by `over_boxes`.
+def vector_labels(
+    points: NDArray, boxes: tuple, euclidean: bool, sources: NDArray, first: int, found: Labeling
+) -> None:
+    """As `graph_labels`, for integer points under the Euclidean or L1 distance rounded up, pruned
+    by `boxes`: lowest and highest corners, and at least the largest ``found.known`` inside, by
+    `over_boxes`.
     """
     low, high, farthest = boxes
+    known = found.known
     n, d = points.shape
     n_blocks = len(farthest) // 2
-    room = len(space.points)
-    count = np.int64(0)
     waiting = np.empty(64, np.int64)
-    for i in range(begin, len(sources)):
+    for i in range(len(sources)):
         x = points[sources[i]]
         waiting[0] = 1
         n_waiting = 1
@@ -261,13 +104,18 @@ def vector_entries(
             for v in range((box - n_blocks) * BLOCK, min((box - n_blocks + 1) * BLOCK, n)):
                 distance = _rounded_up(x, points[v], known[v], euclidean)
                 if distance < known[v]:
-                    if count == room:
-                        return i
-                    space.points[count] = v
-                    space.distances[count] = distance
-                    count += 1
-        ends[i] = count
-    return len(sources)
+                    known[v] = distance
+                    _label(found, v, distance, first + i)
+
+
+@njit(cache=True, nogil=True)
+def row_labels(rows: NDArray, first: int, found: Labeling) -> None:
+    """As `graph_labels`, by a row of distances (n_sources, n_points) a source."""
+    for i in range(len(rows)):
+        for v in range(rows.shape[1]):
+            if rows[i, v] < found.known[v]:
+                found.known[v] = rows[i, v]
+                _label(found, v, rows[i, v], first + i)
 
 
 @njit(cache=True, nogil=True, fastmath=_EXACT)

@@ -275,8 +275,7 @@ def build_hst(metric: Metric, seed: int = 0, *, rng: Coins | None = None) -> HST
         The public universe. Nothing private takes part, so the tree costs no privacy and serves any
         number of demands.
     seed, rng : int; Generator, SeedSequence or int
-        Public coins, at least 0. The same universe and seed give the same tree, on any number of
-        threads.
+        Public coins, at least 0. The same universe and seed give the same tree.
 
     Raises
     ------

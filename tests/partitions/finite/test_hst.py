@@ -1,4 +1,4 @@
-"""2-HSTs against their definition, on all metrics; domination, stretch, threads, files."""
+"""2-HSTs against their definition, on all metrics; domination, stretch, files."""
 
 import math
 
@@ -11,7 +11,6 @@ from scipy.sparse import csr_array
 import metricdp as mdp
 from metricdp.errors import InputError, UnknownIdError
 from metricdp.metrics import EuclideanMetric, GraphMetric, ManhattanMetric, PrecomputedMetric
-from metricdp.partitions.finite import least_elements
 from metricdp.partitions.finite.hst import grown
 from metricdp.universe import build_graph
 from tests import naive
@@ -232,51 +231,6 @@ def test_coins():
     first, again, other = (mdp.build_hst(metric, seed) for seed in (5, np.int64(5), 6))
     assert (tree_matrix(first) == tree_matrix(again)).all() and first.seed == again.seed == 5
     assert (tree_matrix(first) != tree_matrix(other)).any()
-
-
-# Threads and room
-
-
-def fields(tree):
-    return [
-        getattr(tree, name) for name in ("heights", "order", "parent", "level", "start", "stop")
-    ]
-
-
-@pytest.mark.parametrize("kind", ["graph", "points", "matrix"])
-def test_any_number_of_threads(kind, monkeypatch):
-    monkeypatch.setattr(least_elements, "_WORTH_THREADS", 0)
-    rng = np.random.default_rng(3)
-    points = rng.random((3000, 2))
-    metric = {
-        "graph": lambda: graph_metric(*naive.random_graph(5000, 1)),
-        "points": lambda: EuclideanMetric(points),
-        "matrix": lambda: PrecomputedMetric(whole(EuclideanMetric(points[:800]))),
-    }[kind]()
-    trees = []
-    for workers in (1, 2, 3, 7):
-        monkeypatch.setattr(least_elements, "_workers", lambda workers=workers: workers)
-        trees.append(fields(mdp.build_hst(metric, 9)))
-    for tree in trees[1:]:
-        assert all(np.array_equal(a, b) for a, b in zip(tree, trees[0]))
-
-
-def test_searches_that_need_more_room_begin_again(monkeypatch):
-    metrics = [
-        graph_metric(*naive.random_graph(400, 2)),
-        EuclideanMetric(np.random.default_rng(0).random((400, 2))),
-    ]
-    expected = [fields(mdp.build_hst(metric)) for metric in metrics]
-    real, rooms = least_elements.workspace, []
-
-    def small(room, dtype):
-        rooms.append(2 if room > 1000 else room)
-        return real(rooms[-1], dtype)
-
-    monkeypatch.setattr(least_elements, "workspace", small)
-    for metric, tree in zip(metrics, expected):
-        assert all(np.array_equal(a, b) for a, b in zip(fields(mdp.build_hst(metric)), tree))
-    assert min(rooms) == 2 and max(rooms) > 2
 
 
 # Asking
