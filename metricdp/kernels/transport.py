@@ -12,73 +12,12 @@ from numpy.typing import NDArray
 
 
 @njit(cache=True, nogil=True)
-def _merge(a: int, b: int, keys: NDArray, left: NDArray, right: NDArray) -> int:
-    """Join two skew heaps of nodes; the root of both."""
-    if a < 0:
-        return b
-    if b < 0:
-        return a
-    if keys[b] < keys[a]:
-        a, b = b, a
-    root, last = a, a
-    a = right[a]
-    while a >= 0 and b >= 0:
-        if keys[b] < keys[a]:
-            a, b = b, a
-        right[last] = left[last]
-        left[last] = a
-        last = a
-        a = right[a]
-    right[last] = left[last]
-    left[last] = a if a >= 0 else b
-    return root
-
-
-@njit(cache=True, nogil=True)
-def _pushed(
-    pool: tuple, count: int, heads: NDArray, costs: NDArray, site: int, j: int
-) -> tuple[tuple, int]:
-    """Client j is now at `site`: note what moving it to every other site costs."""
-    keys, client, left, right = pool
-    k = len(heads)
-    if count + k > len(keys):
-        more = len(keys)
-        keys = np.concatenate((keys, np.empty(more)))
-        client = np.concatenate((client, np.empty(more, np.int32)))
-        left = np.concatenate((left, np.empty(more, np.int32)))
-        right = np.concatenate((right, np.empty(more, np.int32)))
-    for b in range(k):
-        if b != site:
-            keys[count] = costs[b, j] - costs[site, j]
-            client[count] = j
-            left[count] = -1
-            right[count] = -1
-            heads[site, b] = _merge(heads[site, b], count, keys, left, right)
-            count += 1
-    return (keys, client, left, right), count
-
-
-@njit(cache=True, nogil=True)
-def _cheapest(pool: tuple, heads: NDArray, flow: NDArray, a: int, b: int) -> int:
-    """Node of the client at site a that moves to b at least cost; -1 if there is none."""
-    keys, client, left, right = pool
-    head = heads[a, b]
-    while head >= 0 and flow[a, client[head]] <= 0.0:
-        head = _merge(left[head], right[head], keys, left, right)
-    heads[a, b] = head
-    return head
-
-
-@njit(cache=True, nogil=True)
 def _start(costs: NDArray, loads: NDArray, flow: NDArray, used: NDArray) -> float:
     """Everybody at the cheapest site; the load in all."""
     flow[:] = 0.0
     total = 0.0
     for j in range(costs.shape[1]):
-        best = 0
-        for i in range(1, len(costs)):
-            if costs[i, j] < costs[best, j]:
-                best = i
+        best = np.argmin(costs[:, j])
         flow[best, j] = loads[j]
         used[best] += loads[j]
         total += loads[j]
@@ -86,19 +25,28 @@ def _start(costs: NDArray, loads: NDArray, flow: NDArray, used: NDArray) -> floa
 
 
 @njit(cache=True, nogil=True)
+def _offer(costs: NDArray, a: int, j: int, who: NDArray, change: NDArray) -> None:
+    """Client j is at site a: to every other site it moves, if that is cheapest."""
+    for b in range(len(costs)):
+        more = costs[b, j] - costs[a, j]
+        if more < change[a, b] and b != a:
+            who[a, b], change[a, b] = j, more
+
+
+@njit(cache=True, nogil=True)
 def _move(
-    pool: tuple,
-    heads: NDArray,
+    costs: NDArray,
+    who: NDArray,
+    change: NDArray,
     flow: NDArray,
     before: NDArray,
     source: int,
     target: int,
     amount: float,
     loads: NDArray,
-    came: NDArray,
+    stale: NDArray,
 ) -> float:
-    """Move load along a chain; `came` gets the client that came to each site and was not there."""
-    client = pool[1]
+    """Move load along a chain; sites that a client left are `stale`."""
     b = target
     steps = 0
     while b != source:
@@ -106,19 +54,18 @@ def _move(
         if steps > len(before):
             return 0.0
         a = before[b]
-        amount = min(amount, flow[a, client[heads[a, b]]])
+        amount = min(amount, flow[a, who[a, b]])
         b = a
     b = target
-    came[:] = -1
     while b != source:
         a = before[b]
-        j = client[heads[a, b]]
-        if flow[b, j] <= 0.0:
-            came[b] = j
+        j = who[a, b]
         flow[b, j] += amount
+        _offer(costs, b, j, who, change)
         flow[a, j] -= amount
         if flow[a, j] <= 1e-14 * loads[j]:
             flow[a, j] = 0.0
+            stale[a] = True
         b = a
     return amount
 
@@ -126,23 +73,16 @@ def _move(
 @njit(cache=True, nogil=True)
 def transport(costs: NDArray, loads: NDArray, room: NDArray, flow: NDArray) -> bool:
     """Cheapest service of all loads within the sites' room: fills `flow`."""
-    k, n = costs.shape
+    k = len(costs)
     used = np.zeros(k)
     equal = 1e-11 * costs.max()  # above rounding: chains of no gain would go in circles
     slack = 1e-12 * _start(costs, loads, flow, used)
     if used.sum() > room.sum() * (1 + 1e-9):
         return False
-    size = k * n + k
-    pool = (
-        np.empty(size),
-        np.empty(size, np.int32),
-        np.empty(size, np.int32),
-        np.empty(size, np.int32),
-    )
-    count = 0
-    heads = np.full((k, k), -1)
-    filled = np.zeros(k, np.bool_)
-    distance, before, came = np.empty(k), np.empty(k, np.int64), np.empty(k, np.int64)
+    # of each site, for every other one, the client who moves there at least cost, and that cost
+    who, change = np.empty((k, k), np.int64), np.empty((k, k))
+    stale = np.ones(k, np.bool_)
+    distance, before = np.empty(k), np.empty(k, np.int64)
     while True:
         source = np.argmax(used - room)
         if used[source] <= room[source] + slack:
@@ -154,16 +94,13 @@ def transport(costs: NDArray, loads: NDArray, room: NDArray, flow: NDArray) -> b
             for a in range(k):
                 if distance[a] == np.inf:
                     continue
-                if not filled[a]:
-                    filled[a] = True
-                    for j in range(n):
-                        if flow[a, j] > 0.0:
-                            pool, count = _pushed(pool, count, heads, costs, a, j)
+                if stale[a]:
+                    stale[a] = False
+                    change[a] = np.inf
+                    for j in np.flatnonzero(flow[a] > 0.0):
+                        _offer(costs, a, j, who, change)
                 for b in range(k):
-                    head = -1 if b == a else _cheapest(pool, heads, flow, a, b)
-                    if head < 0:
-                        continue
-                    reach = distance[a] + pool[0][head]
+                    reach = distance[a] + change[a, b]
                     if reach < distance[b] - equal:
                         distance[b] = reach
                         before[b] = a
@@ -178,11 +115,8 @@ def transport(costs: NDArray, loads: NDArray, room: NDArray, flow: NDArray) -> b
         if target < 0:
             return used[source] <= room[source] * (1 + 1e-9)
         amount = min(used[source] - room[source], room[target] - used[target])
-        amount = _move(pool, heads, flow, before, source, target, amount, loads, came)
+        amount = _move(costs, who, change, flow, before, source, target, amount, loads, stale)
         if amount <= 0.0:
             return False
-        for b in range(k):
-            if came[b] >= 0 and filled[b]:
-                pool, count = _pushed(pool, count, heads, costs, b, came[b])
         used[source] -= amount
         used[target] += amount
