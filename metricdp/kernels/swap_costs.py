@@ -16,18 +16,11 @@ its cluster reaches. All numbers are int64, so the order of points does not matt
 
 from __future__ import annotations
 
-import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from metricdp.kernels.heap import FAR
-
 PAGE_BITS = 9
 """A page holds 512 candidates: 4 KB."""
-PILES = 32
-"""A search raises its threshold this often, about."""
-QUEUED = np.uint8(1)
-LATER = np.uint8(2)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -42,85 +35,6 @@ def coarse_costs(distances: NDArray, shift: int, cap: int, power: int, out: NDAr
     """`coarse_cost` of every distance."""
     for i in range(len(distances)):
         out[i] = coarse_cost(distances[i], shift, cap, power)
-
-
-@njit(cache=True, nogil=True)
-def ball(graph: tuple, source: int, bound: int, space: tuple) -> int:
-    """Find all vertices strictly nearer to `source` than `bound`; `release_ball` cleans the work
-    space.
-
-    No order is needed, so there is no heap: vertices below a threshold are relaxed first in, first
-    out, others wait until it is raised (Davidson et al., IPDPS 2014). Twice as fast on roads.
-    """
-    indptr, indices, lengths = graph
-    distance, place, touched, queue, later = space
-    if bound <= 0:
-        return 0
-    n = len(distance)
-    step = max(bound // PILES, 1)
-    distance[source] = 0
-    touched[0] = source
-    queue[0] = source
-    place[source] = QUEUED
-    count = 1
-    head = 0
-    size = 1
-    n_later = 0
-    least = FAR
-    threshold = np.int64(step)
-    while True:
-        while size > 0:
-            v = queue[head]
-            head = head + 1 if head + 1 < n else 0
-            size -= 1
-            place[v] = 0
-            d = distance[v]
-            for a in range(indptr[v], indptr[v + 1]):
-                u = indices[a]
-                t = d + lengths[a]
-                if t >= distance[u] or t >= bound:
-                    continue
-                if distance[u] == FAR:
-                    touched[count] = u
-                    count += 1
-                distance[u] = t
-                if t < threshold:
-                    if place[u] != QUEUED:
-                        tail = head + size
-                        queue[tail if tail < n else tail - n] = u
-                        place[u] = QUEUED
-                        size += 1
-                else:
-                    least = min(least, t)
-                    if place[u] != LATER:
-                        later[n_later] = u
-                        place[u] = LATER
-                        n_later += 1
-        if n_later == 0:
-            return count
-        threshold = least + step
-        least = FAR
-        kept = 0
-        for j in range(n_later):
-            u = later[j]
-            if place[u] != LATER:
-                continue
-            if distance[u] < threshold:
-                queue[(head + size) % n] = u
-                place[u] = QUEUED
-                size += 1
-            else:
-                least = min(least, distance[u])
-                later[kept] = u
-                kept += 1
-        n_later = kept
-
-
-@njit(cache=True, nogil=True)
-def release_ball(space: tuple, count: int) -> None:
-    """Reset the work space of a `ball` of `count` vertices."""
-    for j in range(count):
-        space[0][space[2][j]] = FAR
 
 
 @njit(cache=True, nogil=True)
@@ -144,7 +58,6 @@ def claim_pages(
 def exchange(
     vertices: NDArray,
     distance: NDArray,
-    packed: bool,
     weight: int,
     scale: tuple,
     old: tuple,
@@ -157,7 +70,7 @@ def exchange(
     adds under the `new` ones (slot -1: nothing).
 
     `vertices`: at least all nearer to the point than its second-nearest center, old and new;
-    `distance` is by entry if `packed`, else by vertex.
+    `distance`: of each of them.
     """
     shift, cap, power = scale
     old_slot, old_near, old_far = old
@@ -165,7 +78,7 @@ def exchange(
     low = (1 << PAGE_BITS) - 1
     for j in range(len(vertices)):
         y = vertices[j]
-        c = coarse_cost(distance[j] if packed else distance[y], shift, cap, power)
+        c = coarse_cost(distance[j], shift, cap, power)
         before = min(c - old_near, 0)
         after = min(c - near, 0)
         gain[y] += weight * (after - before)

@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arrays import Floats, Ints, chunks
-from metricdp.kernels import swap_costs as kernels
 from metricdp.kernels.coverage import add_balls
-from metricdp.kernels.heap import FAR
 from metricdp.kernels.points import nearest_centers
+from metricdp.kernels.reach import bounded_search
 from metricdp.kernels.scores import add_covered
 from metricdp.kernels.shortest_paths import Workspace, workspace
 from metricdp.metrics.structures import Network, Take
@@ -65,7 +64,7 @@ class RowSearches:
         """Call `take` for every i of `which`, in any order, with points within ``bounds[i]``."""
         for i, row in self._each_row(which):
             near = np.flatnonzero(row < bounds[i])
-            take(i, near, row[near], True)
+            take(i, near, row[near])
 
     def _each_row(self, which: Ints) -> Iterator[tuple[int, Ints]]:
         n = len(self._metric)
@@ -123,7 +122,7 @@ class EdgeSearches:
 
     def __init__(self, metric: Network, points: Ints) -> None:
         self._metric, self._at = metric, metric.rank[points]
-        self._spaces: list[tuple[NDArray[Any], ...]] = []
+        self._spaces: list[tuple[Workspace, Ints]] = []
 
     def each(self, which: Ints, bounds: Ints, take: Take) -> None:
         """See `RowSearches`."""
@@ -133,17 +132,17 @@ class EdgeSearches:
         workers = min(os.cpu_count() or 1, max(len(which), 1))
         while len(self._spaces) < workers:
             n = len(self._metric)
-            self._spaces.append(
-                (np.full(n, FAR), np.zeros(n, np.uint8), *(np.empty(n, np.int32) for _ in range(3)))
-            )
+            self._spaces.append((workspace(n, len(against[1])), np.empty(n, np.int64)))
 
         def work(part: int) -> None:
-            space = self._spaces[part]
+            space, reached = self._spaces[part]
             while (i := next(queue, None)) is not None:
-                count = kernels.ball(against, self._at[i], bounds[i], space)
+                within = bounds[i] - 1
+                count = 0
+                if within >= 0:
+                    count = bounded_search(against, self._at[i], within, reached, space)
                 with lock:
-                    take(i, space[2][:count], space[0], False)
-                kernels.release_ball(space, count)
+                    take(i, space.touched[:count], reached[:count])
 
         in_threads(work, range(workers))
 

@@ -49,8 +49,8 @@ class Lattice(NamedTuple):
     power: int
 
 
-Take = Callable[[int, NDArray[Any], Ints, bool], None]
-"""Takes (i, numbers, distances, packed): `packed` distances are aligned with numbers."""
+Take = Callable[[int, NDArray[Any], Ints], None]
+"""Takes (i, numbers, distances)."""
 
 
 class Searches(Protocol):

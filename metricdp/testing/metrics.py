@@ -168,10 +168,9 @@ class MetricTestCase:
         bounds = np.quantile(rows, 0.5, axis=1).astype(np.int64) + 1
         found: dict[int, dict[int, int]] = {}
 
-        def take(i: int, numbers: Any, distances: Any, packed: bool) -> None:
-            lengths = distances if packed else distances[numbers]
+        def take(i: int, numbers: Any, distances: Any) -> None:
             positions = metric.outer(np.asarray(numbers, np.int64))
-            found[i] = dict(zip(positions.tolist(), np.asarray(lengths).tolist()))
+            found[i] = dict(zip(positions.tolist(), np.asarray(distances).tolist()))
 
         metric.searches(at).each(np.arange(len(at)), bounds, take)
         assert sorted(found) == list(range(len(at)))

@@ -192,10 +192,9 @@ def test_balls_and_searches_ask_who_could_serve(direction):
         assert np.array_equal(total, (costs[:, points] <= steps) @ amounts)
     found = {}
 
-    def take(i, numbers, distances, packed):
-        lengths = distances if packed else distances[numbers]
+    def take(i, numbers, distances):
         at = metric.outer(np.asarray(numbers, np.int64))
-        found[i] = dict(zip(at.tolist(), np.asarray(lengths).tolist()))
+        found[i] = dict(zip(at.tolist(), np.asarray(distances).tolist()))
 
     metric.searches(points).each(np.arange(len(points)), np.full(len(points), 8), take)
     for i, point in enumerate(points.tolist()):

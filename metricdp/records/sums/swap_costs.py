@@ -179,14 +179,13 @@ class SwapCosts:
         centers by what it adds under the `new` ones (slot, -1 for none, and two costs).
         """
 
-        def replace_one(i: int, vertices: Ints, distance: Ints, packed: bool) -> None:
+        def replace_one(i: int, vertices: Ints, distance: Ints) -> None:
             if new[0][i] >= 0:  # the slot's row needs pages wherever this search reached
                 self._claim(new[0][i], vertices)
             before, after = (tuple(int(part[i]) for part in side) for side in (old, new))
             kernels.exchange(
                 vertices,
                 distance,
-                packed,
                 self._counts[i],
                 tuple(self._scale),
                 before,

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metricdp.errors import InputError
-from metricdp.kernels import swap_costs as kernels
 from metricdp.kernels.scores import CAP
 from metricdp.kernels.shortest_paths import FAR
 from metricdp.metrics import EuclideanMetric, GraphMetric, ManhattanMetric, PrecomputedMetric
@@ -141,19 +140,21 @@ def test_pages_of_a_row_are_used_again():
 
 @few
 @given(naive.graphs(12), st.integers(0, 60), st.data())
-def test_ball_is_all_that_is_strictly_nearer(graph_, bound, data):
+def test_a_search_finds_all_that_is_strictly_nearer(graph_, bound, data):
     n, edges = graph_
-    source = data.draw(st.integers(0, n - 1))
-    space = (np.full(n, FAR), np.zeros(n, np.uint8), *(np.empty(n, np.int32) for _ in range(3)))
+    metric, found = metric_of(n, edges), {}
+    source = np.array([data.draw(st.integers(0, n - 1))])
+
+    def take(i, vertices, distances):
+        assert i == 0 and len(set(vertices.tolist())) == len(vertices)
+        found.update(zip(metric.outer(vertices).tolist(), distances.tolist()))
+
+    searches = metric.searches(source)
     for _ in range(2):  # the work space is fit for use again
-        count = kernels.ball(naive.csr(n, edges), source, bound, space)
-        found = {int(v): int(space[0][v]) for v in space[2][:count]}
-        assert found == {
-            v: int(d) for v, d in enumerate(naive.all_pairs(n, edges)[source]) if d < bound
-        }
-        assert len(found) == count
-        kernels.release_ball(space, count)
-        assert (space[0] == FAR).all() and not space[1].any()
+        found.clear()
+        searches.each(np.array([0]), np.array([bound]), take)
+        row = metric.grid_rows(source)[0]
+        assert found == {v: int(d) for v, d in enumerate(row) if d < bound}
 
 
 @few
