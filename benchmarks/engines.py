@@ -157,9 +157,9 @@ def run(engine: str, case: str, pattern: str, watch: Watch) -> dict:
         if case == "points: 4 levels":
             tree = ShiftedQuadtree(box, 16, seed=1)
             query = LevelsQuery([HistogramQuery(Levels(tree, depth)) for depth in (4, 8, 12, 16)])
-        grant = Ledger(1).charge(1)
+        budget = Ledger(1).charge(1)
         watch.mark()
-        measure(demand, query, 1, grant)
+        measure(demand, query, 1, budget)
         took = watch.mark()
     return dict(zip(("seconds", "cpu"), took))
 

@@ -123,8 +123,8 @@ def one_round(parts: int, holders: int, delta: Fraction) -> None:
     mask = keys[0].mask(asked.digest, others, parts)
     told["seconds of a holder, masks"] = time.process_time() - clock
     clock = time.process_time()
-    grant = mdp.Ledger(EPSILON, delta).charge(cost)
-    values = contribute(demand, query, cost, grant, holders=holders, honest=holders - 1, mask=mask)
+    budget = mdp.Ledger(EPSILON, delta).charge(cost)
+    values = contribute(demand, query, cost, budget, holders=holders, honest=holders - 1, mask=mask)
     told["seconds of a holder, counts and noise"] = time.process_time() - clock
     message = Answer(asked.digest.hex(), 0, values).signed(keys[0])
     told["bytes of an answer"] = len(message)

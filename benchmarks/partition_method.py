@@ -65,13 +65,13 @@ def voronoi(
     """Signed noisy counts of the cells of M k-median++ vertices, spread evenly; M by the default's
     rule.
     """
-    grant = mdp.Ledger(epsilon).charge(epsilon)
-    count = measure(demand, CountQuery(), grant.left * COUNT_SHARE, grant).values[0]
-    parts = min(number_of_parts(float(count), 1 / float(grant.left)), len(metric))
+    budget = mdp.Ledger(epsilon).charge(epsilon)
+    count = measure(demand, CountQuery(), budget.left * COUNT_SHARE, budget).values[0]
+    parts = min(number_of_parts(float(count), 1 / float(budget.left)), len(metric))
     label = metric.seed_centers(parts, np.ones(len(metric)), np.random.default_rng(draw))[1]
     cells = flat(metric, label, parts)
     return cells.spread(
-        measure(demand, HistogramQuery(cells), grant.left, grant).values.astype(float)
+        measure(demand, HistogramQuery(cells), budget.left, budget).values.astype(float)
     )
 
 

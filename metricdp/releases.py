@@ -285,8 +285,8 @@ class Release:
     --------
     >>> from metricdp.privacy import CountQuery, measure
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    >>> grant = mdp.Ledger(1).charge("0.5")
-    >>> release = measure(mdp.PrivateDemand(metric, [2] * 9000), CountQuery(), "0.5", grant)
+    >>> budget = mdp.Ledger(1).charge("0.5")
+    >>> release = measure(mdp.PrivateDemand(metric, [2] * 9000), CountQuery(), "0.5", budget)
     >>> bool(abs(release.values[0] - 9000) < 100), release.receipt.epsilon
     (True, Fraction(1, 2))
     """

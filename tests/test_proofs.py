@@ -22,7 +22,13 @@ PAGES = sorted(FOLDER.glob("[0-9]*.md"))
 LINK = re.compile(r"\[`([\w.]+)`\]\(([\w./-]+\.py)\)")
 DOORS = (gate.measure, gate.contribute, gate.select, gate.cover, gate.split)
 DOORS += (gate.moved, gate.mapped, gate.thinned, gate.foreseen)
-OTHERS = (privacy.CoverQuery, privacy.Ledger, privacy.Grant, privacy.Pool, privacy.PrivateDemand)
+OTHERS = (
+    privacy.CoverQuery,
+    privacy.Ledger,
+    privacy.BudgetSlice,
+    privacy.ZCDPAccountant,
+    privacy.PrivateDemand,
+)
 
 
 def subclasses(kind):

@@ -69,7 +69,7 @@ def check_average(
     price: Cost, share: Fraction, dimension: int, neighboring: Neighboring, max_contributions: int
 ) -> None:
     """Refuse a price of which a share, for each average, is too small for its noise."""
-    if price.pooled:
+    if price.in_rho:
         square = PeeledSums.square_of(BITS, neighboring, max_contributions)
         gaussian_scale(square, (price.rho or Fraction(0)) * share * AVERAGE)
     else:

@@ -228,13 +228,13 @@ class PeeledQuery(SelectionQuery):
     """A radius, a ball or a part of a grid's cells, by the records that removals left.
 
     **Privacy.** Which cells and how many records at each is public or released before. One record
-    more among the demand is none or one more among what is left (P9),
-    and moves every score by at most ``scores.change``: so a unit of up to m records by m times
-    that. Counts of balls and of parts only rise: they are monotone (*add-remove*: range m;
-    *replace-one*: 2m); radii's scores move both ways (2m times the change under both). The number
-    of records to remove must not be taken from the data; under *add-remove* their total is private.
-    *Composition*: one charge a selection. What is left is kept between the selections of one grant;
-    a fresh query computes the same.
+    more among the demand is none or one more among what is left (P9), and moves every score by at
+    most ``scores.change``: so a unit of up to m records by m times that. Counts of balls and of
+    parts only rise: they are monotone (*add-remove*: range m; *replace-one*: 2m); radii's scores
+    move both ways (2m times the change under both). The number of records to remove must not be
+    taken from the data; under *add-remove* their total is private. *Composition*: one charge a
+    selection. What is left is kept between the selections of one budget slice; a fresh query
+    computes the same.
 
     `peeled`: a grid of the demand's box, and the removals; `scores`: for the grid's shape.
     """
@@ -295,7 +295,7 @@ class PeeledSums(Query):
     more, a, b <= m. Those in the cells move the number by |a - b|·B and the sum by at most (a +
     b)·s, or (a + b)·B in L2: together at most 2m·s, as B <= s, and ((a - b)² + (a + b)²)·B² <=
     4m²·B². *Composition*: one budget covers all values together; sequential with other queries.
-    What is left is kept between the queries of one grant; a fresh query computes the same.
+    What is left is kept between the queries of one budget slice; a fresh query computes the same.
 
     `peeled`: a grid of the demand's box, and the removals; `cells` (n,): numbers of cells, each at
     most once; `offsets` (n, d); `bits`: 1 to 20.

@@ -228,10 +228,10 @@ class Projected(Method):
     def _prices(self, images: EuclideanSpace, terms: Terms) -> tuple[Cost | None, Cost, Cost]:
         """What both pay together, the inner method and the steps: rho if it counts that."""
         epsilon, delta = terms.price.epsilon, terms.price.delta
-        if self._method(images).price(epsilon, delta, terms).pooled:
+        if self._method(images).price(epsilon, delta, terms).in_rho:
             whole = Cost.zcdp(epsilon, delta)
-            pool = terms.at(whole)
-            return whole, pool.cost(INNER_SHARE), pool.cost(1 - INNER_SHARE)
+            inner_terms = terms.at(whole)
+            return whole, inner_terms.cost(INNER_SHARE), inner_terms.cost(1 - INNER_SHARE)
         rest = epsilon * (1 - INNER_SHARE)
         steps = Cost.zcdp(rest, delta) if delta else Cost.of(rest)
         return None, Cost.of(epsilon * INNER_SHARE), steps

@@ -32,7 +32,7 @@ from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import Shells, WholeBox
 from metricdp.privacy import HistogramQuery, PrivateDemand
 from metricdp.protocols import trusted
-from metricdp.running.charging import Payer
+from metricdp.running.charging import Accountant
 from metricdp.running.private_centers import GROWTH, STEPS, _shares, _start
 from metricdp.running.runner import Run
 
@@ -88,8 +88,8 @@ def ring_median(
     def confirm(terms: Terms) -> None:
         terms.scale_of(least_of_steps(space, [*first, *_ring_shares()]))
 
-    budget, payer = (epsilon, delta), Payer(space, demand, ledger)
-    run = Run(demand, payer.charge(price_in_shares, confirm, [budget], "private_median"))
+    budget, accountant = (epsilon, delta), Accountant(space, demand, ledger)
+    run = Run(demand, accountant.charge(price_in_shares, confirm, [budget], "private_median"))
     centers = run.drive(work(run.terms))
     return Result(centers, len(centers), "private-median, rings", run.receipt)
 

@@ -90,8 +90,8 @@ def coreset(
     half = mdp.privacy.exact(epsilon) * Fraction(1, 2)
     rough = mdp.k_means(space, demand, k, epsilon=half, ledger=ledger, method="coreset").centers
     grid = ExponentialGrid(space, rough)
-    grant = ledger.charge(half, purpose="cells of the exponential grids")
-    release = measure(demand, HistogramQuery(grid), half, grant)
+    budget = ledger.charge(half, purpose="cells of the exponential grids")
+    release = measure(demand, HistogramQuery(grid), half, budget)
     points = grid.middles()
     box = np.clip(points, space.lower, space.upper)
     there = np.abs(points - box).max(axis=1) <= np.tile(

@@ -1,7 +1,7 @@
 """Prices of mechanisms, and ledgers: exact arithmetic on public numbers, never on private data."""
 
 from metricdp.accounting.binding import Protection
-from metricdp.accounting.budget import Budget, Grant, Pool
+from metricdp.accounting.budget import Budget, BudgetSlice, ZCDPAccountant
 from metricdp.accounting.cost import (
     Cost,
     exact,
@@ -13,5 +13,15 @@ from metricdp.accounting.cost import (
 from metricdp.accounting.journal import stated_budget
 from metricdp.accounting.ledger import Charge, Ledger, Quote
 
-__all__ = ["Budget", "Charge", "Cost", "Grant", "Ledger", "Pool", "Protection", "Quote", "exact"]
+__all__ = [
+    "Budget",
+    "BudgetSlice",
+    "Charge",
+    "Cost",
+    "Ledger",
+    "Protection",
+    "Quote",
+    "ZCDPAccountant",
+    "exact",
+]
 __all__ += ["selection_epsilon", "selections", "stated_budget", "zcdp_epsilon", "zcdp_rho"]

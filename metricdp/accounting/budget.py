@@ -18,7 +18,7 @@ from metricdp.releases import Neighboring, Receipt
 from metricdp.unique import Unique
 
 
-class Slice(NamedTuple):
+class LedgerPeriod(NamedTuple):
     """Part of a ledger's budget in one of its periods: what is bought of it, and of that in turn,
     pays for nothing once the period, or the ledger's last day, is over, wherever it is held.
 
@@ -34,18 +34,18 @@ class Slice(NamedTuple):
 
 
 class Budget(Unique):
-    """What `Ledger` and `Grant` share: it only shrinks; for all threads of the process that made
-    it, and no other process.
+    """What `Ledger` and `BudgetSlice` share: it only shrinks; for all threads of the process that
+    made it, and no other process.
 
     Examples
     --------
     >>> budget = mdp.Ledger(1, delta="1e-6")
-    >>> grant = budget.charge("1/4", "1e-7")
+    >>> part = budget.charge("1/4", "1e-7")
     >>> budget.epsilon, budget.spent, budget.left
     (Fraction(1, 1), Fraction(1, 4), Fraction(3, 4))
     >>> float(budget.delta), float(budget.spent_delta), float(budget.left_delta)
     (1e-06, 1e-07, 9e-07)
-    >>> grant.payer is budget, grant.neighboring, grant.scope, grant.protects
+    >>> part.parent is budget, part.neighboring, part.scope, part.protects
     (True, 'add-remove', None, None)
     """
 
@@ -58,12 +58,17 @@ class Budget(Unique):
         budget: Cost,
         neighboring: Neighboring,
         scope: object = None,
-        payer: Budget | None = None,
+        parent: Budget | None = None,
         protects: Protection | None = None,
-        part: Slice | None = None,
+        part: LedgerPeriod | None = None,
     ) -> None:
         self._epsilon, self._delta, self._neighboring = budget.epsilon, budget.delta, neighboring
-        self._scope, self._payer, self._protects, self._slice = scope, payer, protects, part
+        self._scope, self._parent, self._protects, self._ledger_period = (
+            scope,
+            parent,
+            protects,
+            part,
+        )
         self._spent, self._spent_delta = Fraction(0), Fraction(0)
         self._lock, self._process = Lock(), os.getpid()
 
@@ -79,9 +84,11 @@ class Budget(Unique):
         attrgetter("_protects"),
         doc="Protection: unit and bound of every guarantee paid from it; None before any.",
     )
-    payer = property(attrgetter("_payer"), doc="The budget that this one was charged to, or None.")
-    slice = property(
-        attrgetter("_slice"),
+    parent = property(
+        attrgetter("_parent"), doc="The budget that this one was charged to, or None."
+    )
+    ledger_period = property(
+        attrgetter("_ledger_period"),
         doc="Slice: the period of a ledger that it belongs to; None of ledgers.",
     )
     spent = property(attrgetter("_spent"), doc="Fraction: epsilon spent.")
@@ -98,13 +105,14 @@ class Budget(Unique):
         purpose: str = "",
         *,
         protects: Protection | None = None,
-    ) -> Grant:
+    ) -> BudgetSlice:
         """Spend from the budget and return what was bought; on a ledger with a journal, once the
         line is on disk.
 
         `epsilon`: a number, or a `Cost` (`selections`, `Cost.zcdp`), which states delta too, and
-        buys a `Pool` if zCDP is its bound; `purpose`: a public note; `protects`: of the demand that
-        it will be spent on: where it is left out, the gate asks when the grant is first drawn from.
+        buys a `ZCDPAccountant` if zCDP is its bound; `purpose`: a public note; `protects`: of the
+        demand that it will be spent on: where it is left out, the gate asks when the budget slice
+        is first drawn from.
 
         Refused, and nothing spent: what does not fit (`BudgetError`, with asked, spent and left);
         a bad argument, a demand that protects others than this budget does, a period or a ledger
@@ -118,7 +126,7 @@ class Budget(Unique):
             self._protects = self._protects or protects
             known = self._protects
             part = self._bought()
-        kind = Pool if cost.pooled else Grant
+        kind = ZCDPAccountant if cost.in_rho else BudgetSlice
         return kind(cost, self._neighboring, self._scope, self, known, part)
 
     def bind(self, protects: Protection) -> None:
@@ -128,8 +136,8 @@ class Budget(Unique):
         with self._current():
             self._agree(protects)
             if self._protects is None:
-                if self._payer is not None:
-                    self._payer.bind(protects)
+                if self._parent is not None:
+                    self._parent.bind(protects)
                 self._note_binding(protects)
                 self._protects = protects
 
@@ -139,20 +147,20 @@ class Budget(Unique):
             self._agree(protects)
             self._refuse_over()
 
-    def _bought(self) -> Slice | None:
+    def _bought(self) -> LedgerPeriod | None:
         """The slice that what was bought from this last belongs to."""
-        return self._slice
+        return self._ledger_period
 
     def _refuse_over(self) -> None:
-        if self._slice is not None:
-            self._slice.check()
+        if self._ledger_period is not None:
+            self._ledger_period.check()
 
     def _refuse_after(self, period: str) -> None:
         """Refuse what was charged to a period that is over; only ledgers have any."""
 
     def _agree(self, protects: Protection | None) -> None:
-        if protects is not None and self._protects is None and self._payer is not None:
-            self._payer.check(protects)  # others may have used it since this was bought
+        if protects is not None and self._protects is None and self._parent is not None:
+            self._parent.check(protects)  # others may have used it since this was bought
         if protects is not None and self._protects not in (None, protects):
             raise InputError(
                 f"this ledger protects {self._protects}; the demand protects {protects}: what is "
@@ -199,21 +207,21 @@ class Budget(Unique):
         return f"{type(self).__name__}({told}; {self.neighboring})"
 
 
-class Grant(Budget):
+class BudgetSlice(Budget):
     """The budget of one call, charged to a ledger as a whole and spent in pieces. Only `charge`
     makes one.
 
-    It is a slice of one period of its ledger (`Slice`): where the budget renews, or the ledger
-    expires, pieces are refused from then on, and what is left of it is lost.
+    It is a slice of one period of its ledger (`LedgerPeriod`): where the budget renews, or the
+    ledger expires, pieces are refused from then on, and what is left of it is lost.
 
     **Privacy.** Pieces add up by basic composition, also when each is chosen in view of the answers
     before it.
 
     Examples
     --------
-    >>> grant = mdp.Ledger(1).charge("1/2")
-    >>> grant.draw("1/8")
-    >>> grant.spent, grant.left
+    >>> budget = mdp.Ledger(1).charge("1/2")
+    >>> budget.draw("1/8")
+    >>> budget.spent, budget.left
     (Fraction(1, 8), Fraction(3, 8))
     """
 
@@ -221,7 +229,7 @@ class Grant(Budget):
         """Take a piece, a number or a `Cost`, before its data is read; an error takes nothing."""
         piece = Cost.of(epsilon, delta)
         if min(piece.epsilon, piece.delta) < 0:
-            raise InputError("a piece of a grant must not be negative")
+            raise InputError("a piece of a budget slice must not be negative")
         with self._current():
             self._refuse_over()
             self._take(piece)
@@ -231,8 +239,9 @@ class Grant(Budget):
         return Receipt.combined(receipts)
 
 
-class Pool(Grant):
-    """A grant that counts rho, not epsilon: for many selections or Gaussian counts, however chosen.
+class ZCDPAccountant(BudgetSlice):
+    """A budget slice that counts rho, not epsilon: for many selections or Gaussian counts, however
+    chosen.
 
     **Privacy.** *Composition*: rho-zCDP adds up, also when each mechanism and its rho are chosen in
     view of earlier answers, as long as the sum stays below a bound fixed beforehand (Y. Feldman, T.
@@ -245,16 +254,16 @@ class Pool(Grant):
     Examples
     --------
     >>> from metricdp.accounting import Cost
-    >>> pool = mdp.Ledger(1, delta="1e-6").charge(Cost.zcdp(1, "1e-6"))
-    >>> pool.draw(Cost.selection("0.1"))
-    >>> round(float(pool.spent_rho), 6), pool.spent_delta, pool.spent_rho < pool.rho
-    (0.00125, Fraction(1, 1000000), True)
+    >>> accountant = mdp.Ledger(1, delta="1e-6").charge(Cost.zcdp(1, "1e-6"))
+    >>> accountant.draw(Cost.selection("0.1"))
+    >>> round(float(accountant.spent_rho), 6), accountant.spent_rho < accountant.rho
+    (0.00125, True)
     """
 
     def __init__(self, budget: Cost, *rest: Any) -> None:
         super().__init__(budget, *rest)
         if budget.rho is None:
-            raise InputError("a pool needs a budget of rho")
+            raise InputError("a zCDP accountant needs a budget of rho")
         self._rho, self._spent_rho = budget.rho, Fraction(0)
 
     rho = property(attrgetter("_rho"), doc="Fraction: rho in all.")
@@ -265,7 +274,7 @@ class Pool(Grant):
             if self._spent_rho
             else Fraction(0)
         ),
-        doc="Fraction: epsilon of what was spent, at the pool's delta.",
+        doc="Fraction: epsilon of what was spent, at the accountant's delta.",
     )
     spent_delta = property(
         lambda self: self._delta if self._spent_rho else Fraction(0),
@@ -279,7 +288,7 @@ class Pool(Grant):
     def _take(self, cost: Cost) -> None:
         if cost.rho is None or cost.rho < 0:
             raise InputError(
-                "this budget counts rho (zCDP), and the mechanism states none: charge it apart"
+                "this budget counts rho (zCDP), and the mechanism states none: charge it separately"
             )
         if cost.rho > self._rho - self._spent_rho:
             raise BudgetError(cost.rho, self._spent_rho, self._rho - self._spent_rho, "rho")

@@ -10,7 +10,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation, localcontext
 from fractions import Fraction
 from functools import lru_cache
@@ -92,7 +92,7 @@ class Cost:
     factor exp(epsilon), plus delta; `rho`: every Rényi divergence of order a > 1 between neighbors
     is at most ``a * rho`` ([1]_, definition 1.1), by default of an epsilon without delta that of
     `pure_rho`; `bound`: how several mechanisms were added up: ``"basic composition"`` or
-    ``"zCDP"``; `pooled`: whether a budget of this cost counts rho rather than epsilon.
+    ``"zCDP"``, where a budget of it counts rho rather than epsilon (`in_rho`).
 
     References
     ----------
@@ -112,12 +112,11 @@ class Cost:
     delta: Fraction = Fraction(0)
     rho: Fraction | None = _RhoOfEpsilon()  # type: ignore[assignment]
     bound: str = BASIC
-    pooled: bool = field(init=False, repr=False, compare=False)
+    in_rho = property(lambda self: self.bound == ZCDP, doc="Whether a budget of it counts rho.")
 
     def __post_init__(self) -> None:
         epsilon, delta, rho = self.epsilon, self.delta, self.rho
-        object.__setattr__(self, "pooled", self.bound == ZCDP)
-        if self.pooled and (rho is None or not 0 < delta < 1 or rho < 0):
+        if self.in_rho and (rho is None or not 0 < delta < 1 or rho < 0):
             raise InputError("a cost bound by zCDP states rho >= 0 and 0 < delta < 1")
         if rho is None:
             if not delta:
@@ -141,14 +140,14 @@ class Cost:
                 raise InputError(f"delta must be at least 0 and below 1, got {shown(delta)}")
         if least is None:
             return cost
-        free = not cost.epsilon and not (cost.pooled and cost.rho)  # delta may be all a rho costs
+        free = not cost.epsilon and not (cost.in_rho and cost.rho)  # delta may be all a rho costs
         if free or not least <= cost.epsilon <= MAX_EPSILON:
             asked = float(cost.epsilon) if cost is epsilon else epsilon
             raise InputError(
                 f"epsilon must be between {float(MIN_EPSILON):g} and {MAX_EPSILON}, got "
                 f"{shown(asked)}"
             )
-        return cost if cost.pooled else cls(cost.epsilon, cost.delta)
+        return cost if cost.in_rho else cls(cost.epsilon, cost.delta)
 
     @classmethod
     def selection(cls, epsilon: Amount) -> Cost:
@@ -206,7 +205,7 @@ def selection_epsilon(budget: Cost, times: int) -> Fraction:
     >>> round(float(selection_epsilon(Cost.zcdp(1, "1e-6"), times=100)), 3)
     0.044
     """
-    if not budget.pooled or budget.rho is None:
+    if not budget.in_rho or budget.rho is None:
         return budget.epsilon / times
     return _largest(range_rho, budget.rho / times)
 

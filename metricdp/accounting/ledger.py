@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from metricdp.accounting.binding import Protection, dataset_name
-from metricdp.accounting.budget import Budget, Grant, Pool, Slice
+from metricdp.accounting.budget import Budget, BudgetSlice, LedgerPeriod, ZCDPAccountant
 from metricdp.accounting.cost import MIN_EPSILON, Cost
 from metricdp.accounting.journal import BUDGET, Journal, Line, Notes, stated_budget
 from metricdp.accounting.policy import Policy, Renewal
@@ -148,7 +148,7 @@ class Ledger(Budget):
     Examples
     --------
     >>> ledger = Ledger(epsilon=0.5)
-    >>> grant = ledger.charge(0.2, purpose="clinics")
+    >>> budget = ledger.charge(0.2, purpose="clinics")
     >>> ledger
     Ledger(spent 0.2 of 0.5, left 0.3; add-remove)
     >>> ledger.quote(0.4).fits
@@ -290,12 +290,16 @@ class Ledger(Budget):
             return Quote(fits, self.left, self.left_delta, cost.epsilon, cost.delta, cost.bound)
 
     def answer_once(
-        self, question: str, epsilon: Amount | Cost, purpose: str, ask: Callable[[Grant], Answered]
+        self,
+        question: str,
+        epsilon: Amount | Cost,
+        purpose: str,
+        ask: Callable[[BudgetSlice], Answered],
     ) -> str:
         """The answer to a question that comes before any demand is paid for: bought once, kept with
         the charges, and told again whenever it is asked again. `question`: public: its price and
-        all that its answer depends on besides the demand; `ask`: from a grant to a `Protection` and
-        a public answer.
+        all that its answer depends on besides the demand; `ask`: from a budget slice to a
+        `Protection` and a public answer.
 
         Lines of a journal in order: the charge, which names the question; once `ask` has answered,
         the answer, with whom the ledger protects from then on. Nothing is told before that line is
@@ -310,7 +314,7 @@ class Ledger(Budget):
                 return known
             self._refuse_over()
             self._enter(cost, purpose, None, {"question": question})
-            protects, answer = ask(Grant(cost, self._neighboring, part=self._bought()))
+            protects, answer = ask(BudgetSlice(cost, self._neighboring, part=self._bought()))
             self._add({"question": question, "answer": answer}, protects)
             return answer
 
@@ -372,7 +376,7 @@ class Ledger(Budget):
         turn: tuple[int, int],
         protects: Protection,
         purpose: str,
-    ) -> Grant:
+    ) -> BudgetSlice:
         """Pay for one step of what is charged as a whole and read step by step, perhaps in many
         processes: the whole before the first step, a step that is taken again once more by itself.
 
@@ -390,13 +394,13 @@ class Ledger(Budget):
                 "this round was paid for and answered, and is never answered twice: where the "
                 "answer is gone, let it be asked again, which is charged once more"
             )
-        again, spent, pooled = turn[0] == step, Fraction(rho), whole.pooled
+        again, spent, in_rho = turn[0] == step, Fraction(rho), whole.in_rho
         if again:
-            grant = self.charge(piece, purpose=f"{purpose} {name}, again", protects=protects)
+            budget = self.charge(piece, purpose=f"{purpose} {name}, again", protects=protects)
         else:
-            most, here = ((one.rho if pooled else one.epsilon) or 0 for one in (whole, piece))
-            if not here or spent + here > most or piece.pooled != pooled:
-                what = "rho" if pooled else "epsilon"
+            most, here = ((one.rho if in_rho else one.epsilon) or 0 for one in (whole, piece))
+            if not here or spent + here > most or piece.in_rho != in_rho:
+                what = "rho" if in_rho else "epsilon"
                 raise BudgetError(Fraction(here), spent, most - spent, what)
             spent += here
             self.charge_once(name, whole, purpose, protects)
@@ -405,8 +409,8 @@ class Ledger(Budget):
                 raise InputError("this round was answered by another process")
             self._add({"slice": name, "step": str(turn[0]), "mark": f"{turn[1]} {spent}"})
             if again:
-                return grant
-            kind = Pool if pooled else Grant
+                return budget
+            kind = ZCDPAccountant if in_rho else BudgetSlice
             return kind(piece, self._neighboring, None, self, self._protects, self._bought())
 
     @property
@@ -433,9 +437,9 @@ class Ledger(Budget):
         """Whether the period of what was last counted is over."""
         return self._policy.period(self._day()) > self._tally.period
 
-    def _bought(self) -> Slice:
+    def _bought(self) -> LedgerPeriod:
         """Of the charge that was counted last."""
-        return Slice(self, self._tally.period)
+        return LedgerPeriod(self, self._tally.period)
 
     def _refuse_over(self) -> None:
         self._refuse_after(self._policy.period(self._day()))

@@ -24,15 +24,23 @@ TWO = "two points"
 def box_checks() -> Iterator[Check]:
     """All checks."""
     one = partial(Cost.of, 1)
-    pool = partial(Cost.zcdp, 2, Fraction(1, 1000))
+    zcdp = partial(Cost.zcdp, 2, Fraction(1, 1000))
     comes, moves = ((0,), ()), ((0,), (1,))
     several = partial(_cover, times=5)
     for name, call, pair, relation, cost, runs, essential in (
         ("HistogramQuery", _counts, comes, "add-remove", one, (600, 4000), True),
         ("HistogramQuery, replace-one", _counts, moves, "replace-one", one, (1500, 4000), False),
-        ("HistogramQuery, Gaussian", _counts, moves, "replace-one", pool, (600, 1500), False),
+        ("HistogramQuery, Gaussian", _counts, moves, "replace-one", zcdp, (600, 1500), False),
         ("CoverageQuery", _cover, comes, "add-remove", one, (600, 20_000), True),
-        ("5 selections from a pool", several, comes, "add-remove", pool, (1500, 4000), False),
+        (
+            "5 selections from a zCDP accountant",
+            several,
+            comes,
+            "add-remove",
+            zcdp,
+            (1500, 4000),
+            False,
+        ),
     ):
         yield Check.of(f"{name}, black box", essential, _check, call, pair, relation, cost, runs)
 
@@ -69,7 +77,7 @@ def _counts(demand: PrivateDemand, ledger: Ledger, cost: Cost) -> Sequence[int]:
 
 
 def _cover(demand: PrivateDemand, ledger: Ledger, cost: Cost, times: int = 1) -> Sequence[int]:
-    grant = ledger.charge(cost)
+    budget = ledger.charge(cost)
     query = CoverageQuery(worlds()[TWO].universe, 0)
     each = selection_epsilon(cost, times)
-    return [select(demand, query, each, grant)[0] for _ in range(times)]
+    return [select(demand, query, each, budget)[0] for _ in range(times)]

@@ -167,10 +167,10 @@ def _ledgers() -> Iterator[Shown]:
         path = Path(folder) / "journal"
         ledger = Ledger(2, journal=path)
         mdp.release(universe, demand, epsilon="1/2", ledger=ledger)
-        grant = ledger.charge("1/2", purpose="audit")
-        measure(demand, CountQuery(), "1/4", grant)
+        budget = ledger.charge("1/2", purpose="audit")
+        measure(demand, CountQuery(), "1/4", budget)
         yield "a ledger", f"{ledger!r} {ledger.entries} {vars(ledger)}"
-        yield "a grant", f"{grant!r} {vars(grant)}"
+        yield "a budget slice", f"{budget!r} {vars(budget)}"
         yield "a journal", path.read_bytes()
 
 

@@ -49,7 +49,7 @@ from metricdp.privacy import (
 from metricdp.privacy.totals import TotalsQuery
 
 GAUSS = (Fraction(4), Fraction(1, 1000))
-POOL = partial(Cost.zcdp, *GAUSS)
+RHO_BUDGET = partial(Cost.zcdp, *GAUSS)
 UNITS: tuple[int | None, ...] = (None, 1, 2)
 
 
@@ -102,10 +102,12 @@ def _counts() -> Iterator[Case]:
 def _gaussians() -> Iterator[Case]:
     world = worlds()["two points"]
     fine = HistogramQuery(finest(world.universe))
-    name, call = "HistogramQuery, Gaussian", partial(asked, fine, POOL)
+    name, call = "HistogramQuery, Gaussian", partial(asked, fine, RHO_BUDGET)
     for relation, m in FORMS:
         some = demands(2, 3) if m is None else demands(2, 2, 2)
-        yield Case(name, world, call, some, relation, m, GAUSS, 0.9, rho=POOL().rho, essential=True)
+        yield Case(
+            name, world, call, some, relation, m, GAUSS, 0.9, rho=RHO_BUDGET().rho, essential=True
+        )
 
 
 def _composed() -> Iterator[Case]:
@@ -116,13 +118,13 @@ def _composed() -> Iterator[Case]:
 
     def worst(demand: PrivateDemand, ledger: Ledger) -> Any:
         parts = split(demand, finest(world.universe), EPSILON, ledger)
-        return [emptiness(part, EPSILON, grant) for part, grant in parts]
+        return [emptiness(part, EPSILON, budget) for part, budget in parts]
 
     def twice(demand: PrivateDemand, ledger: Ledger) -> Any:
-        grant = ledger.charge(EPSILON)
-        answers: list[Any] = [measure(demand, one_part, EPSILON / 2, grant) for _ in range(2)]
+        budget = ledger.charge(EPSILON)
+        answers: list[Any] = [measure(demand, one_part, EPSILON / 2, budget) for _ in range(2)]
         try:
-            answers.append(measure(demand, one_part, EPSILON / 2, grant))
+            answers.append(measure(demand, one_part, EPSILON / 2, budget))
         except BudgetError as refused:
             return [*answers, str(refused)]
         return answers
@@ -150,9 +152,9 @@ def _composed() -> Iterator[Case]:
         yield Case(name, box, elsewhere, some, relation, m, reach=reach, essential=m == 2)
     some = small_demands(world, None)
     for relation in RELATIONS:
-        name, short = "a grant spent in pieces", relation == "add-remove"
+        name, short = "a budget slice spent in pieces", relation == "add-remove"
         yield Case(name, world, twice, some, relation, budget=(4, 0), reach=0.0, essential=short)
-    name = "a call beyond its grant"
+    name = "a call beyond its budget slice"
     yield Case(name, world, refused, some, "add-remove", reach=0.0, refused=True, essential=True)
 
 
@@ -239,8 +241,8 @@ def capping_cases() -> Iterator[Case]:
             held: dict[str, Any] = {
                 "hold": partial(_held, Caps(*caps, areas=finest(world.universe)))
             }
-            case = partial(Case, name, world, partial(asked, query, POOL), *form, **held)
-            yield case(rho=POOL().rho, chance=key, essential=relation == "add-remove")
+            case = partial(Case, name, world, partial(asked, query, RHO_BUDGET), *form, **held)
+            yield case(rho=RHO_BUDGET().rho, chance=key, essential=relation == "add-remove")
 
 
 def _held(caps: Any, universe: Any, records: Any, users: Any, m: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import metricdp as mdp
-from metricdp.accounting import Cost, Grant, Ledger
+from metricdp.accounting import BudgetSlice, Cost, Ledger
 from metricdp.audit.patch import patched
 from metricdp.audit.report import Check, Finding, refuted
 from metricdp.audit.worlds import answered, counted, finest, worlds
@@ -68,8 +68,8 @@ def _noise() -> Any:
 def _selections() -> Any:
     universe = EuclideanMetric(np.arange(1000.0)[:, None])
     demand = PrivateDemand(universe, [])
-    grant = Ledger(1).charge(1)
-    return [select(demand, CoverageQuery(universe, 0), "1/100", grant)[0] for _ in range(10)]
+    budget = Ledger(1).charge(1)
+    return [select(demand, CoverageQuery(universe, 0), "1/100", budget)[0] for _ in range(10)]
 
 
 def _kept() -> Any:
@@ -82,21 +82,21 @@ def _kept() -> Any:
 def _paid_first(name: str, quick: bool) -> Finding:
     """Every opening of the vault must follow its own payment; refused calls open nothing."""
     events: list[str] = []
-    real_open, real_take = _vault._open, Grant._take
+    real_open, real_take = _vault._open, BudgetSlice._take
 
     def opened(holder: object) -> Any:
         events.append("open")
         return real_open(holder)
 
-    def took(grant: Any, cost: Any) -> None:
-        real_take(grant, cost)
+    def took(budget: Any, cost: Any) -> None:
+        real_take(budget, cost)
         events.append("pay")
 
     refused = name.endswith("refused calls")
     broken = []
     for what, call in _calls(refused):
         events.clear()
-        with patched(_vault, "_open", opened), patched(Grant, "_take", took):
+        with patched(_vault, "_open", opened), patched(BudgetSlice, "_take", took):
             try:
                 call()
             except MetricDPError:

@@ -66,8 +66,8 @@ def _shares(name: str, delta: Fraction, quick: bool) -> Finding:
     empty, nothing = mdp.PrivateDemand(universe, []), np.zeros(400, np.uint64)
 
     def one() -> Ints:
-        grant = mdp.Ledger(cost.epsilon, delta).charge(cost)
-        sent = contribute(empty, query, cost, grant, holders=4, honest=3, mask=nothing)
+        budget_slice = mdp.Ledger(cost.epsilon, delta).charge(cost)
+        sent = contribute(empty, query, cost, budget_slice, holders=4, honest=3, mask=nothing)
         return sent.view(np.int64)
 
     unit = 2 ** Shares.of(query, "add-remove", 1, cost, 4, 3).bits
@@ -122,7 +122,7 @@ def _released(delta: Fraction, mine: list[int], handed: _Run | None = None) -> _
     run, scales = _Run(), [0.0]
     measurements = import_module("opendp.measurements")
     makers = {name: getattr(measurements, name) for name in ("make_laplace", "make_gaussian")}
-    masked, total, draw = Shares.masked, Shares.total, budget.Grant.draw
+    masked, total, draw = Shares.masked, Shares.total, budget.BudgetSlice.draw
 
     def making(name: str, *domains: Any, scale: float) -> Any:
         scales[0] = scale
@@ -145,7 +145,7 @@ def _released(delta: Fraction, mine: list[int], handed: _Run | None = None) -> _
     holders, coordinator = _parties(_grid(), [mine, *RECORDS[1:]], delta)
     hooks: list[Any] = [(Shares, "masked", hiding), (Shares, "total", adding)]
     hooks += [(measurements, name, partial(making, name)) for name in makers]
-    with all_patched([*hooks, (budget.Grant, "draw", drawing)]):
+    with all_patched([*hooks, (budget.BudgetSlice, "draw", drawing)]):
         while coordinator.release is None:
             asked = coordinator.invite()
             answers = [one.answer(asked) for one in holders]

@@ -1,4 +1,4 @@
-"""Selections under their exact laws: alone, from a pool, and sets that cover."""
+"""Selections under their exact laws: alone, from a zCDP accountant, and sets that cover."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from metricdp.privacy import (
 LARGE = Fraction(5)
 """For selections: so large that few records come close to the worst demand of all."""
 MUCH = partial(Cost.of, LARGE)
-POOL = (Fraction(6), Fraction(1, 100))
-SPENT = "selections until a pool is spent"
+RHO_BUDGET = (Fraction(6), Fraction(1, 100))
+SPENT = "selections until a zCDP accountant is spent"
 
 
 def selecting_cases() -> Iterator[Case]:
     """All selections of the gate."""
     yield from _selections()
-    yield from _pools()
+    yield from _zcdp_cases()
     yield from _covers()
 
 
@@ -72,32 +72,34 @@ def _selections() -> Iterator[Case]:
 
 @cache
 def _each(times: int) -> Fraction:
-    """What each of so many selections from the pool may spend."""
-    return selection_epsilon(Cost.zcdp(*POOL), times)
+    """What each of so many selections from the accountant may spend."""
+    return selection_epsilon(Cost.zcdp(*RHO_BUDGET), times)
 
 
-def _pools() -> Iterator[Case]:
+def _zcdp_cases() -> Iterator[Case]:
     """Selections by one zCDP accountant: all answers together, each chosen by those before."""
-    cost = Cost.zcdp(*POOL)
+    cost = Cost.zcdp(*RHO_BUDGET)
     two = worlds()["two points"]
     coverage = partial(CoverageQuery, two.universe, 0)
 
     def covering(times: int, demand: PrivateDemand, ledger: Ledger) -> Any:
-        grant = ledger.charge(cost)
+        budget = ledger.charge(cost)
         each = _each(times)
-        return [select(demand, coverage(), each, grant) for _ in range(times)]
+        return [select(demand, coverage(), each, budget) for _ in range(times)]
 
     def until_spent(demand: PrivateDemand, ledger: Ledger) -> Any:
-        grant = ledger.charge(cost)
-        return _until_refused(lambda: select(demand, coverage(), _each(3), grant))
+        budget = ledger.charge(cost)
+        return _until_refused(lambda: select(demand, coverage(), _each(3), budget))
 
     def any_mechanism(demand: PrivateDemand, ledger: Ledger) -> Any:
-        pool, each = ledger.charge(cost), _each(4)
-        return _until_refused(lambda: emptiness(demand, each, pool.charge(Cost.selection(each))))
+        accountant, each = ledger.charge(cost), _each(4)
+        return _until_refused(
+            lambda: emptiness(demand, each, accountant.charge(Cost.selection(each)))
+        )
 
-    case = partial(Case, world=two, budget=POOL, reach=0.5, rho=cost.rho)
+    case = partial(Case, world=two, budget=RHO_BUDGET, reach=0.5, rho=cost.rho)
     short: dict[str, Any] = {"relation": "add-remove", "essential": True}
-    name = "any mechanism, until a pool is spent"
+    name = "any mechanism, until a zCDP accountant is spent"
     yield case(name, call=any_mechanism, demands=demands(2, 2), **short)
     yield case(SPENT, call=until_spent, demands=demands(2, 4), **short)
     for relation, times in product(RELATIONS, (1, 4)):
@@ -105,7 +107,7 @@ def _pools() -> Iterator[Case]:
             "relation": relation,
             "essential": times == 4 and relation == "add-remove",
         }
-        name, call = f"{times} selections from a pool", partial(covering, times)
+        name, call = f"{times} selections from a zCDP accountant", partial(covering, times)
         yield case(name, call=call, demands=demands(2, 6), **form)
 
 
@@ -184,11 +186,11 @@ def _searches() -> Iterator[Case]:
 
     def after_a_swap(demand: PrivateDemand, ledger: Ledger) -> Any:
         """The sums of the first selection, which is a coin, are repaired for the second."""
-        grant = ledger.charge(LARGE + SMALL)
+        budget = ledger.charge(LARGE + SMALL)
         query = SwapQuery(world.universe, [1])
-        index, first = select(demand, query, SMALL, grant)
-        second = select(demand, query.swapped(index), LARGE, grant)
-        return [index, first, second, str(query), repr(grant)]
+        index, first = select(demand, query, SMALL, budget)
+        second = select(demand, query.swapped(index), LARGE, budget)
+        return [index, first, second, str(query), repr(budget)]
 
     for relation in RELATIONS:
         some = demands(4, 3)

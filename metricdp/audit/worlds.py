@@ -183,14 +183,14 @@ def asked(query: Any, price: Callable[[], Cost], demand: PrivateDemand, ledger: 
     return answered(query, cost, demand, ledger.charge(cost))
 
 
-def answered(query: Any, cost: Cost, demand: PrivateDemand, grant: Any) -> Any:
+def answered(query: Any, cost: Cost, demand: PrivateDemand, budget: Any) -> Any:
     """One question at a price, by its own way through the gate."""
     query = query() if callable(query) else query
     if isinstance(query, CoverQuery):
-        return cover(demand, query, cost, grant)
+        return cover(demand, query, cost, budget)
     if isinstance(query, SelectionQuery):
-        return select(demand, query, cost.epsilon, grant)
-    return measure(demand, query, cost.epsilon, grant, cost.delta)
+        return select(demand, query, cost.epsilon, budget)
+    return measure(demand, query, cost.epsilon, budget, cost.delta)
 
 
 def counted(demand: PrivateDemand, ledger: Ledger) -> Any:
@@ -203,12 +203,12 @@ def counted(demand: PrivateDemand, ledger: Ledger) -> Any:
 def in_parts(query: Any, demand: PrivateDemand, ledger: Ledger) -> Any:
     """The same question about each point's records."""
     parts = split(demand, finest(demand.universe), EPSILON, ledger)
-    return [answered(query, PRICE(), part, grant) for part, grant in parts]
+    return [answered(query, PRICE(), part, budget) for part, budget in parts]
 
 
-def emptiness(demand: Any, epsilon: Fraction, grant: Any) -> int:
+def emptiness(demand: Any, epsilon: Fraction, budget: Any) -> int:
     """Randomized response to "is anyone here?": one record more turns its whole epsilon."""
-    grant.draw(epsilon)
+    budget.draw(epsilon)
     empty = len(_vault._open(demand)) == 0
     choose = vars(gate)["choose"]  # as the gate names it: that is what a tape replaces
     scores = [np.array([empty, not empty], dtype=np.int64)]

@@ -202,7 +202,7 @@ class Holder(Unique):
             raise InputError("several holders need ledgers of add-remove neighbors")
         name = f"{asked.study}-{_sha(card.sign + _terms(asked).encode())[:24]}"
         turn = (asked.round, asked.attempt)
-        grant = ledger.charge_step(
+        budget = ledger.charge_step(
             name, agreement.cost, piece, turn, self._demand.protects, "federated"
         )
         others = [asked.holders[i] for i in asked.present if asked.holders[i] != card]
@@ -210,7 +210,7 @@ class Holder(Unique):
             self._demand,
             query,
             piece,
-            grant,
+            budget,
             holders=noise.holders,
             honest=len(asked.present) - agreement.colluding,
             mask=self._keys.mask(asked.digest, others, query.n_values),

@@ -30,7 +30,7 @@ SUM_BITS = 12
 
 @dataclass(frozen=True)
 class Terms:
-    """The public terms of a call: its `price`, of whose rho (if `pooled`) or epsilon shares are
+    """The public terms of a call: its `price`, of whose rho (if `in_rho`) or epsilon shares are
     fractions, and what a unit contributes: `max_contributions` in `grains`, within `caps`.
     """
 
@@ -42,9 +42,9 @@ class Terms:
     caps: Capped | None = None
 
     @property
-    def pooled(self) -> bool:
+    def in_rho(self) -> bool:
         """Whether shares are fractions of rho, and noise is Gaussian."""
-        return self.price.pooled and self.price.rho is not None
+        return self.price.in_rho and self.price.rho is not None
 
     def at(self, price: Cost) -> Terms:
         """The same unit at another price."""
@@ -57,7 +57,7 @@ class Terms:
 
     def part(self, share: Fraction) -> Any:
         """A share, as the gate takes it: an epsilon, or a cost in rho."""
-        if not self.pooled:
+        if not self.in_rho:
             return self.price.epsilon * share
         rho = (self.price.rho or 0) * share
         return Cost(zcdp_epsilon(rho, self.price.delta), self.price.delta, rho, ZCDP)
@@ -68,7 +68,7 @@ class Terms:
 
     def selection(self, share: Fraction) -> Fraction:
         """Epsilon of a selection that is paid with a share."""
-        if not self.pooled:
+        if not self.in_rho:
             return self.price.epsilon * share
         return selection_epsilon(replace(self.price, rho=(self.price.rho or 0) * share), 1)
 
@@ -78,7 +78,7 @@ class Terms:
         sensitivity = query.sensitivity(self.neighboring, self.max_contributions)
         if not sensitivity:
             return 0.0
-        if self.pooled:
+        if self.in_rho:
             m, caps = self.max_contributions, self.caps
             square = squared_sensitivity(query, self.neighboring, m, caps)
             return gaussian_scale(square, (self.price.rho or Fraction(0)) * share)
@@ -89,7 +89,7 @@ class Terms:
         as its Gaussian; `capped`: of parts that each lie in one area of a user's caps.
         """
         sides = 1 if self.neighboring == "add-remove" else 2
-        if not self.pooled:
+        if not self.in_rho:
             return self.max_contributions * sides / float(self.price.epsilon * share)
         square: int = self.max_contributions**2
         if capped and self.caps is not None:
@@ -103,7 +103,7 @@ class Terms:
     def deviation_of_sums(self, space: EuclideanSpace, share: Fraction) -> float:
         """Standard deviation of a sum's noise in one coordinate, in lengths of clipped offsets."""
         scale = self.scale_of(Ask(clipped_sums(WholeBox(space)), share))
-        return scale * (1.0 if self.pooled else math.sqrt(2.0)) / (1 << SUM_BITS)
+        return scale * (1.0 if self.in_rho else math.sqrt(2.0)) / (1 << SUM_BITS)
 
     def nothing(self) -> Receipt:
         """The receipt of what was not asked."""
@@ -131,7 +131,7 @@ def count_records(
 
 
 def price_in_shares(terms: Terms) -> Cost:
-    """Epsilon alone, or a pool of rho where there is a delta."""
+    """Epsilon alone, or rho where there is a delta."""
     cost = terms.price
     return Cost.zcdp(cost.epsilon, cost.delta) if cost.delta and cost.epsilon > 0 else cost
 

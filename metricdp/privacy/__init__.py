@@ -8,12 +8,12 @@ the budget slice, open the vault, and release noisy integers or selected candida
 
 from metricdp.accounting import (
     Budget,
+    BudgetSlice,
     Charge,
     Cost,
-    Grant,
     Ledger,
-    Pool,
     Quote,
+    ZCDPAccountant,
     exact,
     selection_epsilon,
     selections,
@@ -39,8 +39,15 @@ from metricdp.privacy.swaps import CentersQuery, SwapQuery
 from metricdp.protocols import Partition
 
 __all__ = ["Budget", "CentersQuery", "Charge", "Cost", "CostQuery", "CountQuery"]
-__all__ += ["CoverQuery", "CoverageQuery", "Grant", "HistogramQuery", "Ledger", "LevelsQuery"]
-__all__ += ["OpeningQuery", "Partition", "Pool", "PrivateDataWarning", "PrivateDemand", "Query"]
+__all__ += ["BudgetSlice", "CoverQuery", "CoverageQuery", "HistogramQuery", "Ledger", "LevelsQuery"]
+__all__ += [
+    "OpeningQuery",
+    "Partition",
+    "PrivateDataWarning",
+    "PrivateDemand",
+    "Query",
+    "ZCDPAccountant",
+]
 __all__ += ["Quote", "SelectionQuery", "SumsQuery", "SwapQuery", "contribute", "cover"]
 __all__ += ["exact", "exact_cost", "foreseen", "mapped", "measure", "moved"]
 __all__ += ["select", "selection_epsilon", "selections", "split", "thinned"]

@@ -33,9 +33,9 @@ def _open(holder: object) -> Any:
     return _RECORDS[holder]
 
 
-def _memory(holder: object, payer: object) -> dict[Any, Any]:
+def _memory(holder: object, budget: object) -> dict[Any, Any]:
     """What paid queries about `holder` computed for the next: as private as records."""
-    return _MEMORY.setdefault(holder, WeakKeyDictionary()).setdefault(payer, {})
+    return _MEMORY.setdefault(holder, WeakKeyDictionary()).setdefault(budget, {})
 
 
 def _quietly(rule: str, work: Callable[[], T], fault: str | None = None) -> T:

@@ -200,7 +200,7 @@ def _check(counter: Counter, demand: PrivateDemand) -> None:
     counting.query.check(demand.universe)
     demand._check_relation(counting.neighboring)
     if demand.part is not None:
-        raise InputError("a part of a split demand is paid from the grant of the split")
+        raise InputError("a part of a split demand is paid from the budget slice of the split")
     if demand.protects != counting.protects:
         raise InputError(
             f"a stream of unit='{counting.unit}' protects {counting.protects}; this day's demand "

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.accounting import Budget, Cost, Grant, Pool, exact
+from metricdp.accounting import Budget, BudgetSlice, Cost, ZCDPAccountant, exact
 from metricdp.accounting.covering import exponent
 from metricdp.arguments import Amount, positive, shown
 from metricdp.arrays import Floats, Ints
@@ -64,52 +64,56 @@ _WITHHELD = "(details withheld); try the partition's encode on public points"
 
 
 def measure(
-    demand: PrivateDemand, query: Query, epsilon: Amount | Cost, grant: Grant, delta: Amount = 0
+    demand: PrivateDemand,
+    query: Query,
+    epsilon: Amount | Cost,
+    budget: BudgetSlice,
+    delta: Amount = 0,
 ) -> Release:
     """Answer `query` about `demand` with integer noise, for `epsilon` (or a cost in rho) of
-    `grant`; `delta` is not spent where Laplace noise is smaller.
+    `budget`; `delta` is not spent where Laplace noise is smaller.
 
-    **Privacy.** *Neighboring*: the grant's; unit: the demand's. *Sensitivity*: the query's, for
-    that relation and the demand's `max_contributions` and `caps`. *Guarantee*: epsilon-DP by
+    **Privacy.** *Neighboring*: the budget slice's; unit: the demand's. *Sensitivity*: the query's,
+    for that relation and the demand's `max_contributions` and `caps`. *Guarantee*: epsilon-DP by
     `DiscreteLaplace`, or (epsilon, delta)-DP by `DiscreteGaussian` where that is less noise. A
     query of sensitivity 0 gives the same number on all neighbors, so its exact release is 0-DP and
-    draws nothing. *Composition*: as the grant says.
+    draws nothing. *Composition*: as the budget slice says.
 
     Examples
     --------
     >>> from metricdp.partitions.finite.labels import LabelParts
     >>> from metricdp.privacy import HistogramQuery, measure
     >>> metric = mdp.GraphMetric(nx.path_graph(2), weight=None)
-    >>> demand, grant = mdp.PrivateDemand(metric, [0] * 9000 + [1] * 4000), mdp.Ledger(2).charge(1)
-    >>> release = measure(demand, HistogramQuery(LabelParts.of(metric)), 1, grant)
-    >>> bool((abs(release.values - [9000, 4000]) < 50).all()), grant.left
+    >>> demand, budget = mdp.PrivateDemand(metric, [0] * 9000 + [1] * 4000), mdp.Ledger(2).charge(1)
+    >>> release = measure(demand, HistogramQuery(LabelParts.of(metric)), 1, budget)
+    >>> bool((abs(release.values - [9000, 4000]) < 50).all()), budget.left
     (True, Fraction(0, 1))
     """
-    _check(demand, query, TRUSTED, grant)
+    _check(demand, query, TRUSTED, budget)
     loss = exact(delta, "delta")
     asked = Cost.zcdp(epsilon, loss) if loss else Cost.of(epsilon)  # type: ignore[arg-type]
     m = demand.max_contributions
-    sensitivity = query.sensitivity(grant.neighboring, m)
-    square = squared_sensitivity(query, grant.neighboring, m, demand.caps)
-    noise = best_noise(sensitivity, square, asked, grant) if sensitivity else None
+    sensitivity = query.sensitivity(budget.neighboring, m)
+    square = squared_sensitivity(query, budget.neighboring, m, demand.caps)
+    noise = best_noise(sensitivity, square, asked, budget) if sensitivity else None
     what, proofs = str(query), _proofs(demand, query)
     if noise is None:
         mechanism = Mechanism("exact", what, sensitivity, 0.0, Fraction(0), proofs=proofs)
     else:
         mechanism = noise.mechanism(what, sensitivity, proofs)
     cost = noise.cost if noise else Cost.of(0)
-    grant.draw(cost)
-    grant.bind(demand.protects)
+    budget.draw(cost)
+    budget.bind(demand.protects)
     rule = f"the query failed on private records {_WITHHELD}"
-    values = _vault._quietly(rule, lambda: _noisy(demand, query, noise, grant))
-    return Release(values, query, _receipt(mechanism, demand, grant))
+    values = _vault._quietly(rule, lambda: _noisy(demand, query, noise, budget))
+    return Release(values, query, _receipt(mechanism, demand, budget))
 
 
 def contribute(
     demand: PrivateDemand,
     query: CountQuery | HistogramQuery | LevelsQuery,
     cost: Cost,
-    grant: Grant,
+    budget: BudgetSlice,
     *,
     holders: int,
     honest: int,
@@ -126,39 +130,39 @@ def contribute(
     holder. *Guarantee*: the sum of what all holders contribute is epsilon-DP, or rho-zCDP, for
     everybody who knows up to holders - honest of the contributions besides (P17). What one holder
     contributes is uniform if its mask is, and tells nothing by itself; where the mask is known it
-    has a share of the noise alone. *Composition*: as the grant says.
+    has a share of the noise alone. *Composition*: as the budget slice says.
 
     Examples
     --------
     >>> from metricdp.accounting import Cost
     >>> from metricdp.privacy import CountQuery, contribute
     >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-    >>> demand, grant = mdp.PrivateDemand(metric, [2] * 9000), mdp.Ledger(1).charge(1)
+    >>> demand, budget = mdp.PrivateDemand(metric, [2] * 9000), mdp.Ledger(1).charge(1)
     >>> of, mask = {"holders": 2, "honest": 1}, np.array([123456789], np.uint64)
-    >>> sent = contribute(demand, CountQuery(), Cost.of(1), grant, mask=mask, **of)
+    >>> sent = contribute(demand, CountQuery(), Cost.of(1), budget, mask=mask, **of)
     >>> bool(abs(int((sent - mask)[0]) - 9000) < 100)
     True
     """
-    _check(demand, query, ADDED, grant)
+    _check(demand, query, ADDED, budget)
     m = demand.max_contributions
-    shares = Shares.of(query, grant.neighboring, m, cost, holders, honest)
+    shares = Shares.of(query, budget.neighboring, m, cost, holders, honest)
     if mask.dtype != np.uint64 or mask.shape != (query.n_values,):
         raise InputError("a mask has one number modulo 2^64 for each that is answered")
-    grant.draw(shares.cost)
-    grant.bind(demand.protects)
+    budget.draw(shares.cost)
+    budget.bind(demand.protects)
     rule = f"the query failed on private records {_WITHHELD}"
     return _vault._quietly(rule, lambda: shares.masked(_noisy(demand, query, None), mask))
 
 
 def select(
-    demand: PrivateDemand, query: SelectionQuery, epsilon: Amount, grant: Grant
+    demand: PrivateDemand, query: SelectionQuery, epsilon: Amount, budget: BudgetSlice
 ) -> tuple[int, Receipt]:
     """Select one candidate (a point of the universe, a swap of centers) by private scores: its
     number, which `query.decode` explains (mostly a position), and the receipt.
 
     **Privacy.** *Neighboring*, unit: as `measure`. *Sensitivity*: the query's range. *Guarantee*:
-    epsilon-DP by permute-and-flip; from a `Pool`, which counts rho, by the exponential mechanism,
-    whose rho is smaller (`Cost.selection`). *Composition*: as the grant says.
+    epsilon-DP by permute-and-flip; from a `ZCDPAccountant`, which counts rho, by the exponential
+    mechanism, whose rho is smaller (`Cost.selection`). *Composition*: as the budget slice says.
 
     Examples
     --------
@@ -169,38 +173,39 @@ def select(
     >>> metric.ids[at], receipt.epsilon
     (2, Fraction(1, 2))
     """
-    _check(demand, query, TRUSTED_SELECTIONS, grant)
+    _check(demand, query, TRUSTED_SELECTIONS, budget)
     share = exact(epsilon)
     if share <= 0:
         raise InputError(f"epsilon must be positive, got {shown(epsilon)}")
-    spread = query.range(grant.neighboring, demand.max_contributions)
+    spread = query.range(budget.neighboring, demand.max_contributions)
     if share * MOST_SPREAD < spread:
         raise InputError(f"epsilon is too small for a selection, got {shown(epsilon)}")
-    pooled = isinstance(grant, Pool)
-    law: Law = "exponential mechanism" if pooled else "permute-and-flip"
-    cost = Cost.selection(share) if pooled else Cost.of(share)
-    rho, proofs = cost.rho if pooled else None, _proofs(demand, query, SELECTION)
+    in_rho = isinstance(budget, ZCDPAccountant)
+    law: Law = "exponential mechanism" if in_rho else "permute-and-flip"
+    cost = Cost.selection(share) if in_rho else Cost.of(share)
+    rho, proofs = cost.rho if in_rho else None, _proofs(demand, query, SELECTION)
     mechanism = Mechanism(
         law, str(query), spread, float(spread / share), share, rho=rho, proofs=proofs
     )
-    grant.draw(cost)
-    grant.bind(demand.protects)
+    budget.draw(cost)
+    budget.bind(demand.protects)
     rule = f"the selection {_PRIVATE}"
-    position = _vault._quietly(rule, lambda: _selected(demand, query, share / spread, law, grant))
-    return position, _receipt(mechanism, demand, grant)
+    position = _vault._quietly(rule, lambda: _selected(demand, query, share / spread, law, budget))
+    return position, _receipt(mechanism, demand, budget)
 
 
 def cover(
-    demand: PrivateDemand, query: CoverQuery, cost: Amount | Cost, grant: Grant
+    demand: PrivateDemand, query: CoverQuery, cost: Amount | Cost, budget: BudgetSlice
 ) -> tuple[list[Ints], Receipt]:
     """Select sets in turn, each by how many records it covers that none before it did, paid from
-    `grant` (not a `Pool`: the loop has no rho) all at once: the numbers of the sets selected in
-    every stage, in order, and the receipt. `cost`: epsilon, or with a delta, of the whole loop.
+    `budget` (not a `ZCDPAccountant`: the loop has no rho) all at once: the numbers of the sets
+    selected in every stage, in order, and the receipt. `cost`: epsilon, or with a delta, of the
+    whole loop.
 
     **Privacy.** *Neighboring*, unit: as `measure`. *Sensitivity*: the range m or 2m of one round's
     scores. *Guarantee*: the loop as a whole has (epsilon, delta)-DP, as each round is an
     exponential mechanism with the factor that `metricdp.accounting.covering` proves safe for so
-    many rounds; the receipt names the bound. *Composition*: as the grant says.
+    many rounds; the receipt names the bound. *Composition*: as the budget slice says.
 
     Examples
     --------
@@ -214,24 +219,24 @@ def cover(
     >>> selected, receipt.epsilon
     ([array([1, 3])], Fraction(1, 1))
     """
-    _check(demand, query, (CoverQuery,), grant)
+    _check(demand, query, (CoverQuery,), budget)
     price, m = Cost.of(cost), demand.max_contributions
-    if isinstance(grant, Pool):
+    if isinstance(budget, ZCDPAccountant):
         raise InputError("a cover is paid in epsilon, and this budget counts rho (zCDP)")
     if price.epsilon <= 0:
         raise InputError(f"epsilon must be positive, got {float(price.epsilon)!r}")
     if price.epsilon * MOST_SPREAD < query.rounds * 2 * m:
         raise InputError(f"epsilon is too small for a cover, got {shown(cost)}")
     price = Cost(price.epsilon, price.delta)
-    eta, bound = exponent(price, query.rounds, grant.neighboring, m)
+    eta, bound = exponent(price, query.rounds, budget.neighboring, m)
     what = ("exponential mechanism", f"{query}, by {bound}")
-    spread = m * (1 if grant.neighboring == "add-remove" else 2)
+    spread = m * (1 if budget.neighboring == "add-remove" else 2)
     proofs = _proofs(demand, query, SELECTION)
     mechanism = Mechanism(*what, spread, float(1 / eta), price.epsilon, price.delta, proofs=proofs)
-    grant.draw(price)
-    grant.bind(demand.protects)
+    budget.draw(price)
+    budget.bind(demand.protects)
     selected = _vault._quietly(f"the cover {_PRIVATE}", lambda: _covered(demand, query, eta))
-    return selected, _receipt(mechanism, demand, grant)
+    return selected, _receipt(mechanism, demand, budget)
 
 
 def split(
@@ -240,17 +245,17 @@ def split(
     epsilon: Amount | Sequence[Amount],
     ledger: Budget,
     purpose: str = "",
-) -> list[tuple[PrivateDemand, Grant]]:
-    """Parallel composition: the demand of every part of a public partition, each with a grant that
-    it alone may spend. `epsilon`: of each part, one number or n_parts; `ledger`: where the whole is
-    charged, now.
+) -> list[tuple[PrivateDemand, BudgetSlice]]:
+    """Parallel composition: the demand of every part of a public partition, each with a budget
+    slice that it alone may spend. `epsilon`: of each part, one number or n_parts; `ledger`: where
+    the whole is charged, now.
 
     **Privacy.** One unit has 1 to m records, so under *add-remove* it changes at most m parts, each
     by records that join or leave; releases of the other parts have the same law. So all of them
     together cost the sum of the m largest of the parts' epsilons: one epsilon for records (m = 1),
     however many parts. Under *replace-one* one unit leaves, and another joins: twice that. Inside a
-    part the number of units is not public, so its grant's relation is add-remove in both cases.
-    *Composition*: sequential with everything else on the ledger.
+    part the number of units is not public, so its budget slice's relation is add-remove in both
+    cases. *Composition*: sequential with everything else on the ledger.
 
     Examples
     --------
@@ -276,7 +281,12 @@ def split(
     rule = f"the demand cannot be split {_WITHHELD}"
     parts = _vault._quietly(rule, lambda: _parts(demand, query))
     return [
-        (part, Grant(Cost.of(share), "add-remove", part.part, None, demand.protects, paid.slice))
+        (
+            part,
+            BudgetSlice(
+                Cost.of(share), "add-remove", part.part, None, demand.protects, paid.ledger_period
+            ),
+        )
         for part, share in zip(parts, shares)
     ]
 
@@ -294,7 +304,7 @@ def moved(demand: PrivateDemand, partition: Partition, universe: Finite) -> Priv
     **Privacy.** Nothing leaves the gate, so nothing is charged. A record's point depends on that
     record and public facts alone: a unit of up to m records stays one, and neighbors become
     neighbors, under both relations. So what is asked of the new demand has the guarantee that it
-    would have of any, and is paid from the same grants.
+    would have of any, and is paid from the same budget slices.
 
     Examples
     --------
@@ -379,7 +389,7 @@ def thinned(demand: PrivateDemand, share: float) -> PrivateDemand:
     at most. That is all that the sensitivities of `queries` and `scores` use, so each query on the
     sample has its guarantee with the coins fixed, and (joint convexity) without. Where large demand
     draws a new sample in each reading, the same holds of each. *Composition*: paid from the same
-    grants.
+    budget slices.
 
     Examples
     --------
@@ -405,19 +415,19 @@ def _proofs(demand: PrivateDemand, query: Asked, *laws: int) -> tuple[int, ...]:
     return tuple(sorted({query.proof, *laws, *levels, *parts, *users}))
 
 
-def _receipt(mechanism: Mechanism, demand: PrivateDemand, grant: Budget) -> Receipt:
-    return Receipt.of([mechanism], grant.neighboring, demand.unit, demand.grains)
+def _receipt(mechanism: Mechanism, demand: PrivateDemand, budget: Budget) -> Receipt:
+    return Receipt.of([mechanism], budget.neighboring, demand.unit, demand.grains)
 
 
 def _check(
     demand: PrivateDemand,
     query: Asked,
     trusted: tuple[type, ...],
-    grant: Budget,
-    payer: type = Grant,
+    budget: Budget,
+    needed: type = BudgetSlice,
 ) -> None:
     """Everything that can be refused without looking at the data."""
-    for value, kind in ((demand, PrivateDemand), (grant, payer)):
+    for value, kind in ((demand, PrivateDemand), (budget, needed)):
         if not isinstance(value, kind):
             raise InputError(f"the gate needs a {kind.__name__}, got {type(value).__name__}")
     registered = trusted in _KINDS and isinstance(query, _KINDS[trusted]) and is_trusted(query)
@@ -427,33 +437,33 @@ def _check(
             f"{type(query).__name__}"
         )
     query.check(demand.universe)
-    if demand.part is not grant.scope:
+    if demand.part is not budget.scope:
         raise InputError(
-            "the parts of a split demand are paid from the grants that split returned with them, "
-            "and nothing else is"
+            "the parts of a split demand are paid from the budget slices that split returned with "
+            "them, and nothing else is"
         )
-    grant.check(demand.protects)
-    demand._check_relation(grant.neighboring)
+    budget.check(demand.protects)
+    demand._check_relation(budget.neighboring)
 
 
 def _noisy(
-    demand: PrivateDemand, query: Query, noise: Noise | None, grant: Grant | None = None
+    demand: PrivateDemand, query: Query, noise: Noise | None, budget: BudgetSlice | None = None
 ) -> Ints:
     """With `_selected`, `_covered`, `_parts`, `moved`, `mapped`: the only exact answers."""
     with silent():
         records = _vault._open(demand)
         if noise and isinstance(query, OpeningQuery):
             return query.opened(records, noise)
-        answer = query.resumed(records, _vault._memory(demand, grant) if grant else {})
+        answer = query.resumed(records, _vault._memory(demand, budget) if budget else {})
     return noise(answer) if noise else answer
 
 
 def _selected(
-    demand: PrivateDemand, query: SelectionQuery, eta: Fraction, law: Law, grant: Grant
+    demand: PrivateDemand, query: SelectionQuery, eta: Fraction, law: Law, budget: BudgetSlice
 ) -> int:
     with silent():
         records = _vault._open(demand)
-        blocks = query.resumed(records, _vault._memory(demand, grant))
+        blocks = query.resumed(records, _vault._memory(demand, budget))
         low, high = query.bounds(engines.size(records))
         return choose(_within(blocks, low, high), eta, law)
 

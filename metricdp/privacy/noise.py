@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from metricdp.accounting import Cost, Grant, Pool
+from metricdp.accounting import BudgetSlice, Cost, ZCDPAccountant
 from metricdp.accounting.cost import pure_rho
 from metricdp.accounting.scales import gaussian_scale, laplace_scale
 from metricdp.arrays import Ints
@@ -145,17 +145,20 @@ class DiscreteGaussian(Noise):
         self._confirm(math.sqrt(squared_sensitivity), rho)
 
 
-def best_noise(sensitivity: int, squared_sensitivity: int, cost: Cost, grant: Grant) -> Noise:
+def best_noise(
+    sensitivity: int, squared_sensitivity: int, cost: Cost, budget: BudgetSlice
+) -> Noise:
     """The noise of least variance that `cost` pays for: public arguments only.
 
     Pure epsilon buys Laplace. (epsilon, delta) buys either: Laplace of variance about
     2·(L1/epsilon)², and then delta is not spent, or Gaussian of variance L2²/(2 rho). From a
-    `Pool`, which counts rho, Gaussian noise has the smaller variance of the two up to a rho of 2,
-    as L1 >= L2. Where no squared sensitivity is stated (0), Laplace noise is all there is.
+    `ZCDPAccountant`, which counts rho, Gaussian noise has the smaller variance of the two up to a
+    rho of 2, as L1 >= L2. Where no squared sensitivity is stated (0), Laplace noise is all there
+    is.
     """
     if cost.delta == 0 or cost.rho is None or not squared_sensitivity:
         return DiscreteLaplace(sensitivity, cost.epsilon)
     less = 4 * cost.rho * sensitivity**2 <= squared_sensitivity * cost.epsilon**2
-    if less and not isinstance(grant, Pool):
+    if less and not isinstance(budget, ZCDPAccountant):
         return DiscreteLaplace(sensitivity, cost.epsilon)
     return DiscreteGaussian(squared_sensitivity, cost)

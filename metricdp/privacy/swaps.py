@@ -37,8 +37,8 @@ class SwapQuery(SelectionQuery):
     computed from the very distances of which R is the largest, so none exceeds it. *Composition*:
     one charge a selection.
 
-    Sums are kept between the selections of one grant (`resumed`). They are what a fresh query would
-    compute, to the last integer, so that nothing depends on whether they were kept.
+    Sums are kept between the selections of one budget slice (`resumed`). They are what a fresh
+    query would compute, to the last integer, so that nothing depends on whether they were kept.
 
     `centers`: distinct; public, or released before; `power`: 1 or 2; `cap`: what distances count at
     most, by default the public bound of the diameter; `candidates`: what may come in, all points by

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from metricdp.accounting import Grant, Ledger
+from metricdp.accounting import BudgetSlice, Ledger
 from metricdp.accounting import ledger as ledgers
 from metricdp.methods.expected import Expected, ExpectedPoints
 from metricdp.methods.method import Method
@@ -54,14 +54,14 @@ class Told(NamedTuple):
 def provenance(
     call: str,
     demand: PrivateDemand,
-    grant: Grant,
+    budget: BudgetSlice,
     recipe: Method | Told,
     options: Mapping[str, Any],
     chooses: str | None = None,
 ) -> Provenance:
     """The circumstances of a call of the central model."""
     facts = circumstances(
-        {"epsilon": grant.epsilon, "delta": grant.delta, **options},
+        {"epsilon": budget.epsilon, "delta": budget.delta, **options},
         recipe,
         call=call,
         method=recipe.name,
@@ -69,7 +69,7 @@ def provenance(
         max_contributions=demand.protects.max_contributions,
         chooses=chooses or recipe.chooses,
         afterwards=recipe.afterwards,
-        ledger=ledger_facts(grant),
+        ledger=ledger_facts(budget),
     )
     return Provenance(facts, PublicUniverse(demand.universe))
 
@@ -96,11 +96,11 @@ def recipe_options(recipe: Any) -> dict[str, dict[str, Any]]:
     return told
 
 
-def ledger_facts(grant: Any) -> dict[str, Any] | None:
-    """State of the ledger that a grant was charged to; None if there was none."""
-    while isinstance(grant, Grant):
-        grant = grant.payer
-    return grant.state() if isinstance(grant, Ledger) else None
+def ledger_facts(budget: Any) -> dict[str, Any] | None:
+    """State of the ledger that a budget slice was charged to; None if there was none."""
+    while isinstance(budget, BudgetSlice):
+        budget = budget.parent
+    return budget.state() if isinstance(budget, Ledger) else None
 
 
 def attested(receipt: Receipt, made: Provenance) -> Receipt:

@@ -1,6 +1,6 @@
 """What every call that spends a budget does before a record is read: check, price, charge.
 
-1. `Payer`: demand and ledger fit each other and the universe.
+1. `Accountant`: demand and ledger fit each other and the universe.
 2. The method names its *price*: public arithmetic.
 3. The method *confirms*, from public facts, that it can answer at that price.
 4. The ledger is *charged* once, and returns the budget slice that the call may spend.
@@ -15,7 +15,7 @@ from dataclasses import replace
 from numbers import Integral
 from typing import Any, cast
 
-from metricdp.accounting import Budget, Cost, Grant, Ledger
+from metricdp.accounting import Budget, BudgetSlice, Cost, Ledger
 from metricdp.errors import InputError
 from metricdp.methods.shares import Terms
 from metricdp.metrics.base import Metric
@@ -46,7 +46,7 @@ def check_private(demand: object) -> PrivateDemand:
     return demand
 
 
-class Payer:
+class Accountant:
     """Private demand, and the ledger that pays for what is asked about it: both checked.
 
     `universe`: the demand's, by identity; `ledger`: by default one of its own is made of what a
@@ -68,8 +68,8 @@ class Payer:
             )
         if demand.part is not (None if ledger is None else ledger.scope):
             raise InputError(
-                "a part of a split demand is paid from the grant that split returned with it "
-                "(ledger=), and nothing else is"
+                "a part of a split demand is paid from the budget slice that split returned with "
+                "it (ledger=), and nothing else is"
             )
         self.demand = demand
         self._ledger = ledger
@@ -82,7 +82,7 @@ class Payer:
 
     def charge(
         self, price: Price, confirm: Confirm, budgets: Sequence[tuple[Any, Any]], purpose: str
-    ) -> Grant:
+    ) -> BudgetSlice:
         """A slice for one call's prices, once nothing else can be refused."""
         for budget in budgets:
             if budget[0] is None:
@@ -102,9 +102,9 @@ class Payer:
         ledger = Ledger(*own) if self._ledger is None else self._ledger
         return ledger.charge(total, purpose=purpose, protects=self.demand.protects)
 
-    def nothing(self) -> Grant:
-        """A grant of nothing, for what reads no demand."""
-        return Grant(Cost.of(0), self.neighboring, self.demand.part)
+    def nothing(self) -> BudgetSlice:
+        """A budget slice of nothing, for what reads no demand."""
+        return BudgetSlice(Cost.of(0), self.neighboring, self.demand.part)
 
 
 def checked_universe(universe: Any) -> Metric | EuclideanSpace:

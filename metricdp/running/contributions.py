@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from metricdp.accounting import Cost, Grant, Ledger, exact
+from metricdp.accounting import BudgetSlice, Cost, Ledger, exact
 from metricdp.accounting.binding import Protection
 from metricdp.accounting.ledger import Answered
 from metricdp.arguments import Amount, shown
@@ -171,14 +171,14 @@ def contributions(
     price = Cost.of(epsilon)
     if ledger is not None and not isinstance(ledger, Ledger):
         raise InputError(f"ledger must be a Ledger, got {type(ledger).__name__}")
-    payer = Ledger(epsilon, 0, neighboring) if ledger is None else ledger
+    accountant = Ledger(epsilon, 0, neighboring) if ledger is None else ledger
     question = question_of(epsilon, quantile)
-    if (known := payer.answer(question)) is not None:
+    if (known := accountant.answer(question)) is not None:
         return Contributions.from_dict(json.loads(known))
     query = HistogramQuery(LabelParts.of(NUMBERS))
 
-    def ask(grant: Grant) -> Answered:
-        release = measure(demand, query, price, grant)
+    def ask(budget: BudgetSlice) -> Answered:
+        release = measure(demand, query, price, budget)
         m, reached = _least(release.values, share)
         counts = {2**j: int(count) for j, count in enumerate(release.values)}
         found = Contributions(m, reached, counts, release.receipt)
@@ -186,7 +186,7 @@ def contributions(
 
     demand = contributors(users, user, engine)
     return Contributions.from_dict(
-        json.loads(payer.answer_once(question, price, "contributions", ask))
+        json.loads(accountant.answer_once(question, price, "contributions", ask))
     )
 
 

@@ -18,7 +18,7 @@ from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CoverQuery, PrivateDemand, cover
 from metricdp.releases import Receipt
 from metricdp.running.attesting import Told, attested, provenance
-from metricdp.running.charging import Payer
+from metricdp.running.charging import Accountant
 
 TOLD = Told(
     "max-coverage of any sets",
@@ -77,7 +77,7 @@ def max_coverage(
         Sets to select, 1 to their number; none is selected twice.
     epsilon, delta : int, float, str, Decimal or Fraction
         What all selections together may spend. A delta allows a larger eta where m is large.
-    ledger : Ledger (or Grant), optional
+    ledger : Ledger (or BudgetSlice), optional
         Where it is charged, before any data is read; a fresh one of that size by default
         (add-remove neighbors).
 
@@ -109,7 +109,7 @@ def max_coverage(
     if not isinstance(demand, PrivateDemand):
         raise InputError(rule)
     universe = metric_of(demand.universe, "demand", rule)
-    payer = Payer(universe, demand, ledger)
+    accountant = Accountant(universe, demand, ledger)
     names: list[Hashable] | None = list(sets) if isinstance(sets, Mapping) else None
     listed = list(sets.values()) if isinstance(sets, Mapping) else sets
     system = listed_sets(listed, universe)
@@ -119,9 +119,9 @@ def max_coverage(
     def confirm(terms: Terms) -> None:
         exponent(terms.price, query.rounds, terms.neighboring, terms.max_contributions)
 
-    grant = payer.charge(attrgetter("price"), confirm, [(epsilon, delta)], "max_coverage")
-    (selected,), receipt = cover(demand, query, Cost(grant.epsilon, grant.delta), grant)
+    budget = accountant.charge(attrgetter("price"), confirm, [(epsilon, delta)], "max_coverage")
+    (selected,), receipt = cover(demand, query, Cost(budget.epsilon, budget.delta), budget)
     options = {"m": m, "sets": system.n_sets}
-    made = provenance("max_coverage", demand, grant, TOLD, options)
+    made = provenance("max_coverage", demand, budget, TOLD, options)
     chosen_sets = [int(i) if names is None else names[i] for i in selected]
     return Coverage(chosen_sets, attested(receipt, made))

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metricdp.accounting import Budget, Cost, Grant
+from metricdp.accounting import Budget, BudgetSlice, Cost
 from metricdp.arguments import Amount, listed, positive
 from metricdp.arrays import Bools, Floats
 from metricdp.errors import InputError
@@ -53,7 +53,7 @@ from metricdp.releases import Mechanism, Receipt
 from metricdp.releases import Release as Released
 from metricdp.running.attesting import Told, attest, provenance
 from metricdp.running.by_area import ByArea
-from metricdp.running.charging import Payer, checked_universe
+from metricdp.running.charging import Accountant, checked_universe
 from metricdp.running.runner import Run
 from metricdp.solvers.estimate.intervals import Interval, Noisy, Verdict, verdict
 
@@ -254,7 +254,7 @@ def evaluate(
         What this call may spend.
     delta : same
         With one, a query gets Gaussian noise where that is smaller.
-    ledger : Ledger or Grant, optional
+    ledger : Ledger or BudgetSlice, optional
         Where it is charged, before any data is read; one of its own (add-remove) by default.
     within : float or str, or sequence of these
         Distances, in the universe's units or with one of their own (``"5 min"``): what share of
@@ -297,11 +297,11 @@ def evaluate(
     >>> bool(abs(report.loads.estimate[0] - 40_000) < 1000)
     True
     """
-    payer = Payer(checked_universe(universe), demand, ledger)
+    accountant = Accountant(checked_universe(universe), demand, ledger)
     grains = demand.grains if isinstance(demand, PrivateDemand) else 1
     design = _Design.of(universe, centers, within, against, by, release, clip, grains)
 
-    grant = payer.charge(price_in_shares, design.confirm, [(epsilon, delta)], "evaluate")
+    budget = accountant.charge(price_in_shares, design.confirm, [(epsilon, delta)], "evaluate")
     asked = {
         "centers": design.service.k,
         "within": ", ".join(f"{limit:g}" for limit in design.within),
@@ -310,8 +310,8 @@ def evaluate(
         "by": f"{len(design.areas[0].names)} public areas" if design.areas else "none",
         "release": "none" if release is None else "an earlier one",
     }
-    made = provenance("evaluate", demand, grant, TOLD, asked)
-    return attest(_asked(design, demand, grant), made)
+    made = provenance("evaluate", demand, budget, TOLD, asked)
+    return attest(_asked(design, demand, budget), made)
 
 
 def plan_evaluation(
@@ -529,9 +529,9 @@ class _Design:
         return Comparison(difference, verdict(difference))
 
 
-def _asked(design: _Design, demand: PrivateDemand, grant: Grant) -> Evaluation:
+def _asked(design: _Design, demand: PrivateDemand, budget: BudgetSlice) -> Evaluation:
     """What the gate answers, read."""
-    run = Run(demand, grant)
+    run = Run(demand, budget)
     told: Evaluation = run.drive(design.work(run.terms))
     return told
 
@@ -540,7 +540,7 @@ def _planned(design: _Design, records: float, price: Cost) -> Evaluation:
     """The same of expected answers, and the noise that they would get."""
     amounts = records * design.density
     terms = Terms(price, "add-remove")
-    law = "discrete Gaussian" if terms.pooled else "discrete Laplace"
+    law = "discrete Gaussian" if terms.in_rho else "discrete Laplace"
 
     def put(request: Ask | Account) -> Released | Statement:
         if isinstance(request, Account):

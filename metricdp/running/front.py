@@ -62,7 +62,7 @@ def k_median(
         Privacy budget of this call; needed with `demand`.
     delta : same
         What this call may spend besides; methods to which it is of no use leave it.
-    ledger : Ledger (or Grant), optional
+    ledger : Ledger (or BudgetSlice), optional
         Where it is charged, before any data is read; a fresh one of that size by default
         (add-remove neighbors).
     method : str or Method

@@ -136,7 +136,7 @@ def read_history(path: str | Path, *, anchor: str | None = None) -> History:
     >>> import os, tempfile
     >>> from metricdp.accounting import Ledger
     >>> path = os.path.join(tempfile.mkdtemp(), "study.ledger")
-    >>> grant = Ledger(1, journal=path).charge("1/4", purpose="clinics")
+    >>> budget = Ledger(1, journal=path).charge("1/4", purpose="clinics")
     >>> read_history(path).to_dict()["left"]
     '3/4'
     """

@@ -30,7 +30,7 @@ from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import PrivateDemand
 from metricdp.protocols import box
 from metricdp.running.attesting import Told, attest, provenance
-from metricdp.running.charging import Payer
+from metricdp.running.charging import Accountant
 from metricdp.running.runner import Run
 
 STEPS = {1: 6, 2: 4}
@@ -65,7 +65,7 @@ def private_median(
         What this call may spend, all of which is charged.
     delta : number
         With one, noise is Gaussian: less of it beyond about three coordinates.
-    ledger : Ledger or Grant, optional
+    ledger : Ledger or BudgetSlice, optional
         Where it is charged; one of its own (add-remove) if none is given.
     center : array_like of shape (d,), optional
         A public guess to begin at; the middle of the box by default.
@@ -97,8 +97,8 @@ def private_median(
     """
     shares = _shares(steps, GROWTH[1])
     start = _start(space, center)
-    payer, budget = (demand, ledger), (epsilon, delta)
-    return _found(space, payer, budget, start, shares, "private-median", power=1)
+    source, budget = (demand, ledger), (epsilon, delta)
+    return _found(space, source, budget, start, shares, "private-median", power=1)
 
 
 def private_mean(
@@ -139,8 +139,8 @@ def private_mean(
     within = None if radius is None else positive(radius, "radius")
     shares = _shares((STEPS[2] if within is None else 1) if steps is None else steps, GROWTH[2])
     start = _start(space, center)
-    payer, budget = (demand, ledger), (epsilon, delta)
-    return _found(space, payer, budget, start, shares, "private-mean", power=2, radius=within)
+    source, budget = (demand, ledger), (epsilon, delta)
+    return _found(space, source, budget, start, shares, "private-mean", power=2, radius=within)
 
 
 def private_lloyd(
@@ -188,8 +188,8 @@ def private_lloyd(
     shares = _shares(steps, Fraction(1))
     given = np.atleast_2d(floats(centers, "centers must be numbers"))
     start = distinct_in(_boxed(space), space.clip(given))
-    payer, budget = (demand, ledger), (epsilon, delta)
-    return _found(space, payer, budget, start, shares, "private-lloyd", power=power, radius=within)
+    source, budget = (demand, ledger), (epsilon, delta)
+    return _found(space, source, budget, start, shares, "private-lloyd", power=power, radius=within)
 
 
 def _shares(steps: int, growth: Fraction) -> list[Fraction]:
@@ -212,7 +212,7 @@ def _start(space: EuclideanSpace, center: ArrayLike | None) -> Floats:
 
 def _found(
     space: EuclideanSpace,
-    payer: tuple[PrivateDemand, Budget | None],
+    source: tuple[PrivateDemand, Budget | None],
     budget: tuple[Amount, Amount],
     start: Floats,
     shares: Sequence[Fraction],
@@ -229,7 +229,9 @@ def _found(
         terms.scale_of(least_of_steps(space, shares))
 
     call = method.replace("-", "_")
-    run = Run(payer[0], Payer(space, *payer).charge(price_in_shares, confirm, [budget], call))
+    run = Run(
+        source[0], Accountant(space, *source).charge(price_in_shares, confirm, [budget], call)
+    )
     centers = run.drive(lloyd_steps(run.terms, space, start, shares, power=power, radius=radius))
-    made = provenance(call, run.demand, run.grant, Told(method, *_TOLD), {"k": len(centers)})
+    made = provenance(call, run.demand, run.budget, Told(method, *_TOLD), {"k": len(centers)})
     return attest(Result(centers, len(centers), method, run.receipt), made)

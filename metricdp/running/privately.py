@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from metricdp.accounting import Grant
+from metricdp.accounting import BudgetSlice
 from metricdp.arguments import Amount
 from metricdp.errors import InputError
 from metricdp.methods.demand_release import Release
@@ -22,7 +22,7 @@ from metricdp.privacy import Budget, PrivateDemand
 from metricdp.provenance import Provenance
 from metricdp.running.attesting import attest, provenance
 from metricdp.running.call import Call
-from metricdp.running.charging import Payer, check_private, checked_universe
+from metricdp.running.charging import Accountant, check_private, checked_universe
 from metricdp.running.runner import answered, released
 
 
@@ -55,12 +55,12 @@ def release(
     recipe: Any = default_of(checked_universe(universe), records_hint)
     recipe = expecting(recipe, universe, expected)
     seed = coins(seed, rng)
-    payer = Payer(universe, demand, ledger)
+    accountant = Accountant(universe, demand, ledger)
     question = replace(asked_of(universe, 1, 1, seed=seed), k=0)
     confirm = partial(recipe.confirm, question=question)
-    grant = payer.charge(recipe.priced, confirm, [(epsilon, delta)], "release")
-    found = released(recipe, demand, grant, question)
-    return attest(found, _made("release", recipe, demand, grant, {"seed": seed}))
+    budget = accountant.charge(recipe.priced, confirm, [(epsilon, delta)], "release")
+    found = released(recipe, demand, budget, question)
+    return attest(found, _made("release", recipe, demand, budget, {"seed": seed}))
 
 
 def clustered(
@@ -75,9 +75,9 @@ def clustered(
         raise InputError(NOT_PROVABLE)
     if call.weights is not None:
         raise InputError("give demand (private) or weights (public), not both")
-    found, grant = private_answer(recipe, demand, call.ledger, call.budget, question)
+    found, budget = private_answer(recipe, demand, call.ledger, call.budget, question)
     told = replace(found, universe=universe, power=question.power)
-    return attest(told, _made(_purpose(question), recipe, demand, grant, asked))
+    return attest(told, _made(_purpose(question), recipe, demand, budget, asked))
 
 
 def private_answer(
@@ -86,15 +86,15 @@ def private_answer(
     ledger: Budget | None,
     budget: tuple[Any, Any],
     question: Question | BoxQuestion,
-) -> tuple[Result, Grant]:
+) -> tuple[Result, BudgetSlice]:
     """Charge (epsilon, delta) for a checked question about private demand, and answer it."""
-    payer = Payer(question.universe, demand, ledger)
+    accountant = Accountant(question.universe, demand, ledger)
     if recipe.free:
-        grant = payer.nothing()
+        budget_slice = accountant.nothing()
     else:
         confirm = partial(recipe.confirm, question=question)
-        grant = payer.charge(recipe.priced, confirm, [budget], _purpose(question))
-    return answered(recipe, demand, grant, question), grant
+        budget_slice = accountant.charge(recipe.priced, confirm, [budget], _purpose(question))
+    return answered(recipe, demand, budget_slice, question), budget_slice
 
 
 def _purpose(question: Question | BoxQuestion) -> str:
@@ -102,8 +102,8 @@ def _purpose(question: Question | BoxQuestion) -> str:
 
 
 def _made(
-    call: str, recipe: Method, demand: PrivateDemand, grant: Grant, asked: dict[str, Any]
+    call: str, recipe: Method, demand: PrivateDemand, budget: BudgetSlice, asked: dict[str, Any]
 ) -> Provenance:
     """Public circumstances of a call."""
     options = {name: value for name, value in asked.items() if name != "power"}
-    return provenance(call, demand, grant, recipe, options)
+    return provenance(call, demand, budget, recipe, options)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from metricdp.accounting import Cost, Grant, Pool
+from metricdp.accounting import BudgetSlice, Cost, ZCDPAccountant
 from metricdp.accounting.cost import ZCDP
 from metricdp.arguments import Amount
 from metricdp.methods import asking
@@ -29,14 +29,17 @@ from metricdp.releases import Neighboring, Receipt, Release
 
 Request = asking.Ask | asking.Select | asking.Cover | asking.Within | asking.Parts | asking.Account
 ROUNDING = Fraction(1, 10**12)
-"""Of a pool: roots are rounded down, so that selections leave a little of what they are paid with.
+"""Of a zCDP accountant: roots are rounded down, so that selections leave a little of what they are
+paid with.
 """
 
 
-def terms_of(demand: PrivateDemand, neighboring: Neighboring, grant: Grant | None = None) -> Terms:
+def terms_of(
+    demand: PrivateDemand, neighboring: Neighboring, budget: BudgetSlice | None = None
+) -> Terms:
     """What a method is told of a demand and of its budget, of nothing by default."""
     return Terms(
-        Cost.of(0) if grant is None else _price(grant),
+        Cost.of(0) if budget is None else _price(budget),
         neighboring,
         demand.max_contributions,
         demand.grains,
@@ -51,27 +54,27 @@ def price_of(method: Method, demand: PrivateDemand, epsilon: Amount, delta: Amou
 
 
 def answered(
-    method: Method, demand: PrivateDemand, grant: Grant, question: Question | BoxQuestion
+    method: Method, demand: PrivateDemand, budget: BudgetSlice, question: Question | BoxQuestion
 ) -> Result:
-    """The answer to a question, paid from `grant`: all of it may be spent."""
-    return answer_of(released(method, demand, grant, question), question)
+    """The answer to a question, paid from `budget`: all of it may be spent."""
+    return answer_of(released(method, demand, budget, question), question)
 
 
 def released(
-    method: Method, demand: PrivateDemand, grant: Grant, question: Question | BoxQuestion
+    method: Method, demand: PrivateDemand, budget: BudgetSlice, question: Question | BoxQuestion
 ) -> Any:
     """A method's last word: a release, or a result."""
-    run = Run(demand, grant)
+    run = Run(demand, budget)
     return run.drive(method.work(run.terms, question))
 
 
 class Run:
-    """One demand, one grant, and the receipts of what was asked."""
+    """One demand, one budget slice, and the receipts of what was asked."""
 
-    def __init__(self, demand: PrivateDemand, grant: Grant) -> None:
+    def __init__(self, demand: PrivateDemand, budget: BudgetSlice) -> None:
         self.demand = demand
-        self.grant = grant
-        self.terms = terms_of(demand, grant.neighboring, grant)
+        self.budget = budget
+        self.terms = terms_of(demand, budget.neighboring, budget)
         self.receipts = list[Receipt]()
         self._images = dict[Image, PrivateDemand]()
 
@@ -86,14 +89,14 @@ class Run:
                 return self._measured(query, share, image)
             case asking.Select(query, share, image):
                 epsilon = self.terms.selection(share)
-                index, receipt = gate.select(self._seen(image), query, epsilon, self.grant)
+                index, receipt = gate.select(self._seen(image), query, epsilon, self.budget)
                 return self._kept(index, receipt)
             case asking.Cover(query, share):
-                cost = Cost(self.terms.price.epsilon * share, self.grant.left_delta)
-                sets, receipt = gate.cover(self.demand, query, cost, self.grant)
+                cost = Cost(self.terms.price.epsilon * share, self.budget.left_delta)
+                sets, receipt = gate.cover(self.demand, query, cost, self.budget)
                 return self._kept(sets, receipt)
             case asking.Within(cost, work, image):
-                return self._worked(Run(self._seen(image), self.grant.charge(cost)), work)
+                return self._worked(Run(self._seen(image), self.budget.charge(cost)), work)
             case asking.Parts(partition, epsilons, works, name):
                 return self._divided(partition, epsilons, works, name)
             case asking.Account():
@@ -105,20 +108,20 @@ class Run:
         """The accountant's own price once all of it is spent, else the mechanisms' sum."""
         if not self.receipts:
             return self.terms.nothing()
-        grant = self.grant
-        if isinstance(grant, Pool) and self._left > ROUNDING:
-            return Receipt.combined(self.receipts).paid(grant.spent, grant.spent_delta, ZCDP)
-        return grant.receipt(self.receipts)
+        budget = self.budget
+        if isinstance(budget, ZCDPAccountant) and self._left > ROUNDING:
+            return Receipt.combined(self.receipts).paid(budget.spent, budget.spent_delta, ZCDP)
+        return budget.receipt(self.receipts)
 
     @property
     def _left(self) -> Fraction:
-        grant = self.grant
-        if isinstance(grant, Pool):
-            return Fraction(1 - grant.spent_rho / grant.rho)
-        return Fraction(grant.left / grant.epsilon)
+        budget = self.budget
+        if isinstance(budget, ZCDPAccountant):
+            return Fraction(1 - budget.spent_rho / budget.rho)
+        return Fraction(budget.left / budget.epsilon)
 
     def _measured(self, query: Query, share: Fraction, image: Image | None) -> Release:
-        release = measure(self._seen(image), query, self.terms.part(share), self.grant)
+        release = measure(self._seen(image), query, self.terms.part(share), self.budget)
         return self._kept(release, release.receipt)
 
     def _kept(self, answer: Any, receipt: Receipt) -> Any:
@@ -134,15 +137,15 @@ class Run:
     def _divided(
         self, partition: Partition, epsilons: Sequence[Fraction], works: Sequence[Work], name: str
     ) -> list[Any]:
-        before = self.grant.spent
-        parts = gate.split(self.demand, partition, list(epsilons), self.grant, name)
+        before = self.budget.spent
+        parts = gate.split(self.demand, partition, list(epsilons), self.budget, name)
         runs = [Run(*part) for part in parts]
         outcomes = [run.drive(work(run.terms)) for run, work in zip(runs, works)]
         told = [each for run in runs for receipt in run.receipts for each in receipt.mechanisms]
         terms = self.terms
         receipt = Receipt.of(told, terms.neighboring, terms.unit, terms.grains)
         bound = f"parallel composition of {name}"
-        self.receipts.append(receipt.paid(self.grant.spent - before, Fraction(0), bound))
+        self.receipts.append(receipt.paid(self.budget.spent - before, Fraction(0), bound))
         return outcomes
 
     def _seen(self, image: Image | None) -> PrivateDemand:
@@ -165,8 +168,8 @@ class Run:
         return gate.thinned(demand, image.rule)
 
 
-def _price(grant: Grant) -> Cost:
-    """What a grant may spend: in rho where it is a pool."""
-    if isinstance(grant, Pool):
-        return Cost(grant.epsilon, grant.delta, grant.rho, ZCDP)
-    return Cost(grant.epsilon, grant.delta)
+def _price(budget: BudgetSlice) -> Cost:
+    """What a budget slice may spend: in rho where it is a zCDP accountant."""
+    if isinstance(budget, ZCDPAccountant):
+        return Cost(budget.epsilon, budget.delta, budget.rho, ZCDP)
+    return Cost(budget.epsilon, budget.delta)

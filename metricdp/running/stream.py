@@ -536,19 +536,19 @@ class Stream(Unique):
 
     # What is kept
 
-    def _begun(self, payer: Ledger | None) -> StreamState:
+    def _begun(self, given: Ledger | None) -> StreamState:
         """The state on disk, or a new one, paid for exactly once."""
         cost, protects = self.counting.cost, self.counting.protects
         new = StreamState.first(secrets.token_hex(8), fresh(self.counting))
         if self._file is None:
-            ledger = payer or Ledger(cost.epsilon, cost.delta, self.counting.neighboring)
+            ledger = given or Ledger(cost.epsilon, cost.delta, self.counting.neighboring)
             self._course = ChargedStream(new.name, (ledger,), cost, protects)
             return self._paid(new)
         with self._file.locked():
             path, named = self._file.path, self._file.named_ledger()
             known = self._file.read(self.counting, self._settings)
             state = known or new
-            ledgers, journal = ledgers_of(path, named, payer, self.counting, new=known is None)
+            ledgers, journal = ledgers_of(path, named, given, self.counting, new=known is None)
             self._course = ChargedStream(state.name, ledgers, cost, protects)
             self._file.ledger = told_path(journal, path)
             if known is not None:
@@ -558,7 +558,7 @@ class Stream(Unique):
                 return self._paid(new)
             except Exception:
                 self._file.remove()
-                if payer is None or payer.journal is None:
+                if given is None or given.journal is None:
                     journal.unlink()  # made above, for this stream alone
                 raise
 

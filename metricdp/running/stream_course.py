@@ -42,17 +42,17 @@ class ChargedStream(NamedTuple):
 
 
 def ledgers_of(
-    path: Path, named: Path | None, payer: Ledger | None, counting: Counting, *, new: bool
+    path: Path, named: Path | None, ledger: Ledger | None, counting: Counting, *, new: bool
 ) -> tuple[tuple[Ledger, ...], Path]:
     """The ledgers of a stream with a file, and the journal that keeps them.
 
     The one that was given, if it has a journal; else the one that the file names; else one of its
     own beside the file, of just what the stream costs.
     """
-    if payer is not None and payer.journal is not None:
-        if named is not None and named.exists() and not named.samefile(payer.journal):
-            raise InputError(f"{path}: its ledger is {named}, not {payer.journal}")
-        return (payer,), payer.journal
+    if ledger is not None and ledger.journal is not None:
+        if named is not None and named.exists() and not named.samefile(ledger.journal):
+            raise InputError(f"{path}: its ledger is {named}, not {ledger.journal}")
+        return (ledger,), ledger.journal
     journal = path.with_name(path.name + ".ledger") if named is None else named
     if named is not None and not journal.exists():
         raise InputError(
@@ -69,7 +69,7 @@ def ledgers_of(
             f"{journal}: is the ledger of a stream whose file {path.name} is gone: remove it too "
             f"to begin another one"
         )
-    return ((kept,) if payer is None else (payer, kept)), journal
+    return ((kept,) if ledger is None else (ledger, kept)), journal
 
 
 def told_path(journal: Path, path: Path) -> str:

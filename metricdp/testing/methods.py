@@ -100,8 +100,8 @@ class MethodTestCase:
     def test_it_asks_and_goes_on_by_the_answers_alone(self) -> None:
         """Given the answers of one run, a fresh generator asks the same."""
         for demand, question, delta, method in self.worlds():
-            grant = self._granted(method, demand, delta)
-            run = runner.Run(demand, grant)
+            budget = self._charged(method, demand, delta)
+            run = runner.Run(demand, budget)
             said: list[tuple[Any, Any]] = []
 
             def put(request: Any, run: Any = run, said: Any = said) -> Any:
@@ -139,7 +139,7 @@ class MethodTestCase:
                 to += [m.scale for m in noisy.receipt.mechanisms]
                 return noisy
 
-            run = runner.Run(demand, self._granted(method, demand, delta))
+            run = runner.Run(demand, self._charged(method, demand, delta))
             with patch.object(Terms, "scale_of", scale_of):
                 method.confirm(run.terms, question)
             with patch.object(runner, "measure", measure):
@@ -197,7 +197,7 @@ class MethodTestCase:
         return k_median(demand.universe, demand, k, **asked, method=self.method())
 
     @staticmethod
-    def _granted(method: Method, demand: PrivateDemand, delta: Amount) -> Any:
+    def _charged(method: Method, demand: PrivateDemand, delta: Amount) -> Any:
         return Ledger(2, DELTA).charge(runner.price_of(method, demand, 2, delta))
 
     @staticmethod

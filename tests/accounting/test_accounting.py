@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
 from metricdp.accounting import (
+    BudgetSlice,
     Cost,
-    Grant,
     Ledger,
-    Pool,
+    ZCDPAccountant,
     cost,
     selection_epsilon,
     selections,
@@ -156,15 +156,15 @@ def test_prices_in_numbers():
     many = selections("1/100", 7000, delta=tenth)
     assert (many.rho, many.bound) == (7000 * range_rho(Fraction(1, 100)), "zCDP")
     assert many.epsilon == zcdp_epsilon(many.rho, tenth)
-    assert not Cost.of(1, tenth).pooled and many.pooled
+    assert not Cost.of(1, tenth).in_rho and many.in_rho
     free = Cost(one, tenth, Fraction(0), "zCDP")
-    assert free.pooled and free.rho == 0
+    assert free.in_rho and free.rho == 0
     assert zcdp_rho(MILLION, tenth) > 0
     assert selection_epsilon(Cost.of(3), 4) == Fraction(3, 4)
-    pool = Cost(Fraction(9), tenth, Fraction(1, 2), "zCDP")
-    assert 1 < selection_epsilon(pool, 4) < Fraction(101, 100)
-    each = selection_epsilon(pool, 3)
-    assert 3 * range_rho(each) <= pool.rho < 3 * range_rho(each * (1 + Fraction(1, 10**12)))
+    accountant = Cost(Fraction(9), tenth, Fraction(1, 2), "zCDP")
+    assert 1 < selection_epsilon(accountant, 4) < Fraction(101, 100)
+    each = selection_epsilon(accountant, 3)
+    assert 3 * range_rho(each) <= accountant.rho < 3 * range_rho(each * (1 + Fraction(1, 10**12)))
 
 
 def test_the_rho_of_an_epsilon_alone_is_found_when_it_is_asked_for(monkeypatch):
@@ -188,9 +188,9 @@ def test_the_rho_of_an_epsilon_alone_is_found_when_it_is_asked_for(monkeypatch):
 def test_costs_are_pickled_and_those_of_before_are_read():
     for one in (Cost.of(1), Cost.selection(1), Cost.of(1, "1e-6"), Cost.zcdp(1, "1e-6")):
         asked = pickle.loads(pickle.dumps(one))
-        assert asked == one == pickle.loads(pickle.dumps(asked)) and asked.pooled is one.pooled
+        assert asked == one == pickle.loads(pickle.dumps(asked)) and asked.in_rho is one.in_rho
     before = Cost.__new__(Cost)  # with every field in its state
-    vars(before).update(epsilon=Fraction(1), delta=Fraction(0), rho=Fraction(1, 2), pooled=False)
+    vars(before).update(epsilon=Fraction(1), delta=Fraction(0), rho=Fraction(1, 2), in_rho=False)
     vars(before).update(bound="basic composition")
     assert pickle.loads(pickle.dumps(before)).rho == Fraction(1, 2)
 
@@ -237,7 +237,7 @@ def test_extreme_budgets_still_have_a_price():
     for epsilon, delta in ((1e-9, 1e-12), (1000, 1e-300), (1, 0.999), ("1/3", "1/7")):
         cost = Cost.zcdp(epsilon, delta)
         assert cost.rho > 0
-        assert cost.pooled
+        assert cost.in_rho
 
 
 def bounded_range_delta(each, times, epsilon):
@@ -276,15 +276,15 @@ def test_the_cheaper_bound_is_chosen_and_named():
     quote = ledger.quote(many)
     assert (quote.fits, quote.epsilon, quote.bound) == (True, many.epsilon, "zCDP")
     assert ledger.spent == 0
-    grant = ledger.charge(many)
-    assert isinstance(grant, Pool)
+    budget = ledger.charge(many)
+    assert isinstance(budget, ZCDPAccountant)
     assert (ledger.spent, ledger.spent_delta) == (many.epsilon, many.delta)
     for _ in range(20):
-        grant.draw(Cost.selection(0.1))
+        budget.draw(Cost.selection(0.1))
     with pytest.raises(BudgetError, match="asked rho"):
-        grant.draw(Cost.selection(0.1))
-    assert grant.spent == many.epsilon
-    assert grant.spent_delta == many.delta
+        budget.draw(Cost.selection(0.1))
+    assert budget.spent == many.epsilon
+    assert budget.spent_delta == many.delta
 
 
 @given(st.integers(1, 500), st.floats(0.05, 5), DELTAS)
@@ -326,33 +326,33 @@ def test_bad_costs_are_refused(call, error):
         call()
 
 
-def test_a_pool_takes_any_mechanism_of_known_rho_and_no_other():
-    pool = Ledger(1, 1e-6).charge(Cost.zcdp(1, 1e-6))
-    pool.draw(Cost.zcdp(0.3, 1e-6))
-    pool.draw(0.1)
+def test_a_zcdp_accountant_takes_any_mechanism_of_known_rho_and_no_other():
+    accountant = Ledger(1, 1e-6).charge(Cost.zcdp(1, 1e-6))
+    accountant.draw(Cost.zcdp(0.3, 1e-6))
+    accountant.draw(0.1)
     spent = zcdp_rho(Fraction(3, 10), Fraction(1, 10**6)) + pure_rho(Fraction(1, 10))
-    assert pool.spent_rho == spent
+    assert accountant.spent_rho == spent
     with pytest.raises(InputError, match="states none"):
-        pool.draw(0.01, 1e-9)
-    inner = pool.charge(0.05, purpose="a call inside")
-    assert type(inner) is Grant
-    assert pool.spent_rho == spent + pure_rho(Fraction(1, 20))
+        accountant.draw(0.01, 1e-9)
+    inner = accountant.charge(0.05, purpose="a call inside")
+    assert type(inner) is BudgetSlice
+    assert accountant.spent_rho == spent + pure_rho(Fraction(1, 20))
     with pytest.raises(BudgetError):
         inner.draw("0.051")
     with pytest.raises(BudgetError, match="asked rho"):
-        pool.charge(0.9)
+        accountant.charge(0.9)
 
 
-def test_a_grant_bought_from_a_pool_costs_what_any_mechanism_may_make_of_it():
-    pool = Ledger(1, 1e-6).charge(Cost.zcdp(1, 1e-6))
-    inner = pool.charge(Cost.selection("1/10"))
-    assert pool.spent_rho == pure_rho(Fraction(1, 10))
+def test_a_budget_slice_bought_from_a_zcdp_accountant_costs_what_any_mechanism_may_make_of_it():
+    accountant = Ledger(1, 1e-6).charge(Cost.zcdp(1, 1e-6))
+    inner = accountant.charge(Cost.selection("1/10"))
+    assert accountant.spent_rho == pure_rho(Fraction(1, 10))
     assert inner.epsilon == Fraction(1, 10)
-    pool.draw(Cost.selection("1/10"))
-    assert pool.spent_rho == pure_rho(Fraction(1, 10)) + range_rho(Fraction(1, 10))
+    accountant.draw(Cost.selection("1/10"))
+    assert accountant.spent_rho == pure_rho(Fraction(1, 10)) + range_rho(Fraction(1, 10))
 
 
-def test_grants_nest_and_never_exceed_what_was_charged():
+def test_budget_slices_nest_and_never_exceed_what_was_charged():
     ledger = Ledger(1)
     outer = ledger.charge(0.5)
     inner = outer.charge(0.3)
@@ -362,12 +362,12 @@ def test_grants_nest_and_never_exceed_what_was_charged():
         outer.charge(0.3)
 
 
-def test_threads_cannot_overdraw_a_pool():
-    pool = Ledger(2, 1e-6).charge(selections(0.1, 20, delta=1e-6))
+def test_threads_cannot_overdraw_a_zcdp_accountant():
+    accountant = Ledger(2, 1e-6).charge(selections(0.1, 20, delta=1e-6))
 
     def try_one(_):
         try:
-            pool.draw(Cost.selection(0.1))
+            accountant.draw(Cost.selection(0.1))
             return 1
         except BudgetError:
             return 0
@@ -376,33 +376,37 @@ def test_threads_cannot_overdraw_a_pool():
         assert sum(threads.map(try_one, range(100))) == 20
 
 
-def test_receipts_of_a_pool_state_its_price():
-    pool = Ledger(2, 1e-6).charge(selections(0.1, 20, delta=1e-6))
+def test_receipts_of_a_zcdp_accountant_state_its_price():
+    accountant = Ledger(2, 1e-6).charge(selections(0.1, 20, delta=1e-6))
     one = Mechanism(
         "exponential mechanism", "a point", 1, 10.0, Fraction(1, 10), rho=Fraction(1, 800)
     )
-    receipt = pool.receipt(Receipt.of([one], "add-remove", "record") for _ in range(20))
-    assert (receipt.epsilon, receipt.delta, receipt.bound) == (pool.epsilon, pool.delta, "zCDP")
+    receipt = accountant.receipt(Receipt.of([one], "add-remove", "record") for _ in range(20))
+    assert (receipt.epsilon, receipt.delta, receipt.bound) == (
+        accountant.epsilon,
+        accountant.delta,
+        "zCDP",
+    )
     assert receipt.to_dict()["composition"] == "zCDP"
     assert receipt.to_dict()["mechanisms"][0]["rho_exact"] == "1/800"
     assert "by zCDP" in str(receipt)
-    grant = Ledger(2).charge(2)
-    plain = grant.receipt(Receipt.of([one], "add-remove", "record") for _ in range(20))
+    budget = Ledger(2).charge(2)
+    plain = budget.receipt(Receipt.of([one], "add-remove", "record") for _ in range(20))
     assert (plain.epsilon, plain.bound) == (2, "basic composition")
 
 
-def test_an_adaptive_spender_of_a_pool_stays_private():
-    """Exact privacy of every way to spend a pool on randomized responses chosen in view of the
-    answers before.
+def test_an_adaptive_spender_of_a_zcdp_accountant_stays_private():
+    """Exact privacy of every way to spend a zCDP accountant on randomized responses chosen in view
+    of the answers before.
     """
     delta = Fraction(1, 100)
-    pool = Cost.zcdp(Fraction(3, 2), delta)
+    accountant = Cost.zcdp(Fraction(3, 2), delta)
 
     def losses(spent, epsilon, p, q, rounds):
         """(P, Q) of every transcript, choosing twice the last epsilon after a revealing answer,
         else half.
         """
-        if rounds == 0 or spent + Cost.of(epsilon).rho > pool.rho:
+        if rounds == 0 or spent + Cost.of(epsilon).rho > accountant.rho:
             return [(p, q)]
         yes = math.exp(float(epsilon)) / (1 + math.exp(float(epsilon)))
         out = []

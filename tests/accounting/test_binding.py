@@ -80,16 +80,16 @@ def test_the_first_use_decides_and_others_are_refused(call, kept, metric, demand
             assert not kept or path.read_bytes() == bytes_
 
 
-def test_a_grant_bought_without_a_demand_is_held_to_the_first_it_reads(metric, demands):
+def test_a_budget_slice_bought_without_a_demand_is_held_to_the_first_it_reads(metric, demands):
     ledger = Ledger(1)
-    grant, other = ledger.charge("1/2"), ledger.charge("1/4")
-    piece = grant.charge("1/4")
+    budget, other = ledger.charge("1/2"), ledger.charge("1/4")
+    piece = budget.charge("1/4")
     measure(demands[USERS], CountQuery(), "1/8", piece)
-    assert ledger.protects == grant.protects == piece.protects == USERS
-    for purse in (grant, other, piece):
+    assert ledger.protects == budget.protects == piece.protects == USERS
+    for purse in (budget, other, piece):
         with pytest.raises(InputError, match="protects each user, up to 3 records of each"):
             measure(demands[RECORD], CountQuery(), "1/8", purse)
-        assert purse.spent == (0 if purse is other else Fraction(1, 4 if purse is grant else 8))
+        assert purse.spent == (0 if purse is other else Fraction(1, 4 if purse is budget else 8))
 
 
 def test_a_refused_charge_binds_nothing(path, demands):

@@ -1,11 +1,12 @@
-"""Edges of grants and pools: what a piece costs, whom a budget is held to, what a pool needs."""
+"""Edges of budget slices and zCDP accountants: what a piece costs, whom a budget is held to, what a
+zCDP accountant needs."""
 
 from fractions import Fraction
 
 import pytest
 
 import metricdp as mdp
-from metricdp.accounting import Cost, Grant, Pool
+from metricdp.accounting import BudgetSlice, Cost, ZCDPAccountant
 from metricdp.accounting.binding import Protection
 from metricdp.errors import BudgetError, InputError
 
@@ -13,13 +14,14 @@ RECORDS = Protection("record", 1)
 USERS = Protection("user", 3)
 
 
-def test_a_pool_without_rho_is_refused():
-    with pytest.raises(InputError, match="a pool needs a budget of rho"):
-        Pool(Cost(Fraction(1), Fraction(1, 10)), "add-remove")
+def test_a_zcdp_accountant_without_rho_is_refused():
+    with pytest.raises(InputError, match="a zCDP accountant needs a budget of rho"):
+        ZCDPAccountant(Cost(Fraction(1), Fraction(1, 10)), "add-remove")
 
 
 def test_a_rho_alone_is_a_budget_and_nothing_is_not():
-    """A pool of epsilon 0 may be charged, as its delta pays for rho; without rho it is nothing."""
+    """A zCDP accountant of epsilon 0 may be charged, as its delta pays for rho; without rho it is
+    nothing."""
     some = Cost(Fraction(0), Fraction(1, 10), Fraction(1, 10**6), "zCDP")
     assert Cost.of(some, 0, Fraction(0)) == some
     with pytest.raises(InputError, match="epsilon must be between"):
@@ -29,26 +31,26 @@ def test_a_rho_alone_is_a_budget_and_nothing_is_not():
 
 
 def test_a_piece_whose_rho_is_unknown_is_drawn_and_takes_its_epsilon():
-    grant = mdp.Ledger(1, "1/10").charge("1/2", "1/20")
-    assert isinstance(grant, Grant)
-    grant.draw(Cost(Fraction(1, 4), Fraction(1, 40)))  # no rho
-    assert (grant.spent, grant.spent_delta) == (Fraction(1, 4), Fraction(1, 40))
+    budget = mdp.Ledger(1, "1/10").charge("1/2", "1/20")
+    assert isinstance(budget, BudgetSlice)
+    budget.draw(Cost(Fraction(1, 4), Fraction(1, 40)))  # no rho
+    assert (budget.spent, budget.spent_delta) == (Fraction(1, 4), Fraction(1, 40))
 
 
 @pytest.mark.parametrize("sign", [(-1, 0), (0, -1)])
 def test_a_negative_piece_is_refused(sign):
-    grant = mdp.Ledger(1, "1/10").charge("1/2", "1/20")
+    budget = mdp.Ledger(1, "1/10").charge("1/2", "1/20")
     epsilon, delta = (Fraction(s, 100) for s in sign)
     with pytest.raises(InputError):
-        grant.draw(Cost(epsilon, delta))
-    assert (grant.spent, grant.spent_delta) == (0, 0)
+        budget.draw(Cost(epsilon, delta))
+    assert (budget.spent, budget.spent_delta) == (0, 0)
 
 
 def test_a_bound_budget_is_held_to_whom_it_protects():
     ledger = mdp.Ledger(1)
-    grant = ledger.charge("1/2")
-    grant.bind(RECORDS)
-    for held in (grant, ledger):
+    budget = ledger.charge("1/2")
+    budget.bind(RECORDS)
+    for held in (budget, ledger):
         with pytest.raises(InputError):
             held.bind(USERS)
         with pytest.raises(InputError):
@@ -68,58 +70,62 @@ def test_a_binding_is_written_to_the_journal(tmp_path):
     again.check(RECORDS)
 
 
-def test_an_exact_answer_takes_nothing_from_a_pool():
-    pool = mdp.Ledger(1, "1e-6").charge(Cost.zcdp(1, "1e-6"))
-    assert isinstance(pool, Pool)
-    pool.draw(0)
-    assert pool.spent_rho == 0 and pool.spent_delta == 0
-    pool.draw(Cost.selection("1/10"))
-    assert pool.spent_rho == Cost.selection("1/10").rho
+def test_an_exact_answer_takes_nothing_from_a_zcdp_accountant():
+    accountant = mdp.Ledger(1, "1e-6").charge(Cost.zcdp(1, "1e-6"))
+    assert isinstance(accountant, ZCDPAccountant)
+    accountant.draw(0)
+    assert accountant.spent_rho == 0 and accountant.spent_delta == 0
+    accountant.draw(Cost.selection("1/10"))
+    assert accountant.spent_rho == Cost.selection("1/10").rho
 
 
-def test_a_piece_of_a_grant_is_held_to_whom_it_was_charged_for():
-    grant = mdp.Ledger(1).charge("1/2")
-    assert grant.charge("1/8").protects is None and grant.protects is None
-    assert grant.charge("1/8", protects=RECORDS).protects == RECORDS == grant.protects
-    assert grant.charge("1/8").protects == RECORDS == grant.protects
+def test_a_piece_of_a_budget_slice_is_held_to_whom_it_was_charged_for():
+    budget = mdp.Ledger(1).charge("1/2")
+    assert budget.charge("1/8").protects is None and budget.protects is None
+    assert budget.charge("1/8", protects=RECORDS).protects == RECORDS == budget.protects
+    assert budget.charge("1/8").protects == RECORDS == budget.protects
     with pytest.raises(InputError, match="needs a ledger of its own"):
-        grant.charge("1/8", protects=USERS)
-    assert grant.spent == Fraction(3, 8)
+        budget.charge("1/8", protects=USERS)
+    assert budget.spent == Fraction(3, 8)
 
 
-def test_a_grant_whose_ledger_is_over_is_refused_before_it_is_drawn_from(monkeypatch):
+def test_a_budget_slice_whose_ledger_is_over_is_refused_before_it_is_drawn_from(monkeypatch):
     monkeypatch.setattr("metricdp.accounting.ledger.today", lambda: "2030-01-01")
-    grant = mdp.Ledger(1, expires="2030-01-01").charge("1/2")
-    grant.check(RECORDS)
+    budget = mdp.Ledger(1, expires="2030-01-01").charge("1/2")
+    budget.check(RECORDS)
     monkeypatch.setattr("metricdp.accounting.ledger.today", lambda: "2030-01-02")
-    for ask in (lambda: grant.check(RECORDS), lambda: grant.draw(0), lambda: grant.charge("1/8")):
+    for ask in (
+        lambda: budget.check(RECORDS),
+        lambda: budget.draw(0),
+        lambda: budget.charge("1/8"),
+    ):
         with pytest.raises(InputError, match="expired"):
             ask()
 
 
-def test_a_pool_pays_rho_to_the_last_and_no_further():
-    pool = mdp.Ledger(1, "1e-6").charge(Cost.zcdp(1, "1e-6"))
+def test_a_zcdp_accountant_pays_rho_to_the_last_and_no_further():
+    accountant = mdp.Ledger(1, "1e-6").charge(Cost.zcdp(1, "1e-6"))
 
     def piece(rho):
         return Cost(Fraction(0), Fraction(0), rho)
 
     with pytest.raises(InputError, match="counts rho"):
-        pool.draw(Cost(Fraction(1, 100), Fraction(1, 10**9)))
-    pool.draw(piece(pool.rho / 4))
-    for more in (pool.rho, pool.rho * Fraction(3, 4) + Fraction(1, 10**30)):
+        accountant.draw(Cost(Fraction(1, 100), Fraction(1, 10**9)))
+    accountant.draw(piece(accountant.rho / 4))
+    for more in (accountant.rho, accountant.rho * Fraction(3, 4) + Fraction(1, 10**30)):
         with pytest.raises(BudgetError, match="rho"):
-            pool.draw(piece(more))
-    assert pool.spent_rho == pool.rho / 4
-    pool.draw(piece(pool.rho * Fraction(3, 4)))
-    assert pool.spent_rho == pool.rho
+            accountant.draw(piece(more))
+    assert accountant.spent_rho == accountant.rho / 4
+    accountant.draw(piece(accountant.rho * Fraction(3, 4)))
+    assert accountant.spent_rho == accountant.rho
     with pytest.raises(BudgetError):
-        pool.draw(piece(Fraction(1, 10**30)))
+        accountant.draw(piece(Fraction(1, 10**30)))
 
 
 def test_another_process_is_refused(monkeypatch):
     ledger = mdp.Ledger(1)
-    grant = ledger.charge("1/2")
+    budget = ledger.charge("1/2")
     monkeypatch.setattr("metricdp.accounting.budget.os.getpid", lambda: -1)
-    for ask in (lambda: ledger.charge("1/4"), lambda: grant.draw(0), lambda: grant.bind(RECORDS)):
+    for ask in (lambda: ledger.charge("1/4"), lambda: budget.draw(0), lambda: budget.bind(RECORDS)):
         with pytest.raises(InputError, match="forked process"):
             ask()

@@ -162,46 +162,46 @@ def test_spent_is_the_exact_sum_of_what_was_granted(budget, asked):
     assert sum(e.epsilon for e in ledger.entries) == granted
 
 
-def test_a_grant_is_spent_in_exact_pieces():
+def test_a_budget_slice_is_spent_in_exact_pieces():
     ledger = Ledger(1, delta="1e-6", neighboring="replace-one")
-    grant = ledger.charge(0.3, delta="1e-6", purpose="k_median")
-    assert (grant.epsilon, grant.neighboring) == (Fraction(3, 10), "replace-one")
-    grant.draw(grant.epsilon / 20)
-    grant.draw(grant.epsilon * Fraction(19, 20), delta=1e-6)
-    assert (grant.left, grant.left_delta) == (0, 0)
+    budget = ledger.charge(0.3, delta="1e-6", purpose="k_median")
+    assert (budget.epsilon, budget.neighboring) == (Fraction(3, 10), "replace-one")
+    budget.draw(budget.epsilon / 20)
+    budget.draw(budget.epsilon * Fraction(19, 20), delta=1e-6)
+    assert (budget.left, budget.left_delta) == (0, 0)
     for piece in ((Fraction(1, 10**12), 0), (0, Fraction(1, 10**12))):
         with pytest.raises(BudgetError):
-            grant.draw(*piece)
+            budget.draw(*piece)
     with pytest.raises(InputError, match="negative"):
-        grant.draw(-1)
-    assert grant.spent == Fraction(3, 10)
+        budget.draw(-1)
+    assert budget.spent == Fraction(3, 10)
     assert ledger.spent == Fraction(3, 10)
 
 
 def test_eight_threads_fifty_charges_each():
     ledger = Ledger(1)
-    grants = []
+    slices = []
 
     def work(_):
         for _ in range(50):
             try:
-                grants.append(ledger.charge(Fraction(1, 300)))
+                slices.append(ledger.charge(Fraction(1, 300)))
             except BudgetError:
-                grants.append(None)
+                slices.append(None)
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(8)))
-    assert len(grants) == 400
-    assert sum(g is not None for g in grants) == len(ledger.entries) == 300
+    assert len(slices) == 400
+    assert sum(g is not None for g in slices) == len(ledger.entries) == 300
     assert ledger.spent == 1
 
 
-def test_a_grant_is_not_overdrawn_by_threads():
-    grant = Ledger(1).charge(1)
+def test_a_budget_slice_is_not_overdrawn_by_threads():
+    budget = Ledger(1).charge(1)
 
     def work(_):
         try:
-            grant.draw(Fraction(1, 30))
+            budget.draw(Fraction(1, 30))
         except BudgetError:
             return 0
         return 1
@@ -232,18 +232,18 @@ def test_budgets_are_not_assigned(name):
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_process_cannot_spend_the_same_budget():
     ledger = Ledger(1)
-    grant = ledger.charge(0.5)
+    budget = ledger.charge(0.5)
     child = os.fork()
     if child == 0:  # pragma: no cover - another process
         refused = 0
-        for spend in (lambda: ledger.charge(0.1), lambda: grant.draw(0.1)):
+        for spend in (lambda: ledger.charge(0.1), lambda: budget.draw(0.1)):
             try:
                 spend()
             except InputError:
                 refused += 1
         os._exit(refused)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
-    grant.draw(0.1)
+    budget.draw(0.1)
 
 
 def test_repr_shows_spent_and_left():
@@ -252,7 +252,7 @@ def test_repr_shows_spent_and_left():
     assert (
         repr(ledger) == "Ledger(spent 0.25 of 1, left 0.75; delta: spent 0 of 1e-06; replace-one)"
     )
-    assert repr(Ledger(0.5).charge(0.1)) == "Grant(spent 0 of 0.1, left 0.1; add-remove)"
+    assert repr(Ledger(0.5).charge(0.1)) == "BudgetSlice(spent 0 of 0.1, left 0.1; add-remove)"
 
 
 def test_the_state_tells_what_the_last_charge_was_for():
@@ -289,7 +289,7 @@ def test_no_question_is_answered_after_the_last_day(monkeypatch):
     monkeypatch.setattr("metricdp.accounting.ledger.today", lambda: "2030-01-01")
     ledger = Ledger(1, expires="2030-01-01")
 
-    def ask(grant):
+    def ask(budget):
         return Protection("user", 3), "three"
 
     assert ledger.answer_once("how many?", "1/4", "bound", ask) == "three"

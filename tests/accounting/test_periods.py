@@ -49,46 +49,48 @@ def clock(monkeypatch):
 
 
 @pytest.mark.parametrize(("renews", "last", "first"), EDGES)
-def test_a_grant_is_void_when_its_period_ends_wherever_it_is_held(clock, renews, last, first):
+def test_a_budget_slice_is_void_when_its_period_ends_wherever_it_is_held(
+    clock, renews, last, first
+):
     clock["day"] = last
-    payer = Ledger(4, "1e-6", renews=renews)
-    grant = payer.charge(1)
-    nested = payer.charge(1).charge("1/2")
-    pool = payer.charge(Cost.zcdp("1/2", "1e-6"))
-    (part, share), _ = split(demand(), LabelParts(METRIC, np.array([0, 0, 1, 1]), 2), 1, payer)
-    measure(demand(), CountQuery(), "1/4", grant)
+    account = Ledger(4, "1e-6", renews=renews)
+    budget = account.charge(1)
+    nested = account.charge(1).charge("1/2")
+    accountant = account.charge(Cost.zcdp("1/2", "1e-6"))
+    (part, share), _ = split(demand(), LabelParts(METRIC, np.array([0, 0, 1, 1]), 2), 1, account)
+    measure(demand(), CountQuery(), "1/4", budget)
     calls = (
-        lambda: measure(demand(), CountQuery(), "1/4", grant),
+        lambda: measure(demand(), CountQuery(), "1/4", budget),
         lambda: measure(demand(), CountQuery(), "1/4", nested),
-        lambda: select(demand(), CostQuery(METRIC), "1/100", pool),
+        lambda: select(demand(), CostQuery(METRIC), "1/100", accountant),
         lambda: measure(part, CountQuery(), "1/4", share),
-        lambda: mdp.release(METRIC, demand(), epsilon="1/4", ledger=grant),
-        lambda: grant.draw("1/4"),
-        lambda: pool.draw(Cost.selection("1/100")),
-        lambda: grant.charge("1/4"),
+        lambda: mdp.release(METRIC, demand(), epsilon="1/4", ledger=budget),
+        lambda: budget.draw("1/4"),
+        lambda: accountant.draw(Cost.selection("1/100")),
+        lambda: budget.charge("1/4"),
     )
     clock["day"] = first
     for call in calls:
         with pytest.raises(InputError, match="which is over"):
             call()
-    assert grant.left == Fraction(3, 4) and payer.left == 4
+    assert budget.left == Fraction(3, 4) and account.left == 4
     clock["day"] = last  # a clock that goes back brings no period back
     with pytest.raises(InputError, match="which is over"):
-        grant.draw("1/4")
-    assert mdp.release(METRIC, demand(), epsilon=4, ledger=payer).receipt.epsilon == 4
-    assert payer.left == 0
+        budget.draw("1/4")
+    assert mdp.release(METRIC, demand(), epsilon=4, ledger=account).receipt.epsilon == 4
+    assert account.left == 0
 
 
 def test_what_was_bought_before_pays_for_nothing_after_the_last_day(clock):
-    payer = Ledger(2, expires="2030-12-31")
-    grant, spare = payer.charge(1), payer.charge("1/2")
-    grant.draw("1/2")
+    account = Ledger(2, expires="2030-12-31")
+    budget, spare = account.charge(1), account.charge("1/2")
+    budget.draw("1/2")
     clock["day"] = "2031-01-01"
-    for one in (grant, spare):
+    for one in (budget, spare):
         with pytest.raises(InputError, match="expired after 2030-12-31"):
             measure(demand(), CountQuery(), "1/4", one)
     clock["day"] = "2030-12-31"  # seen, and never unseen
-    for call in (lambda: grant.draw("1/4"), lambda: payer.charge("1/4")):
+    for call in (lambda: budget.draw("1/4"), lambda: account.charge("1/4")):
         with pytest.raises(InputError, match="expired after 2030-12-31"):
             call()
 
@@ -98,57 +100,57 @@ def test_other_processes_days_count_too(clock, path):
     Ledger(1, journal=path, renews="yearly").bind(RECORD)
     clock["day"] = "2030-12-31"
     again = Ledger.open(path)
-    grant = again.charge(1)
+    budget = again.charge(1)
     assert again.entries[-1].day == "2031-01-01"
     clock["day"] = "2031-06-01"
-    grant.draw(1)  # of 2031, not of 2030
+    budget.draw(1)  # of 2031, not of 2030
     with pytest.raises(BudgetError):
         again.charge("1/2")
 
 
 def test_a_question_that_raises_is_paid_and_not_asked_again_for_free():
-    payer = Ledger(1)
+    account = Ledger(1)
     asked = []
 
-    def ask(grant):
-        asked.append(measure(demand(), CountQuery(), "1/4", grant).values)
+    def ask(budget):
+        asked.append(measure(demand(), CountQuery(), "1/4", budget).values)
         raise ValueError
 
     for _ in range(4):
         with pytest.raises(ValueError, match=r"^$"):
-            payer.answer_once("how many?", "1/4", "choice", ask)
+            account.answer_once("how many?", "1/4", "choice", ask)
     with pytest.raises(BudgetError):
-        payer.answer_once("how many?", "1/4", "choice", ask)
-    assert len(asked) == len(payer.entries) == 4 and payer.left == 0
-    assert payer.answer("how many?") is None and payer.protects is None
+        account.answer_once("how many?", "1/4", "choice", ask)
+    assert len(asked) == len(account.entries) == 4 and account.left == 0
+    assert account.answer("how many?") is None and account.protects is None
 
 
 def test_an_answer_is_kept_and_holds_the_ledger(clock):
-    payer = Ledger(1, renews="yearly")
+    account = Ledger(1, renews="yearly")
     users = Protection("user", 3)
     asked = []
 
-    def ask(grant):
-        asked.append(grant)
+    def ask(budget):
+        asked.append(budget)
         return users, "three"
 
-    assert payer.answer_once("how many?", "1/2", "choice", ask) == "three"
-    assert payer.protects == users
+    assert account.answer_once("how many?", "1/2", "choice", ask) == "three"
+    assert account.protects == users
     with pytest.raises(InputError, match="protects each user"):
-        payer.charge("1/4", protects=RECORD)
+        account.charge("1/4", protects=RECORD)
     with pytest.raises(InputError, match="before anything else"):
-        payer.answer_once("another", "1/4", "choice", ask)
+        account.answer_once("another", "1/4", "choice", ask)
     clock["day"] = "2031-01-01"  # it was told, and is told again
-    assert payer.answer_once("how many?", "1/2", "choice", ask) == "three"
-    assert len(asked) == 1 and payer.left == 1
+    assert account.answer_once("how many?", "1/2", "choice", ask) == "three"
+    assert len(asked) == 1 and account.left == 1
     with pytest.raises(InputError, match="which is over"):
         asked[0].draw("1/2")
 
 
 def test_a_question_whose_answer_was_lost_is_paid_in_its_own_period(clock, path):
-    payer = Ledger(1, journal=path, renews="yearly")
+    account = Ledger(1, journal=path, renews="yearly")
     with pytest.raises(ZeroDivisionError):
-        payer.answer_once("q", 1, "choice", lambda _: 1 // 0)
+        account.answer_once("q", 1, "choice", lambda _: 1 // 0)
     clock["day"] = "2031-01-01"
     again = Ledger.open(path)
     again.answer_once("q", 1, "choice", lambda _: (RECORD, "one"))
@@ -159,34 +161,34 @@ def test_two_who_ask_at_once_are_answered_once():
     from concurrent.futures import ThreadPoolExecutor
     from threading import Barrier
 
-    payer, start, asked = Ledger(8), Barrier(8), []
+    account, start, asked = Ledger(8), Barrier(8), []
 
-    def ask(grant):
-        asked.append(grant)
+    def ask(budget):
+        asked.append(budget)
         return RECORD, str(len(asked))
 
     def one(_):
         start.wait()
-        return payer.answer_once("q", 1, "choice", ask)
+        return account.answer_once("q", 1, "choice", ask)
 
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(one, range(8))) == {"1"}
-    assert len(asked) == 1 and payer.left == 7
+    assert len(asked) == 1 and account.left == 7
 
 
 def test_what_reads_on_is_charged_in_each_period_once(clock, path):
-    payer = Ledger(1, journal=path, renews="yearly", expires="2032-12-31")
+    account = Ledger(1, journal=path, renews="yearly", expires="2032-12-31")
     for day in ("2030-12-30", "2030-12-31", "2031-01-01", "2030-12-31", "2031-02-01"):
         clock["day"] = day
-        for one in (payer, Ledger.open(path)):
+        for one in (account, Ledger.open(path)):
             one.charge_once("visits", "3/4", "stream", RECORD)
-    assert [c.day for c in payer.entries] == ["2030-12-30", "2031-01-01"]
+    assert [c.day for c in account.entries] == ["2030-12-30", "2031-01-01"]
     assert read_history(path).to_dict()["ever_spent"] == "3/2"
     with pytest.raises(BudgetError):
-        payer.charge_once("others", "1/2", "stream", RECORD)
+        account.charge_once("others", "1/2", "stream", RECORD)
     clock["day"] = "2033-01-01"
     with pytest.raises(InputError, match="expired"):
-        payer.charge_once("visits", "3/4", "stream", RECORD)
+        account.charge_once("visits", "3/4", "stream", RECORD)
 
 
 def test_one_course_is_followed_across_processes(path):
@@ -244,22 +246,22 @@ def interrupted(act, stop, files):
 def test_interrupted_between_any_two_instructions_the_journal_goes_on(path):
     """The same ledger, and one that is opened anew, count what is in the file, and go on."""
     files = {journal.__file__, ledger.__file__}
-    payer = Ledger(1000, journal=path)
-    payer.charge(1)
-    n = interrupted(lambda: payer.charge(1), None, files)
+    account = Ledger(1000, journal=path)
+    account.charge(1)
+    n = interrupted(lambda: account.charge(1), None, files)
     assert n > 300
     granted = 2
     for stop in range(1, n, max(n // 120, 1)):
         try:
-            interrupted(lambda: payer.charge(1), stop, files)
+            interrupted(lambda: account.charge(1), stop, files)
             granted += 1
         except Interrupted:
             pass
         again = Ledger.open(path)
-        assert payer.quote(1).left == again.left
-        assert granted <= again.spent == len(again.entries) == len(payer.entries)
-    payer.charge(1)
-    assert Ledger.open(path).spent == payer.spent == read_history(path).spent_of("")[0]
+        assert account.quote(1).left == again.left
+        assert granted <= again.spent == len(again.entries) == len(account.entries)
+    account.charge(1)
+    assert Ledger.open(path).spent == account.spent == read_history(path).spent_of("")[0]
 
 
 def test_interrupted_between_any_two_instructions_a_new_journal_opens(tmp_path):

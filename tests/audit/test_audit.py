@@ -57,7 +57,7 @@ def test_the_tables_hold_the_bugs_that_must_be_caught_for_ever():
         "diameter measured on data",
         "empty parts skipped",
         "raw counts kept",
-        "permute and flip in a pool",
+        "permute and flip in zcdp",
         "parallel composition charged once",
         "progress counts records",
         "seeded noise",
@@ -94,18 +94,18 @@ def test_all_methods_and_queries_are_audited():
             assert f"{query}Query, two points, {relation}" in CHECKS
 
 
-def test_what_a_pool_sells_at_a_selections_price_buys_no_laplace_noise():
+def test_what_a_zcdp_accountant_sells_at_a_selections_price_buys_no_laplace_noise():
     two = worlds.worlds()["two points"].universe
-    pool = mdp.Ledger(1, "1e-6").charge(Cost.zcdp(1, "1e-6"))
+    accountant = mdp.Ledger(1, "1e-6").charge(Cost.zcdp(1, "1e-6"))
     epsilon, releases = Fraction(1, 100), 0
     try:
         while releases < 500:
-            grant = pool.charge(Cost.selection(epsilon))
-            measure(PrivateDemand(two, []), HistogramQuery(worlds.finest(two)), epsilon, grant)
+            budget = accountant.charge(Cost.selection(epsilon))
+            measure(PrivateDemand(two, []), HistogramQuery(worlds.finest(two)), epsilon, budget)
             releases += 1
     except (mdp.InputError, mdp.BudgetError):
         pass
-    assert releases * epsilon**2 / 2 <= pool.rho
+    assert releases * epsilon**2 / 2 <= accountant.rho
 
 
 # The frame can fail
@@ -142,7 +142,7 @@ def test_a_case_that_is_examined_until_it_is_refuted_says_the_same_of_what_is_no
     [
         "HistogramQuery, two points, add-remove, users of 2",
         "HistogramQuery, Gaussian, two points, add-remove",
-        "selections until a pool is spent, two points, add-remove",
+        "selections until a zCDP accountant is spent, two points, add-remove",
         "CoverQuery, two points, add-remove",
         "covering loop, whole-loop bound, add-remove",
         "openings, add-remove",

@@ -77,8 +77,8 @@ QUERIES = [
     privacy.CoverageQuery(TOWN, 1.5),
 ]
 GATE = {
-    "measure": ("demand", "query", "epsilon", "grant", "delta"),
-    "select": ("demand", "query", "epsilon", "grant"),
+    "measure": ("demand", "query", "epsilon", "budget", "delta"),
+    "select": ("demand", "query", "epsilon", "budget"),
     "split": ("demand", "partition", "epsilon", "ledger", "purpose"),
 }
 
@@ -88,21 +88,21 @@ GATE = {
     case=spoiled(GATE, 3),
     query=st.sampled_from(QUERIES),
     which=st.integers(0, 2),
-    pooled=st.booleans(),
+    in_rho=st.booleans(),
 )
-def test_the_gate(case: Case, query: Any, which: int, pooled: bool) -> None:
+def test_the_gate(case: Case, query: Any, which: int, in_rho: bool) -> None:
     demand = DEMANDS[id(TOWN)][which]
     with tempfile.TemporaryDirectory() as folder:
         books = Books(folder, False)
-        grant = books.ledger.charge(privacy.Cost.zcdp(1, "1/1000000") if pooled else 1)
+        budget = books.ledger.charge(privacy.Cost.zcdp(1, "1/1000000") if in_rho else 1)
         books.before = books.state()
-        before = grant.spent, grant.spent_delta, grant.left
+        before = budget.spent, budget.spent_delta, budget.left
         valid = {"demand": demand, "query": query, "partition": Halves(), "epsilon": "1/9"}
-        valid |= {"grant": grant, "ledger": books.ledger}
+        valid |= {"budget": budget, "ledger": books.ledger}
         arguments = {name: valid[name] for name in GATE[case.name] if name in valid} | case.spoils
         answer, error = tried(lambda: getattr(privacy, case.name)(**arguments))
         if error is not None:
-            assert (grant.spent, grant.spent_delta, grant.left) == before
+            assert (budget.spent, budget.spent_delta, budget.left) == before
             assert books.state() == books.before
         elif case.name == "split":
             assert len(answer) == 2 and books.ledger.spent > books.before[0]
@@ -128,9 +128,9 @@ def test_queries_and_prices(case: Case) -> None:
     if error is None and isinstance(answer, privacy.SelectionQuery):
         for relation in ("add-remove", "replace-one"):
             assert answer.range(relation, 3) >= answer.sensitivity(relation, 3) >= 1
-        grant = mdp.Ledger(1).charge(1)
+        budget = mdp.Ledger(1).charge(1)
         if answer.universe is TOWN:
-            assert 0 <= privacy.select(DEMANDS[id(TOWN)][0], answer, 1, grant)[0] < len(TOWN)
+            assert 0 <= privacy.select(DEMANDS[id(TOWN)][0], answer, 1, budget)[0] < len(TOWN)
 
 
 PIECES = {
@@ -142,14 +142,14 @@ PIECES = {
 PIECES |= {"selection": ("epsilon",)}
 
 
-@fuzz(250, case=spoiled(PIECES, 3), pooled=st.booleans())
-def test_pieces_of_a_grant(case: Case, pooled: bool) -> None:
-    grant = mdp.Ledger(2, "1/1000").charge(privacy.Cost.zcdp(1, "1/1000000") if pooled else 1)
-    before = grant.spent, grant.spent_delta, grant.left
-    call = getattr(grant if case.name in ("draw", "charge") else privacy.Cost, case.name)
+@fuzz(250, case=spoiled(PIECES, 3), in_rho=st.booleans())
+def test_pieces_of_a_budget_slice(case: Case, in_rho: bool) -> None:
+    budget = mdp.Ledger(2, "1/1000").charge(privacy.Cost.zcdp(1, "1/1000000") if in_rho else 1)
+    before = budget.spent, budget.spent_delta, budget.left
+    call = getattr(budget if case.name in ("draw", "charge") else privacy.Cost, case.name)
     valid = {"epsilon": "1/9", **({"delta": "1e-6"} if case.name == "zcdp" else {})}
     cost, error = tried(lambda: call(**{**valid, **case.spoils}))
-    after = grant.spent, grant.spent_delta, grant.left
+    after = budget.spent, budget.spent_delta, budget.left
     assert (case.name in ("draw", "charge") and error is None) or after == before
     if (
         isinstance(cost, privacy.Cost) and case.name != "of"

@@ -169,8 +169,8 @@ def test_any_call_answers_within_its_price_or_leaves_the_ledger_alone(
     asked(name, UNIVERSES[name], method, price, relation, m, power, k)
 
 
-def doors(price, here, there, grant):
-    """Every door of the gate, asked to spend so much of a grant."""
+def doors(price, here, there, budget):
+    """Every door of the gate, asked to spend so much of a budget slice."""
     epsilon, delta = price
     path, boxed = here.universe, privacy.HistogramQuery(UnitCells(BOX))
     for query, demand in (
@@ -179,29 +179,29 @@ def doors(price, here, there, grant):
         (privacy.SumsQuery(boxed), there),
         (privacy.LevelsQuery((boxed, privacy.SumsQuery(boxed, 20))), there),
     ):
-        yield partial(privacy.measure, demand, query, epsilon, grant, delta)
+        yield partial(privacy.measure, demand, query, epsilon, budget, delta)
     swaps, sets = privacy.SwapQuery(path, [0], power=2), privacy.CentersQuery(path, [[0], [1]])
     for scores in (privacy.CostQuery(path), privacy.CoverageQuery(path, 1), swaps, sets):
-        yield partial(privacy.select, here, scores, epsilon, grant)
+        yield partial(privacy.select, here, scores, epsilon, budget)
     covers = privacy.CoverQuery(finest(path), [(Balls(path, 1), 2)])
-    yield lambda: privacy.cover(here, covers, Cost.of(epsilon, delta), grant)
-    yield partial(privacy.gate.split, here, finest(path), epsilon, grant)
+    yield lambda: privacy.cover(here, covers, Cost.of(epsilon, delta), budget)
+    yield partial(privacy.gate.split, here, finest(path), epsilon, budget)
 
 
 @pytest.mark.parametrize("price", PRICES, ids=str)
 @pytest.mark.parametrize("relation", RELATIONS)
-def test_every_door_of_the_gate_answers_or_leaves_the_grant_alone(price, relation):
+def test_every_door_of_the_gate_answers_or_leaves_the_budget_slice_alone(price, relation):
     whole = Cost.of(900, "1e-3"), Cost.zcdp(900, "1e-3")
     for m, bought in itertools.product((None, 2**31 - 1), whole):
         here, there = demanded(UNIVERSES["path"], m), demanded(BOX, m)
         ledgers = [mdp.Ledger(900, "1e-3", neighboring=relation) for _ in range(10)]
-        grants = [ledger.charge(bought) for ledger in ledgers]
-        for i, grant in enumerate(grants):
-            call = list(doors(price, here, there, grant))[i]
+        slices = [ledger.charge(bought) for ledger in ledgers]
+        for i, budget in enumerate(slices):
+            call = list(doors(price, here, there, budget))[i]
             try:
                 call()
             except mdp.MetricDPError:
-                assert (grant.spent, grant.spent_delta) == (0, 0)
+                assert (budget.spent, budget.spent_delta) == (0, 0)
 
 
 class Rows(EuclideanMetric):

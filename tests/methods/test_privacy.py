@@ -17,8 +17,8 @@ from metricdp.methods.finite import looks as rules
 from metricdp.methods.finite.looks import FEWEST_PARTS
 from metricdp.methods.result import Result
 from metricdp.privacy import (
+    BudgetSlice,
     CountQuery,
-    Grant,
     HistogramQuery,
     Ledger,
     PrivateDemand,
@@ -111,7 +111,7 @@ def leaks(result, world) -> list[str]:
     release = result.release if isinstance(result, Result) else result
     secrets = world.secrets(release)
     for value in reachable(result):
-        if isinstance(value, PrivateDemand | Ledger | Grant):
+        if isinstance(value, PrivateDemand | Ledger | BudgetSlice):
             found.append(f"a {type(value).__name__}")
         numbers = isinstance(value, np.ndarray) and value.dtype.kind in "iuf"
         if numbers and any(value.shape == s.shape and np.allclose(value, s) for s in secrets):
@@ -223,8 +223,8 @@ def fixed(monkeypatch, total=700, seed=5):
     """
     asked = []
 
-    def deaf(demand, query, epsilon, grant, delta=0):
-        release = measure(demand, query, epsilon, grant, delta)
+    def deaf(demand, query, epsilon, budget, delta=0):
+        release = measure(demand, query, epsilon, budget, delta)
         asked.append((type(query), len(release.values), release.receipt))
         rng = np.random.default_rng(seed)
         values = (

@@ -48,8 +48,8 @@ class Doubled:
         return records * self.by
 
 
-def counts(demand, query, grant):
-    return measure(demand, query, 100, grant).values.tolist()
+def counts(demand, query, budget):
+    return measure(demand, query, 100, budget).values.tolist()
 
 
 def test_changes_after_the_query_was_made_come_too_late():

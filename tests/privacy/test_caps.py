@@ -96,8 +96,8 @@ def test_the_gate_draws_gaussian_noise_of_that_scale():
         PATH, [0, 1, 2, 3] * 9, user=list(range(9)) * 4, caps=mdp.Caps(2, 1, areas=AREAS)
     )
     cost = Cost.zcdp(4, "1/1000")
-    grant = mdp.Ledger(4, "1/1000").charge(cost)
-    receipt = measure(demand, HistogramQuery(AREAS), 4, grant, "1/1000").receipt
+    budget = mdp.Ledger(4, "1/1000").charge(cost)
+    receipt = measure(demand, HistogramQuery(AREAS), 4, budget, "1/1000").receipt
     (one,) = receipt.mechanisms
     assert one.name == "discrete Gaussian"
     exact = math.sqrt(2 / (2 * float(cost.rho)))

@@ -30,9 +30,9 @@ def demand(*places, **more):
 
 
 def test_the_price_of_a_stream():
-    assert (ONE.epsilon, ONE.delta, ONE.pooled) == (1, 0, False)
+    assert (ONE.epsilon, ONE.delta, ONE.in_rho) == (1, 0, False)
     paid = whole_cost("1/2", "1e-6")
-    assert (paid.delta, paid.pooled) == (Fraction(1, 10**6), True)
+    assert (paid.delta, paid.in_rho) == (Fraction(1, 10**6), True)
     assert 0.49 < paid.epsilon <= Fraction(1, 2)
     for wrong in (0, -1):
         with pytest.raises(InputError, match="epsilon must be positive"):
@@ -103,13 +103,13 @@ def test_the_receipt_says_whom_and_how_long():
         assert (runs in one.query) == (longest > 1)
 
 
-def begin(counting, grant):
-    """A counter before the first day, paid for as a whole from a grant."""
-    grant.check(counting.protects)
-    grant.draw(counting.cost)
-    grant.bind(counting.protects)
+def begin(counting, budget):
+    """A counter before the first day, paid for as a whole from a budget slice."""
+    budget.check(counting.protects)
+    budget.draw(counting.cost)
+    budget.bind(counting.protects)
     counter = fresh(counting)
-    counter.pay = lambda: grant.check(counting.protects)
+    counter.pay = lambda: budget.check(counting.protects)
     return counter
 
 

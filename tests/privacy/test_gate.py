@@ -21,9 +21,9 @@ from metricdp.accounting import journal
 from metricdp.errors import BudgetError, InputError, JournalError, ResourceError
 from metricdp.metrics import EuclideanSpace, GraphMetric, PrecomputedMetric
 from metricdp.privacy import (
+    BudgetSlice,
     CostQuery,
     CountQuery,
-    Grant,
     HistogramQuery,
     Ledger,
     PrivateDataWarning,
@@ -43,10 +43,10 @@ CANARY = "CANARY-48611"
 @pytest.fixture
 def opened(monkeypatch):
     """Every opening of the vault and every draw, in order."""
-    events, real_open, real_draw = [], _vault._open, Grant.draw
+    events, real_open, real_draw = [], _vault._open, BudgetSlice.draw
     monkeypatch.setattr(_vault, "_open", lambda holder: events.append("open") or real_open(holder))
     monkeypatch.setattr(
-        Grant, "draw", lambda self, *a: (real_draw(self, *a), events.append("draw"))[0]
+        BudgetSlice, "draw", lambda self, *a: (real_draw(self, *a), events.append("draw"))[0]
     )
     return events
 
@@ -56,7 +56,7 @@ class Sneaky(CountQuery):
         return 0
 
 
-def test_the_grant_pays_before_the_vault_opens(opened):
+def test_the_budget_slice_pays_before_the_vault_opens(opened):
     measure(PrivateDemand(TWO, ["a"]), HistogramQuery(finest(TWO)), 0.5, Ledger(1).charge(0.5))
     assert opened == ["draw", "open"]
 
@@ -83,8 +83,8 @@ def test_the_grant_pays_before_the_vault_opens(opened):
             "different universes",
         ),
         ({"query": HistogramQuery(UnitCells())}, "different universes"),
-        ({"grant": Ledger(1)}, "needs a Grant, got Ledger"),
-        ({"grant": 0.5}, "needs a Grant, got float"),
+        ({"budget": Ledger(1)}, "needs a BudgetSlice, got Ledger"),
+        ({"budget": 0.5}, "needs a BudgetSlice, got float"),
         ({"epsilon": 0}, "epsilon must be positive"),
         ({"epsilon": -0.25}, "epsilon must be positive"),
         ({"epsilon": Fraction(1, 2**60)}, "large enough for noise of 64 bits"),
@@ -95,12 +95,12 @@ def test_the_grant_pays_before_the_vault_opens(opened):
     ids=str,
 )
 def test_refused_calls_read_and_spend_nothing(opened, change, error):
-    grant = Ledger(1).charge(0.5)
+    budget = Ledger(1).charge(0.5)
     call = {"demand": PrivateDemand(TWO, ["a", "b"]), "query": CountQuery(), "epsilon": 0.25}
     with pytest.raises((InputError, BudgetError), match=error):
-        measure(**{**call, "grant": grant, **change})
+        measure(**{**call, "budget": budget, **change})
     assert opened == []
-    assert grant.spent == 0
+    assert budget.spent == 0
 
 
 def test_a_ledger_that_refuses_reads_nothing(opened, tmp_path, monkeypatch):
@@ -121,10 +121,10 @@ def test_a_ledger_that_refuses_reads_nothing(opened, tmp_path, monkeypatch):
 
 def test_a_call_in_pieces():
     ledger = Ledger(1)
-    grant = ledger.charge(0.3, purpose="two questions")
+    budget = ledger.charge(0.3, purpose="two questions")
     demand = PrivateDemand(THREE, ["a", "a", "c"], user=[1, 1, 2], max_contributions=2)
-    count = measure(demand, CountQuery(), grant.epsilon / 20, grant)
-    parts = measure(demand, HistogramQuery(finest(THREE)), grant.left, grant)
+    count = measure(demand, CountQuery(), budget.epsilon / 20, budget)
+    parts = measure(demand, HistogramQuery(finest(THREE)), budget.left, budget)
     receipt = count.receipt + parts.receipt
     assert (receipt.epsilon, receipt.delta) == (Fraction(3, 10), 0)
     assert (receipt.unit, receipt.neighboring) == ("user", "add-remove")
@@ -134,7 +134,7 @@ def test_a_call_in_pieces():
     ]
     assert (count.values.shape, parts.values.shape, parts.values.dtype) == ((1,), (3,), np.int64)
     with pytest.raises(BudgetError):
-        measure(demand, CountQuery(), Fraction(1, 10**6), grant)
+        measure(demand, CountQuery(), Fraction(1, 10**6), budget)
 
 
 @pytest.mark.parametrize(
@@ -148,18 +148,18 @@ def test_a_call_in_pieces():
 )
 def test_sensitivities_on_the_receipt(neighboring, m, histogram, count):
     demand = PrivateDemand(TWO, ["a"], user=["u"], max_contributions=m)
-    grant = Ledger(2, neighboring=neighboring).charge(2)
+    budget = Ledger(2, neighboring=neighboring).charge(2)
     for query, sensitivity in ((HistogramQuery(finest(TWO)), histogram), (CountQuery(), count)):
-        mechanism = measure(demand, query, 1, grant).receipt.mechanisms[0]
+        mechanism = measure(demand, query, 1, budget).receipt.mechanisms[0]
         assert (mechanism.sensitivity, mechanism.scale) == (sensitivity, sensitivity)
         assert mechanism.epsilon == int(sensitivity > 0)
 
 
 def test_zero_sensitivity_costs_nothing():
-    grant = Ledger(1, neighboring="replace-one").charge(1)
-    release = measure(PrivateDemand(TWO, ["a", "b", "b"]), CountQuery(), 1, grant)
+    budget = Ledger(1, neighboring="replace-one").charge(1)
+    release = measure(PrivateDemand(TWO, ["a", "b", "b"]), CountQuery(), 1, budget)
     assert release.values.tolist() == [3]
-    assert (grant.spent, release.receipt.epsilon) == (0, 0)
+    assert (budget.spent, release.receipt.epsilon) == (0, 0)
     assert release.receipt.mechanisms[0].name == "exact"
 
 
@@ -212,19 +212,19 @@ def test_a_failure_inside_shows_nothing(how, caplog, capfd):
     caplog.set_level(logging.DEBUG)
     partition = Broken()
     object.__setattr__(partition, "how", how)
-    grant = Ledger(1).charge(1)
+    budget = Ledger(1).charge(1)
     with (
         warnings.catch_warnings(record=True) as warned,
         pytest.raises(
             ResourceError if how == "memory" else InputError, match="details withheld"
         ) as failed,
     ):
-        measure(PrivateDemand(BOX, [[1.25]]), HistogramQuery(partition), 1, grant)
+        measure(PrivateDemand(BOX, [[1.25]]), HistogramQuery(partition), 1, budget)
     assert CANARY not in all_text(failed.value) + caplog.text + "".join(capfd.readouterr()) + str(
         warned
     )
     assert failed.value.__context__ is None
-    assert grant.left == 0  # what was paid stays paid
+    assert budget.left == 0  # what was paid stays paid
 
 
 def test_a_release_holds_only_noise():

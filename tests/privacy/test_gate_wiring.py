@@ -1,4 +1,4 @@
-"""What the gate hands on: the exponent of a selection, and whom a grant is bound to."""
+"""What the gate hands on: the exponent of a selection, and whom a budget slice is bound to."""
 
 from fractions import Fraction
 
@@ -34,7 +34,7 @@ MANY = mdp.PrivateDemand(METRIC, [0, 4], user=[1, 2], max_contributions=3)
 def test_the_exponent_of_a_selection_is_epsilon_over_the_range(monkeypatch, demand, relation):
     seen = []
 
-    def noted(demand, query, eta, law, grant):
+    def noted(demand, query, eta, law, budget):
         seen.append((eta, law))
         return 0
 
@@ -42,68 +42,68 @@ def test_the_exponent_of_a_selection_is_epsilon_over_the_range(monkeypatch, dema
     query = CostQuery(METRIC)
     spread = query.range(relation, demand.max_contributions)
     assert spread > 1
-    grant = mdp.Ledger(1, neighboring=relation).charge(1)
-    _, receipt = select(demand, query, "1/2", grant)
+    budget = mdp.Ledger(1, neighboring=relation).charge(1)
+    _, receipt = select(demand, query, "1/2", budget)
     assert seen == [(Fraction(1, 2) / spread, "permute-and-flip")]
     assert receipt.mechanisms[0].scale == pytest.approx(2 * spread)
-    pool = mdp.Ledger(1, "1e-6", neighboring=relation).charge(Cost.zcdp(1, "1e-6"))
-    select(demand, query, "1/20", pool)
+    accountant = mdp.Ledger(1, "1e-6", neighboring=relation).charge(Cost.zcdp(1, "1e-6"))
+    select(demand, query, "1/20", accountant)
     assert seen[1] == (Fraction(1, 20) / spread, "exponential mechanism")
 
 
-def _measured(grant):
-    measure(ONE, CountQuery(), "1/4", grant)
+def _measured(budget):
+    measure(ONE, CountQuery(), "1/4", budget)
 
 
-def _selected(grant):
-    select(ONE, CostQuery(METRIC), "1/4", grant)
+def _selected(budget):
+    select(ONE, CostQuery(METRIC), "1/4", budget)
 
 
 @pytest.mark.parametrize("ask", [_measured, _selected])
-def test_who_was_asked_about_binds_the_grant_and_its_ledger(ask):
+def test_who_was_asked_about_binds_the_budget_slice_and_its_ledger(ask):
     ledger = mdp.Ledger(1)
-    grant = ledger.charge(1)
-    ask(grant)
-    for held in (grant, ledger):
+    budget = ledger.charge(1)
+    ask(budget)
+    for held in (budget, ledger):
         with pytest.raises(InputError):
             held.check(MANY.protects)
 
 
 @pytest.mark.parametrize("epsilon", [0, -1])
 def test_a_selection_for_nothing_is_refused(epsilon):
-    grant = mdp.Ledger(1).charge(1)
+    budget = mdp.Ledger(1).charge(1)
     with pytest.raises(InputError, match="epsilon must be positive"):
-        select(ONE, CostQuery(METRIC), epsilon, grant)
-    assert grant.spent == 0
+        select(ONE, CostQuery(METRIC), epsilon, budget)
+    assert budget.spent == 0
 
 
 def test_an_epsilon_that_no_receipt_could_state_is_refused():
     """Down to range / 2^900 there is a scale; below it there is none."""
     query = CostQuery(METRIC)
     least = Fraction(query.range("add-remove", 1), gate.MOST_SPREAD)
-    grant = mdp.Ledger(1).charge(1)
+    budget = mdp.Ledger(1).charge(1)
     with pytest.raises(InputError, match="epsilon is too small for a selection"):
-        select(ONE, query, least * Fraction(999, 1000), grant)
-    assert grant.spent == 0
-    assert select(ONE, query, least, grant)[1].mechanisms[0].scale == 2.0**900
+        select(ONE, query, least * Fraction(999, 1000), budget)
+    assert budget.spent == 0
+    assert select(ONE, query, least, budget)[1].mechanisms[0].scale == 2.0**900
 
 
 def test_the_receipt_of_a_selection_tells_rho_where_rho_was_paid():
     query = CostQuery(METRIC)
     _, plain = select(ONE, query, "1/10", mdp.Ledger(1).charge(1))
     assert plain.mechanisms[0].rho is None
-    pool = mdp.Ledger(1, "1e-6").charge(Cost.zcdp(1, "1e-6"))
-    _, pooled = select(ONE, query, "1/10", pool)
-    assert pooled.mechanisms[0].rho == pool.spent_rho == Cost.selection("1/10").rho
+    accountant = mdp.Ledger(1, "1e-6").charge(Cost.zcdp(1, "1e-6"))
+    _, in_rho = select(ONE, query, "1/10", accountant)
+    assert in_rho.mechanisms[0].rho == accountant.spent_rho == Cost.selection("1/10").rho
 
 
 QUARTERS = HistogramQuery(LabelParts.of(METRIC))
 
 
 def test_the_receipt_of_a_count_tells_rho_where_rho_was_paid():
-    pool = mdp.Ledger(1, "1e-6").charge(Cost.zcdp(1, "1e-6"))
-    gaussian = measure(MANY, QUARTERS, "1/4", pool, "1e-6").receipt
-    assert gaussian.mechanisms[0].rho == pool.spent_rho > 0
+    accountant = mdp.Ledger(1, "1e-6").charge(Cost.zcdp(1, "1e-6"))
+    gaussian = measure(MANY, QUARTERS, "1/4", accountant, "1e-6").receipt
+    assert gaussian.mechanisms[0].rho == accountant.spent_rho > 0
     plain = measure(ONE, CountQuery(), "1/4", mdp.Ledger(1).charge(1)).receipt
     assert plain.mechanisms[0].rho is None
 
@@ -122,42 +122,42 @@ def test_a_cover_is_paid_whole_and_drawn_with_the_factor_of_its_proof(
     monkeypatch.setattr(gate, "_covered", lambda demand, query, eta: seen.append(eta) or [])
     m = demand.max_contributions
     ledger = mdp.Ledger(1, "1e-6", neighboring=relation)
-    grant = ledger.charge("3/4", "1e-6")
+    budget = ledger.charge("3/4", "1e-6")
     price = Cost(Fraction(1, 2), Fraction(1, 10**7))
-    _, receipt = cover(demand, COVER, price, grant)
+    _, receipt = cover(demand, COVER, price, budget)
     eta, bound = exponent(price, 3, relation, m)
-    assert seen == [eta] and (grant.spent, grant.spent_delta) == (price.epsilon, price.delta)
+    assert seen == [eta] and (budget.spent, budget.spent_delta) == (price.epsilon, price.delta)
     (told,) = receipt.mechanisms
     assert (told.epsilon, told.delta, told.scale) == (price.epsilon, price.delta, float(1 / eta))
     assert told.sensitivity == m * (1 if relation == "add-remove" else 2)
     assert bound in told.query
-    for held in (grant, ledger):
+    for held in (budget, ledger):
         held.check(demand.protects)
         with pytest.raises(InputError):
             held.check((MANY if demand is ONE else ONE).protects)
 
 
 def test_a_cover_that_is_refused_costs_nothing():
-    grant = mdp.Ledger(1).charge(1)
+    budget = mdp.Ledger(1).charge(1)
     for epsilon in (0, -1):
         with pytest.raises(InputError, match="epsilon must be positive"):
-            cover(ONE, COVER, Cost(Fraction(epsilon)), grant)
+            cover(ONE, COVER, Cost(Fraction(epsilon)), budget)
     for demand in (ONE, MANY):
         least = Fraction(3 * 2 * demand.max_contributions, gate.MOST_SPREAD)
         with pytest.raises(InputError, match="epsilon is too small for a cover"):
-            cover(demand, COVER, least * Fraction(999, 1000), grant)
+            cover(demand, COVER, least * Fraction(999, 1000), budget)
     with pytest.raises(InputError, match="query must be one of CoverQuery"):
-        cover(ONE, CountQuery(), 1, grant)
+        cover(ONE, CountQuery(), 1, budget)
     other = mdp.GraphMetric(nx.path_graph(5), weight=None)
     with pytest.raises(InputError):
-        cover(mdp.PrivateDemand(other, [0]), COVER, 1, grant)
-    assert grant.spent == 0
-    cover(MANY, COVER, least, grant)
-    assert grant.spent == least
-    pool = mdp.Ledger(1, "1e-6").charge(Cost.zcdp(1, "1e-6"))
+        cover(mdp.PrivateDemand(other, [0]), COVER, 1, budget)
+    assert budget.spent == 0
+    cover(MANY, COVER, least, budget)
+    assert budget.spent == least
+    accountant = mdp.Ledger(1, "1e-6").charge(Cost.zcdp(1, "1e-6"))
     with pytest.raises(InputError, match="counts rho"):
-        cover(ONE, COVER, "1/100", pool)
-    assert not pool.spent_rho
+        cover(ONE, COVER, "1/100", accountant)
+    assert not accountant.spent_rho
 
 
 class Sides:
@@ -202,13 +202,13 @@ def test_records_that_may_be_left_out_have_no_proof_for_neighbors_by_exchange_wh
         lambda demand: gate.thinned(gate.thinned(demand, 0.5), 0.5),
     ):
         for relation in ("replace-one", "add-remove"):
-            grant = mdp.Ledger(1, neighboring=relation).charge(1)
-            measure(change(whole), CountQuery(), "1/4", grant)
+            budget = mdp.Ledger(1, neighboring=relation).charge(1)
+            measure(change(whole), CountQuery(), "1/4", budget)
             if relation == "add-remove":
-                measure(change(snapped), CountQuery(), "1/4", grant)
+                measure(change(snapped), CountQuery(), "1/4", budget)
                 continue
             with pytest.raises(InputError, match="max_snap leaves records out"):
-                measure(change(snapped), CountQuery(), "1/4", grant)
+                measure(change(snapped), CountQuery(), "1/4", budget)
 
 
 def test_records_are_left_out_or_all_of_a_user_count():
@@ -235,23 +235,23 @@ def test_scores_beyond_their_range_are_never_raced():
             list(gate._within(iter([blocks[0], wrong]), 0, 5))
 
 
-def test_parts_are_paid_from_their_own_grants_and_these_pay_for_nothing_else():
+def test_parts_are_paid_from_their_own_budget_slices_and_these_pay_for_nothing_else():
     (west, its), (east, other) = gate.split(ONE, Sides(METRIC), 1, mdp.Ledger(1))
     plain = mdp.Ledger(1).charge(1)
-    for demand, grant in ((west, other), (west, plain), (ONE, its)):
-        with pytest.raises(InputError, match="paid from the grants that split returned"):
-            measure(demand, CountQuery(), "1/4", grant)
-        assert grant.spent == 0
+    for demand, budget in ((west, other), (west, plain), (ONE, its)):
+        with pytest.raises(InputError, match="paid from the budget slices that split returned"):
+            measure(demand, CountQuery(), "1/4", budget)
+        assert budget.spent == 0
     measure(east, CountQuery(), "1/4", other)
 
 
 def test_a_receipt_names_the_proofs_of_parts_and_of_users():
-    def proofs(demand, grant):
-        return set(measure(demand, CountQuery(), "1/4", grant).receipt.mechanisms[0].proofs)
+    def proofs(demand, budget):
+        return set(measure(demand, CountQuery(), "1/4", budget).receipt.mechanisms[0].proofs)
 
     whole, users = (proofs(demand, mdp.Ledger(1).charge(1)) for demand in (ONE, MANY))
-    part, grant = gate.split(ONE, Sides(METRIC), 1, mdp.Ledger(1))[0]
-    assert proofs(part, grant) - whole == {gate.PARTS} and whole <= proofs(part, grant)
+    part, budget = gate.split(ONE, Sides(METRIC), 1, mdp.Ledger(1))[0]
+    assert proofs(part, budget) - whole == {gate.PARTS} and whole <= proofs(part, budget)
     assert users - whole == {gate.USERS} and whole <= users
 
 
@@ -302,8 +302,8 @@ def test_demand_is_thinned_to_a_share_of_it():
 
 
 @pytest.mark.parametrize("ask", [_measured, _selected])
-def test_others_than_a_grant_protects_are_refused_before_it_pays(ask):
-    grant = mdp.Ledger(1).charge(1, protects=MANY.protects)
+def test_others_than_a_budget_slice_protects_are_refused_before_it_pays(ask):
+    budget = mdp.Ledger(1).charge(1, protects=MANY.protects)
     with pytest.raises(InputError):
-        ask(grant)
-    assert grant.spent == 0
+        ask(budget)
+    assert budget.spent == 0

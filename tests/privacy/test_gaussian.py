@@ -92,7 +92,7 @@ def test_it_wins_from_some_number_of_levels_on():
         query = levels(universe, n_levels)
         ledger = Ledger(1, DELTA)
         release = measure(
-            PrivateDemand(universe, [0]), query, 1, grant := ledger.charge(1, DELTA), DELTA
+            PrivateDemand(universe, [0]), query, 1, budget := ledger.charge(1, DELTA), DELTA
         )
         (mechanism,) = release.receipt.mechanisms
         laws.append(mechanism.name)
@@ -100,23 +100,25 @@ def test_it_wins_from_some_number_of_levels_on():
         assert mechanism.name == (
             "discrete Laplace" if laplace <= gaussian else "discrete Gaussian"
         )
-        assert grant.spent_delta == (0 if mechanism.name == "discrete Laplace" else DELTA)
+        assert budget.spent_delta == (0 if mechanism.name == "discrete Laplace" else DELTA)
     assert laws == sorted(laws, reverse=True)
     assert set(laws) == {"discrete Laplace", "discrete Gaussian"}
 
 
-def test_in_a_pool_it_always_wins_and_costs_rho():
-    pool = Ledger(1, DELTA).charge(Cost.zcdp(1, DELTA))
+def test_in_a_zcdp_accountant_it_always_wins_and_costs_rho():
+    accountant = Ledger(1, DELTA).charge(Cost.zcdp(1, DELTA))
     release = measure(
-        PrivateDemand(TWO, ["a"]), HistogramQuery(finest(TWO)), Fraction(1, 2), pool, DELTA
+        PrivateDemand(TWO, ["a"]), HistogramQuery(finest(TWO)), Fraction(1, 2), accountant, DELTA
     )
     assert release.receipt.mechanisms[0].name == "discrete Gaussian"
-    assert pool.spent_rho == Cost.zcdp(Fraction(1, 2), DELTA).rho
-    laplace = measure(PrivateDemand(TWO, ["a"]), HistogramQuery(finest(TWO)), Fraction(1, 10), pool)
+    assert accountant.spent_rho == Cost.zcdp(Fraction(1, 2), DELTA).rho
+    laplace = measure(
+        PrivateDemand(TWO, ["a"]), HistogramQuery(finest(TWO)), Fraction(1, 10), accountant
+    )
     assert laplace.receipt.mechanisms[0].name == "discrete Laplace"
-    assert pool.spent_rho == Cost.zcdp(Fraction(1, 2), DELTA).rho + Cost.of("1/10").rho
+    assert accountant.spent_rho == Cost.zcdp(Fraction(1, 2), DELTA).rho + Cost.of("1/10").rho
     with pytest.raises(BudgetError, match="rho"):
-        measure(PrivateDemand(TWO, ["a"]), CountQuery(), 1, pool)
+        measure(PrivateDemand(TWO, ["a"]), CountQuery(), 1, accountant)
 
 
 @pytest.mark.parametrize("m", [1, 2])

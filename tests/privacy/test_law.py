@@ -161,9 +161,9 @@ N_DRAWS = 30_000
 def drawn(epsilon) -> tuple[np.ndarray, float]:
     """Noise as it comes out of the gate, and the scale on the receipt."""
     universe = line(N_DRAWS)
-    grant = Ledger(5).charge(5)
+    budget = Ledger(5).charge(5)
     release = gate.measure(
-        PrivateDemand(universe, []), HistogramQuery(finest(universe)), epsilon, grant
+        PrivateDemand(universe, []), HistogramQuery(finest(universe)), epsilon, budget
     )
     return release.values, release.receipt.mechanisms[0].scale
 

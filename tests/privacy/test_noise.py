@@ -27,9 +27,9 @@ def test_the_law_of_less_variance_is_drawn(l1, square, epsilon):
     assert isinstance(best_noise(l1, 0, more, None), DiscreteLaplace)
     assert isinstance(best_noise(l1, square, Cost(price), None), DiscreteLaplace)
     assert isinstance(best_noise(l1, square, Cost(price, Fraction(9, 10)), None), DiscreteLaplace)
-    pool = mdp.Ledger(1, "1e-6").charge(ZCDP)
+    accountant = mdp.Ledger(1, "1e-6").charge(ZCDP)
     less = Cost(price, Fraction(9, 10), tie * Fraction(99, 100))
-    assert isinstance(best_noise(l1, square, less, pool), DiscreteGaussian)
+    assert isinstance(best_noise(l1, square, less, accountant), DiscreteGaussian)
 
 
 @pytest.mark.parametrize("kind", [DiscreteLaplace, DiscreteGaussian])

@@ -17,11 +17,11 @@ ROOT = Path(__file__).parents[2]
 def test_a_biased_sampler_is_refused_before_the_vault_opens(monkeypatch, version, delta):
     metric = mdp.PrecomputedMetric([[0.0, 1.0], [1.0, 0.0]])
     demand, ledger = mdp.PrivateDemand(metric, [0]), mdp.Ledger(1, delta)
-    grant = ledger.charge(1, delta)
+    budget = ledger.charge(1, delta)
     monkeypatch.setattr(noise, "opendp_version", lambda: version)
     with pytest.raises(InputError, match=rf"OpenDP {version} draws noise of a wrong law"):
-        mdp.privacy.measure(demand, mdp.privacy.CountQuery(), 1, grant, delta)
-    assert grant.spent == 0
+        mdp.privacy.measure(demand, mdp.privacy.CountQuery(), 1, budget, delta)
+    assert budget.spent == 0
 
 
 def test_the_range_is_pinned_and_leaves_the_biased_ones_out():

@@ -353,14 +353,14 @@ def test_select_finds_the_median_and_its_receipt_says_how():
     (mechanism,) = receipt.mechanisms
     expected = "permute-and-flip", 8, 16.0, Fraction(1, 2)
     assert (mechanism.name, mechanism.sensitivity, mechanism.scale, receipt.epsilon) == expected
-    pool = ledger.charge(selections(0.1, 10, delta=1e-6))
-    drawn = [select(demand, CoverageQuery(universe, 0), 0.1, pool) for _ in range(10)]
+    accountant = ledger.charge(selections(0.1, 10, delta=1e-6))
+    drawn = [select(demand, CoverageQuery(universe, 0), 0.1, accountant) for _ in range(10)]
     assert {p for p, _ in drawn} == {6}
-    whole = pool.receipt(r for _, r in drawn)
-    expected = pool.epsilon, "exponential mechanism", "zCDP"
+    whole = accountant.receipt(r for _, r in drawn)
+    expected = accountant.epsilon, "exponential mechanism", "zCDP"
     assert (whole.epsilon, whole.mechanisms[0].name, whole.bound) == expected
     with pytest.raises(BudgetError):
-        select(demand, CostQuery(universe), 0.1, pool)
+        select(demand, CostQuery(universe), 0.1, accountant)
 
 
 def test_replace_one_pays_the_factor_two():
@@ -397,7 +397,7 @@ def test_bad_queries_are_refused(make, error):
 
 
 def test_refused_selections_read_and_spend_nothing(monkeypatch):
-    grant = Ledger(1).charge(1)
+    budget = Ledger(1).charge(1)
     demand = PrivateDemand(TWO, ["a"])
     monkeypatch.setattr(
         "metricdp.privacy._vault._open", lambda _: pytest.fail("the vault was opened")
@@ -415,8 +415,8 @@ def test_refused_selections_read_and_spend_nothing(monkeypatch):
         (CostQuery(TWO), 2),
     ):
         with pytest.raises((InputError, BudgetError)):
-            select(demand, query, epsilon, grant)
-    assert grant.spent == 0
+            select(demand, query, epsilon, budget)
+    assert budget.spent == 0
     assert 0 < Fraction(1, 8) - Cost.selection(1).rho < Fraction(1, 500)
 
 

@@ -209,9 +209,9 @@ def test_the_sum_through_the_gate_has_the_law_that_is_claimed(holders, colluding
     cost, honest = Cost.zcdp(1, DELTA), holders - colluding
     nothing = np.zeros(query.n_values, np.uint64)
     demand = PrivateDemand(universe, [])
-    who, grants = {"holders": holders, "honest": honest}, [Ledger(1, DELTA) for _ in range(holders)]
+    who, slices = {"holders": holders, "honest": honest}, [Ledger(1, DELTA) for _ in range(holders)]
     sent = [
-        contribute(demand, query, cost, one.charge(cost), mask=nothing, **who) for one in grants
+        contribute(demand, query, cost, one.charge(cost), mask=nothing, **who) for one in slices
     ]
     sent = [one.view(np.int64) for one in sent]
     noise = GaussianShares.of(query, "add-remove", 1, cost, holders, honest)
@@ -234,14 +234,14 @@ def test_what_leaves_the_gate_is_under_the_mask_alone(cost):
     mask = np.full(50, 2**63 + 12345, np.uint64)
     demand = PrivateDemand(universe, [7] * 500)
     ledger = Ledger(1, DELTA)
-    grant = ledger.charge(cost)
-    sent = contribute(demand, query, cost, grant, holders=3, honest=2, mask=mask)
-    assert grant.protects == ledger.protects == RECORD
+    budget = ledger.charge(cost)
+    sent = contribute(demand, query, cost, budget, holders=3, honest=2, mask=mask)
+    assert budget.protects == ledger.protects == RECORD
     noise = Shares.of(query, "add-remove", 1, cost, 3, 2)
     found = noise.total(sent - mask)
     assert abs(found[7] - 500) < 100 and np.abs(np.delete(found, 7)).max() < 100
-    with pytest.raises(BudgetError):  # the grant was for one answer
-        contribute(demand, query, cost, grant, holders=3, honest=2, mask=mask)
+    with pytest.raises(BudgetError):  # the budget slice was for one answer
+        contribute(demand, query, cost, budget, holders=3, honest=2, mask=mask)
 
 
 @pytest.mark.parametrize(
@@ -261,12 +261,12 @@ def test_what_leaves_the_gate_is_under_the_mask_alone(cost):
     ],
 )
 def test_what_is_refused_costs_nothing(wrong):
-    grant = Ledger(1, DELTA).charge(Cost.zcdp(1, DELTA))
+    budget = Ledger(1, DELTA).charge(Cost.zcdp(1, DELTA))
     asked = {"query": CountQuery(), "cost": Cost.zcdp(1, DELTA), "holders": 2, "honest": 1}
     asked |= {"mask": np.zeros(1, np.uint64), **wrong}
     with pytest.raises(InputError):
-        contribute(PrivateDemand(line(3), [0]), grant=grant, **asked)
-    assert grant.spent_rho == 0
+        contribute(PrivateDemand(line(3), [0]), budget=budget, **asked)
+    assert budget.spent_rho == 0
 
 
 def test_what_is_sent_is_counts_in_units_noise_and_mask(monkeypatch):
@@ -354,8 +354,8 @@ def test_steps_of_an_epsilon_are_paid_alike(tmp_path):
     whole, half = Cost.of(1), Cost.of("1/2")
     ledger = Ledger(2, journal=path)
     for turn in ((1, 1), (2, 1)):
-        grant = Ledger.open(path).charge_step("a", whole, half, turn, RECORD, "test")
-        assert grant.epsilon == Fraction(1, 2) and ledger.quote(1).left == 1
+        budget = Ledger.open(path).charge_step("a", whole, half, turn, RECORD, "test")
+        assert budget.epsilon == Fraction(1, 2) and ledger.quote(1).left == 1
     for name, piece in (("a", half), ("b", HALF), ("b", Cost.of(2))):
         with pytest.raises(BudgetError, match="epsilon"):
             ledger.charge_step(name, whole, piece, (3, 1), RECORD, "test")

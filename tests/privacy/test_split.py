@@ -46,8 +46,12 @@ def test_the_largest_epsilons_that_one_unit_can_touch_are_paid(m, neighboring, c
     )
     parts = split(demand, THIRDS, ["1/8", "1/2", "1/4"], ledger, purpose="districts")
     assert ledger.spent == cost
-    assert [grant.epsilon for _, grant in parts] == [Fraction(1, 8), Fraction(1, 2), Fraction(1, 4)]
-    assert {grant.neighboring for _, grant in parts} == {"add-remove"}
+    assert [budget.epsilon for _, budget in parts] == [
+        Fraction(1, 8),
+        Fraction(1, 2),
+        Fraction(1, 4),
+    ]
+    assert {budget.neighboring for _, budget in parts} == {"add-remove"}
     assert all(part.max_contributions == m and part.unit == demand.unit for part, _ in parts)
 
 
@@ -62,8 +66,8 @@ def test_exact_law_of_all_parts_together(m, neighboring):
     ledger = Ledger(4, neighboring=neighboring)
     demand = PrivateDemand(THREE, ["a"], user=["u"], max_contributions=m)
     scales = []
-    for part, grant in split(demand, THIRDS, shares, ledger):
-        scales.append(measure(part, CountQuery(), grant.left, grant).receipt.mechanisms[0].scale)
+    for part, budget in split(demand, THIRDS, shares, ledger):
+        scales.append(measure(part, CountQuery(), budget.left, budget).receipt.mechanisms[0].scale)
     outputs = np.array(list(itertools.product((-9, 9), repeat=3)))
     worst = 0.0
     for one, other in itertools.permutations(all_demands(3, 2, m), 2):
@@ -81,32 +85,32 @@ def test_parts_hold_their_records_and_only_theirs():
     parts = split(demand, Labels(THREE, (0, 0, 2), 3), 900, Ledger(1000))
     assert [sorted(_open(part).tolist()) for part, _ in parts] == [[0, 1], [], [2, 2, 2]]
     counts = [
-        measure(part, HistogramQuery(finest(THREE)), 900, grant).values.tolist()
-        for part, grant in parts
+        measure(part, HistogramQuery(finest(THREE)), 900, budget).values.tolist()
+        for part, budget in parts
     ]
     assert counts == [[1, 1, 0], [0, 0, 0], [0, 0, 3]]
     in_box = split(PrivateDemand(BOX, [[0.5], [2.5], [2.7]]), UnitCells(), 1, Ledger(1))
     assert [len(_open(part)) for part, _ in in_box] == [1, 0, 2]
 
 
-def test_only_its_own_grant_reads_a_part():
+def test_only_its_own_budget_slice_reads_a_part():
     demand, ledger = PrivateDemand(THREE, ["a", "b", "c"]), Ledger(3)
-    (one, grant), (other, _), _ = split(demand, THIRDS, 1, ledger)
+    (one, budget), (other, _), _ = split(demand, THIRDS, 1, ledger)
     outside = ledger.charge(1)
-    for part, payer in ((one, outside), (other, grant), (demand, grant)):
-        with pytest.raises(InputError, match="paid from the grants that split returned"):
-            measure(part, CountQuery(), "1/2", payer)
-    with pytest.raises(InputError, match="paid from the grant that split returned"):
+    for part, account in ((one, outside), (other, budget), (demand, budget)):
+        with pytest.raises(InputError, match="paid from the budget slices that split returned"):
+            measure(part, CountQuery(), "1/2", account)
+    with pytest.raises(InputError, match="paid from the budget slice that split returned"):
         mdp.k_median(THREE, one, k=1, epsilon=0.5, ledger=ledger)
-    with pytest.raises(InputError, match="paid from the grant that split returned"):
+    with pytest.raises(InputError, match="paid from the budget slice that split returned"):
         mdp.k_median(THREE, one, k=1, epsilon=0.5)
-    assert (ledger.spent, grant.spent, outside.spent) == (2, 0, 0)
-    assert mdp.k_median(THREE, one, k=1, epsilon=0.5, ledger=grant).receipt.epsilon == Fraction(
+    assert (ledger.spent, budget.spent, outside.spent) == (2, 0, 0)
+    assert mdp.k_median(THREE, one, k=1, epsilon=0.5, ledger=budget).receipt.epsilon == Fraction(
         1, 2
     )
     with pytest.raises(BudgetError):
-        mdp.k_median(THREE, one, k=1, epsilon=0.6, ledger=grant)
-    inner = split(one, THIRDS, 0.5, grant)
+        mdp.k_median(THREE, one, k=1, epsilon=0.6, ledger=budget)
+    inner = split(one, THIRDS, 0.5, budget)
     assert measure(*inner[0][:1], CountQuery(), 0.5, inner[0][1]).receipt.epsilon == Fraction(1, 2)
 
 
@@ -138,8 +142,8 @@ def test_one_ledger_pays_for_many_districts():
     ledger = Ledger(1)
     halves = Labels(universe, tuple([0] * 20 + [1] * 20), 2)
     centers = [
-        mdp.k_median(universe, part, k=1, epsilon=1, ledger=grant).centers
-        for part, grant in split(demand, halves, 1, ledger)
+        mdp.k_median(universe, part, k=1, epsilon=1, ledger=budget).centers
+        for part, budget in split(demand, halves, 1, ledger)
     ]
     assert centers[0][0] < 20 <= centers[1][0]
     assert ledger.left == 0

@@ -102,16 +102,16 @@ def test_sets_are_ranked_by_their_costs():
         assert (np.diff(scores + cost) == 0).all() and scores.max() <= 0
 
 
-def test_what_is_kept_belongs_to_one_demand_and_one_grant_and_goes_with_them():
+def test_what_is_kept_belongs_to_one_demand_and_one_budget_slice_and_goes_with_them():
     demand, other = (mdp.PrivateDemand(PATH, records) for records in ([0, 0, 3], [2]))
-    grant, query = Ledger(10).charge(5), SwapQuery(PATH, [1, 2])
+    budget, query = Ledger(10).charge(5), SwapQuery(PATH, [1, 2])
     for who in (demand, other):
-        select(who, query, 1, grant)
-    kept, others = (_vault._memory(who, grant) for who in (demand, other))
+        select(who, query, 1, budget)
+    kept, others = (_vault._memory(who, budget) for who in (demand, other))
     assert kept and others and kept is not others
     assert next(iter(kept.values())).total != next(iter(others.values())).total
     assert not _vault._memory(demand, Ledger(1).charge(1))
-    assert "SwapCosts" not in repr(vars(grant)) + repr(vars(query)) + repr(demand)
+    assert "SwapCosts" not in repr(vars(budget)) + repr(vars(query)) + repr(demand)
     with pytest.raises(TypeError):
         pickle.dumps(demand)
     assert not any(
@@ -119,7 +119,7 @@ def test_what_is_kept_belongs_to_one_demand_and_one_grant_and_goes_with_them():
         for value in vars(pickle.loads(pickle.dumps(query))).values()
     )
     assert any(type(o).__name__ == "SwapCosts" for o in gc.get_objects())
-    del kept, others, grant, who
+    del kept, others, budget, who
     gc.collect()
     assert not any(type(o).__name__ == "SwapCosts" for o in gc.get_objects())
 

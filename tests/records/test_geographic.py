@@ -96,9 +96,9 @@ def test_far_records_are_left_out_each_by_itself(load):
     demand = load(both, max_snap="500m")
     with pytest.raises(InputError, match="ledger of add-remove"):
         mdp.k_median(METRIC, demand, k=1, epsilon=1, ledger=Ledger(1, neighboring="replace-one"))
-    grant = Ledger(1, neighboring="replace-one").charge(1)
+    budget = Ledger(1, neighboring="replace-one").charge(1)
     with pytest.raises(InputError, match="ledger of add-remove"):
-        measure(demand, CountQuery(), 1, grant)
+        measure(demand, CountQuery(), 1, budget)
     ledger = Ledger(1)
     assert len(mdp.k_median(METRIC, demand, k=1, epsilon=1, ledger=ledger).centers) == 1
 

@@ -92,9 +92,9 @@ def test_nothing_leads_from_an_exception_to_a_record(error, told, streamed, tmp_
         demand = PrivateDemand.from_frame(BOX, tmp_path / "rows.csv", columns=["x"])
     else:
         demand = PrivateDemand(BOX, [[CANARY]])
-    grant = Ledger(1).charge(1)
+    budget = Ledger(1).charge(1)
     with pytest.raises(BaseException) as caught:
-        measure(demand, HistogramQuery(Failing(error)), 1, grant)
+        measure(demand, HistogramQuery(Failing(error)), 1, budget)
     assert type(caught.value) is told
     assert caught.value.__context__ is caught.value.__cause__ is None
     assert str(CANARY) not in held(caught.value)

@@ -60,8 +60,8 @@ def test_defaults_are_told_from_what_was_chosen():
 def test_a_call_is_told_with_its_options_and_those_of_its_method(recipe):
     demand, ledger = mdp.PrivateDemand(LINE, [0, 1]), mdp.Ledger(2)
     for chooses in (None, "y"):
-        grant = ledger.charge("1/2")
-        made = attesting.provenance("release", demand, grant, recipe, {"k": 3}, chooses).to_dict()
+        budget = ledger.charge("1/2")
+        made = attesting.provenance("release", demand, budget, recipe, {"k": 3}, chooses).to_dict()
         assert (made["method"], made["chooses"], made["afterwards"]) == ("x", chooses or "c", "a")
     given = {"epsilon": "1/2", "delta": "0", "k": 3}
     own = attesting.recipe_options(recipe)
@@ -80,8 +80,8 @@ class Bare:
 
 
 def test_the_answer_and_its_release_are_attested():
-    grant = mdp.Ledger(2).charge(1)
-    release = mdp.release(LINE, mdp.PrivateDemand(LINE, [0]), epsilon=1, ledger=grant)
+    budget = mdp.Ledger(2).charge(1)
+    release = mdp.release(LINE, mdp.PrivateDemand(LINE, [0]), epsilon=1, ledger=budget)
     receipt = release.receipt
     for own in (None, Bare(), release):
         for said in (None, receipt):

@@ -102,7 +102,7 @@ def test_it_charges_exactly_its_price_and_says_so(town):
     assert set(report.to_dict()) >= {"mean", "share", "loads", "clip", "receipt", "against"}
 
 
-def test_a_delta_is_spent_as_a_pool(town):
+def test_a_delta_is_spent_as_a_zcdp_accountant(town):
     demand = mdp.PrivateDemand(town, skewed(town, 50))
     report = mdp.evaluate(town, demand, [(0, 0)], epsilon=1, delta=1e-6)
     assert {m.name for m in report.receipt.mechanisms} == {"discrete Gaussian"}

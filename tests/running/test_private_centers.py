@@ -109,16 +109,16 @@ def scripted(asked):
     """
     net = BOX.net(500).points
 
-    def answer(demand, query, price, grant):
+    def answer(demand, query, price, budget):
         rng = np.random.default_rng(len(asked))
         histogram = getattr(query, "histogram", query)
         size = histogram.n_parts * (2 if histogram is not query else 1)
         asked.append(
             (histogram.parts(net).tolist(), getattr(query, "radii", np.zeros(0)).tolist(), price)
         )
-        grant.draw(price)
+        budget.draw(price)
         mechanism = Mechanism("discrete Laplace", str(query), 1, float(1 / price), price)
-        receipt = Receipt.of([mechanism], grant.neighboring, demand.unit)
+        receipt = Receipt.of([mechanism], budget.neighboring, demand.unit)
         return Release(rng.integers(0, 400, size), query, receipt)
 
     return answer
@@ -188,8 +188,8 @@ def test_a_step_is_the_smoothed_gradient_over_the_curvature():
     points = cloud(500, seed=2)
     center = np.array([[40.0, 60.0]])
     demand = mdp.PrivateDemand(BOX, points)
-    grant = mdp.Ledger(1000).charge(1000)
-    run, cells = runner.Run(demand, grant), VoronoiCells(BOX, center)
+    budget = mdp.Ledger(1000).charge(1000)
+    run, cells = runner.Run(demand, budget), VoronoiCells(BOX, center)
     found = run.drive(lloyd_step(run.terms, cells, center, Fraction(1), power=1))
     told = grant_free_distances(points, center)
     radius = told.quantile(SMOOTHED)

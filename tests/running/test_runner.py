@@ -1,4 +1,5 @@
-"""What the runner puts to the gate: images of the demand, shares of the grant, and the receipt."""
+"""What the runner puts to the gate: images of the demand, shares of the budget slice, and the
+receipt."""
 
 from fractions import Fraction
 
@@ -66,20 +67,20 @@ def test_questions_are_about_what_public_maps_make_of_the_demand(image, query, e
     assert (run._seen(image) is DEMAND) == (image is None or image is ALL)
 
 
-@pytest.mark.parametrize("pooled", [False, True])
-def test_what_was_spent_so_far_is_stated_at_its_own_price(pooled):
-    cost = Cost.zcdp(1, "1e-6") if pooled else Cost.of(1)
+@pytest.mark.parametrize("in_rho", [False, True])
+def test_what_was_spent_so_far_is_stated_at_its_own_price(in_rho):
+    cost = Cost.zcdp(1, "1e-6") if in_rho else Cost.of(1)
     run = Run(DEMAND, mdp.Ledger(1, "1e-6").charge(cost))
     assert terms_of(DEMAND, "add-remove").price == Cost.of(0)
-    assert run.terms.price == cost and run.terms.pooled is pooled
+    assert run.terms.price == cost and run.terms.in_rho is in_rho
     for share, left in (("1/4", "3/4"), ("3/4", "0")):
         run.put(Ask(CountQuery(), Fraction(share)))
         stated = run.put(Account())
         told = stated.receipt
         assert abs(stated.left - Fraction(left)) < Fraction(1, 10**6)
         assert told.mechanisms == sum((one.mechanisms for one in stated.receipts), ())
-        assert (told.bound == ZCDP) is pooled
-        if not pooled:
+        assert (told.bound == ZCDP) is in_rho
+        if not in_rho:
             assert told.epsilon == 1 - Fraction(left) and told.delta == 0
         elif stated.left > Fraction(1, 10**6):
-            assert told.epsilon == run.grant.spent < 1 and told.delta == Fraction(1, 10**6)
+            assert told.epsilon == run.budget.spent < 1 and told.delta == Fraction(1, 10**6)

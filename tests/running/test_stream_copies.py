@@ -24,11 +24,11 @@ def demand(*places):
 
 def test_of_copies_of_one_state_one_goes_on(tmp_path):
     """A copy under another name tells no day that another copy told, whoever pays."""
-    for payer in (None, mdp.Ledger(1), mdp.Ledger(1, journal=tmp_path / "study.ledger")):
-        folder = tmp_path / str(id(payer))
+    for ledger in (None, mdp.Ledger(1), mdp.Ledger(1, journal=tmp_path / "study.ledger")):
+        folder = tmp_path / str(id(ledger))
         folder.mkdir()
         first = folder / "0.stream"
-        mdp.Stream(PATH, epsilon=1, horizon=9, ledger=payer, path=first)
+        mdp.Stream(PATH, epsilon=1, horizon=9, ledger=ledger, path=first)
         copies = [folder / f"{i}.stream" for i in range(1, 6)]
         for copy in copies:
             shutil.copy(first, copy)
@@ -44,7 +44,7 @@ def test_of_copies_of_one_state_one_goes_on(tmp_path):
         copies[2].write_bytes(older)
         with pytest.raises(InputError, match="day 2 was told, of another copy"):
             mdp.Stream.open(copies[2], PATH)
-        assert payer is None or payer.spent == 1
+        assert ledger is None or ledger.spent == 1
 
 
 def test_a_copy_of_what_was_not_paid_is_not_free(tmp_path):
@@ -53,8 +53,8 @@ def test_a_copy_of_what_was_not_paid_is_not_free(tmp_path):
     def crash(*_, **__):
         raise KeyboardInterrupt
 
-    payer = mdp.Ledger(2, journal=tmp_path / "study.ledger")
-    begun = {"epsilon": 1, "horizon": 9, "ledger": payer}
+    ledger = mdp.Ledger(2, journal=tmp_path / "study.ledger")
+    begun = {"epsilon": 1, "horizon": 9, "ledger": ledger}
     cut = patched(mdp.Ledger, "charge_once", crash)
     with cut, pytest.raises(KeyboardInterrupt):
         mdp.Stream(PATH, path=tmp_path / "a", **begun)
@@ -82,17 +82,17 @@ def test_a_stream_is_charged_in_each_period_and_ends_with_its_ledger(tmp_path, m
     now = {"day": "2030-12-31"}
     monkeypatch.setattr("metricdp.accounting.ledger.today", lambda: now["day"])
     journal = None if where is None else tmp_path / "a.ledger"
-    payer = mdp.Ledger(1, journal=journal, renews="yearly", expires="2032-12-31")
+    ledger = mdp.Ledger(1, journal=journal, renews="yearly", expires="2032-12-31")
     path = None if where is None else tmp_path / where
-    stream = mdp.Stream(PATH, epsilon="3/4", horizon=9, ledger=payer, path=path)
+    stream = mdp.Stream(PATH, epsilon="3/4", horizon=9, ledger=ledger, path=path)
     stream.step(demand(1), day="a")
     now["day"] = "2031-01-01"
-    assert payer.left == 1
+    assert ledger.left == 1
     stream.step(demand(1), day="b")
     stream.step(demand(1), day="c")
-    assert payer.left == Fraction(1, 4)
+    assert ledger.left == Fraction(1, 4)
     now["day"] = "2032-01-01"
-    payer.charge("1/2")
+    ledger.charge("1/2")
     with pytest.raises(BudgetError):
         stream.step(demand(1), day="d")
     now["day"] = "2033-01-01"
@@ -122,8 +122,8 @@ def test_a_stream_of_0_1_0_is_gone_on_from(tmp_path, paid_by):
     path = tmp_path / "old.stream"
     path.write_bytes(OLD.read_bytes())
     journal = tmp_path / "study.ledger"
-    payer = None if paid_by is None else mdp.Ledger(4, journal=journal)
-    stream = mdp.Stream.open(path, PATH, ledger=payer)
+    ledger = None if paid_by is None else mdp.Ledger(4, journal=journal)
+    stream = mdp.Stream.open(path, PATH, ledger=ledger)
     assert (stream.days, stream.label) == (2, "2026-03-02")
     # noise of scale 1/4 on each of two days
     assert stream.release.counts == pytest.approx([0, 200_000, 0, 100_000], abs=20)
@@ -131,12 +131,12 @@ def test_a_stream_of_0_1_0_is_gone_on_from(tmp_path, paid_by):
     with pytest.raises(InputError, match="is over"):
         stream.step(demand(1), day="2026-03-01")
     assert stream.step(mdp.PrivateDemand(PATH, [7] * 10**5), day="2026-03-03").day == 3
-    kept = mdp.Ledger.open(journal if payer else tmp_path / "old.stream.ledger")
+    kept = mdp.Ledger.open(journal if ledger else tmp_path / "old.stream.ledger")
     assert kept.spent == 4  # once, and whole
     assert mdp.Stream.open(path, PATH).release.counts[3] == pytest.approx(200_000, abs=20)
     path.write_bytes(OLD.read_bytes())
     with pytest.raises(InputError, match="day 3 was told"):
-        mdp.Stream.open(path, PATH, ledger=payer)
+        mdp.Stream.open(path, PATH, ledger=ledger)
 
 
 def test_squares_of_a_user_who_is_there_every_day_count_the_length_of_a_run():

@@ -70,9 +70,9 @@ def test_histogram(case, monkeypatch):
         return np.array([min(max(c + z, low), high) for c, z in zip(counts, case["noise"])])
 
     monkeypatch.setattr(DiscreteLaplace, "__call__", given)
-    grant = mdp.Ledger(epsilon=1).charge(1)
+    budget = mdp.Ledger(epsilon=1).charge(1)
     query = HistogramQuery(Labels(metric, tuple(range(n_parts)), n_parts))
-    assert measure(demand, query, "1/5", grant).values.tolist() == case["release"]
+    assert measure(demand, query, "1/5", budget).values.tolist() == case["release"]
 
 
 def test_noise_saturates_as_the_reference_does():

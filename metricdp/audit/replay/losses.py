@@ -93,9 +93,9 @@ def share_of_price(step: Step, loss: Loss) -> float:
     if step.price is None:
         return 0.0 if not step.draws else math.inf
     epsilon, delta, rho = step.price
-    if step.pooled or delta:
+    if step.in_rho or delta:
         gaussian = any(d.kind == "gaussian" for d in step.draws)
-        if rho is not None and (gaussian or step.pooled):
+        if rho is not None and (gaussian or step.in_rho):
             return _over(loss.rho, float(rho))
         return _over(abs(loss.seen), float(epsilon))
     return _over(max(abs(loss.seen), loss.most), float(epsilon))
@@ -117,7 +117,7 @@ def share_of_all(
         if _gaussian(step) and step.price is not None and step.price[1]
     ]
     basic = math.fsum([abs(one.seen) for one in pure] + own)
-    complete = len(own) == sum(map(_gaussian, steps)) and not any(s.pooled for s in steps)
+    complete = len(own) == sum(map(_gaussian, steps)) and not any(s.in_rho for s in steps)
     by_rho = _over(total.rho, rho_of(epsilon, delta))
     return min(by_rho, _over(basic, epsilon)) if complete else by_rho
 

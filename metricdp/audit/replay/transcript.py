@@ -42,7 +42,7 @@ class Step:
     described: str
     demand: Any
     price: tuple[Fraction, Fraction, Fraction | None] | None = None
-    pooled: bool = False
+    in_rho: bool = False
     draws: list[Draw] = field(default_factory=list)
 
     @property
@@ -86,12 +86,12 @@ class Transcript:
 
     def spent(self, what: str, budget: Any, cost: Any) -> None:
         """A budget was charged, or drawn from."""
-        price = (cost.epsilon, cost.delta, cost.rho if cost.delta or _pooled(budget) else None)
+        price = (cost.epsilon, cost.delta, cost.rho if cost.delta or _counts_rho(budget) else None)
         self.paid.append((what, type(budget).__name__, *map(str, price)))
         self._charged = price
         if what == "draw" and self.steps and self.steps[-1].price is None:
             self.steps[-1].price = price
-            self.steps[-1].pooled = _pooled(budget)
+            self.steps[-1].in_rho = _counts_rho(budget)
 
     def noise(self, real: Any, kind: str, scale: float, values: list[int]) -> list[int]:
         """What stands for one of OpenDP's measurements."""
@@ -152,7 +152,7 @@ class Transcript:
         return "opening", scale, hidden, output, decided
 
 
-def _pooled(budget: Any) -> bool:
+def _counts_rho(budget: Any) -> bool:
     return getattr(budget, "rho", None) is not None
 
 
@@ -161,7 +161,7 @@ def recorded(transcript: Transcript) -> Iterator[Transcript]:
     """Write down all questions, prices and draws of this block."""
     places = ("privacy.gate", "accounting.budget", "accounting.ledger")
     gate, budget, ledger = (import_module(f"metricdp.{name}") for name in places)
-    check, charge, draw = gate._check, budget.Budget.charge, budget.Grant.draw
+    check, charge, draw = gate._check, budget.Budget.charge, budget.BudgetSlice.draw
     once, price = ledger.Ledger.charge_once, budget.Cost.of
     transcript.choose = gate.choose
 
@@ -184,7 +184,7 @@ def recorded(transcript: Transcript) -> Iterator[Transcript]:
         transcript.spent("draw", self, price(epsilon, delta))
 
     hooks: list[Any] = [(gate, "_check", checked), (gate, "choose", transcript.selection)]
-    hooks += [(budget.Budget, "charge", charged), (budget.Grant, "draw", drew)]
+    hooks += [(budget.Budget, "charge", charged), (budget.BudgetSlice, "draw", drew)]
     hooks.append((ledger.Ledger, "charge_once", charged_once))
     with all_patched(hooks), noise_from(transcript.noise):
         yield transcript

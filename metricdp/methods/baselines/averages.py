@@ -107,7 +107,7 @@ class Baseline(Method):
 
     def least(self, terms: Terms, question: Any) -> Iterable[Ask]:
         """Sums of the least share."""
-        if not terms.pooled and terms.price.epsilon * self.least_share < MIN_EPSILON:
+        if not terms.in_rho and terms.price.epsilon * self.least_share < MIN_EPSILON:
             raise InputError(
                 f"epsilon must be at least {float(MIN_EPSILON / self.least_share):g} for the "
                 f"method {self.name}"

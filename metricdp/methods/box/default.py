@@ -109,7 +109,7 @@ class RoundsMethod(Method):
         count = yield from count_records(terms, COUNT_SHARE, self.records_hint)
         d = space.dimension
         few = FEW / d**4 * (k or USUAL_CENTERS) * terms.scale_of_counts(Fraction(1))
-        if d <= FEW_DIMENSIONS and not terms.pooled and count.number < few:
+        if d <= FEW_DIMENSIONS and not terms.in_rho and count.number < few:
             return (yield from halved(terms, question, count, None))
         found = yield from rounds_release(terms, space, count, k or None, seed=question.seed)
         if not k:
@@ -149,7 +149,7 @@ def rounds_release(
     else:
         seen = seen.thinned(sampled)
         records *= sampled
-    design = chosen_design(space.dimension, records, noise, terms.pooled)
+    design = chosen_design(space.dimension, records, noise, terms.in_rho)
     shares = design.shares
     rest = shares.total(k is not None)
     left = (yield Account()).left

@@ -100,7 +100,7 @@ class Design:
     n_axes: int
 
 
-def chosen_design(dimension: int, records: float, noise: float, pooled: bool) -> Design:
+def chosen_design(dimension: int, records: float, noise: float, in_rho: bool) -> Design:
     """The design for a box of more than three dimensions, from public facts and the number of
     records.
 
@@ -112,11 +112,11 @@ def chosen_design(dimension: int, records: float, noise: float, pooled: bool) ->
     q = int(min(np.clip(round(AXES_FACTOR * per_noise**0.5), FEWEST_AXES, MOST_AXES), dimension))
     full = q == dimension
     share = float((ELLIPSOID if full else SUBSPACE).directions) / (1 if full else 2)
-    spread = np.sqrt(q) if pooled else q
+    spread = np.sqrt(q) if in_rho else q
     signal = (
         0.8
         * per_noise
-        * (share**0.5 if pooled else share)
+        * (share**0.5 if in_rho else share)
         / (spread * np.sqrt(dimension) * np.sqrt(min(12, dimension)))
     )
     if full:

@@ -162,5 +162,5 @@ def noise_of_shells(release: Release) -> float:
     noise, whose tails are longer: a shell far out that is large by chance would make a loose box's
     ball as wide as the box.
     """
-    pooled = release.receipt.mechanisms[0].rho is not None
-    return deviation(release) * (1.0 if pooled else LONG_TAILS)
+    in_rho = release.receipt.mechanisms[0].rho is not None
+    return deviation(release) * (1.0 if in_rho else LONG_TAILS)

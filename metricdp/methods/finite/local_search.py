@@ -131,8 +131,8 @@ class LocalSearch(Method):
         if not self._times:
             return "epsilon"
         alone = Cost.of(offer.price.epsilon)
-        pooled = Cost.zcdp(offer.price.epsilon, offer.price.delta)
-        more = selection_epsilon(pooled, self._times) > selection_epsilon(alone, self._times)
+        in_rho = Cost.zcdp(offer.price.epsilon, offer.price.delta)
+        more = selection_epsilon(in_rho, self._times) > selection_epsilon(alone, self._times)
         return "rho" if more else "epsilon"
 
     def least(self, terms: Terms, question: Question) -> Iterable[Ask]:
@@ -185,7 +185,7 @@ class LocalSearch(Method):
     def _price_of_start(self, terms: Terms) -> Cost:
         """What a private start costs: a share of epsilon, or the epsilon of that share of rho."""
         share = exact(self.share) if self._times else Fraction(1)
-        if not terms.pooled:
+        if not terms.in_rho:
             return Cost.of(terms.price.epsilon * share)
         return Cost.of(pure_epsilon(share * (terms.price.rho or Fraction(0))))
 

@@ -15,8 +15,8 @@ of them.
 **Privacy.** Steps 1 and 3 are the only reads: epsilon-DP by sequential composition, as each
 histogram, and its share of what is left, is chosen from public facts and earlier releases; shares
 add up to one whatever these are. Where users have `Caps` and there is a delta, the shares are of
-rho (an adaptive spender of a pool: proof P12), noise is discrete Gaussian, and cuts are refined by
-the caps' areas (`privacy.caps`).
+rho (an adaptive spender of a zCDP accountant: proof P12), noise is discrete Gaussian, and cuts are
+refined by the caps' areas (`privacy.caps`).
 """
 
 from __future__ import annotations
@@ -114,9 +114,9 @@ class Partition(Method):
         caps = offer.caps
         if caps is None or caps.tree is None or self.tree is not None:
             return "epsilon"
-        pool = Cost.zcdp(offer.price.epsilon, offer.price.delta)
-        laplace = 2 * offer.max_contributions**2 / pool.epsilon**2
-        return "rho" if pool.rho and caps.square / (2 * pool.rho) < laplace else "epsilon"
+        in_rho = Cost.zcdp(offer.price.epsilon, offer.price.delta)
+        laplace = 2 * offer.max_contributions**2 / in_rho.epsilon**2
+        return "rho" if in_rho.rho and caps.square / (2 * in_rho.rho) < laplace else "epsilon"
 
     def least(self, terms: Terms, question: Question) -> Iterable[Ask]:
         """A histogram of the share of the number of records; a tree must be of this universe."""
@@ -132,7 +132,7 @@ class Partition(Method):
         Time: that of the hierarchy (once a universe), of M parts and of the estimator, O(M) with a
         constant of some 10^5 operations, for every look.
         """
-        areas = terms.caps.tree if terms.pooled and terms.caps is not None else None
+        areas = terms.caps.tree if terms.in_rho and terms.caps is not None else None
         whole: Any = HSTHierarchy(self.tree) if self.tree is not None else None
         if whole is None:
             expected = None if self.expected is None else self.expected.weights

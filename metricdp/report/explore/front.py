@@ -40,7 +40,7 @@ from metricdp.releases import Receipt
 from metricdp.report.explore.page import explore_page
 from metricdp.report.explore.scene import Level, level_names, stage_kind
 from metricdp.running.attesting import attested, provenance
-from metricdp.running.charging import Payer, checked_universe
+from metricdp.running.charging import Accountant, checked_universe
 from metricdp.running.front import k_means, k_median
 from metricdp.running.planning import EPSILONS, Objective, Plan, checked_epsilons, plan
 
@@ -185,7 +185,7 @@ def explore(
     k : int
     delta : same
         What each level may spend besides; for methods to which it is of use.
-    ledger : Ledger (or Grant), optional
+    ledger : Ledger (or BudgetSlice), optional
         By default a fresh one of the sum, add-remove neighbors.
     method : str or Method
         One with a release (``METHODS``), so that there is a coreset to show. With
@@ -234,7 +234,7 @@ def explore(
     power = 2 if chosen(objective, ("k-median", "k-means"), "objective") == "k-means" else 1
     solve = (k_median, k_means)[power - 1]
     _check(universe, recipe, records, repeats)
-    payer = Payer(universe, demand, ledger)
+    accountant = Accountant(universe, demand, ledger)
     question = asked_of(universe, k, power, seed=seed)
     exact = None
     if administrator is not None:
@@ -242,28 +242,28 @@ def explore(
     confirm = partial(recipe.confirm, question=question)
     asked_for: dict[str, Any] = {"delta": delta, "method": recipe, "seed": seed}
     simulated: dict[str, Any] = {**asked_for, "k": k, "epsilons": tuple(order)}
-    simulated |= {"objective": objective, "neighboring": payer.neighboring, "repeats": repeats}
+    simulated |= {"objective": objective, "neighboring": accountant.neighboring, "repeats": repeats}
     simulated |= {"max_contributions": demand.max_contributions, "time_limit": SIMULATING}
     asked: dict[str, Any] = {"k": int(k), "objective": objective, "seed": seed}
     asked["epsilons"] = ", ".join(f"{float(epsilon):g}" for epsilon in order)
     with held(deliver=False) as stop:  # all levels are paid for at once: none is lost to Ctrl-C
-        grant = payer.charge(recipe.priced, confirm, [(e, delta) for e in order], "explore")
-        results = [solve(universe, demand, k, epsilon=e, ledger=grant, **asked_for) for e in order]
+        budget = accountant.charge(recipe.priced, confirm, [(e, delta) for e in order], "explore")
+        results = [solve(universe, demand, k, epsilon=e, ledger=budget, **asked_for) for e in order]
         guess = records or _rounded(results[-1].release.weights.sum())
         foresee = partial(plan, universe, records=guess, **simulated)
         prediction = stop.optional(foresee) if repeats else None
-        receipt = _attested(demand, grant, recipe, results, asked)
+        receipt = _attested(demand, budget, recipe, results, asked)
     levels = _levels(tuple(order), results, prediction, tuple(order.values()))
     return Exploration(universe, int(k), levels, receipt, prediction, exact)
 
 
 def _attested(
-    demand: PrivateDemand, grant: Any, recipe: Method, results: list[Any], asked: dict[str, Any]
+    demand: PrivateDemand, budget: Any, recipe: Method, results: list[Any], asked: dict[str, Any]
 ) -> Receipt:
     """The receipt of all levels together."""
     together = Receipt.combined([r.receipt for r in results if r.receipt is not None])
     chooses = f"Levels are chosen beforehand and charged together. Each: {recipe.chooses}"
-    return attested(together, provenance("explore", demand, grant, recipe, asked, chooses))
+    return attested(together, provenance("explore", demand, budget, recipe, asked, chooses))
 
 
 def _rounded(noisy: float) -> int:

@@ -49,7 +49,7 @@ def test_the_better_centers_are_chosen():
         assert shares == [Fraction(3, 10)] * 3
         assert centers is good
         assert order[made] is good
-        assert task.grant.spent == Fraction(1, 10)
+        assert task.budget.spent == Fraction(1, 10)
 
 
 @pytest.mark.parametrize("share", [Fraction(1, 3), Fraction(4, 7)])

@@ -205,15 +205,15 @@ class Merged(UnitCells):
         return np.minimum(super().encode(records), 1)
 
 
-def test_moved_parts_are_paid_from_their_own_grant():
+def test_moved_parts_are_paid_from_their_own_budget_slice():
     points, metric = blobs(100)[0], mdp.EuclideanMetric(BOX.net(2).points)
     halves = VoronoiCells(BOX, metric.points)
-    (part, grant), _ = split(PrivateDemand(BOX, points), halves, 1, mdp.Ledger(1))
+    (part, budget), _ = split(PrivateDemand(BOX, points), halves, 1, mdp.Ledger(1))
     there = moved(part, halves, metric)
     finest = HistogramQuery(Labels(metric, (0, 1), 2))
-    with pytest.raises(InputError, match="grants that split returned"):
+    with pytest.raises(InputError, match="budget slices that split returned"):
         measure(there, finest, 1, mdp.Ledger(1).charge(1))
-    assert len(measure(there, finest, 1, grant).values) == 2
+    assert len(measure(there, finest, 1, budget).values) == 2
 
 
 # refusals

@@ -78,10 +78,10 @@ def test_demand_is_mapped_for_free_and_paid_for_as_before():
     frame = Subspace(space, points[0], plane, np.eye(2))
     image = mapped(demand, frame, frame.space)
     assert (image.universe, image.max_contributions, image.unit) == (frame.space, 2, "user")
-    grant = Ledger(1000).charge(1000)
+    budget = Ledger(1000).charge(1000)
     query = HistogramQuery(Halves(frame.space, np.zeros(2), np.array([1.0, 0.0])))
     exact = np.bincount(((points - points[0]) @ plane[0] < 0).astype(int), minlength=2)
-    assert counts_of(image, query, grant) == exact.tolist()
+    assert counts_of(image, query, budget) == exact.tolist()
     cases = (points, frame, frame.space), (demand, frame, 3), (image, frame, frame.space)
     for wrong, rule, box in cases:
         with pytest.raises(mdp.InputError, match="mapped"):
@@ -98,14 +98,14 @@ def test_demand_is_mapped_for_free_and_paid_for_as_before():
     assert refused.value.__context__ is None and "canary" not in str(refused.value)
 
 
-def counts_of(demand, query, grant):
-    return Run(demand, grant).put(Ask(query, Fraction(1, 2))).values.tolist()
+def counts_of(demand, query, budget):
+    return Run(demand, budget).put(Ask(query, Fraction(1, 2))).values.tolist()
 
 
 def test_directions_of_a_plane_are_found():
     space, points, plane = thin_scene(n=20_000)
-    grant = Ledger(4, DELTA).charge(Cost.zcdp(4, DELTA))
-    run, rng = Run(PrivateDemand(space, points), grant), np.random.default_rng(0)
+    budget = Ledger(4, DELTA).charge(Cost.zcdp(4, DELTA))
+    run, rng = Run(PrivateDemand(space, points), budget), np.random.default_rng(0)
     mean = Mean(points.mean(axis=0), None)
     frame = run.drive(private_subspace(Image(space), 4, SUBSPACE, mean, 20_000, rng))
     held = np.linalg.norm(frame.axes[:2] @ plane.T)

@@ -91,7 +91,7 @@ def test_the_count_that_chooses_the_levels_is_paid_for(grid, records):
 def test_delta_buys_gaussian_noise_where_that_is_less(grid, records):
     demand = mdp.PrivateDemand(grid, records)
     many, one = DPHST(budget="uniform", levels=20), DPHST(budget="uniform", levels=1)
-    assert many.price(1, "1/1000").pooled and one.price(1, "1/1000") == Cost.of(1)
+    assert many.price(1, "1/1000").in_rho and one.price(1, "1/1000") == Cost.of(1)
     assert many.price(1, 0) == Cost.of(1)
     ledger = Ledger(1, "1/100")
     result = mdp.k_median(grid, demand, 3, epsilon=1, delta="1/1000", ledger=ledger, method=many)

@@ -53,8 +53,8 @@ def test_the_budget_is_spent_to_the_last_fraction(road, relation, start, final):
 def test_a_delta_is_spent_only_where_it_buys_more(road):
     demand = mdp.PrivateDemand(road, [3, 4, 5])
     few, many = LocalSearch(steps=2, start="random"), LocalSearch(steps=300, start="random")
-    assert few.price(1, 1e-6).delta == 0 and not few.price(1, 1e-6).pooled
-    assert many.price(1, 1e-6).pooled
+    assert few.price(1, 1e-6).delta == 0 and not few.price(1, 1e-6).in_rho
+    assert many.price(1, 1e-6).in_rho
     for start in STARTS:
         ledger = Ledger(1, 1e-6)
         method = LocalSearch(steps=100, start=start, final=False)
@@ -103,12 +103,12 @@ def test_with_much_budget_it_finds_what_the_best_swaps_find(road):
 
 
 def test_the_last_draw_prefers_the_better_set(road):
-    demand, grant = mdp.PrivateDemand(road, [3] * 500), Ledger(1000).charge(1000)
+    demand, budget = mdp.PrivateDemand(road, [3] * 500), Ledger(1000).charge(1000)
     method, question = LocalSearch(steps=4, start="random"), Question.checked(road, 1, 1)
-    run = Run(demand, grant)
+    run = Run(demand, budget)
     visited = run.drive(method.visited(run.terms, question))
     assert len(visited) == 5 and len(run.receipts) == 4
-    assert [3] in [v.tolist() for v in visited] and grant.left == Fraction(1000, 5)
+    assert [3] in [v.tolist() for v in visited] and budget.left == Fraction(1000, 5)
     assert mdp.k_median(road, demand, 1, epsilon=1000, method=method).centers == [3]
 
 

@@ -309,17 +309,17 @@ def test_a_cover_is_paid_before_it_is_read_and_only_from_what_is_there():
     universe = mdp.GroundSet("ab")
     demand = mdp.PrivateDemand(universe, ["a"])
     query = CoverQuery(LabelParts.of(universe), [(listed_sets(["a", "b"], universe), 1)])
-    grant = mdp.Ledger(1, "1e-6").charge("1/2", "1e-7")
+    budget_slice = mdp.Ledger(1, "1e-6").charge("1/2", "1e-7")
     with pytest.raises(mdp.BudgetError):
-        cover(demand, query, Cost.of("1/2", "1e-6"), grant)
-    assert grant.spent == 0
-    receipt = cover(demand, query, Cost.of("1/2", "1e-7"), grant)[1]
+        cover(demand, query, Cost.of("1/2", "1e-6"), budget_slice)
+    assert budget_slice.spent == 0
+    receipt = cover(demand, query, Cost.of("1/2", "1e-7"), budget_slice)[1]
     expected = Fraction(1, 2), Fraction(1, 10**7), 0, 0
-    assert (receipt.epsilon, receipt.delta, grant.left, grant.left_delta) == expected
+    assert (receipt.epsilon, receipt.delta, budget_slice.left, budget_slice.left_delta) == expected
     other = mdp.PrivateDemand(mdp.GroundSet("ab"), ["a"])
     pool = mdp.Ledger(1, "1e-6").charge(Cost.zcdp(1, "1e-6"))
-    grant = mdp.Ledger(1).charge(1)
-    cases = (other, "1/2", grant), (demand, 0, grant), (demand, "1/2", pool)
+    budget_slice = mdp.Ledger(1).charge(1)
+    cases = (other, "1/2", budget_slice), (demand, 0, budget_slice), (demand, "1/2", pool)
     for whose, epsilon, budget in cases:
         with pytest.raises(mdp.InputError):
             cover(whose, query, epsilon, budget)
@@ -381,12 +381,12 @@ def test_names_sizes_and_refusals_of_max_coverage():
     good = {"sets": ["ab", "cd", "b"], "demand": demand, "m": 1, "epsilon": 1, "ledger": ledger}
     boxed = mdp.PrivateDemand(mdp.EuclideanSpace([0], [1]), [])
     halves = mdp.Ledger(1)
-    (part, grant), *_ = split(demand, LabelParts.of(universe), 1, halves)
+    (part, budget), *_ = split(demand, LabelParts.of(universe), 1, halves)
     for change, words in (
         *wrong("m must be", m=[0, 4, 1.0, "x"]),
         *wrong("demand must be", demand=[["a"], boxed]),
-        *wrong("paid from the grant", demand=[part], ledger=[grant]),
-        ({"demand": part, "ledger": None}, "paid from the grant"),
+        *wrong("paid from the budget slice", demand=[part], ledger=[budget]),
+        ({"demand": part, "ledger": None}, "paid from the budget slice"),
         ({"epsilon": None}, "needs epsilon="),
         ({"epsilon": 0}, "epsilon must be between"),
         *wrong(".", epsilon=[-1], delta=[1], sets=[[], ["q"]]),

@@ -187,7 +187,7 @@ def test_a_worker_killed_in_mid_job_changes_nothing_and_is_paid_once(dask_client
     frame = pytest.importorskip("dask.dataframe").from_pandas(rows, npartitions=12)
     demand = PrivateDemand.from_frame(BOX, frame, columns=["x", "y"])
     ledger = Ledger(1)
-    grant = ledger.charge(1)
+    budget = ledger.charge(1)
     slow = HistogramQuery(Slow())
     victim = next(iter(dask_client.run(os.getpid).values()))
 
@@ -197,14 +197,14 @@ def test_a_worker_killed_in_mid_job_changes_nothing_and_is_paid_once(dask_client
         killed.set()
 
     threading.Thread(target=kill).start()
-    release = measure(demand, slow, 1, grant)
+    release = measure(demand, slow, 1, budget)
     assert killed.is_set()
     assert victim not in dask_client.run(os.getpid).values()
     here = np.array(exact(located(rows), HistogramQuery(Grid(BOX, 50))))
     # the noise of epsilon 1 exceeds it once in e^60
     assert np.abs(release.values - here).max() < 60
     assert exact(demand, HistogramQuery(Grid(BOX, 50))) == here.tolist()
-    assert (ledger.spent, grant.spent) == (1, 1)
+    assert (ledger.spent, budget.spent) == (1, 1)
 
 
 class Slow(Grid):
@@ -326,8 +326,8 @@ def test_thinned_demand_has_its_share_by_fresh_coins(table):
         assert binomtest(kept, N, 0.25).pvalue > 1e-7
     assert exact(gate.thinned(located(rows), 0.25), GRID) != exact(here, GRID)
     assert exact(gate.thinned(located(rows), 1.0), GRID) == exact(located(rows), GRID)
-    grant = Ledger(1).charge(1)
-    assert measure(here, CountQuery(), 1, grant).values.shape == (1,)
+    budget = Ledger(1).charge(1)
+    assert measure(here, CountQuery(), 1, budget).values.shape == (1,)
     with pytest.raises(InputError, match="share"):
         gate.thinned(here, 1.5)
 
