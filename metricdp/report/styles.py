@@ -22,35 +22,26 @@ def qml(layer: str, frame: Any) -> str:
     if layer == "demand":
         disk = {"color": "90,90,90,90", "outline_color": "60,60,60,160", "outline_width": "0.1"}
         size = f'max(0.4, 6 * sqrt("demand" / {max(frame["demand"], default=1.0) or 1.0:.9g}))'
-        sized = _defined(_property("size", size))  # an area proportional to the demand
-        return _whole(_single(_symbol("marker", _options(**disk, size="2") + sized)))
+        # an area proportional to the demand
+        return _whole(_symbol("marker", _options(**disk, size="2") + _defined("size", size)))
     if layer == "spider":
-        return _whole(_single(_symbol("line", _line("90,90,90,140", "0.18"))))
-    symbols, categories = [], []
-    for number, (rank, color) in enumerate(zip(frame["rank"], frame["color"])):
-        symbols.append(_of_center(layer, str(number), color))
-        label = quoteattr(f"center {rank}")
-        categories.append(
-            f'<category value="{rank}" symbol="{number}" label={label} render="true" type="long"/>'
-        )
-    renderer = (
-        '<renderer-v2 type="categorizedSymbol" attr="rank" enableorderby="0" forceraster="0">'
-        f"<categories>{''.join(categories)}</categories><symbols>{''.join(symbols)}</symbols>"
-        "</renderer-v2>"
-    )
-    return _whole(renderer, _labels(list(frame["color"])) if layer == "sites" else "")
+        return _whole(_symbol("line", _line("90,90,90,140", "0.18")))
+    if layer == "sites":
+        disk = {"color": "0,0,0,255", "outline_color": "255,255,255,255", "outline_width": "0.5"}
+        marker = _options(**disk, size="5") + _defined("fillColor", '"color"')
+        return _whole(_symbol("marker", marker), _labels(list(frame["color"])))
+    return colored("line", "0.3") if layer == "streets" else colored("fill", alpha=0.3)
 
 
-def colored(kind: str) -> str:
-    """The style of points, lines or areas (fill) that have a column ``color``."""
+def colored(kind: str, width: str = "0.5", alpha: float = 0.6) -> str:
+    """The style of points, lines or areas (fill, so opaque) that have a column ``color``."""
     plain = {
         "marker": _options(color="0,0,0,255", outline_style="no", size="1.6"),
         "fill": _options(color="0,0,0,255", outline_style="no", style="solid"),
-        "line": _line("0,0,0,255", "0.5"),
+        "line": _line("0,0,0,255", width),
     }[kind]
-    by = _property("outlineColor" if kind == "line" else "fillColor", '"color"')
-    alpha = 0.6 if kind == "fill" else 1
-    return _whole(_single(_symbol(kind, plain + _defined(by), alpha=alpha)))
+    by = _defined("outlineColor" if kind == "line" else "fillColor", '"color"')
+    return _whole(_symbol(kind, plain + by, alpha if kind == "fill" else 1))
 
 
 def style_body(style: str) -> str:
@@ -58,37 +49,20 @@ def style_body(style: str) -> str:
     return style[style.index(">", style.index("<qgis")) + 1 : -len("</qgis>")]
 
 
-def _whole(renderer: str, labels: str = "") -> str:
+def _whole(symbol: str, labels: str = "") -> str:
+    """A style whose features all have one symbol."""
     on = ' labelsEnabled="1"' if labels else ""
     kinds = 'version="3.22" styleCategories="Symbology|Labeling"'
-    return f"{HEAD}<qgis {kinds}{on}>{renderer}{labels}</qgis>"
-
-
-def _single(symbol: str) -> str:
-    return (
-        '<renderer-v2 type="singleSymbol" enableorderby="0" forceraster="0"><symbols>'
-        f"{symbol}</symbols></renderer-v2>"
-    )
-
-
-def _of_center(layer: str, name: str, color: str) -> str:
-    """The symbol of a center in the layers sites, territories or streets."""
-    rgb = ",".join(str(int(color[i : i + 2], 16)) for i in (1, 3, 5))
-    if layer == "sites":
-        outline = {"outline_color": "255,255,255,255", "outline_width": "0.5"}
-        return _symbol("marker", _options(color=f"{rgb},255", **outline, size="5"), name)
-    if layer == "streets":
-        return _symbol("line", _line(f"{rgb},255", "0.3"), name)
-    outline = {"outline_color": f"{rgb},160", "outline_width": "0.26"}
-    return _symbol("fill", _options(color=f"{rgb},70", **outline, style="solid"), name)
+    renderer = '<renderer-v2 type="singleSymbol" enableorderby="0" forceraster="0"><symbols>'
+    return f"{HEAD}<qgis {kinds}{on}>{renderer}{symbol}</symbols></renderer-v2>{labels}</qgis>"
 
 
 _CLASSES = {"marker": "SimpleMarker", "line": "SimpleLine", "fill": "SimpleFill"}
 
 
-def _symbol(kind: str, options: str, name: str = "0", alpha: float = 1) -> str:
+def _symbol(kind: str, options: str, alpha: float = 1) -> str:
     return (
-        f'<symbol name="{name}" type="{kind}" alpha="{alpha}" clip_to_extent="1" force_rhr="0">'
+        f'<symbol name="0" type="{kind}" alpha="{alpha}" clip_to_extent="1" force_rhr="0">'
         f'<layer class="{_CLASSES[kind]}" enabled="1" locked="0" pass="0">{options}</layer>'
         "</symbol>"
     )
@@ -108,8 +82,9 @@ def _options(**values: str) -> str:
     return f'<Option type="Map">{both}</Option>{plain}'
 
 
-def _defined(property_: str) -> str:
-    return f"<data_defined_properties>{property_}</data_defined_properties>"
+def _defined(name: str, expression: str) -> str:
+    """An expression that decides a property of a symbol, feature by feature."""
+    return f"<data_defined_properties>{_property(name, expression)}</data_defined_properties>"
 
 
 def _labels(colors: list[str]) -> str:
