@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
+from metricdp.columns import aligned
 from metricdp.provenance import package_facts
 
 REFUTED = 1 + 1e-9
@@ -119,16 +119,9 @@ class Catch:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Text columns, aligned."""
-    lines = [list(head), *map(list, rows)]
-    widths = [max(map(_width, column)) for column in zip(*lines)]
-    lines.insert(1, ["-" * w for w in widths])
-    cells = ([cell + " " * (w - _width(cell)) for cell, w in zip(line, widths)] for line in lines)
-    return "\n".join("  ".join(line).rstrip() for line in cells)
-
-
-def _width(text: str) -> int:
-    return sum(not unicodedata.combining(c) for c in text)
+    """Text columns, aligned, the head underlined."""
+    first, *others = aligned([head, *rows], range(len(head)))
+    return "\n".join([first, "-" * max(map(len, [first, *others])), *others])
 
 
 def as_text(findings: Sequence[Finding], catches: Sequence[Catch], seconds: float) -> str:

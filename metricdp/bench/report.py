@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from metricdp.columns import aligned as in_columns
 from metricdp.progress import progress
 
 Step = TypeVar("Step")
@@ -85,13 +86,9 @@ def times(summary: dict[str, Any]) -> str:
 
 def aligned(columns: Sequence[Column], rows: Iterable[dict[str, Any]]) -> list[str]:
     """Lines of a table: headings, then rows."""
-    cells = [[c.heading for c in columns], *([c.cell(row) for c in columns] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*cells)]
-    sides = [str.rjust if c.form else str.ljust for c in columns]
-    return [
-        "  ".join(put(cell, width) for put, cell, width in zip(sides, row, widths)).rstrip()
-        for row in cells
-    ]
+    cells = ([c.cell(row) for c in columns] for row in rows)
+    left = [i for i, c in enumerate(columns) if not c.form]
+    return in_columns([[c.heading for c in columns], *cells], left)
 
 
 def gathered(

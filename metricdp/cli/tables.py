@@ -6,11 +6,12 @@ import shutil
 import sys
 import textwrap
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from metricdp.cli import streams
+from metricdp.columns import aligned
 from metricdp.errors import one_line
 from metricdp.metrics.units import in_words, unit_shown
 
@@ -33,13 +34,8 @@ def show(
 
 def grid(columns: dict[str, list[str]], last_left: bool = False) -> str:
     """Columns under their names, all to the right, but perhaps the last."""
-    widths = [max(map(len, [name, *cells])) for name, cells in columns.items()]
-    rows: list[Sequence[str]] = [list(columns), *zip(*columns.values())]
-    told = []
-    for row in rows:
-        cells = [cell.rjust(width) for cell, width in zip(row, widths)]
-        told.append("  ".join([*cells[:-1], row[-1] if last_left else cells[-1]]).rstrip())
-    return "\n".join(told)
+    left = [len(columns) - 1] * last_left
+    return "\n".join(aligned([list(columns), *zip(*columns.values())], left))
 
 
 def on_terminal(args: Namespace) -> bool:

@@ -23,6 +23,7 @@ import numpy as np
 from metricdp.accounting import Ledger, exact
 from metricdp.arguments import Amount, chosen, count, listed
 from metricdp.arrays import Floats, Ints
+from metricdp.columns import aligned
 from metricdp.errors import InputError
 from metricdp.methods.expected import Expectation
 from metricdp.methods.method import Method
@@ -376,10 +377,7 @@ class Plan:
         )
 
     def __str__(self) -> str:
-        rows = self.rows()
-        widths = [max(map(len, column)) for column in zip(*rows)]
-        lines = ["  ".join(f"{cell:>{w}}" for cell, w in zip(row, widths)) for row in rows]
-        return "\n".join([*lines, *filter(None, [self.remark()]), self.caption()])
+        return "\n".join([*aligned(self.rows()), *filter(None, [self.remark()]), self.caption()])
 
     def __repr__(self) -> str:
         told = ", ".join(
