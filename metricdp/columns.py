@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterable, Sequence
 def aligned(rows: Iterable[Sequence[str]], left: Collection[int] = ()) -> list[str]:
     """Lines of a table: columns to the right, those numbered in `left` to the left."""
     table = list(rows)
-    widths = [max(map(len, column)) for column in zip(*table)]
-    put = [str.ljust if i in left else str.rjust for i in range(len(widths))]
-    lines = ([side(*cell) for side, *cell in zip(put, row, widths)] for row in table)
-    return ["  ".join(cells).rstrip() for cells in lines]
+    lines = [""] * len(table)
+    for number, column in enumerate(zip(*table)):
+        put, width = str.ljust if number in left else str.rjust, max(map(len, column))
+        lines = [f"{line}  {put(cell, width)}" for line, cell in zip(lines, column)]
+    return [line[2:].rstrip() for line in lines]
