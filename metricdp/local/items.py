@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-MOST_NET_DIMENSIONS = 3  # they grow exponentially with it: 43,000 at depth 4, 2.3 million of four
+MOST_NET_DIMENSIONS = 3  # net points grow exponentially: 43,000 at depth 4, 2,300,000 in four
 UNKNOWN = "the item is not in the public universe of these parameters"
 
 
