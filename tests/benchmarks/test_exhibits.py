@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -65,20 +64,6 @@ def test_an_exhibit_without_rows_is_left_out_of_the_table():
     empty = toy(key="empty", title="Figure 10", cases=lambda scale: [])
     report = exhibits.run_exhibits("toy", [toy(), empty], Scale("quick", 1, 0))
     assert "Figure 9" in report.table() and "Figure 10" not in report.table()
-
-
-def test_pictures_have_a_panel_each_and_leave_out_what_is_missing(tmp_path):
-    pytest.importorskip("matplotlib", reason="needs the extra plots")
-    rows = [
-        {"exhibit": "toy", "x": x, "y": None if x == 2 else x, "by": by, "panel": panel}
-        for x in (1, 2, 3)
-        for by in (1, 10)
-        for panel in ("left", "right")
-    ]
-    curves = Curves("x", "y", "by", "panel")
-    drawn = exhibits.draw("s", [toy(curves=curves), toy(curves=None)], rows, tmp_path)
-    assert [path.name for path in drawn] == ["s_toy.png"]
-    assert drawn[0].read_bytes()[:4] == b"\x89PNG"
 
 
 @pytest.mark.parametrize("suite", SUITES)
@@ -228,13 +213,6 @@ def test_mixtures_are_the_papers():
         assert np.linalg.norm(middle) == pytest.approx(0.99, abs=0.002)
         assert np.linalg.norm(group - middle, axis=1).mean() == pytest.approx(0.01, rel=0.05)
     assert paper5.objective(points, np.zeros((1, 20))) == pytest.approx(0.98, abs=0.01)
-
-
-def test_numbers_come_in_their_order():
-    from benchmarks.frame.exhibits import _by_number
-
-    assert sorted(["10", "9", "b", "a"], key=_by_number) == ["9", "10", "a", "b"]
-    assert math.isinf(_by_number("a")[0])
 
 
 def test_only_what_is_asked_is_measured():

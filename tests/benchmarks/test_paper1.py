@@ -6,7 +6,6 @@ import gzip
 import json
 import math
 import stat
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from benchmarks import paper1, peer_runner, peers
+from benchmarks import paper1, peers
 from benchmarks.frame import costs, tables
 from benchmarks.sets import point_sets
 from benchmarks.sets.point_sets import gaussian_mixture
@@ -271,47 +270,6 @@ def test_peers_run_in_their_own_python_and_absent_ones_are_named(python):
     assert table.count("absent") >= 4 and "OpenDP's k-means: absent" in table
     assert "\n" in report.table()
     json.dumps(report.to_dict())
-
-
-def test_the_runner_needs_nothing_of_ours(tmp_path):
-    request = tmp_path / "request.json"
-    request.write_text('{"peer": null}')
-    ran = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            f"import runpy, sys; sys.argv = ['x', {str(request)!r}]; "
-            f"runpy.run_path({str(peers.RUNNER)!r}, run_name='__main__'); assert 'metricdp' not "
-            f"in sys.modules",
-        ],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-    )
-    assert ran.returncode == 0, ran.stderr
-    told = json.loads(ran.stdout.strip().splitlines()[-1])
-    assert set(told) == set(peers.PEERS)
-    assert all(found["there"] in (True, False) for found in told.values())
-
-
-def test_a_peer_that_fails_says_why(tmp_path, monkeypatch):
-    np.save(tmp_path / "points.npy", np.zeros((3, 2)))
-    request = {
-        "peer": "google",
-        "points": str(tmp_path / "points.npy"),
-        "k": 1,
-        "low": 0,
-        "high": 1,
-        "radius": 1,
-        "epsilon": 1,
-        "delta": 0,
-    }
-    monkeypatch.setitem(
-        peer_runner.PEERS, "google", lambda points, request: lambda: [[math.nan, 0]]
-    )
-    assert peer_runner.answer(request) == {"failed": "centers that are not finite"}
-    monkeypatch.setitem(peer_runner.PEERS, "google", lambda points, request: lambda: points[:1] + 1)
-    assert peer_runner.answer(request)["centers"] == [[1, 1]]
 
 
 def test_without_scikit_learn_nothing_is_measured(monkeypatch):

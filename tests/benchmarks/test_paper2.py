@@ -310,41 +310,6 @@ def test_much_budget_makes_private_methods_as_good_as_the_others(trial):
     assert found["NDP-rand"]["reference"] * 1.01 < found["uniform"]["final"]
 
 
-def test_public_starts_may_leave_half_of_epsilon(trial, monkeypatch):
-    from dataclasses import replace
-
-    asked = []
-    real = mdp.k_median
-    monkeypatch.setattr(
-        mdp,
-        "k_median",
-        lambda *args, **options: asked.append(options["epsilon"]) or real(*args, **options),
-    )
-    for half in (False, True):
-        for method in paper2.PRIVATE:
-            paper2._private(replace(trial, half_search=half, steps=1, epsilon="1/3"), 2, method)
-    assert [str(epsilon) for epsilon in asked] == ["1/3"] * 4 + ["1/6", "1/6", "1/3", "1/3"]
-
-
-def test_images_are_measured_or_skipped(images, monkeypatch, capsys):
-    report = paper2.run("mnist-l1/imbalanced", k=[3], repeats=1, records=40, steps=2)
-    assert {row["setting"] for row in report.rows} == {"mnist-l1/imbalanced"}
-    assert report.summary["skipped"] == []
-    assert (
-        report.summary["mean_final_ratio"]["mnist"]["partition"]
-        < report.summary["mean_final_ratio"]["mnist"]["uniform"]
-    )
-    monkeypatch.delenv("METRICDP_DATA")
-    ran = measure(capsys, "paper2", "--settings", "mnist")
-    assert (ran.status, ran.out, len(ran.lines)) == (2, "", 1)
-    assert "nothing to measure; mnist: skipped" in ran.err
-    both = paper2.run(
-        "graph-r1/balanced,mnist-l2", k=[2], repeats=1, points=200, records=20, steps=1
-    )
-    assert {row["setting"] for row in both.rows} == {"graph-r1/balanced"}
-    assert both.summary["skipped"] == [paper2.NO_MNIST] and paper2.NO_MNIST in both.lines
-
-
 # the command
 
 

@@ -12,9 +12,7 @@ from benchmarks.methods.rec_concave import (
     records_needed,
     selections_of,
 )
-from metricdp.errors import InputError
 from metricdp.methods.asking import driven
-from metricdp.privacy import _vault
 from tests.methods.box.test_coreset import PLANE, clusters
 
 
@@ -78,17 +76,6 @@ def test_rec_concave_with_constants_given():
     ]
     assert asked == [2, 4, 2, 2]  # two rounds
     assert np.linalg.norm(result.centers[0] - points.mean(axis=0)) < 0.3
-
-
-def test_rec_concave_as_printed_is_refused_and_says_what_it_needs(monkeypatch):
-    monkeypatch.setattr(_vault, "_open", lambda holder: pytest.fail("private data was read"))
-    demand, ledger = mdp.PrivateDemand(PLANE, [[0.5, 0.5]]), mdp.Ledger(1, 1e-6)
-    method = PrintedCoreset(radius="rec-concave")
-    with pytest.raises(InputError, match=r"needs at least [\d.]+e\+\d+ records at k = 5"):
-        mdp.k_means(PLANE, demand, 5, epsilon=1, delta=1e-6, ledger=ledger, method=method)
-    with pytest.raises(InputError, match="needs a delta"):
-        mdp.k_means(PLANE, demand, 5, epsilon=1, ledger=ledger, method=method)
-    assert ledger.spent == 0
 
 
 def test_chunks_depend_on_the_record_alone():

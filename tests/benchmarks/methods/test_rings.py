@@ -2,14 +2,12 @@
 alone; its rings and sample are what they say.
 """
 
-from fractions import Fraction
 from functools import partial
 
 import numpy as np
 import pytest
 
 import metricdp as mdp
-from benchmarks.methods import rings as recipe
 from benchmarks.methods.rings import Rings, place_coins, ring_median
 from metricdp.methods.box.distances import N_SHELLS, RATIO
 from metricdp.partitions.box.cells import Shells, WholeBox
@@ -63,35 +61,3 @@ def test_a_place_has_its_coin_in_any_company():
     for i in (0, 1, 100, 256):
         alone = slice(i, i + 1)
         assert np.array_equal(place_coins(points[alone].view(np.uint64), 3), coins[alone])
-
-
-@pytest.mark.parametrize(
-    ("noisy", "stay"),
-    [
-        ([0, 12, 0, 13, 0, 0, 100, 90, 0, 5], [3, 6, 7, 8, 9]),
-        ([0, 0, 0, 100, 9, 9, 100, 0, 0, 0], [3, 6, 7, 8, 9]),
-        ([50, 0, 0, 0, 0, 0, 0, 0, 14, 30], [0, *range(10)]),
-        ([0, 20, 60, 0, 0, 0, 0, 0, 0, 50], [1, *range(2, 10)]),
-        ([5] * 10, [9]),
-    ],
-)
-def test_rings_stay_above_three_deviations_and_within_the_median_distance(noisy, stay, monkeypatch):
-    seen = []
-
-    def step(terms, rings, both, share, power):
-        seen.append((rings, share, power))
-        return both + np.array([[1.0, 1.0], [9.0, 9.0]])
-        yield
-
-    monkeypatch.setattr(recipe, "lloyd_step", step)
-    monkeypatch.setattr(recipe, "deviation", lambda seen: 4.0)
-    monkeypatch.setattr(recipe, "Rings", lambda *given: given)
-    work = recipe._on_rings(None, BOX, np.array([[30.0, 40.0]]), 0.5, 7)
-    asked = next(work)
-    assert asked.share == Fraction(1, 10) and asked.query.partition.n_parts == N_SHELLS
-    with pytest.raises(StopIteration) as end:
-        work.send(type("Seen", (), {"values": np.array(noisy)}))
-    assert end.value.value.tolist() == [[32.0, 42.0]]
-    assert [(share, power) for _, share, power in seen] == [(Fraction(1, 5), 1)] * 2
-    assert np.flatnonzero(seen[0][0][2]).tolist() == sorted(set(stay))
-    assert seen[0][0][3:] == (0.5, 7)
