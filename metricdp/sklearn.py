@@ -187,7 +187,9 @@ class _PrivateCenters(Clusterer):
         check_is_fitted(self, "cluster_centers_")
         rows = self._rows(X, reset=False)
         warnings.warn(
-            "score is an exact function of X, without any protection: do not publish it",
+            "score is an exact function of X, without any protection: do not publish it; a search "
+            "that scores fits once for each choice and split, and spends epsilon each time: "
+            "search.fit(X, ledger=metricdp.Ledger(...)) counts it",
             PrivateDataWarning,
             stacklevel=2,
         )

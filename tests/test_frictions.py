@@ -90,7 +90,7 @@ FRICTIONS = {
     "Results were told as text alone": "tables_and_graphs html_holds_no_markup_of_ids",
     "An extra did not bring what the notebooks need": "the_extra_brings_what_the_notebooks_import",
     "Bounds might mean two boxes": "what_may_mean_two_boxes_is_lower_and_upper",
-    "A grid search spent in silence": "a_search_tells_once_what_it_spends_in_all",
+    "A grid search spent in silence": "scores_warn_in_a_search_too",
     "Too few records for what is asked": (
         "too_few_records_are_told_from_the_noisy_count a_noisy_number_that_is_too_small_is_said"
     ),

@@ -185,7 +185,7 @@ def test_nobody_is_somebody_too():
 
 def test_scores_warn_in_a_search_too(rows):
     search = GridSearchCV(PrivateKMeans(2, epsilon=1, bounds=(0, 1)), {"n_clusters": [1, 3]}, cv=2)
-    with pytest.warns(PrivateDataWarning):
+    with pytest.warns(PrivateDataWarning, match="fits once for each choice and split"):
         assert search.fit(rows[:4000]).best_params_ == {"n_clusters": 3}
 
 
