@@ -155,9 +155,9 @@ class Receipt:
     joins or leaves ("add-remove"), or is exchanged for another ("replace-one"). `unit`: who is
     protected: one record, or all records of one user. `version`: of the metricdp that made it.
     `bound`: how the costs were composed: the cheapest valid bound. `grains`: 1; where users have
-    one unit of weight each over all their records, how many grains that unit is counted in:
-    sensitivities and scales are then in grains, and what is minimized is the mean over people.
-    `made`: public circumstances of the call: universe, options, ledger, day, package.
+    one unit of weight each over all their records, how many weight units that unit is counted in:
+    sensitivities and scales are then in weight units, and what is minimized is the mean over
+    people. `made`: public circumstances of the call: universe, options, ledger, day, package.
 
     Examples
     --------
@@ -268,7 +268,7 @@ class Receipt:
         by = f", by {self.bound}" if self.bound != "basic composition" else ""
         head = f"{promise}{by} (metricdp {self.version})"
         if self.grains > 1:
-            unit = f"one unit of weight a user, counted in {self.grains:,} grains"
+            unit = f"one unit of weight a user, counted in {self.grains:,} weight units"
             head += f"\n  {unit}: the objective is the mean over people"
         return "\n".join([head, *(f"  {mechanism}" for mechanism in self.mechanisms)])
 

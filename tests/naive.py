@@ -495,7 +495,7 @@ def nearest_centers(points, centers):
     return found
 
 
-def standing(points, counts, deviation, unit, sure):
+def above_noise(points, counts, deviation, unit, sure):
     """Which cells are among the 3^d nearest of one that stands out with some of these."""
     m, d = points.shape
     found = [False] * m

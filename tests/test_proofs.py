@@ -21,7 +21,7 @@ FOLDER = ROOT / "docs" / "proofs"
 PAGES = sorted(FOLDER.glob("[0-9]*.md"))
 LINK = re.compile(r"\[`([\w.]+)`\]\(([\w./-]+\.py)\)")
 DOORS = (gate.measure, gate.contribute, gate.select, gate.cover, gate.split)
-DOORS += (gate.moved, gate.mapped, gate.thinned, gate.foreseen)
+DOORS += (gate.moved, gate.mapped, gate.subsampled, gate.preaggregated)
 OTHERS = (
     privacy.CoverQuery,
     privacy.Ledger,

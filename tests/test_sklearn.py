@@ -160,7 +160,7 @@ def test_users_are_protected_when_they_are_named(rows):
 
 
 def test_public_coins_are_seeded_and_noise_is_not(rows):
-    from metricdp.audit.tape import Tape, recorded
+    from metricdp.audit.recording import Recording, recorded
 
     def centers(seed):
         return (
@@ -169,7 +169,7 @@ def test_public_coins_are_seeded_and_noise_is_not(rows):
             .cluster_centers_
         )
 
-    with recorded(Tape()):
+    with recorded(Recording()):
         assert np.array_equal(centers(1), centers(1)) and not np.array_equal(centers(1), centers(2))
     assert not np.array_equal(centers(1), centers(1))
 

@@ -91,7 +91,7 @@ class KVariates(Baseline):
         found = yield from averages(
             space, HistogramQuery(cells), COUNTS_SHARE, 1 - COUNTS_SHARE, self.reach(space)
         )
-        kept = found.standing.copy()
+        kept = found.above_noise.copy()
         kept[int(np.argmax(found.counts))] = True
         receipt = (yield Account()).receipt
         return release_of(self.name, cells, found.at(kept), receipt, drawn)

@@ -26,18 +26,18 @@ from metricdp.audit.worlds import (
     in_parts,
     worlds,
 )
-from metricdp.privacy import CostQuery, CountQuery, PrivateDemand, SwapQuery, mapped, thinned
+from metricdp.privacy import CostQuery, CountQuery, PrivateDemand, SwapQuery, mapped, subsampled
 from metricdp.records.engines import Tally
 
 MUCH = partial(Cost.of, 5)
 HALF = 0.5
-"""Share of a thinned demand."""
+"""Share of a subsampled demand."""
 
 
 def door_cases() -> Iterator[Case]:
     """All cases."""
     yield from _tallied()
-    yield from _thinned()
+    yield from _subsampled()
     yield from _mapped()
 
 
@@ -69,7 +69,7 @@ def _tallied() -> Iterator[Case]:
             yield Case(name, world, call, *form, hold=_as_tally, essential=essential)
 
 
-# Thinning
+# Subsampling
 
 
 def _tossed(demand: Demand) -> list[tuple[int, ...]]:
@@ -96,10 +96,10 @@ class _Binomial:
         return np.array([sum(next(self._coins) for _ in range(c)) for c in counts], dtype=np.int64)
 
 
-def _thinned() -> Iterator[Case]:
+def _subsampled() -> Iterator[Case]:
     def sample(demand: PrivateDemand, ledger: Ledger) -> Any:
         with patched(np.random, "default_rng", _Binomial):
-            fewer = thinned(demand, HALF)
+            fewer = subsampled(demand, HALF)
         return counted(fewer, ledger)
 
     # a sample of half tells at most ln((1 + exp(epsilon)) / 2) of epsilon
@@ -107,8 +107,8 @@ def _thinned() -> Iterator[Case]:
     for relation in RELATIONS:
         form: dict[str, Any] = {"relation": relation, "essential": relation == "add-remove"}
         form["chance"] = Chance(_tossed, _coin_bytes)
-        yield case("thinned", worlds()["a box"], **form)
-        yield case("thinned tally", worlds()["a line"], **form, hold=_as_tally)
+        yield case("subsampled", worlds()["a box"], **form)
+        yield case("subsampled tally", worlds()["a line"], **form, hold=_as_tally)
 
 
 # Maps

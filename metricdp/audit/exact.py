@@ -30,8 +30,8 @@ from metricdp.audit import laws
 from metricdp.audit.observe import Seen, forms, told, watched
 from metricdp.audit.patch import patched
 from metricdp.audit.public import caches, state
+from metricdp.audit.recording import Recording, recorded, scripts
 from metricdp.audit.report import Finding
-from metricdp.audit.tape import Tape, recorded, scripts
 from metricdp.audit.worlds import Demand, World, coins, neighboring_pairs, small_nets
 from metricdp.kernels.digests import hashes
 from metricdp.privacy import PrivateDemand
@@ -99,9 +99,9 @@ class Case:
 
 @dataclass(frozen=True)
 class Run:
-    """One run on one script: the tape, what was seen, what the ledger had to pay."""
+    """One run on one script: the recording, what was seen, what the ledger had to pay."""
 
-    tape: Tape
+    recording: Recording
     seen: Seen
     epsilon: Fraction
     delta: Fraction
@@ -112,7 +112,7 @@ def run(
 ) -> Run:
     """Run a case on one demand, with fixed random bytes and noise, and look at its traces."""
     with ExitStack() as stack:
-        tape = Tape(script)
+        recording = Recording(script)
         path = None
         if case.journal:
             path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "journal"
@@ -121,7 +121,7 @@ def run(
         if case.chance is not None:
             stack.enter_context(entropy(partial(case.chance.bytes_of, order)))
         shown: Seen = {}
-        with watched() as seen, recorded(tape):
+        with watched() as seen, recorded(recording):
             try:
                 shown = forms(case.call(private, ledger))
             except Exception as error:
@@ -132,7 +132,7 @@ def run(
             seen.update(zip(BEHIND, left))
         if path is not None:
             seen["journal"] = path.read_bytes()
-        return Run(tape, seen, ledger.spent, ledger.spent_delta)
+        return Run(recording, seen, ledger.spent, ledger.spent_delta)
 
 
 def orders_of(case: Case, demand: Demand) -> Sequence[tuple[int, ...]]:
@@ -219,8 +219,8 @@ def _evidence(case: Case, enough: float) -> Evidence:
     pairs = neighboring_pairs(case.demands, case.relation)
     largest = max(range(len(case.demands)), key=lambda i: len(case.demands[i]))
 
-    def probe(script: Sequence[int]) -> Tape:
-        return run(case, every[largest][0], orders[largest][0], script).tape
+    def probe(script: Sequence[int]) -> Recording:
+        return run(case, every[largest][0], orders[largest][0], script).recording
 
     probe(())  # fills caches of public things: later runs find them all alike
     evidence = None
@@ -244,13 +244,13 @@ def _evidence(case: Case, enough: float) -> Evidence:
             evidence.raised = said.strip().splitlines()[-1]
         if evidence.leak:
             return evidence
-        columns.append([_mean([r.tape.log_p for r in some]) for some in runs])
+        columns.append([_mean([r.recording.log_p for r in some]) for some in runs])
         if case.steps:
-            needed = max(_composed(runs[i][0].tape, runs[j][0].tape) for i, j in pairs)
+            needed = max(_composed(runs[i][0].recording, runs[j][0].recording) for i, j in pairs)
             evidence.worst = max(evidence.worst, needed)
             evidence.rho_needed = max(evidence.rho_needed, needed)
-        elif evidence.delta and any(d.kind == "gaussian" for d in first.tape.draws):
-            columns = _on_grid([[r.tape for r in some] for some in runs])
+        elif evidence.delta and any(d.kind == "gaussian" for d in first.recording.draws):
+            columns = _on_grid([[r.recording for r in some] for some in runs])
             break
         elif enough < math.inf and n_scripts.bit_count() == 1:
             # some of the outcomes already show a part of each divergence
@@ -263,7 +263,7 @@ def _evidence(case: Case, enough: float) -> Evidence:
     log_p = np.array(columns).T
     if (
         n_scripts < case.limit
-        and all(d.kind in laws.LAWS for d in first.tape.draws)
+        and all(d.kind in laws.LAWS for d in first.recording.draws)
         and abs(float(np.exp(log_p[0]).sum()) - 1) > SLACK
     ):
         evidence.leak = f"probabilities add up to {np.exp(log_p[0]).sum():.6g}"
@@ -276,11 +276,11 @@ def _mean(logs: Sequence[float]) -> float:
 
 
 def _difference(runs: Sequence[Sequence[Run]], pairs: Sequence[tuple[int, int]]) -> str:
-    """In which channel two neighbors differ under the same tape; empty if in none."""
+    """In which channel two neighbors differ under the same recording; empty if in none."""
     for i, j in pairs:
         one = runs[i][0]
         for other in runs[j]:
-            if one.tape.shape != other.tape.shape:
+            if one.recording.shape != other.recording.shape:
                 return "probability 0: other draws"
             if (one.epsilon, one.delta) != (other.epsilon, other.delta):
                 return "another price"
@@ -289,12 +289,12 @@ def _difference(runs: Sequence[Sequence[Run]], pairs: Sequence[tuple[int, int]])
                 keys = [key for key in keys if key not in BEHIND or other is runs[j][0]]
                 if keys:
                     return f"shows in {', '.join(keys[:3])}"
-            if (one.tape.log_p == -math.inf) != (other.tape.log_p == -math.inf):
+            if (one.recording.log_p == -math.inf) != (other.recording.log_p == -math.inf):
                 return "probability 0"
     return ""
 
 
-def _composed(one: Tape, other: Tape) -> float:
+def _composed(one: Recording, other: Recording) -> float:
     """What adaptive draws of noise cost in all: rho of Gaussian ones, ``|v|² / (2 scale²)`` for
     answers v apart, or epsilon of Laplace ones, ``|v|₁ / scale``.
     """
@@ -319,9 +319,9 @@ def _compare(
             evidence.rho_needed = max(evidence.rho_needed, laws.needed_rho(log_p[i], log_p[j]))
 
 
-def _on_grid(tapes: Sequence[Sequence[Tape]]) -> list[list[float]]:
+def _on_grid(recordings: Sequence[Sequence[Recording]]) -> list[list[float]]:
     """Log probabilities of all outputs of one draw of noise: a column an output, a row a demand."""
-    draws = [[tape.draws[0] for tape in some] for some in tapes]
+    draws = [[recording.draws[0] for recording in some] for some in recordings]
     kind = draws[0][0].kind
     reach = math.ceil(max(14 * draw.scale for some in draws for draw in some)) + MARGIN
     axis = np.arange(-reach, reach + 1)

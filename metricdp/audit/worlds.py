@@ -210,6 +210,6 @@ def emptiness(demand: Any, epsilon: Fraction, budget: Any) -> int:
     """Randomized response to "is anyone here?": one record more turns its whole epsilon."""
     budget.draw(epsilon)
     empty = len(_vault._open(demand)) == 0
-    choose = vars(gate)["choose"]  # as the gate names it: that is what a tape replaces
+    choose = vars(gate)["choose"]  # as the gate names it: that is what a recording replaces
     scores = [np.array([empty, not empty], dtype=np.int64)]
     return int(choose(scores, epsilon, "exponential mechanism"))

@@ -73,7 +73,7 @@ class Holder(Unique):
         peers: Iterable[bytes] | None = None,
     ) -> None:
         check_private(demand)
-        if demand.caps is not None or demand.grains != 1 or demand.part is not None:
+        if demand.caps is not None or demand.weight_units != 1 or demand.part is not None:
             raise InputError(
                 "several holders add up records, or users with max_contributions: not caps, shares "
                 "or parts of a split demand"

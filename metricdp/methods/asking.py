@@ -43,7 +43,7 @@ class Image:
     """All records, or what public maps make of them, one after another: what is asked about."""
 
     universe: Any
-    how: Literal["all", "moved", "mapped", "foreseen", "thinned"] = "all"
+    how: Literal["all", "moved", "mapped", "preaggregated", "subsampled"] = "all"
     rule: Any = None
     of: Image | None = None
 
@@ -55,13 +55,13 @@ class Image:
         """Each record where a public map puts it."""
         return Image(space, "mapped", rule, self)
 
-    def foreseen(self, tree: ShiftedQuadtree) -> Image:
+    def preaggregated(self, tree: ShiftedQuadtree) -> Image:
         """The same, read once for all cells of a tree."""
-        return Image(self.universe, "foreseen", tree, self)
+        return Image(self.universe, "preaggregated", tree, self)
 
-    def thinned(self, share: float) -> Image:
+    def subsampled(self, share: float) -> Image:
         """Each record with a probability, by a coin of its own."""
-        return Image(self.universe, "thinned", share, self)
+        return Image(self.universe, "subsampled", share, self)
 
 
 class Ask(NamedTuple):

@@ -429,7 +429,7 @@ class Release:
             )
         clustered = self.growth > FAST_GROWTH or self.space is not None
         shift = HUBS if clustered else ROADS
-        told = Credible(self.estimate, grains=self.receipt.grains, shift=shift)
+        told = Credible(self.estimate, weight_units=self.receipt.grains, shift=shift)
         here = np.arange(len(self.weights))  # a cell's size is its volume, not a number of points
         return told if self.space is None else told.split(here, self.weights)
 

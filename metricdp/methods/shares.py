@@ -31,13 +31,13 @@ SUM_BITS = 12
 @dataclass(frozen=True)
 class Terms:
     """The public terms of a call: its `price`, of whose rho (if `in_rho`) or epsilon shares are
-    fractions, and what a unit contributes: `max_contributions` in `grains`, within `caps`.
+    fractions, and what a unit contributes: `max_contributions` in `weight_units`, within `caps`.
     """
 
     price: Cost
     neighboring: Neighboring
     max_contributions: int = 1
-    grains: int = 1
+    weight_units: int = 1
     unit: Unit = "record"
     caps: Capped | None = None
 
@@ -107,7 +107,7 @@ class Terms:
 
     def nothing(self) -> Receipt:
         """The receipt of what was not asked."""
-        return Receipt.of([], self.neighboring, self.unit, self.grains)
+        return Receipt.of([], self.neighboring, self.unit, self.weight_units)
 
 
 class Records(NamedTuple):
@@ -125,7 +125,7 @@ def count_records(
 ) -> Generator[Ask, Release, Records]:
     """How many records there are: paid with a share, or the caller's guess, free."""
     if hint is not None:
-        return Records(float(hint) * terms.grains, None)
+        return Records(float(hint) * terms.weight_units, None)
     count = yield Ask(CountQuery(), share, image)
     return Records(float(count.values[0]), count)
 

@@ -24,13 +24,13 @@ from metricdp.privacy.evaluation import PrivateDataWarning, exact_cost
 from metricdp.privacy.gate import (
     contribute,
     cover,
-    foreseen,
     mapped,
     measure,
     moved,
+    preaggregated,
     select,
     split,
-    thinned,
+    subsampled,
 )
 from metricdp.privacy.opening import OpeningQuery
 from metricdp.privacy.queries import CountQuery, HistogramQuery, LevelsQuery, Query, SumsQuery
@@ -49,5 +49,5 @@ __all__ += [
     "ZCDPAccountant",
 ]
 __all__ += ["Quote", "SelectionQuery", "SumsQuery", "SwapQuery", "contribute", "cover"]
-__all__ += ["exact", "exact_cost", "foreseen", "mapped", "measure", "moved"]
-__all__ += ["select", "selection_epsilon", "selections", "split", "thinned"]
+__all__ += ["exact", "exact_cost", "mapped", "measure", "moved", "preaggregated"]
+__all__ += ["select", "selection_epsilon", "selections", "split", "subsampled"]

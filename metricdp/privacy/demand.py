@@ -314,14 +314,14 @@ class PrivateDemand(Unique):
     )
 
     @property
-    def grains(self) -> int:
+    def weight_units(self) -> int:
         """Fixed-point units in a unit of weight: 65,536 where users have shares, else 1."""
         return WHOLE if self._protects.weighting == "share" else 1
 
     @property
     def max_contributions(self) -> int:
-        """Most contributions of one unit: 1 for records, else the bound, or `grains`."""
-        return int(self._protects.max_contributions) * self.grains
+        """Most contributions of one unit: 1 for records, else the bound, or `weight_units`."""
+        return int(self._protects.max_contributions) * self.weight_units
 
     def __len__(self) -> NoReturn:  # also asked by bool()
         raise TypeError(

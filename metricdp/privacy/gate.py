@@ -357,7 +357,7 @@ def mapped(demand: PrivateDemand, rule: Map, space: Box) -> PrivateDemand:
     return demand._restricted(found, space)
 
 
-def foreseen(demand: PrivateDemand, tree: CellTree) -> PrivateDemand:
+def preaggregated(demand: PrivateDemand, tree: CellTree) -> PrivateDemand:
     """The same demand in a box, whose records are read once for all cells of a public quadtree of
     it that will be asked about.
 
@@ -367,18 +367,18 @@ def foreseen(demand: PrivateDemand, tree: CellTree) -> PrivateDemand:
     Examples
     --------
     >>> from metricdp.partitions.box.quadtree import ShiftedQuadtree
-    >>> from metricdp.privacy import foreseen
+    >>> from metricdp.privacy import preaggregated
     >>> space = mdp.EuclideanSpace([0, 0], [1, 1])
-    >>> foreseen(mdp.PrivateDemand(space, [[0.2, 0.7]]), ShiftedQuadtree(space))
+    >>> preaggregated(mdp.PrivateDemand(space, [[0.2, 0.7]]), ShiftedQuadtree(space))
     PrivateDemand(a box in R^2; protects each record)
     """
     known = isinstance(demand, PrivateDemand) and isinstance(tree, CellTree)
     if not known or tree.space is not demand.universe:
         raise InputError("a PrivateDemand in a box and a quadtree of it are needed")
-    return demand._restricted(paths.foreseen(_vault._open(demand), tree), demand.universe)
+    return demand._restricted(paths.preaggregated(_vault._open(demand), tree), demand.universe)
 
 
-def thinned(demand: PrivateDemand, share: float) -> PrivateDemand:
+def subsampled(demand: PrivateDemand, share: float) -> PrivateDemand:
     """Each record of the demand with a public (or released) probability, by a coin of its own:
     fewer to read where there are more than a question needs.
 
@@ -394,16 +394,16 @@ def thinned(demand: PrivateDemand, share: float) -> PrivateDemand:
     Examples
     --------
     >>> metric = mdp.GraphMetric(nx.path_graph(4), weight=None)
-    >>> from metricdp.privacy import CountQuery, measure, thinned
-    >>> half = thinned(mdp.PrivateDemand(metric, [2] * 10_000), 0.5)
+    >>> from metricdp.privacy import CountQuery, measure, subsampled
+    >>> half = subsampled(mdp.PrivateDemand(metric, [2] * 10_000), 0.5)
     >>> noisy = measure(half, CountQuery(), 1, mdp.Ledger(1).charge(1))
     >>> bool(abs(noisy.values[0] - 5000) < 500)
     True
     """
     if not isinstance(demand, PrivateDemand) or positive(share, "share") > 1:
-        raise InputError("a PrivateDemand is thinned to a share of it, above 0, up to 1")
-    rule = "the demand cannot be thinned (details withheld)"
-    kept = _vault._quietly(rule, lambda: engines.thinned(_vault._open(demand), share))
+        raise InputError("a PrivateDemand is subsampled to a share of it, above 0, up to 1")
+    rule = "the demand cannot be subsampled (details withheld)"
+    kept = _vault._quietly(rule, lambda: engines.subsampled(_vault._open(demand), share))
     return demand._restricted(kept, demand.universe)
 
 
@@ -416,7 +416,7 @@ def _proofs(demand: PrivateDemand, query: Asked, *laws: int) -> tuple[int, ...]:
 
 
 def _receipt(mechanism: Mechanism, demand: PrivateDemand, budget: Budget) -> Receipt:
-    return Receipt.of([mechanism], budget.neighboring, demand.unit, demand.grains)
+    return Receipt.of([mechanism], budget.neighboring, demand.unit, demand.weight_units)
 
 
 def _check(

@@ -104,9 +104,9 @@ class Paths(Source):
         """The records'."""
         return self.source.mapped(step)
 
-    def thinned(self, share: float) -> Source | NDArray[Any]:
+    def subsampled(self, share: float) -> Source | NDArray[Any]:
         """The records'."""
-        return self.source.thinned(share)
+        return self.source.subsampled(share)
 
     def counted(self, partition: Partition | TreeCells | None) -> Ints | None:
         """Records in each closed cell (n_parts,), or in all; None if no part of this tree."""
@@ -167,7 +167,7 @@ def _paths(cells: TreeCells) -> list[int]:
     return found
 
 
-def foreseen(records: NDArray[Any] | Source, tree: CellTree) -> NDArray[Any] | Source:
+def preaggregated(records: NDArray[Any] | Source, tree: CellTree) -> NDArray[Any] | Source:
     """The same records, read once for all cells of the tree; an array of them stays as it is."""
     return Paths(records, tree) if isinstance(records, Source) else records
 

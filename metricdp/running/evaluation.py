@@ -298,8 +298,8 @@ def evaluate(
     True
     """
     accountant = Accountant(checked_universe(universe), demand, ledger)
-    grains = demand.grains if isinstance(demand, PrivateDemand) else 1
-    design = _Design.of(universe, centers, within, against, by, release, clip, grains)
+    weight_units = demand.weight_units if isinstance(demand, PrivateDemand) else 1
+    design = _Design.of(universe, centers, within, against, by, release, clip, weight_units)
 
     budget = accountant.charge(price_in_shares, design.confirm, [(epsilon, delta)], "evaluate")
     asked = {
@@ -379,7 +379,7 @@ class _Design:
         by: Any,
         release: Release | None,
         clip: Length | None,
-        grains: int = 1,
+        weight_units: int = 1,
     ) -> _Design:
         """Check the arguments and choose the edges."""
         service = Service(universe, centers)
@@ -395,7 +395,7 @@ class _Design:
         fine = np.unique(_quantiles(distance, density, NARROW))
         bands = DistanceBands(service, sorted(asked))
         narrow = DistanceBands(service, fine[(fine > 0) & (fine < service.farthest)].tolist())
-        shift = grains.bit_length() - 1  # sums of shares are told in wholes
+        shift = weight_units.bit_length() - 1  # sums of shares are told in wholes
         queries: dict[str, TotalsQuery | HistogramQuery] = {
             "distances": TotalsQuery(ClippedDistances(service, most), BITS, shift),
             "bands": HistogramQuery(bands),
@@ -434,7 +434,7 @@ class _Design:
         known = equal, np.zeros(len(equal))
         if CountQuery().sensitivity(terms.neighboring, terms.max_contributions) == 0:
             # exact, and costs nothing
-            total = float((yield Ask(CountQuery(), Fraction(1))).values[0]) / terms.grains
+            total = float((yield Ask(CountQuery(), Fraction(1))).values[0]) / terms.weight_units
             known = np.array(counting), np.full(len(counting), total)
         releases: list[Released] = []
         for name, query in self.queries.items():
@@ -447,7 +447,7 @@ class _Design:
         # else
         lost = np.abs(told) >= CAP - 40 * spread
         off = np.where(lost, np.inf, shifts > 0)  # what is rounded down is off by less than one
-        whole = terms.grains / 2.0**shifts
+        whole = terms.weight_units / 2.0**shifts
         sums = [isinstance(r.query, TotalsQuery) for r in releases for _ in r.values]
         units = np.where(sums, 2.0**-BITS, 1.0)
         laws = [m.name for m in noise]

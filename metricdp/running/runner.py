@@ -42,7 +42,7 @@ def terms_of(
         Cost.of(0) if budget is None else _price(budget),
         neighboring,
         demand.max_contributions,
-        demand.grains,
+        demand.weight_units,
         demand.unit,
         demand.caps,
     )
@@ -143,7 +143,7 @@ class Run:
         outcomes = [run.drive(work(run.terms)) for run, work in zip(runs, works)]
         told = [each for run in runs for receipt in run.receipts for each in receipt.mechanisms]
         terms = self.terms
-        receipt = Receipt.of(told, terms.neighboring, terms.unit, terms.grains)
+        receipt = Receipt.of(told, terms.neighboring, terms.unit, terms.weight_units)
         bound = f"parallel composition of {name}"
         self.receipts.append(receipt.paid(self.budget.spent - before, Fraction(0), bound))
         return outcomes
@@ -163,9 +163,9 @@ class Run:
                 return gate.moved(demand, image.rule, image.universe)
             case "mapped":
                 return gate.mapped(demand, image.rule, image.universe)
-            case "foreseen":
-                return gate.foreseen(demand, image.rule)
-        return gate.thinned(demand, image.rule)
+            case "preaggregated":
+                return gate.preaggregated(demand, image.rule)
+        return gate.subsampled(demand, image.rule)
 
 
 def _price(budget: BudgetSlice) -> Cost:

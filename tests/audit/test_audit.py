@@ -23,10 +23,10 @@ from metricdp.audit import (
     laws,
     observe,
     planted,
+    recording,
     report,
     runner,
     samplers,
-    tape,
     worlds,
 )
 from metricdp.audit.__main__ import main
@@ -376,25 +376,25 @@ def test_randomized_response_reaches_its_claims_of_pool_and_epsilon():
     assert laws.needed_rho(one, other) > 0.95 * epsilon**2 / 2
 
 
-# The tape
+# The recording
 
 
 def test_scripts_walk_through_every_choice_also_where_draws_depend_on_draws():
     def run(script):
-        reel = tape.Tape(script)
+        reel = recording.Recording(script)
         first = reel.selection([np.zeros(2, np.int64)], Fraction(1), "exponential mechanism")
         for _ in range(first):
             reel.selection([np.zeros(3, np.int64)], Fraction(1), "permute-and-flip")
         return reel
 
-    found = list(tape.scripts(run))
+    found = list(recording.scripts(run))
     assert found == [(0,), (1, 0), (1, 1), (1, 2)]
     assert sum(math.exp(run(script).log_p) for script in found) == pytest.approx(1)
 
 
 def test_patterns_tell_any_two_coordinates_apart():
     for n in (1, 2, 3, 4, 5, 16, 33):
-        far = tape.patterns(n)[:-1] > 0
+        far = recording.patterns(n)[:-1] > 0
         pairs = {(i, j) for row in far for i in range(n) for j in range(n) if row[i] and not row[j]}
         assert len(pairs) == n * (n - 1)
         assert far.all(axis=1).any() and (~far).all(axis=1).any()

@@ -1,5 +1,5 @@
 """The replay verifier: its losses are right, it shares no code with what it verifies, and it sees
-what the exact laws on a tape cannot.
+what the exact distributions by recorded randomness cannot.
 """
 
 import ast

@@ -34,7 +34,7 @@ def records(demand):
     kept = _vault._open(demand)
     if isinstance(kept, Tally):
         return np.repeat(kept.points, kept.counts).tolist()
-    return (kept.thinned(1.0) if isinstance(kept, Source) else kept).tolist()
+    return (kept.subsampled(1.0) if isinstance(kept, Source) else kept).tolist()
 
 
 # What enters
@@ -249,7 +249,7 @@ def test_who_is_protected_however_the_records_come(tmp_path, options, protects, 
         PrivateDemand.from_frame(PLANE, path, x="x", y="y", **named),
     ):
         assert demand.protects == protects and demand.max_contributions == bound
-        assert demand.grains * protects.max_contributions == bound
+        assert demand.weight_units * protects.max_contributions == bound
         assert repr(demand).endswith(f"; protects {words})")
         assert (demand.caps is not None) == ("caps" in options)
         assert (demand.unit, demand.weighting) == (protects.unit, protects.weighting)

@@ -198,8 +198,8 @@ def test_records_that_may_be_left_out_have_no_proof_for_neighbors_by_exchange_wh
     for change in (
         lambda demand: demand,
         lambda demand: gate.moved(demand, LabelParts(plane, np.array([0, 1]), 2), TWO),
-        lambda demand: gate.thinned(demand, 0.5),
-        lambda demand: gate.thinned(gate.thinned(demand, 0.5), 0.5),
+        lambda demand: gate.subsampled(demand, 0.5),
+        lambda demand: gate.subsampled(gate.subsampled(demand, 0.5), 0.5),
     ):
         for relation in ("replace-one", "add-remove"):
             budget = mdp.Ledger(1, neighboring=relation).charge(1)
@@ -268,7 +268,7 @@ class First:
         return records[:, :1]
 
 
-def test_demand_of_a_box_is_mapped_and_foreseen_in_its_own_box_alone():
+def test_demand_of_a_box_is_mapped_and_preaggregated_in_its_own_box_alone():
     placed = mdp.PrivateDemand(BOX, [[0.2, 0.7]])
     twin = mdp.EuclideanSpace([0, 0], [1, 1])
     assert gate.mapped(placed, First(BOX), LINE).universe is LINE
@@ -279,26 +279,26 @@ def test_demand_of_a_box_is_mapped_and_foreseen_in_its_own_box_alone():
     ):
         with pytest.raises(InputError, match="by a map of its own universe"):
             gate.mapped(*wrong)
-    assert gate.foreseen(placed, ShiftedQuadtree(BOX)).universe is BOX
+    assert gate.preaggregated(placed, ShiftedQuadtree(BOX)).universe is BOX
     for wrong in (
         ([[0.2, 0.7]], ShiftedQuadtree(BOX)),
         (placed, First(BOX)),
         (placed, ShiftedQuadtree(twin)),
     ):
         with pytest.raises(InputError, match="a quadtree of it"):
-            gate.foreseen(*wrong)
+            gate.preaggregated(*wrong)
 
 
-def test_demand_is_thinned_to_a_share_of_it():
+def test_demand_is_subsampled_to_a_share_of_it():
     for share in (1, 0.5, 1e-9):
-        assert gate.thinned(ONE, share).universe is METRIC
+        assert gate.subsampled(ONE, share).universe is METRIC
     for wrong in (1.01, 2):
         with pytest.raises(InputError, match="above 0, up to 1"):
-            gate.thinned(ONE, wrong)
+            gate.subsampled(ONE, wrong)
     with pytest.raises(InputError):
-        gate.thinned(ONE, 0)
-    with pytest.raises(InputError, match="a PrivateDemand is thinned"):
-        gate.thinned([0, 4], 0.5)
+        gate.subsampled(ONE, 0)
+    with pytest.raises(InputError, match="a PrivateDemand is subsampled"):
+        gate.subsampled([0, 4], 0.5)
 
 
 @pytest.mark.parametrize("ask", [_measured, _selected])

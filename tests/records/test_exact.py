@@ -173,7 +173,7 @@ ALLOWED = {
         records/engines/weighting.py GroupedByDigits._parts""",
     "Python's integers, which have no end": """
         records/engines/frames.py Seal.compare
-        records/engines/local.py LocalFrame.thinned
+        records/engines/local.py LocalFrame.subsampled
         records/engines/sources.py Gathered.all_of
         records/sums/swap_costs.py CappedSwapCosts.total""",
     "coins and noise of a scale of at most 2^12: beyond 2^61 with odds of e^(-2^49)": """

@@ -11,7 +11,14 @@ from metricdp.errors import InputError, ReadingError
 from metricdp.kernels.scores import CAP
 from metricdp.methods import Quadtree
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
-from metricdp.privacy import HistogramQuery, OpeningQuery, PrivateDemand, _vault, foreseen, measure
+from metricdp.privacy import (
+    HistogramQuery,
+    OpeningQuery,
+    PrivateDemand,
+    _vault,
+    measure,
+    preaggregated,
+)
 from metricdp.privacy.opening import FACTOR, bias_of, held
 from metricdp.records.engines import Source
 from metricdp.records.engines.sources import Gathered
@@ -35,7 +42,7 @@ class Counting(Source):
     def mapped(self, step):
         return Counting(step(self.points), self.step)
 
-    def thinned(self, share):
+    def subsampled(self, share):
         return self.points
 
 
@@ -228,18 +235,18 @@ def test_a_method_reads_the_records_once(method, monkeypatch):
     assert source.readings == 1
 
 
-def test_the_demand_foreseen_is_paid_as_before_and_keeps_its_unit():
+def test_the_demand_preaggregated_is_paid_as_before_and_keeps_its_unit():
     points = clusters(200, 3)
     demand = PrivateDemand(BOX, points, user=list(range(100)) * 2, max_contributions=2)
     tree, ledger = ShiftedQuadtree(BOX), mdp.Ledger(1)
-    assert _vault._open(foreseen(demand, tree)) is not None
-    ahead = foreseen(demand, tree)
+    assert _vault._open(preaggregated(demand, tree)) is not None
+    ahead = preaggregated(demand, tree)
     assert (ahead.unit, ahead.max_contributions) == (demand.unit, 2)
     measure(ahead, HistogramQuery(tree.opened()), 1, ledger.charge(1))
     assert ledger.left == 0
     for bad in ((3, tree), (demand, 3), (demand, ShiftedQuadtree(mdp.EuclideanSpace([0], [1])))):
         with pytest.raises(InputError):
-            foreseen(*bad)
+            preaggregated(*bad)
     with pytest.raises(TypeError):
         pickle.dumps(Paths(Listed(points), tree))
 

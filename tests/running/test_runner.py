@@ -54,9 +54,9 @@ class Points:
         (ALL.mapped(Doubled(), WIDE), counts(WIDE), [1, 2, 0, 1]),
         (ALL.mapped(Doubled(), WIDE), HistogramQuery(Grid(WIDE, 8)), [0, 1, 0, 2, 0, 0, 0, 1]),
         (ALL.moved(Grid(BOX, 4), NET), HistogramQuery(Points()), [1, 2, 0, 1]),
-        (ALL.foreseen(ShiftedQuadtree(BOX, 3, seed=1)), counts(BOX), [1, 2, 0, 1]),
-        (ALL.thinned(1.0), counts(BOX), [1, 2, 0, 1]),
-        (ALL.mapped(Doubled(), WIDE).thinned(1.0), counts(WIDE), [1, 2, 0, 1]),
+        (ALL.preaggregated(ShiftedQuadtree(BOX, 3, seed=1)), counts(BOX), [1, 2, 0, 1]),
+        (ALL.subsampled(1.0), counts(BOX), [1, 2, 0, 1]),
+        (ALL.mapped(Doubled(), WIDE).subsampled(1.0), counts(WIDE), [1, 2, 0, 1]),
     ],
 )
 def test_questions_are_about_what_public_maps_make_of_the_demand(image, query, expected):

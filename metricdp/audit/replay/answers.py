@@ -42,7 +42,11 @@ def held(demand: Any, universe: Any, rows: list[tuple[str, Any]], unit: str) -> 
         each = [place for place, (_, count) in zip(found, records) for _ in range(count)]
         if sorted(each) != sorted(expected):
             return "the vault holds other records than were put in"
-    most = len(rows) if demand.grains == 1 else demand.grains * len({user for user, _ in rows})
+    most = (
+        len(rows)
+        if demand.weight_units == 1
+        else demand.weight_units * len({user for user, _ in rows})
+    )
     if kept > most or not set(found) <= set(expected):
         return "the vault holds more than was put in"
     return ""

@@ -40,11 +40,11 @@ class Averages(NamedTuple):
 
     counts: Floats
     means: Floats
-    standing: Bools
+    above_noise: Bools
 
     def at(self, kept: Bools) -> Averages:
         """Those of some parts."""
-        return Averages(self.counts[kept], self.means[kept], self.standing[kept])
+        return Averages(self.counts[kept], self.means[kept], self.above_noise[kept])
 
 
 def averages(
@@ -60,11 +60,11 @@ def averages(
     sums = clipped_sums(query.partition, around, np.full(query.n_parts, radius))
     summed = yield Ask(sums, sum_share)
     counts = counted.values.astype(float)
-    standing = counts > max(deviation(counted), 1.0)
+    above_noise = counts > max(deviation(counted), 1.0)
     offset = summed.values.reshape(-1, space.dimension) * sums.steps[:, None]
-    offset /= np.where(standing, counts, 1.0)[:, None]
-    means = space.clip(sums.centers + np.where(standing[:, None], offset, 0.0))
-    return Averages(counts, means, standing)
+    offset /= np.where(above_noise, counts, 1.0)[:, None]
+    means = space.clip(sums.centers + np.where(above_noise[:, None], offset, 0.0))
+    return Averages(counts, means, above_noise)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -88,7 +88,7 @@ class Lloyd(Baseline):
             now = yield from averages(
                 space, query, each * counts, each * (1 - counts), radius, around
             )
-            centers = np.where(now.standing[:, None], now.means, centers)
+            centers = np.where(now.above_noise[:, None], now.means, centers)
         receipt = (yield Account()).receipt
         return Result(distinct_in(space, centers), question.k, self.name, receipt)
 

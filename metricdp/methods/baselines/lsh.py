@@ -109,7 +109,7 @@ class LSHCoreset(Baseline):
                 noise = terms.deviation_of_sums(hashed.space, LEVELS_SHARE * (1 - COUNTS_SHARE))
                 low_noise = LOW_NOISE * math.sqrt(hashed.space.dimension) * noise
                 hint = self.records_hint
-                total = float(counts[0]) if hint is None else float(hint) * terms.grains
+                total = float(counts[0]) if hint is None else float(hint) * terms.weight_units
                 fewest = max(1.0, min(low_noise, total / (2 * k)), deviation(counted))
             at = cells.leaves[(counts >= BRANCHING * fewest) & (cells.level[cells.leaves] == level)]
             if len(at) == 0:

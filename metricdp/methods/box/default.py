@@ -57,7 +57,7 @@ COUNT_SHARE = Fraction(1, 100)
 """Share of a release for the number of records: small, as noise is small beside it."""
 MARGIN = 2.0
 MARGIN_ALONG = 1.0
-"""Lengths of noise below which the last step is not believed; the same along few directions."""
+"""Lengths of noise below which the last step is not taken; the same along few directions."""
 ENOUGH = 1 << 18
 RECORDS_PER_NOISE = 1 << 15
 """Records in the rounds' sample: so many, or so many for each noise deviation of a sum."""
@@ -144,10 +144,12 @@ def rounds_release(
     records = count.number
     seen = Image(space)
     sampled = max(ENOUGH, RECORDS_PER_NOISE * noise) / max(records, 1.0)
-    if terms.grains > 1 or sampled >= 1:  # fewer grains of a user would leave the noise as it is
+    if (
+        terms.weight_units > 1 or sampled >= 1
+    ):  # fewer weight units of a user would leave the noise as it is
         sampled = 1.0
     else:
-        seen = seen.thinned(sampled)
+        seen = seen.subsampled(sampled)
         records *= sampled
     design = chosen_design(space.dimension, records, noise, terms.in_rho)
     shares = design.shares

@@ -69,9 +69,9 @@ def descended(
         total = max(float(step.mass[good].sum()), 1.0)
         shift = sums.sum(axis=0) / total
         common = float(np.sqrt((noise**2).sum())) / total
-        shift = shift * believed(float(np.linalg.norm(shift)), common)
+        shift = shift * shrinkage(float(np.linalg.norm(shift)), common)
     own = sums / mass[:, None] - shift
-    own *= (good * believed(np.linalg.norm(own, axis=1), noise / mass))[:, None]
+    own *= (good * shrinkage(np.linalg.norm(own, axis=1), noise / mass))[:, None]
     moves = shift + own
     if step.farthest is not None:
         length = np.linalg.norm(moves / scales, axis=1)
@@ -96,7 +96,7 @@ def pulls(
     return np.bincount(label, force, k).astype(np.float64)
 
 
-def believed(length: Any, noise: Any) -> Any:
+def shrinkage(length: Any, noise: Any) -> Any:
     """What is left of a vector of some length, of which noise is so long."""
     return np.maximum(1 - (noise / np.maximum(length, 1e-300)) ** 2, 0.0)
 

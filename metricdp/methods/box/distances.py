@@ -105,12 +105,12 @@ class DistancesTogether:
     least: float
 
     @property
-    def _standing(self) -> Floats:
+    def _above_noise(self) -> Floats:
         return np.where(self.counts > STANDS_OUT_TOGETHER * self.noise, self.counts, 0.0)
 
     def quantile(self, share: float) -> float:
         """Outer radius of the shell with the quantile; counts within the noise are 0."""
-        kept = self._standing
+        kept = self._above_noise
         if not kept.any():
             kept[np.argmax(self.counts)] = max(self.counts.max(), 0.0)
         mass = np.cumsum(kept[::-1])
@@ -124,7 +124,7 @@ class DistancesTogether:
 
     def force(self, radius: float) -> float:
         """Mean of min(1, radius / distance): what clipping leaves of the vectors."""
-        kept = self._standing
+        kept = self._above_noise
         middle = self.outer * RATIO_TOGETHER**0.5
         return float(kept @ (radius / np.maximum(middle, radius)) / max(kept.sum(), 1.0))
 

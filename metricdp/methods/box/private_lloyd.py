@@ -41,7 +41,7 @@ from metricdp.protocols import Partition
 SHELL_SHARE = Fraction(1, 5)
 """Of a step's budget, for the shells."""
 MARGIN = 1.5
-"""Lengths of noise below which a step is not believed."""
+"""Lengths of noise below which a step is not taken."""
 SMOOTHED = 0.1
 """Quantile of the distances below which medians are smoothed."""
 BULK = 0.9

@@ -71,7 +71,7 @@ OPENING_SHARE = Fraction(1, 2)
 STEP_SHARE = Fraction(1, 5)
 """Share of the release for PrivTree's decisions; of the whole, for each later step."""
 MARGIN = 2.0
-"""Lengths of noise below which a step is not believed."""
+"""Lengths of noise below which a step is not taken."""
 _MOST = 100_000  # more levels or rounds are never answered
 
 
@@ -228,13 +228,13 @@ class Quadtree(Method):
         before = yield Account()
         end = before.left - share
         tree = ShiftedQuadtree(space, seed=seed)
-        image = Image(space).foreseen(tree)
+        image = Image(space).preaggregated(tree)
         cells = tree.opened()
 
         def histogram(cells: OpenedCells, share: Fraction) -> Ask:
             return Ask(HistogramQuery(cells if kept is None else kept(cells)), share, image)
 
-        guess = (self.records_hint or 0.0) * terms.grains
+        guess = (self.records_hint or 0.0) * terms.weight_units
         known = CellCounts(np.array([guess]), np.array([np.inf]))
         if self._privtree(space):
             query = OpeningQuery(cells, self._depth(space))

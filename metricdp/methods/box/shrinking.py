@@ -39,7 +39,9 @@ def surety(records: float, unit: float, k: int = 0) -> float:
     return float(np.clip(min(enough, x / (LIGHT * k)) if k else enough, LEAST, MOST))
 
 
-def standing(points: Floats, counts: Floats, deviation: Floats, unit: float, sure: float) -> Bools:
+def above_noise(
+    points: Floats, counts: Floats, deviation: Floats, unit: float, sure: float
+) -> Bools:
     """Which of m cells are among the 3^d nearest of one that stands out, alone or with some of
     these.
 
@@ -71,7 +73,7 @@ def shrunk(tree: PartitionTree, estimate: Estimate, unit: float, k: int = 0) -> 
     counts, deviation = least_squares(tree, estimate.looks)
     points = np.asarray(tree.universe.points)  # type: ignore[attr-defined]
     sure = surety(float(estimate.mean.sum()), unit, k)
-    out = standing(points, counts[:m], deviation[:m], unit, sure)
+    out = above_noise(points, counts[:m], deviation[:m], unit, sure)
     held = upwards(out, tree.children) > 0
     rest = upwards(np.where(out, 0.0, estimate.mean), tree.children)
     told = np.clip(counts, 0.0, rest)

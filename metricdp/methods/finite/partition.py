@@ -260,7 +260,7 @@ class Looked:
             several=many,
         )
         self.weights = self.estimate.spread(self.estimate.mean)
-        each = self.estimate.spread(self.estimate.believed.sizes[: self.tree.n_parts])
+        each = self.estimate.spread(self.estimate.trusted_tree.sizes[: self.tree.n_parts])
         each /= each.sum()
         mass = float(self.weights.sum())
         found_here = self.weights / mass if mass > 0 else each

@@ -161,7 +161,7 @@ class Regional(Method):
         found = yield Parts(regions, epsilons, works, "regions")
         weights = np.zeros(len(universe))
         for each, release in zip(inside, found):
-            weights[each] = release.weights[each] * terms.grains
+            weights[each] = release.weights[each] * terms.weight_units
         receipt = (yield Account()).receipt
         shares = dict(zip(self.regions, epsilons))
         return Release(universe, weights, receipt, method=self.name, regions=shares)

@@ -323,9 +323,9 @@ def grown(metric: Metric, permutation: Ints, beta: float, seed: int = 0) -> HST:
     slack = measure.grid_error
     radii = levels.radii
     labels = levels.labels
-    twins = _told_apart(measure, levels) if slack > 0 else None
-    if twins is not None:
-        labels = np.column_stack([labels, twins])
+    duplicates = _places_distinguished(measure, levels) if slack > 0 else None
+    if duplicates is not None:
+        labels = np.column_stack([labels, duplicates])
         radii = np.r_[radii, 0]
     heights: Floats = radii.astype(np.float64) * measure.unit + slack / 2
     heights[-1] = 0.0
@@ -333,7 +333,7 @@ def grown(metric: Metric, permutation: Ints, beta: float, seed: int = 0) -> HST:
     return HST(metric, seed, beta, heights, levels.order[rows].astype(np.int32), *nodes)
 
 
-def _told_apart(metric: Metric, levels: LevelLabels) -> NDArray[np.int32] | None:
+def _places_distinguished(metric: Metric, levels: LevelLabels) -> NDArray[np.int32] | None:
     """One more level, points at distance 0 together, if only the grid holds points equal."""
     same = levels.labels[:, -1]  # at distance 0: one number each
     shared = np.flatnonzero(np.bincount(same, minlength=len(same))[same] > 1)
@@ -343,6 +343,6 @@ def _told_apart(metric: Metric, levels: LevelLabels) -> NDArray[np.int32] | None
     _, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
     if len(first) == len(np.unique(same[shared])):
         return None
-    twins = same.copy()
-    twins[shared] = shared[first][inverse.ravel()]
-    return twins
+    duplicates = same.copy()
+    duplicates[shared] = shared[first][inverse.ravel()]
+    return duplicates

@@ -23,11 +23,11 @@ from metricdp.records.engines.sources import (
     mapped,
     placed,
     size,
+    subsampled,
     sums,
-    thinned,
     total,
 )
 from metricdp.records.ingestion.encoders import RowEncoder
 
 __all__ = ["READERS", "Frame", "LocalFrame", "RowEncoder", "Source", "Tally"]
-__all__ += ["asked", "divided", "mapped", "opened", "placed", "size", "sums", "thinned", "total"]
+__all__ += ["asked", "divided", "mapped", "opened", "placed", "size", "subsampled", "sums", "total"]

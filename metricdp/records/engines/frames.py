@@ -125,7 +125,7 @@ class Frame(ABC):
 
         return Gathered(of).all_of(sums), seals[0]
 
-    def thinned(self, encode: RowEncoder, share: float, seal: Seal) -> Source | NDArray[Any]:
+    def subsampled(self, encode: RowEncoder, share: float, seal: Seal) -> Source | NDArray[Any]:
         """Each encoded row with probability `share`, drawn anew in each reading."""
         return Encoded(self, encode.then(Coins(share)), seal)
 
@@ -170,9 +170,9 @@ class Encoded(Source):
         """One step more whenever they are read."""
         return Encoded(self._frame, self._encode.then(step), self._seal)
 
-    def thinned(self, share: float) -> Source | NDArray[Any]:
+    def subsampled(self, share: float) -> Source | NDArray[Any]:
         """On this machine, an array."""
-        return self._frame.thinned(self._encode, share, self._seal)
+        return self._frame.subsampled(self._encode, share, self._seal)
 
 
 def _nothing(block: NDArray[Any]) -> Ints:

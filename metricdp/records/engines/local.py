@@ -81,7 +81,7 @@ class LocalFrame(Frame):
         """Sorted by DuckDB, which writes to disk what does not fit into memory."""
         return ByUser(self, reading, rule)
 
-    def thinned(self, encode: RowEncoder, share: float, seal: Seal) -> NDArray[Any]:
+    def subsampled(self, encode: RowEncoder, share: float, seal: Seal) -> NDArray[Any]:
         """An array: drawn once, as large as the sample."""
         coins = Coins(share)
         kept = [encode.empty()]

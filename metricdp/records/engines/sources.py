@@ -43,7 +43,7 @@ class Source(ABC):
         """The records that `step` makes of these, block by block."""
 
     @abstractmethod
-    def thinned(self, share: float) -> Source | NDArray[Any]:
+    def subsampled(self, share: float) -> Source | NDArray[Any]:
         """Each record with this probability, by a coin of its own."""
 
     def __reduce__(self) -> Any:
@@ -107,7 +107,7 @@ class Listed(Source):
         """What the step makes of them."""
         return Listed(step(self._records))
 
-    def thinned(self, share: float) -> NDArray[Any]:
+    def subsampled(self, share: float) -> NDArray[Any]:
         """An array."""
         return Coins(share)(self._records)
 
@@ -132,7 +132,7 @@ class Tally(Source):
         kept = np.isin(self.points, step(self.points))
         return Tally(self.points[kept], self.counts[kept])
 
-    def thinned(self, share: float) -> Tally:
+    def subsampled(self, share: float) -> Tally:
         """A binomial number of each count."""
         return Tally(self.points, kept_of(self.counts, share))
 
@@ -163,9 +163,9 @@ def total(records: NDArray[Any] | Source, answer: Answer) -> NDArray[Any]:
     return told(sums(records, answer))
 
 
-def thinned(records: NDArray[Any] | Source, share: float) -> NDArray[Any] | Source:
+def subsampled(records: NDArray[Any] | Source, share: float) -> NDArray[Any] | Source:
     """Each record with probability `share`, by the operating system's entropy."""
-    return records.thinned(share) if isinstance(records, Source) else Coins(share)(records)
+    return records.subsampled(share) if isinstance(records, Source) else Coins(share)(records)
 
 
 def mapped(records: NDArray[Any] | Source, *steps: Answer) -> NDArray[Any] | Source:
@@ -220,7 +220,7 @@ class Tallied:
 
 def kept_of(counts: Ints, share: float) -> Ints:
     """How many of each count stay: binomials by a generator with a 256-bit secret seed. What is
-    told of those that stay is paid for in full (`gate.thinned`), so no guarantee rests on them.
+    told of those that stay is paid for in full (`gate.subsampled`), so no guarantee rests on them.
     """
     coins = np.random.default_rng(np.frombuffer(os.urandom(32), np.uint32))
     return coins.binomial(counts, share)

@@ -95,6 +95,6 @@ class Weighted(Source):
         """A step more, which may move or leave out records: not their weights."""
         return Weighted(self._rows, (*self._steps, step))
 
-    def thinned(self, share: float) -> Weighted:
+    def subsampled(self, share: float) -> Weighted:
         """Each unit with this probability; on an engine drawn anew in each reading."""
         return Weighted(self._rows.mapped(KeptWeights(share)), self._steps)

@@ -63,8 +63,8 @@ _ENTRIES = 4_000_000
 class Credible:
     """What a release tells of sums and means of its demand, each with an interval.
 
-    `estimate`: of the release: its looks and what was learned from them; `grains`: counts are in
-    units of one over this; `shift`: `ROADS` or `HUBS`, by public facts of the universe; `seed`:
+    `estimate`: of the release: its looks and what was learned from them; `weight_units`: counts are
+    in units of one over this; `shift`: `ROADS` or `HUBS`, by public facts of the universe; `seed`:
     public coins of the draws: they touch no record.
 
     Some 100 draws of the posterior and of the noise: O(n_parts) each, once; then O(n_points) a
@@ -72,18 +72,18 @@ class Credible:
     """
 
     def __init__(
-        self, estimate: Estimate, *, grains: int = 1, shift: Shift = ROADS, seed: int = 0
+        self, estimate: Estimate, *, weight_units: int = 1, shift: Shift = ROADS, seed: int = 0
     ) -> None:
         tree = estimate.tree
         self.tree: PartitionTree = tree
         self.shift = shift
-        self.expected = estimate.mean / grains
+        self.expected = estimate.mean / weight_units
         self.labels = tree.labels.astype(np.int64)
         self._share = estimate.spread(np.ones(tree.n_parts))  # of its part's demand, a point
         n_draws = int(np.clip(_ENTRIES // max(tree.n_parts, 1), 64, 400))
-        self._draws = estimate.draw(n_draws, seed) / grains
+        self._draws = estimate.draw(n_draws, seed) / weight_units
         value, precision = observed(tree, estimate.looks)
-        self._counts = consistent(tree.children, value, precision)[0][: tree.n_parts] / grains
+        self._counts = consistent(tree.children, value, precision)[0][: tree.n_parts] / weight_units
         error = np.zeros((n_draws, len(value)))
         coins = np.random.default_rng([seed, 1])
         for look in estimate.looks:
@@ -92,7 +92,7 @@ class Credible:
         error /= np.where(precision > 0.0, precision, 1.0)
         for draw in error:
             draw[:] = consistent(tree.children, draw, precision)[0]
-        self._error = error[:, : tree.n_parts] / grains
+        self._error = error[:, : tree.n_parts] / weight_units
         self.total = float(max(self._counts.sum(), self.expected.sum(), 1.0))
         self._surely = float(max(self._counts.sum(), 1.0))
 
@@ -153,14 +153,14 @@ class Credible:
     def _combined(self, mean: Floats) -> tuple[float, float]:
         """Mean over the demand of what is constant on parts, and its standard deviation."""
         drawn = self._draws @ mean / np.maximum(self._draws.sum(axis=1), 1e-9)
-        believed = float(self.expected @ mean / max(self.expected.sum(), 1e-9))
-        doubt = _TRUST * float(drawn.std()) + _FLOOR * abs(believed)
+        expected = float(self.expected @ mean / max(self.expected.sum(), 1e-9))
+        doubt = _TRUST * float(drawn.std()) + _FLOOR * abs(expected)
         counted = float(self._counts @ mean / self._surely)
         noise = _CURSE * float((self._error @ (mean - counted)).std()) / self._surely
         if noise <= 0.0 or doubt <= 0.0:
-            return (counted, noise) if noise <= doubt else (believed, doubt)
+            return (counted, noise) if noise <= doubt else (expected, doubt)
         weight = doubt**2 / (doubt**2 + noise**2)
-        both = weight * counted + (1 - weight) * believed
+        both = weight * counted + (1 - weight) * expected
         return both, noise * doubt / float(np.hypot(noise, doubt))
 
     def _inside(self, values: Floats) -> tuple[Floats, Floats, Floats]:

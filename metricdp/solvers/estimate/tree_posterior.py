@@ -134,7 +134,7 @@ class Estimate:
         return float(all(len(kinds) >= fewest for kinds in self.frequencies.values()))
 
     @property
-    def believed(self) -> PartitionTree:
+    def trusted_tree(self) -> PartitionTree:
         """The tree, with sizes as expected if that is trusted."""
         return self.tree if self.trust else self.tree.even()
 
@@ -151,13 +151,13 @@ class Estimate:
     @property
     def pointed(self) -> bool:
         """Whether demand is on one side of splits more often than is usual in a plane."""
-        usual = _usual(self.believed)
+        usual = _usual(self.trusted_tree)
         one_sided = [kinds[0] for kinds in self.frequencies.values()]
         return sum(one_sided) > usual[0] * len(one_sided)
 
     def spread(self, amounts: Floats) -> Floats:
         """Amounts of parts over their points, by expected weights if they are trusted."""
-        return self.believed.spread(amounts)
+        return self.trusted_tree.spread(amounts)
 
     def draw(self, n_draws: int, seed: int = 0) -> Floats:
         """True counts of every part, drawn from their joint posterior, shape (n_draws, n_parts).
@@ -170,7 +170,7 @@ class Estimate:
             center, spread = least_squares(self.tree, self.looks)
             return np.maximum(center + spread * coins.standard_normal((n_draws, 1)), 0.0)
         drawn = np.empty((n_draws, 2 * m - 1))
-        _Model(self.believed, self.looks, self.any_share).draw(self.frequencies, coins, drawn)
+        _Model(self.trusted_tree, self.looks, self.any_share).draw(self.frequencies, coins, drawn)
         return drawn[:, :m]
 
 

@@ -201,7 +201,7 @@ def test_what_cannot_be_saved_leaves_nothing(tmp_path, monkeypatch):
 
 
 def test_the_coreset_of_people_of_one_unit_each_weighs_as_many_as_they_are():
-    """Cells that stand out were divided twice by a unit's grains."""
+    """Cells that stand out were divided twice by a unit's weight units."""
     points = np.repeat([[0.2, 0.2], [0.8, 0.7]], 2000, axis=0)
     space = mdp.EuclideanSpace([0, 0], [1, 1])
     user = np.repeat(np.arange(2000), 2)

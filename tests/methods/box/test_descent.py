@@ -1,4 +1,4 @@
-"""One private step, and how much of it is believed."""
+"""One private step, and how much of it is kept after shrinkage."""
 
 import warnings
 from fractions import Fraction
@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.methods.box.descent import Step, believed, descended
+from metricdp.methods.box.descent import Step, descended, shrinkage
 from metricdp.partitions.box.cells import WholeBox
 from metricdp.releases import Mechanism, Receipt, Release
 
 
 def test_what_is_believed():
-    assert believed(2.0, 1.0) == 0.75 and believed(1.0, 2.0) == 0 and believed(0.0, 0.0) <= 1
+    assert shrinkage(2.0, 1.0) == 0.75 and shrinkage(1.0, 2.0) == 0 and shrinkage(0.0, 0.0) <= 1
 
 
 def test_centers_that_do_not_move_in_a_wide_box_divide_by_nothing():

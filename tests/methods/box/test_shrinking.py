@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.methods.box.shrinking import LEAST, shrunk, standing, surety
+from metricdp.methods.box.shrinking import LEAST, above_noise, shrunk, surety
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.finite.ward import PartitionTree
 from metricdp.solvers.estimate.tree_posterior import Counts, Estimate, joint_posterior
@@ -20,8 +20,8 @@ def test_standing(d, m):
     points = rng.random((m, d))
     counts = rng.laplace(0, 1, m) + np.where(rng.random(m) < 0.2, 8.0, 0.0)
     deviation = rng.uniform(0.5, 1.5, m)
-    found = standing(points, counts, deviation, 1.0, 5.0)
-    assert found.tolist() == naive.standing(points, counts, deviation, 1.0, 5.0)
+    found = above_noise(points, counts, deviation, 1.0, 5.0)
+    assert found.tolist() == naive.above_noise(points, counts, deviation, 1.0, 5.0)
 
 
 @pytest.mark.parametrize("records", [0, 1e3, 1e5])
@@ -30,7 +30,7 @@ def test_noise_seldom_stands_out_and_the_less_the_more_records_there_are(records
     places = 100.0 * np.arange(400.0)[:, None]
     loud = np.full(400, 2**0.5)  # of one unit of noise
     sure = surety(records, 1.0)
-    told = [standing(places, rng.laplace(0, 1, 400), loud, 1.0, sure).sum() for _ in range(300)]
+    told = [above_noise(places, rng.laplace(0, 1, 400), loud, 1.0, sure).sum() for _ in range(300)]
     # at most e^-L / 2 for a cell alone; its neighbors add about as much each
     assert sure >= LEAST and np.count_nonzero(told) < 400 * 300 * 9 * np.exp(-sure)
 
@@ -101,11 +101,11 @@ def test_expected_weights_that_tell_no_more_than_volume_are_not_used():
     named = PartitionTree(tree.universe, tree.labels, tree.children, tree.sizes, numbers=tree.sizes)
     looks = [Counts(np.arange(3), np.array([40.0, 60.0, 100.0]), np.ones(3))]
     found = joint_posterior(named, looks, any_share=True, several=True)
-    assert found.trust == 0 and found.believed.numbers is None
+    assert found.trust == 0 and found.trusted_tree.numbers is None
     expected = replace(named, sizes=np.array([40.0, 60.0, 100.0]), numbers=tree.sizes)
     many = [Counts(np.arange(3), np.array([4000.0, 6000.0, 10000.0]), np.ones(3))]
     found = joint_posterior(expected, many, any_share=True, several=True)
-    assert found.trust == 1 and found.believed is expected
+    assert found.trust == 1 and found.trusted_tree is expected
 
 
 def test_a_release_from_a_file_is_searched_alike(tmp_path):

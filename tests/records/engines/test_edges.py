@@ -51,7 +51,7 @@ class Often(Source):
     def mapped(self, step):
         return Often(step(self.records), self.bits, self.once)
 
-    def thinned(self, share):
+    def subsampled(self, share):
         raise NotImplementedError
 
 
@@ -87,7 +87,7 @@ def test_counted_users_have_the_same_sums(n_users):
 
 
 def test_grains_of_users_in_a_box_are_counted_by_every_digit():
-    """A user of exactly 65,536 grains at one place is one whole, not two."""
+    """A user of exactly 65,536 weight units at one place is one whole, not two."""
     for records in (1, 2, 3, 70_000):
         points = np.linspace(0.1, 2.9, records)[:, None]
         shared = SharesOfOne().kept(["u"] * records, points)
@@ -226,7 +226,7 @@ def test_cells_of_a_tree_are_differences_that_do_not_wrap():
         def sums(self, answer):
             raise NotImplementedError
 
-        mapped = thinned = sums
+        mapped = subsampled = sums
 
     class Keys:
         start, stop = 0, 3

@@ -318,18 +318,18 @@ def test_snapping_is_that_of_the_universe():
 # Samples
 
 
-def test_thinned_demand_has_its_share_by_fresh_coins(table):
+def test_subsampled_demand_has_its_share_by_fresh_coins(table):
     rows = table[0]
-    here = gate.thinned(located(rows), 0.25)
-    there = gate.thinned(PrivateDemand.from_frame(POINTS, rows), 0.25)
+    here = gate.subsampled(located(rows), 0.25)
+    there = gate.subsampled(PrivateDemand.from_frame(POINTS, rows), 0.25)
     for kept in (len(_vault._open(here)), exact(there, CountQuery())[0]):
         assert binomtest(kept, N, 0.25).pvalue > 1e-7
-    assert exact(gate.thinned(located(rows), 0.25), GRID) != exact(here, GRID)
-    assert exact(gate.thinned(located(rows), 1.0), GRID) == exact(located(rows), GRID)
+    assert exact(gate.subsampled(located(rows), 0.25), GRID) != exact(here, GRID)
+    assert exact(gate.subsampled(located(rows), 1.0), GRID) == exact(located(rows), GRID)
     budget = Ledger(1).charge(1)
     assert measure(here, CountQuery(), 1, budget).values.shape == (1,)
     with pytest.raises(InputError, match="share"):
-        gate.thinned(here, 1.5)
+        gate.subsampled(here, 1.5)
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ class Elsewhere(sources.Source):
     def sums(self, answer):
         return sources.sums(AT, answer)
 
-    mapped = thinned = sums
+    mapped = subsampled = sums
 
 
 def test_what_is_known_of_counted_records():
@@ -57,8 +57,8 @@ def test_a_record_stays_if_32_fresh_bits_are_below_its_share(monkeypatch):
     asked = []
     monkeypatch.setattr(sources.os, "urandom", lambda n: asked.append(n) or words.tobytes()[:n])
     for share, kept in ((0.0, []), (0.5, [0, 1]), (2**-32, [0]), (1.0, [0, 1, 2, 3])):
-        assert sources.thinned(np.arange(4), share).tolist() == kept
-    assert asked == [16] * 4 and sources.thinned(np.zeros((2, 3)), 0.5).shape == (2, 3)
+        assert sources.subsampled(np.arange(4), share).tolist() == kept
+    assert asked == [16] * 4 and sources.subsampled(np.zeros((2, 3)), 0.5).shape == (2, 3)
 
 
 def test_tables_in_memory_are_those_that_are_there_already():
@@ -68,10 +68,10 @@ def test_tables_in_memory_are_those_that_are_there_already():
     assert not tables.TableInMemory.takes([1.0])
 
 
-def test_counts_are_thinned_by_256_fresh_bits(monkeypatch):
+def test_counts_are_subsampled_by_256_fresh_bits(monkeypatch):
     for share, kept in ((0.0, [0, 0, 0]), (1.0, [1, 2, 3])):
-        assert sources.thinned(COUNTED, share).counts.tolist() == kept
+        assert sources.subsampled(COUNTED, share).counts.tolist() == kept
     asked = []
     monkeypatch.setattr(sources.os, "urandom", lambda n: asked.append(n) or bytes(n))
-    first, second = (Tally(AT, np.full(6, 10**6)).thinned(0.5).counts for _ in range(2))
+    first, second = (Tally(AT, np.full(6, 10**6)).subsampled(0.5).counts for _ in range(2))
     assert asked == [32, 32] and (first == second).all()

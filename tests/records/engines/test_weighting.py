@@ -40,7 +40,7 @@ def naive(records):
     return held
 
 
-def grains(users, records):
+def weight_units(users, records):
     return SharesOfOne().kept(users, records)[:, -1].astype(np.int64)
 
 
@@ -61,7 +61,7 @@ class Points:
 def test_grains_are_those_of_the_definition(records):
     users = [f"u{user}" for user, _ in records]
     at = np.array([place for _, place in records], np.int64)
-    found = np.bincount(at, grains(users, at), minlength=5)
+    found = np.bincount(at, weight_units(users, at), minlength=5)
     assert {i: int(n) for i, n in enumerate(found) if n} == naive(records)
     demand = PrivateDemand(PATH, at.tolist(), user=users, weighting="share")
     assert exact(demand, HistogramQuery(Points())).tolist() == found.tolist()
@@ -106,8 +106,10 @@ def test_one_user_more_adds_one_whole_and_changes_nothing_else():
 def test_a_box_counts_groups_and_thins_by_grains():
     coins = np.random.default_rng(2)
     points = coins.random((300, 2)).round(1)
-    users = np.r_[coins.integers(0, 40, 297), 41, 42, 42]  # one of 65,536 grains, two of half that
-    held = grains(users.tolist(), points)
+    users = np.r_[
+        coins.integers(0, 40, 297), 41, 42, 42
+    ]  # one of 65,536 weight units, two of half that
+    held = weight_units(users.tolist(), points)
     rows = Weighted(np.column_stack([points, held]))
     key = lambda block: (block @ [10, 110]).round().astype(np.uint64)  # noqa: E731
     keys, counts = rows.grouped(key)
@@ -117,7 +119,7 @@ def test_a_box_counts_groups_and_thins_by_grains():
     left = rows.mapped(lambda block: block[block[:, 0] > 0.45])
     count = lambda block: np.array([len(block)])  # noqa: E731
     assert left.total(count)[0] == held[points[:, 0] > 0.45].sum()
-    thin = rows.thinned(0.25).total(count)[0]
+    thin = rows.subsampled(0.25).total(count)[0]
     assert abs(thin / held.sum() - 0.25) < 0.01  # 6 standard deviations are 0.0016
 
 

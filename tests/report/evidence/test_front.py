@@ -195,7 +195,7 @@ def test_what_is_told_is_right():
     assert universe["sha256"] in record["dp_variant"]["data_domain"]
     shared = mdp.evidence(told("users with shares")).registry()["deployment"]["privacy_loss"]
     assert "one unit of weight" in shared["privacy_unit"]
-    assert "65,536 grains" in shared["privacy_unit_details"]
+    assert "65,536 fixed-point weight units" in shared["privacy_unit_details"]
     approximate = mdp.evidence(told("zCDP")).registry()["deployment"]
     assert approximate["dp_variant"]["variant_name"] == "Approximate DP"
     assert approximate["privacy_loss"]["privacy_parameters"]["delta"] == 1e-6

@@ -46,7 +46,7 @@ class Coins(tuple[int, ...]):
 
 
 @dataclass
-class Tape:
+class Recording:
     """A script (0 or public coins beyond its end) and, after the run, the draws it answered."""
 
     script: Sequence[int] = ()
@@ -103,13 +103,15 @@ def patterns(n: int) -> Ints:
 
 
 @contextmanager
-def recorded(tape: Tape) -> Iterator[Tape]:
-    """Let all noise and all selections in this block come from the tape."""
-    with noise_from(tape.noise), patched(gate, "choose", tape.selection):
-        yield tape
+def recorded(recording: Recording) -> Iterator[Recording]:
+    """Let all noise and all selections in this block come from the recording."""
+    with noise_from(recording.noise), patched(gate, "choose", recording.selection):
+        yield recording
 
 
-def scripts(run: Callable[[Sequence[int]], Tape], limit: int = 10**6) -> Iterator[tuple[int, ...]]:
+def scripts(
+    run: Callable[[Sequence[int]], Recording], limit: int = 10**6
+) -> Iterator[tuple[int, ...]]:
     """All scripts in order, or `limit` different ones by public coins."""
     found: list[tuple[int, ...]] = []
     script: list[int] = []
