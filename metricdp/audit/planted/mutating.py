@@ -8,7 +8,6 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from importlib import import_module
 from itertools import groupby
 from types import CodeType, FunctionType
@@ -99,9 +98,6 @@ def _planted(place: str, mutations: list[Mutation]) -> AbstractContextManager[No
     for mutation in mutations:
         source = mutation.applied(source)
     changed = _compiled(source, function)
-    if function is not found and hasattr(found, "py_func"):  # compiled: in Python for a while
-        plain = FunctionType(changed, function.__globals__, name, function.__defaults__)
-        return replaced(owner, name, plain)
     return _exchanged(function, changed, found)
 
 
@@ -128,35 +124,19 @@ def _exchanged(function: FunctionType, code: CodeType, found: Any) -> Iterator[N
 
 
 def _function(found: Any) -> FunctionType | None:
-    """The Python function in a method, a property, a cached or a compiled function."""
-    for inner in ("__func__", "fget", "py_func", "__wrapped__"):
+    """The Python function in a method, a property or a cached function."""
+    for inner in ("__func__", "fget", "__wrapped__"):
         if hasattr(found, inner):
             return _function(getattr(found, inner))
-    if isinstance(found, cached_property):
-        return _function(found.func)
     return found if isinstance(found, FunctionType) else None
 
 
 def _compiled(source: str, function: FunctionType) -> CodeType:
-    """The code of a function's source, with the cells (``__class__``, closures) of the old one."""
+    """The code of a function's source; one that uses a closure is refused where it is exchanged."""
     tree = ast.parse(source)
-    body = tree.body[0]
+    (body,) = tree.body
     assert isinstance(body, ast.FunctionDef)
     body.decorator_list = []
-    cells = function.__code__.co_freevars
-    if cells:
-        outer = ast.parse(f"def _outer({', '.join(cells)}):\n    pass").body[0]
-        assert isinstance(outer, ast.FunctionDef)
-        outer.body = [body]
-        tree.body = [outer]
     tree.body[:0] = ast.parse("from __future__ import annotations").body
-    path = [compile(ast.fix_missing_locations(tree), function.__code__.co_filename, "exec")]
-    while path:
-        for inner in path.pop().co_consts:
-            if isinstance(inner, CodeType):
-                if inner.co_name == function.__name__:
-                    if inner.co_freevars != cells:
-                        raise LookupError(f"{function.__name__} would close over other names")
-                    return inner
-                path.append(inner)
-    raise LookupError(f"no code of {function.__name__}")
+    whole = compile(tree, function.__code__.co_filename, "exec")
+    return next(inner for inner in whole.co_consts if isinstance(inner, CodeType))

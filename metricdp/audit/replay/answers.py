@@ -120,24 +120,6 @@ def _steps(universe: Any, record: Any) -> list[int]:
     return [int(x) for x in next(iter(universe.grid_rows(np.array([int(record)]))))]
 
 
-def _coverage(query: Any, records: Records) -> Any:
-    reach = math.floor(query.radius / query.universe.unit)
-    rows = [(_steps(query.universe, record), count) for record, count in records]
-    return [
-        sum(count for row, count in rows if row[at] <= reach) for at in range(len(query.universe))
-    ], 0
-
-
-def _cost(query: Any, records: Records) -> Any:
-    total = [0] * len(query.universe)
-    for record, count in records:
-        row = [-(-x >> query._shift) for x in _steps(query.universe, record)]
-        served = min([query._cap, *(row[int(c)] for c in query._centers)])
-        for at, x in enumerate(row):
-            total[at] -= count * min(x, served) ** query._power
-    return total, 0
-
-
 def _swap(query: Any, records: Records) -> Any:
     shift, cap, power = query._scale
     rows = [(_steps(query.universe, record), count) for record, count in records]
@@ -158,7 +140,5 @@ NAIVE: dict[str, Callable[[Any, Records], Any]] = {
     "LevelsQuery": _levels,
     "SumsQuery": _sums,
     "TotalsQuery": _totals,
-    "CoverageQuery": _coverage,
-    "CostQuery": _cost,
     "SwapQuery": _swap,
 }
