@@ -29,7 +29,7 @@ from metricdp.methods.asking import Ask, Image
 from metricdp.methods.box.distances import DistancesTogether, measured_together
 from metricdp.methods.shares import clipped_sums, deviation
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.partitions.box.cells import Halves, WholeBox
+from metricdp.partitions.box.cells import HalfSpaces, WholeBox
 from metricdp.partitions.box.images import Scaled
 from metricdp.partitions.box.subspace import Subspace
 from metricdp.privacy.queries import LevelsQuery
@@ -214,7 +214,7 @@ def pulls_along(
     q, d = axes.shape
     levels = []
     for axis in axes:
-        side = Halves(scaled.space, np.zeros(d), axis * scaled.scales)
+        side = HalfSpaces(scaled.space, np.zeros(d), axis * scaled.scales)
         levels.append(clipped_sums(side, np.zeros(d), [radius, radius], folded=True))
     release = yield Ask(LevelsQuery(tuple(levels)), share, image)
     step = float(levels[0].steps[0])

@@ -43,7 +43,7 @@ class VoronoiCells:
 
 
 @trusted
-class Halves:
+class HalfSpaces:
     """A box cut in two by a plane: part 0 is the side to which its normal points."""
 
     n_parts = 2

@@ -19,7 +19,7 @@ from metricdp.methods.box.directions import (
     private_subspace,
     scales_around,
 )
-from metricdp.partitions.box.cells import Halves
+from metricdp.partitions.box.cells import HalfSpaces
 from metricdp.partitions.box.images import Scaled
 from metricdp.partitions.box.subspace import Subspace
 from metricdp.privacy import HistogramQuery, Ledger, PrivateDemand, mapped
@@ -79,7 +79,7 @@ def test_demand_is_mapped_for_free_and_paid_for_as_before():
     image = mapped(demand, frame, frame.space)
     assert (image.universe, image.max_contributions, image.unit) == (frame.space, 2, "user")
     budget = Ledger(1000).charge(1000)
-    query = HistogramQuery(Halves(frame.space, np.zeros(2), np.array([1.0, 0.0])))
+    query = HistogramQuery(HalfSpaces(frame.space, np.zeros(2), np.array([1.0, 0.0])))
     exact = np.bincount(((points - points[0]) @ plane[0] < 0).astype(int), minlength=2)
     assert counts_of(image, query, budget) == exact.tolist()
     cases = (points, frame, frame.space), (demand, frame, 3), (image, frame, frame.space)

@@ -7,7 +7,7 @@ import metricdp as mdp
 from metricdp.methods.box.distances import N_SHELLS_TOGETHER as N_SHELLS
 from metricdp.methods.box.distances import RATIO_TOGETHER as RATIO
 from metricdp.methods.box.distances import shells_together
-from metricdp.partitions.box.cells import Halves, PartsOfImages, VoronoiCells
+from metricdp.partitions.box.cells import HalfSpaces, PartsOfImages, VoronoiCells
 from metricdp.partitions.box.images import Scaled
 from metricdp.partitions.box.subspace import Subspace
 from metricdp.privacy import HistogramQuery, LevelsQuery, SumsQuery
@@ -31,7 +31,7 @@ def test_halves_and_folded_sums_by_hand():
     space = mdp.EuclideanSpace([-3.0] * 3, [3.0] * 3)
     points, normal = rng.uniform(-3, 3, (500, 3)), np.array([1.0, 0.0, -2.0])
     center = np.array([0.5, 0.0, 0.25])
-    halves = Halves(space, center, normal)
+    halves = HalfSpaces(space, center, normal)
     assert halves.encode(points).tolist() == [
         int((point - center) @ normal < 0) for point in points
     ]
@@ -66,7 +66,7 @@ def test_a_records_place_does_not_depend_on_company(kind):
     points, axes = rng.random((301, 37)), np.linalg.qr(rng.normal(size=(37, 5)))[0].T
     scaled = Scaled(space, points[0], rng.uniform(0.5, 2, 37))
     places = {
-        "halves": Halves(space, points[0], axes[0]),
+        "halves": HalfSpaces(space, points[0], axes[0]),
         "scaled": scaled,
         "unscaled": PartsOfImages(scaled.space, scaled.back, VoronoiCells(space, points[:9])),
         "subspace": Subspace(space, points[0], axes, np.eye(5)),
