@@ -188,6 +188,16 @@ SETS = {
         "tests/accounting/test_journal.py",
         "metricdp/accounting",
     ),
+    "accounting/ledger.py": (
+        "tests/accounting/test_ledger.py",
+        "tests/accounting/test_accounting.py",
+        "tests/accounting/test_policy.py",
+        "tests/accounting/test_periods.py",
+        "tests/accounting/test_binding.py",
+        "tests/privacy/test_shares.py",
+        "tests/federated",
+        "metricdp/accounting/ledger.py",
+    ),
     "accounting/continual.py": ("tests/accounting/test_continual.py",),
     "accounting/budget.py": (
         "tests/accounting/test_budget.py",
