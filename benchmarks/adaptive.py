@@ -76,7 +76,7 @@ def before() -> Any:
     )
 
 
-def told(one: list[float], new: list[float]) -> str:
+def reported(one: list[float], new: list[float]) -> str:
     """Means (largest) of one look and of the default, and what is left of the excess."""
     if not one:
         return f"| {np.mean(new):.3f} ({max(new):.3f}) |"
@@ -127,7 +127,7 @@ def main() -> None:
                     table[f"{name}, k={k}, epsilon={epsilon:g}, {how}"] = found[k, how]
                 print(
                     f"| {name} | {k} | {epsilon:g} | {blind[k] / costs[k]:.2f} "
-                    f"| {told(found[k, ONE], found[k, NEW])} |",
+                    f"| {reported(found[k, ONE], found[k, NEW])} |",
                     flush=True,
                 )
             if options.json:

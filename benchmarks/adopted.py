@@ -96,12 +96,12 @@ def periods(draws: int, worst: int, epsilon: float) -> None:
             ]
             blurred = [value(mdp.k_median(averaged, k=k, weights=w).centers) for _, w in drawn]
             first = min(value(best), *private)
-            told = f"{value(best):.1f} s"
+            reported = f"{value(best):.1f} s"
             ranges = [
                 f"{np.mean(part) / first:.4f} ({np.max(part) / first:.4f})"
                 for part in (private, [value(plain)], blurred)
             ]
-            print(f"| {k} | {how} | {told} | " + " | ".join(ranges) + " |", flush=True)
+            print(f"| {k} | {how} | {reported} | " + " | ".join(ranges) + " |", flush=True)
 
 
 def _together(metric: mdp.GraphMetric, own: list[mdp.Release]) -> Floats:

@@ -92,9 +92,9 @@ def figures(out):
         elif isinstance(value, int | float) and not isinstance(value, bool):
             numbers.append(float(value))
 
-    told = json.loads(out)
-    told.pop("receipt", None)
-    walk(told)
+    reported = json.loads(out)
+    reported.pop("receipt", None)
+    walk(reported)
     return [], numbers
 
 
@@ -216,8 +216,8 @@ def sample(demand: str, arguments, look, runs: int) -> list[str]:
     lines = []
     for _ in range(runs):
         Path("demand.csv").write_text(demand)
-        told = called(arguments)
-        some, values = look(told) if look is figures else look()
+        reported = called(arguments)
+        some, values = look(reported) if look is figures else look()
         lines.append(json.dumps([some[0] if some else "", values]))
     return lines
 

@@ -100,10 +100,10 @@ def errors(n: int, runs: int, epsilons: list[float], relation: str) -> None:
             mean, worst = (
                 [judge(costs[name, e]) / best - 1 for e in epsilons] for judge in (np.mean, np.max)
             )
-            told = [
+            reported = [
                 f"{mean[i]:.4f} ({worst[i]:.3f}), {sizes[name, e]}" for i, e in enumerate(epsilons)
             ]
-            print(f"| {name} | " + " | ".join(told) + " |", flush=True)
+            print(f"| {name} | " + " | ".join(reported) + " |", flush=True)
 
 
 def random_centers(n: int, epsilon: float, runs: int, sets: int = 200) -> None:
@@ -134,8 +134,10 @@ def random_centers(n: int, epsilon: float, runs: int, sets: int = 200) -> None:
                         abs(cost(places, centers, weights) / true - 1)
                     )
             for name, some in found.items():
-                told = f"{np.median(some):.4f} | {np.quantile(some, 0.95):.4f} | {np.max(some):.4f}"
-                print(f"| {k} | {kind} | {name} | {told} |", flush=True)
+                reported = (
+                    f"{np.median(some):.4f} | {np.quantile(some, 0.95):.4f} | {np.max(some):.4f}"
+                )
+                print(f"| {k} | {kind} | {name} | {reported} |", flush=True)
 
 
 def times(epsilon: float, k: int) -> None:
@@ -167,13 +169,13 @@ def table2(runs: int) -> None:
         demand = mdp.PrivateDemand(SPACE, points)
         for k, epsilon in zip((1, 5, 10), least):
             best = cost(points, public_means(points, k, starts=6))
-            told = []
+            reported = []
             for name in ("default", "published"):
                 some = [
                     cost(points, answered(demand, name, k, epsilon)[0].centers) for _ in range(runs)
                 ]
-                told.append(f"{np.mean(some) / best - 1:.4f} ({np.max(some) / best - 1:.3f})")
-            print(f"| {n:,} | {k} | {epsilon} | {' | '.join(told)} |", flush=True)
+                reported.append(f"{np.mean(some) / best - 1:.4f} ({np.max(some) / best - 1:.3f})")
+            print(f"| {n:,} | {k} | {epsilon} | {' | '.join(reported)} |", flush=True)
 
 
 def concave(n: int, runs: int) -> None:
@@ -227,7 +229,7 @@ def centers(n: int, runs: int, k: int, epsilons: list[float]) -> None:
     for name, (space, points) in worlds.items():
         demand = mdp.PrivateDemand(space, points)
         best = cost(points, public_means(points, k))
-        for told, options in (
+        for reported, options in (
             ("cells", {}),
             ("projection", {"center": "projection"}),
             ("projection to 3", {"center": "projection", "images": 3}),
@@ -246,7 +248,8 @@ def centers(n: int, runs: int, k: int, epsilons: list[float]) -> None:
                 row.append(f"{np.mean(some):.3f} ({max(some):.3f})")
             seconds = (time.process_time() - start) / (runs * len(epsilons))
             print(
-                f"| {name}, d = {space.dimension} | {told} | {' | '.join(row)} | {seconds:.1f} |",
+                f"| {name}, d = {space.dimension} | {reported} | {' | '.join(row)} "
+                f"| {seconds:.1f} |",
                 flush=True,
             )
 

@@ -111,11 +111,11 @@ def main_by_area(runs, epsilon, only) -> None:
         for _ in range(runs):
             demand = mdp.PrivateDemand(universe, records)
             asked = {"epsilon": epsilon, "by": by, "against": centers[:1]}
-            told = mdp.evaluate(universe, demand, centers, **asked).areas
+            reported = mdp.evaluate(universe, demand, centers, **asked).areas
             for figure in BY_AREA:
-                found = worst(getattr(told, figure), exact[figure]) | np.isnan(exact[figure])
+                found = worst(getattr(reported, figure), exact[figure]) | np.isnan(exact[figure])
                 held[figure] = held.get(figure, 0) + found
-            width.append([told.mean.half_width / exact["mean"], told.relative.half_width])
+            width.append([reported.mean.half_width / exact["mean"], reported.relative.half_width])
         cells = " | ".join(str(int(np.min(held[f]))) for f in BY_AREA)
         mean, relative = np.nanmedian(np.median(width, axis=0), axis=1)
         print(f"| {name} | {cells} | {100 * mean:.1f} % | {relative:.3f} |", flush=True)

@@ -102,10 +102,10 @@ class Part:
 
     def to_row(self) -> dict[str, Any]:
         """One line of the table of contents, JSON-ready."""
-        told = self.problem or (self.report.unfinished if self.report else "") or "measured"
+        reported = self.problem or (self.report.unfinished if self.report else "") or "measured"
         rows = 0 if self.report is None else len(self.report.rows)
         whole = None if self.report is None else self.report.to_dict()
-        facts = {"title": self.title, "command": self.command, "outcome": told}
+        facts = {"title": self.title, "command": self.command, "outcome": reported}
         return facts | {"measurements": rows, "seconds": self.seconds, "report": whole}
 
 

@@ -117,24 +117,24 @@ def one_round(parts: int, holders: int, delta: Fraction) -> None:
     cards = tuple(one.card for one in keys)
     start = ("0" * 16, keys[0].card, agreement, cards, tuple(range(holders)), (), 1, "0" * 64)
     asked = Invitation(*start)
-    told: dict[str, float] = {"bytes of a first invitation": len(asked.signed(keys[0]))}
+    reported: dict[str, float] = {"bytes of a first invitation": len(asked.signed(keys[0]))}
     clock = time.process_time()
     others = [card for card in cards if card != keys[0].card]
     mask = keys[0].mask(asked.digest, others, parts)
-    told["seconds of a holder, masks"] = time.process_time() - clock
+    reported["seconds of a holder, masks"] = time.process_time() - clock
     clock = time.process_time()
     budget = mdp.Ledger(EPSILON, delta).charge(cost)
     values = contribute(demand, query, cost, budget, holders=holders, honest=holders - 1, mask=mask)
-    told["seconds of a holder, counts and noise"] = time.process_time() - clock
+    reported["seconds of a holder, counts and noise"] = time.process_time() - clock
     message = Answer(asked.digest.hex(), 0, values).signed(keys[0])
-    told["bytes of an answer"] = len(message)
+    reported["bytes of an answer"] = len(message)
     answers = [Answer(asked.digest.hex(), i, values).signed(one) for i, one in enumerate(keys)]
     clock = time.process_time()
     sums = sum(Answer.opened(answer, asked).values for answer in answers)
     noise = Shares.of(query, "add-remove", 1, cost, holders, holders - 1)
     noise.total(np.asarray(sums, np.uint64))
-    told["seconds of the coordinator"] = time.process_time() - clock
-    for what, number in told.items():
+    reported["seconds of the coordinator"] = time.process_time() - clock
+    for what, number in reported.items():
         print(f"| {what} | {number:,.3f} |" if "sec" in what else f"| {what} | {number:,} |")
 
 
@@ -175,10 +175,10 @@ def kills(folder: Path, names: tuple[str, ...] = ("north", "south", "west")) -> 
         assert world.done("join", f"{name}.key", "--output", f"{name}.card")[0] == 0
         cards += ["--holder", f"{name}.card"]
     invite = ("invite", "study", "roads.csv")
-    status, told, err = world.done(*invite, *cards, "--epsilon", "1", "--output", "now")
+    status, reported, err = world.done(*invite, *cards, "--epsilon", "1", "--output", "now")
     assert status == 0, err
     number = 0
-    while "release" not in told:
+    while "release" not in reported:
         number += 1
         victim = names[number % len(names)]
         for name in names:
@@ -200,18 +200,18 @@ def kills(folder: Path, names: tuple[str, ...] = ("north", "south", "west")) -> 
                 )
             status, _, err = world.done(*answer)
             if status:
-                print(f"round {number}: {name} is told: {err}")
+                print(f"round {number}: {name} is reported: {err}")
                 assert world.done(*invite, "--again", "--output", "now")[0] == 0
                 for other in names[: names.index(name) + 1]:
                     words = [word.replace(name, other) for word in answer]
                     assert world.done(*words)[0] == 0
         files = [f"{name}.answer" for name in names]
         collect = ("collect", "study", "roads.csv", *files, "--output", "now")
-        status, told, err = world.done(*collect, "--save-release", "places.release")
+        status, reported, err = world.done(*collect, "--save-release", "places.release")
         assert status == 0, err
         print(f"round {number}: collected; {[f'{float(world.spent(n)):.3f}' for n in names]}")
     paid = max(world.spent(name) for name in names)
-    claimed = Fraction(told["receipt"]["epsilon_exact"])
+    claimed = Fraction(reported["receipt"]["epsilon_exact"])
     print(f"release: epsilon {float(claimed):.3f}; most paid {float(paid):.3f}")
     return paid <= claimed
 

@@ -87,14 +87,15 @@ def main() -> None:
                     one(release, metric, positions, k, found[k])
             for k in ks:
                 table[f"{name}, k={k}, epsilon={epsilon:g}"] = found[k]
-                told = {
+                estimate = {
                     key: (np.mean if "held" in key else np.median)(v) for key, v in found[k].items()
                 }
                 print(
-                    f"| {name} | {k} | {epsilon:g} | {told['mean held']:.3f} "
-                    f"| ± {100 * told['mean']:.1f} % | ± {100 * told['oracle']:.1f} % "
-                    f"| {told['loads held']:.3f} | ± {100 * told['loads']:.0f} % "
-                    f"| ± {100 * told['loads, oracle']:.0f} % | {np.mean(found[k]['off']):+.3f} "
+                    f"| {name} | {k} | {epsilon:g} | {estimate['mean held']:.3f} "
+                    f"| ± {100 * estimate['mean']:.1f} % | ± {100 * estimate['oracle']:.1f} % "
+                    f"| {estimate['loads held']:.3f} | ± {100 * estimate['loads']:.0f} % "
+                    f"| ± {100 * estimate['loads, oracle']:.0f} % "
+                    f"| {np.mean(found[k]['off']):+.3f} "
                     f"({np.std(found[k]['off']):.3f}) |",
                     flush=True,
                 )
@@ -109,13 +110,13 @@ def one(release, metric, positions, k, found) -> None:
     truth = float(distance.mean())
     loads = np.bincount(labels, minlength=k)
     labels, distance = release._spots.served(centers)
-    told = release._spots.told
-    mean = told.mean(distance)
-    sums = told.sums(labels, k)
-    known = told.shift._replace(either=0.0)
-    with mock.patch.object(told, "shift", known), mock.patch.object(credible, "UNEVEN", 0.0):
-        oracle = told.mean(distance)
-        oracle_sums = told.sums(labels, k)
+    estimate = release._spots.credible
+    mean = estimate.mean(distance)
+    sums = estimate.sums(labels, k)
+    known = estimate.shift._replace(either=0.0)
+    with mock.patch.object(estimate, "shift", known), mock.patch.object(credible, "UNEVEN", 0.0):
+        oracle = estimate.mean(distance)
+        oracle_sums = estimate.sums(labels, k)
     each = len(positions) / k
     for key, value in {
         "mean held": mean.low <= truth <= mean.high,

@@ -6,7 +6,7 @@ Made instances, drawn anew from seed 0: uniform points of a square of side 10^6;
 them uniform and half in 300 normal clusters, coordinates rounded to whole numbers (TSPLIB's
 pla85900 has as many as the largest); and a street-like graph, of such points' Delaunay edges those
 that are not the longest side of a triangle, lengths rounded. Each problem is searched and bounded
-by one call, in a process of its own, whose peak memory is told.
+by one call, in a process of its own, whose peak memory is reported.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def graph(options: argparse.Namespace, trust: str) -> None:
 
 def mixtures(options: argparse.Namespace) -> None:
     """Objective of the private centers, and what noise alone would make of it if all clusters were
-    told apart.
+    distinguished.
     """
     d, r = 100, 100.0
     space = mdp.EuclideanSpace([-1] * d, [1] * d)

@@ -71,9 +71,9 @@ def free(metric: mdp.GraphMetric, n: int, epsilon: float, runs: int) -> str:
     for _ in range(runs):
         plan = mdp.release(metric, demand, epsilon=epsilon).k_median(10)
         mean = float(metric.nearest(plan.centers)[1][at].mean())
-        told = plan.summary().mean
-        held += told.low <= mean <= told.high
-        widths.append((told.high - told.low) / mean)
+        reported = plan.summary().mean
+        held += reported.low <= mean <= reported.high
+        widths.append((reported.high - reported.low) / mean)
     return f"| {n:,} | {epsilon:g} | {100 * held / runs:.0f} % | {100 * np.median(widths):.1f} % |"
 
 

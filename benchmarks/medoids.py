@@ -107,8 +107,8 @@ def main() -> None:
             module, most, call = BESIDE[name]
             if find_spec(module) and n <= most:
                 cost, seconds = measured(call, X, asked.k, asked.seeds)
-                told = f"{cost / mine:.4f} | {seconds:.2f} | {seconds / spent:.2f}"
-                print(f"| {n:,} | {asked.k} | {name} | {told} |", flush=True)
+                reported = f"{cost / mine:.4f} | {seconds:.2f} | {seconds / spent:.2f}"
+                print(f"| {n:,} | {asked.k} | {name} | {reported} |", flush=True)
 
 
 if __name__ == "__main__":

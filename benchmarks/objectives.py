@@ -215,14 +215,14 @@ def private(draws: int = 5) -> None:
             )
             lost[minutes].append(100 * (most - float(true @ own) / len(records)))
         plan = release.solve(o.Capacitated(K, room))
-        told = plan.load_intervals(level=0.95)
+        reported = plan.load_intervals(level=0.95)
         served = _served(plan, metric, true)
-        held += list((told.low <= served) & (served <= told.high))
-        above += list(served <= told.high)
-        wide += list((told.high - np.array(list(plan.loads.values()))) / room)
+        held += list((reported.low <= served) & (served <= reported.high))
+        above += list(served <= reported.high)
+        wide += list((reported.high - np.array(list(plan.loads.values()))) / room)
         assert max(plan.loads.values()) <= room * (1 + 1e-8), "a noisy load exceeds its capacity"
         overs.append(100 * ((served / room).max() - 1))
-        margins.append(100 * ((told.high / room).max() - 1))
+        margins.append(100 * ((reported.high / room).max() - 1))
         print(
             f"draw {draw}: cost {costs[-1]:.4f}; points lost "
             f"{[round(x[-1], 2) for x in lost.values()]}; true loads over capacity by at most "

@@ -96,11 +96,11 @@ def main(sizes: list[int], pages: list[str], times: int) -> None:
         paths = [Path(page) for page in pages]
         paths += [written(size, Path(folder)) for size in sizes]
         for name, screen in SCREENS.items():
-            for path, told in zip(paths, measured(paths, screen, times)):
+            for path, reported in zip(paths, measured(paths, screen, times)):
                 megabytes = round(path.stat().st_size / 1e6, 2)
                 facts = {"page": path.name, "megabytes": megabytes, "screen": name}
                 load = {"load": round(os.getloadavg()[0], 1)}
-                sys.stdout.write(json.dumps(facts | told | load) + "\n")
+                sys.stdout.write(json.dumps(facts | reported | load) + "\n")
                 sys.stdout.flush()
 
 

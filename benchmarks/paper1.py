@@ -23,7 +23,7 @@ import metricdp as mdp
 from benchmarks.frame import options
 from benchmarks.frame.costs import Points, best_known, cost, improved
 from benchmarks.frame.figures import figure, saved
-from benchmarks.frame.tables import Claim, RatioReport, gathered_rows, judged, timed, told
+from benchmarks.frame.tables import Claim, RatioReport, gathered_rows, judged, reported, timed
 from benchmarks.methods.balcan import Balcan
 from benchmarks.methods.k_variates import KVariates, seeded
 from benchmarks.methods.printed_quadtree import PrintedQuadtree
@@ -164,7 +164,7 @@ def run(
 
     Notes
     -----
-    **Privacy.** The points are public, so exact costs are told.
+    **Privacy.** The points are public, so exact costs are reported.
     """
     start = time.perf_counter()
     wanted, skipped = chosen_sets(sets, SETS)
@@ -339,14 +339,14 @@ def report(
         "claims": verdicts,
     }
     summary |= {"skipped": list(skipped), "total_seconds": seconds}
-    lines = [told(verdict) for verdict in verdicts]
+    lines = [reported(verdict) for verdict in verdicts]
     lines += [
         f"mean ratio on {group}: " + ", ".join(f"{m} {v:.3f}" for m, v in of.items())
         for group, of in means.items()
     ]
     lines += [
         *skipped,
-        f"time: {seconds:.0f} s in all; the points are public, so exact costs may be told",
+        f"time: {seconds:.0f} s in all; the points are public, so exact costs may be reported",
     ]
     return RatioReport("paper1", settings, (), rows, summary, lines, unfinished)
 
@@ -388,7 +388,7 @@ STYLES: dict[str, dict[str, Any]] = {
     DEFAULT: {"color": "black", "marker": "*", "linestyle": ":"},
     UNIFORM: {"color": "#999999", "marker": "", "linestyle": "-."},
 }
-"""Colors that are told apart by color-blind readers too."""
+"""Colors that are distinguished by color-blind readers too."""
 FARTHEST = 4.0
 """Ratios beyond it are cut off: they would flatten all others."""
 

@@ -31,8 +31,8 @@ from benchmarks.frame.tables import (
     judged,
     mean_error,
     ratios_of,
+    reported,
     shown,
-    told,
 )
 from benchmarks.methods.hst_subtrees import hst_init
 from benchmarks.methods.printed_hst import PrintedHST
@@ -98,7 +98,7 @@ ones, from DP-HST twice: DP-HST-printed is Algorithm 6 as printed, DP-HST makes 
 consistent and stops where they sink into the noise, which is ours and costs less. Beside them
 this package's own, with their defaults: counts of the tree and a solver (hst), private local
 search (local-search), the default method (partition), and centers of the universe that ignore the
-demand (uniform). The demand is made up, so exact costs may be told. Noise has no seed: figures
+demand (uniform). The demand is made up, so exact costs may be reported. Noise has no seed: figures
 vary from run to run."""
 
 
@@ -204,7 +204,7 @@ def run(
 
     Notes
     -----
-    **Privacy.** Made-up demand is public, so exact costs are told: of all that a run of private
+    **Privacy.** Made-up demand is public, so exact costs are reported: of all that a run of private
     local search has visited, too.
     """
     start = time.perf_counter()
@@ -654,8 +654,12 @@ def over_searched(
     """Mean over settings and k of the default's mean final cost over that of DP-HST with local
     search.
     """
-    told = [row for row in rows if row["setting"].startswith(begin) and "final" in row["ratios"]]
-    finals = {(row["setting"], row["k"], row["method"]): row["ratios"]["final"][0] for row in told}
+    reported = [
+        row for row in rows if row["setting"].startswith(begin) and "final" in row["ratios"]
+    ]
+    finals = {
+        (row["setting"], row["k"], row["method"]): row["ratios"]["final"][0] for row in reported
+    }
     cells = [(s, k) for s, k, method in finals if method == lower and (s, k, other) in finals]
     ratios = {f"{s} k={k}": finals[s, k, lower] / finals[s, k, other] for s, k in cells}
     return {"mean": sum(ratios.values()) / len(ratios) if ratios else None, "cells": ratios}
@@ -679,7 +683,7 @@ def report(
         "default_over_dp_hst_on_graphs": aim,
     }
     summary |= {"skipped": list(skipped), "total_seconds": seconds}
-    lines = [told(verdict) for verdict in verdicts]
+    lines = [reported(verdict) for verdict in verdicts]
     lines += [
         f"mean final ratio on {group}: " + ", ".join(f"{m} {v:.3f}" for m, v in of.items())
         for group, of in means.items()
@@ -692,7 +696,7 @@ def report(
         )
     lines += [
         *skipped,
-        f"time: {seconds:.0f} s in all; the demand is made up, so exact costs may be told",
+        f"time: {seconds:.0f} s in all; the demand is made up, so exact costs may be reported",
     ]
     return PaperReport("paper2", settings, (), rows, summary, lines, unfinished)
 
@@ -758,7 +762,7 @@ STYLES: dict[str, dict[str, Any]] = {
     "DP-HST-printed": {"color": "#CC79A7", "linestyle": "-.", "marker": "D"},
     DEFAULT: {"color": "black", "linestyle": ":", "marker": "*"},
 }
-"""Colors that are told apart by color-blind readers too."""
+"""Colors that are distinguished by color-blind readers too."""
 _TITLES = {
     "graph-r1": "graph, r = 1",
     "graph-r100": "graph, r = 100",

@@ -130,12 +130,12 @@ def _growth(rows: Rows) -> Iterator[str]:
         some = [(row["k"], row["additive"]) for row in mine if row["n"] == largest]
         some = [(k, extra) for k, extra in some if extra > 0]
         worst = max(row["ratio"] for row in mine)
-        told = f"{method}: cost at most {worst:.2f} times the best known"
+        reported = f"{method}: cost at most {worst:.2f} times the best known"
         if len(some) > 2:
             logs = np.log(np.array(some))
             slope = np.polyfit(logs[:, 0], logs[:, 1], 1)[0]
-            told += f"; additive error grows as k^{slope:.1f} at n = {largest:,}"
-        yield told
+            reported += f"; additive error grows as k^{slope:.1f} at n = {largest:,}"
+        yield reported
 
 
 class _Box(NamedTuple):
@@ -192,8 +192,8 @@ def _ratios(rows: Rows) -> Iterator[str]:
 
     for method in dict.fromkeys(row["method"] for row in rows):
         mine = [row["ratio"] for row in rows if row["method"] == method]
-        told = f"{method}: mean ratio {np.mean(mine):.2f}"
-        yield f"{told}, largest {max(mine):.2f}, of {len(mine)} cells"
+        reported = f"{method}: mean ratio {np.mean(mine):.2f}"
+        yield f"{reported}, largest {max(mine):.2f}, of {len(mine)} cells"
 
 
 def _covered(case: Any, scale: Scale) -> Iterator[dict[str, Any]]:

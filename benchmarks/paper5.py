@@ -146,8 +146,8 @@ def _fewer(rows: Rows) -> Iterator[str]:
 def _larger(rows: Rows) -> Iterator[str]:
     for curve in dict.fromkeys(row["curve"] for row in rows):
         mine = sorted((row["k"], row["objective"]) for row in rows if row["curve"] == curve)
-        told = ", ".join(f"{value:.3f} at k = {k}" for k, value in mine)
-        yield f"{curve}: {told}"
+        reported = ", ".join(f"{value:.3f} at k = {k}" for k, value in mine)
+        yield f"{curve}: {reported}"
     yield from _beside(rows)
 
 

@@ -87,10 +87,10 @@ def main() -> None:
     warnings.simplefilter("ignore")
     request = json.loads(Path(sys.argv[1]).read_text())
     try:
-        told = present() if request.get("peer") is None else answer(request)
+        reported = present() if request.get("peer") is None else answer(request)
     except Exception as error:
-        told = {"failed": f"{type(error).__name__}: {str(error)[:200]}"}
-    sys.stdout.write("\n" + json.dumps(told) + "\n")
+        reported = {"failed": f"{type(error).__name__}: {str(error)[:200]}"}
+    sys.stdout.write("\n" + json.dumps(reported) + "\n")
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ diffprivlib "scikit-learn<1.6". google's code is used if that Python imports it 
 (PYTHONPATH=…/differential-privacy/learning).
 
 sklearn is KMeans(n_init="auto"), not private: the unit of time. All costs are over the best of
-ten runs of KMeans. All are told the same public bounds, and those that take a radius the same
+ten runs of KMeans. All are given the same public bounds, and those that take a radius the same
 radius. lsh, lloyd, k-variates and balcan are this package's versions of what others do. Noise has
 no seed: figures vary from run to run."""
 
@@ -218,8 +218,8 @@ def _asked(python: str, request: dict[str, Any]) -> dict[str, Any]:
     lines = [] if ran is None else ran.stdout.strip().splitlines()
     if not lines or not lines[-1].startswith("{"):
         raise InputError(f"{python} cannot run {RUNNER.name}: is it a Python with numpy?")
-    told: dict[str, Any] = json.loads(lines[-1])
-    return told
+    reported: dict[str, Any] = json.loads(lines[-1])
+    return reported
 
 
 class _Bench:
@@ -291,8 +291,12 @@ class _Bench:
                 "low": float(world.space.lower[0]),
                 "high": float(world.space.upper[0]),
             }
-            told = _asked(plan.python, {**asked, "radius": radius})
-            return told if "failed" in told else {**told, "centers": np.array(told["centers"])}
+            reported = _asked(plan.python, {**asked, "radius": radius})
+            return (
+                reported
+                if "failed" in reported
+                else {**reported, "centers": np.array(reported["centers"])}
+            )
         start = time.process_time()
         if method == PLAIN:
             from sklearn.cluster import KMeans
@@ -360,7 +364,7 @@ def _report(
     ]
     lines += [
         *skipped,
-        f"time: {seconds:.0f} s in all; the points are public, so exact costs may be told",
+        f"time: {seconds:.0f} s in all; the points are public, so exact costs may be reported",
     ]
     return RatioReport("peers", settings, (), rows, summary, lines, unfinished)
 

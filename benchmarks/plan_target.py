@@ -37,8 +37,8 @@ def instances():
 def kept(metric, records, k, target, repeats):
     """The share of fresh draws within the target at every budget of the grid."""
     asked = {"records": records, "k": k, "epsilons": GRID, "repeats": repeats, "seed": FRESH}
-    told = mdp.plan(metric, **asked)
-    return (told.cost <= target * told.reference).mean(axis=(1, 2))
+    reported = mdp.plan(metric, **asked)
+    return (reported.cost <= target * reported.reference).mean(axis=(1, 2))
 
 
 def main() -> None:
@@ -58,12 +58,12 @@ def main() -> None:
             mdp.plan(metric, records=records, k=k, target=target, seed=seed).epsilon
             for seed in range(args.plans)
         ]
-        told = np.array([epsilon for epsilon in named if epsilon is not None])
-        real = np.interp(np.log(told), sizes, share)
+        reported = np.array([epsilon for epsilon in named if epsilon is not None])
+        real = np.interp(np.log(reported), sizes, share)
         best = np.exp(np.interp(0.9, np.maximum.accumulate(share), sizes))
         print(
-            f"| {name} | {len(told)} of {args.plans} | {(real >= 0.9).sum()} | "
-            f"{np.median(real):.3f} | {real.min():.3f} | {np.median(told):.2g} | {best:.2g} |",
+            f"| {name} | {len(reported)} of {args.plans} | {(real >= 0.9).sum()} | "
+            f"{np.median(real):.3f} | {real.min():.3f} | {np.median(reported):.2g} | {best:.2g} |",
             flush=True,
         )
 

@@ -89,13 +89,13 @@ def main() -> None:
         rows = []
         for name, solve in PACKAGES.items():
             start = time.process_time()
-            cost, told = solve(metric, matrix, k, asked.time_limit)
-            rows.append((name, cost, time.process_time() - start, told))
+            cost, reported = solve(metric, matrix, k, asked.time_limit)
+            rows.append((name, cost, time.process_time() - start, reported))
         best = min(cost for _, cost, _, _ in rows if np.isfinite(cost))
-        for name, cost, seconds, told in rows:
+        for name, cost, seconds, reported in rows:
             above = f"{cost / best - 1:.2%}" if np.isfinite(cost) else "-"
-            told = f"{name} | {above} | {seconds:.2f} | {told}"
-            print(f"| pmed{number} | {len(metric)} | {k} | {told} |")
+            reported = f"{name} | {above} | {seconds:.2f} | {reported}"
+            print(f"| pmed{number} | {len(metric)} | {k} | {reported} |")
 
 
 if __name__ == "__main__":

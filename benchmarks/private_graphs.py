@@ -199,12 +199,12 @@ def one(instance: Instance, method: str, epsilon: str) -> dict[str, Any]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             cost = instance.cost(answer(instance, epsilon, instance.seed))
-        told = {"cost": f"{cost:.6g}", "ratio": f"{cost / instance.best:.4f}"}
+        reported = {"cost": f"{cost:.6g}", "ratio": f"{cost / instance.best:.4f}"}
     except InputError:
-        told = {"cost": "", "ratio": ""}
+        reported = {"cost": "", "ratio": ""}
     seconds = f"{time.perf_counter() - start:.2f}"
     spent = {"method": method, "trust": trust, "delta": delta, "seconds": seconds}
-    return {**spent, **told, "best_known": f"{instance.best:.6g}"}
+    return {**spent, **reported, "best_known": f"{instance.best:.6g}"}
 
 
 def table(rows: list[dict[str, str]]) -> str:

@@ -41,10 +41,10 @@ def drawn(metric: mdp.GraphMetric, n: int, coins: np.random.Generator) -> NDArra
 
 def begun(release: mdp.Release, positions: NDArray[np.int64], within: float) -> Floats:
     """How often sites of searches that begin at these are near them."""
-    told, metric = release._credible, release.universe
+    reported, metric = release._credible, release.universe
     near = []
-    for counts in told.draws(24):
-        found = solve(metric, told.spread(counts), len(positions), first=positions, starts=1)
+    for counts in reported.draws(24):
+        found = solve(metric, reported.spread(counts), len(positions), first=positions, starts=1)
         near.append(metric.nearest_to(found.centers)[1][positions] <= within)
     return np.mean(near, axis=0)
 

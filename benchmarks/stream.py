@@ -142,7 +142,7 @@ def footprint(metric):
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--days", type=int, default=365)
-    parser.add_argument("--first", type=int, default=1, help="day from which on costs are told")
+    parser.add_argument("--first", type=int, default=1, help="day from which on costs are reported")
     parser.add_argument("--every", type=int, default=10)
     parser.add_argument("--only", default="")
     parser.add_argument("--draws", type=int, default=1)

@@ -68,11 +68,11 @@ def written(path: Path, metric, at) -> str:
 
 
 def run(metric, folder: Path, days: int, every: int) -> None:
-    state, told = str(folder / "year.stream"), folder / "told.jsonl"
+    state, reported = str(folder / "year.stream"), folder / "told.jsonl"
     if not Path(state).exists():
         paid = ["--epsilon", "1", "--horizon", "365", "--records-hint", str(PER_DAY)]
         command("stream", "init", state, *NETWORK, *paid, "--ledger", str(folder / "year.ledger"))
-    done = len(told.read_text().splitlines()) if told.exists() else 0
+    done = len(reported.read_text().splitlines()) if reported.exists() else 0
     past: list[np.ndarray] = []
     for day, at in enumerate(demands(metric, days), start=1):
         past.append(at)
@@ -89,13 +89,13 @@ def run(metric, folder: Path, days: int, every: int) -> None:
             whole = written(folder / "total.csv", metric, np.concatenate(past))
             once = ["--demand", whole, "--epsilon", "1", "-k", str(K)]
             line["once"] = command("cluster", *NETWORK, *once)[1]
-        with told.open("a") as file:
+        with reported.open("a") as file:
             file.write(json.dumps(line) + "\n")
         print(f"day {day}: {spent:.1f} s, {line['bytes']:,} bytes", flush=True)
 
 
 def find_best(metric, folder: Path, every: int) -> None:
-    """Costs of centers that were told over those of the best found without privacy, by day."""
+    """Costs of centers that were reported over those of the best found without privacy, by day."""
     kept = folder / "ratios.json"
     best = Best(metric, folder / "best.json")
     ratios = json.loads(kept.read_text()) if kept.exists() else {}

@@ -130,8 +130,8 @@ def densities(draws, only):
                 simple = plain(metric, demand, len(at), epsilon)
                 both.append([flow(metric, truth, released), flow(metric, truth, simple)])
             w, w0 = np.mean(both, axis=0)
-            told = f"{epsilon} | {w:.4g} | {w0:.4g} | {w / w0:.2f}"
-            print(f"| {name} | {law:.4g} | {told} |", flush=True)
+            reported = f"{epsilon} | {w:.4g} | {w0:.4g} | {w / w0:.2f}"
+            print(f"| {name} | {law:.4g} | {reported} |", flush=True)
 
 
 def plain(metric, demand, size, epsilon):
@@ -215,10 +215,14 @@ def membership(worlds, python):
         "at": [*at.tolist(), *[home] * worlds],
     }
     script = Path(__file__).with_name("masking.py")
-    told = subprocess.run(
+    reported = subprocess.run(
         [python, str(script)], input=json.dumps(given), capture_output=True, text=True, check=False
     )
-    masked = json.loads(told.stdout.splitlines()[-1]) if told.stdout else {"missing": told.stderr}
+    masked = (
+        json.loads(reported.stdout.splitlines()[-1])
+        if reported.stdout
+        else {"missing": reported.stderr}
+    )
     print("| points | epsilon | advantage | bound |")
     print("| --- | --- | --- | --- |")
     if "missing" in masked:
@@ -247,8 +251,8 @@ def membership(worlds, python):
         most = math.tanh(epsilon / 2)
         for name, both in (("synthetic points", points), ("the release itself", weights)):
             found, error = advantage(*both)
-            told = f"{found:.2f} ± {2 * error:.2f} | {most:.2f}"
-            print(f"| {name} | {epsilon} | {told} |", flush=True)
+            reported = f"{found:.2f} ± {2 * error:.2f} | {most:.2f}"
+            print(f"| {name} | {epsilon} | {reported} |", flush=True)
 
 
 def main() -> None:

@@ -72,9 +72,9 @@ def main() -> None:
                 kept = given
                 if given == "chosen":
                     price = left * Fraction(CHOICE)
-                    told = mdp.contributions(users, epsilon=price, quantile="0.5")
-                    kept, left = {"max_contributions": told.max_contributions}, left - price
-                    chosen.append(told.max_contributions)
+                    reported = mdp.contributions(users, epsilon=price, quantile="0.5")
+                    kept, left = {"max_contributions": reported.max_contributions}, left - price
+                    chosen.append(reported.max_contributions)
                 demand = mdp.PrivateDemand(metric, ids, user=users, **kept)
                 release = mdp.release(metric, demand, epsilon=left, **asked)
                 for k, ratios in found.items():
@@ -82,9 +82,9 @@ def main() -> None:
                     ratios.append([float(far @ w) / best[k, n] for n, w in weights.items()])
             for k, ratios in found.items():
                 (a, b), (c, d) = np.mean(ratios, axis=0), np.max(ratios, axis=0)
-                told = f"{a:.3f} ({c:.3f}) | {b:.3f} ({d:.3f})"
+                reported = f"{a:.3f} ({c:.3f}) | {b:.3f} ({d:.3f})"
                 note = f" {chosen}" if chosen else ""
-                print(f"| {k} | {epsilon} | {bound}{note} | {told} |", flush=True)
+                print(f"| {k} | {epsilon} | {bound}{note} | {reported} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -4,9 +4,9 @@
     python -m benchmarks which_method --write                and put it into the page
     python -m benchmarks which_method --repeats 10
 
-Made-up demand, so exact costs may be told: eight spots of unequal weight. A cell is the mean, over
-repetitions with fresh noise, of a method's exact cost over the best that is known without privacy;
-the best of a row, and those within 2 % of it, are bold.
+Made-up demand, so exact costs may be reported: eight spots of unequal weight. A cell is the mean,
+over repetitions with fresh noise, of a method's exact cost over the best that is known without
+privacy; the best of a row, and those within 2 % of it, are bold.
 """
 
 from __future__ import annotations
@@ -140,8 +140,8 @@ def table(rows: list[dict[str, Any]], methods: tuple[str, ...]) -> str:
     for row in rows:
         best = min(row[m] for m in methods if row[m] is not None)
         cells = [shown(row[m], best) for m in methods]
-        told = [row["universe"], f"{row['records']:,}", row["epsilon"], *cells]
-        lines.append("| " + " | ".join(told) + " |")
+        reported = [row["universe"], f"{row['records']:,}", row["epsilon"], *cells]
+        lines.append("| " + " | ".join(reported) + " |")
     return "\n".join(lines)
 
 

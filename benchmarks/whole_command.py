@@ -55,7 +55,7 @@ def main() -> None:
     print("| --- | --- | --- | --- | --- |", flush=True)
     for version in options.version or [str(HERE.parent)]:
         paths = {"PYTHONPATH": os.pathsep.join((version, str(HERE)))}
-        told = subprocess.run(
+        reported = subprocess.run(
             [sys.executable, __file__, "--here", "--vertices", str(options.vertices)],
             env=os.environ | paths,
             cwd=HERE.parent,
@@ -63,7 +63,7 @@ def main() -> None:
             stdout=subprocess.PIPE,
             text=True,
         ).stdout.strip()
-        print(f"| {version} {told}", flush=True)
+        print(f"| {version} {reported}", flush=True)
 
 
 if __name__ == "__main__":

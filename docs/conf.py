@@ -1,8 +1,8 @@
 """The site: `make docs` builds it from the pages where they lie and from the docstrings.
 
 The source directory is the root of the repository, so that links between README, docs, benchmarks
-and graphs lead on the site where they lead in a checkout. Which page stands where is told once, by
-the tables of the four entrances: what one links to is its table of contents.
+and graphs lead on the site where they lead in a checkout. Which page stands where is stated once,
+by the tables of the four entrances: what one links to is its table of contents.
 """
 
 from __future__ import annotations

@@ -320,8 +320,8 @@ def _download(info: DatasetInfo, cache: str | Path | None) -> Path:
     folder = _cache_folder(cache)
     reason = ""
     try:
-        told = {"fname": info.file, "path": folder, "downloader": _downloader(info)}
-        return Path(pooch.retrieve(info.url, f"sha256:{info.sha256[0]}", **told))
+        options = {"fname": info.file, "path": folder, "downloader": _downloader(info)}
+        return Path(pooch.retrieve(info.url, f"sha256:{info.sha256[0]}", **options))
     except RequestException as error:
         reason = _network_reason(error)
     except OSError as error:

@@ -83,7 +83,7 @@ def check_distinct(ids: Sequence[Any], rule: str) -> None:
 
 
 def by_id(values: Any) -> tuple[list[Any], list[Any]] | None:
-    """Ids and what they are mapped to; None for values that are told by their order alone.
+    """Ids and what they are mapped to; None for values that are given by their order alone.
 
     A series of pandas is a mapping by its index, unless that is the default one, 0 to n - 1.
     """
@@ -107,11 +107,11 @@ def numbers(
     InputError
         `rule`, or that an id occurs twice.
     """
-    told = by_id(values)
-    given = floats(values if told is None else told[1], rule)
-    if told is not None:
-        at = positions(told[0])
-        check_distinct(told[0], f"{rule.split()[0]} must name every id once")
+    pairs = by_id(values)
+    given = floats(values if pairs is None else pairs[1], rule)
+    if pairs is not None:
+        at = positions(pairs[0])
+        check_distinct(pairs[0], f"{rule.split()[0]} must name every id once")
         table = np.full(n, missing)
         table[at] = given
         return table

@@ -26,9 +26,9 @@ def package_facts() -> dict[str, Any]:
     The checksum is over the paths below the package and the bytes of all its source files, in order
     of the paths; one reading a process.
     """
-    told = {"name": "metricdp", "version": _version("metricdp"), "sha256": _checksum()}
+    facts = {"name": "metricdp", "version": _version("metricdp"), "sha256": _checksum()}
     libraries = {name: _version(name) for name in LIBRARIES}
-    return {**told, "python": platform.python_version(), "libraries": libraries}
+    return {**facts, "python": platform.python_version(), "libraries": libraries}
 
 
 def _checksum() -> str:

@@ -56,7 +56,7 @@ class Mechanism:
     one unit can move. `query`: what was asked, in public terms. `sensitivity`: L1, under the
     receipt's neighboring relation and unit; for a selection the range of its scores' changes.
     `scale`: P(noise = z) is proportional to exp(-abs(z) / scale), or to exp(-z² / (2 scale²)) if
-    Gaussian; for a selection, scores are told apart in units of it; 0 for no noise. `epsilon`,
+    Gaussian; for a selection, scores are distinguished in units of it; 0 for no noise. `epsilon`,
     `delta`: what it costs alone, exactly; `rho`: its zCDP parameter, where that is what was paid.
     `proofs`: numbers of the proofs that it rests on: its law's, its question's and, where a user
     has many records, theirs (`proof_page`). Empty on receipts of versions that did not tell them.
@@ -79,24 +79,24 @@ class Mechanism:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form: epsilon and delta as a float and as an exact string."""
-        told = ("name", "query", "sensitivity", "scale")
-        noise = {name: getattr(self, name) for name in told}
+        record = ("name", "query", "sensitivity", "scale")
+        noise = {name: getattr(self, name) for name in record}
         rho = {} if self.rho is None else {"rho": float(self.rho), "rho_exact": str(self.rho)}
         proofs = {"proofs": [f"P{number}" for number in self.proofs]} if self.proofs else {}
         return {**noise, **_cost(self.epsilon, self.delta), **rho, **proofs}
 
     @classmethod
-    def from_dict(cls, told: dict[str, Any]) -> Mechanism:
+    def from_dict(cls, record: dict[str, Any]) -> Mechanism:
         """The mechanism of a `to_dict`; KeyError, TypeError or ValueError if it is none."""
         return cls(
-            str(told["name"]),
-            str(told["query"]),
-            int(told["sensitivity"]),
-            float(told["scale"]),
-            Fraction(told["epsilon_exact"]),
-            Fraction(told["delta_exact"]),
-            Fraction(told["rho_exact"]) if "rho_exact" in told else None,
-            tuple(int(str(number).removeprefix("P")) for number in told.get("proofs", ())),
+            str(record["name"]),
+            str(record["query"]),
+            int(record["sensitivity"]),
+            float(record["scale"]),
+            Fraction(record["epsilon_exact"]),
+            Fraction(record["delta_exact"]),
+            Fraction(record["rho_exact"]) if "rho_exact" in record else None,
+            tuple(int(str(number).removeprefix("P")) for number in record.get("proofs", ())),
         )
 
     def __str__(self) -> str:
@@ -228,18 +228,18 @@ class Receipt:
         }
 
     @classmethod
-    def from_dict(cls, told: dict[str, Any]) -> Receipt:
+    def from_dict(cls, record: dict[str, Any]) -> Receipt:
         """The receipt of a `to_dict`; KeyError, TypeError or ValueError if it is none."""
-        made = told.get("made")
+        made = record.get("made")
         return cls(
-            tuple(Mechanism.from_dict(one) for one in told["mechanisms"]),
-            Fraction(told["epsilon_exact"]),
-            Fraction(told["delta_exact"]),
-            neighboring=told["neighboring"],
-            unit=told["unit"],
-            version=told["version"],
-            bound=str(told["composition"]),
-            grains=told.get("grains", 1),
+            tuple(Mechanism.from_dict(one) for one in record["mechanisms"]),
+            Fraction(record["epsilon_exact"]),
+            Fraction(record["delta_exact"]),
+            neighboring=record["neighboring"],
+            unit=record["unit"],
+            version=record["version"],
+            bound=str(record["composition"]),
+            grains=record.get("grains", 1),
             made=Provenance(made) if isinstance(made, dict) else None,
         )
 

@@ -244,7 +244,7 @@ class PrivateKMeans(_PrivateCenters):
         One that answers in a box: "partition" (the default), "quadtree", …
     neighboring : {"add-remove", "replace-one"}
     max_contributions : int, optional
-        Rows that are kept of each user, if `fit` is told whose rows they are.
+        Rows that are kept of each user, if `fit` is given whose rows they are.
     random_state : int, RandomState or None
         Public coins of partitions and solvers. Noise is never seeded: two fits differ.
 

@@ -82,8 +82,11 @@ class Waiting:
         with suppress(Exception):  # an inner part of numba: without it the line says less
             from numba.core import event
 
-            told = {"on_start": lambda _, e: self._count(1), "on_end": lambda _, e: self._count(-1)}
-            ear = type("Ear", (event.Listener,), told)()
+            options = {
+                "on_start": lambda _, e: self._count(1),
+                "on_end": lambda _, e: self._count(-1),
+            }
+            ear = type("Ear", (event.Listener,), options)()
             event.register("numba:compile", ear)
             self._ear = partial(event.unregister, "numba:compile", ear)
 

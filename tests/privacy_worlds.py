@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2
 
-from metricdp.audit.observe import told
+from metricdp.audit.observe import error_text
 from metricdp.audit.worlds import demands, neighbors
 from metricdp.metrics import EuclideanMetric, EuclideanSpace, PrecomputedMetric
 
@@ -18,7 +18,7 @@ TWO = PrecomputedMetric([[0.0, 1.0], [1.0, 0.0]], ids=["a", "b"])
 THREE = PrecomputedMetric([[0.0, 1, 2], [1, 0.0, 2], [2, 2, 0.0]], ids=["a", "b", "c"])
 BOX = EuclideanSpace([0.0], [3.0])
 
-all_text, all_demands = told, demands
+all_text, all_demands = error_text, demands
 
 
 def line(n: int) -> EuclideanMetric:

@@ -19,7 +19,7 @@ FRICTIONS = {
     "Swapped axes spent the whole budget on nonsense": "axis_names_of_tables_are_read a_stated_box",
     "Records far away were moved to some vertex": "far_records_are_left_out_each_by_itself",
     "One of several columns of lengths was taken": "all_options_at_once",
-    "The line `read …` told neither column nor unit of lengths": (
+    "The line `read …` named neither column nor unit of lengths": (
         "the_command_line_names_it stderr_tells_public_facts_the_price_and_nothing_private"
     ),
     "One-way streets lost their direction": "one_way_streets_are_directed",
@@ -42,12 +42,12 @@ FRICTIONS = {
         "interrupted_at_any_moment_it_is_saved_or_not_paid "
         "the_release_is_beside_the_ledger_by_default"
     ),
-    "Ctrl-C was told as bad records, status 2": (
+    "Ctrl-C was reported as bad records, status 2": (
         "what_duckdb_makes_of_it_is_an_interruption "
         "what_libraries_make_of_it_is_an_interruption_and_an_end_is_an_end"
     ),
     "Another k had to be paid again": "the_same_answers_and_receipt public_and_private",
-    "A full disk lost the result": "a_result_is_told_even_if_its_files_fail a_full_stdout",
+    "A full disk lost the result": "a_result_is_reported_even_if_its_files_fail a_full_stdout",
     "A delta that only caps use was refused after an empty ledger was made": (
         "a_delta_that_only_caps_use_is_refused_before_anything_is_made"
     ),
@@ -58,14 +58,14 @@ FRICTIONS = {
     "A print showed centers in the sea, over several sheets": (
         "print_is_one_sheet_and_shows_what_the_screen_does"
     ),
-    "Colors were not told apart in deuteranopia": (
-        "any_two_colors_are_told_apart_without_any_kind_of_cone"
+    "Colors were not distinguished in deuteranopia": (
+        "any_two_colors_are_distinguished_without_any_kind_of_cone"
     ),
     "Screen readers could not tell centers apart": (
-        "buttons_of_centers_are_told_apart_by_those_who_hear_them"
+        "buttons_of_centers_are_distinguished_by_those_who_hear_them"
     ),
     "The mean distance had neither interval nor unit": (
-        "the_mean_distance_is_told_once_with_its_interval_and_its_unit"
+        "the_mean_distance_is_reported_once_with_its_interval_and_its_unit"
     ),
     "Numbers lay on each other": "markers_that_would_lie_on_each_other_are_smaller",
     "No dark mode": "colors_of_the_screen_are_followed",
@@ -87,12 +87,12 @@ FRICTIONS = {
     "The help test failed at 140 and 200 columns": "help_texts",
     "From clone to map took wrong turns": "one_command_from_an_osmnx_graph_and_homes_to_a_map",
     # Notebooks and scikit-learn
-    "Results were told as text alone": "tables_and_graphs html_holds_no_markup_of_ids",
+    "Results were reported as text alone": "tables_and_graphs html_holds_no_markup_of_ids",
     "An extra did not bring what the notebooks need": "the_extra_brings_what_the_notebooks_import",
     "Bounds might mean two boxes": "what_may_mean_two_boxes_is_lower_and_upper",
     "A grid search spent in silence": "scores_warn_in_a_search_too",
     "Too few records for what is asked": (
-        "too_few_records_are_told_from_the_noisy_count a_noisy_number_that_is_too_small_is_said"
+        "too_few_records_are_reported_from_the_noisy_count a_noisy_number_that_is_too_small_is_said"
     ),
 }
 

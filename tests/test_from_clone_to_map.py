@@ -25,14 +25,16 @@ COMMAND = (
 def osmnx_graphml(path):
     """As `osmnx.save_graphml` writes a projected graph: directed, parallel, all values as text."""
     graph = world.street_graph()
-    told = nx.MultiDiGraph(crs=str(graph.graph["crs"]), created_with="OSMnx 2.0", simplified="True")
+    reported = nx.MultiDiGraph(
+        crs=str(graph.graph["crs"]), created_with="OSMnx 2.0", simplified="True"
+    )
     for v, facts in graph.nodes(data=True):
-        told.add_node(v, **{name: str(value) for name, value in facts.items()})
+        reported.add_node(v, **{name: str(value) for name, value in facts.items()})
     for u, v, key, facts in graph.edges(keys=True, data=True):
         said = {name: str(value) for name, value in facts.items()}
-        told.add_edge(u, v, key=key, **said, highway="residential", oneway="False")
-    told.remove_edge(100, 101)  # one street goes one way
-    nx.write_graphml(told, path)
+        reported.add_edge(u, v, key=key, **said, highway="residential", oneway="False")
+    reported.remove_edge(100, 101)  # one street goes one way
+    nx.write_graphml(reported, path)
 
 
 def test_one_command_from_an_osmnx_graph_and_homes_to_a_map(tmp_path):
@@ -46,14 +48,14 @@ def test_one_command_from_an_osmnx_graph_and_homes_to_a_map(tmp_path):
             ask, cwd=tmp_path, env=own, capture_output=True, text=True, timeout=600, check=False
         )
 
-    wrong = typed(COMMAND.replace(" --symmetrize", ""))  # the only turn to take, and it is told
+    wrong = typed(COMMAND.replace(" --symmetrize", ""))  # the only turn to take, and it is reported
     assert wrong.returncode == 2 and "--directed" in wrong.stderr and "--symmetrize" in wrong.stderr
     assert not (tmp_path / "plan.gpkg").exists()
     ran = typed(COMMAND)
     assert ran.returncode == 0, ran.stderr
     assert f"{described(world.UTM)}, lengths: attribute 'length'" in ran.stderr
-    told = json.loads(ran.stdout)
-    assert sorted(map(int, told["centers"])) == [100, 135] and told["crs"] == world.UTM
+    reported = json.loads(ran.stdout)
+    assert sorted(map(int, reported["centers"])) == [100, 135] and reported["crs"] == world.UTM
     sites = world.gpd.read_file(tmp_path / "plan.gpkg", layer="sites")
     assert sites.crs == world.UTM
     corners = np.array([[world.EAST, world.NORTH]]) + np.array([[0, 0], [1000, 1000]])

@@ -22,10 +22,10 @@ pytestmark = pytest.mark.usefixtures("ctrl_c_is_heeded")
 def test_an_interruption_waits_for_the_end_of_the_block():
     before = signal.getsignal(signal.SIGINT)  # another library may have set its own
     done = []
-    with pytest.raises(KeyboardInterrupt), held(lambda: done.append("told")):
+    with pytest.raises(KeyboardInterrupt), held(lambda: done.append("reported")):
         signal.raise_signal(signal.SIGINT)
         done.append("saved")
-    assert done == ["told", "saved"]
+    assert done == ["reported", "saved"]
     assert signal.getsignal(signal.SIGINT) is before
 
 

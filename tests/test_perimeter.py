@@ -34,8 +34,8 @@ def test_the_page_names_every_file_once_with_its_lines(inside):
     lines = {file: perimeter.lines_of(file) for file in counts}
     wrong = {file for file, n in counts.items() if abs(lines[file] - n) > max(15, n / 10)}
     assert not wrong, WRITE
-    told = re.search(r"^In all ([\d,]+) lines", page, re.MULTILINE)[1]
-    assert number(told) == sum(counts.values())
+    reported = re.search(r"^In all ([\d,]+) lines", page, re.MULTILINE)[1]
+    assert number(reported) == sum(counts.values())
 
 
 @pytest.mark.parametrize("folder", ["privacy", "records", "accounting"])

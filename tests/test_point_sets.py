@@ -92,6 +92,6 @@ def test_real_points_are_what_the_registry_says(monkeypatch):
         assert len(datasets.load(info.name).metric) == info.vertices
 
 
-def test_names_near_are_told():
+def test_names_near_are_reported():
     with pytest.raises(InputError, match="did you mean pcb3038"):
         datasets.describe("pcb3083")

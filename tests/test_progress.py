@@ -103,7 +103,7 @@ def test_compiling_is_said():
 
 
 @pytest.mark.parametrize("stream", [None, io.StringIO()], ids=["closed", "a file"])
-def test_only_terminals_are_told(stream):
+def test_only_terminals_are_reported(stream):
     with Waiting(stream, wait=0.01):
         time.sleep(0.05)
     assert stream is None or stream.getvalue() == ""

@@ -53,8 +53,10 @@ def test_pages_are_numbered_without_gaps_and_listed_in_order():
     numbers = [int(page.name[:2]) for page in PAGES]
     assert numbers == list(range(1, len(PAGES) + 1)) and len(PAGES) >= 16
     listed = re.findall(r"^\| \[P(\d+)\]\((.+?)\) \| (.+) \|$", index(), re.M)
-    told = [(str(n), p.name, p.read_text("utf-8").split("\n")[0]) for n, p in zip(numbers, PAGES)]
-    assert [(n, name, f"# P{n}. {title}") for n, name, title in listed] == told
+    reported = [
+        (str(n), p.name, p.read_text("utf-8").split("\n")[0]) for n, p in zip(numbers, PAGES)
+    ]
+    assert [(n, name, f"# P{n}. {title}") for n, name, title in listed] == reported
 
 
 def index():

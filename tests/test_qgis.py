@@ -60,7 +60,7 @@ def test_layers_are_files_without_filters(tmp_path):
         COMMANDS.source_of("dbname='people' host=db")
 
 
-def test_a_program_that_is_not_there_is_told(monkeypatch):
+def test_a_program_that_is_not_there_is_reported(monkeypatch):
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("METRICDP", raising=False)
     with pytest.raises(COMMANDS.Failed, match="environment of its own"):
@@ -93,7 +93,7 @@ def test_canceling_interrupts_as_the_keyboard_does():
         COMMANDS.run(ask, started.append, lambda: bool(started))
 
 
-def test_another_python_is_not_told_of_this_ones_libraries(monkeypatch):
+def test_another_python_is_not_reported_of_this_ones_libraries(monkeypatch):
     monkeypatch.setenv("PYTHONHOME", "/qgis")
     monkeypatch.setenv("PROJ_LIB", "/qgis/proj")
     assert {"PYTHONHOME", "PROJ_LIB"}.isdisjoint(COMMANDS.clean_environment())
@@ -134,8 +134,8 @@ def test_a_plan_is_made_and_judged_in_qgis(desk):
     layer = {"CENTERS_POINTS": f"{plan}|layername=sites", "WITHIN": "100,500"}
     judged = ask("evaluate", EPSILON="2", LEDGER=ledger, **layer)
     assert judged.returncode == 0, judged.stderr + judged.stdout
-    told = json.loads(json.loads(judged.stdout)["results"]["RESULT"])
-    assert told["k"] == 2 and told["share"]["low"][1] > 0.8
+    reported = json.loads(json.loads(judged.stdout)["results"]["RESULT"])
+    assert reported["k"] == 2 and reported["share"]["low"][1] > 0.8
     over = ask("evaluate", EPSILON="2", LEDGER=ledger, **layer)
     assert over.returncode != 0 and "budget" in over.stderr + over.stdout
 
@@ -148,9 +148,9 @@ def test_stages_bands_stability_heat_and_common_sites_in_qgis(desk):
     paid = {"EPSILON": "2", "LEDGER": ledger, "EPSILON_BUDGET": "2", "SAVE_RELEASE": kept}
     ran = ask("cluster", KS="1,2", OUTPUT=named["bands"], **paid, **more)
     assert ran.returncode == 0, ran.stderr + ran.stdout
-    told = json.loads(json.loads(ran.stdout)["results"]["RESULT"])
-    assert [stage["k"] for stage in told["stages"]] == [1, 2]
-    assert len(told["stability"]["near"]) == 2
+    reported = json.loads(json.loads(ran.stdout)["results"]["RESULT"])
+    assert [stage["k"] for stage in reported["stages"]] == [1, 2]
+    assert len(reported["stability"]["near"]) == 2
     assert world.gpd.read_file(named["bands"], layer="sites")["sure"].between(0, 1).all()
     assert len(world.gpd.read_file(named["bands"], layer="bands")) >= 2
     assert "density" in world.gpd.read_file(named["heat"], layer="heat_streets")

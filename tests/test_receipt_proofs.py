@@ -27,13 +27,13 @@ def test_numbers_are_those_of_the_pages():
 
 
 def test_each_question_and_law_stands_on_the_page_of_its_number():
-    told = {one for one in mechanisms() if isinstance(getattr(one, "proof", None), int)}
-    for one in told:
+    reported = {one for one in mechanisms() if isinstance(getattr(one, "proof", None), int)}
+    for one in reported:
         on = {name for name, _ in row(PAGES[one.proof - 1], "code")}
         home = {f"{k.__module__}.{k.__qualname__}" for k in one.__mro__}
         assert on & home, f"P{one.proof} does not name {one.__qualname__}"
     wanted = {*gate.TRUSTED, *gate.TRUSTED_SELECTIONS, gate.CoverQuery, *Noise.__subclasses__()}
-    assert not wanted - told
+    assert not wanted - reported
 
 
 @pytest.mark.parametrize(
@@ -50,9 +50,9 @@ def test_every_mechanism_of_a_method_names_its_proofs(asked, expected):
     receipt = mdp.k_median(METRIC, DEMAND, 2, epsilon=4, **asked).receipt
     found = numbers(receipt)
     assert found and all(found) and expected in found
-    told = receipt.to_dict()["proofs"]
-    assert set(told) == set().union(*found) | ({"P12"} if len(found) > 1 else set())
-    assert told == {name: proof_page(int(name[1:])) for name in told}
+    reported = receipt.to_dict()["proofs"]
+    assert set(reported) == set().union(*found) | ({"P12"} if len(found) > 1 else set())
+    assert reported == {name: proof_page(int(name[1:])) for name in reported}
 
 
 def test_boxes_users_and_parts():

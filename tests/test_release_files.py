@@ -78,9 +78,9 @@ def test_licenses_of_all_that_is_inside_are_named():
     texts = {path.stem for path in (ROOT / "LICENSES").iterdir()} | {"Apache-2.0"}
     assert set(SETUP["metadata"]["license_expression"].split(" AND ")) == texts
     index = tomllib.loads((ROOT / "graphs" / "index.toml").read_text("utf-8"))
-    told = (ROOT / "NOTICE").read_text("utf-8")
+    reported = (ROOT / "NOTICE").read_text("utf-8")
     for name in (path.name for path in (ROOT / "graphs").glob("*.gz")):
-        assert name in told and name in str(index), name
+        assert name in reported and name in str(index), name
 
 
 def test_reports_have_an_address_and_a_scope():

@@ -27,7 +27,7 @@ def test_a_good_changelog_passes(script):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "reported"),
     [
         ("1.2.0", "1.1.0", "has no section"),
         (" - 2026-12-01", "", "has no section"),
@@ -36,8 +36,8 @@ def test_a_good_changelog_passes(script):
         ("## [Unreleased]\n", "## [Unreleased]\n\n- Forgotten.\n", "under [Unreleased]"),
     ],
 )
-def test_a_spoiled_changelog_is_noticed(script, old, new, told):
-    assert told in " ".join(script.changelog_problems(GOOD.replace(old, new), "1.2.0"))
+def test_a_spoiled_changelog_is_noticed(script, old, new, reported):
+    assert reported in " ".join(script.changelog_problems(GOOD.replace(old, new), "1.2.0"))
 
 
 def test_versions_come_from_one_place(script):
@@ -74,8 +74,8 @@ def test_no_release_with_placeholders(script):
     one = {**FILLED, "authors": [{**FILLED["authors"][0], "orcid": "FILL IN: it"}]}
     assert project.placeholders(one) == ["authors.orcid"]
     left = project.placeholders(known)
-    told = " ".join(project.problems())
-    assert bool(left) == ("placeholders" in told) and all(name in told for name in left)
+    reported = " ".join(project.problems())
+    assert bool(left) == ("placeholders" in reported) and all(name in reported for name in left)
 
 
 def test_files_repeat_what_the_project_says(script):
@@ -191,5 +191,5 @@ def test_the_oldest_versions_are_the_lower_bounds():
     for name, version in pinned.items():
         least = min(bounds[name], key=lambda v: tuple(map(int, v.split("."))))
         same = [int(part) for part in version.split(".")]
-        told = [int(part) for part in least.split(".")]
-        assert same[: len(told)] == told and not any(same[len(told) :]), name
+        reported = [int(part) for part in least.split(".")]
+        assert same[: len(reported)] == reported and not any(same[len(reported) :]), name

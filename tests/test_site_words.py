@@ -1,4 +1,4 @@
-"""What the site's search is told: words for pages that exist, each word on one of them."""
+"""What the site's search is given: words for pages that exist, each word on one of them."""
 
 import tomllib
 from pathlib import Path

@@ -50,12 +50,12 @@ def test_a_single_fit_warns_of_nothing():
         PrivateKMeans(2, epsilon=1, bounds=(0, 1)).fit(rows)
 
 
-def test_too_few_records_are_told_from_the_noisy_count():
+def test_too_few_records_are_reported_from_the_noisy_count():
     with pytest.warns(UserWarning, match="too small for n_clusters=40"):
         PrivateKMeans(40, epsilon=50, bounds=(0, 1)).fit([[0.5, 0.5]])
 
 
-def test_an_answer_that_cannot_be_told_from_one_center_is_warned_of():
+def test_an_answer_that_cannot_be_reported_from_one_center_is_warned_of():
     """Handwritten digits have 64 features: without a delta the noise hides where they differ."""
     rows = np.random.default_rng(0).integers(0, 17, (2_000, 64))
     with pytest.warns(UserWarning, match="no better than one center; for n_clusters=10 give a del"):

@@ -135,7 +135,7 @@ def test_a_row_is_at_no_distance_from_itself():
 
 
 def test_distances_that_are_no_numbers_are_refused():
-    """Of a row of zeros there is no correlation: the sum of distances was told as infinite."""
+    """Of a row of zeros there is no correlation: the sum of distances was reported as infinite."""
     X = np.array([[0.0, 0.0, 0.0], [1.0, 2.0, 5.0], [3.0, 1.0, 0.0]])
     with pytest.raises(ValueError, match="finite"):
         KMedoids(2, metric="correlation").fit(X)

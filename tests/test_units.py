@@ -28,8 +28,8 @@ def test_tables_of_centers_and_solutions_name_it(tmp_path):
     with (tmp_path / "plan.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["distance_unit"] for row in rows] == ["hops", "hops"]
-    told = mdp.solve(metric, mdp.objectives.PCenter(k=2)).to_dict()
-    assert told["distance_unit"] == "hops"
+    reported = mdp.solve(metric, mdp.objectives.PCenter(k=2)).to_dict()
+    assert reported["distance_unit"] == "hops"
 
 
 def test_the_geopackage_names_it(tmp_path):
@@ -39,16 +39,16 @@ def test_the_geopackage_names_it(tmp_path):
         graph.nodes[v].update(x=float(v), y=0.5 * v)
     result = mdp.k_median(mdp.GraphMetric(graph, weight=None), k=2)
     result.save(tmp_path / "plan.gpkg")
-    told = pyogrio.read_info(tmp_path / "plan.gpkg", layer="sites")
-    assert told["dataset_metadata"]["METRICDP_UNIT"] == "hops"
-    assert "distance_unit" in told["fields"]
+    reported = pyogrio.read_info(tmp_path / "plan.gpkg", layer="sites")
+    assert reported["dataset_metadata"]["METRICDP_UNIT"] == "hops"
+    assert "distance_unit" in reported["fields"]
 
 
 def test_the_command_line_names_it(world, capsys):
     ask = ("cluster", "roads.csv", "--demand", "homes.csv", "-k", "2", "--epsilon", "1", "-q")
-    told = json.loads(run(capsys, *ask).out)
-    assert told["estimates"]["distance_unit"] == "m"
-    (world / "centers.json").write_text(json.dumps(told["centers"]))
+    reported = json.loads(run(capsys, *ask).out)
+    assert reported["estimates"]["distance_unit"] == "m"
+    (world / "centers.json").write_text(json.dumps(reported["centers"]))
     ask = ("evaluate", "roads.csv", "--demand", "homes.csv", "--centers", "centers.json", "-q")
     assert json.loads(run(capsys, *ask).out)["distance_unit"] == "m"
 
@@ -107,5 +107,5 @@ def test_figures_are_said_with_their_unit(tmp_path):
     assert "attribute &#x27;length&#x27;" not in page
     assert "<dt>Mean distance</dt><dd>" in page and " m, by " in page
     hops = mdp.GraphMetric(graph, weight=None)
-    told = mdp.plan(hops, records=500, k=2, epsilons=[4], repeats=1).rows()
-    assert told[1][-1].endswith(" hops")
+    reported = mdp.plan(hops, records=500, k=2, epsilons=[4], repeats=1).rows()
+    assert reported[1][-1].endswith(" hops")

@@ -500,7 +500,7 @@ def shown(node: ast.AST) -> str:
     return text if len(text) <= 90 else f"{text[:87]}..."
 
 
-def told(node: ast.AST) -> str:
+def reported(node: ast.AST) -> str:
     """What is changed, in one line: of a compound statement its head."""
     if isinstance(node, ast.If | ast.While):
         return f"{type(node).__name__.lower()} {shown(node.test)}"
@@ -540,7 +540,7 @@ def _compiled(
 ) -> list[Mutant]:
     parent, field, index, node, new = change
     ast.copy_location(new, node)
-    words = told(node), told(new)
+    words = reported(node), reported(new)
     _put(parent, field, index, new)
     try:
         whole = compile(ast.fix_missing_locations(tree), str(path), "exec")
@@ -598,8 +598,8 @@ def in_fork(work: Callable[[Path], int]) -> tuple[int, Any]:
     _, ended = os.waitpid(child, 0)
     with contextlib.suppress(OSError):
         os.killpg(child, signal.SIGKILL)  # what the tests started
-    told = folder / "told.json"
-    found = json.loads(told.read_text("utf-8")) if told.is_file() else None
+    reported = folder / "told.json"
+    found = json.loads(reported.read_text("utf-8")) if reported.is_file() else None
     shutil.rmtree(folder, ignore_errors=True)
     return os.waitstatus_to_exitcode(ended), found
 
@@ -719,9 +719,9 @@ class Tried:
         def work(folder: Path) -> int:
             for function in functions:
                 function.__code__ = mutant.code
-            told = folder / "told.json"
+            reported = folder / "told.json"
             for nodeid in chosen:
-                told.write_text(json.dumps(nodeid), "utf-8")
+                reported.write_text(json.dumps(nodeid), "utf-8")
                 signal.setitimer(signal.ITIMER_PROF, 6 + 4 * self.seconds[nodeid])
                 signal.setitimer(signal.ITIMER_REAL, 60 + 40 * self.seconds[nodeid])
                 if not self._item(nodeid, folder):

@@ -81,9 +81,9 @@ def problems() -> list[str]:
     """Placeholders that are left, and files that do not say what `derived` says."""
     known = facts()
     left = placeholders(known)
-    told = [f"{PROJECT} has placeholders: {', '.join(left)}"] if left else []
+    reported = [f"{PROJECT} has placeholders: {', '.join(left)}"] if left else []
     stale = [path for path, text in derived(known).items() if text != _text(path)]
-    return told + [f"{path} is not up to date: run the step fill" for path in stale]
+    return reported + [f"{path} is not up to date: run the step fill" for path in stale]
 
 
 def fill() -> list[str]:

@@ -76,15 +76,15 @@ def metadata_problems(text: str) -> list[str]:
     parser = configparser.ConfigParser()
     parser.optionxform = str  # type: ignore[assignment,method-assign]
     parser.read_string(text)
-    told = dict(parser["general"])
-    found = [f"metadata.txt lacks {key}" for key in REQUIRED if not told.get(key)]
+    reported = dict(parser["general"])
+    found = [f"metadata.txt lacks {key}" for key in REQUIRED if not reported.get(key)]
     for key in ("tracker", "repository", "homepage"):
-        address = urlparse(told.get(key, ""))
+        address = urlparse(reported.get(key, ""))
         if not (address.scheme and address.netloc):
             found.append(f"metadata.txt: {key} is no address")
-    if "/" in told.get("author", ""):
+    if "/" in reported.get("author", ""):
         found.append("metadata.txt: author must not hold /")
     for key in ("qgisMinimumVersion", "qgisMaximumVersion"):
-        if not re.fullmatch(r"\d+(\.\d+){1,2}", told.get(key, "")):
+        if not re.fullmatch(r"\d+(\.\d+){1,2}", reported.get(key, "")):
             found.append(f"metadata.txt: {key} is no version")
     return found

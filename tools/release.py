@@ -232,9 +232,9 @@ def sbom() -> list[str]:
 def plugin() -> list[str]:
     """The package of the QGIS plugin, held to the rules of its index."""
     BESIDE.mkdir(parents=True, exist_ok=True)
-    told = datetime.fromtimestamp(int(git("log", "-1", "--format=%ct")), UTC)
+    reported = datetime.fromtimestamp(int(git("log", "-1", "--format=%ct")), UTC)
     target = BESIDE / f"{qgis_package.NAME}-{version()}.zip"
-    path = qgis_package.package(ROOT, target, (told.year, told.month, told.day))
+    path = qgis_package.package(ROOT, target, (reported.year, reported.month, reported.day))
     print(path.relative_to(ROOT))
     return list(qgis_package.problems(path))
 
@@ -255,8 +255,8 @@ def interpreters(asked: list[str] | None) -> tuple[list[str], list[str]]:
 
 def answers(python: str, number: str) -> bool:
     """Whether it runs, and is of that version: launchers are there for versions that are not."""
-    told = subprocess.run([python, "--version"], capture_output=True, text=True, check=False)
-    return told.stdout.startswith(f"Python {number}.")
+    reported = subprocess.run([python, "--version"], capture_output=True, text=True, check=False)
+    return reported.stdout.startswith(f"Python {number}.")
 
 
 def everything(pythons: list[str] | None) -> list[str]:
@@ -288,8 +288,10 @@ def run(
 
 def git(*command: str) -> str:
     """What git tells about this repository."""
-    told = subprocess.run(["git", "-C", ROOT, *command], capture_output=True, text=True, check=True)
-    return told.stdout.strip()
+    reported = subprocess.run(
+        ["git", "-C", ROOT, *command], capture_output=True, text=True, check=True
+    )
+    return reported.stdout.strip()
 
 
 if __name__ == "__main__":

@@ -40,8 +40,8 @@ def main() -> int:
         again = mdp.Release.load(file, metric)
         assert set(again.k_median(k=2).centers) == found
     command = [sys.executable, "-m", "metricdp", "--version"]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert mdp.__version__ in told, told
+    reported = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert mdp.__version__ in reported, reported
     versions = [f"{n} {importlib.metadata.version(n)}" for n in ("numpy", "scipy", "opendp")]
     print(
         f"metricdp {mdp.__version__} works: Python {sys.version.split()[0]}, {', '.join(versions)}"

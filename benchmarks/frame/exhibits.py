@@ -74,7 +74,7 @@ class Exhibit:
         Of a `Scale`: what is measured, one after another.
     measured : function
         Of a case and a `Scale`: rows, JSON-ready.
-    told : function
+    reported : function
         Of the rows: lines that hold them against what the paper says.
     curves : Curves or None
     """
@@ -86,7 +86,7 @@ class Exhibit:
     columns: Sequence[Column]
     cases: Callable[[Scale], Sequence[Any]]
     measured: Callable[[Any, Scale], Iterable[dict[str, Any]]]
-    told: Callable[[Rows], Iterable[str]]
+    reported: Callable[[Rows], Iterable[str]]
     curves: Curves | None = None
 
 
@@ -131,20 +131,20 @@ def run_exhibits(suite: str, exhibits: Sequence[Exhibit], scale: Scale) -> Repor
         return ({"exhibit": step[0].key, **row} for row in step[0].measured(step[1], scale))
 
     rows, unfinished = gathered(rows_of, steps, label=suite, unit="cell")
-    told = [
+    reported = [
         _summary(each, [row for row in rows if row["exhibit"] == each.key]) for each in exhibits
     ]
     lines = [f"time: {time.perf_counter() - start:.0f} s in all; demand is public or made up here"]
     settings = {"size": scale.size, "repeats": scale.repeats, "seed": scale.seed}
     settings["only"] = [each.key for each in exhibits]
-    summary = {"exhibits": told}
+    summary = {"exhibits": reported}
     return ExhibitReport(suite, settings, (), rows, summary, lines, unfinished)
 
 
 def _summary(each: Exhibit, rows: Rows) -> dict[str, Any]:
     columns = [[column.key, column.heading, column.form] for column in each.columns]
     words = {"key": each.key, "title": each.title, "paper": each.printed, "differs": each.differs}
-    return {**words, "ours": list(each.told(rows)) if rows else [], "columns": columns}
+    return {**words, "ours": list(each.reported(rows)) if rows else [], "columns": columns}
 
 
 def add_options(parser: ArgumentParser, exhibits: Sequence[Exhibit], repeats: int) -> None:
@@ -176,7 +176,7 @@ def _wanted(exhibits: Sequence[Exhibit], text: str | None) -> list[Exhibit]:
 
 _COLORS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "black")
 _MARKERS = "os^DvX*"
-"""Colors and marks that are told apart by color-blind readers too."""
+"""Colors and marks that are distinguished by color-blind readers too."""
 
 
 def draw(

@@ -37,7 +37,7 @@ def html_page(
     True
     """
     body = ["<h1>metricdp measured</h1>"]
-    body += [f"<p>{escape(line)}</p>" for line in told(settings, unfinished)]
+    body += [f"<p>{escape(line)}</p>" for line in reported(settings, unfinished)]
     body += [_table(["", ""], machine.items(), set())]
     for part in parts:
         body += [f"<h2>{escape(part.title)}</h2>", f"<p><code>{escape(part.command)}</code></p>"]
@@ -67,7 +67,7 @@ def markdown_page(
     folder: Path,
 ) -> str:
     """The same in Markdown; pictures are linked, relative to `folder`."""
-    lines = ["# metricdp measured", "", *told(settings, unfinished), ""]
+    lines = ["# metricdp measured", "", *reported(settings, unfinished), ""]
     lines += [*_rows(["", ""], machine.items(), set()), ""]
     for part in parts:
         lines += [f"## {part.title}", "", f"`{part.command}`", ""]
@@ -84,7 +84,7 @@ def markdown_page(
     return "\n".join(lines)
 
 
-def told(settings: dict[str, Any], unfinished: str) -> list[str]:
+def reported(settings: dict[str, Any], unfinished: str) -> list[str]:
     """What kind of run it was."""
     short = (
         "Small instances and few repetitions: a look, not a result. " if settings["short"] else ""

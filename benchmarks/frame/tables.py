@@ -137,7 +137,7 @@ def judged(claim: Claim, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def told(verdict: dict[str, Any]) -> str:
+def reported(verdict: dict[str, Any]) -> str:
     """A verdict in one line."""
     text = (
         f"{verdict['claim']}: in {verdict['holds_in_settings']} of {verdict['settings']} settings, "

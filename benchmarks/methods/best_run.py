@@ -88,5 +88,5 @@ def best_run(
     if runs == 1:
         return outcomes[0]
     differences = CostDifferences(space, [centers for _, centers in outcomes], power)
-    told = yield Ask(TotalsQuery(differences, BITS), choice)
-    return outcomes[int(np.argmin([0, *told.values.tolist()]))]
+    reported = yield Ask(TotalsQuery(differences, BITS), choice)
+    return outcomes[int(np.argmin([0, *reported.values.tolist()]))]

@@ -28,7 +28,12 @@ from metricdp.methods import MaxCoverage
 from metricdp.methods.asking import Account, Ask, Cover, Steps, Within
 from metricdp.methods.box.private_candidates import private_candidates
 from metricdp.methods.demand_release import on_weights
-from metricdp.methods.finite.max_coverage import HASHES_SHARE, counted_cells, moved_to_means, told
+from metricdp.methods.finite.max_coverage import (
+    HASHES_SHARE,
+    counted_cells,
+    moved_to_means,
+    weights_release,
+)
 from metricdp.methods.method import Method
 from metricdp.methods.shares import Terms
 from metricdp.metrics.base import Metric
@@ -96,7 +101,7 @@ class PrintedCoverage(MaxCoverage):
         receipt = (yield Account()).receipt
         centers = [(chosen, some.radius) for some, chosen in zip(balls, selected)]
         search = moved_to_means if boxed else on_weights
-        return told(metric, weights, receipt, centers, space, search)
+        return weights_release(metric, weights, receipt, centers, space, search)
 
 
 def radii(metric: Metric, eta: float, power: int) -> list[float]:

@@ -119,8 +119,8 @@ class Projected(Method):
         "goes to the inner method, the rest to steps of the centers, by fixed shares."
     )
     afterwards = (
-        "Clusters of the images are told apart by released centers; the centers' coordinates are "
-        "those that the private steps gave, clipped to the box."
+        "Clusters of the images are distinguished by released centers; the centers' coordinates "
+        "are those that the private steps gave, clipped to the box."
     )
     in_finite = False
     in_space = True

@@ -199,12 +199,12 @@ class Budget(Unique):
             )
 
     def __repr__(self) -> str:
-        told = "spent {:.6g} of {:.6g}, left {:.6g}".format(
+        text = "spent {:.6g} of {:.6g}, left {:.6g}".format(
             *map(float, (self.spent, self.epsilon, self.left))
         )
         if self.delta:
-            told += f"; delta: spent {float(self.spent_delta):.6g} of {float(self.delta):.6g}"
-        return f"{type(self).__name__}({told}; {self.neighboring})"
+            text += f"; delta: spent {float(self.spent_delta):.6g} of {float(self.delta):.6g}"
+        return f"{type(self).__name__}({text}; {self.neighboring})"
 
 
 class BudgetSlice(Budget):

@@ -177,13 +177,13 @@ class Journal:
         flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | create
         if self._file is not None and (left := self._file()) is not None:
             left.close()  # where the last turn was interrupted at its end
-        with self._told("open"):
+        with self._errors_named("open"):
             file = FileIO(self.path, "r+", opener=lambda p, _: os.open(p, flags, 0o600))
         with file:  # the lock goes with it, and it with this frame
             self._file = ref(file)
             if not stat.S_ISREG(os.fstat(self._handle).st_mode):  # a device may have no end
                 raise JournalError(f"{self.path} is no file, and cannot hold a journal")
-            with self._told("lock"):
+            with self._errors_named("lock"):
                 fcntl.flock(self._handle, fcntl.LOCK_EX)
             self._catch_up()
             self._hold_to_anchor()
@@ -215,13 +215,13 @@ class Journal:
         ):  # a whole line and another byte: no torn line, a changed line end
             self._refuse()
         elif tail:
-            with self._told("mend"):
+            with self._errors_named("mend"):
                 self._cut(self._length)
         return None
 
     def _more(self) -> bytes:
         """What the file has beyond the lines that are known."""
-        with self._told("read"):
+        with self._errors_named("read"):
             if os.fstat(self._handle).st_size < self._length:
                 raise JournalError(
                     f"the journal {self.path} has become shorter: it was replaced or cut"
@@ -289,7 +289,7 @@ class Journal:
         self._hold_to_anchor()
         if not self._encode(self.header).startswith(torn):
             raise JournalError(f"{self.path} is not a journal of this ledger")
-        with self._told("make"):
+        with self._errors_named("make"):
             self._cut(0)
             self.append(self.header)
             folder = os.open(self.path.parent, os.O_RDONLY)
@@ -300,7 +300,7 @@ class Journal:
 
     def _write(self, text: bytes) -> None:
         before = os.fstat(self._handle).st_size
-        with self._told("write"):
+        with self._errors_named("write"):
             try:
                 while text:
                     text = text[os.write(self._handle, text) :]
@@ -335,7 +335,7 @@ class Journal:
             return None
 
     @contextmanager
-    def _told(self, what: str) -> Iterator[None]:
+    def _errors_named(self, what: str) -> Iterator[None]:
         try:
             yield
         except OSError as error:

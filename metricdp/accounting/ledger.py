@@ -297,15 +297,15 @@ class Ledger(Budget):
         ask: Callable[[BudgetSlice], Answered],
     ) -> str:
         """The answer to a question that comes before any demand is paid for: bought once, kept with
-        the charges, and told again whenever it is asked again. `question`: public: its price and
+        the charges, and given again whenever it is asked again. `question`: public: its price and
         all that its answer depends on besides the demand; `ask`: from a budget slice to a
         `Protection` and a public answer.
 
         Lines of a journal in order: the charge, which names the question; once `ask` has answered,
-        the answer, with whom the ledger protects from then on. Nothing is told before that line is
-        on disk. What is charged is spent, as everywhere: where `ask` raises, or the process is
-        killed in between, the same question asked again is charged again, for what it drew may
-        have been seen. All locks are held meanwhile: no two answers come of one charge. Refused as
+        the answer, with whom the ledger protects from then on. Nothing is released before that line
+        is on disk. What is charged is spent, as everywhere: where `ask` raises, or the process is
+        killed in between, the same question asked again is charged again, for what it drew may have
+        been seen. All locks are held meanwhile: no two answers come of one charge. Refused as
         `charge`, and where the ledger is held to a protection already: then `ask` was not asked.
         """
         cost = Cost.of(epsilon, 0, self._least)
@@ -364,7 +364,7 @@ class Ledger(Budget):
                 return
             if known is not None and step != known[0] + 1:
                 raise InputError(
-                    f"day {known[0]:,} was told, of another copy: not that of day {step:,}"
+                    f"day {known[0]:,} was reported, of another copy: not that of day {step:,}"
                 )
             self._add({"slice": name, "step": str(step), "mark": mark})
 

@@ -62,15 +62,15 @@ class Policy(NamedTuple):
 
     def __str__(self) -> str:
         """In words, with what renewal means for the guarantee."""
-        told = []
+        terms = []
         if self.renews is not None:
-            told.append(
+            terms.append(
                 f"renews {self.renews}: the budget is that of each {_NOUN[self.renews]} by itself; "
                 f"what stays in the data for T of them is protected by T times as much"
             )
         if self.expires is not None:
-            told.append(f"expires after {self.expires}")
-        return "; ".join(told)
+            terms.append(f"expires after {self.expires}")
+        return "; ".join(terms)
 
 
 _NOUN = {"yearly": "year", "quarterly": "quarter", "monthly": "month"}

@@ -61,7 +61,7 @@ def _check(
         demand = PrivateDemand(place.universe, [place.places[i] for i in places])
         ledgers = (Ledger(cost.epsilon, cost.delta, relation) for _ in range(runs[not quick]))
         outputs = [call(demand, ledger, cost) for ledger in ledgers]
-        longest = max(map(len, outputs))  # outputs of different lengths are told apart by it
+        longest = max(map(len, outputs))  # outputs of different lengths are distinguished by it
         samples.append(np.array([[*row, *(longest - len(row)) * [0], len(row)] for row in outputs]))
     wide = max(s.shape[1] for s in samples)
     p, q = (

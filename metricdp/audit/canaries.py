@@ -19,7 +19,7 @@ import numpy as np
 
 import metricdp as mdp
 from metricdp.accounting import Ledger
-from metricdp.audit.observe import forms, told, watched
+from metricdp.audit.observe import error_text, forms, watched
 from metricdp.audit.public import parts
 from metricdp.audit.report import Check, Finding, refuted
 from metricdp.cli import main
@@ -137,8 +137,8 @@ def _hidden(root: Any, secrets: list[np.ndarray]) -> bool:
 
 def _pages() -> Iterator[Shown]:
     noisy, _, receipt, result = islice(_answers(), 4)
-    told = {"receipt": receipt, "method": result.method, "k": result.k}
-    page = map_page(scene()[0], result.centers, weights=noisy.weights, **told)
+    facts = {"receipt": receipt, "method": result.method, "k": result.k}
+    page = map_page(scene()[0], result.centers, weights=noisy.weights, **facts)
     yield "the page's text", re.sub(r"<script.*?</script>", "", page, flags=re.S)
     read = [_inflated(each) for each in re.findall(r'"([A-Za-z0-9+/]{16,}=*)"', page)]
     found = any(WORD.encode() in each for each in [page.encode(), *read])
@@ -251,7 +251,7 @@ def _refusals() -> Iterator[Shown]:
             try:
                 call()
             except (MetricDPError, TypeError) as error:
-                said = _without_source(told(error))
+                said = _without_source(error_text(error))
         yield f"refusal {i}", said
         yield from seen.items()
 

@@ -27,7 +27,7 @@ from metricdp.accounting import Ledger
 from metricdp.accounting import ledger as ledgers
 from metricdp.arrays import Floats
 from metricdp.audit import laws
-from metricdp.audit.observe import Seen, forms, told, watched
+from metricdp.audit.observe import Seen, error_text, forms, watched
 from metricdp.audit.patch import patched
 from metricdp.audit.public import caches, state
 from metricdp.audit.recording import Recording, recorded, scripts
@@ -125,7 +125,7 @@ def run(
             try:
                 shown = forms(case.call(private, ledger))
             except Exception as error:
-                shown = {"exception": told(error)}
+                shown = {"exception": error_text(error)}
         seen.update(shown, ledger=f"{ledger!r} {ledger.entries}")
         if behind:
             left = state(case.call, case.world.universe), state(*caches(case.world.universe))

@@ -74,8 +74,10 @@ def watched() -> Iterator[Seen]:
     finally:
         root.removeHandler(handler)
         root.setLevel(before)
-        told = "\n".join(f"{w.category.__name__}: {w.message}" for w in warned)
-        seen.update(stdout=out.getvalue(), stderr=err.getvalue(), log=log.getvalue(), warnings=told)
+        texts = "\n".join(f"{w.category.__name__}: {w.message}" for w in warned)
+        seen.update(
+            stdout=out.getvalue(), stderr=err.getvalue(), log=log.getvalue(), warnings=texts
+        )
 
 
 def forms(value: Any) -> Seen:
@@ -99,7 +101,7 @@ def forms(value: Any) -> Seen:
     return seen
 
 
-def told(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """Everything an exception shows: its text and that of all exceptions it leads to."""
     parts = []
     seen = set()

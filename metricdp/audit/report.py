@@ -58,8 +58,8 @@ def weighed(
     name: str, claim: str, found: str, check: str, share: float, blind: bool = False
 ) -> Finding:
     """A finding by the share of its claim: at most 1, and not so little that the check is blind."""
-    told = f"{found}, too blind" if blind else found
-    return Finding(name, claim, told, check, share <= REFUTED and not blind, excess=share)
+    finding = f"{found}, too blind" if blind else found
+    return Finding(name, claim, finding, check, share <= REFUTED and not blind, excess=share)
 
 
 def refuted(name: str, claim: str, found: str, check: str, wrong: bool) -> Finding:
@@ -87,12 +87,12 @@ class Check:
 
     @classmethod
     def of(cls, name: str, essential: bool, run: Callable[..., Finding], *given: Any) -> Check:
-        """A check that is told its own name and what is given before it is told how to run."""
+        """A check that is given its own name and what is given before it is given how to run."""
         return cls(name, essential, partial(run, name, *given))
 
     @classmethod
     def until(cls, name: str, essential: bool, run: Callable[..., Finding], *given: Any) -> Check:
-        """The same, of a function that is also told when to stop: ``enough=`` of an excess."""
+        """The same, of a function that also learns when to stop: ``enough=`` of an excess."""
         refute = partial(run, name, *given, True, enough=REFUTED)
         return cls(name, essential, partial(run, name, *given), refute)
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from metricdp.cli.declared import declare
 from metricdp.cli.parsing import Parser, ShowVersion
-from metricdp.cli.streams import STDOUT, abandon_stdout, hush, say, told_at_the_end
+from metricdp.cli.streams import STDOUT, abandon_stdout, hush, raised_at_the_end, say
 from metricdp.errors import BudgetError, MetricDPError
 from metricdp.interruption import heard, listen, over
 from metricdp.waiting import Waiting
@@ -95,7 +95,7 @@ def _run(args: Namespace) -> int:
     """Run the command; on a terminal nothing stays silent for long, unless it is asked to."""
     quiet = getattr(args, "quiet", False)
     hush(quiet)
-    with Waiting(None if quiet else sys.stderr), told_at_the_end():
+    with Waiting(None if quiet else sys.stderr), raised_at_the_end():
         return int(args.run(args) or 0)
 
 

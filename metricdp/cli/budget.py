@@ -79,11 +79,11 @@ def protection(args: Namespace) -> Protection:
 
 def open_ledger(args: Namespace) -> Ledger:
     """Open the ledger; its journal is made now if it does not exist."""
-    with held(told):  # a journal is made whole, or not at all
+    with held(report_interruption):  # a journal is made whole, or not at all
         return Ledger(**_settings(args, stated_budget(args.ledger)), journal=args.ledger)
 
 
-def told() -> None:
+def report_interruption() -> None:
     """Say that an interruption waits, by the system itself: Python may be writing to stderr."""
     with suppress(OSError):
         os.write(2, b"metricdp: interrupted: what was paid for is saved first (again: lose it)\n")

@@ -26,7 +26,7 @@ from metricdp.metrics.units import unit_shown
 from metricdp.partitions.finite.ward import hierarchy
 from metricdp.report.heat.heatmap import ENDINGS
 from metricdp.report.layers import crs_of
-from metricdp.report.plan_files import more_told, plan_ending
+from metricdp.report.plan_files import extra_facts, plan_ending
 from metricdp.report.point_files import checked_ending
 from metricdp.running.runner import price_of
 from metricdp.waiting import doing
@@ -212,12 +212,14 @@ def _private(args: Namespace, metric: Metric) -> Any:
     with budget.noting_expense(ledger):
         saved = args.save_release is not None
         if method == "partition" and (saved or objectives.planned(args)):
-            with held(budget.told):  # from the charge to the file, which outlives an interruption
+            with held(
+                budget.report_interruption
+            ):  # from the charge to the file, which outlives an interruption
                 release = mdp.release(metric, demand, seed=args.seed, **paid)
                 _save(args, release)
             result = _searched(args, release, search)
         else:
-            with held(budget.told) if saved else nullcontext():
+            with held(budget.report_interruption) if saved else nullcontext():
                 result = _solver(args)(metric, demand, args.k, method=method, **paid, **search)
                 _save(args, result.release)
     budget.say_expense(args, result.receipt, ledger)
@@ -282,7 +284,7 @@ def _save(args: Namespace, release: Any) -> None:
 
 
 def _write(args: Namespace, metric: Metric, result: Any) -> None:
-    """Stdout first: whatever happens to the files, a result that was paid for has been told."""
+    """Stdout first: whatever happens to the files, a result that was paid for has been reported."""
     summary = firm = bands = None
     failed: MetricDPError | None = None
     try:
@@ -291,17 +293,17 @@ def _write(args: Namespace, metric: Metric, result: Any) -> None:
         bands = None if args.bands is None else result.bands(args.bands)
     except MetricDPError as error:
         failed = error
-    told = result.to_dict()
+    facts = result.to_dict()
     if summary is not None:
-        told |= {"estimates": {**summary.to_dict(), "distance_unit": metric.measured}}
-    told |= more_told(firm, bands)
+        facts |= {"estimates": {**summary.to_dict(), "distance_unit": metric.measured}}
+    facts |= extra_facts(firm, bands)
     if firm is not None:
         note(firm.sentence(unit_shown(metric)))
-    tables.show(args, told, lambda: tables.of_centers(result, summary))
+    tables.show(args, facts, lambda: tables.of_centers(result, summary))
     basis = "public" if args.demand is None else "non-private"
     page = {"title": args.title, "attribution": args.attribution, "basis": basis}
     if args.output is not None and args.output.lower().endswith(".json"):
-        streams.write_text(args.output, streams.to_json(told))
+        streams.write_text(args.output, streams.to_json(facts))
     elif args.output is not None:
         result.save(args.output, stability=args.stability, bands=args.bands, **page)
     if args.coreset is not None:

@@ -25,7 +25,7 @@ def run(args: Namespace) -> None:
         raise UsageError(f"--epsilon-budget E is needed with a new ledger: {part}")
     doing("reading the demand")
     asked = {"epsilon": args.epsilon, "quantile": args.quantile}
-    with held(budget.told):  # what was paid for is told
+    with held(budget.report_interruption):  # what was paid for is reported
         ledger = budget.open_ledger(args)
         before = ledger.spent
         with budget.noting_expense(ledger):

@@ -22,7 +22,7 @@ def run(args: Namespace) -> None:
     if args.json:
         text = streams.to_json({"datasets": [_facts(info, path) for info, path in found]})
     elif args.names:
-        text = "\n".join(_told(info, path) for info, path in found)
+        text = "\n".join(_described(info, path) for info, path in found)
     else:
         text = _listed(found)
     streams.show_result(text)
@@ -34,7 +34,7 @@ def _facts(info: DatasetInfo, path: str | None) -> dict[str, Any]:
     return vars(info) | plain | {"path": path}
 
 
-def _told(info: DatasetInfo, path: str | None) -> str:
+def _described(info: DatasetInfo, path: str | None) -> str:
     """All about one set, a line a fact."""
     edges = f"{info.vertices:,} vertices, {info.edges:,} edges"
     counted = edges if info.edges else f"{info.vertices:,} points"
@@ -56,7 +56,7 @@ def _told(info: DatasetInfo, path: str | None) -> str:
 def _listed(found: list[tuple[DatasetInfo, str | None]]) -> str:
     """One line a set, under its collection."""
     width = max(len(info.name) for info, _ in found)
-    told = []
+    facts = []
     for collection, group in groupby(found, lambda each: each[0].collection):
         sets = list(group)
         columns = {
@@ -67,8 +67,8 @@ def _listed(found: list[tuple[DatasetInfo, str | None]]) -> str:
             "k": ["" if info.k is None else str(info.k) for info, _ in sets],
             "here": ["yes" if path else "no" for _, path in sets],
         }
-        told.append(f"{collection}. License: {sets[0][0].license}\n{grid(columns)}\n")
-    return "\n".join(told)
+        facts.append(f"{collection}. License: {sets[0][0].license}\n{grid(columns)}\n")
+    return "\n".join(facts)
 
 
 def _size(info: DatasetInfo) -> str:

@@ -39,9 +39,9 @@ def _choose(args: Namespace) -> int:
     asked = {name: getattr(args, name) for name in ("users", "k", "delta", "seed")}
     found = public_parameters(metric, args.epsilon, trust=trust, **asked)
     streams.write_text(args.write_parameters, found.to_json() + "\n")
-    told = {"output": args.write_parameters, "trust": trust, "message_epsilon": str(found.epsilon)}
-    told |= {"message_bytes": found.message_bytes, "parts": found.items["parts"]}
-    streams.show_result(streams.to_json(told))
+    facts = {"output": args.write_parameters, "trust": trust, "message_epsilon": str(found.epsilon)}
+    facts |= {"message_bytes": found.message_bytes, "parts": found.items["parts"]}
+    streams.show_result(streams.to_json(facts))
     return 0
 
 

@@ -42,7 +42,7 @@ def run(args: Namespace) -> None:
         exact = _exactly(args, metric, demand, centers)
         tables.show(args, exact, lambda: _exact_table(exact, metric))
         return
-    with held(budget.told):  # figures that are paid for are told
+    with held(budget.report_interruption):  # figures that are paid for are reported
         ledger = budget.open_ledger(args)
         asked = {"epsilon": args.epsilon, "delta": args.delta or 0, "within": args.within or ()}
         asked |= {"against": others, "by": areas, "clip": args.clip}
@@ -83,15 +83,15 @@ def _exactly(
         records = int(exact_counts(demand).sum())
     exact = "the figures are exact: they are not private, do not publish them"
     say(f"warning: this read private data, and {exact}")
-    told = {"objective": args.objective, "k": len(centers), "cost": cost}
-    told |= {"mean": cost / records if records else None}
-    return told | {"distance_unit": metric.measured, "privacy": "none"}
+    facts = {"objective": args.objective, "k": len(centers), "cost": cost}
+    facts |= {"mean": cost / records if records else None}
+    return facts | {"distance_unit": metric.measured, "privacy": "none"}
 
 
-def _exact_table(told: dict[str, Any], metric: Metric) -> str:
+def _exact_table(facts: dict[str, Any], metric: Metric) -> str:
     """The same as people read it: distances, and squares of them, with their unit."""
-    mean, name = told["mean"], "mean squared distance"
-    if mean is not None and told["objective"] == "k-median":
+    mean, name = facts["mean"], "mean squared distance"
+    if mean is not None and facts["objective"] == "k-median":
         mean, name = in_words(mean, unit_shown(metric)), "mean distance"
-    lines = {"cost": told["cost"], name: mean, "centers": told["k"], "privacy": "none: exact"}
+    lines = {"cost": facts["cost"], name: mean, "centers": facts["k"], "privacy": "none: exact"}
     return tables.of_facts(lines)

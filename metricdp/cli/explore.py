@@ -36,10 +36,14 @@ def run(args: Namespace) -> None:
     options |= {"administrator": _plain(args, metric)}
     options |= {"expected": objectives.expected(args, metric)}
     ledger = budget.open_ledger(priced)
-    with budget.noting_expense(ledger), _naming(args.output), held(budget.told):  # to the page
+    with (
+        budget.noting_expense(ledger),
+        _naming(args.output),
+        held(budget.report_interruption),
+    ):  # to the page
         levels = mdp.explore(metric, demand, args.epsilons, args.k, ledger=ledger, **options)
-        told = {**levels.to_dict(), "page": args.output}
-        tables.show(args, told, lambda: tables.of_levels(levels))
+        facts = {**levels.to_dict(), "page": args.output}
+        tables.show(args, facts, lambda: tables.of_levels(levels))
         with _owner_only() if args.administrator else nullcontext():
             streams.write_text(args.output, levels.page(args.title, attribution=args.attribution))
     budget.say_expense(args, levels.receipt, ledger)
@@ -76,9 +80,9 @@ def _together(args: Namespace) -> Namespace:
 
 
 def _dry_run(args: Namespace, priced: Namespace) -> None:
-    told = {"levels": args.epsilons, "epsilon": float(Fraction(priced.epsilon))}
-    told |= {"epsilon_exact": priced.epsilon, "delta": float(Fraction(priced.delta or 0))}
-    tables.show(args, told | {"charged": False, "ledger": args.ledger})
+    facts = {"levels": args.epsilons, "epsilon": float(Fraction(priced.epsilon))}
+    facts |= {"epsilon_exact": priced.epsilon, "delta": float(Fraction(priced.delta or 0))}
+    tables.show(args, facts | {"charged": False, "ledger": args.ledger})
     holds = f"; {args.ledger} holds it" if args.ledger else ""
     note(f"dry run: the demand was not read and nothing was charged{holds}")
 

@@ -55,7 +55,7 @@ def run_invite(args: Namespace) -> None:
         asked["unit"] = "record" if args.max_contributions is None else "user"
         coordinator = Coordinator(metric, cards, **asked)
     coordinator.save(args.study)
-    _wrote(args, coordinator.invite(), _told(coordinator))
+    _wrote(args, coordinator.invite(), _progress(coordinator))
 
 
 def run_answer(args: Namespace) -> None:
@@ -102,14 +102,14 @@ def run_collect(args: Namespace) -> None:
     release = coordinator.release or coordinator.collect(answers)
     coordinator.save(args.study)
     if release is None:
-        _wrote(args, coordinator.invite(), _told(coordinator))
+        _wrote(args, coordinator.invite(), _progress(coordinator))
         return
     release.save(args.save_release)
     note(f"wrote {args.save_release}: all rounds are over")
     tables.show(args, {"release": args.save_release, "receipt": release.receipt.to_dict()})
 
 
-def _told(coordinator: Coordinator) -> dict[str, Any]:
+def _progress(coordinator: Coordinator) -> dict[str, Any]:
     return {"round": coordinator.round, "holders": coordinator.names}
 
 

@@ -40,32 +40,32 @@ def _create(args: Namespace) -> None:
 
 def _show(args: Namespace) -> None:
     history = read_history(args.ledger, anchor=args.anchor)
-    told = history.to_dict()
-    streams.show_result(streams.to_json(told) if args.json else _table(told))
+    facts = history.to_dict()
+    streams.show_result(streams.to_json(facts) if args.json else _table(facts))
     if history.torn:
         torn = f"{args.ledger} ends in an unfinished line, which paid for nothing"
         streams.say(f"{torn}: the next call cuts it off")
 
 
-def _table(told: dict[str, Any]) -> str:
+def _table(facts: dict[str, Any]) -> str:
     """Title, history and verdict as lines of text."""
-    about = "any data set" if told["dataset"] is None else f"data set {told['dataset']}"
-    who = told["protects"] or "whoever the first call says"
-    relation = f"{told['neighboring']} neighbors"
-    budget = f"budget epsilon {told['epsilon']}, delta {told['delta']}"
+    about = "any data set" if facts["dataset"] is None else f"data set {facts['dataset']}"
+    who = facts["protects"] or "whoever the first call says"
+    relation = f"{facts['neighboring']} neighbors"
+    budget = f"budget epsilon {facts['epsilon']}, delta {facts['delta']}"
     lines = [f"{budget}; {relation}; protects {who}; {about}"]
-    lines += filter(None, [str(Policy(told["renews"], told["expires"]))])
-    lines += ["", _entries(told["entries"]), ""]
-    when = " in the last charge's period" if told["renews"] else ""
-    delta = f"delta: spent {told['spent_delta']}, left {told['left_delta']}"
-    lines.append(f"spent {told['spent']}, left {told['left']}{when}; {delta}")
-    if told["renews"]:
-        lines.append(f"spent in all periods together: {told['ever_spent']}")
-    if told["purposes"]:
-        named = (f"{one_line(name)} {spent}" for name, spent in told["purposes"].items())
+    lines += filter(None, [str(Policy(facts["renews"], facts["expires"]))])
+    lines += ["", _entries(facts["entries"]), ""]
+    when = " in the last charge's period" if facts["renews"] else ""
+    delta = f"delta: spent {facts['spent_delta']}, left {facts['left_delta']}"
+    lines.append(f"spent {facts['spent']}, left {facts['left']}{when}; {delta}")
+    if facts["renews"]:
+        lines.append(f"spent in all periods together: {facts['ever_spent']}")
+    if facts["purposes"]:
+        named = (f"{one_line(name)} {spent}" for name, spent in facts["purposes"].items())
         lines.append(f"by purpose: {', '.join(named)}")
-    anchored = ", going on from the given anchor" if told["anchored"] else ""
-    lines.append(f"chain verified: {told['lines']} lines{anchored}; anchor {told['anchor']}\n")
+    anchored = ", going on from the given anchor" if facts["anchored"] else ""
+    lines.append(f"chain verified: {facts['lines']} lines{anchored}; anchor {facts['anchor']}\n")
     return "\n".join(lines)
 
 

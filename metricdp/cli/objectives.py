@@ -115,12 +115,12 @@ def asked(args: Namespace, metric: Metric) -> dict[str, Any]:
 
 def margin(plan: Solution) -> str:
     """How far true loads may exceed the noisy ones, for which capacities are kept."""
-    told, noisy = plan.load_intervals(), list(plan.loads.values())
-    above = [high - load for high, load in zip(told.high, noisy)]
+    facts, noisy = plan.load_intervals(), list(plan.loads.values())
+    above = [high - load for high, load in zip(facts.high, noisy)]
     i = above.index(max(above))
     return (
         f"capacities hold for the noisy loads; true ones exceed them by {max(above[i], 0.0):.6g} "
-        f"at most, at {plan.centers[i]} ({told.high[i]:.6g}; {100 * told.level:g} % credible for "
+        f"at most, at {plan.centers[i]} ({facts.high[i]:.6g}; {100 * facts.level:g} % credible for "
         f"each site, load_intervals has all)"
     )
 
@@ -143,7 +143,7 @@ def expected(args: Namespace, metric: Metric) -> Any:
 
 
 def _sizes(text: str) -> list[Size] | None:
-    """Sizes told as 300:0:5,1000:50000:2; None if it is something else."""
+    """Sizes given as 300:0:5,1000:50000:2; None if it is something else."""
     from metricdp.solvers.objectives import Size
 
     if not re.fullmatch(r"[0-9.e+]+[:,][^./\\]*(\.\d[^./\\]*)*", text):

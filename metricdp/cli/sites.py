@@ -46,7 +46,7 @@ def read_options(args: Namespace, names: Iterable[str], metric: Metric) -> dict[
 
 def read_vertices(path: str, metric: Metric, layer: str | None = None) -> list[Any]:
     """Public vertex ids from a table, or the vertices nearest to a geographic file's points;
-    unknown ones are told of before anything is charged.
+    unknown ones are reported before anything is charged.
     """
     from metricdp.universe.tables import read_table
 

@@ -53,14 +53,14 @@ def run_step(args: Namespace) -> None:
     release = stream.step(inputs.read_demand(args, metric), day=args.day)
     if args.save_release is not None:
         release.save(args.save_release)
-    told: dict[str, Any] = {"day": args.day, "days": release.day}
+    facts: dict[str, Any] = {"day": args.day, "days": release.day}
     if args.k is not None:
         found = stream.k_median(args.k)
-        told |= {"centers": found.result.to_dict()["centers"], "k": args.k}
-        told |= {"moved": found.moved, "alarm": found.alarm}
+        facts |= {"centers": found.result.to_dict()["centers"], "k": args.k}
+        facts |= {"moved": found.moved, "alarm": found.alarm}
         if found.alarm:
             note("alarm: the demand has changed by more than the centers may move in a day")
-    tables.show(args, {**told, "receipt": release.receipt.to_dict()}, written=args.output)
+    tables.show(args, {**facts, "receipt": release.receipt.to_dict()}, written=args.output)
 
 
 def run_show(args: Namespace) -> None:

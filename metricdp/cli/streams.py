@@ -22,7 +22,7 @@ from metricdp.progress import clear
 STDOUT = "<stdout>"
 """Stands for a path in errors of stdout."""
 _failed: list[OSError] = []
-_told = {"quiet": False}
+_options = {"quiet": False}
 _READ: tuple[str, ...] = ("graph", "nodes", "demand", "tree", "candidates", "opened", "forbidden")
 _READ += ("weights", "expected", "by", "centers", "against", "from_release", "parameters")
 _READ += ("messages", "result", "answers", "answer", "audit", "evaluation", "invitation")
@@ -51,12 +51,12 @@ def say(text: str, *, raw: bool = False) -> None:
 
 def hush(quiet: bool) -> None:
     """Whether `note` says nothing from now on: ``--quiet``."""
-    _told["quiet"] = quiet
+    _options["quiet"] = quiet
 
 
 def note(text: str, *, raw: bool = False) -> None:
     """`say` what nobody needs to hear, unless ``--quiet`` is given."""
-    if not _told["quiet"]:
+    if not _options["quiet"]:
         say(text, raw=raw)
 
 
@@ -139,7 +139,7 @@ def _layout(value: Any, indent: str) -> str:
 
 
 def show_result(text: str) -> None:
-    """Write text to stdout; what goes wrong is raised by `told_at_the_end`, after all files."""
+    """Write text to stdout; what goes wrong is raised by `raised_at_the_end`, after all files."""
     if sys.stdout is None:
         return
     clear()  # both may be one terminal
@@ -158,7 +158,7 @@ def show_result(text: str) -> None:
 
 
 @contextmanager
-def told_at_the_end() -> Iterator[None]:
+def raised_at_the_end() -> Iterator[None]:
     """Raise at the end what went wrong on stdout meanwhile, the first of it."""
     _failed.clear()
     yield

@@ -20,11 +20,11 @@ def run(args: Namespace) -> None:
         checked_ending(args.output, metric.coordinates, "synthetic sample", crs_of(metric))
     release = mdp.Release.load(args.from_release, metric)
     points = release.sample(args.n, args.seed)
-    told: dict[str, Any] = {"n": len(points), "receipt": points.receipt.to_dict()}
+    facts: dict[str, Any] = {"n": len(points), "receipt": points.receipt.to_dict()}
     if args.output is None:
-        told = {"points": list(points), **told}
+        facts = {"points": list(points), **facts}
     else:
         points.save(args.output)
-    tables.show(args, told)
+    tables.show(args, facts)
     if args.output is not None:
         note(f"wrote {args.output}")

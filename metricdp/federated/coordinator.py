@@ -118,10 +118,10 @@ class Coordinator:
         self._universe, self._agreement = universe, agreement
         self._keys, self._release = Keys("coordinator"), None
         first = Course.of(universe, agreement).at([])
-        told = agreement.to_dict(universe)
+        record = agreement.to_dict(universe)
         everyone = tuple(range(len(cards)))
         mine = self._keys.card
-        start = (secrets.token_hex(8), mine, told, cards, everyone, (), 1, first.fingerprint)
+        start = (secrets.token_hex(8), mine, record, cards, everyone, (), 1, first.fingerprint)
         self._asked = Invitation(*start)
 
     @property
@@ -254,9 +254,9 @@ class Coordinator:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write what `open` goes on from, whole or not at all, for its owner alone."""
-        told = {"format": _FORMAT, **self._keys.to_dict()}
+        record = {"format": _FORMAT, **self._keys.to_dict()}
         with durable_file(Path(os.path.realpath(file_path(path, "path")))) as file:
-            file.write(json.dumps(told).encode() + b"\n" + self.invite())
+            file.write(json.dumps(record).encode() + b"\n" + self.invite())
 
     @classmethod
     def open(cls, path: str | PathLike[str], universe: Metric | EuclideanSpace) -> Coordinator:
@@ -270,8 +270,8 @@ class Coordinator:
         first, _, message = file_path(path, "path").read_bytes().partition(b"\n")
         keys = None
         with suppress(ValueError, KeyError, TypeError):
-            told = json.loads(first)
-            keys = Keys.from_dict("coordinator", told) if told["format"] == _FORMAT else None
+            record = json.loads(first)
+            keys = Keys.from_dict("coordinator", record) if record["format"] == _FORMAT else None
         if keys is None:
             raise InputError(f"{path}: is not the file of a coordinator, or is damaged")
         found = cls.__new__(cls)

@@ -33,7 +33,7 @@ from metricdp.running.attesting import PublicUniverse
 
 _KEPT = Kept()
 _POINTS = 1 << 12
-"""Of a box, by whose parts partitions of it are told apart."""
+"""Of a box, by whose parts partitions of it are distinguished."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Agreement:
 
     @property
     def terms(self) -> Terms:
-        """As the method is told: a price at which its noise is as large as that of all shares."""
+        """As the method sees it: a price at which its noise is as large as that of all shares."""
         part = Fraction(self.holders - self.colluding, self.holders)
         if self.cost.rho is None:
             price = Cost.of(self.epsilon * Fraction(math.sqrt(part)))
@@ -100,36 +100,36 @@ class Agreement:
         }
 
     @classmethod
-    def read(cls, told: dict[str, Any], universe: Metric | EuclideanSpace) -> Agreement:
+    def read(cls, record: dict[str, Any], universe: Metric | EuclideanSpace) -> Agreement:
         """The agreement whose `to_dict` this is."""
-        if told.get("version") != installed_version():
+        if record.get("version") != installed_version():
             raise InputError(
                 f"all parties need the same version of metricdp: the invitation is of "
-                f"{str(told.get('version'))[:20]}, this is {installed_version()}"
+                f"{str(record.get('version'))[:20]}, this is {installed_version()}"
             )
-        if told.get("universe") != PublicUniverse(universe).facts()["sha256"]:
+        if record.get("universe") != PublicUniverse(universe).facts()["sha256"]:
             raise InputError(
                 "the invitation is about another universe: all parties read the same file with the "
                 "same options"
             )
         found = None
         with suppress(KeyError, TypeError, ZeroDivisionError):
-            method = BY_NAME[told["method"]](**told["options"])
-            price = exact(told["epsilon"]), exact(told["delta"], "delta")
+            method = BY_NAME[record["method"]](**record["options"])
+            price = exact(record["epsilon"]), exact(record["delta"], "delta")
             names = ("holders", "colluding", "unit", "max_contributions", "seed")
-            numbers: Any = [told[name] for name in names]
+            numbers: Any = [record[name] for name in names]
             found = cls(answering(method, universe), *price, *numbers)
-        if found is None or found.to_dict(universe) != told:
+        if found is None or found.to_dict(universe) != record:
             raise InputError("this invitation is damaged: ask for it again")
         return found
 
 
 def _options(method: Method) -> dict[str, Any]:
     """Fields of a method, which a message can hold."""
-    told = {field.name: getattr(method, field.name) for field in fields(method)}
-    if any(not isinstance(value, bool | int | float | str | None) for value in told.values()):
+    record = {field.name: getattr(method, field.name) for field in fields(method)}
+    if any(not isinstance(value, bool | int | float | str | None) for value in record.values()):
         raise InputError(f"options of {method.name} that are no plain values cannot be sent")
-    return told
+    return record
 
 
 class CourseRound:
@@ -151,14 +151,14 @@ def fingerprint(asked: Ask) -> str:
             f"several holders add up counts, of all their records: this method asks for "
             f"{'images of records' if asked.image is not None else query}"
         )
-    told = hashlib.sha256(f"{query} {asked.share}".encode())
+    record = hashlib.sha256(f"{query} {asked.share}".encode())
     for one in counts:
         if isinstance(one, HistogramQuery):
             labels = one.labels
             if labels is None:
                 labels = one.encode(one.universe.net(_POINTS, 0).points)
-            told.update(np.ascontiguousarray(labels, "<i8").tobytes())
-    return told.hexdigest()
+            record.update(np.ascontiguousarray(labels, "<i8").tobytes())
+    return record.hexdigest()
 
 
 class Course:
@@ -239,8 +239,8 @@ class Course:
             raise InputError("the answers so far do not fit what the method asks")
         agreed = self.agreement
         sensitivity = asked.query.sensitivity("add-remove", agreed.max_contributions)
-        told = self.shares(asked, past.holders).mechanism_of(asked.query, sensitivity)
-        receipt = Receipt.of([told], "add-remove", agreed.unit)
+        record = self.shares(asked, past.holders).mechanism_of(asked.query, sensitivity)
+        receipt = Receipt.of([record], "add-remove", agreed.unit)
         self._past.append(past)
         self._shares.append(asked.share)
         self._receipts.append(receipt)

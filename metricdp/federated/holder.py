@@ -256,24 +256,24 @@ class HolderFile:
                 keys = Keys(name or self.path.stem)
                 self.write(keys, {})
                 return keys
-            told = self.read()
-        if name is not None and told["name"] != name:
+            record = self.read()
+        if name is not None and record["name"] != name:
             raise InputError(f"{self.path}: is the key of another holder than {name!r}")
-        return Keys.from_dict(told["name"], told)
+        return Keys.from_dict(record["name"], record)
 
     def read(self) -> dict[str, Any]:
         """What it holds."""
         with suppress(ValueError, KeyError, TypeError):
-            told = json.loads(self.path.read_bytes())
-            if told["format"] == _FORMAT and {"name", "sign", "seal", "runs"} < set(told):
-                return dict(told)
+            record = json.loads(self.path.read_bytes())
+            if record["format"] == _FORMAT and {"name", "sign", "seal", "runs"} < set(record):
+                return dict(record)
         raise InputError(f"{self.path}: is not the key of a holder, or is damaged")
 
     def write(self, keys: Keys, runs: dict[str, dict[str, str]]) -> None:
         """Put it on disk, whole or not at all."""
-        told = {"format": _FORMAT, "name": keys.card.name, **keys.to_dict()}
+        record = {"format": _FORMAT, "name": keys.card.name, **keys.to_dict()}
         with durable_file(self.path) as file:
-            file.write(json.dumps({**told, "runs": runs}).encode())
+            file.write(json.dumps({**record, "runs": runs}).encode())
 
 
 def _sha(text: bytes) -> str:
@@ -283,5 +283,5 @@ def _sha(text: bytes) -> str:
 def _terms(asked: Invitation) -> str:
     """Hash of what stays the same in all rounds."""
     cards: tuple[Card, ...] = (asked.coordinator, *asked.holders)
-    told = [asked.agreement, [card.to_dict() for card in cards]]
-    return _sha(json.dumps(told, sort_keys=True).encode())
+    record = [asked.agreement, [card.to_dict() for card in cards]]
+    return _sha(json.dumps(record, sort_keys=True).encode())

@@ -40,12 +40,12 @@ class Card(NamedTuple):
         return {"name": self.name, "sign": self.sign.hex(), "seal": self.seal.hex()}
 
     @classmethod
-    def from_dict(cls, told: dict[str, str]) -> Card:
+    def from_dict(cls, record: dict[str, str]) -> Card:
         """The card whose `to_dict` this is; KeyError, TypeError or ValueError if it is none."""
-        sign, seal = (bytes.fromhex(told[name]) for name in ("sign", "seal"))
-        if len(sign) != 32 or len(seal) != 32 or not isinstance(told["name"], str):
+        sign, seal = (bytes.fromhex(record[name]) for name in ("sign", "seal"))
+        if len(sign) != 32 or len(seal) != 32 or not isinstance(record["name"], str):
             raise ValueError("no card")
-        return cls(told["name"], sign, seal)
+        return cls(record["name"], sign, seal)
 
 
 class Keys:
@@ -72,9 +72,9 @@ class Keys:
         return {"sign": own[0].hex(), "seal": own[1].hex()}
 
     @classmethod
-    def from_dict(cls, name: str, told: dict[str, str]) -> Keys:
-        """The keys that `to_dict` told."""
-        return cls(name, *(bytes.fromhex(told[one]) for one in ("sign", "seal")))
+    def from_dict(cls, name: str, record: dict[str, str]) -> Keys:
+        """The keys that `to_dict` wrote."""
+        return cls(name, *(bytes.fromhex(record[one]) for one in ("sign", "seal")))
 
     def signature(self, text: bytes) -> bytes:
         """Of some bytes: 64 bytes."""

@@ -62,7 +62,7 @@ class Invitation:
     @cached_property
     def header(self) -> bytes:
         """All of it, but for the numbers, without the signature."""
-        told = {
+        record = {
             "kind": "invitation",
             "study": self.study,
             "coordinator": self.coordinator.to_dict(),
@@ -73,7 +73,7 @@ class Invitation:
             "attempt": self.attempt,
             "question": self.question,
         }
-        return _text(told, self.numbers)
+        return _text(record, self.numbers)
 
     @cached_property
     def numbers(self) -> bytes:
@@ -96,22 +96,22 @@ class Invitation:
     @classmethod
     def opened(cls, message: bytes) -> Invitation:
         """Read and check an invitation."""
-        told, numbers, text = _opened(message, "invitation")
+        record, numbers, text = _opened(message, "invitation")
         with _readable("invitation"):
             values = np.frombuffer(numbers, "<i8").astype(np.int64)
-            sizes = [int(size) for size, _, _ in told["past"]]
+            sizes = [int(size) for size, _, _ in record["past"]]
             if sum(sizes) != len(values) or min(sizes, default=1) < 1:
                 raise ValueError
             parts = np.split(values, np.cumsum(sizes)[:-1]) if sizes else []
             found = cls(
-                str(told["study"]),
-                Card.from_dict(told["coordinator"]),
-                dict(told["agreement"]),
-                tuple(Card.from_dict(one) for one in told["holders"]),
-                tuple(int(one) for one in told["present"]),
-                tuple(Past(v, int(n), int(a)) for v, (_, n, a) in zip(parts, told["past"])),
-                int(told["attempt"]),
-                str(told["question"]),
+                str(record["study"]),
+                Card.from_dict(record["coordinator"]),
+                dict(record["agreement"]),
+                tuple(Card.from_dict(one) for one in record["holders"]),
+                tuple(int(one) for one in record["present"]),
+                tuple(Past(v, int(n), int(a)) for v, (_, n, a) in zip(parts, record["past"])),
+                int(record["attempt"]),
+                str(record["question"]),
             )
             if found.header + found.numbers != text or not found._sound():
                 raise ValueError
@@ -119,7 +119,7 @@ class Invitation:
         return found
 
     def _sound(self) -> bool:
-        """Whether holders are told apart, and those present are among them."""
+        """Whether holders are distinguished, and those present are among them."""
         n = len(self.holders)
         keys = {key for card in self.holders for key in (card.sign, card.seal)}
         present = sorted(set(self.present)) == list(self.present)
@@ -141,17 +141,17 @@ class Answer(NamedTuple):
     def signed(self, keys: Keys) -> bytes:
         """As bytes."""
         numbers = self.values.astype("<u8").tobytes()
-        told = {"kind": "answer", "invitation": self.invitation, "holder": self.holder}
-        return _signed(_text(told, numbers) + numbers, keys)
+        record = {"kind": "answer", "invitation": self.invitation, "holder": self.holder}
+        return _signed(_text(record, numbers) + numbers, keys)
 
     @classmethod
     def opened(cls, message: bytes, invitation: Invitation) -> Answer:
         """Read and check an answer."""
-        told, numbers, text = _opened(message, "answer")
+        record, numbers, text = _opened(message, "answer")
         with _readable("answer"):
             found = cls(
-                str(told["invitation"]),
-                int(told["holder"]),
+                str(record["invitation"]),
+                int(record["holder"]),
                 np.frombuffer(numbers, "<u8").astype(np.uint64),
             )
         if found.holder not in invitation.present:
@@ -170,9 +170,9 @@ def signed_card(keys: Keys) -> bytes:
 
 def opened_card(message: bytes) -> Card:
     """Read and check a card."""
-    told, _, text = _opened(message, "card")
+    record, _, text = _opened(message, "card")
     with _readable("card"):
-        card = Card.from_dict(told)
+        card = Card.from_dict(record)
     check_signature(card, text, message[-_SIGNED:])
     return card
 
@@ -188,8 +188,8 @@ def _readable(kind: str) -> Iterator[None]:
         raise InputError(f"this {kind} is damaged: ask for it again") from None
 
 
-def _text(told: dict[str, Any], numbers: bytes) -> bytes:
-    line = json.dumps({**told, "bytes": len(numbers)}, sort_keys=True, separators=(",", ":"))
+def _text(record: dict[str, Any], numbers: bytes) -> bytes:
+    line = json.dumps({**record, "bytes": len(numbers)}, sort_keys=True, separators=(",", ":"))
     return _FIRST + line.encode() + b"\n"
 
 
@@ -204,10 +204,10 @@ def _opened(message: bytes, kind: str) -> tuple[dict[str, Any], bytes, bytes]:
     text, start = message[:-_SIGNED], len(_FIRST)
     end = text.find(b"\n", start, start + _LONGEST)
     with _readable(kind):
-        told = json.loads(text[start:end]) if end >= 0 else {}
-        if told["kind"] != kind:
-            raise InputError(f"this is not an {kind} but of kind {str(told['kind'])[:20]!r}")
+        record = json.loads(text[start:end]) if end >= 0 else {}
+        if record["kind"] != kind:
+            raise InputError(f"this is not an {kind} but of kind {str(record['kind'])[:20]!r}")
         numbers = text[end + 1 :]
-        if len(numbers) != told["bytes"] or len(numbers) % 8 or len(numbers) > _NUMBERS:
+        if len(numbers) != record["bytes"] or len(numbers) % 8 or len(numbers) > _NUMBERS:
             raise ValueError
-    return told, numbers, text
+    return record, numbers, text

@@ -215,9 +215,9 @@ class Release:
 
     def __repr__(self) -> str:
         parts = getattr(getattr(self, "partition", None), "n_parts", None)
-        told = "" if parts is None else f"{parts:,} parts, "
-        told += f"epsilon {float(self.receipt.epsilon):g}"
-        return f"Release({self._where.name}, {self.method}, {told})"
+        interval = "" if parts is None else f"{parts:,} parts, "
+        interval += f"epsilon {float(self.receipt.epsilon):g}"
+        return f"Release({self._where.name}, {self.method}, {interval})"
 
     def k_median(
         self,
@@ -325,8 +325,8 @@ class Release:
         >>> metric = mdp.GraphMetric(nx.path_graph(50), weight=None)
         >>> homes = mdp.PrivateDemand(metric, [7] * 300 + [40] * 300)
         >>> release = mdp.release(metric, homes, epsilon=1)
-        >>> told = release.interval([7, 40])
-        >>> told.low <= told.estimate <= told.high
+        >>> interval = release.interval([7, 40])
+        >>> interval.low <= interval.estimate <= interval.high
         True
         >>> release.interval([7, 40], within=5).high <= 1
         True
@@ -370,9 +370,11 @@ class Release:
         """
         named = listed(centers, "centers")
         if self.space is not None:
-            raise InputError("how firmly centers stand is told of finite universes, not of a box")
-        told, metric = self._credible, self.universe
-        return stable(told, metric, metric.site_positions(named), within, again)
+            raise InputError(
+                "how firmly centers stand is reported of finite universes, not of a box"
+            )
+        credible, metric = self._credible, self.universe
+        return stable(credible, metric, metric.site_positions(named), within, again)
 
     def heatmap(self, *, bandwidth: Length | None = None, error: float = ERROR) -> Heatmap:
         """A heat map of the demand, smoothed along shortest paths as far as its noise asks:
@@ -429,20 +431,20 @@ class Release:
             )
         clustered = self.growth > FAST_GROWTH or self.space is not None
         shift = HUBS if clustered else ROADS
-        told = Credible(self.estimate, weight_units=self.receipt.grains, shift=shift)
+        credible = Credible(self.estimate, weight_units=self.receipt.grains, shift=shift)
         here = np.arange(len(self.weights))  # a cell's size is its volume, not a number of points
-        return told if self.space is None else told.split(here, self.weights)
+        return credible if self.space is None else credible.split(here, self.weights)
 
     @cached_property
     def _spots(self) -> Spots:
-        told = self._credible
+        interval = self._credible
         if self.space is None or self.sides is None:
-            return Spots(told, self._where, np.arange(len(self.weights)))
+            return Spots(interval, self._where, np.arange(len(self.weights)))
         pieces = in_halves(self.universe.points, self.weights, self.sides)
         while len(pieces.points) << self.space.dimension <= _PIECES:
             pieces = in_halves(*pieces)
         whole = np.repeat(np.arange(len(self.weights)), len(pieces.points) // len(self.weights))
-        return Spots(told.split(whole, pieces.weights), self.space, pieces.points)
+        return Spots(interval.split(whole, pieces.weights), self.space, pieces.points)
 
     def coreset(self, k: int | None = None) -> Coreset:
         """The points of positive estimated demand and that demand: a weighted set that may be

@@ -85,9 +85,9 @@ class Question:
 
     @property
     def _asked(self) -> dict[str, Any]:
-        """What every search and bound is told."""
-        told = {"power": self.power, "candidates": self.candidates, "opened": self.opened}
-        return {**told, "time_limit": self.time_limit}
+        """What every search and bound is given."""
+        facts = {"power": self.power, "candidates": self.candidates, "opened": self.opened}
+        return {**facts, "time_limit": self.time_limit}
 
     @property
     def places(self) -> Ints:
@@ -124,7 +124,7 @@ class Question:
 
 
 class PointsQuestion(Question):
-    """k of some points of a box, which are the metric's: centers are told by their coordinates."""
+    """k of some points of a box, which are the metric's: centers are given by their coordinates."""
 
     def names(self, positions: Ints) -> Any:
         """Coordinates of positions, shape (n, d)."""

@@ -37,7 +37,7 @@ def save(release: Any, path: Any) -> None:
     if release.estimate is not None:
         named["any_share"] = release.estimate.any_share
         named["growth"] = min(release.growth, sys.float_info.max)
-        arrays |= _told(release.estimate)
+        arrays |= _estimate_arrays(release.estimate)
     header |= named | _there(release, _DAY)
     with whole_file(target) as file:
         np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)
@@ -61,14 +61,14 @@ def load(path: Any, universe: Metric | EuclideanSpace) -> dict[str, Any]:
     if not (weights.ndim == 1 and _counts(weights)):
         raise damaged
     try:
-        told = room.read(space, weights, arrays) | _day(header)
+        release_arrays = room.read(space, weights, arrays) | _day(header)
         if "labels" in arrays:
-            points = told["universe"]
-            told["estimate"] = _estimate(points, arrays, bool(header["any_share"]))
-            told["growth"] = float(header["growth"])
+            points = release_arrays["universe"]
+            release_arrays["estimate"] = _estimate(points, arrays, bool(header["any_share"]))
+            release_arrays["growth"] = float(header["growth"])
     except (KeyError, TypeError, ValueError, IndexError):
         raise damaged from None
-    return told | {"receipt": receipt, "method": method}
+    return release_arrays | {"receipt": receipt, "method": method}
 
 
 class _Points:
@@ -128,9 +128,11 @@ class _InBox:
             raise ValueError("not a point for each weight")
         net = EuclideanMetric(points)
         beside = {name: arrays[name] for name in _BESIDE if name in arrays}
-        for name, told in beside.items():
+        for name, release_arrays in beside.items():
             shape = weights.shape if name == "sure" else points.shape
-            if told.shape != shape or not (_counts(told) and (told >= 0).all()):
+            if release_arrays.shape != shape or not (
+                _counts(release_arrays) and (release_arrays >= 0).all()
+            ):
                 raise ValueError("not what each point has beside its weight")
         return {"universe": net, "space": space, "weights": np.maximum(weights, 0.0)} | beside
 
@@ -147,7 +149,7 @@ def _lengths(n: int) -> dict[str, int]:
     return once | dict.fromkeys(("look", "node", "value", "scale"), LOOKS * 2 * n) | learned
 
 
-def _told(estimate: Estimate) -> dict[str, NDArray[Any]]:
+def _estimate_arrays(estimate: Estimate) -> dict[str, NDArray[Any]]:
     """An estimate as arrays: the partition's tree, all noisy counts, and what was learned."""
     looks = estimate.looks
     bands = sorted(estimate.frequencies)
@@ -177,7 +179,7 @@ def _counts(*arrays: NDArray[Any]) -> bool:
 
 
 def _estimate(universe: Metric, kept: dict[str, NDArray[Any]], any_share: bool) -> Estimate:
-    """What `_told` told; any error where the arrays do not fit each other."""
+    """What `_estimate_arrays` wrote; any error where the arrays do not fit each other."""
     children = kept["children"].astype(np.int64).reshape(-1, 2)
     n_parts = len(children) + 1
     tree = PartitionTree(
@@ -235,7 +237,11 @@ def _day(header: dict[str, Any]) -> dict[str, Any]:
 
 def _there(release: Any, names: tuple[str, ...]) -> dict[str, Any]:
     """Those of its attributes that a release has."""
-    return {name: told for name in names if (told := getattr(release, name, None)) is not None}
+    return {
+        name: release_arrays
+        for name in names
+        if (release_arrays := getattr(release, name, None)) is not None
+    }
 
 
 _BESIDE = ("sure", "sides")

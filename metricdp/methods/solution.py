@@ -51,9 +51,9 @@ PERCENTILES = (50.0, 90.0, 95.0, 100.0)  # those that planners report
 class Solution:
     """Centers, who is served by which, how good that is, and what it cost in privacy.
 
-    What is told of the demand is of the public weights, or of the noisy weights of a release: then
-    `noisy` is true, and nothing here is exact for the private demand. Methods that release centers
-    alone leave the weights unknown: then `cost`, `loads`, `mean` and `served` are None.
+    What is reported of the demand is of the public weights, or of the noisy weights of a release:
+    then `noisy` is true, and nothing here is exact for the private demand. Methods that release
+    centers alone leave the weights unknown: then `cost`, `loads`, `mean` and `served` are None.
 
     Attributes
     ----------
@@ -377,8 +377,8 @@ class Solution:
         --------
         >>> metric = mdp.GraphMetric(nx.path_graph(50), weight=None)
         >>> homes = mdp.PrivateDemand(metric, [7] * 300 + [40] * 300)
-        >>> told = mdp.k_median(metric, homes, k=2, epsilon=1).summary(stability=True)
-        >>> told.loads.estimate.shape, told.stability.stays.shape
+        >>> summary = mdp.k_median(metric, homes, k=2, epsilon=1).summary(stability=True)
+        >>> summary.loads.estimate.shape, summary.stability.stays.shape
         ((2,), (2,))
         """
         if not hasattr(self.release, "summary"):
@@ -388,14 +388,14 @@ class Solution:
             )
         if not stability and level == LEVEL:
             return self._summarized
-        told: Summary = self.release.summary(self.centers, stability=stability, level=level)
-        return told
+        summary: Summary = self.release.summary(self.centers, stability=stability, level=level)
+        return summary
 
     @cached_property
     def _summarized(self) -> Summary:
         """What tables, pages and whoever calls `summary` without arguments share."""
-        told: Summary = self.release.summary(self.centers)
-        return told
+        summary: Summary = self.release.summary(self.centers)
+        return summary
 
     def stability(self, *, within: Length | None = None) -> Stability | SiteCosts:
         """How firmly each center stands.
@@ -502,8 +502,8 @@ class Solution:
         >>> homes = mdp.PrivateDemand(metric, [7] * 300 + [40] * 300)
         >>> release = mdp.release(metric, homes, epsilon=1)
         >>> plan = mdp.solve(release, mdp.objectives.Capacitated(k=2, capacities=400))
-        >>> told = plan.load_intervals()
-        >>> bool((told.low <= told.high).all()), len(told.high)
+        >>> summary = plan.load_intervals()
+        >>> bool((summary.low <= summary.high).all()), len(summary.high)
         (True, 2)
         """
         if not hasattr(self.release, "load_intervals"):
@@ -803,7 +803,7 @@ class Solution:
         and who is served; where the universe has them, the centers' coordinates and their system;
         the certificate, where it was asked for; nothing else.
         """
-        told: dict[str, Any] = {
+        summary: dict[str, Any] = {
             "centers": [plain_id(center) for center in self.centers],
             "k": int(self.k),
             "method": self.method,
@@ -812,13 +812,13 @@ class Solution:
         }
         where = self.coordinates
         if where is not None and not self._in_a_box:
-            told["coordinates"] = [
+            summary["coordinates"] = [
                 at if all(map(math.isfinite, at)) else None for at in where.tolist()
             ]
-            told["crs"] = crs_of(self.universe)
+            summary["crs"] = crs_of(self.universe)
         if self.certificate is not None:
-            told["certificate"] = self.certificate.to_dict()
-        return told
+            summary["certificate"] = self.certificate.to_dict()
+        return summary
 
     def _objective_facts(self) -> dict[str, Any]:
         """What an objective measures of the weights, JSON-ready."""

@@ -69,7 +69,7 @@ def solve(
         Public demand, none negative; by default 1 everywhere. Not with a release. Of a list of
         universes a list of such, or one for all.
     loads : the same, optional
-        What a point uses of a site's capacity, and what loads are told in, where that is not its
+        What a point uses of a site's capacity, and what loads are stated in, where that is not its
         weight: vehicles beside people.
     candidates : iterable of ids, optional
         Where sites may stand; anywhere by default.
@@ -203,9 +203,9 @@ def _for_scenarios(
     for metric, held, release in parts:
         instance = replace(whole, metric=metric, weights=held, kept={})
         answer = objective.judge(instance, chosen.sites)
-        seen.append(_told(sites, instance, answer, objective, release, universe=metric))
+        seen.append(_solution(sites, instance, answer, objective, release, universe=metric))
     whole.kept["scenarios"] = tuple(seen)
-    first = _told(sites, whole, chosen, both, None, universe=whole.metric)
+    first = _solution(sites, whole, chosen, both, None, universe=whole.metric)
     releases = tuple(one for _, _, one in parts if one is not None)
     if not releases:
         return first
@@ -245,9 +245,9 @@ def answered_in_box(
     if finite:
         raise InputError(f"{finite[0]} needs a finite universe; sites in a box are free points")
     for name in ("costs", "capacities"):
-        told = getattr(objective, name, 0)
-        sized = isinstance(told, tuple) and all(isinstance(one, Size) for one in told)
-        if not sized and (np.ndim(told) or hasattr(told, "keys")):
+        value = getattr(objective, name, 0)
+        sized = isinstance(value, tuple) and all(isinstance(one, Size) for one in value)
+        if not sized and (np.ndim(value) or hasattr(value, "keys")):
             raise InputError(f"{name} must be one number in a box: sites there are free points")
     n, places = len(points), points
     if n < _BOX_PLACES:
@@ -279,7 +279,7 @@ def answered(
     boxed = space is not None
     sites = places.points[chosen.sites] if boxed else [metric.sites[i] for i in chosen.sites]
     where = space or metric
-    return _told(sites, instance, chosen, objective, release, universe=where, n_points=n_points)
+    return _solution(sites, instance, chosen, objective, release, universe=where, n_points=n_points)
 
 
 def _no_worse(objective: Objective, instance: Instance) -> Chosen:
@@ -300,7 +300,7 @@ def _no_worse(objective: Objective, instance: Instance) -> Chosen:
     return replace(own, bound=chosen.bound) if better else chosen
 
 
-def _told(
+def _solution(
     sites: Any,
     instance: Instance,
     chosen: Chosen,

@@ -136,7 +136,7 @@ class Spots(NamedTuple):
     `universe`, or points in the cells of a box.
     """
 
-    told: Credible
+    credible: Credible
     universe: Any
     places: NDArray[Any]
 
@@ -150,13 +150,13 @@ def mean_distance(spots: Spots, centers: Centers, within: Any, level: float) -> 
     level = checked_level(level)
     _, away = spots.served(centers)
     if within is None:
-        return spots.told.mean(away, level)
+        return spots.credible.mean(away, level)
     if isinstance(within, str):
         within = in_units_of(spots.universe, within, "within")
     limit = floats(within, "within")
     if limit.ndim or not np.isfinite(limit) or limit < 0:
         raise InputError(f"within must be a distance of at least 0, got {shown(within)}")
-    return spots.told.mean((away <= limit).astype(np.float64), level, rising=True)
+    return spots.credible.mean((away <= limit).astype(np.float64), level, rising=True)
 
 
 def summarized(
@@ -164,14 +164,18 @@ def summarized(
 ) -> Summary:
     """`Summary` of centers on a release; errors as `mean_distance`."""
     level = checked_level(level)
-    told = spots.told
+    found = spots.credible
     labels, away = spots.served(centers)
-    mean, loads = told.mean(away, level), told.sums(labels, len(centers), level)
-    return Summary(list(centers), mean, loads, told.total, firm, unit_shown(spots.universe))
+    mean, loads = found.mean(away, level), found.sums(labels, len(centers), level)
+    return Summary(list(centers), mean, loads, found.total, firm, unit_shown(spots.universe))
 
 
 def stable(
-    told: Credible, metric: Metric, positions: Ints, within: Any, again: Again | None = None
+    credible_counts: Credible,
+    metric: Metric,
+    positions: Ints,
+    within: Any,
+    again: Again | None = None,
 ) -> Stability:
     """How often each center stays when the search is repeated on demand of the posterior."""
     if metric.sites is not metric.ids:
@@ -181,14 +185,14 @@ def stable(
         )
     distance = np.asarray(metric.nearest_to(positions)[1], np.float64)
     limit = (
-        0.5 * told.mean(distance).estimate
+        0.5 * credible_counts.mean(distance).estimate
         if within is None
         else in_units_of(metric, within, "within")
     )
     stays, moves, gain = [], [], []
     k = len(positions)
     bar = progress(total=REDRAWN, label="stability", unit="draw")
-    for weights in drawn_demand(told, REDRAWN).T:
+    for weights in drawn_demand(credible_counts, REDRAWN).T:
         if again is not None:
             found, better = again(weights)
             away = np.asarray(metric.nearest_to(found)[1], np.float64)

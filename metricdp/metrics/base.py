@@ -109,8 +109,8 @@ class Metric(Finite):
     @property
     def measured(self) -> str:
         """What distances are measured in, in words."""
-        told = "" if self.graph is None else self.graph.measured
-        return self.measured_in or told or "the universe's own units"
+        own_unit = "" if self.graph is None else self.graph.measured
+        return self.measured_in or own_unit or "the universe's own units"
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {len(self):,} points)"

@@ -33,7 +33,7 @@ class CostedMetric(RowCosts):
     Access costs do not change who is served by whom. Moving a record from u to v changes the cost
     of any centers by at most ``D(u, v) + abs(access[u] - access[v])`` with D the bound of
     `symmetric`, that of the travel alone: the latter part is the same for all centers, so they are
-    told apart as well as without it.
+    distinguished as well as without it.
 
     Centers are found by rows of distances (`metricdp.solvers.row_search`), on large graphs from
     those for the travel alone.

@@ -100,8 +100,8 @@ class GraphMetric(Metric):
         """
         weights = given[1] if len(given) > 1 else options.get("weight")
         if isinstance(weights, list):
-            told: Any = {**options, "directed": directed}
-            return [cls(*given[:1], **{**told, "weight": one}) for one in weights]
+            settings: Any = {**options, "directed": directed}
+            return [cls(*given[:1], **{**settings, "weight": one}) for one in weights]
         if flag(directed, "directed"):
             from metricdp.metrics.directed import directed_metric  # it derives from this class
 

@@ -157,7 +157,7 @@ def _vectors(lonlat: Floats) -> Floats:
 
 
 def _checked_vectors(lonlat: Floats) -> Floats:
-    """The same of points that may be private: no value is told."""
+    """The same of points that may be private: no value is reported."""
     if (np.abs(lonlat) > (180.0, 90.0)).any():
         raise InputError(
             "points must be longitude (-180 to 180) and latitude (-90 to 90) in degrees"

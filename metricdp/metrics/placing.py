@@ -50,7 +50,7 @@ def placing(
     geometry: bool = False,
     what: str = "the demand",
 ) -> CoordinatePlacing:
-    """How coordinates become records, or why they cannot: told from public facts alone.
+    """How coordinates become records, or why they cannot: decided by public facts alone.
 
     Parameters
     ----------

@@ -58,8 +58,8 @@ class Areas:
         points = finite(
             universe, "by=", "in a box by= takes polygons: a label for each point needs points"
         )
-        told = by_id(by)
-        ids, labels = (list(points.ids), listed(by, "by")) if told is None else told
+        pairs = by_id(by)
+        ids, labels = (list(points.ids), listed(by, "by")) if pairs is None else pairs
         check_distinct(ids, "by= must name every id once")
         if len(labels) != len(ids) or not all(isinstance(one, Hashable) for one in labels):
             raise InputError(_RULE)
@@ -129,11 +129,11 @@ def _polygons(by: Any, universe: Any) -> tuple[list[str], list[Any]] | None:
             frame = frame.to_crs(own)
         names, shapes = list(frame.index), list(frame)
     else:
-        told = by_id(by)
-        if told is None or not any(hasattr(one, "geom_type") for one in told[1]):
+        pairs = by_id(by)
+        if pairs is None or not any(hasattr(one, "geom_type") for one in pairs[1]):
             return None
         need_geo()
-        names, shapes = told
+        names, shapes = pairs
     if len(getattr(universe, "lower", (0, 0))) != 2:
         raise InputError("polygons need a universe of two coordinates")
     for name, shape in zip(names, shapes):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.records.engines import Source
-from metricdp.records.trouble import Ended, attempt, told
+from metricdp.records.trouble import Ended, attempt, to_error
 from metricdp.refusals import InputError
 
 T = TypeVar("T")
@@ -52,5 +52,5 @@ def _quietly(rule: str, work: Callable[[], T], fault: str | None = None) -> T:
     done = attempt(work)
     if isinstance(done, Ended):
         del work
-        raise told(done, rule, fault)
+        raise to_error(done, rule, fault)
     return done

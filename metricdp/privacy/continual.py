@@ -102,9 +102,9 @@ class Counting:
         block = self.schedule.block(self.schedule.number_of(max(day, 0)))
         noise, days, cost = self.noise(block), self.schedule.horizon, self.cost
         longest = block.base ** (block.levels - 1)
-        told = f"{self.query}, every day"
+        text = f"{self.query}, every day"
         if longest > 1:
-            told += f", and summed over runs of up to {longest} days ({block.levels} run lengths)"
+            text += f", and summed over runs of up to {longest} days ({block.levels} run lengths)"
         proofs = {DAYS, self.query.proof}
         whom = "event level: each record, on whatever day"
         if self.unit == "user":
@@ -113,7 +113,7 @@ class Counting:
                 f"user level: each user, up to {self.max_contributions:,} records a day, all days "
                 f"together"
             )
-        mechanism = noise.mechanism(told, self._l1(block), proofs)
+        mechanism = noise.mechanism(text, self._l1(block), proofs)
         receipt = Receipt.of([mechanism], self.neighboring, self.protects.unit)
         many = "any number of" if days is None else f"{days:,}"
         bound = f"continual counting over {many} days, {whom}"
@@ -151,7 +151,7 @@ def observe(counter: Counter, demand: PrivateDemand) -> tuple[Counter, dict[Node
 
     **Privacy.** See the module: paid when the counter was made, or by its `pay` now. Opens,
     ends and shapes follow the calendar, never the demand. `counter` must not be used again: a day
-    counted from it twice would be told twice, with noise of which some is shared.
+    counted from it twice would be released twice, with noise of which some is shared.
     """
     _check(counter, demand)
     counter.pay()

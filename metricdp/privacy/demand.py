@@ -46,8 +46,8 @@ class PrivateDemand(Unique):
     uniform sample of at most m = `max_contributions` is kept, drawn once, here. What is kept of a
     user depends on that user's records and coins alone, so neighbors keep multisets that differ in
     one user's 1 to m records (proof P15, ``docs/proofs/15-users.md``). How many records were left
-    out is never told. *Neighboring*: the ledger's. *Composition*: all releases see the same sample
-    and add up.
+    out is never reported. *Neighboring*: the ledger's. *Composition*: all releases see the same
+    sample and add up.
 
     Parameters
     ----------

@@ -102,8 +102,8 @@ class Shares(Noise):
 
     def mechanism_of(self, query: Query, sensitivity: int) -> Mechanism:
         """What a receipt says of the sum: its noise is as large as all of this scale."""
-        told = self.mechanism(str(query), sensitivity, {query.proof, self.law.proof})
-        return replace(told, scale=self.deviation / (1 if self.cost.delta else math.sqrt(2)))
+        mechanism = self.mechanism(str(query), sensitivity, {query.proof, self.law.proof})
+        return replace(mechanism, scale=self.deviation / (1 if self.cost.delta else math.sqrt(2)))
 
 
 class LaplaceShares(Shares):

@@ -32,7 +32,7 @@ class TotalsQuery(Query):
     n_values·(D - 1)) / D, rounded down.
 
     `measured`: public: ``universe``, ``n_values`` and ``amounts(records)``; `bits`: 1 to 30;
-    `shift`: 0 to 30: sums are told in steps of 2**shift. Of users with shares of `WHOLE` = 2^16
+    `shift`: 0 to 30: sums are reported in steps of 2**shift. Of users with shares of `WHOLE` = 2^16
     weight units, 16 gives them in wholes, for which int64 has room up to 2^41 users in place of
     2^25.
     """

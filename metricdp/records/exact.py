@@ -158,7 +158,7 @@ def exactly(answer: Any) -> Total:
     return Sums(found.astype(np.int64, copy=False)) if found.dtype.kind in "iub" else found
 
 
-def told(total: Total) -> NDArray[Any]:
+def to_array(total: Total) -> NDArray[Any]:
     """What leaves: integers in int64, saturating; floating-point numbers as they are."""
     return total.capped() if isinstance(total, Sums) else total
 

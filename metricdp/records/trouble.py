@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class Trouble(IntEnum):
-    """Kinds of trouble; of two at once the larger is told."""
+    """Kinds of trouble; of two at once the larger is reported."""
 
     BAD = 1
     CHANGED = 2
@@ -66,7 +66,7 @@ class Ended:
 
 
 def attempt(work: Callable[[], T]) -> T | Ended:
-    """``work()``, or how it ended. A second Ctrl-C while the first is being told ends it too.
+    """``work()``, or how it ended. A second Ctrl-C while the first is being reported ends it too.
 
     NumPy warns of no cell: of one that overflows, say.
     """
@@ -101,11 +101,11 @@ def _named(error: BaseException, names: tuple[str, ...]) -> bool:
 
 
 def raised(trouble: Trouble) -> None:
-    """Raise this trouble inside an attempt, to be told by whoever made it."""
+    """Raise this trouble inside an attempt, to be reported by whoever made it."""
     raise _error(trouble, InputError("a record breaks a rule"), Change(), FAULT)
 
 
-def told(ended: Ended, rule: str, fault: str | None = FAULT) -> BaseException:
+def to_error(ended: Ended, rule: str, fault: str | None = FAULT) -> BaseException:
     """The fresh exception for the caller: `rule` is for bad records."""
     if ended.trouble is Trouble.FAULT and fault is None:
         return InputError(rule)

@@ -75,15 +75,15 @@ class Bands:
         ``high`` of the demand.
         """
         n = len(self.limits) + 1
-        told: dict[str, list[Any]] = {"band": list(range(1, n + 1))}
-        told |= {"from": [0.0, *self.limits], "to": [*self.limits, None], "unit": [self.unit] * n}
-        told["points"] = np.bincount(self.label, minlength=n).tolist()
+        facts: dict[str, list[Any]] = {"band": list(range(1, n + 1))}
+        facts |= {"from": [0.0, *self.limits], "to": [*self.limits, None], "unit": [self.unit] * n}
+        facts["points"] = np.bincount(self.label, minlength=n).tolist()
         if self.demand is not None and self.share is not None:
-            told |= {"demand": self.demand.tolist(), "share": self.share.tolist()}
+            facts |= {"demand": self.demand.tolist(), "share": self.share.tolist()}
         if self.interval is not None:
             low, high = np.asarray(self.interval.low), np.asarray(self.interval.high)
-            told |= {"low": low.tolist(), "high": high.tolist()}
-        return told
+            facts |= {"low": low.tolist(), "high": high.tolist()}
+        return facts
 
     def to_frame(self) -> Any:
         """`to_columns` as a data frame of pandas.

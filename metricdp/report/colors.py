@@ -17,14 +17,15 @@ PALETTE: tuple[str, ...] = (
 )
 PALETTE += ("#7420a4", "#c49575", "#697cfe", "#6d5a95", "#ccabff", "#eb8c02", "#95d186")
 PALETTE += ("#7f72c7", "#de6300", "#4eb8ae", "#965901", "#a07898", "#106150")
-"""Twenty colors that are told apart in every kind of color vision: of any two, the OKLab distance
-is at least 0.08 with all cones and without any kind of them (Machado, Oliveira & Fernandes, IEEE
-TVCG 15(6), 2009), of the first six at least 0.15. Found by simulated annealing from random colors
-of OKLab lightness 0.44 to 0.81, which show on light and on dark ground.
+"""Twenty colors that are distinguished in every kind of color vision: of any two, the OKLab
+distance is at least 0.08 with all cones and without any kind of them (Machado, Oliveira &
+Fernandes, IEEE TVCG 15(6), 2009), of the first six at least 0.15. Found by simulated annealing from
+random colors of OKLab lightness 0.44 to 0.81, which show on light and on dark ground.
 """
 
 HEAT = ("#9fa9b5", "#bfae62", "#d9a033", "#df7f2b", "#d5573a", "#b83059", "#98279a")
-"""From what is not told from nothing to the highest densities, on light and on dark ground."""
+"""From what cannot be distinguished from nothing to the highest densities, on light and on dark
+ground."""
 
 
 def ramp(n: int) -> list[str]:

@@ -65,8 +65,8 @@ def write_plan(
     elif ending == ".html":
         write_whole(target, plan.page(stability=firm is not None, **page))
     else:
-        told = plan.to_dict() | more_told(firm, bands)
-        write_whole(target, json.dumps(told, ensure_ascii=False) + "\n")
+        facts = plan.to_dict() | extra_facts(firm, bands)
+        write_whole(target, json.dumps(facts, ensure_ascii=False) + "\n")
     return target
 
 
@@ -95,10 +95,10 @@ def add_layers(
     return styles
 
 
-def more_told(firm: Any, bands: Any) -> dict[str, Any]:
+def extra_facts(firm: Any, bands: Any) -> dict[str, Any]:
     """What JSON has of stability and bands."""
-    told = {} if firm is None else {"stability": firm.to_dict()}
-    return told if bands is None else told | {"bands": bands.to_columns()}
+    facts = {} if firm is None else {"stability": firm.to_dict()}
+    return facts if bands is None else facts | {"bands": bands.to_columns()}
 
 
 def figure_bytes(plan: Any) -> bytes:
@@ -115,10 +115,10 @@ def figure_bytes(plan: Any) -> bytes:
 
 
 def _write_geopackage(target: Path, plan: Any, firm: Any, bands: Any) -> None:
-    told, layers = plan.to_dict(), plan.layers()
+    content, layers = plan.to_dict(), plan.layers()
     with drafted(target) as draft:
         facts = {
-            "METRICDP_RECEIPT": json.dumps(told["receipt"]),
+            "METRICDP_RECEIPT": json.dumps(content["receipt"]),
             "METRICDP_METHOD": str(plan.method),
             "METRICDP_OBJECTIVE": plan.objective.name,
             "METRICDP_K": str(plan.k),
@@ -137,7 +137,7 @@ def _write_geopackage(target: Path, plan: Any, firm: Any, bands: Any) -> None:
         below = [i for i, (name, *_) in enumerate(found) if name in ("streets", "territories")]
         found[min(below) : min(below)] = band_layers(bands)
         styles = add_layers(draft, found, facts)
-        _add_receipt(draft, told)
+        _add_receipt(draft, content)
         known = layers.xy[np.isfinite(layers.xy).all(axis=1)]
         box = np.r_[known.min(axis=0), known.max(axis=0)]
         _add_project(draft, project_row(target.name, styles, box, crs_of(layers.metric)))
@@ -166,9 +166,9 @@ def band_layers(bands: Any) -> Iterator[tuple[str, Any, str]]:
 _MECHANISM = ("name", "query", "sensitivity", "scale", "epsilon_exact", "delta_exact")
 
 
-def _add_receipt(draft: Path, told: dict[str, Any]) -> None:
+def _add_receipt(draft: Path, facts: dict[str, Any]) -> None:
     """The receipt as a table without geometry: a row a mechanism."""
-    receipt = told["receipt"]
+    receipt = facts["receipt"]
     mechanisms = receipt["mechanisms"] if receipt else []
     with _opened(draft) as file:
         file.execute(

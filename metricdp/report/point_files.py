@@ -96,8 +96,8 @@ def _geojson(places: Floats, properties: Columns) -> bytes:
     features = []
     for at, values in zip(places, zip(*properties.values())):
         place = {"type": "Point", "coordinates": at.tolist()} if np.isfinite(at).all() else None
-        told = dict(zip(properties, values))
-        features.append({"type": "Feature", "geometry": place, "properties": told})
+        fields = dict(zip(properties, values))
+        features.append({"type": "Feature", "geometry": place, "properties": fields})
     collection = {"type": "FeatureCollection", "features": features}
     return json.dumps(collection, default=_plain_id, ensure_ascii=False).encode("utf-8")
 

@@ -128,8 +128,8 @@ def project_row(
         entry = zipfile.ZipInfo("metricdp.qgs")  # without the time: the same plan, the same file
         entry.compress_type = zipfile.ZIP_DEFLATED
         archive.writestr(entry, _project(file, styles, box, crs))
-    told = {"last_modified_time": "", "last_modified_user": "metricdp"}
-    return "metricdp", json.dumps(told), packed.getvalue().hex()
+    facts = {"last_modified_time": "", "last_modified_user": "metricdp"}
+    return "metricdp", json.dumps(facts), packed.getvalue().hex()
 
 
 def _project(file: str, styles: Sequence[tuple[str, str]], box: Floats, crs: str | None) -> str:

@@ -47,18 +47,18 @@ _FIGURES = {
 }
 
 
-def figures_of(told: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+def figures_of(facts: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     """Names of figures, their estimates and both ends, from an evaluation's JSON."""
     ends = ("estimate", "low", "high")
     rows = [
         (_FIGURES.get(name, name.replace("_", " ").capitalize()), value)
-        for name, value in told.items()
+        for name, value in facts.items()
         if isinstance(value, Mapping) and all(isinstance(value.get(e), int | float) for e in ends)
     ]
-    for i, limit in enumerate(told.get("within", [])):
-        share = {end: told["share"][end][i] for end in ends}
+    for i, limit in enumerate(facts.get("within", [])):
+        share = {end: facts["share"][end][i] for end in ends}
         rows.append((f"Share within {show_number(limit)}", share))
-    for area in told.get("by_area", {}).get("areas", []):
+    for area in facts.get("by_area", {}).get("areas", []):
         rows.append((f"Mean distance in {area['area']}", area["mean"]))
     return rows
 
@@ -72,17 +72,17 @@ def intervals_html(evaluation: Any) -> str:
     """Figures with their intervals, as a table; nothing without an evaluation."""
     if evaluation is None:
         return ""
-    told = evaluation.to_dict()
+    facts = evaluation.to_dict()
     rows = (
         f"<tr><td>{escape(text)}</td><td>{short(ends['estimate'])}</td>"
         f"<td>{short(ends['low'])} to {short(ends['high'])}</td></tr>"
-        for text, ends in figures_of(told)
+        for text, ends in figures_of(facts)
     )
-    price = (told.get("receipt") or {}).get("epsilon_exact")
+    price = (facts.get("receipt") or {}).get("epsilon_exact")
     paid = f"<p>Paid for with ε = {escape(show_number(price))}.</p>" if price else ""
-    if told.get("basis") == "release":
+    if facts.get("basis") == "release":
         paid = "<p>Estimated from the release alone, free of charge: intervals of a model.</p>"
-    if "by_area" in told:
-        paid = f"<p>Worst served: {escape(told['by_area']['worst'])}.</p>{paid}"
-    head = ("Figure", "Estimate", f"{show_number(100 * told.get('level', 0.95))} % interval")
+    if "by_area" in facts:
+        paid = f"<p>Worst served: {escape(facts['by_area']['worst'])}.</p>{paid}"
+    head = ("Figure", "Estimate", f"{show_number(100 * facts.get('level', 0.95))} % interval")
     return table_html("How well the centers serve", head, rows, "intervals", paid)

@@ -25,7 +25,7 @@ _KEPT = Kept()
 
 
 class PublicUniverse:
-    """A universe, told by kind, size and checksum."""
+    """A universe, described by kind, size and checksum."""
 
     def __init__(self, universe: Any) -> None:
         self._universe = universe
@@ -39,11 +39,11 @@ class PublicUniverse:
 
 
 def _facts(universe: Any) -> dict[str, Any]:
-    told: dict[str, Any] = {"kind": type(universe).__name__, "name": str(universe.name)}
-    return told | universe.facts()
+    settings: dict[str, Any] = {"kind": type(universe).__name__, "name": str(universe.name)}
+    return settings | universe.facts()
 
 
-class Told(NamedTuple):
+class Description(NamedTuple):
     """What a call does that is no method's: its name, what it chooses, and what follows."""
 
     name: str
@@ -55,7 +55,7 @@ def provenance(
     call: str,
     demand: PrivateDemand,
     budget: BudgetSlice,
-    recipe: Method | Told,
+    recipe: Method | Description,
     options: Mapping[str, Any],
     chooses: str | None = None,
 ) -> Provenance:
@@ -88,12 +88,12 @@ def recipe_options(recipe: Any) -> dict[str, dict[str, Any]]:
     """Every field of a method: its value, and whether it is the default."""
     if not is_dataclass(recipe):
         return {}
-    told = {}
+    options = {}
     for field in fields(recipe):
         value = getattr(recipe, field.name)
         usual = field.default if field.default_factory is MISSING else field.default_factory()
-        told[field.name] = {"value": _plain(value), "default": _plain(value) == _plain(usual)}
-    return told
+        options[field.name] = {"value": _plain(value), "default": _plain(value) == _plain(usual)}
+    return options
 
 
 def ledger_facts(budget: Any) -> dict[str, Any] | None:

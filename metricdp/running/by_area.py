@@ -14,7 +14,7 @@ from metricdp.partitions.service import BITS
 from metricdp.solvers.estimate.intervals import Floats, Interval, Noisy
 
 MOST = 1e6
-"""A ratio beyond it is told as without a bound."""
+"""A ratio beyond it is reported as without a bound."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class ByArea:
         Mean distance of the area's records to their nearest center: of all, none is cut off.
     relative : Interval of arrays, shape (n,), or None
         The area's cost divided by its cost with the centers of `against`. Where no bound can be
-        told, the estimate is NaN and the interval's end infinite.
+        reported, the estimate is NaN and the interval's end infinite.
 
     Examples
     --------
@@ -78,8 +78,8 @@ class ByArea:
     @property
     def worst(self) -> str:
         """The area whose records have the farthest to go by the estimates, or with `against`, that
-        loses most; areas whose number of records cannot be told from none are left out, if others
-        are there.
+        loses most; areas whose number of records cannot be distinguished from none are left out, if
+        others are there.
         """
         figure = self.mean if self.relative is None else self.relative
         sure = self.records.low > 0
@@ -88,16 +88,17 @@ class ByArea:
 
     def to_columns(self) -> dict[str, list[Any]]:
         """A row an area: its name, and each figure with the ends of its interval."""
-        told: dict[str, list[Any]] = {"area": list(self.names)}
+        columns: dict[str, list[Any]] = {"area": list(self.names)}
         for name in ("records", "mean", "relative"):
             figure = getattr(self, name)
             if figure is not None:
                 keys = (name, f"{name}_low", f"{name}_high")
-                told |= {key: end.tolist() for key, end in zip(keys, figure.ends)}
-        return told
+                columns |= {key: end.tolist() for key, end in zip(keys, figure.ends)}
+        return columns
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form: `worst`, and an entry for each area; null for what cannot be told."""
+        """JSON-ready form: `worst`, and an entry for each area; null for what cannot be
+        estimated."""
         columns = self.to_columns()
         ends = {"estimate": "", "low": "_low", "high": "_high"}
         entries = []
@@ -105,8 +106,8 @@ class ByArea:
             entry: dict[str, Any] = {"area": name}
             for figure in ("records", "mean", "relative"):
                 if figure in columns:
-                    told = {end: columns[figure + tail][i] for end, tail in ends.items()}
-                    entry[figure] = {end: v if isfinite(v) else None for end, v in told.items()}
+                    values = {end: columns[figure + tail][i] for end, tail in ends.items()}
+                    entry[figure] = {end: v if isfinite(v) else None for end, v in values.items()}
             entries.append(entry)
         return {"worst": self.worst, "areas": entries}
 

@@ -91,16 +91,16 @@ class Contributions(NamedTuple):
         Examples
         --------
         >>> found = mdp.contributions([f"u{i}" for i in range(5000)] * 2, epsilon=1)
-        >>> told = found.to_dict()
-        >>> told["max_contributions"]
+        >>> record = found.to_dict()
+        >>> record["max_contributions"]
         2
         """
         counts = {str(most): count for most, count in self.counts.items()}
-        told = {"max_contributions": self.max_contributions, "quantile": self.quantile}
-        return {**told, "counts": counts, "receipt": self.receipt.to_dict()}
+        record = {"max_contributions": self.max_contributions, "quantile": self.quantile}
+        return {**record, "counts": counts, "receipt": self.receipt.to_dict()}
 
     @classmethod
-    def from_dict(cls, told: dict[str, Any]) -> Contributions:
+    def from_dict(cls, record: dict[str, Any]) -> Contributions:
         """Those whose `to_dict` this is.
 
         Examples
@@ -109,9 +109,9 @@ class Contributions(NamedTuple):
         >>> mdp.Contributions.from_dict(found.to_dict()).max_contributions
         2
         """
-        counts = {int(most): int(count) for most, count in told["counts"].items()}
-        m, quantile = int(told["max_contributions"]), float(told["quantile"])
-        return cls(m, quantile, counts, Receipt.from_dict(told["receipt"]))
+        counts = {int(most): int(count) for most, count in record["counts"].items()}
+        m, quantile = int(record["max_contributions"]), float(record["quantile"])
+        return cls(m, quantile, counts, Receipt.from_dict(record["receipt"]))
 
 
 def contributions(
@@ -141,7 +141,7 @@ def contributions(
     ledger : Ledger, optional
         Where it is charged; one that no demand was paid from yet. From then on it pays for demand
         of these users with this `max_contributions`. The same question (epsilon and quantile) again
-        costs nothing: it is told what it was told before, of whatever users. One that was cut
+        costs nothing: it is given what it was given before, of whatever users. One that was cut
         short after its charge is charged again.
     neighboring : {"add-remove", "replace-one"}
         Of a fresh ledger.

@@ -17,13 +17,13 @@ from metricdp.metrics.listing import listed_sets
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CoverQuery, PrivateDemand, cover
 from metricdp.releases import Receipt
-from metricdp.running.attesting import Told, attested, provenance
+from metricdp.running.attesting import Description, attested, provenance
 from metricdp.running.charging import Accountant
 
-TOLD = Told(
+DESCRIPTION = Description(
     "max-coverage of any sets",
     "Sets, and how many are selected, are public arguments; nothing else is chosen.",
-    "None beyond the selections themselves: the sets are told as they were drawn.",
+    "None beyond the selections themselves: the sets are released as they were drawn.",
 )
 
 
@@ -122,6 +122,6 @@ def max_coverage(
     budget = accountant.charge(attrgetter("price"), confirm, [(epsilon, delta)], "max_coverage")
     (selected,), receipt = cover(demand, query, Cost(budget.epsilon, budget.delta), budget)
     options = {"m": m, "sets": system.n_sets}
-    made = provenance("max_coverage", demand, budget, TOLD, options)
+    made = provenance("max_coverage", demand, budget, DESCRIPTION, options)
     chosen_sets = [int(i) if names is None else names[i] for i in selected]
     return Coverage(chosen_sets, attested(receipt, made))

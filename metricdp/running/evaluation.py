@@ -51,7 +51,7 @@ from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand
 from metricdp.privacy.totals import TotalsQuery
 from metricdp.releases import Mechanism, Receipt
 from metricdp.releases import Release as Released
-from metricdp.running.attesting import Told, attest, provenance
+from metricdp.running.attesting import Description, attest, provenance
 from metricdp.running.by_area import ByArea
 from metricdp.running.charging import Accountant, checked_universe
 from metricdp.running.runner import Run
@@ -76,7 +76,7 @@ CLIP_QUANTILE = 0.99
 TAIL = 6
 """Bands from the clip to the farthest place: more tell better how far, and add noise."""
 
-TOLD = Told(
+DESCRIPTION = Description(
     "evaluate",
     "Distance bands and the clip follow from the universe's points spread evenly, or from the "
     "weights of an earlier release; the shares of epsilon are fixed constants.",
@@ -183,8 +183,8 @@ class Evaluation:
         --------
         >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
         >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-        >>> told = mdp.evaluate(metric, demand, [1, 7], epsilon="0.1", within=[2]).to_dict()
-        >>> sorted(told["mean"]), told["receipt"]["epsilon_exact"]
+        >>> evaluation = mdp.evaluate(metric, demand, [1, 7], epsilon="0.1", within=[2]).to_dict()
+        >>> sorted(evaluation["mean"]), evaluation["receipt"]["epsilon_exact"]
         (['estimate', 'high', 'low'], '1/10')
         """
         named = ("records", "mean", "mean_capped", "median", "p90", "clipped", "share", "loads")
@@ -310,7 +310,7 @@ def evaluate(
         "by": f"{len(design.areas[0].names)} public areas" if design.areas else "none",
         "release": "none" if release is None else "an earlier one",
     }
-    made = provenance("evaluate", demand, budget, TOLD, asked)
+    made = provenance("evaluate", demand, budget, DESCRIPTION, asked)
     return attest(_asked(design, demand, budget), made)
 
 
@@ -395,7 +395,7 @@ class _Design:
         fine = np.unique(_quantiles(distance, density, NARROW))
         bands = DistanceBands(service, sorted(asked))
         narrow = DistanceBands(service, fine[(fine > 0) & (fine < service.farthest)].tolist())
-        shift = weight_units.bit_length() - 1  # sums of shares are told in wholes
+        shift = weight_units.bit_length() - 1  # sums of shares are reported in wholes
         queries: dict[str, TotalsQuery | HistogramQuery] = {
             "distances": TotalsQuery(ClippedDistances(service, most), BITS, shift),
             "bands": HistogramQuery(bands),
@@ -441,17 +441,17 @@ class _Design:
             releases.append((yield Ask(query, self.shares[name])))
         noise = [r.receipt.mechanisms[0] for r in releases for _ in r.values]
         shifts = np.array([r.query.shift for r in releases for _ in r.values])
-        told = np.concatenate([r.values for r in releases]).astype(np.float64)
+        values = np.concatenate([r.values for r in releases]).astype(np.float64)
         spread = np.array([m.scale for m in noise])
         # an exact answer may have saturated if noise alone takes its value there: e^-40 of all do
         # else
-        lost = np.abs(told) >= CAP - 40 * spread
+        lost = np.abs(values) >= CAP - 40 * spread
         off = np.where(lost, np.inf, shifts > 0)  # what is rounded down is off by less than one
         whole = terms.weight_units / 2.0**shifts
         sums = [isinstance(r.query, TotalsQuery) for r in releases for _ in r.values]
         units = np.where(sums, 2.0**-BITS, 1.0)
         laws = [m.name for m in noise]
-        read = Noisy(told, spread, laws, units / whole, known, off)
+        read = Noisy(values, spread, laws, units / whole, known, off)
         return self.report(read, (yield Account()).receipt)
 
     @cached_property
@@ -532,8 +532,8 @@ class _Design:
 def _asked(design: _Design, demand: PrivateDemand, budget: BudgetSlice) -> Evaluation:
     """What the gate answers, read."""
     run = Run(demand, budget)
-    told: Evaluation = run.drive(design.work(run.terms))
-    return told
+    evaluation: Evaluation = run.drive(design.work(run.terms))
+    return evaluation
 
 
 def _planned(design: _Design, records: float, price: Cost) -> Evaluation:

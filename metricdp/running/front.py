@@ -217,5 +217,5 @@ def _public(
     if certify and proof is None:
         proof = finite.certificate(public, found)
     result = Result(finite.names(found), finite.k, "public", certificate=proof)
-    told = public if finite.metric is question.universe else None
-    return replace(result, universe=question.universe, weights=told, power=finite.power)
+    shared_weights = public if finite.metric is question.universe else None
+    return replace(result, universe=question.universe, weights=shared_weights, power=finite.power)

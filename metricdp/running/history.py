@@ -34,8 +34,8 @@ class History(Ledger):
     >>> from metricdp.running.history import read_history
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "homes.ledger"
     >>> _ = mdp.Ledger(1, journal=path, purpose="clinics").charge("1/4")
-    >>> told = read_history(path)
-    >>> told.epsilon, len(told.entries), told.torn
+    >>> history = read_history(path)
+    >>> history.epsilon, len(history.entries), history.torn
     (Fraction(1, 1), 1, False)
     """
 
@@ -70,14 +70,14 @@ class History(Ledger):
         budget renews, ``ever_spent`` is that of all periods.
         """
         left = self.epsilon
-        told = []
+        entries = []
         period = None
         for charge in self.entries:
             if self.policy.period(charge.day) != period:
                 period = self.policy.period(charge.day)
                 left = self.epsilon
             left -= charge.epsilon
-            told.append(
+            entries.append(
                 {
                     "day": charge.day,
                     "purpose": charge.purpose,
@@ -101,7 +101,7 @@ class History(Ledger):
             "left_delta": _number(self.delta - delta),
             "ever_spent": _number(self.ever_spent),
             "purposes": self.purposes(),
-            "entries": told,
+            "entries": entries,
             "lines": self._tally.read,
             "anchor": self.anchor,
             "anchored": self.anchored,

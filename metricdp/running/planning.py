@@ -60,8 +60,8 @@ class Forecast(NamedTuple):
     Examples
     --------
     >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
-    >>> told = mdp.plan(metric, records=500, k=2, epsilons=[1, 4], repeats=1)
-    >>> told.forecast(1).runs, told.forecast(1)._fields
+    >>> planned = mdp.plan(metric, records=500, k=2, epsilons=[1, 4], repeats=1)
+    >>> planned.forecast(1).runs, planned.forecast(1)._fields
     (5, ('median', 'high', 'mean_distance', 'runs'))
     """
 
@@ -76,8 +76,8 @@ class Forecast(NamedTuple):
         Examples
         --------
         >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
-        >>> told = mdp.plan(metric, records=500, k=2, epsilons=[1, 4], repeats=1)
-        >>> sorted(told.forecast(1).to_dict())
+        >>> planned = mdp.plan(metric, records=500, k=2, epsilons=[1, 4], repeats=1)
+        >>> sorted(planned.forecast(1).to_dict())
         ['mean_distance', 'median', 'nine_in_ten', 'runs']
         """
         return {
@@ -101,13 +101,13 @@ class AreaCosts(NamedTuple):
         """By area, at the i-th epsilon: median of (cost / cost without noise - 1), and what nine
         runs in ten stay below; of areas that cost something without noise.
         """
-        told = {}
+        found = {}
         for at, name in enumerate(self.names):
             cost, best = self.private[i, ..., at], self.noiseless[..., at]
             ran = best > 0
             if ran.any():
-                told[name] = _ends(cost[ran] / best[ran] - 1)
-        return told
+                found[name] = _ends(cost[ran] / best[ran] - 1)
+        return found
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -142,8 +142,8 @@ class Plan:
     Examples
     --------
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    >>> told = mdp.plan(metric, records=500, k=2, epsilons=["1/10", 4], repeats=1)
-    >>> [float(epsilon) for epsilon in told.epsilons], told.forecast(1).runs > 0
+    >>> planned = mdp.plan(metric, records=500, k=2, epsilons=["1/10", 4], repeats=1)
+    >>> [float(epsilon) for epsilon in planned.epsilons], planned.forecast(1).runs > 0
     ([0.1, 4.0], True)
     """
 
@@ -189,8 +189,8 @@ class Plan:
         Examples
         --------
         >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> told = mdp.plan(metric, records=9000, k=2, target=1.5, epsilons=[1, 9], repeats=1)
-        >>> told.epsilon
+        >>> planned = mdp.plan(metric, records=9000, k=2, target=1.5, epsilons=[1, 9], repeats=1)
+        >>> planned.epsilon
         1.0
         """
         return self.needed.epsilon
@@ -201,8 +201,8 @@ class Plan:
         Examples
         --------
         >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
-        >>> told = mdp.plan(metric, records=500, k=2, epsilons=[1, 4], repeats=1)
-        >>> told.forecast(0).runs, told.forecast(0, shape=0).runs
+        >>> planned = mdp.plan(metric, records=500, k=2, epsilons=[1, 4], repeats=1)
+        >>> planned.forecast(0).runs, planned.forecast(0, shape=0).runs
         (5, 1)
         """
         at = slice(None) if shape is None else slice(shape, shape + 1)
@@ -223,8 +223,8 @@ class Plan:
         Examples
         --------
         >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
-        >>> told = mdp.plan(metric, records=500, k=2, epsilons=[1], repeats=1)
-        >>> easiest, hardest = told.extremes(0)
+        >>> planned = mdp.plan(metric, records=500, k=2, epsilons=[1], repeats=1)
+        >>> easiest, hardest = planned.extremes(0)
         >>> easiest <= hardest
         True
         """
@@ -238,8 +238,8 @@ class Plan:
         Examples
         --------
         >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
-        >>> told = mdp.plan(metric, records=500, k=2, epsilons=[1], repeats=1).to_dict()
-        >>> told["records"], told["k"]
+        >>> planned = mdp.plan(metric, records=500, k=2, epsilons=[1], repeats=1).to_dict()
+        >>> planned["records"], planned["k"]
         (500, 2)
         """
         asked = ("records", "k", "method", "objective", "neighboring", "max_contributions")
@@ -282,8 +282,8 @@ class Plan:
         typical = "mean distance" if self.objective == "k-median" else "rms distance"
         shapes = (shape.name for shape in self.shapes)
         head = ("epsilon", "median", "9 in 10 below", "range", *shapes, typical)
-        told = [(f"{float(e):g}", i) for i, e in enumerate(self.epsilons)] + [("no data", None)]
-        return [head, *((name, *self._cells(i)) for name, i in told)]
+        columns = [(f"{float(e):g}", i) for i, e in enumerate(self.epsilons)] + [("no data", None)]
+        return [head, *((name, *self._cells(i)) for name, i in columns)]
 
     def _cells(self, i: int | None) -> list[str]:
         whole = self.forecast(i)
@@ -311,8 +311,8 @@ class Plan:
         Examples
         --------
         >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
-        >>> told = mdp.plan(metric, records=5000, k=2, epsilons=[99, 100], repeats=1)
-        >>> told.remark()[:41]
+        >>> planned = mdp.plan(metric, records=5000, k=2, epsilons=[99, 100], repeats=1)
+        >>> planned.remark()[:41]
         'At this size epsilon buys almost nothing:'
         """
         said = ""
@@ -356,8 +356,8 @@ class Plan:
         Examples
         --------
         >>> metric = mdp.EuclideanMetric([[0, 0], [1, 0], [5, 5], [6, 5]])
-        >>> told = mdp.plan(metric, records=500, k=2, epsilons=[1], repeats=1).caption()
-        >>> "500 made-up records" in told
+        >>> planned = mdp.plan(metric, records=500, k=2, epsilons=[1], repeats=1).caption()
+        >>> "500 made-up records" in planned
         True
         """
         runs = self.runs
@@ -380,10 +380,10 @@ class Plan:
         return "\n".join([*aligned(self.rows()), *filter(None, [self.remark()]), self.caption()])
 
     def __repr__(self) -> str:
-        told = ", ".join(
+        text = ", ".join(
             f"{float(e):g}: {percent(self.forecast(i).median)}" for i, e in enumerate(self.epsilons)
         )
-        return f"Plan({self.records:,} records, k={self.k:,}, median excess by epsilon {told})"
+        return f"Plan({self.records:,} records, k={self.k:,}, median excess by epsilon {text})"
 
     def _repr_html_(self) -> str:
         head, *rows = self.rows()
@@ -451,7 +451,7 @@ def plan(
         Seconds in which as many of the made-up demands are tried as find room, at least one. Every
         shape gets its first before any gets a second.
     watch : callable, optional
-        Is told of every run as it ends: name of the shape, epsilon, cost beyond the best known so
+        Is given every run as it ends: name of the shape, epsilon, cost beyond the best known so
         far as a share of it.
 
     Raises
@@ -467,8 +467,8 @@ def plan(
     Examples
     --------
     >>> metric = mdp.GraphMetric(nx.grid_2d_graph(8, 8), weight=None)
-    >>> told = plan(metric, records=2000, k=3, epsilons=["0.01", 5], repeats=2)
-    >>> told.forecast(1).median < told.forecast(0).median
+    >>> planned = plan(metric, records=2000, k=3, epsilons=["0.01", 5], repeats=2)
+    >>> planned.forecast(1).median < planned.forecast(0).median
     True
     """
     allowed = None if target is None else checked_target(target)

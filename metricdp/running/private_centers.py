@@ -29,14 +29,14 @@ from metricdp.methods.shares import Terms, level_shares, price_in_shares
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.privacy import PrivateDemand
 from metricdp.protocols import box
-from metricdp.running.attesting import Told, attest, provenance
+from metricdp.running.attesting import Description, attest, provenance
 from metricdp.running.charging import Accountant
 from metricdp.running.runner import Run
 
 STEPS = {1: 6, 2: 4}
 GROWTH = {1: Fraction(3, 2), 2: Fraction(2)}
 """Steps to a median, and to a mean; what each gets of the one before's budget."""
-_TOLD = (
+_DESCRIPTION = (
     "Shares of the budget, clipping radii of the first step and the number of steps are public "
     "options; later radii and centers follow from what was released before.",
     "Centers are quotients of noisy sums and noisy counts, clipped to the box.",
@@ -233,5 +233,7 @@ def _found(
         source[0], Accountant(space, *source).charge(price_in_shares, confirm, [budget], call)
     )
     centers = run.drive(lloyd_steps(run.terms, space, start, shares, power=power, radius=radius))
-    made = provenance(call, run.demand, run.budget, Told(method, *_TOLD), {"k": len(centers)})
+    made = provenance(
+        call, run.demand, run.budget, Description(method, *_DESCRIPTION), {"k": len(centers)}
+    )
     return attest(Result(centers, len(centers), method, run.receipt), made)

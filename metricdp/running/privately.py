@@ -76,8 +76,8 @@ def clustered(
     if call.weights is not None:
         raise InputError("give demand (private) or weights (public), not both")
     found, budget = private_answer(recipe, demand, call.ledger, call.budget, question)
-    told = replace(found, universe=universe, power=question.power)
-    return attest(told, _made(_purpose(question), recipe, demand, budget, asked))
+    result = replace(found, universe=universe, power=question.power)
+    return attest(result, _made(_purpose(question), recipe, demand, budget, asked))
 
 
 def private_answer(

@@ -37,7 +37,7 @@ paid with.
 def terms_of(
     demand: PrivateDemand, neighboring: Neighboring, budget: BudgetSlice | None = None
 ) -> Terms:
-    """What a method is told of a demand and of its budget, of nothing by default."""
+    """What a method is given of a demand and of its budget, of nothing by default."""
     return Terms(
         Cost.of(0) if budget is None else _price(budget),
         neighboring,
@@ -141,9 +141,11 @@ class Run:
         parts = gate.split(self.demand, partition, list(epsilons), self.budget, name)
         runs = [Run(*part) for part in parts]
         outcomes = [run.drive(work(run.terms)) for run, work in zip(runs, works)]
-        told = [each for run in runs for receipt in run.receipts for each in receipt.mechanisms]
+        mechanisms = [
+            each for run in runs for receipt in run.receipts for each in receipt.mechanisms
+        ]
         terms = self.terms
-        receipt = Receipt.of(told, terms.neighboring, terms.unit, terms.weight_units)
+        receipt = Receipt.of(mechanisms, terms.neighboring, terms.unit, terms.weight_units)
         bound = f"parallel composition of {name}"
         self.receipts.append(receipt.paid(self.budget.spent - before, Fraction(0), bound))
         return outcomes

@@ -43,7 +43,7 @@ from metricdp.protocols import finite
 from metricdp.releases import Neighboring, Receipt
 from metricdp.running.days import LeastNoise
 from metricdp.running.present import needed, present
-from metricdp.running.stream_course import ChargedStream, ledgers_of, told_path
+from metricdp.running.stream_course import ChargedStream, ledgers_of, noted_path
 from metricdp.running.stream_file import StreamFile, StreamState, opened
 from metricdp.solvers.estimate.tree_posterior import Counts, joint_posterior
 from metricdp.unique import Unique
@@ -98,7 +98,7 @@ class DayCenters(NamedTuple):
 
 
 class PastDay(NamedTuple):
-    """What was told of one day.
+    """What was released of one day.
 
     Attributes
     ----------
@@ -188,7 +188,7 @@ class Stream(Unique):
     (3, [2, 7])
     """
 
-    _why = "a day counted in both would be told twice with the same noise"
+    _why = "a day counted in both would be released twice with the same noise"
 
     def __init__(
         self,
@@ -311,7 +311,7 @@ class Stream(Unique):
             not hold the stream in its new period; the name of an earlier day; a copy, or an older
             state. Nothing was read, and the stream is as it was.
         OSError
-            The file cannot be written: the same, and nothing was told.
+            The file cannot be written: the same, and nothing was released.
 
         Examples
         --------
@@ -439,12 +439,12 @@ class Stream(Unique):
         Examples
         --------
         >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-        >>> told = mdp.Stream(metric, epsilon=1, horizon=30).to_dict()
-        >>> told["days"], told["receipt"]["epsilon_exact"]
+        >>> facts = mdp.Stream(metric, epsilon=1, horizon=30).to_dict()
+        >>> facts["days"], facts["receipt"]["epsilon_exact"]
         (0, '1')
         """
-        told = {"days": self.days, "label": self.label, "settings": dict(self._settings)}
-        return {**told, "receipt": self.receipt.to_dict()}
+        facts = {"days": self.days, "label": self.label, "settings": dict(self._settings)}
+        return {**facts, "receipt": self.receipt.to_dict()}
 
     def history(self, k: int) -> list[PastDay]:
         """How the centers moved: the days on which `k_median` was asked, and what it gave; shown
@@ -550,7 +550,7 @@ class Stream(Unique):
             state = known or new
             ledgers, journal = ledgers_of(path, named, given, self.counting, new=known is None)
             self._course = ChargedStream(state.name, ledgers, cost, protects)
-            self._file.ledger = told_path(journal, path)
+            self._file.ledger = noted_path(journal, path)
             if known is not None:
                 return self._paid(known)
             self._file.write(new, self._settings)  # first: a crash in between finds the name
@@ -563,7 +563,8 @@ class Stream(Unique):
                 raise
 
     def _paid(self, state: StreamState) -> StreamState:
-        """A state that may go on: it is charged before its first day, and every day of it told."""
+        """A state that may go on: it is charged before its first day, and every day of it
+        reported."""
         if not state.counter.days:
             self._course.pay()
         self._course.follow(state.counter.days, state.mark)

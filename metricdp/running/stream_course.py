@@ -36,7 +36,7 @@ class ChargedStream(NamedTuple):
             ledger.charge_once(self.name, self.cost, "stream", self.protects)
 
     def follow(self, day: int, mark: str) -> None:
-        """Before a day is told: note it, once."""
+        """Before a day is reported: note it, once."""
         for ledger in self.ledgers:
             ledger.follow(self.name, day, mark)
 
@@ -56,7 +56,7 @@ def ledgers_of(
     journal = path.with_name(path.name + ".ledger") if named is None else named
     if named is not None and not journal.exists():
         raise InputError(
-            f"{path}: its ledger {journal}, which knows the days that were told, is gone: give "
+            f"{path}: its ledger {journal}, which knows the days that were reported, is gone: give "
             f"ledger= (--ledger), with the journal where it is now"
         )
     cost, relation = counting.cost, counting.neighboring
@@ -72,6 +72,6 @@ def ledgers_of(
     return ((kept,) if ledger is None else (ledger, kept)), journal
 
 
-def told_path(journal: Path, path: Path) -> str:
+def noted_path(journal: Path, path: Path) -> str:
     """How a stream's file names its journal: from its own folder, so that both can be moved."""
     return os.path.relpath(os.path.realpath(journal), path.parent)

@@ -37,7 +37,7 @@ class StreamState(NamedTuple):
     """A stream after a day.
 
     `name`: by which ledgers know it; `mark`: random, of the last day; `label`: the last day's name;
-    `labels`: all days' names; `answers`: centers that were told, and on which day.
+    `labels`: all days' names; `answers`: centers that were reported, and on which day.
     """
 
     name: str
@@ -90,10 +90,10 @@ class StreamFile:
         }
         n_parts = state.counter.counting.query.n_parts
         values = [state.released[node] for node in nodes]
-        told = np.array(values, np.int64).reshape(len(nodes), n_parts)
+        facts = np.array(values, np.int64).reshape(len(nodes), n_parts)
         content = BytesIO()
         np.savez(
-            content, header=np.array(json.dumps(header)), open=stored(state.counter), told=told
+            content, header=np.array(json.dumps(header)), open=stored(state.counter), told=facts
         )
         data = content.getvalue()
         with durable_file(self.path) as file:
@@ -143,8 +143,8 @@ def public_facts(path: Path) -> dict[str, Any]:
         k: [{name: answer[name] for name in ("day", "moved", "alarm")} for answer in answers]
         for k, answers in header["answers"].items()
     }
-    told = {name: header.get(name) for name in ("days", "label", "ledger")}
-    return {**told, "settings": header["settings"], "centers": centers}
+    facts = {name: header.get(name) for name in ("days", "label", "ledger")}
+    return {**facts, "settings": header["settings"], "centers": centers}
 
 
 def opened(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -23,9 +23,9 @@ REPEATS = 6
 USUAL = 0.9
 """Share of the draws that stay within the target."""
 CERTAIN = 0.95
-"""Share of the resamples for which what is told must be enough: see `REPEATS`."""
+"""Share of the resamples for which what is reported must be enough: see `REPEATS`."""
 _DRAWS = 200
-"""Resamples: more move the two digits that are told by less than other demands do."""
+"""Resamples: more move the two digits that are reported by less than other demands do."""
 
 
 class Needed(NamedTuple):
@@ -95,7 +95,7 @@ def _least(sizes: Floats, excess: Floats, allowed: float) -> float:
         return float(sizes[0])
     if not np.isfinite(high[i - 1]):
         return float(sizes[i])
-    below = max(high[i], allowed / 10)  # of nothing no slope can be told
+    below = max(high[i], allowed / 10)  # of nothing no slope can be estimated
     part = np.log(high[i - 1] / allowed) / np.log(high[i - 1] / below)
     return float(sizes[i - 1] * (sizes[i] / sizes[i - 1]) ** part)
 

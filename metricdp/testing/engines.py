@@ -159,7 +159,7 @@ class EngineTestCase:
             assert said.__context__ is said.__cause__ is None
 
     def test_a_fault_of_the_engine_is_no_bad_row(self) -> None:
-        """What the engine raises, whatever it is, is told as its fault."""
+        """What the engine raises, whatever it is, is reported as its fault."""
         frame = opened(self.table(self.rows()))
         for name in ("add", "by_user", "batches"):
             setattr(frame, name, _failing)

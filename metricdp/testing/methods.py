@@ -111,10 +111,10 @@ class MethodTestCase:
             work = method.work(run.terms, question)
             assert isgenerator(work)
             driven(work, put)
-            told = iter(said)
+            answers = iter(said)
 
-            def again(request: Any, told: Any = told) -> Any:
-                before, answer = next(told)
+            def again(request: Any, answers: Any = answers) -> Any:
+                before, answer = next(answers)
                 assert type(request) is type(before)
                 for name in ("share", "cost", "epsilons"):
                     assert getattr(request, name, None) == getattr(before, name, None)
@@ -122,7 +122,7 @@ class MethodTestCase:
                 return answer
 
             driven(method.work(run.terms, question), again)
-            assert next(told, None) is None
+            assert next(answers, None) is None
 
     def test_no_noise_is_larger_than_what_was_confirmed(self) -> None:
         """`least` names the smallest shares: whatever is asked has noise that was confirmed."""

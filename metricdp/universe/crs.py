@@ -1,4 +1,4 @@
-"""Coordinate reference systems: named and told apart by pyproj, never guessed.
+"""Coordinate reference systems: named and distinguished by pyproj, never guessed.
 
 A system is held as text, ``"EPSG:32719"`` where an authority names it, else WKT. Coordinates are
 always in the order x, y: longitude (or easting) first, whatever order an authority prints.

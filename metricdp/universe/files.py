@@ -95,7 +95,7 @@ def read_graph_file(
     file = File(path, read_bytes(path))
     ways = chosen(topology, ("ids", "geometry"), "topology")
     columns = Columns(weight, source, target, layer, said, ways)
-    kind = format or _told(file)
+    kind = format or _format_of(file)
     _check_options(path, kind, columns)
     with naming(path):
         edges = formats()[kind].read(file, columns)
@@ -150,7 +150,7 @@ def _declared(edges: EdgeData, crs: str | None, path: Path) -> EdgeData:
     return replace(edges, crs=crs, coordinate_system=kind_of(crs))
 
 
-def _told(file: File) -> str:
+def _format_of(file: File) -> str:
     """Format by certain content, else by ending, else by likely content."""
     known = formats()
     kind = next((name for name, one in known.items() if one.certain(file)), None)

@@ -72,10 +72,10 @@ def test_the_first_use_decides_and_others_are_refused(call, kept, metric, demand
         for other in demands.keys() - {first}:
             again = Ledger(9, journal=path) if kept else ledger
             spent, bytes_ = ledger.spent, path.read_bytes() if kept else b""
-            with pytest.raises(InputError) as told:
+            with pytest.raises(InputError) as reported:
                 mdp.k_median(metric, demands[other], 2, epsilon="1/8", ledger=again)
-            assert f"protects {first};" in str(told.value)
-            assert f"protects {other}:" in str(told.value)
+            assert f"protects {first};" in str(reported.value)
+            assert f"protects {other}:" in str(reported.value)
             assert ledger.spent == spent
             assert not kept or path.read_bytes() == bytes_
 
@@ -153,7 +153,7 @@ SHARES = Protection("user", 1, "share")
         (("user", 1, "share"), SHARES, "each user, one unit of weight over all records of"),
     ],
 )
-def test_who_is_protected_is_read_told_and_stated(given, read, words):
+def test_who_is_protected_is_read_reported_and_stated(given, read, words):
     assert Protection.of(*given) == read
     if read is not None:
         assert words in str(read) and Protection.stated(read.facts()) == read
@@ -348,7 +348,7 @@ def test_a_history_is_read_without_changing_a_byte(path):
     with pytest.raises(JournalError, match="not locked"):
         read_history(path).charge("1/9")
     assert path.read_bytes() == longer
-    told = read_history(path).to_dict()
-    assert json.dumps(told)
-    assert (told["left"], told["left_delta"], told["lines"]) == ("1/3", "1/2000", 3)
-    assert [entry["left"] for entry in told["entries"]] == ["2/3", "1/3"]
+    reported = read_history(path).to_dict()
+    assert json.dumps(reported)
+    assert (reported["left"], reported["left_delta"], reported["lines"]) == ("1/3", "1/2000", 3)
+    assert [entry["left"] for entry in reported["entries"]] == ["2/3", "1/3"]

@@ -72,7 +72,7 @@ def test_nodes_are_what_they_say(schedule):
             elif day < last - 40 or node in needed_later:
                 assert needed(schedule, node, day) == (node in needed_later), (node, day)
         now = present(schedule, day)
-        told = [d for node, _ in now for d in range(*_run(schedule, node))]
+        reported = [d for node, _ in now for d in range(*_run(schedule, node))]
         if schedule.half_life is not None:
             weights = {node.place: weight for node, weight in now}
             assert min(weights) >= 0 and max(weights) == day
@@ -81,7 +81,7 @@ def test_nodes_are_what_they_say(schedule):
                 assert weights.get(past) == (weight if weight >= FAINT else None)
         else:
             first = 0 if schedule.window is None else max(0, day - schedule.window + 1)
-            assert sorted(told) == list(range(first, day + 1))
+            assert sorted(reported) == list(range(first, day + 1))
             assert all(weight == 1 for _, weight in now)
         assert all(schedule.days(node)[1] <= day for node, _ in now)
         needed_later |= {node for node, _ in now}

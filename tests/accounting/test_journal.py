@@ -179,7 +179,7 @@ def test_full_disk_grants_nothing_and_restores_the_file(path, monkeypatch, call)
 
 
 @pytest.mark.parametrize(
-    ("call", "torn", "told"),
+    ("call", "torn", "reported"),
     [
         ("fsync", b"", "make"),
         ("ftruncate", b'{"li', "make"),
@@ -188,14 +188,14 @@ def test_full_disk_grants_nothing_and_restores_the_file(path, monkeypatch, call)
         ("ftruncate", b'{"li', "mend"),
     ],
 )
-def test_a_full_disk_is_told_as_what_failed(path, monkeypatch, call, torn, told):
+def test_a_full_disk_is_reported_as_what_failed(path, monkeypatch, call, torn, reported):
     """One while the file was made said that it could not be read."""
-    before = filled(path) if told in ("read", "mend") else b""
+    before = filled(path) if reported in ("read", "mend") else b""
     path.write_bytes(before + (torn or b""))
     with monkeypatch.context() as patch:
         full = OSError(errno.ENOSPC, "No space left on device")
         patch.setattr(journal.os, call, lambda *_: (_ for _ in ()).throw(full))
-        with pytest.raises(JournalError, match=f"cannot {told} the journal .*No space left"):
+        with pytest.raises(JournalError, match=f"cannot {reported} the journal .*No space left"):
             Ledger(1, journal=path)
     assert Ledger(1, journal=path).spent == (3 * TENTH if before else 0)
 
@@ -415,9 +415,9 @@ def test_every_turn_is_locked_and_every_line_is_on_disk_before_it_counts(tmp_pat
 
     def noted(module, name):
         real = getattr(module, name)
-        told = {"flock": lambda _, how: how, "fsync": lambda file: os.fstat(file).st_size}[name]
+        reported = {"flock": lambda _, how: how, "fsync": lambda file: os.fstat(file).st_size}[name]
         monkeypatch.setattr(
-            module, name, lambda *given: calls.append((name, told(*given))) or real(*given)
+            module, name, lambda *given: calls.append((name, reported(*given))) or real(*given)
         )
 
     def done():
@@ -461,9 +461,9 @@ def test_what_states_no_budget_is_no_journal(path, line):
 def test_a_history_is_read_to_its_last_whole_line_and_no_other_file_is_one(path):
     torn = filled(path)[:-1]
     path.write_bytes(torn)  # the last line is whole, its end is not
-    told = journal.Journal(path, {})
-    assert told.verify() is False
-    assert len(told.lines) == 3 and path.read_bytes() == torn
+    reported = journal.Journal(path, {})
+    assert reported.verify() is False
+    assert len(reported.lines) == 3 and path.read_bytes() == torn
     path.write_text('{"epsilon": 1}\n')
     with pytest.raises(JournalError, match="is not the journal of a ledger"):
         journal.Journal(path, {}).verify()

@@ -140,7 +140,7 @@ def test_an_answer_is_kept_and_holds_the_ledger(clock):
         account.charge("1/4", protects=RECORD)
     with pytest.raises(InputError, match="before anything else"):
         account.answer_once("another", "1/4", "choice", ask)
-    clock["day"] = "2031-01-01"  # it was told, and is told again
+    clock["day"] = "2031-01-01"  # it was reported, and is reported again
     assert account.answer_once("how many?", "1/2", "choice", ask) == "three"
     assert len(asked) == 1 and account.left == 1
     with pytest.raises(InputError, match="which is over"):
@@ -196,7 +196,7 @@ def test_one_course_is_followed_across_processes(path):
     for mark in ("a", "a"):
         Ledger.open(path).follow("visits", 1, mark)
     for step, mark in ((1, "b"), (0, ""), (3, "c")):
-        with pytest.raises(InputError, match="day 1 was told, of another copy"):
+        with pytest.raises(InputError, match="day 1 was reported, of another copy"):
             Ledger.open(path).follow("visits", step, mark)
     Ledger.open(path).follow("others", 7, "b")
     Ledger.open(path).follow("visits", 2, "b")

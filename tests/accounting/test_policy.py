@@ -1,5 +1,5 @@
 """A ledger over years: budgets begin anew with a period, none is paid after the last day, and what
-was spent in all is told.
+was spent in all is reported.
 """
 
 import json
@@ -161,11 +161,11 @@ def test_the_journal_keeps_policy_and_persons(clock, tmp_path):
     assert again.left == 1
     again.charge("1/2")
     history = read_history(path)
-    told = history.to_dict()
-    assert (told["spent"], told["left"], told["ever_spent"]) == ("1/2", "1/2", "3/2")
-    assert [entry["left"] for entry in told["entries"]] == ["0", "1/2"]
-    assert told["purposes"] == {"p": "1"}
-    assert told["entries"][0]["who"] == "A"
+    reported = history.to_dict()
+    assert (reported["spent"], reported["left"], reported["ever_spent"]) == ("1/2", "1/2", "3/2")
+    assert [entry["left"] for entry in reported["entries"]] == ["0", "1/2"]
+    assert reported["purposes"] == {"p": "1"}
+    assert reported["entries"][0]["who"] == "A"
     for other in ({"renews": "monthly"}, {"expires": "2031-12-31"}):
         with pytest.raises(JournalError, match="which cannot be changed"):
             Ledger(1, journal=path, **other)

@@ -239,7 +239,7 @@ def test_what_the_short_form_misses_the_whole_check_may_find():
     assert runner.catch(bug, [check], quick=True).evidence
 
 
-def test_a_bug_whose_place_is_gone_is_told_and_not_caught():
+def test_a_bug_whose_place_is_gone_is_reported_and_not_caught():
     who = ("CountQuery, two points, add-remove",)
     bug = planted.Bug("gone", "", who, lambda: replaced(planted, "no_such_function", None))
     caught = runner.catch(bug, list(CHECKS.values()), quick=True)
@@ -524,7 +524,7 @@ def test_processes_find_what_one_finds_in_the_same_order(monkeypatch):
     assert all(f.passed for f in two[0])
 
 
-def test_what_py4j_says_of_collected_objects_is_not_told():
+def test_what_py4j_says_of_collected_objects_is_not_reported():
     with observe.watched() as seen:
         logging.getLogger("py4j.clientserver").debug("Command to send: %s", "m\nd\no95\ne\n")
         logging.getLogger("py4j.clientserver").debug("Command to send: %s", "c\no95\nfirst\ne\n")

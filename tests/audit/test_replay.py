@@ -139,11 +139,11 @@ def test_a_question_by_another_partition_is_another_question():
     from metricdp.audit.worlds import Labels
 
     metric = mdp.GraphMetric(nx.path_graph(3), weight=None)
-    told = {
+    reported = {
         describe(HistogramQuery(Labels(metric, labels, 2)), metric)
         for labels in ((0, 0, 1), (0, 1, 1), (0, 0, 1))
     }
-    assert len(told) == 2
+    assert len(reported) == 2
     assert describe(CountQuery(), metric) == describe(CountQuery(), metric)
 
 
@@ -194,7 +194,7 @@ def test_a_mutation_is_planted_where_it_was_imported_to_and_put_back():
         ("privacy.noise:_BLOCK", "7"),
     ],
 )
-def test_a_place_that_is_gone_is_told(place, old):
+def test_a_place_that_is_gone_is_reported(place, old):
     with pytest.raises((LookupError, AttributeError)), mutated([Mutation(place, old, "y")])():
         pass
 

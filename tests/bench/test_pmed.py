@@ -116,7 +116,7 @@ def test_output_is_the_json_whatever_stdout_shows(library, capsys):
 def test_the_summary_counts_gaps():
     """Planted optima: one reached, one missed by a bit less than 0.1 %, one by more."""
 
-    def told(*costs_and_optima):
+    def reported(*costs_and_optima):
         rows = [
             {
                 "instance": f"pmed{i}",
@@ -128,12 +128,12 @@ def test_the_summary_counts_gaps():
         ]
         return pmed._summary(rows, 0.0)
 
-    report, lines = told((100_090, 100_000), (77, 77), (2.0, 1))
+    report, lines = reported((100_090, 100_000), (77, 77), (2.0, 1))
     assert report["optimal"] == 1 and report["within_0.1_percent"] == 2
     assert report["worst_gap_percent"] == pytest.approx(100.0)
     assert report["mean_gap_percent"] == pytest.approx((0.09 + 0 + 100) / 3)
     assert lines[2] == "gap: mean 33.3633 %, worst 100.000 % (pmed3)"
-    assert told((5.0, 5))[1][2] == "gap: mean 0.0000 %, worst 0.000 %"
+    assert reported((5.0, 5))[1][2] == "gap: mean 0.0000 %, worst 0.000 %"
 
 
 def test_an_unknown_optimum_is_a_dash_and_a_null(library, capsys):

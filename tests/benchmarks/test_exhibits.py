@@ -24,7 +24,7 @@ SQUARE = mdp.EuclideanSpace([0, 0], [1, 1])
 def toy(measured=lambda case, scale: [{"x": case, "y": case**2, "by": "a"}], **changes):
     """An exhibit that measures squares."""
     columns = (Column("x", "number", "d"), Column("y", "square", "d"))
-    told = "the sum is {}".format
+    reported = "the sum is {}".format
     made = Exhibit(
         "toy",
         "Figure 9. Squares",
@@ -33,7 +33,7 @@ def toy(measured=lambda case, scale: [{"x": case, "y": case**2, "by": "a"}], **c
         columns,
         lambda scale: list(range(1, scale.choose(2, 3, 4))),
         measured,
-        lambda rows: [told(sum(row["y"] for row in rows))],
+        lambda rows: [reported(sum(row["y"] for row in rows))],
         Curves("x", "y", "by"),
     )
     return replace(made, **changes)
@@ -45,9 +45,9 @@ def test_a_report_tells_the_papers_words_the_rows_and_what_differs():
     assert lines[:3] == ["Figure 9. Squares", "", "the paper: they grow"]
     assert lines[4:7] == ["number  square", "     1       1", "     2       4"]
     assert lines[8:10] == ["here: the sum is 5", "differs: nothing differs"]
-    told = json.loads(json.dumps(report.to_dict()))
-    assert [row["exhibit"] for row in told["rows"]] == ["toy", "toy"]
-    assert told["summary"]["exhibits"][0]["paper"] == "they grow"
+    reported = json.loads(json.dumps(report.to_dict()))
+    assert [row["exhibit"] for row in reported["rows"]] == ["toy", "toy"]
+    assert reported["summary"]["exhibits"][0]["paper"] == "they grow"
 
 
 def test_ctrl_c_keeps_what_is_done():
@@ -77,15 +77,15 @@ def test_exhibits_are_named_once_and_every_size_has_cases(suite):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "reported"),
     [
         (("--only", "figure99"), "only must be of"),
         (("--repeats", "0"), "repeats must be at least 1"),
     ],
 )
-def test_bad_options_are_one_line(options, told, capsys):
+def test_bad_options_are_one_line(options, reported, capsys):
     ran = measure(capsys, "paper3", "--quick", *options)
-    assert ran.status == 2 and told in ran.err
+    assert ran.status == 2 and reported in ran.err
 
 
 def test_each_suite_runs_from_the_command_line(capsys, monkeypatch, tmp_path):
@@ -173,8 +173,8 @@ def test_the_other_coreset_spends_epsilon_and_weighs_everything():
 
 def test_table_2_is_the_papers():
     assert paper3.TABLE2[100_000] == (0.02, 0.8, 3.5)
-    told = {each.key: each for each in paper3.EXHIBITS}["table2"].printed
-    assert "n = 1,000,000: k = 1: 0.007, k = 5: 0.15, k = 10: 0.6" in told
+    reported = {each.key: each for each in paper3.EXHIBITS}["table2"].printed
+    assert "n = 1,000,000: k = 1: 0.007, k = 5: 0.15, k = 10: 0.6" in reported
 
 
 def test_growth_is_the_slope():
@@ -193,13 +193,13 @@ def test_greedy_choice_is_greedy():
     assert paper4._greedily(inside, weights, 3) == 11
 
 
-def test_additive_errors_grow_as_told():
+def test_additive_errors_grow_as_reported():
     rows = [
         {"n": 9, "k": k, "method": "m", "additive": 0.1 * k**1.5, "ratio": 1 + k}
         for k in (5, 10, 20)
     ]
-    told = next(paper4._growth(rows))
-    assert "grows as k^1.5 at n = 9" in told and "at most 21.00" in told
+    reported = next(paper4._growth(rows))
+    assert "grows as k^1.5 at n = 9" in reported and "at most 21.00" in reported
 
 
 # paper 5

@@ -11,15 +11,15 @@ from tests.cli_world import run
 
 
 def test_a_holder_killed_in_each_round(tmp_path, monkeypatch, capsys):
-    told = []
+    reported = []
 
     def done(world, *words):
-        told.append(capsys.readouterr().out)
+        reported.append(capsys.readouterr().out)
         ran = run(capsys, "federated", *words, "--json", "-q")
         return ran.status, json.loads(ran.out.strip() or "{}"), ran.err.strip()
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(World, "done", done)  # what nobody kills runs in this process
     assert kills(tmp_path)
-    told = "".join([*told, capsys.readouterr().out])
-    assert told.count("killed") >= 2 and "release: epsilon" in told
+    reported = "".join([*reported, capsys.readouterr().out])
+    assert reported.count("killed") >= 2 and "release: epsilon" in reported

@@ -220,16 +220,16 @@ FAKE = """#!{python}
 import json, sys
 request = json.loads(open(sys.argv[2]).read())
 if request["peer"] is None:
-    told = {{"google": {{"there": False, "reason": "gone"}}}}
-    told["diffprivlib"] = {{"there": True, "version": "9"}}
+    reported = {{"google": {{"there": False, "reason": "gone"}}}}
+    reported["diffprivlib"] = {{"there": True, "version": "9"}}
 elif request["epsilon"] > 1:
-    told = {{"failed": "ValueError: no"}}
+    reported = {{"failed": "ValueError: no"}}
 else:
     assert request["radius"] == 1 and request["low"] == -1
     assert request["delta"] == 1e-6 and request["k"] == 8
-    told = {{"centers": [[0.1 * i, 0] for i in range(8)], "seconds": 0.5}}
+    reported = {{"centers": [[0.1 * i, 0] for i in range(8)], "seconds": 0.5}}
 print("noise of a library")
-print(json.dumps(told))
+print(json.dumps(reported))
 """
 
 
@@ -252,16 +252,16 @@ def test_peers_run_in_their_own_python_and_absent_ones_are_named(python):
         methods="lsh,google,diffprivlib",
         peer_python=python,
     )
-    told = {(row["setting"], row["method"]): row for row in report.rows}
+    reported = {(row["setting"], row["method"]): row for row in report.rows}
     points = point_sets.POINT_SETS["gm-d2-k8"].load(300)
-    here = told["gm-d2-k8/1/2", "diffprivlib"]
+    here = reported["gm-d2-k8/1/2", "diffprivlib"]
     assert here["costs"]["final"] == [
         pytest.approx(costs.cost(points, np.c_[0.1 * np.arange(8), np.zeros(8)], 2))
     ]
     assert here["seconds"] == [0.5]
-    assert told["gm-d2-k8/1/2", "sklearn"]["ratios"]["final"][0] >= 1 - 1e-9
-    assert told["gm-d2-k8/2", "google"]["absent"] == "gone"
-    assert ("gm-d2-k8/2", "diffprivlib") not in told
+    assert reported["gm-d2-k8/1/2", "sklearn"]["ratios"]["final"][0] >= 1 - 1e-9
+    assert reported["gm-d2-k8/2", "google"]["absent"] == "gone"
+    assert ("gm-d2-k8/2", "diffprivlib") not in reported
     assert "diffprivlib failed on gm-d2-k8/2: ValueError: no" in report.lines
     assert any(
         line.startswith("google's LSH coreset") and "absent (gone)" in line for line in report.lines

@@ -174,7 +174,7 @@ def test_an_ordering_that_holds_and_one_that_does_not():
     assert vague["margin"] == pytest.approx((1.0 - 2.0 + 2.0 - 1.5) / 2)
     assert verdict["margins"]["graph-r1/imbalanced"] == pytest.approx((1.0 - 0.5) / 2)
     assert (
-        tables.told(verdict) == "DP-HST is below: in 1 of 2 settings, 1 of 3 cells; "
+        tables.reported(verdict) == "DP-HST is below: in 1 of 2 settings, 1 of 3 cells; "
         "clearly not in graph-r1/imbalanced k=10 by 0.5"
     )
 
@@ -208,11 +208,11 @@ def test_the_default_over_private_local_search():
     assert found["mean"] == pytest.approx(0.75)
     assert set(found["cells"]) == {"graph-r1/imbalanced k=5", "graph-r1/imbalanced k=20"}
     cases = (8.0, "0.800; aim at most 0.7: missed"), (6.0, "0.600; aim at most 0.7: met")
-    for cost, told in cases:
+    for cost, reported in cases:
         report = paper2.report(
             {"power": 1}, draws({"partition": [cost], "DP-HST": [10.0]}), [], "", 1.0
         )
-        assert any(line.endswith(told) for line in report.lines)
+        assert any(line.endswith(reported) for line in report.lines)
     assert paper2.over_searched(rows[:1])["mean"] is None
 
 

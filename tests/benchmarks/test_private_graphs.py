@@ -66,5 +66,5 @@ def test_the_page_has_the_table_of_the_csv():
     assert len(rows) == len(kinds) == len({r["graph"] for r in rows}) * per_graph
     assert {r["graph"] for r in rows} >= set(suite.SAMPLES)
     assert all(r[name] for r in rows for name in ("python", *suite.VERSIONS))
-    told = [float(r["ratio"]) for r in rows if r["ratio"]]
-    assert min(told) > 0.98  # the best known is what a search found, no proof
+    reported = [float(r["ratio"]) for r in rows if r["ratio"]]
+    assert min(reported) > 0.98  # the best known is what a search found, no proof

@@ -17,8 +17,8 @@ def script():
 
 def test_the_best_of_a_row_and_what_is_close_is_bold(script):
     row = {"universe": "u", "records": 5_000, "epsilon": "1", "a": 1.0, "b": 1.015, "c": None}
-    told = script.table([row | {"d": 1.03}], ("a", "b", "c", "d")).splitlines()[-1]
-    assert told == "| u | 5,000 | 1 | **1.00** | **1.01** | - | 1.03 |"
+    reported = script.table([row | {"d": 1.03}], ("a", "b", "c", "d")).splitlines()[-1]
+    assert reported == "| u | 5,000 | 1 | **1.00** | **1.01** | - | 1.03 |"
 
 
 def test_a_table_is_put_between_its_own_marks(script):

@@ -140,8 +140,8 @@ def test_uniform_ignores_the_demand_and_costs_nothing(world, capsys):
     ran = run(capsys, *PRIVATE, "--method", "uniform", "--ledger", "study.ledger")
     result = json.loads(ran.out)
     receipt = result["receipt"]
-    told = result["method"], receipt["epsilon"], receipt["mechanisms"]
-    assert told == ("uniform", 0.0, [])
+    reported = result["method"], receipt["epsilon"], receipt["mechanisms"]
+    assert reported == ("uniform", 0.0, [])
     assert (
         result["centers"]
         == json.loads(run(capsys, "cluster", "roads.csv", "-k", "2").out)["centers"]
@@ -197,9 +197,9 @@ def test_non_private_uses_the_exact_demand_and_says_so(world, capsys):
     snapped = run(
         capsys, *PRIVATE[:-2], "--non-private", "--nodes", "nodes.csv", "--x", "lon", "--y", "lat"
     )
-    told = json.loads(snapped.out)
-    assert {name: told[name] for name in result} == result
-    assert told["crs"] == "EPSG:4326" and len(told["coordinates"]) == 2
+    reported = json.loads(snapped.out)
+    assert {name: reported[name] for name in result} == result
+    assert reported["crs"] == "EPSG:4326" and len(reported["coordinates"]) == 2
 
 
 def test_non_private_weights_are_counts(world, monkeypatch, capsys):
@@ -318,7 +318,7 @@ def test_other_endings(error, status, words, world, monkeypatch, capsys):
     assert (ran.status, ran.lines[-1]) == (status, words)
 
 
-def test_a_result_is_told_even_if_its_files_fail(world, monkeypatch, capsys):
+def test_a_result_is_reported_even_if_its_files_fail(world, monkeypatch, capsys):
     def full(*_):
         raise OSError(28, "No space left on device", "out.json")
 

@@ -21,14 +21,14 @@ def town(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_m_is_told_paid_and_kept_by_the_ledger(town, capsys):
+def test_m_is_reported_paid_and_kept_by_the_ledger(town, capsys):
     # the noise of 21 counts at epsilon 1 would have to sum to 400 to move the median: below e^-100
     ran = run(capsys, *CHOOSE, *NEW, "--quantile", "0.5", "--output", "m.json")
     assert ran.status == 0, ran.err
-    told = json.loads(ran.out)
-    assert told == json.loads((town / "m.json").read_text())
-    assert told["max_contributions"] == 4 and abs(told["counts"]["8"] - 800) < 100
-    assert told["receipt"]["unit"] == "user" and told["receipt"]["epsilon"] == 1
+    reported = json.loads(ran.out)
+    assert reported == json.loads((town / "m.json").read_text())
+    assert reported["max_contributions"] == 4 and abs(reported["counts"]["8"] - 800) < 100
+    assert reported["receipt"]["unit"] == "user" and reported["receipt"]["epsilon"] == 1
     assert "--max-contributions 4" in ran.err and "3 of 4 left" in ran.err
     assert "canary" not in ran.out + ran.err
     kept = mdp.Ledger.open("a.ledger")
@@ -80,7 +80,7 @@ def test_what_is_refused_leaves_nothing(town, capsys, options, why):
     assert snapshot(town) == before
 
 
-def test_the_same_call_again_is_told_the_same_and_charged_nothing(town, capsys):
+def test_the_same_call_again_is_reported_the_same_and_charged_nothing(town, capsys):
     first = run(capsys, *CHOOSE, "--ledger", "a.ledger", "--epsilon-budget", "1")
     whole = (town / "a.ledger").read_bytes()
     again = run(capsys, *CHOOSE, "--ledger", "a.ledger")

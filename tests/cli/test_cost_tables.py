@@ -110,7 +110,7 @@ def test_other_commands_want_a_graph(files, capsys):
     assert ran.status == 2 and "--unreachable is for --format costs" in ran.err
 
 
-def test_a_private_answer_on_a_table_is_told_with_its_estimates(tmp_path, monkeypatch, capsys):
+def test_a_private_answer_on_a_table_is_reported_with_its_estimates(tmp_path, monkeypatch, capsys):
     """Centers are sites, and no points of the universe: nothing paid is lost on their way out."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(3)
@@ -120,8 +120,8 @@ def test_a_private_answer_on_a_table_is_told_with_its_estimates(tmp_path, monkey
     Path("d.csv").write_text("client\n" + "".join(f"c{i}\n" for i in rng.integers(0, 40, 3000)))
     asked = "cluster t.csv --format costs --demand d.csv --demand-column client -k 3 --epsilon 2"
     assert main([*asked.split(), "--coreset", "weights.csv"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert set(told["centers"]) <= {f"site {i}" for i in range(9)}
-    assert told["estimates"]["mean"]["low"] > 0
+    reported = json.loads(capsys.readouterr().out)
+    assert set(reported["centers"]) <= {f"site {i}" for i in range(9)}
+    assert reported["estimates"]["mean"]["low"] > 0
     told_of = {row.split(",")[0] for row in Path("weights.csv").read_text().splitlines()[1:]}
     assert told_of and told_of <= {f"c{i}" for i in range(40)}

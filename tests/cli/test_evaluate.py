@@ -26,14 +26,14 @@ def test_private_figures_their_receipt_and_the_ledger(town, capsys):
         *("--epsilon", "1", "--within", "150,250", "--against", "worse.json"),
         *("--ledger", "town.ledger", "--epsilon-budget", "2", "--dataset", "town"),
     )
-    told = json.loads(ran.out)
+    reported = json.loads(ran.out)
     assert ran.status == 0
-    half_width = (told["mean"]["high"] - told["mean"]["low"]) / 2
-    assert abs(told["mean"]["estimate"] - 200) <= 6 * half_width  # an interval misses 1 in 20
-    assert told["share"]["low"][1] > 0.9 and told["share"]["high"][0] < 0.1
-    assert told["against"]["better"] == "yes"
-    assert told["receipt"]["epsilon"] == 1 and "spent epsilon 1" in ran.err
-    assert told["distance_unit"] == "column 'length'"
+    half_width = (reported["mean"]["high"] - reported["mean"]["low"]) / 2
+    assert abs(reported["mean"]["estimate"] - 200) <= 6 * half_width  # an interval misses 1 in 20
+    assert reported["share"]["low"][1] > 0.9 and reported["share"]["high"][0] < 0.1
+    assert reported["against"]["better"] == "yes"
+    assert reported["receipt"]["epsilon"] == 1 and "spent epsilon 1" in ran.err
+    assert reported["distance_unit"] == "column 'length'"
     assert "\\n" not in ran.err  # a figure a line
     assert len([line for line in ran.lines if " to " in line]) >= 8
     again = run(capsys, *BASE, "--epsilon", "2", "--ledger", "town.ledger")
@@ -43,8 +43,8 @@ def test_private_figures_their_receipt_and_the_ledger(town, capsys):
 def test_distances_have_units(town, capsys):
     asked = (*BASE, "--epsilon", "1", "--within", "0.25km,150", "--clip", ".8 km")
     ran = run(capsys, *asked, "--measured-in", "m")
-    told = json.loads(ran.out)
-    assert ran.status == 0 and told["within"] == [150, 250] and told["clip"] == 800
+    reported = json.loads(ran.out)
+    assert ran.status == 0 and reported["within"] == [150, 250] and reported["clip"] == 800
     ran = run(capsys, *asked, "--measured-in", "s")
     assert ran.status == 2 and "distances of roads.csv are measured in s" in ran.err
     ran = run(capsys, *asked)
@@ -90,9 +90,9 @@ def test_centers_come_from_any_file_of_a_plan(tmp_path, monkeypatch, capsys):
     for name in ("plan.gpkg", "plan.geojson", "plan.parquet", "plan.csv", "plan.json"):
         made = run(capsys, "cluster", "streets.gpkg", "-k", "3", "--quiet", "--output", name)
         assert made.status == 0, made.err
-        told = run(capsys, *exact, name)
-        assert told.status == 0, told.err
-        costs.add(json.loads(told.out)["cost"])
+        reported = run(capsys, *exact, name)
+        assert reported.status == 0, reported.err
+        costs.add(json.loads(reported.out)["cost"])
     assert len(costs) == 1
     layer = run(capsys, *exact, "plan.gpkg", "--centers-layer", "demands")
     assert layer.status == 2 and "no layer 'demands'; layers: " in layer.err
@@ -107,11 +107,11 @@ def test_areas_come_from_a_table_or_from_polygons(town, capsys):
     (town / "sides.csv").write_text("vertex,side\n" + "\n".join(sides) + "\n")
     asked = (*BASE, "--epsilon", "20", "--by", "sides.csv", "--by-column", "side")
     ran = run(capsys, *asked, "--map", "page.html")
-    told = json.loads(ran.out)["by_area"]
+    reported = json.loads(ran.out)["by_area"]
     assert ran.status == 0
-    assert [area["area"] for area in told["areas"]] == [*("east", "west", "elsewhere")]
-    assert told["areas"][1]["mean"]["estimate"] == pytest.approx(200, rel=0.05)
-    assert f"worst served: {told['worst']}" in ran.err
+    assert [area["area"] for area in reported["areas"]] == [*("east", "west", "elsewhere")]
+    assert reported["areas"][1]["mean"]["estimate"] == pytest.approx(200, rel=0.05)
+    assert f"worst served: {reported['worst']}" in ran.err
     assert "Mean distance in west" in (town / "page.html").read_text()
     ran = run(capsys, *BASE, "--epsilon", "1", "--by", "sides.csv")
     assert ran.status == 2 and "--by-column" in ran.err and ran.out == ""

@@ -23,13 +23,13 @@ def test_record_statement_and_checklist(world, capsys):
     files = ["--registry", "record.json", "--html", "page.html", "--answers", "answers.json"]
     status, out, err = run(capsys, "evidence", "result.json", *files)
     assert status == 0
-    told = json.loads(out)
-    assert told["missing"] == []
-    assert "curator" not in told["blanks"]
+    reported = json.loads(out)
+    assert reported["missing"] == []
+    assert "curator" not in reported["blanks"]
     assert "wrote record.json, page.html" in err
     assert "for you to answer: name, curator_type" in err
     record = json.loads((world / "record.json").read_text())
-    assert record == told["registry"]
+    assert record == reported["registry"]
     assert problems(record) == []
     assert "Health Office" in (world / "page.html").read_text()
 

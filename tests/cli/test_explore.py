@@ -23,11 +23,11 @@ def data_of(path):
 
 def test_levels_on_stdout_and_on_the_page(world, capsys):
     ran = run(capsys, *QUICK, "--output", "page.html")
-    told = json.loads(ran.out)
-    assert ran.status == 0 and told["page"] == "page.html"
-    assert told["receipt"]["epsilon_exact"] == "5/2"
+    reported = json.loads(ran.out)
+    assert ran.status == 0 and reported["page"] == "page.html"
+    assert reported["receipt"]["epsilon_exact"] == "5/2"
     assert [
-        (level["name"], level["epsilon"], set(level["centers"])) for level in told["levels"]
+        (level["name"], level["epsilon"], set(level["centers"])) for level in reported["levels"]
     ] == [("Moderate", 2.0, {100, 124}), ("Strong", 0.5, {100, 124})]
     assert "2 levels, shown together, are charged together: epsilon 1/2 + 2 = 2.5" in ran.err
     assert "spent epsilon 2.5 per record" in ran.err
@@ -72,10 +72,13 @@ def test_users_names_and_predictions(world, capsys):
     users = "--user person --max-contributions 2 --epsilons 2,1/2 --repeats 1 --records 500"
     shown = "--output page.html --objective k-means --names"
     ran = run(capsys, *EXPLORE, *users.split(), *shown.split(), "mild, firm")
-    told = json.loads(ran.out)
-    assert [level["name"] for level in told["levels"]] == ["mild", "firm"]
-    assert told["receipt"]["unit"] == "user"
-    assert told["prediction"]["records"] == 500 and told["prediction"]["max_contributions"] == 2
+    reported = json.loads(ran.out)
+    assert [level["name"] for level in reported["levels"]] == ["mild", "firm"]
+    assert reported["receipt"]["unit"] == "user"
+    assert (
+        reported["prediction"]["records"] == 500
+        and reported["prediction"]["max_contributions"] == 2
+    )
     assert not any(canary in ran.out + ran.err for canary in CANARIES)
 
 
@@ -121,10 +124,10 @@ def test_nonsense_is_one_line_and_leaves_nothing(world, capsys, argv):
 
 def test_a_plan_is_figures_a_table_and_a_page(world, capsys):
     ran = run(capsys, *PLAN, "--epsilons", "0.1,2", "--output", "plan.html")
-    told = json.loads(ran.out)
-    assert ran.status == 0 and [level["epsilon"] for level in told["levels"]] == [0.1, 2.0]
-    assert told["levels"][1]["median"] <= told["without_data"]["nine_in_ten"]
-    assert told["basis"].startswith("simulation")
+    reported = json.loads(ran.out)
+    assert ran.status == 0 and [level["epsilon"] for level in reported["levels"]] == [0.1, 2.0]
+    assert reported["levels"][1]["median"] <= reported["without_data"]["nine_in_ten"]
+    assert reported["basis"].startswith("simulation")
     assert "9 in 10 below" in ran.err and "no data" in ran.err and "made-up records" in ran.err
     page = (world / "plan.html").read_text()
     assert "Nothing private took part" in page and "Do not publish" not in page

@@ -50,16 +50,21 @@ def collect(number):
 
 def test_two_hospitals(here, capsys):
     assert begun(capsys)["holders"] == ["The north", "The south"]
-    number, told = 1, {}
-    while "release" not in told:
+    number, reported = 1, {}
+    while "release" not in reported:
         for name in ("north", "south"):
-            told = answer(capsys, name, number)
-            assert told["round"] == number and set(told["holders"]) == {"The north", "The south"}
-            assert told["bytes"] == (here / f"{name}.answer").stat().st_size
+            reported = answer(capsys, name, number)
+            assert reported["round"] == number and set(reported["holders"]) == {
+                "The north",
+                "The south",
+            }
+            assert reported["bytes"] == (here / f"{name}.answer").stat().st_size
         number += 1
-        told = ran(capsys, *collect(number))
+        reported = ran(capsys, *collect(number))
     assert number == 4  # a count and two rounds
-    assert told["receipt"]["epsilon"] == 1 and told["receipt"]["made"]["model"] == "federated"
+    assert (
+        reported["receipt"]["epsilon"] == 1 and reported["receipt"]["made"]["model"] == "federated"
+    )
     assert mdp.Ledger.open(here / "north.ledger").spent == 1
     again = ran(capsys, *collect(number))  # such as after a crash
     assert again["release"] == "places.release"

@@ -55,7 +55,7 @@ def test_a_private_answer_is_directed(ring, capsys, tmp_path):
     assert "same in both directions" in said
 
 
-def test_symmetrizing_is_told(ring, capsys):
+def test_symmetrizing_is_reported(ring, capsys):
     status, _, said = run(capsys, ring, "--symmetrize", "--largest-component")
     assert status == 0
     assert "symmetrized: 4 arcs had no reverse and 0 one of another length" in said

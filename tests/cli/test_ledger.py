@@ -41,8 +41,8 @@ def test_show_prints_the_history(world, capsys):
         r"by purpose: where to\nbuild 1/4",
         f"chain verified: 3 lines; anchor {anchor}",
     ]
-    told = json.loads(run(capsys, "ledger", "show", "study.ledger", "--json")[1])
-    assert (told["left"], told["anchor"], len(told["entries"])) == ("1/2", anchor, 2)
+    reported = json.loads(run(capsys, "ledger", "show", "study.ledger", "--json")[1])
+    assert (reported["left"], reported["anchor"], len(reported["entries"])) == ("1/2", anchor, 2)
     assert (world / "study.ledger").read_bytes() == before
 
 
@@ -105,7 +105,7 @@ def test_what_is_no_ledger_is_refused_in_one_line(world, capsys, content):
     assert not content or (world / "notes").read_bytes() == content
 
 
-def test_an_unfinished_line_is_told(world, capsys):
+def test_an_unfinished_line_is_reported(world, capsys):
     assert run(capsys, *KEPT)[0] == 0
     with (world / "study.ledger").open("ab") as file:
         file.write(b'{"line": {"de')

@@ -49,8 +49,8 @@ def test_public_and_private(call, world, capsys):
 def test_how_far_true_loads_may_exceed_noisy_ones(world, capsys):
     question = CALLS["capacitated"].split()
     ran = run(capsys, "cluster", "roads.csv", *question, "--demand", "homes.csv", "--epsilon", "1")
-    told = json.loads(ran.out)["load_intervals"]
-    assert told["basis"] == "release" and len(told["high"]) == 3
+    reported = json.loads(ran.out)["load_intervals"]
+    assert reported["basis"] == "release" and len(reported["high"]) == 3
     assert "capacities hold for the noisy loads" in " ".join(ran.err.split())
 
 
@@ -156,8 +156,8 @@ def test_common_sites_of_releases_bands_stability_and_heat(world, capsys):
     more = ["--bands", "200,900", "--stability", "--heatmap", "heat.csv", "--map", "map.html"]
     one = ["--from-release", "am.release", "--nodes", "nodes.csv"]
     ran = run(capsys, "cluster", "roads.csv", "-k", "2", *one, *more)
-    told = json.loads(ran.out)
-    assert len(told["stability"]["near"]) == 2 and told["bands"]["to"] == [200, 900, None]
+    reported = json.loads(ran.out)
+    assert len(reported["stability"]["near"]) == 2 and reported["bands"]["to"] == [200, 900, None]
     assert "centers are sure" in ran.err and "firmly" in Path("map.html").read_text("utf-8")
     assert Path("heat.csv").read_text("utf-8").startswith("vertex,density,standard_error")
     both = ["--from-release", "am.release", "--from-release", "pm.release", "--scenarios", "worst"]

@@ -38,7 +38,7 @@ def test_one_missing_option_has_its_own_words(capsys):
 
 
 @pytest.mark.usefixtures("crooked")
-def test_what_is_no_option_is_told_first(capsys):
+def test_what_is_no_option_is_reported_first(capsys):
     assert (
         "no column 'minutes'"
         in run(capsys, *["cluster", "roads.csv", "-k", "1", "--weight", "minutes"]).err

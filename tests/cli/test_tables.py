@@ -56,7 +56,7 @@ def test_public_centers_too(words, said, world, capsys):
     assert ran.out.splitlines()[0].split()[:1] == ["center"]
 
 
-def test_figures_are_told_once(world, capsys):
+def test_figures_are_reported_once(world, capsys):
     (world / "c.json").write_text("[100]")
     call = ["evaluate", *GRAPH, "--demand", "homes.csv", "--centers", "c.json"]
     ran = run(capsys, *call, "--epsilon", "4")

@@ -31,7 +31,7 @@ def parties(universe=METRIC, **more):
 
 
 def refused(holder, message, words=".", paid=0):
-    """Nothing is paid, and nothing is told."""
+    """Nothing is paid, and nothing is reported."""
     ran = dict(holder._runs)
     with pytest.raises(mdp.InputError, match=words):
         holder.answer(message)
@@ -82,7 +82,7 @@ def test_another_universe_of_the_same_name_is_refused():
     refused(holders[0], coordinator.invite(), "another universe")
 
 
-def test_two_coordinators_of_one_study_are_told_apart():
+def test_two_coordinators_of_one_study_are_distinguished():
     holders, one = parties()
     _, other = parties()
     other._asked = replace(
@@ -143,7 +143,7 @@ def test_a_holder_left_out_of_a_later_round_is_refused():
 LINE = b"metricdp federated, 1\n"
 
 
-def told(coordinator, changes):
+def reported(coordinator, changes):
     """A signed message whose line says anything."""
     line = json.loads(coordinator.invite().split(b"\n")[1])
     text = LINE + json.dumps(line | changes, sort_keys=True, separators=(",", ":")).encode() + b"\n"
@@ -168,7 +168,7 @@ def told(coordinator, changes):
 )
 def test_what_a_line_may_say(wrong):
     holders, coordinator = parties()
-    refused(holders[0], told(coordinator, wrong))
+    refused(holders[0], reported(coordinator, wrong))
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_what_a_line_may_say(wrong):
 def test_what_an_agreement_may_say(wrong):
     holders, coordinator = parties()
     agreement = {**coordinator._asked.agreement, **wrong}
-    refused(holders[0], told(coordinator, {"agreement": agreement}))
+    refused(holders[0], reported(coordinator, {"agreement": agreement}))
 
 
 @pytest.mark.parametrize("size", [1 << 20, 1 << 23])

@@ -54,8 +54,8 @@ def test_three_holders_make_the_release_of_all_their_records():
     evidence = mdp.evidence(release)
     assert not evidence.missing and "Federated" in evidence.html()
     assert "Every holder has its own" in str(evidence.registry())
-    told = receipt.to_dict()
-    assert told["made"]["model"] == "federated" and "P17" in told["proofs"]
+    reported = receipt.to_dict()
+    assert reported["made"]["model"] == "federated" and "P17" in reported["proofs"]
     assert sum(m.rho for m in receipt.mechanisms) == mdp.privacy.Cost.zcdp(4, DELTA).rho
     assert len(receipt.mechanisms) == 3  # a count and two rounds
 
@@ -127,8 +127,8 @@ def asks_of(method, universe, delta):
                 query, left = asked.query, left - asked.share
                 noise = course.shares(asked, 3)
                 sensitivity = query.sensitivity("add-remove", 1)
-                told = noise.mechanism_of(query, sensitivity)
-                receipts.append(mdp.Receipt.of([told], "add-remove", "record"))
+                reported = noise.mechanism_of(query, sensitivity)
+                receipts.append(mdp.Receipt.of([reported], "add-remove", "record"))
                 answer = Release(np.full(query.n_values, many), query, receipts[-1])
             else:
                 assert isinstance(asked, Account)
@@ -197,8 +197,8 @@ def test_all_parties_work_out_the_same_questions_from_public_values():
 def test_nothing_that_is_sent_holds_a_question_or_a_count():
     holders, coordinator = parties()
     asked = coordinator.invite()
-    told = json.loads(asked.split(b"\n")[1])
-    assert set(told["agreement"]) == {
+    reported = json.loads(asked.split(b"\n")[1])
+    assert set(reported["agreement"]) == {
         *("version", "universe", "method", "options", "epsilon", "delta", "holders"),
         *("colluding", "unit", "max_contributions", "seed"),
     }
@@ -257,7 +257,7 @@ def test_masks_cancel_and_differ_in_every_attempt(monkeypatch):
     assert difference() < 10**6  # planted: a mask used twice shows the noise of both
 
 
-def test_a_round_is_answered_once_and_told_again_for_nothing():
+def test_a_round_is_answered_once_and_reported_again_for_nothing():
     holders, coordinator = parties()
     asked = coordinator.invite()
     one = holders[0]
@@ -369,7 +369,7 @@ def test_a_changed_message_is_refused(kind):
             read(text)
 
 
-def test_holders_are_told_apart_by_their_names():
+def test_holders_are_distinguished_by_their_names():
     holders = [mdp.federated.Holder(d) for d in demands()]
     assert len({one.name for one in holders}) == 3
     same = [mdp.federated.Holder(d, name="h").card for d in demands()]

@@ -104,7 +104,7 @@ def test_relinking_takes_the_best_stop_of_the_way():
     assert sorted(found) == [1, 2]
 
 
-def test_takes_no_more_swaps_than_told_and_none_too_small():
+def test_takes_no_more_swaps_than_reported_and_none_too_small():
     block = np.array([[4.0, 4.0], [3.0, 3.0], [2.9999, 2.9999], [1.0, 1.0]])
     weights, order = np.ones(2), np.arange(4)
     for most, last in ((0, 0), (1, 1), (2, 2), (3, 3)):

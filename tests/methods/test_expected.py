@@ -117,8 +117,8 @@ def test_a_release_with_an_expectation_is_saved_and_tells_what_it_used(town, tmp
     release = mdp.release(
         metric, demand_of(metric, population, 900, 2), epsilon=1, expected=population
     )
-    told = release.receipt.made.to_dict()["options"]["expected"]
-    assert told == {"value": "Expected(900 public weights, weights)", "default": False}
+    reported = release.receipt.made.to_dict()["options"]["expected"]
+    assert reported == {"value": "Expected(900 public weights, weights)", "default": False}
     path = tmp_path / "homes.release"
     release.save(path)
     again = mdp.Release.load(path, metric)
@@ -133,11 +133,11 @@ def test_a_release_with_an_expectation_is_saved_and_tells_what_it_used(town, tmp
 
 def test_a_plan_with_an_expectation(town):
     metric, population = town
-    told = mdp.plan(
+    reported = mdp.plan(
         metric, records=400, k=4, epsilons=["0.2"], repeats=1, expected=population, seed=3
     )
     plain = mdp.plan(metric, records=400, k=4, epsilons=["0.2"], repeats=1, seed=3)
-    assert told.forecast(None).mean_distance < plain.forecast(None).mean_distance
+    assert reported.forecast(None).mean_distance < plain.forecast(None).mean_distance
 
 
 def test_the_command(tmp_path, capsys):
@@ -167,8 +167,8 @@ def test_polygons_are_spread_over_the_points_in_them():
     boxes = [shapely.box(i, 0, i + 1, 1) for i in range(3)]
     frame = geopandas.GeoDataFrame({"weight": [6, 4, 50]}, geometry=boxes)  # the last is empty
     found = Expected.of(metric, frame)
-    told = np.array([3, 3, 4, 0]) / 2.5
-    np.testing.assert_allclose(found.weights, 0.95 * told + 0.05)
+    reported = np.array([3, 3, 4, 0]) / 2.5
+    np.testing.assert_allclose(found.weights, 0.95 * reported + 0.05)
     assert found.source == "polygons"
     demand = mdp.PrivateDemand(metric, [0] * 50)
     page = mdp.explore(metric, demand, [1], 2, expected=frame, repeats=0)
@@ -224,8 +224,8 @@ def test_expectations_of_a_box_are_pairs_or_releases_of_it(country):
     homes, weights, records = country
     demand = mdp.PrivateDemand(BOX, records)
     release = mdp.release(BOX, demand, epsilon=1, expected=(homes, weights))
-    told = release.receipt.made.to_dict()["options"]["expected"]["value"]
-    assert told == "ExpectedPoints(1,200 public weights, weights)"
+    reported = release.receipt.made.to_dict()["options"]["expected"]["value"]
+    assert reported == "ExpectedPoints(1,200 public weights, weights)"
     assert abs(release.weights.sum() - 1500) < 200 and release.k_means(5).centers.shape == (5, 2)
     later = mdp.k_means(BOX, demand, 3, epsilon="0.1", expected=release)
     assert "a release" in str(later.receipt.made.to_dict()["options"]["expected"])
@@ -237,8 +237,8 @@ def test_expectations_of_a_box_are_pairs_or_releases_of_it(country):
         BOX, (np.random.default_rng(0).uniform(size=(20_000, 2)), np.ones(20_000))
     )
     assert len(many.points) <= ExpectedPoints.MOST and abs(many.weights.sum() - 1) < 1e-9
-    told = mdp.plan(BOX, records=400, k=4, epsilons=["5"], repeats=1, expected=(homes, weights))
-    assert np.isfinite(told.cost).all()
+    reported = mdp.plan(BOX, records=400, k=4, epsilons=["5"], repeats=1, expected=(homes, weights))
+    assert np.isfinite(reported.cost).all()
     world = BoxWorld(BOX, 3, 1, 0, ExpectedPoints.of(BOX, (homes, weights)))
     made = world.draw(SHAPES[0], 500, np.random.default_rng(0))
     assert SHAPES[0].spots == 0 and np.isin(made, homes).mean() > 0.9

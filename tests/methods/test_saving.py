@@ -128,10 +128,10 @@ def test_a_file_holds_nothing_but_what_was_released(release, tmp_path):
 
 
 OLD = Path(__file__).parents[1] / "data" / "releases"
-TOLD = json.loads((OLD / "expected.json").read_text())
+EXPECTED = json.loads((OLD / "expected.json").read_text())
 
 
-@pytest.mark.parametrize("name", sorted(TOLD))
+@pytest.mark.parametrize("name", sorted(EXPECTED))
 def test_releases_of_0_1_0_are_read(name):
     grid = nx.relabel_nodes(nx.grid_2d_graph(8, 8), lambda v: f"{v[0]}-{v[1]}")
     in_a_box = name in ("box", "coreset", "lsh", "quadtree")
@@ -139,17 +139,20 @@ def test_releases_of_0_1_0_are_read(name):
     release = mdp.Release.load(
         OLD / f"{name}.release", box if in_a_box else mdp.GraphMetric(grid, weight=None)
     )
-    told = TOLD[name]
-    assert (str(release.receipt.epsilon), release.method) == (told["epsilon"], told["method"])
-    assert release.weights.sum() == pytest.approx(told["weights_sum"])
+    reported = EXPECTED[name]
+    assert (str(release.receipt.epsilon), release.method) == (
+        reported["epsilon"],
+        reported["method"],
+    )
+    assert release.weights.sum() == pytest.approx(reported["weights_sum"])
     if in_a_box:
-        found, wanted = release.k_means(2).centers, np.array(told["centers"])
+        found, wanted = release.k_means(2).centers, np.array(reported["centers"])
         assert np.sort(found, axis=0) == pytest.approx(np.sort(wanted, axis=0), abs=1e-6)
     else:
-        assert sorted(release.k_median(2).centers) == sorted(told["centers"])
-    if told["interval"] is not None:
+        assert sorted(release.k_median(2).centers) == sorted(reported["centers"])
+    if reported["interval"] is not None:
         found = release.interval(["1-1", "6-6"])
-        assert [found.low, found.estimate, found.high] == pytest.approx(told["interval"])
+        assert [found.low, found.estimate, found.high] == pytest.approx(reported["interval"])
 
 
 def bomb(path, release, change):
@@ -173,8 +176,8 @@ def bomb(path, release, change):
 
 def npy_head(shape):
     file = io.BytesIO()
-    told = {"descr": "<f8", "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(file, told)
+    reported = {"descr": "<f8", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, reported)
     return file.getvalue()
 
 

@@ -17,7 +17,7 @@ from tests.methods.box.test_default_many_dimensions import scene
 DELTA = Fraction(1, 10**6)
 
 
-def test_shares_of_a_zcdp_accountant_and_of_an_epsilon_get_the_noise_that_was_told():
+def test_shares_of_a_zcdp_accountant_and_of_an_epsilon_get_the_noise_that_was_reported():
     space, points = scene(d=4, n=10)
     query = HistogramQuery(shells_together(space, points[:1]))
     for cost, relation in ((Cost.zcdp(1, DELTA), "replace-one"), (Cost.of(1), "add-remove")):

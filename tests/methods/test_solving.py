@@ -311,15 +311,15 @@ def test_where_true_loads_are():
     homes = [5] * 4000 + [50] * 2000
     release = mdp.release(metric, mdp.PrivateDemand(metric, homes), epsilon=4)
     plan = release.solve(o.Capacitated(2, 0.55 * np.maximum(release.weights, 0).sum()))
-    told = plan.load_intervals()
-    assert told.level == 0.95
-    assert (told.low <= told.estimate).all()
-    assert (told.estimate <= told.high).all()
+    reported = plan.load_intervals()
+    assert reported.level == 0.95
+    assert (reported.low <= reported.estimate).all()
+    assert (reported.estimate <= reported.high).all()
     # two sites serve everybody: Laplace noise of the total is far from 600 with chance exp(-600)
-    assert abs(told.estimate.sum() - 6000) < 600
+    assert abs(reported.estimate.sum() - 6000) < 600
     wider = plan.load_intervals(level=0.999)
-    assert (wider.high > told.high).all()
-    assert plan.to_dict()["load_intervals"]["high"] == told.high.tolist()
+    assert (wider.high > reported.high).all()
+    assert plan.to_dict()["load_intervals"]["high"] == reported.high.tolist()
     assert plan.to_dict()["load_intervals"]["basis"] == "release"
     near = release.solve(o.KMedian(2))
     same = release.summary(near.centers).loads
@@ -382,9 +382,9 @@ def test_what_a_solution_tells():
     assert frame["vertex"].tolist() == list("abcdef")
     assert frame["distance"].tolist() == [0, 1, 2, 2, 1, 0]
     assert float((frame["weight"] * frame["distance"]).sum()) == plan.value
-    told = json.loads(to_json(plan.to_dict()))
-    assert told["weights"] == "public"
-    assert told["gap"] == 0
+    reported = json.loads(to_json(plan.to_dict()))
+    assert reported["weights"] == "public"
+    assert reported["gap"] == 0
     other = plan.compare(["b"])
     assert other["other"] == 4 + 6 + 12
     assert other["ratio"] == other["other"] / 3

@@ -56,8 +56,8 @@ def test_the_map_and_files_tell_how_firm_centers_are(tmp_path):
         assert [mark["doubt"] for mark in marks] == pytest.approx(firm.doubt.tolist())
         assert [mark["firm"] for mark in marks] == [firm.of_site(i) for i in range(2)]
         assert "doubt" not in plan.page().split('id="map-data">')[1].split("</script>")[0]
-        told = json.loads(plan.save(tmp_path / "p.json", stability=True, bands=[2]).read_text())
-        assert told["stability"] == firm.to_dict() and told["bands"]["band"] == [1, 2]
+        reported = json.loads(plan.save(tmp_path / "p.json", stability=True, bands=[2]).read_text())
+        assert reported["stability"] == firm.to_dict() and reported["bands"]["band"] == [1, 2]
         gpd = pytest.importorskip("geopandas")
         path = plan.save(tmp_path / "plan.gpkg", stability=True, bands=[2, 40])
         sites = gpd.read_file(path, layer="sites")

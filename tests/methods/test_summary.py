@@ -23,18 +23,18 @@ def result(town):
 
 
 def test_a_result_has_an_interval_and_a_summary(town, result):
-    told = result.interval
-    assert told.low <= told.estimate <= told.high
-    assert told == result.interval
+    reported = result.interval
+    assert reported.low <= reported.estimate <= reported.high
+    assert reported == result.interval
     summary = result.summary(stability=True)
-    assert summary.mean == told
+    assert summary.mean == reported
     assert summary.centers == result.centers
     assert summary.loads.low.shape == summary.loads.high.shape == (4,)
     assert abs(summary.loads.estimate.sum() - 3000) < 300
     assert ((summary.stability.stays >= 0) & (summary.stability.stays <= 1)).all()
     assert (summary.stability.moves >= 0).all()
     plain = json.loads(json.dumps(summary.to_dict()))
-    assert plain["mean"]["low"] == told.low
+    assert plain["mean"]["low"] == reported.low
     assert len(plain["stability"]["stays"]) == 4
     assert result.centers[0] in str(summary)
     assert "credible" in str(summary)
@@ -113,10 +113,10 @@ def test_a_box_has_intervals_of_pieces_of_its_cells(homes_in_a_box, known, tmp_p
     centers = np.array([[0.5, 0.5], [2.0, 0.4], [3.4, 0.8]])  # not found by this noise
     away = np.linalg.norm(places[:, None] - centers, axis=2)
     truth, loads = away.min(axis=1), np.bincount(away.argmin(axis=1), minlength=3)
-    told = release.summary(centers)
+    reported = release.summary(centers)
     # four half widths of 95 %: 8 standard deviations of the noise
-    assert abs(told.mean.estimate - truth.mean()) < 4 * told.mean.half_width < 0.2
-    assert (np.abs(told.loads.estimate - loads) < 4 * told.loads.half_width).all()
+    assert abs(reported.mean.estimate - truth.mean()) < 4 * reported.mean.half_width < 0.2
+    assert (np.abs(reported.loads.estimate - loads) < 4 * reported.loads.half_width).all()
     near = release.interval(centers, within=0.5)
     assert abs(near.estimate - (truth <= 0.5).mean()) < 4 * near.half_width < 0.4
     assert release.k_median(k=3).interval.low > 0 and release.k_means(k=3).interval.low > 0
@@ -124,7 +124,7 @@ def test_a_box_has_intervals_of_pieces_of_its_cells(homes_in_a_box, known, tmp_p
         release.summary(centers, stability=True)
     release.save(tmp_path / "box.release")
     loaded = mdp.Release.load(tmp_path / "box.release", space)
-    assert loaded.summary(centers).to_dict() == told.to_dict()
+    assert loaded.summary(centers).to_dict() == reported.to_dict()
     plan = loaded.solve(mdp.objectives.MaxCoverage(k=3, limit=2))
     assert abs(plan.load_intervals().estimate.sum() - 20_000) < 500  # noise of some 40
     np.testing.assert_allclose(plan.load_intervals().estimate, plan.loads, rtol=0.1, atol=500)
@@ -136,5 +136,7 @@ def test_pieces_of_cells_tell_distances_as_even_demand_has_them():
     release = mdp.release(space, mdp.PrivateDemand(space, places), epsilon=4)
     middles = release.universe.points[::2]  # at a distance of 0 from the middles of half the cells
     truth = cKDTree(middles).query(places)[0].mean()
-    told = release.interval(middles).estimate / truth
-    assert 0.8 < told < 1  # .90, as demand is taken to cluster around centers; of middles alone .71
+    reported = release.interval(middles).estimate / truth
+    assert (
+        0.8 < reported < 1
+    )  # .90, as demand is taken to cluster around centers; of middles alone .71

@@ -108,8 +108,8 @@ def test_the_command_writes_points_and_pays_nothing(tmp_path, monkeypatch, capsy
     paid = ("--demand", "homes.csv", "--epsilon", "1", "--save-release", "homes.release")
     assert run(capsys, "cluster", *graph, "-k", "1", *paid).status == 0
     ask = ("synthesize", *graph, "--from-release", "homes.release", "-n", "12")
-    told = json.loads(run(capsys, *ask).out)
-    assert told["points"] == [7] * 12 and told["receipt"]["epsilon"] == 1
+    reported = json.loads(run(capsys, *ask).out)
+    assert reported["points"] == [7] * 12 and reported["receipt"]["epsilon"] == 1
     ran = run(capsys, *ask, "--output", "points.geojson")
     assert ran.status == 0 and "points" not in json.loads(ran.out) and "wrote" in ran.err
     features = json.loads((tmp_path / "points.geojson").read_text())["features"]

@@ -169,13 +169,13 @@ class Broken(mdp.RowMetric):
         "rounded up",
     ],
 )
-def test_a_broken_promise_is_told_before_anything_is_charged(how):
+def test_a_broken_promise_is_reported_before_anything_is_charged(how):
     ledger = mdp.Ledger(epsilon=1)
-    with np.errstate(invalid="ignore"), pytest.raises(mdp.InputError, match=how) as told:
+    with np.errstate(invalid="ignore"), pytest.raises(mdp.InputError, match=how) as reported:
         metric = Broken(how)
         demand = mdp.PrivateDemand(metric, ["a", "b"])
         mdp.k_median(metric, demand, k=2, epsilon=1, ledger=ledger)
-    assert str(told.value).startswith("Broken: ")
+    assert str(reported.value).startswith("Broken: ")
     assert ledger.spent == 0
 
 
@@ -236,6 +236,6 @@ def test_places_on_earth():
         mdp.HaversineMetric([[48.8, 102.3]])
     with pytest.raises(mdp.InputError, match="longitude must lie between -180 and 180"):
         mdp.HaversineMetric([[190.0, 10]])
-    with pytest.raises(mdp.InputError) as told:
+    with pytest.raises(mdp.InputError) as reported:
         mdp.PrivateDemand.from_coordinates(places, [[10.0, 91.5]])
-    assert "91" not in str(told.value)
+    assert "91" not in str(reported.value)

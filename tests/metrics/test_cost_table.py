@@ -151,12 +151,12 @@ def test_missing_pairs_are_refused_or_stated():
         ({"costs": [[1, np.nan]], "unreachable": -1}, "not negative"),
     ],
 )
-def test_bad_tables_are_told(options, said):
+def test_bad_tables_are_reported(options, said):
     with pytest.raises(InputError, match=said):
         mdp.CostTable(**options)
 
 
-def test_unknown_sites_are_told():
+def test_unknown_sites_are_reported():
     for sites, said in ((["A", "Z"], "'Z'"), ([["A"]], "hashable"), (10, "iterable")):
         with pytest.raises(InputError, match=said):
             table().nearest(sites)

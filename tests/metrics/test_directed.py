@@ -279,7 +279,7 @@ def test_files_keep_directions(tmp_path):
     assert repr(metric.graph) == "Graph('roads.csv', 3 vertices, 3 arcs)"
 
 
-def test_bad_options_are_told():
+def test_bad_options_are_reported():
     ring = nx.cycle_graph(3, create_using=nx.DiGraph)
     for options, said in (
         ({"direction": "to-center"}, "directed=True as well"),
@@ -294,9 +294,14 @@ def test_bad_options_are_told():
 def test_symmetrized_graphs_tell_how_far_both_directions_differ():
     ring = nx.cycle_graph(3, create_using=nx.DiGraph)
     metric = mdp.GraphMetric(ring, weight=None, symmetrize=True)
-    told = metric.graph.asymmetry
-    assert (told.one_way, told.unequal, told.median, told.largest) == (3, 0, 2.0, 2.0)
-    assert "3 arcs had no reverse" in str(told)
+    reported = metric.graph.asymmetry
+    assert (reported.one_way, reported.unequal, reported.median, reported.largest) == (
+        3,
+        0,
+        2.0,
+        2.0,
+    )
+    assert "3 arcs had no reverse" in str(reported)
     assert mdp.GraphMetric(nx.path_graph(3), weight=None, symmetrize=True).graph.asymmetry is None
 
 

@@ -63,8 +63,8 @@ def test_against_networkx_and_igraph(integers):
     G = nx.MultiGraph()
     G.add_nodes_from(f"v{i}" for i in range(n))
     G.add_edges_from((f"v{u}", f"v{v}", {"length": w}) for u, v, w in edges)
-    told = {"edge_attrs": {"length": [e[2] for e in edges]}, "vertex_attrs": {"name": list(G)}}
-    g = igraph.Graph(n, [e[:2] for e in edges], **told)
+    reported = {"edge_attrs": {"length": [e[2] for e in edges]}, "vertex_attrs": {"name": list(G)}}
+    g = igraph.Graph(n, [e[:2] for e in edges], **reported)
     theirs = np.array(g.distances(weights="length"))
     lengths = dict(nx.all_pairs_dijkstra_path_length(G, weight="length"))
     np.testing.assert_allclose(theirs, [[lengths[a][b] for b in G] for a in G], rtol=1e-12)

@@ -246,7 +246,7 @@ def test_what_a_space_does_not_have_it_does_not_answer():
     assert protocols.is_trusted(bare)
 
 
-def test_kinds_of_spaces_are_told_apart():
+def test_kinds_of_spaces_are_distinguished():
     line = mdp.EuclideanMetric([[0.0], [1.0]])
     assert protocols.finite(line, "it") is protocols.space_of(line) is line
     assert protocols.box(BOX, "it") is protocols.space_of(BOX) is BOX

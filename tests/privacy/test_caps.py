@@ -138,8 +138,8 @@ def test_a_release_spends_its_delta_where_caps_make_that_less_noise(neighboring)
     for one in release.receipt.mechanisms[1:]:
         assert one.scale == pytest.approx(math.sqrt(twice * 30 * 4 / (2 * one.rho)))
     assert 3000 < release.weights.sum() < 30_000
-    told = release.interval(release.k_median(3).centers)
-    assert told.low <= told.estimate <= told.high
+    reported = release.interval(release.k_median(3).centers)
+    assert reported.low <= reported.estimate <= reported.high
     assert len(mdp.k_median(GRID, demand, 3, epsilon=1, ledger=ledger).centers) == 3
     assert ledger.spent_delta == Fraction(1, 10**6)  # without a delta, none is spent
 

@@ -62,9 +62,13 @@ def test_noise_follows_the_sensitivity_of_all_days(relation, unit, m):
     whole = l1(schedule, block, unit, day)
     assert noise.scale == pytest.approx(2 * whole, rel=1e-9)
     assert known.variance(block) == 2 * noise.scale**2
-    (told,) = known.receipt(0).mechanisms
-    assert (told.sensitivity, told.scale, told.epsilon) == (whole, noise.scale, Fraction(1, 2))
-    assert (told.delta, told.rho) == (0, None)
+    (reported,) = known.receipt(0).mechanisms
+    assert (reported.sensitivity, reported.scale, reported.epsilon) == (
+        whole,
+        noise.scale,
+        Fraction(1, 2),
+    )
+    assert (reported.delta, reported.rho) == (0, None)
     schedule = Schedule(9, gaussian=True)
     block = schedule.block(0)
     price = whole_cost(1, "1e-6")
@@ -74,21 +78,21 @@ def test_noise_follows_the_sensitivity_of_all_days(relation, unit, m):
     assert noise.name == "discrete Gaussian"
     assert noise.scale**2 == pytest.approx(square / (2 * float(price.rho)), rel=1e-9)
     assert known.variance(block) == noise.scale**2
-    (told,) = known.receipt(3).mechanisms
-    assert (told.delta, told.rho) == (price.delta, price.rho)
+    (reported,) = known.receipt(3).mechanisms
+    assert (reported.delta, reported.rho) == (price.delta, price.rho)
 
 
 def test_the_receipt_says_whom_and_how_long():
     records, users = counting(), counting(unit="user", m=3)
     assert records.protects == demand(0).protects
     assert users.protects == demand(0, 1, **USERS).protects
-    told = records.receipt(0)
-    assert told.unit == "record" and "over 9 days, event level: each record" in told.bound
-    assert told.epsilon == 1 and set(told.mechanisms[0].proofs) >= {continual.DAYS}
-    assert continual.USERS not in told.mechanisms[0].proofs
-    told = users.receipt(0)
-    assert told.unit == "user" and "up to 3 records a day" in told.bound
-    assert continual.USERS in told.mechanisms[0].proofs
+    reported = records.receipt(0)
+    assert reported.unit == "record" and "over 9 days, event level: each record" in reported.bound
+    assert reported.epsilon == 1 and set(reported.mechanisms[0].proofs) >= {continual.DAYS}
+    assert continual.USERS not in reported.mechanisms[0].proofs
+    reported = users.receipt(0)
+    assert reported.unit == "user" and "up to 3 records a day" in reported.bound
+    assert continual.USERS in reported.mechanisms[0].proofs
     long = counting(Schedule(365, gaussian=True), whole_cost(1, "1e-6")).receipt(0)
     assert "runs of up to 64 days (4 run lengths)" in long.mechanisms[0].query
     endless = counting(Schedule())
@@ -152,7 +156,7 @@ def test_who_may_be_counted():
 def test_a_node_is_the_sum_of_its_days(monkeypatch, schedule):
     monkeypatch.setattr(continual, "_opening", lambda c, node: np.array([node.level, 0, 100]))
     known = counting(schedule)
-    counter, days, told = fresh(known), [], {}
+    counter, days, reported = fresh(known), [], {}
     for day in range(schedule.horizon or 20):
         places = [day % 3] * day + [1]
         counter = restored(known, counter.days, counter.nodes, stored(counter))  # as from a file
@@ -162,9 +166,9 @@ def test_a_node_is_the_sum_of_its_days(monkeypatch, schedule):
         assert counter.days == day + 1
         assert {*counter.nodes, *ended} == {*schedule.nodes(day)}
         assert all(schedule.days(node)[1] == day for node in ended)
-        told |= ended
-    assert told
-    for node, sums in told.items():
+        reported |= ended
+    assert reported
+    for node, sums in reported.items():
         first, last = schedule.days(node)
         whole = sum(days[first : last + 1]) + np.array([node.level, 0, 100])
         assert sums.tolist() == whole.tolist()

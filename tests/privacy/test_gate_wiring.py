@@ -127,10 +127,14 @@ def test_a_cover_is_paid_whole_and_drawn_with_the_factor_of_its_proof(
     _, receipt = cover(demand, COVER, price, budget)
     eta, bound = exponent(price, 3, relation, m)
     assert seen == [eta] and (budget.spent, budget.spent_delta) == (price.epsilon, price.delta)
-    (told,) = receipt.mechanisms
-    assert (told.epsilon, told.delta, told.scale) == (price.epsilon, price.delta, float(1 / eta))
-    assert told.sensitivity == m * (1 if relation == "add-remove" else 2)
-    assert bound in told.query
+    (reported,) = receipt.mechanisms
+    assert (reported.epsilon, reported.delta, reported.scale) == (
+        price.epsilon,
+        price.delta,
+        float(1 / eta),
+    )
+    assert reported.sensitivity == m * (1 if relation == "add-remove" else 2)
+    assert bound in reported.query
     for held in (budget, ledger):
         held.check(demand.protects)
         with pytest.raises(InputError):

@@ -147,8 +147,8 @@ def test_no_coin_is_of_the_last_run_that_is_not_whole(monkeypatch):
 
 def test_the_receipt_of_laplace_shares_is_that_of_laplace_noise_as_large():
     noise = module.LaplaceShares(1, Fraction(1, 2), 20, 19)
-    told = noise.mechanism_of(CountQuery(), 1)
-    assert told.scale == pytest.approx(noise.deviation / 2**0.5) and told.rho is None
+    reported = noise.mechanism_of(CountQuery(), 1)
+    assert reported.scale == pytest.approx(noise.deviation / 2**0.5) and reported.rho is None
     least = Fraction(2, module.MOST_SCALE)  # below it, they would take for ever
     assert module.LaplaceShares(2, least, 3, 2).scale == module.MOST_SCALE
 
@@ -282,11 +282,11 @@ def test_what_is_sent_is_counts_in_units_noise_and_mask(monkeypatch):
 def test_the_receipt_of_shares_is_that_of_the_sum():
     cost = Cost.zcdp(1, DELTA)
     noise = GaussianShares(2, 3, cost, 20, 19)
-    told = noise.mechanism_of(CountQuery(), 2)
-    assert (told.name, told.query) == ("discrete Gaussian in shares", "number of records")
-    assert (told.sensitivity, told.scale) == (2, noise.deviation)
-    assert (told.epsilon, told.delta, told.rho) == (cost.epsilon, cost.delta, cost.rho)
-    assert told.proofs == (2, CountQuery.proof, GaussianShares.proof)
+    reported = noise.mechanism_of(CountQuery(), 2)
+    assert (reported.name, reported.query) == ("discrete Gaussian in shares", "number of records")
+    assert (reported.sensitivity, reported.scale) == (2, noise.deviation)
+    assert (reported.epsilon, reported.delta, reported.rho) == (cost.epsilon, cost.delta, cost.rho)
+    assert reported.proofs == (2, CountQuery.proof, GaussianShares.proof)
     assert noise.deviation == pytest.approx(noise.scale * 20**0.5 / 2**noise.bits)
 
 

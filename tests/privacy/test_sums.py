@@ -65,7 +65,7 @@ def test_centers_of_sums_are_kept_in_the_box_and_cannot_be_changed_from_outside(
 PARTS = HistogramQuery(Grid(mdp.EuclideanSpace([0.0, 0.0], [8.0, 2.0]), (4, 1)))
 
 
-def test_sums_are_from_the_middle_of_the_box_unless_told():
+def test_sums_are_from_the_middle_of_the_box_unless_reported():
     space = PARTS.universe
     query = SumsQuery(PARTS, 4)
     assert query.centers.tolist() == [[4.0, 1.0]] * 4

@@ -29,7 +29,7 @@ from tests import spark
 
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "doors.md"
-APART, NO_USER, NO_COLUMN = "told apart", "each cell is refused", "the column is refused"
+APART, NO_USER, NO_COLUMN = "distinguished", "each cell is refused", "the column is refused"
 FIRST, LAST = "<!-- made by tests/records/doors.py -->\n", "<!-- end -->\n"
 
 
@@ -448,8 +448,8 @@ def main(names: Sequence[str]) -> None:
     head = f"| door | {APART} | {NO_USER} | {NO_COLUMN} |\n| --- | --- | --- | --- |\n"
     body = ""
     for door in [*DOORS, *BY_SPARK]:
-        told = row(door) if not names or door.name in names else known[door.name]
-        body += told + "\n"
+        reported = row(door) if not names or door.name in names else known[door.name]
+        body += reported + "\n"
     PAGE.write_text(before + FIRST + head + body + LAST + rest.partition(LAST)[2], "utf-8")
 
 

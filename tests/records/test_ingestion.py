@@ -1,8 +1,8 @@
 """Each private cell is read by itself: what it means, the same by every loader, and what one more
 cell changes.
 
-The cells below are those that a column's type used to be told by, or that readers differ on. Every
-test adds one record, or one user's, to rows that hold the others, and looks into the vault.
+The cells below are those that a column's type used to be recognized by, or that readers differ on.
+Every test adds one record, or one user's, to rows that hold the others, and looks into the vault.
 """
 
 import gzip

@@ -108,7 +108,7 @@ def test_keys_of_few_bits_take_more_readings_and_none_in_vain(bits, readings, mo
     assert again.readings == readings
 
 
-def test_ways_that_were_read_to_different_depths_are_told_apart(monkeypatch):
+def test_ways_that_were_read_to_different_depths_are_distinguished(monkeypatch):
     """Some leaves with records stay where they are, above what is read."""
     monkeypatch.setattr("metricdp.records.paths.KEY_BITS", 3)
     box = mdp.EuclideanSpace([0.0, 0.0], [1.0, 1.0])

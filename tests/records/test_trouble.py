@@ -1,4 +1,4 @@
-"""What goes wrong while records are in hand: told apart, told without them, and nothing left
+"""What goes wrong while records are in hand: distinguished, told without them, and nothing left
 behind.
 """
 
@@ -69,7 +69,7 @@ def test_programs_end_as_failed():
     with pytest.raises(SystemExit) as ended:
         trouble.raised(trouble.Trouble.ENDED)
     assert ended.value.code == 1
-    assert trouble.told(trouble.Ended(trouble.Trouble.ENDED), "").code == 1
+    assert trouble.to_error(trouble.Ended(trouble.Trouble.ENDED), "").code == 1
 
 
 def held(error):
@@ -84,8 +84,10 @@ def held(error):
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-@pytest.mark.parametrize(("error", "told"), WAYS, ids=lambda w: getattr(w, "__name__", ""))
-def test_nothing_leads_from_an_exception_to_a_record(error, told, streamed, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("error", "reported"), WAYS, ids=lambda w: getattr(w, "__name__", ""))
+def test_nothing_leads_from_an_exception_to_a_record(
+    error, reported, streamed, tmp_path, monkeypatch
+):
     if streamed:
         monkeypatch.setattr(embedded, "AT_ONCE", -1)
         (tmp_path / "rows.csv").write_text(f"x\n{CANARY}\n")
@@ -95,13 +97,13 @@ def test_nothing_leads_from_an_exception_to_a_record(error, told, streamed, tmp_
     budget = Ledger(1).charge(1)
     with pytest.raises(BaseException) as caught:
         measure(demand, HistogramQuery(Failing(error)), 1, budget)
-    assert type(caught.value) is told
+    assert type(caught.value) is reported
     assert caught.value.__context__ is caught.value.__cause__ is None
     assert str(CANARY) not in held(caught.value)
     assert caught.value is not error
 
 
-def test_a_second_interruption_while_the_first_is_told_changes_nothing(monkeypatch):
+def test_a_second_interruption_while_the_first_is_reported_changes_nothing(monkeypatch):
     def again(error):
         raise KeyboardInterrupt
 

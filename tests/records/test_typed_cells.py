@@ -113,7 +113,7 @@ def geopackage(folder, declared, cells):
 
 
 def refused(source, *quoted):
-    """It is told as bad input, and no cell is."""
+    """It is reported as bad input, and no cell is."""
     with pytest.raises(InputError, match="one entry per record") as error:
         n_users(source)
     assert not any(str(text) in str(error.value) for text in quoted)
@@ -139,7 +139,7 @@ def test_cells_of_a_geopackage_are_what_it_stores(tmp_path, declared, cells):
 
 
 @pytest.mark.parametrize("cells", [[None, 5], ["a\0x", "a\0y"], [b"\xff", "a"], [b"\xe9", b"\xe8"]])
-def test_text_that_is_none_is_told_as_bad_input(tmp_path, cells):
+def test_text_that_is_none_is_reported_as_bad_input(tmp_path, cells):
     """GDAL cut a text at its first NUL; bytes that are no UTF-8 were a fault of the engine."""
     refused(geopackage(tmp_path, "TEXT", cells), "xff")
 
@@ -224,7 +224,7 @@ def test_deleted_rows_and_damaged_shapefiles(tmp_path):
             n_users(path)
 
 
-def test_text_of_every_reader_that_is_none_is_told_as_bad_input(tmp_path):
+def test_text_of_every_reader_that_is_none_is_reported_as_bad_input(tmp_path):
     """Readers of Arrow do not ask whether text is UTF-8: some function later failed."""
     frames, shapely = pytest.importorskip("geopandas"), pytest.importorskip("shapely")
     points = [shapely.Point(i, 0) for i in range(2)]
@@ -249,7 +249,7 @@ def test_text_of_every_reader_that_is_none_is_told_as_bad_input(tmp_path):
     refused(pd.DataFrame({"v": ["7"] * 2, "u": pd.Series(["\ud800", "\ud801"], dtype=object)}))
 
 
-def test_dates_that_python_does_not_have_are_told_as_bad_input():
+def test_dates_that_python_does_not_have_are_reported_as_bad_input():
     for cell in ("DATE 'infinity'", "TIMESTAMP 'infinity'", "TIMESTAMP '290000-01-01'"):
         table = duckdb.connect().sql(f"SELECT 1 AS v, {cell} AS u UNION ALL SELECT 1, NULL")
         refused(table)

@@ -46,7 +46,7 @@ def test_objects_are_their_own_names():
     assert names_of(["('tuple', (1,))"]) != names_of([(1,)])
 
 
-def test_tuples_are_told_by_their_parts():
+def test_tuples_are_reported_by_their_parts():
     """Python counts ``(1, "a")``, ``(True, "a")`` as one, and no NaN as another."""
     names = names_of([(1, "a"), (True, "a"), (1.0, "a"), ("1", "a"), ((1, True), "a"), ()])
     assert len(set(names)) == 4
@@ -87,12 +87,12 @@ def test_columns_of_arrow():
     "cell", [None, "", "\t", float("nan"), 2.0**53, b"\xff", "a\0", "\ud800", [1], Odd(1), {}]
 )
 @pytest.mark.parametrize("others", [["a"], []], ids=["one of two", "alone"])
-def test_what_cannot_be_told_apart_is_missing(cell, others):
+def test_what_cannot_be_distinguished_is_missing(cell, others):
     with pytest.raises(InputError, match="a user is missing"):
         names_of([*others, cell])
 
 
-def test_what_an_object_says_is_not_told():
+def test_what_an_object_says_is_not_reported():
     with pytest.raises(InputError) as refused:
         names_of([Private(1)])
     assert refused.value.__context__ is None

@@ -45,11 +45,12 @@ def test_a_release_tells_intervals():
     homes = mdp.PrivateDemand(metric, [(0, 0)] * 900 + [(5, 5)] * 300)
     bands = mdp.k_median(metric, homes, k=1, epsilon=2).bands([1.5, 100])
     assert bands.demand.sum() == pytest.approx(1200, abs=200)
-    told = bands.to_columns()
+    reported = bands.to_columns()
     assert all(
-        a <= b <= c for a, b, c in zip(told["low"], told["demand"], told["high"], strict=True)
+        a <= b <= c
+        for a, b, c in zip(reported["low"], reported["demand"], reported["high"], strict=True)
     )
-    assert len(told["low"]) == 3
+    assert len(reported["low"]) == 3
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -108,12 +109,12 @@ def test_a_page_shows_bands_and_sites(show, tmp_path):
     settle(page)
     assert page.troubles == [] and "Reach" in page.title()
     box = page.locator("#stage").bounding_box()
-    told = set()
+    reported = set()
     for x, y in itertools.product(np.linspace(0.05, 0.95, 25), np.linspace(0.05, 0.95, 25)):
         page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
-        told.add(page.locator("#tip").inner_text())
-    assert {f"Center {i + 1} · {site}" for i, site in enumerate(plan.centers)} <= told
-    points = [text for text in told if text.startswith("(")]
+        reported.add(page.locator("#tip").inner_text())
+    assert {f"Center {i + 1} · {site}" for i, site in enumerate(plan.centers)} <= reported
+    points = [text for text in reported if text.startswith("(")]
     away = dict(zip(map(str, plan.universe.ids), plan.universe.nearest(plan.centers)[1]))
     assert len(points) > 9
     for text in points:

@@ -1,4 +1,4 @@
-"""Colors of territories are told apart in every kind of color vision."""
+"""Colors of territories are distinguished in every kind of color vision."""
 
 import re
 
@@ -56,7 +56,7 @@ def least(colors):
     return min(pdist(perceived(each)).min() for each in seen)
 
 
-def test_any_two_colors_are_told_apart_without_any_kind_of_cone():
+def test_any_two_colors_are_distinguished_without_any_kind_of_cone():
     assert least(("#2f6db5", "#7d57b0")) < 0.05  # blue and violet
     assert least(PALETTE) > 0.08
     assert least(PALETTE[:6]) > 0.15

@@ -42,8 +42,8 @@ def test_sites_are_where_they_are_in_every_format(tmp_path, result):
         assert np.abs(np.array(found) - corners).max() < 0.5
         assert read["demand"].sum() == pytest.approx(4000, rel=0.05)
         assert sorted(read["center"]) == sorted(result.centers)
-    told = json.loads(result.save(tmp_path / "plan.json").read_text())
-    assert sorted(told["coordinates"]) == corners and told["crs"] == world.UTM
+    reported = json.loads(result.save(tmp_path / "plan.json").read_text())
+    assert sorted(reported["coordinates"]) == corners and reported["crs"] == world.UTM
     table = (tmp_path / "plan.csv", result.save(tmp_path / "plan.csv").read_text())[1]
     assert table.startswith("rank,center,x,y,points,demand,mean_distance,distance_unit,load\n")
 
@@ -88,8 +88,8 @@ def test_the_geopackage_has_styles_metadata_and_a_receipt(tmp_path, result):
     assert default == (1,) and len(bought) == len(result.receipt.mechanisms)
     import pyogrio
 
-    told = pyogrio.read_info(path, layer="sites")["dataset_metadata"]
-    assert json.loads(told["METRICDP_RECEIPT"])["epsilon_exact"] == "5"
+    reported = pyogrio.read_info(path, layer="sites")["dataset_metadata"]
+    assert json.loads(reported["METRICDP_RECEIPT"])["epsilon_exact"] == "5"
     assert not list(tmp_path.glob(".metricdp*"))
 
 
@@ -101,10 +101,10 @@ def test_the_geopackage_holds_a_project_with_sites_on_top(tmp_path, result):
             "select styleQML from layer_styles where f_table_name = 'sites'"
         ).fetchone()
     packed = zipfile.ZipFile(io.BytesIO(bytes.fromhex(content)))
-    told = ElementTree.fromstring(packed.read("metricdp.qgs"))
+    reported = ElementTree.fromstring(packed.read("metricdp.qgs"))
     order = ["sites", "demand", "spider", "streets", "territories"]
-    assert [layer.get("name") for layer in told.iter("layer-tree-layer")] == order
-    for layer, name in zip(told.iter("maplayer"), order, strict=True):
+    assert [layer.get("name") for layer in reported.iter("layer-tree-layer")] == order
+    for layer, name in zip(reported.iter("maplayer"), order, strict=True):
         assert layer.findtext("datasource") == f"./plan.gpkg|layername={name}"
         assert layer.findtext("srs/spatialrefsys/authid") == "EPSG:32719"
         assert layer.find("renderer-v2") is not None
@@ -207,8 +207,8 @@ def test_plans_of_other_objectives_are_written_too(tmp_path, objective, ending):
 def test_ids_that_a_format_has_no_type_for_are_written_as_text(tmp_path, ids, shown):
     metric = mdp.GraphMetric(nx.Graph([(*ids, {"length": 1.0})]))
     result = mdp.k_median(metric, k=2)
-    told = json.loads(json.dumps(result.to_dict(), allow_nan=False))
-    assert sorted(map(str, told["centers"])) == sorted(map(str, shown))
+    reported = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert sorted(map(str, reported["centers"])) == sorted(map(str, shown))
     result.save(tmp_path / "plan.json")
     result.save(tmp_path / "plan.parquet")
     table = gpd.pd.read_parquet(tmp_path / "plan.parquet")

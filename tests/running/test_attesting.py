@@ -43,21 +43,21 @@ class Recipe:
         (LINE, "EuclideanMetric"),
     ],
 )
-def test_values_are_told_plainly(value, plain):
-    told = attesting.recipe_options(Recipe(rounds=value))["rounds"]
-    assert told == {"value": plain, "default": False}
-    assert type(told["value"]) is type(plain)
+def test_values_are_reported_plainly(value, plain):
+    reported = attesting.recipe_options(Recipe(rounds=value))["rounds"]
+    assert reported == {"value": plain, "default": False}
+    assert type(reported["value"]) is type(plain)
 
 
-def test_defaults_are_told_from_what_was_chosen():
-    told = attesting.recipe_options(Recipe(Fraction(2, 4), 8))
+def test_defaults_are_reported_from_what_was_chosen():
+    reported = attesting.recipe_options(Recipe(Fraction(2, 4), 8))
     expected = {"share": True, "rounds": False, "names": True}
-    assert {name: each["default"] for name, each in told.items()} == expected
+    assert {name: each["default"] for name, each in reported.items()} == expected
     assert attesting.recipe_options("partition") == {}
 
 
-@pytest.mark.parametrize("recipe", [attesting.Told("x", "c", "a"), Recipe(rounds=8)])
-def test_a_call_is_told_with_its_options_and_those_of_its_method(recipe):
+@pytest.mark.parametrize("recipe", [attesting.Description("x", "c", "a"), Recipe(rounds=8)])
+def test_a_call_is_reported_with_its_options_and_those_of_its_method(recipe):
     demand, ledger = mdp.PrivateDemand(LINE, [0, 1]), mdp.Ledger(2)
     for chooses in (None, "y"):
         budget = ledger.charge("1/2")

@@ -30,13 +30,13 @@ def quarter(at):
 
 def test_labels_come_by_id_by_order_and_by_series(town):
     by_id = {at: quarter(at) for at in town.ids if at != (0, 0)}
-    told = Areas.of(town, by_id)
-    assert told.names == ("east", "east side", "west", "west side", ELSEWHERE)
-    every = told.label(np.arange(len(town)))
-    named = [told.names[i] for i in every.tolist()]
+    reported = Areas.of(town, by_id)
+    assert reported.names == ("east", "east side", "west", "west side", ELSEWHERE)
+    every = reported.label(np.arange(len(town)))
+    named = [reported.names[i] for i in every.tolist()]
     assert named == [by_id.get(at, ELSEWHERE) for at in town.ids]
     listed = Areas.of(town, [by_id.get(at) for at in town.ids])
-    assert listed.names == told.names
+    assert listed.names == reported.names
     np.testing.assert_array_equal(listed.label(np.arange(len(town))), every)
     pandas = pytest.importorskip("pandas")
     series = pandas.Series(
@@ -48,9 +48,9 @@ def test_labels_come_by_id_by_order_and_by_series(town):
 def test_elsewhere_is_one_area(town):
     """Points that are called so and points without a label were two areas of one name."""
     first, *_, last = town.ids
-    told = Areas.of(town, {first: "north", last: ELSEWHERE})
-    assert told.names == ("north", ELSEWHERE)
-    assert told.label(np.arange(len(town))).sum() == len(town) - 1
+    reported = Areas.of(town, {first: "north", last: ELSEWHERE})
+    assert reported.names == ("north", ELSEWHERE)
+    assert reported.label(np.arange(len(town))).sum() == len(town) - 1
 
 
 @pytest.mark.parametrize("by", [{}, {(0, 0): None}, ["a"] * 3, 7, {(99, 99): "a"}, [["a"]] * 48])
@@ -73,13 +73,13 @@ def test_polygons_hold_points_of_graphs_and_of_boxes(town):
     boxes = {"a": shapely.box(-1, -1, 3, 9), "b": shapely.box(3, -1, 5, 9)}
     series = geopandas.GeoSeries(boxes)
     for by in (boxes, series, geopandas.GeoDataFrame(geometry=series)):
-        told = Areas.of(town, by)
-        named = [told.names[i] for i in told.label(np.arange(len(town))).tolist()]
+        reported = Areas.of(town, by)
+        named = [reported.names[i] for i in reported.label(np.arange(len(town))).tolist()]
         assert named == ["a" if x <= 3 else "b" if x <= 5 else ELSEWHERE for x, y in town.ids]
     space = mdp.EuclideanSpace([0, 0], [8, 8])
-    told = Areas.of(space, boxes)
-    found = told.label(np.array([[1.0, 1.0], [4.5, 2.0], [7.0, 7.0], [3.0, 3.0]]))
-    assert [told.names[i] for i in found.tolist()] == ["a", "b", ELSEWHERE, "a"]
+    reported = Areas.of(space, boxes)
+    found = reported.label(np.array([[1.0, 1.0], [4.5, 2.0], [7.0, 7.0], [3.0, 3.0]]))
+    assert [reported.names[i] for i in found.tolist()] == ["a", "b", ELSEWHERE, "a"]
     demand = mdp.PrivateDemand(space, [[1.0, 1.0]] * 4000 + [[4.5, 1.0]] * 2000)
     report = mdp.evaluate(space, demand, [[1.0, 2.0]], epsilon=50, by=boxes)
     assert np.allclose(report.areas.records.estimate, [4000, 2000, 0], atol=20)
@@ -129,9 +129,9 @@ def test_figures_are_those_of_the_records(town):
         assert report.areas.relative.estimate[i] == pytest.approx(worst[name], rel=0.01)
     assert report.areas.worst == max(worst, key=worst.get)
     assert f"worst served: {report.areas.worst}" in str(report)
-    told = report.to_dict()["by_area"]
-    assert told["worst"] == report.areas.worst
-    assert [row["area"] for row in told["areas"]] == list(report.areas.names)
+    reported = report.to_dict()["by_area"]
+    assert reported["worst"] == report.areas.worst
+    assert [row["area"] for row in reported["areas"]] == list(report.areas.names)
     assert report.receipt.epsilon == 40
     planned = mdp.plan_evaluation(town, mine, records=20_000, epsilon=40, by=by)
     assert planned.areas.names == report.areas.names
@@ -144,9 +144,9 @@ def read(town, weights, noise, scale_told):
     pair = [AreaDistances(Service(town, c), areas) for c in ([(1, 1), (6, 4)], [(0, 0)])]
     exact = [weights @ one.amounts(np.arange(len(town))) for one in pair]
     n = len(exact[0])
-    told = (np.concatenate(exact) + noise(2 * n)).astype(float)
+    reported = (np.concatenate(exact) + noise(2 * n)).astype(float)
     laws, unit = ["discrete Laplace"] * (2 * n), np.full(2 * n, 2.0**-BITS)
-    answers = Noisy(told, np.full(2 * n, scale_told), laws, unit)
+    answers = Noisy(reported, np.full(2 * n, scale_told), laws, unit)
     number, far = exact[0].reshape(-1, 2).sum(axis=1) / 2**BITS, exact[0][1::2] * pair[0].reach
     with np.errstate(invalid="ignore"):
         mean, relative = far / number / 2**BITS, far / (exact[1][1::2] * pair[1].reach)

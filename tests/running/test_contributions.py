@@ -126,14 +126,14 @@ def test_bad_arguments_charge_nothing():
     assert ledger.left == 1 and ledger.protects is None
 
 
-def test_killed_at_any_byte_of_the_journal_it_is_paid_once_and_told_the_same(tmp_path):
+def test_killed_at_any_byte_of_the_journal_it_is_paid_once_and_reported_the_same(tmp_path):
     """All that outlives a kill is the journal, and of that its first bytes."""
     path = tmp_path / "a.ledger"
     mdp.Ledger(1, journal=path)
     begun = path.stat().st_size
     users = people([1, 2, 3] * 20)
     asked = {"epsilon": "3/4", "quantile": "0.5"}  # a second charge would not fit
-    told = mdp.contributions(users, ledger=mdp.Ledger.open(path), **asked)
+    reported = mdp.contributions(users, ledger=mdp.Ledger.open(path), **asked)
     whole = path.read_bytes()
     charged, *_ = whole[begun:].splitlines(keepends=True)
     paid, end = begun + len(charged), len(whole)
@@ -149,7 +149,7 @@ def test_killed_at_any_byte_of_the_journal_it_is_paid_once_and_told_the_same(tmp
             assert mdp.Ledger.open(path).left == Fraction(1, 4)
             continue
         found = mdp.contributions(users, ledger=ledger, **asked)
-        assert (found == told) >= (cut >= end - 1)
+        assert (found == reported) >= (cut >= end - 1)
         again = mdp.Ledger.open(path)
         assert again.left == Fraction(1, 4) and len(again.entries) == 1
         assert again.protects == Protection("user", found.max_contributions)
@@ -159,7 +159,7 @@ def test_killed_at_any_byte_of_the_journal_it_is_paid_once_and_told_the_same(tmp
         assert mdp.Ledger.open(path).left == Fraction(1, 4)
 
 
-def test_nothing_is_told_before_its_answer_is_on_disk(tmp_path):
+def test_nothing_is_reported_before_its_answer_is_on_disk(tmp_path):
     """A full disk after the charge: refused, and what was paid is spent."""
     path = tmp_path / "a.ledger"
     ledger = mdp.Ledger(1, journal=path)

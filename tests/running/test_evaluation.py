@@ -202,9 +202,11 @@ def test_sensitivity_of_rounded_totals_on_all_small_demands(relation, shift):
     units = [u for k in (1, 2) for u in itertools.combinations_with_replacement(range(4), k)]
     worst = 0
     for rest in itertools.product(range(4), repeat=2):
-        told = {u: answered(query, np.array([*rest, *u], np.int64)) for u in units}
-        others = told.values() if relation == "replace-one" else [answered(query, np.array(rest))]
-        for a in told.values():
+        reported = {u: answered(query, np.array([*rest, *u], np.int64)) for u in units}
+        others = (
+            reported.values() if relation == "replace-one" else [answered(query, np.array(rest))]
+        )
+        for a in reported.values():
             worst = max(worst, *(int(np.abs(a - b).sum()) for b in others))
     claim = query.sensitivity(relation, m)
     assert claim - query.n_values < worst <= claim

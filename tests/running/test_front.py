@@ -339,9 +339,28 @@ def test_one_name_is_one_site():
 
 def test_signatures_say_what_they_take():
     """Of all that is public: a budget, ids and effort are not just anything."""
-    told = {"epsilon", "epsilons", "delta", "candidates", "opened", "forbidden"}
-    told |= {"effort", "weights", "loads", "rng", "expected", "crs", "max_snap", "within", "clip"}
-    told |= {"limit", "limits", "ks", "capacities", "quantile", "against", "target", "scenarios"}
+    reported = {"epsilon", "epsilons", "delta", "candidates", "opened", "forbidden"}
+    reported |= {
+        "effort",
+        "weights",
+        "loads",
+        "rng",
+        "expected",
+        "crs",
+        "max_snap",
+        "within",
+        "clip",
+    }
+    reported |= {
+        "limit",
+        "limits",
+        "ks",
+        "capacities",
+        "quantile",
+        "against",
+        "target",
+        "scenarios",
+    }
     seen = 0
     objectives = {name: getattr(mdp.objectives, name) for name in mdp.objectives.__all__}
     for name, owner in ({name: getattr(mdp, name) for name in mdp.__all__} | objectives).items():
@@ -350,7 +369,7 @@ def test_signatures_say_what_they_take():
             public = call.__name__ == "__init__" or not call.__name__.startswith("_")
             if not public or not call.__module__.startswith("metricdp."):
                 continue
-            for parameter in told & set(call.__annotations__):
+            for parameter in reported & set(call.__annotations__):
                 kind = str(call.__annotations__[parameter])
                 assert "Any" not in kind, f"{name}, {call.__name__}: {parameter}: {kind}"
                 seen += 1
@@ -417,7 +436,7 @@ def test_both_ways_to_ask_tell_the_same_centers_in_the_same_order(seed):
         (mdp.k_means, mdp.objectives.KMeans),
     ):
         asked = {"weights": weights, "opened": [40, 7], "seed": seed}
-        told = call(metric, k=6, **asked).centers
-        assert told == [7, 40, *sorted(told[2:])]
-        assert told == mdp.solve(metric, objective(6), **asked).centers
+        reported = call(metric, k=6, **asked).centers
+        assert reported == [7, 40, *sorted(reported[2:])]
+        assert reported == mdp.solve(metric, objective(6), **asked).centers
         assert call(metric, k=6, exact=True, **asked).centers[:2] == [7, 40]

@@ -23,45 +23,47 @@ FEW = (Shape("even", 0, 1.0), Shape("spots", 3, 0.1))
 
 
 @pytest.fixture(scope="module")
-def told():
+def reported():
     return plan(GRID, records=800, k=4, epsilons=["0.02", 4], repeats=3, shapes=FEW)
 
 
-def test_more_privacy_costs_more_accuracy_and_any_data_is_better_than_none(told):
-    weak, strong = told.forecast(1), told.forecast(0)
+def test_more_privacy_costs_more_accuracy_and_any_data_is_better_than_none(reported):
+    weak, strong = reported.forecast(1), reported.forecast(0)
     assert 0 <= weak.median < strong.median and weak.high <= strong.high
-    assert told.forecast(1, 1).median < told.forecast(None, 1).median
+    assert reported.forecast(1, 1).median < reported.forecast(None, 1).median
     assert weak.mean_distance < strong.mean_distance and weak.runs == 6
 
 
-def test_figures_are_those_of_the_runs(told):
+def test_figures_are_those_of_the_runs(reported):
     """A naive twin of `Plan.forecast`: sort all runs and count to the share."""
     for i in range(2):
         for shape in (None, 0, 1):
             rows = [(s, r) for s in range(2) for r in range(3) if shape in (None, s)]
-            runs = [told.cost[i, s, r] / told.reference[s, r] - 1 for s, r in rows]
+            runs = [reported.cost[i, s, r] / reported.reference[s, r] - 1 for s, r in rows]
             runs.sort()
-            found = told.forecast(i, shape)
+            found = reported.forecast(i, shape)
             assert found.median == pytest.approx(runs[-(-(len(runs) - 1) // 2)])
             assert found.high == pytest.approx(runs[-(-9 * (len(runs) - 1) // 10)])
             assert sum(v <= found.high + 1e-12 for v in runs) >= 0.9 * len(runs)
-    assert (told.cost >= told.reference).all()
+    assert (reported.cost >= reported.reference).all()
 
 
 def test_costs_are_exact_costs_of_made_up_demand():
     """The same public coins draw the same demand; its cost is a sum of distances."""
-    told = plan(GRID, records=60, k=2, epsilons=[1], repeats=1, shapes=FEW[1:], seed=5)
+    reported = plan(GRID, records=60, k=2, epsilons=[1], repeats=1, shapes=FEW[1:], seed=5)
     world = made_up.FiniteWorld(GRID, 2, 1, 5)
     made = world.draw(FEW[1], 60, np.random.default_rng([5, 0, 0]))
     ids = [GRID.ids[i] for i in made]
-    cost = sum(min(abs(a - x) + abs(b - y) for x, y in told.example[0].centers) for a, b in ids)
-    assert told.cost[0, 0, 0] == cost
+    cost = sum(min(abs(a - x) + abs(b - y) for x, y in reported.example[0].centers) for a, b in ids)
+    assert reported.cost[0, 0, 0] == cost
     blind = world.blind()
-    assert told.blind[0, 0] == sum(min(abs(a - x) + abs(b - y) for x, y in blind) for a, b in ids)
+    assert reported.blind[0, 0] == sum(
+        min(abs(a - x) + abs(b - y) for x, y in blind) for a, b in ids
+    )
 
 
 def test_the_real_mechanism_runs_with_the_price_and_unit_asked_for(monkeypatch):
-    told = plan(
+    reported = plan(
         GRID,
         records=90,
         k=3,
@@ -71,12 +73,12 @@ def test_the_real_mechanism_runs_with_the_price_and_unit_asked_for(monkeypatch):
         repeats=1,
         shapes=FEW,
     )
-    for epsilon, result in zip((Fraction(1, 3), Fraction(2)), told.example):
+    for epsilon, result in zip((Fraction(1, 3), Fraction(2)), reported.example):
         assert result.receipt.epsilon == epsilon
         assert (result.receipt.unit, result.receipt.neighboring) == ("user", "replace-one")
         # two sides of an exchange, three records each
         assert max(m.sensitivity for m in result.receipt.mechanisms) == 6
-    assert told.to_dict()["max_contributions"] == 3
+    assert reported.to_dict()["max_contributions"] == 3
 
 
 def test_shapes_concentrate_as_their_share_says():
@@ -106,12 +108,12 @@ def test_where_no_cost_is_left_figures_stay_finite_or_say_so():
     assert percent(np.inf) in str(worse) and json.dumps(worse.to_dict(), allow_nan=False)
 
 
-def test_tables_say_what_was_simulated(told):
+def test_tables_say_what_was_simulated(reported):
     assert (
-        json.loads(json.dumps(told.to_dict(), allow_nan=False))["levels"][0]["epsilon_exact"]
+        json.loads(json.dumps(reported.to_dict(), allow_nan=False))["levels"][0]["epsilon_exact"]
         == "1/50"
     )
-    text, html = str(told), told._repr_html_()
+    text, html = str(reported), reported._repr_html_()
     for said in (
         "no data",
         "made-up records",
@@ -122,7 +124,7 @@ def test_tables_say_what_was_simulated(told):
     ):
         assert said in text.lower() or said in text
         assert said in html.lower() or said in html
-    assert len(told.rows()) == 4 and repr(told).startswith("Plan(800 records, k=4")
+    assert len(reported.rows()) == 4 and repr(reported).startswith("Plan(800 records, k=4")
     assert (
         "<script"
         not in plan(
@@ -132,7 +134,7 @@ def test_tables_say_what_was_simulated(told):
 
 
 def test_a_box_is_planned_too():
-    told = plan(
+    reported = plan(
         mdp.EuclideanSpace([0, 0], [2, 1]),
         records=600,
         k=3,
@@ -141,8 +143,8 @@ def test_a_box_is_planned_too():
         objective="k-means",
         shapes=FEW,
     )
-    assert told.forecast(1).median <= told.forecast(0).median
-    assert told.rows()[0][-1] == "rms distance"
+    assert reported.forecast(1).median <= reported.forecast(0).median
+    assert reported.rows()[0][-1] == "rms distance"
     points = np.random.default_rng(0).random((50, 2))
     assert searched(points[:2], 3, 1, 0).shape == (3, 2)
     far = np.vstack([points, points + 9])
@@ -203,12 +205,12 @@ def test_heavy_points_and_unequal_spots(universe):
         plan(GRID, records=9, k=1, epsilons=[1], repeats=1, shapes=[Shape("a", 1, 0.5, heavy=2.0)])
 
 
-def test_the_range_is_that_of_the_easiest_and_the_hardest_shape(told):
-    low, high = told.extremes(0)
-    medians = [told.forecast(0, j).median for j, _ in enumerate(told.shapes)]
+def test_the_range_is_that_of_the_easiest_and_the_hardest_shape(reported):
+    low, high = reported.extremes(0)
+    medians = [reported.forecast(0, j).median for j, _ in enumerate(reported.shapes)]
     assert (low, high) == (min(medians), max(medians))
-    assert told.to_dict()["levels"][0]["range"] == [low, high]
-    assert told.rows()[0][3] == "range" and percent(high) in told.rows()[1][3]
+    assert reported.to_dict()["levels"][0]["range"] == [low, high]
+    assert reported.rows()[0][3] == "range" and percent(high) in reported.rows()[1][3]
 
 
 def test_what_epsilon_buys_is_said_where_a_sentence_says_it():
@@ -225,18 +227,18 @@ def test_a_limited_time_has_room_for_one_demand_at_least():
     time, and what was not is not counted.
     """
     seen = []
-    told = plan(
+    reported = plan(
         GRID, records=500, k=3, epsilons=["0.5", 4], repeats=3, shapes=FEW, time_limit=1e-9,
         watch=lambda *row: seen.append(row),
     )  # fmt: skip
     assert [row[:2] for row in seen] == [("spots", Fraction(1, 2)), ("spots", 4)]
     assert all(excess >= 0 for *_, excess in seen)
-    assert (told.runs, told.forecast(0).runs, told.forecast(0, 0).runs) == (1, 1, 0)
-    assert told.forecast(1).median == told.forecast(1, 1).median
-    assert [row[4] for row in told.rows()[1:]] == ["–"] * 3
-    assert "even" not in told.caption() and "over 1 runs" in told.caption()
-    json.dumps(told.to_dict(), allow_nan=False)
-    assert len(mdp.Exploration.of_plan(told).levels) == 2
+    assert (reported.runs, reported.forecast(0).runs, reported.forecast(0, 0).runs) == (1, 1, 0)
+    assert reported.forecast(1).median == reported.forecast(1, 1).median
+    assert [row[4] for row in reported.rows()[1:]] == ["–"] * 3
+    assert "even" not in reported.caption() and "over 1 runs" in reported.caption()
+    json.dumps(reported.to_dict(), allow_nan=False)
+    assert len(mdp.Exploration.of_plan(reported).levels) == 2
     ample = plan(GRID, records=500, k=3, epsilons=[4], repeats=2, shapes=FEW, time_limit=1e6)
     assert ample.runs == 4
     with pytest.raises(InputError, match="time_limit"):
@@ -274,14 +276,14 @@ def test_shorter_searches_of_a_plan_cost_little():
 def test_areas_bear_the_noise_of_their_own_records():
     """Of two areas: their costs are those of all records; the sum is the whole cost."""
     halves = {point: "west" if point[0] < 4 else "east" for point in GRID.ids}
-    told = plan(GRID, records=300, k=3, epsilons=["0.05", 5], repeats=2, shapes=FEW, by=halves)
-    assert told.areas.names == ("east", "west")
-    np.testing.assert_allclose(told.areas.private.sum(-1), told.cost)
-    assert (told.areas.noiseless.sum(-1) >= told.reference - 1e-9).all()
-    ratios = told.areas.private[0, ..., 1] / told.areas.noiseless[..., 1] - 1
+    reported = plan(GRID, records=300, k=3, epsilons=["0.05", 5], repeats=2, shapes=FEW, by=halves)
+    assert reported.areas.names == ("east", "west")
+    np.testing.assert_allclose(reported.areas.private.sum(-1), reported.cost)
+    assert (reported.areas.noiseless.sum(-1) >= reported.reference - 1e-9).all()
+    ratios = reported.areas.private[0, ..., 1] / reported.areas.noiseless[..., 1] - 1
     median = np.quantile(ratios, 0.5, method="higher")
-    assert told.areas.excess(0)["west"][0] == pytest.approx(median)
-    name = max(told.areas.excess(0), key=lambda one: told.areas.excess(0)[one][0])
-    assert f"Of 2 areas {name} loses most at epsilon 0.05" in told.remark()
-    assert set(told.to_dict()["levels"][1]["by_area"]) == {"east", "west"}
+    assert reported.areas.excess(0)["west"][0] == pytest.approx(median)
+    name = max(reported.areas.excess(0), key=lambda one: reported.areas.excess(0)[one][0])
+    assert f"Of 2 areas {name} loses most at epsilon 0.05" in reported.remark()
+    assert set(reported.to_dict()["levels"][1]["by_area"]) == {"east", "west"}
     assert plan(GRID, records=300, k=3, epsilons=[1], repeats=1, shapes=FEW).areas is None

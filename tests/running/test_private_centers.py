@@ -169,14 +169,14 @@ def test_quantile_reach_and_curvature_of_exact_counts():
     counts = np.zeros((2, N_SHELLS))
     counts[0, [4, 6, 8]] = 10, 500, 500  # at most 16, 8 and 4 away
     counts[1, 10] = 1000
-    told = ShellCounts(counts, 1e-9, outer)
-    assert told.mass.tolist() == [1010, 1000]
-    assert told.quantile(0.3).tolist() == pytest.approx([4, 2])
-    assert told.quantile(0.9).tolist() == pytest.approx([8, 2])
-    assert told.reach(0).tolist() == pytest.approx([16, 2])
-    assert told.reach(10).tolist() == pytest.approx([8, 2])
+    reported = ShellCounts(counts, 1e-9, outer)
+    assert reported.mass.tolist() == [1010, 1000]
+    assert reported.quantile(0.3).tolist() == pytest.approx([4, 2])
+    assert reported.quantile(0.9).tolist() == pytest.approx([8, 2])
+    assert reported.reach(0).tolist() == pytest.approx([16, 2])
+    assert reported.reach(10).tolist() == pytest.approx([8, 2])
     ring = np.array([16.0, 8.0]) * (1 + RATIO) / 2
-    assert told.curvature(told.quantile(0.3), 2)[0] == pytest.approx(
+    assert reported.curvature(reported.quantile(0.3), 2)[0] == pytest.approx(
         500 + 0.5 * 4 * (10 / ring[0] + 500 / ring[1])
     )
     nothing = ShellCounts(np.zeros((1, N_SHELLS)), 1.0, outer)
@@ -191,11 +191,11 @@ def test_a_step_is_the_smoothed_gradient_over_the_curvature():
     budget = mdp.Ledger(1000).charge(1000)
     run, cells = runner.Run(demand, budget), VoronoiCells(BOX, center)
     found = run.drive(lloyd_step(run.terms, cells, center, Fraction(1), power=1))
-    told = grant_free_distances(points, center)
-    radius = told.quantile(SMOOTHED)
+    reported = grant_free_distances(points, center)
+    radius = reported.quantile(SMOOTHED)
     pull = np.array(naive.smoothed_gradient(points.tolist(), center[0].tolist(), radius[0]))
-    step = pull * radius[0] / told.curvature(radius, 2)[0]
-    step *= min(1.0, told.quantile(1.0)[0] / np.linalg.norm(step))
+    step = pull * radius[0] / reported.curvature(radius, 2)[0]
+    step *= min(1.0, reported.quantile(1.0)[0] / np.linalg.norm(step))
     assert found[0] - center[0] == pytest.approx(step, rel=0.02)
 
 

@@ -76,11 +76,11 @@ def test_what_was_spent_so_far_is_stated_at_its_own_price(in_rho):
     for share, left in (("1/4", "3/4"), ("3/4", "0")):
         run.put(Ask(CountQuery(), Fraction(share)))
         stated = run.put(Account())
-        told = stated.receipt
+        reported = stated.receipt
         assert abs(stated.left - Fraction(left)) < Fraction(1, 10**6)
-        assert told.mechanisms == sum((one.mechanisms for one in stated.receipts), ())
-        assert (told.bound == ZCDP) is in_rho
+        assert reported.mechanisms == sum((one.mechanisms for one in stated.receipts), ())
+        assert (reported.bound == ZCDP) is in_rho
         if not in_rho:
-            assert told.epsilon == 1 - Fraction(left) and told.delta == 0
+            assert reported.epsilon == 1 - Fraction(left) and reported.delta == 0
         elif stated.left > Fraction(1, 10**6):
-            assert told.epsilon == run.budget.spent < 1 and told.delta == Fraction(1, 10**6)
+            assert reported.epsilon == run.budget.spent < 1 and reported.delta == Fraction(1, 10**6)

@@ -155,7 +155,7 @@ def test_bad_arguments_charge_nothing(options, tmp_path):
     assert ledger.spent == 0 and not (tmp_path / "s").exists()
 
 
-def test_the_same_day_again_is_told_again_and_not_counted(tmp_path):
+def test_the_same_day_again_is_reported_again_and_not_counted(tmp_path):
     stream = mdp.Stream(PATH, epsilon=1, horizon=9, path=tmp_path / "a.stream")
     first = stream.step(demand(*[1] * 500), day="2026-11-22")
     again = stream.step(demand(*[7] * 500), day="2026-11-22")
@@ -240,7 +240,7 @@ for day in range(max(stream.days - 1, 0), 10**6):
 def test_kill_at_any_moment_loses_and_repeats_nothing(tmp_path, delay):
     path = tmp_path / "a.stream"
     mdp.Stream(PATH, epsilon=1, parts=4, path=path)
-    told = {}
+    reported = {}
     for _ in range(2):
         child = subprocess.Popen(
             [sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, text=True
@@ -252,12 +252,12 @@ def test_kill_at_any_moment_loses_and_repeats_nothing(tmp_path, delay):
         for line in [first, *child.communicate()[0].splitlines()]:
             day, _, counts = line.strip().partition(" ")
             if counts.endswith("]"):
-                assert told.setdefault(int(day), counts) == counts
+                assert reported.setdefault(int(day), counts) == counts
     stream = mdp.Stream.open(path, PATH)
-    assert stream.days >= max(told) + 1 >= stream.days - 1
-    assert sorted(told) == list(range(max(told) + 1))
-    if stream.days - 1 in told:
-        assert str(stream.release.counts.tolist()) == told[stream.days - 1]
+    assert stream.days >= max(reported) + 1 >= stream.days - 1
+    assert sorted(reported) == list(range(max(reported) + 1))
+    if stream.days - 1 in reported:
+        assert str(stream.release.counts.tolist()) == reported[stream.days - 1]
     assert stream.label == str(stream.days - 1)
 
 
@@ -306,8 +306,10 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
     assert run(capsys, *begin, *paid).status == 0 and mdp.Ledger.open("s.ledger").spent == 1
     step = ("stream", "step", "s.stream", "roads.csv", "-q")
     ran = run(capsys, *step, "--demand", "mon.csv", "--day", "mon", "-k", "1")
-    told = json.loads(ran.out)
-    assert told["centers"] == [7] and told["days"] == 1 and told["receipt"]["epsilon"] == 1
+    reported = json.loads(ran.out)
+    assert (
+        reported["centers"] == [7] and reported["days"] == 1 and reported["receipt"]["epsilon"] == 1
+    )
     again = run(capsys, *step, "--demand", "mon.csv", "--day", "mon", "-k", "1")
     assert again.out == ran.out
     kept = ("--save-release", "tue.release")

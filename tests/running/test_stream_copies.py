@@ -35,14 +35,14 @@ def test_of_copies_of_one_state_one_goes_on(tmp_path):
         held = [mdp.Stream.open(copy, PATH) for copy in copies]
         held[2].step(demand(1))
         for other in (*held[:2], *held[3:]):
-            with pytest.raises(InputError, match="day 1 was told, of another copy"):
+            with pytest.raises(InputError, match="day 1 was reported, of another copy"):
                 other.step(demand(1))
-        with pytest.raises(InputError, match="day 1 was told, of another copy"):
+        with pytest.raises(InputError, match="day 1 was reported, of another copy"):
             mdp.Stream.open(first, PATH)
         older = copies[2].read_bytes()
         held[2].step(demand(2))
         copies[2].write_bytes(older)
-        with pytest.raises(InputError, match="day 2 was told, of another copy"):
+        with pytest.raises(InputError, match="day 2 was reported, of another copy"):
             mdp.Stream.open(copies[2], PATH)
         assert ledger is None or ledger.spent == 1
 
@@ -135,7 +135,7 @@ def test_a_stream_of_0_1_0_is_gone_on_from(tmp_path, paid_by):
     assert kept.spent == 4  # once, and whole
     assert mdp.Stream.open(path, PATH).release.counts[3] == pytest.approx(200_000, abs=20)
     path.write_bytes(OLD.read_bytes())
-    with pytest.raises(InputError, match="day 3 was told"):
+    with pytest.raises(InputError, match="day 3 was reported"):
         mdp.Stream.open(path, PATH, ledger=ledger)
 
 

@@ -38,7 +38,7 @@ UNIVERSES = {
 
 @pytest.mark.parametrize("name", UNIVERSES)
 @pytest.mark.parametrize("unit", ["event", "user"])
-def test_days_are_told_in_the_universes_own_ids(name, unit, tmp_path):
+def test_days_are_reported_in_the_universes_own_ids(name, unit, tmp_path):
     metric = UNIVERSES[name]()
     path = tmp_path / "days.stream"
     stream = mdp.Stream(metric, epsilon=4, horizon=3, unit=unit, path=path, recourse=1)
@@ -51,14 +51,14 @@ def test_days_are_told_in_the_universes_own_ids(name, unit, tmp_path):
         assert len(set(found.centers)) == k and set(found.centers) <= set(metric.sites)
         assert found.moved <= 1
     again = mdp.Stream.open(path, metric)
-    told = again.history(k)
-    assert [list(day.centers) for day in told][-1] == list(found.centers)
-    assert [day.label for day in told] == ["monday", "tuesday", "wednesday"]
+    reported = again.history(k)
+    assert [list(day.centers) for day in reported][-1] == list(found.centers)
+    assert [day.label for day in reported] == ["monday", "tuesday", "wednesday"]
     assert len(found.result.labels) == len(metric)
     assert found.result.to_columns()["center"] == list(found.centers)
     assert set(release.sample(20, seed=1)) <= set(metric.ids)
     if metric.sites is metric.ids:
-        assert "wednesday" in days_page(metric, told, receipt=again.receipt)
+        assert "wednesday" in days_page(metric, reported, receipt=again.receipt)
     else:
         with pytest.raises(InputError, match="have no places"):
-            days_page(metric, told)
+            days_page(metric, reported)

@@ -24,9 +24,9 @@ def test_in_nine_of_ten_plans_nine_runs_in_ten_stay_within():
     right = 0
     for i in range(100):
         coins = np.random.default_rng(i)
-        told = needed(EPSILONS, np.array([excess(e, coins) for e in SIZES]), 1.03)
-        assert told.estimate <= told.epsilon <= 4 * told.estimate
-        fresh = np.concatenate([excess(told.epsilon, coins) for _ in range(100)])
+        reported = needed(EPSILONS, np.array([excess(e, coins) for e in SIZES]), 1.03)
+        assert reported.estimate <= reported.epsilon <= 4 * reported.estimate
+        fresh = np.concatenate([excess(reported.epsilon, coins) for _ in range(100)])
         right += np.quantile(fresh, 0.9) <= 0.03
     assert right >= 90
 
@@ -51,8 +51,8 @@ def test_the_quantile_is_interpolated_in_logarithms(levels, target, epsilon):
 
 def test_uneven_runs_need_more_than_the_best_guess():
     shares = np.linspace(0.5, 1.5, 15)
-    told = needed(EPSILONS, 0.03 / SIZES[:, None] * shares, 1.03)
-    assert told.estimate == 1.5 and told.epsilon >= told.estimate
+    reported = needed(EPSILONS, 0.03 / SIZES[:, None] * shares, 1.03)
+    assert reported.estimate == 1.5 and reported.epsilon >= reported.estimate
 
 
 def test_what_a_target_may_be():
@@ -67,20 +67,20 @@ def test_a_plan_tells_the_least_epsilon(capsys, tmp_path):
     plain = mdp.plan(metric, records=3000, k=2, epsilons=[1], repeats=1)
     with pytest.raises(mdp.InputError, match="target"):
         plain.epsilon  # noqa: B018
-    told = mdp.plan(metric, records=100_000, k=2, target="40%", repeats=1)
-    assert told.epsilon == 0.05 and len(told.epsilons) == 8  # sure with so many records
-    assert told.to_dict()["target"] == {"cost": 1.4, "epsilon": 0.05, "estimate": 0.05}
-    assert "epsilon 0.05" in str(told)
+    reported = mdp.plan(metric, records=100_000, k=2, target="40%", repeats=1)
+    assert reported.epsilon == 0.05 and len(reported.epsilons) == 8  # sure with so many records
+    assert reported.to_dict()["target"] == {"cost": 1.4, "epsilon": 0.05, "estimate": 0.05}
+    assert "epsilon 0.05" in str(reported)
     hard = mdp.plan(metric, records=10, k=6, target=1.0001, epsilons=["0.01"], repeats=1)
     assert hard.epsilon is None and "No epsilon" in hard.remark()
 
 
 def test_too_few_made_up_demands_tell_nothing():
     metric = mdp.GraphMetric(nx.grid_2d_graph(6, 6), weight=None)
-    told = mdp.plan(metric, records=100_000, k=2, target="40%", repeats=2, time_limit=1e-6)
-    assert 0 < told.runs < 5
-    assert told.epsilon is None and told.needed.estimate == 0.05
-    assert "Too few made-up demands" in str(told)
+    reported = mdp.plan(metric, records=100_000, k=2, target="40%", repeats=2, time_limit=1e-6)
+    assert 0 < reported.runs < 5
+    assert reported.epsilon is None and reported.needed.estimate == 0.05
+    assert "Too few made-up demands" in str(reported)
 
 
 def test_the_command(capsys, tmp_path):

@@ -87,8 +87,8 @@ def test_the_lagrangian_is_a_bound_for_any_multipliers(problem, data):
 
 
 def test_a_certificate_is_json_whatever_it_was_computed_with():
-    told = Certificate(np.int64(7), np.float32(6.0)).to_dict()
-    assert json.loads(json.dumps(told)) == {"cost": 7.0, "lower_bound": 6.0, "gap": 1 / 7}
+    reported = Certificate(np.int64(7), np.float32(6.0)).to_dict()
+    assert json.loads(json.dumps(reported)) == {"cost": 7.0, "lower_bound": 6.0, "gap": 1 / 7}
 
 
 def test_bad_centers_get_an_honest_gap():

@@ -26,8 +26,8 @@ def test_a_limit_ends():
 
 
 def test_searches_tell_what_they_found_and_what_is_proven(monkeypatch):
-    told = []
-    monkeypatch.setattr(SearchLine, "say", lambda self, *pair: told.append(pair))
+    reported = []
+    monkeypatch.setattr(SearchLine, "say", lambda self, *pair: reported.append(pair))
     rng = np.random.default_rng(3)
     metric, weights = mdp.EuclideanMetric(rng.random((60, 2))), rng.integers(1, 9, 60)
     room = 1.2 * weights.sum() / 4
@@ -37,17 +37,17 @@ def test_searches_tell_what_they_found_and_what_is_proven(monkeypatch):
         mdp.objectives.PCenter(4),
         mdp.objectives.Capacitated(4, room, single_source=True),
     ):
-        told.clear()
+        reported.clear()
         plan = mdp.solve(metric, asked, weights=weights)
-        assert told and plan.gap is not None
-        if asked.maximized:  # with capacities what is left out is told, at the end
-            assert all(bound >= value * (1 - 1e-9) for value, bound in told[:1])
+        assert reported and plan.gap is not None
+        if asked.maximized:  # with capacities what is left out is reported, at the end
+            assert all(bound >= value * (1 - 1e-9) for value, bound in reported[:1])
         else:
-            assert all(bound <= value * (1 + 1e-9) for value, bound in told)
-            assert told[-1][0] >= plan.value * (1 - 1e-9)
-    told.clear()
+            assert all(bound <= value * (1 + 1e-9) for value, bound in reported)
+            assert reported[-1][0] >= plan.value * (1 - 1e-9)
+    reported.clear()
     plan = mdp.k_median(metric, k=4, weights=weights, certificate=True)
-    assert told[-1] == pytest.approx((plan.cost, plan.bound), rel=1e-3)
+    assert reported[-1] == pytest.approx((plan.cost, plan.bound), rel=1e-3)
 
 
 def test_the_line_says_best_bound_and_gap(monkeypatch):

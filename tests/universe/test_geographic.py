@@ -104,7 +104,7 @@ def test_refusals_say_what_there_is(tmp_path):
         mdp.read_graph(tmp_path / "bad.gpkg")
 
 
-def test_a_table_may_be_told_its_system(tmp_path):
+def test_a_table_may_be_reported_its_system(tmp_path):
     graph = world.street_graph()
     nodes = "id,x,y\n" + "".join(f"{v},{d['x']},{d['y']}\n" for v, d in graph.nodes(data=True))
     (tmp_path / "nodes.csv").write_text(nodes)

@@ -120,7 +120,7 @@ def test_pairs_without_a_cost(tmp_path):
         ("1,2,3\n4,5,6\n", {}, "header"),
     ],
 )
-def test_what_cannot_be_read_is_told(tmp_path, content, options, said):
+def test_what_cannot_be_read_is_reported(tmp_path, content, options, said):
     file = tmp_path / "times.csv"
     file.write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=said):

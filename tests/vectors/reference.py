@@ -108,12 +108,12 @@ def selected(scores, eta, gumbel, coins):
 
 def ledger(budget, charges):
     """What is left after every charge, or "refused" where it does not fit; budgets are exact."""
-    left, told = number(budget), []
+    left, reported = number(budget), []
     for charge in map(number, charges):
         fits = 0 < charge <= left
         left -= charge if fits else 0
-        told.append(str(left) if fits else "refused")
-    return told
+        reported.append(str(left) if fits else "refused")
+    return reported
 
 
 def favored(epsilon, unit=2**32):

@@ -95,14 +95,14 @@ def test_scale(case):
 @pytest.mark.parametrize("case", VECTORS["ledger"], ids=lambda c: str(c["budget"]))
 def test_ledger(case):
     ledger = mdp.Ledger(epsilon=case["budget"])
-    told = []
+    reported = []
     for charge in case["charges"]:
         try:
             ledger.charge(charge)
-            told.append(str(ledger.left))
+            reported.append(str(ledger.left))
         except (BudgetError, InputError):
-            told.append("refused")
-    assert told == case["left"]
+            reported.append("refused")
+    assert reported == case["left"]
 
 
 @pytest.mark.parametrize("case", VECTORS["randomized_response"], ids=lambda c: str(c["coin"]))

@@ -23,9 +23,9 @@ figure, axes = plt.subplots(figsize=(6.5, 4), layout="constrained")
 for shift, epsilon in enumerate(("0.1", "0.5", "1")):
     release = mdp.release(metric, demand, epsilon=epsilon, ledger=ledger)
     ks = np.array([2, 5, 10, 20])
-    told = [release.k_median(k=int(k)).interval for k in ks]
-    middle = np.array([one.estimate for one in told])
-    reach = [middle - [one.low for one in told], [one.high for one in told] - middle]
+    intervals = [release.k_median(k=int(k)).interval for k in ks]
+    middle = np.array([one.estimate for one in intervals])
+    reach = [middle - [one.low for one in intervals], [one.high for one in intervals] - middle]
     x = np.arange(len(ks)) + 0.15 * (shift - 1)
     axes.errorbar(x, middle, reach, fmt="o", capsize=4, label=f"ε = {epsilon}")
 axes.set_xticks(range(len(ks)), ks)

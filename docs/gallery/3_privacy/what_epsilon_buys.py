@@ -15,17 +15,17 @@ graph = nx.random_geometric_graph(300, 0.1, seed=6)
 graph = graph.subgraph(max(nx.connected_components(graph), key=len))
 metric = mdp.GraphMetric(graph, weight=None)
 epsilons = ["0.05", "0.2", "0.5", 2]
-told = mdp.plan(metric, records=1_000, k=6, epsilons=epsilons, repeats=1)
-print(told)
+planned = mdp.plan(metric, records=1_000, k=6, epsilons=epsilons, repeats=1)
+print(planned)
 
 # %%
 # Every line is a kind of made-up demand; real demand lies somewhere among them. Beyond some epsilon
 # more budget buys little.
 
 figure, axes = plt.subplots(figsize=(6.5, 4), layout="constrained")
-x = [float(epsilon) for epsilon in told.epsilons]
-for j, shape in enumerate(told.shapes):
-    y = [100 * told.forecast(i, j).median for i in range(len(x))]
+x = [float(epsilon) for epsilon in planned.epsilons]
+for j, shape in enumerate(planned.shapes):
+    y = [100 * planned.forecast(i, j).median for i in range(len(x))]
     axes.plot(x, y, "o-", label=shape.name)
 axes.set_xscale("log")
 axes.set_xlabel("epsilon")

@@ -39,8 +39,8 @@ def stepped(universe: Any, options: dict[str, Any], demand: list[Any], ledger: A
     """What a stream tells on all days, by small trees of sums; beyond its horizon it refuses."""
     with _small_trees():
         stream = mdp.Stream(universe, epsilon=1, ledger=ledger, parts=4, **options)
-        told = [form for day in demand for form in _day(stream, day)]
-        return [*told, stream.receipt]
+        sums = [form for day in demand for form in _day(stream, day)]
+        return [*sums, stream.receipt]
 
 
 def _day(stream: Any, demand: Any) -> list[Any]:
@@ -62,12 +62,12 @@ def _small_trees() -> Iterator[None]:
 
 
 def beneath(universe: Any, options: dict[str, Any], demand: list[Any], ledger: Any) -> list[Any]:
-    """The exact sum that each draw of a stream will hide; 0 where none is told."""
+    """The exact sum that each draw of a stream will hide; 0 where none is released."""
     sums: dict[int, Any] = {}
     with recorded(Transcript(universe, tag=TAG)) as tagged, _small_trees():
         stream = mdp.Stream(universe, epsilon=1, ledger=ledger, parts=4, **options)
         for day in demand:
             _day(stream, day)
-            for told in stream._state.released.values():
-                sums[int(told.min()) // TAG - 1] = told % TAG
+            for released in stream._state.released.values():
+                sums[int(released.min()) // TAG - 1] = released % TAG
     return [sums.get(at, 0) for at in range(len(tagged.draws))]

@@ -161,7 +161,7 @@ def _lloyd(demand: Any, ledger: mdp.Ledger) -> Any:
 
 
 def _options() -> Iterator[Subject]:
-    """Questions that methods ask only where they are told to, and users counted for themselves."""
+    """Questions that methods ask only where they are asked to, and users counted for themselves."""
     ours = mdp.methods
     tree = partial(ours.Quadtree, steps=0)
     swaps = partial(ours.LocalSearch, steps=2)
@@ -226,8 +226,8 @@ def _designed(design: str, budget: tuple[Any, Any], demand: Any, ledger: mdp.Led
     name = release.design.name if hasattr(release, "design") else "halves"
     if name != design:
         raise AssertionError(f"{name} in place of {design}")
-    told = release.histograms if name == "halves" else [release.histogram]
-    return [result, release, *told]
+    parts = release.histograms if name == "halves" else [release.histogram]
+    return [result, release, *parts]
 
 
 def _looked(looks: str, demand: Any, ledger: mdp.Ledger) -> Any:

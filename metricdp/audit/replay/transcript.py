@@ -123,13 +123,13 @@ class Transcript:
             return real()
         if at >= len(self.replays.draws):
             raise self._diverged(f"draw {at + 1} is one too many")
-        told = self.replays.draws[at]
-        expected = "laplace" if told.kind == "opening" else told.kind
-        if (kind, length) != (expected, len(told.hidden)):
+        planned = self.replays.draws[at]
+        expected = "laplace" if planned.kind == "opening" else planned.kind
+        if (kind, length) != (expected, len(planned.hidden)):
             raise self._diverged(
-                f"draw {at + 1} is {kind} of {length}, not {told.kind} of {len(told.hidden)}"
+                f"draw {at + 1} is {kind} of {length}, not {planned.kind} of {len(planned.hidden)}"
             )
-        return told.output
+        return planned.output
 
     def _diverged(self, why: str) -> Diverged:
         self.diverged = self.diverged or why  # the gate may hide what is raised

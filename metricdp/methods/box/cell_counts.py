@@ -16,7 +16,7 @@ from metricdp.releases import Release
 from metricdp.solvers.estimate.tree_posterior import Counts, joint_posterior
 
 SUPPORT = 3.0
-"""Standard deviations of noise above which a cell's estimate is told from nothing."""
+"""Standard deviations of noise above which a cell's estimate is distinguished from nothing."""
 
 
 @dataclass(frozen=True, eq=False)

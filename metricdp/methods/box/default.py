@@ -8,9 +8,9 @@
 5. A call for k centers keeps a part for one step on the records, in all dimensions
    (`metricdp.methods.box.descent`).
 
-With more than `ENOUGH` records, steps 2 to 4 read a random sample. Where directions cannot be told
-from noise, steps 3 to 5 are left out. Without a delta, few records in up to six dimensions are
-counted in halves of cells in place of steps 2 to 5 (`metricdp.methods.box.halved`).
+With more than `ENOUGH` records, steps 2 to 4 read a random sample. Where directions cannot be
+distinguished from noise, steps 3 to 5 are left out. Without a delta, few records in up to six
+dimensions are counted in halves of cells in place of steps 2 to 5 (`metricdp.methods.box.halved`).
 
 **Privacy.** All reads are `CountQuery`, `HistogramQuery`, `SumsQuery` and `LevelsQuery` of records
 or their images, in shares of one budget: of epsilon, with discrete Laplace noise (sequential

@@ -118,7 +118,7 @@ def _released(
     known = None if expected is None else (expected.points, expected.weights)
     halving = Halving(space, known, ExpectedPoints.EVEN)
     looked = yield from refined(
-        terms, halving, count, partial(_rounds, k=k), told=lambda parts: parts.cells
+        terms, halving, count, partial(_rounds, k=k), keys_of=lambda parts: parts.cells
     )
     tree: Any = looked.tree
     estimate: Any = looked.estimate

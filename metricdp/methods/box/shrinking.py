@@ -17,9 +17,9 @@ LEAST = 5.0
 MOST = 12.0
 LIGHT = 3.0
 """Cells stand out where noise does so with a chance of about e^-L, L = 3 ln(x / 65) for x records
-per unit of noise, 5 to 12. With more records lighter clusters can be told from noise, and a center
-that noise holds far away is the greater part of the cost. Where k centers are asked for, L is at
-most x / 3k: clusters of few units of noise would not stand out.
+per unit of noise, 5 to 12. With more records lighter clusters can be distinguished from noise, and
+a center that noise holds far away is the greater part of the cost. Where k centers are asked for, L
+is at most x / 3k: clusters of few units of noise would not stand out.
 """
 CLEAR = 3.0
 BAND = 8.0
@@ -76,15 +76,15 @@ def shrunk(tree: PartitionTree, estimate: Estimate, unit: float, k: int = 0) -> 
     out = above_noise(points, counts[:m], deviation[:m], unit, sure)
     held = upwards(out, tree.children) > 0
     rest = upwards(np.where(out, 0.0, estimate.mean), tree.children)
-    told = np.clip(counts, 0.0, rest)
+    above_zero = np.clip(counts, 0.0, rest)
     nodes = np.arange(float(len(counts)))
     largest = ~held & (passed_down(nodes, held, tree.children) == nodes)
     band = (np.log2(tree.sizes[-1] / tree.sizes) / BAND + 1e-9).astype(np.int64)
-    each = (counts, deviation**2, told)
+    each = (counts, deviation**2, above_zero)
     total, square, sums = np.array([np.bincount(band, np.where(largest, x, 0.0)) for x in each])
     together = _clear(total, np.sqrt(square)) * total / np.maximum(np.maximum(sums, total), 1e-9)
     clear = np.maximum(_clear(counts, deviation), together[band])
-    own = clear * np.divide(told, rest, out=np.zeros_like(rest), where=rest > 0)
+    own = clear * np.divide(above_zero, rest, out=np.zeros_like(rest), where=rest > 0)
     kept: Floats = passed_down(np.where(held, 1.0, own), held, tree.children)
     return kept[:m]
 

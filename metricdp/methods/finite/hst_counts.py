@@ -30,7 +30,7 @@ from metricdp.releases import Mechanism, Receipt
 BUDGETS = {"geometric": Fraction(1, 2), "uniform": Fraction(1), "rising": Fraction(3)}
 """What each level gets of the budget of the level above it."""
 FLOOR = 4.0
-"""Standard deviations of noise above which a node's count is told from nothing."""
+"""Standard deviations of noise above which a node's count is distinguished from nothing."""
 MOST_LEVELS = 8  # deeper ones get too little budget each
 
 

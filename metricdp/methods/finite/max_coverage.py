@@ -197,7 +197,7 @@ class MaxCoverage(Method):
         looked.add(tree, (yield Ask(HistogramQuery(at(tree)), left)), many=False)
         centers = [(some.centers[chosen], some.radius) for some, chosen in zip(balls, selected)]
         receipt = (yield Account()).receipt
-        return told(metric, looked.weights, receipt, centers, question.space)
+        return weights_release(metric, looked.weights, receipt, centers, question.space)
 
     def _on_candidates(self, terms: Terms, question: BoxQuestion) -> Steps:
         space = question.space
@@ -214,10 +214,10 @@ class MaxCoverage(Method):
         weights = yield from counted_cells(question, metric, selected, (yield Account()).left)
         receipt = (yield Account()).receipt
         centers = [(chosen, some.radius) for some, chosen in zip(balls, selected)]
-        return told(metric, weights, receipt, centers, space, moved_to_means)
+        return weights_release(metric, weights, receipt, centers, space, moved_to_means)
 
 
-def told(
+def weights_release(
     metric: Metric,
     weights: Floats,
     receipt: Receipt,

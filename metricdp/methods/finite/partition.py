@@ -160,10 +160,10 @@ def refined(
     rounds: Callable[[Looked, float, float], Iterable[Look]] | None = None,
     *,
     areas: PartitionTree | None = None,
-    told: Callable[[Any], Any] = lambda parts: parts,
+    keys_of: Callable[[Any], Any] = lambda parts: parts,
 ) -> Generator[Any, Any, Looked]:
     """All rounds on a public hierarchy. `rounds`: which, by what was found, records and noise;
-    `areas`: a cut that refines each; `told`: by what records tell their part.
+    `areas`: a cut that refines each; `keys_of`: by what records tell their part.
     """
     looked = Looked(whole, [] if count.release is None else [count.release])
     left = (yield Account()).left
@@ -174,7 +174,7 @@ def refined(
         parts = looked.cut(look, count.number, terms.scale_of_counts(share, capped=True))
         if areas is not None:
             parts = whole.joined([areas, parts])
-        found = yield Ask(HistogramQuery(told(parts)), share)
+        found = yield Ask(HistogramQuery(keys_of(parts)), share)
         looked.add(parts, found, many=look.share < 1)
     return looked
 

@@ -14,8 +14,8 @@ largest epsilons, twice that under *replace-one*. Region by region, for records 
   epsilon_s.
 
 So a strong region hides what happens inside it, but that a record is there rather than elsewhere
-only as well as the *weaker* of the two regions does. Give places that should not be told apart the
-same share.
+only as well as the *weaker* of the two regions does. Give places that should not be distinguished
+the same share.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ class Regional(Method):
                     f"regions must map names to positive shares, got {shown(name)}: {shown(share)}"
                 )
         object.__setattr__(self, "regions", dict(self.regions))
-        told = self.labels
-        labels = dict(told) if isinstance(told, Mapping) else tuple(listed(told, "labels"))
+        given = self.labels
+        labels = dict(given) if isinstance(given, Mapping) else tuple(listed(given, "labels"))
         object.__setattr__(self, "labels", labels or {})
         for name in labels.values() if isinstance(labels, dict) else labels:
             if not isinstance(name, str) or name not in self.regions:

@@ -12,7 +12,7 @@ from metricdp.protocols import Finite
 
 @dataclass(frozen=True, eq=False)
 class LabelParts:
-    """Parts that are told by the label of a record's own point.
+    """Parts that are given by the label of a record's own point.
 
     `labels` (n_points,): part of every point, 0 … n_parts - 1: public.
     """

@@ -58,7 +58,7 @@ def chunks(path: str, size: int = CHUNK) -> Generator[bytes, None, None]:
 
 
 def _unpacked(packed: gzip.GzipFile, size: int) -> bytes:
-    """The next chunk; a damaged file is told from a truncated one by nothing."""
+    """The next chunk; a damaged file cannot be distinguished from a truncated one."""
     data = None
     with suppress(zlib.error):
         data = packed.read(size)

@@ -49,8 +49,7 @@ def absent(path: str, kind: str = "text") -> str:
 
 ENDINGS = (".parquet", ".pq")
 _TWICE = (
-    "is told by files and by the names of their folders; name the files one by one, or write them "
-    "anew"
+    "is in files and in the names of their folders; name the files one by one, or write them anew"
 )
 _LOGS = ("_delta_log", "_spark_metadata")
 
@@ -106,7 +105,7 @@ def _inside(folder: Path) -> list[str]:
     return found
 
 
-def told_twice(columns: Iterable[str], folders: Iterable[str]) -> dict[str, str]:
+def named_twice(columns: Iterable[str], folders: Iterable[str]) -> dict[str, str]:
     """Columns of files that folders ``column=value`` name too, and these, in capitals or not:
     engines that do not tell these apart take the folder's value for all rows.
     """

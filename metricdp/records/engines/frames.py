@@ -17,7 +17,7 @@ from metricdp.records.engines.bounding import UserRule
 from metricdp.records.engines.sources import Answer, Coins, Gathered, Groups, Source, Tallied, Tally
 from metricdp.records.engines.weighting import WeightAt, Weighted
 from metricdp.records.engines.work import Sum, Work, checked
-from metricdp.records.exact import Sums, Total, told
+from metricdp.records.exact import Sums, Total, to_array
 from metricdp.records.ingestion.encoders import Reading, RowEncoder, ids_encoder
 from metricdp.records.ingestion.geometry import AXES
 from metricdp.records.ingestion.matching import Matcher
@@ -76,7 +76,7 @@ class Frame(ABC):
             raise InputError("node, x, y, columns and user are names of columns")
         known = list(self.columns)
         if missing := [name for name in names if name not in known]:
-            if self.path is not None:  # not told which there are: it may be a row of data
+            if self.path is not None:  # which there are is not reported: it may be a row of data
                 raise InputError(
                     f"{self.path}: no column {shown(missing[0])}; the first row must name the "
                     f"columns, and --demand-column (column=), or --x and --y (x=, y=), those that "
@@ -102,7 +102,7 @@ class Frame(ABC):
             frame, encode = self.by_user(reading, rule), reading.encoder(weighted)
         if (n := universe.n_points) is not None:
             total, _ = frame.sums(encode, WeightAt(n) if weighted else Tallied(np.asarray, n))
-            held = told(total)
+            held = to_array(total)
             return Tally(np.flatnonzero(held), held[held > 0])
         # reads all rows once: a bad one is refused before anything is charged
         source = Encoded(frame, encode, frame.sums(encode, _nothing)[1])

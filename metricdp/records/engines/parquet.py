@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from metricdp.records.engines.folders import absent, parquet_files, shown_file, told_twice
+from metricdp.records.engines.folders import absent, named_twice, parquet_files, shown_file
 from metricdp.records.engines.local import LocalFrame, streamed
 from metricdp.records.engines.spilling import connected, duckdb_module
 from metricdp.records.engines.tables import TableInMemory
@@ -77,7 +77,7 @@ def parquet(path: str) -> ParquetFiles:
         raise InputError(f"{path}: {absent(path, 'Parquet')}")
     try:
         with connected() as connection:
-            told = connection.sql(
+            rows = connection.sql(
                 "SELECT file_name, name, type, type_length, num_children, converted_type, scale, "
                 f"precision, logical_type FROM parquet_schema({where})"
             ).fetchall()
@@ -85,7 +85,7 @@ def parquet(path: str) -> ParquetFiles:
                 f"SELECT value FROM parquet_kv_metadata({where}) WHERE key = 'ARROW:schema'"
             ).fetchall()
         kinds: dict[str, list[Any]] = {}
-        for file, *facts in told:
+        for file, *facts in rows:
             kinds.setdefault(file, []).append(tuple(facts))
         groups: dict[Any, list[str]] = {}
         refused = unread(header for (header,) in headers)
@@ -94,7 +94,7 @@ def parquet(path: str) -> ParquetFiles:
             groups.setdefault((folders, tuple(kinds[file])), []).append(file)
             names = {facts[0]: facts[6] or 0 for facts in kinds[file]}
             refused |= {name: _WIDE for name, digits in names.items() if digits > _DIGITS}
-            refused |= told_twice(names, folders)
+            refused |= named_twice(names, folders)
         return ParquetFiles(list(groups.values()), path, refused)
     except error:  # what DuckDB says may quote a row
         pass

@@ -12,7 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arrays import Ints
-from metricdp.records.exact import ROWS, Total, by_digits, combined, exact_sum, grouped_sum, told
+from metricdp.records.exact import (
+    ROWS,
+    Total,
+    by_digits,
+    combined,
+    exact_sum,
+    grouped_sum,
+    to_array,
+)
 from metricdp.refusals import ReadingError
 
 Answer = Callable[[NDArray[Any]], Any]
@@ -28,7 +36,7 @@ class Source(ABC):
 
     def total(self, answer: Answer) -> NDArray[Any]:
         """The same in 64 bits: integers saturate at 2^61 on both sides."""
-        return told(self.sums(answer))
+        return to_array(self.sums(answer))
 
     def grouped(self, key: Answer) -> Groups:
         """Distinct keys of 64 bits in order, and how many records have each: one reading."""
@@ -160,7 +168,7 @@ def sums(records: NDArray[Any] | Source, answer: Answer) -> Total:
 
 def total(records: NDArray[Any] | Source, answer: Answer) -> NDArray[Any]:
     """The same in 64 bits: integers saturate at 2^61 on both sides."""
-    return told(sums(records, answer))
+    return to_array(sums(records, answer))
 
 
 def subsampled(records: NDArray[Any] | Source, share: float) -> NDArray[Any] | Source:
@@ -220,7 +228,8 @@ class Tallied:
 
 def kept_of(counts: Ints, share: float) -> Ints:
     """How many of each count stay: binomials by a generator with a 256-bit secret seed. What is
-    told of those that stay is paid for in full (`gate.subsampled`), so no guarantee rests on them.
+    released of those that stay is paid for in full (`gate.subsampled`), so no guarantee rests on
+    them.
     """
     coins = np.random.default_rng(np.frombuffer(os.urandom(32), np.uint32))
     return coins.binomial(counts, share)

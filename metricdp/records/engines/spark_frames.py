@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from metricdp.records.engines.bounding import UserRule, whole_users
 from metricdp.records.engines.embedded import of_text, same_heads
-from metricdp.records.engines.folders import absent, is_parquet, parquet_files, told_twice
+from metricdp.records.engines.folders import absent, is_parquet, named_twice, parquet_files
 from metricdp.records.engines.frames import Frame, Seal
 from metricdp.records.engines.local import arrow_schema, arrow_table
 from metricdp.records.engines.parquet import unread_in
@@ -237,7 +237,7 @@ def file(path: str, asked: Sequence[Any]) -> Frame:
             frame = session.read.parquet(path) if parquet else session.read.text(path)
         if parquet:
             of_files = session.read.option("recursiveFileLookup", "true").parquet(path).columns
-            refused = told_twice(of_files, _folders(frame, path))
+            refused = named_twice(of_files, _folders(frame, path))
         else:  # rows of the start of a file, which Spark reads first
             first = frame.selectExpr(*_LINES).limit(100).collect()
             start = [decoded(row["value"])[0] for row in first]

@@ -51,7 +51,7 @@ class Work:
         vector = exactly(answer)
         if isinstance(vector, Sums):
             return vector.joined(Sums(np.array([n_rows, digest])))
-        # sums of floating-point numbers depend on their order: rows alone are told exactly
+        # sums of floating-point numbers depend on their order: rows alone are counted exactly
         return np.append(vector, [n_rows, 0.0])
 
     def added(self, some: Sum, more: Sum) -> Sum:

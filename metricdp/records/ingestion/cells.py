@@ -29,7 +29,7 @@ NO_NUMBER = "a coordinate is no finite number"
 
 
 def text_of(cell: Any) -> str | None:
-    """The text of a cell; None if it is missing, or cannot be told from others.
+    """The text of a cell; None if it is missing, or cannot be distinguished from others.
 
     ==================  ==========================================================================
     cell                text

@@ -38,8 +38,8 @@ def steps(points: Floats, box: Sequence[float]) -> Ints:
 
 def frame(unit: str | None, noun: str, box: list[float]) -> dict[str, Any]:
     """What scripts know of a universe: unit, point names, place and colors."""
-    told = {"unit": unit, "layout": unit is None, "noun": noun, "palette": list(PALETTE)}
-    return told | {"inks": [ink_on(color) for color in PALETTE], "steps": STEPS, "box": box}
+    facts = {"unit": unit, "layout": unit is None, "noun": noun, "palette": list(PALETTE)}
+    return facts | {"inks": [ink_on(color) for color in PALETTE], "steps": STEPS, "box": box}
 
 
 class DrawnUniverse:
@@ -77,7 +77,7 @@ class DrawnUniverse:
             return None
         return drawing.ground(self.points, self.edges, self.bends)
 
-    def told(self) -> dict[str, Any]:
+    def data(self) -> dict[str, Any]:
         """What all answers share."""
         x, y = steps(self.points, self.box).T
         tails, heads = self.edges.T
@@ -134,9 +134,9 @@ class DrawnUniverse:
 
     def remarks(self, shading: str = _TERRITORIES) -> list[str]:
         """What a reader of the picture must know; `shading`: what the ground's colors are."""
-        told = [shading]
+        facts = [shading]
         if self.unit is None:
-            told = [
+            facts = [
                 "The universe has no coordinates: places are a layout computed from public "
                 "distances (pivot MDS), not geography."
             ]
@@ -144,8 +144,8 @@ class DrawnUniverse:
         if lost:
             has, is_, it = ("has", "is", "it") if lost == 1 else ("have", "are", "them")
             drawn = f"no coordinates and {is_} not drawn; figures count {it}"
-            told.append(f"{lost:,} of {every:,} {self.noun} {has} {drawn}.")
-        return told
+            facts.append(f"{lost:,} of {every:,} {self.noun} {has} {drawn}.")
+        return facts
 
 
 def packed_weights(weights: Floats) -> dict[str, Any]:
@@ -175,8 +175,8 @@ def center_records(
     for c, identifier in enumerate(ids):
         placed = bool(np.isfinite(places[c]).all())
         x, y = places[c].tolist() if placed else (None, None)
-        told = {"id": str(identifier), "rank": c + 1, "color": int(color[c])}
-        records.append({**told, "vertices": vertices[c], "mass": mass[c], "x": x, "y": y})
+        facts = {"id": str(identifier), "rank": c + 1, "color": int(color[c])}
+        records.append({**facts, "vertices": vertices[c], "mass": mass[c], "x": x, "y": y})
     return records
 
 

@@ -109,7 +109,7 @@ const buttons = () => {
     e.preventDefault();
   });
 };
-const told = (px, py) => {
+const hint = (px, py) => {
   const c = markAt(circles, px, py, 4),
     exact = c ? null : markAt(exactMarks, px, py, 2);
   if (c) return page.aboutCenter(c);
@@ -143,7 +143,7 @@ const pointers = () => {
   };
   const hover = (e) => {
     const at = place(e),
-      text = told(...at);
+      text = hint(...at);
     if (text) tell(text, ...at);
     else tip.hidden = true;
   };
@@ -229,9 +229,9 @@ const portrait = () => {
   draw();
   return copy.toDataURL("image/png");
 };
-const begin = async (told) => {
+const begin = async (content) => {
   // the first picture, then the controls
-  page = told;
+  page = content;
   if (window.matchMedia("(max-width: 760px)").matches) byId("layers").open = false;
   await open(now);
   measure();

@@ -1,7 +1,7 @@
 """The page of a stream: one self-contained HTML file with a slider over its days, that shows how
 the centers moved.
 
-Everything on it was told before: public places, the centers of each day, the receipt.
+Everything on it was released before: public places, the centers of each day, the receipt.
 """
 
 from __future__ import annotations
@@ -130,13 +130,13 @@ def write_days(
 
 def _scene(metric: Metric, days: list[Any]) -> dict[str, Any]:
     net = DrawnUniverse(metric)
-    told = _numbered(metric, net.everywhere, days)
-    return net.told() | {"names": {day["day"]: day["name"] for day in told}, "levels": told}
+    numbered = _numbered(metric, net.everywhere, days)
+    return net.data() | {"names": {day["day"]: day["name"] for day in numbered}, "levels": numbered}
 
 
 def _numbered(metric: Metric, points: Floats, days: list[Any]) -> list[dict[str, Any]]:
     """Every day with its centers in the order of their numbers."""
-    told: list[dict[str, Any]] = []
+    numbered: list[dict[str, Any]] = []
     before: list[int] = []
     since: list[int] = []
     for day in days:
@@ -152,9 +152,9 @@ def _numbered(metric: Metric, points: Floats, days: list[Any]) -> list[dict[str,
             centers.append(center)
         name = f"day {day.day:,}" if day.label is None else str(day.label)
         moved = {"moved": sum(fresh) if before else 0, "alarm": bool(day.alarm)}
-        told.append({"day": day.day, "name": name, **moved, "centers": centers})
+        numbered.append({"day": day.day, "name": name, **moved, "centers": centers})
         before = places
-    return told
+    return numbered
 
 
 def _kept(before: list[int], now: list[int], points: Floats) -> list[int]:

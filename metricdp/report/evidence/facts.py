@@ -1,7 +1,7 @@
 """A receipt read as an answer to each question that software can answer.
 
-What an old or partial receipt does not hold is told by name in `Facts.missing`; nothing is made up
-in its place.
+What an old or partial receipt does not hold is listed by name in `Facts.missing`; nothing is made
+up in its place.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class Facts:
             raise InputError(f"this is no receipt of metricdp: it lacks {', '.join(lacks)}")
         if audit is not None and not _is_audit(audit):
             raise InputError("this is no result of `python -m metricdp.audit --json`")
-        told = receipt.get("made")
-        made = told if isinstance(told, Mapping) else {}
+        facts = receipt.get("made")
+        made = facts if isinstance(facts, Mapping) else {}
         missing = [f"{name}: {what}" for name, what in KEYS.items() if _lacks(made, name)]
         if evaluation is not None and not is_evaluation(evaluation):
             raise InputError("this is no private evaluation, as mdp.evaluate or --epsilon tells it")
@@ -83,7 +83,7 @@ class Facts:
 
     @property
     def universe(self) -> Mapping[str, Any]:
-        """Kind, size, checksum; empty if not told."""
+        """Kind, size, checksum; empty if not stated."""
         return self.made.get("universe") or {}
 
     @property
@@ -93,8 +93,8 @@ class Facts:
 
     def price(self) -> str:
         """Epsilon, and delta if there is one, with the exact fractions."""
-        told = f"epsilon = {exactly(self.epsilon)}"
-        return told + (f", delta = {exactly(self.delta)}" if self.delta else "")
+        facts = f"epsilon = {exactly(self.epsilon)}"
+        return facts + (f", delta = {exactly(self.delta)}" if self.delta else "")
 
     @property
     def shared(self) -> bool:
@@ -123,25 +123,25 @@ class Facts:
 
     def domain(self) -> str:
         """Which data the promise is about."""
-        told = self.universe
-        if not told:
+        facts = self.universe
+        if not facts:
             return f"{UNKNOWN}: the public universe"
-        kind = next((kind for kind in ("box", "points") if kind in told), "other")
-        low, high = told.get("box", (None, None))
-        return _said("domain", kind, **{"low": low, "high": high, **told})
+        kind = next((kind for kind in ("box", "points") if kind in facts), "other")
+        low, high = facts.get("box", (None, None))
+        return _said("domain", kind, **{"low": low, "high": high, **facts})
 
     def unprotected(self) -> str:
         """What is public and not covered."""
-        told = [
+        facts = [
             "the universe (network, points or box) with its distances",
             "all options of the call, the receipt and the ledger",
         ]
         if self.devices:
-            told.append("the number of messages and who sent one")
+            facts.append("the number of messages and who sent one")
         elif self.receipt["neighboring"] == "replace-one":
-            told.append(f"the number of {self.unit}s")
-        told.append("that a call was answered or refused, and anything published beside it")
-        return "Public, and not protected: " + "; ".join(told) + "."
+            facts.append(f"the number of {self.unit}s")
+        facts.append("that a call was answered or refused, and anything published beside it")
+        return "Public, and not protected: " + "; ".join(facts) + "."
 
     def composition(self) -> str:
         """How the price of all mechanisms came about."""
@@ -189,9 +189,9 @@ class Facts:
     def choices(self) -> list[str]:
         """Every option, its value and how it came about; then what the method chose itself."""
         lines = []
-        for name, told in (self.made.get("options") or {}).items():
-            how = {True: "the default", False: "chosen by the caller"}.get(told.get("default"))
-            value = "none" if told["value"] is None else told["value"]
+        for name, facts in (self.made.get("options") or {}).items():
+            how = {True: "the default", False: "chosen by the caller"}.get(facts.get("default"))
+            value = "none" if facts["value"] is None else facts["value"]
             lines.append(f"{name} = {value}" + (f" ({how})" if how else ""))
         lines = [f"Public options of the call: {'; '.join(lines) or UNKNOWN}."]
         return [*lines, self.made.get("chooses") or f"{UNKNOWN}: how the method chooses."]
@@ -201,24 +201,24 @@ class Facts:
         if self.devices:
             spent = f"epsilon = {exactly(self.spent_by_device())} once, in its one message"
             return f"None: every device spends {spent}, whatever the server does."
-        told = self.made.get("ledger")
+        facts = self.made.get("ledger")
         if self.model == "Federated":
             return "Every holder has its own, which paid this price before its records were read."
-        if told is None:
+        if facts is None:
             free = not self.mechanisms and not self.epsilon
             return "None: nothing was charged." if free else f"{UNKNOWN}: the ledger."
         names = ("spent", "left", "spent_delta", "left_delta")
-        shown = {name: show_number(told[name]) for name in names}
-        text = _said("ledger", "spent", **{**told, **shown, "th": _th(told["charges"])})
+        shown = {name: show_number(facts[name]) for name in names}
+        text = _said("ledger", "spent", **{**facts, **shown, "th": _th(facts["charges"])})
         more = {"purpose": "named purpose", "who": "charged by", "dataset": "data set"}
         more |= {"anchor": "anchor of the journal"}
-        named = [f"{what} {told[key]}" for key, what in more.items() if told.get(key)]
-        policy = str(Policy(told.get("renews"), told.get("expires")))
+        named = [f"{what} {facts[key]}" for key, what in more.items() if facts.get(key)]
+        policy = str(Policy(facts.get("renews"), facts.get("expires")))
         named += [f"the budget {policy}"] * bool(policy)
         return "; ".join([text, *named]) + "."
 
     def figures(self) -> str:
-        """How good it is, with intervals, as far as a private evaluation told."""
+        """How good it is, with intervals, as far as a private evaluation reported."""
         if self.evaluation is None:
             return ""
         each = []
@@ -235,10 +235,10 @@ class Facts:
         return Fraction((self.made.get("options") or {}).get("epsilon", {}).get("value", "0"))
 
 
-def is_evaluation(told: Any) -> bool:
+def is_evaluation(facts: Any) -> bool:
     """Whether this is the JSON of a private evaluation."""
-    return isinstance(told, Mapping) and all(
-        isinstance(told.get(name), Mapping) and {"estimate", "low", "high"} <= told[name].keys()
+    return isinstance(facts, Mapping) and all(
+        isinstance(facts.get(name), Mapping) and {"estimate", "low", "high"} <= facts[name].keys()
         for name in ("mean", "median", "p90", "share")
     )
 

@@ -33,8 +33,8 @@ class Evidence:
     --------
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> demand = mdp.PrivateDemand(metric, [1] * 5000 + [7] * 5000)
-    >>> told = mdp.evidence(mdp.k_median(metric, demand, k=2, epsilon=1))
-    >>> len(told.blanks) > 3, told.missing
+    >>> facts = mdp.evidence(mdp.k_median(metric, demand, k=2, epsilon=1))
+    >>> len(facts.blanks) > 3, facts.missing
     (True, [])
     """
 
@@ -130,10 +130,10 @@ def evidence(
     --------
     >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     >>> demand = mdp.PrivateDemand(metric, [1] * 500 + [7] * 400)
-    >>> told = mdp.evidence(mdp.k_median(metric, demand, k=2, epsilon="1/2"))
-    >>> told.missing, told.registry()["deployment"]["privacy_loss"]["privacy_parameters"]
+    >>> facts = mdp.evidence(mdp.k_median(metric, demand, k=2, epsilon="1/2"))
+    >>> facts.missing, facts.registry()["deployment"]["privacy_loss"]["privacy_parameters"]
     ([], {'epsilon': 0.5})
-    >>> "curator" in told.blanks
+    >>> "curator" in facts.blanks
     True
     """
     judges = is_evaluation(result) or hasattr(result, "p90")

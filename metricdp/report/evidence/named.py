@@ -28,7 +28,7 @@ _ASKED = (
     "protected",
     "unprotected",
 )
-"""Facts that are told as `Facts` tells them."""
+"""Facts that are stated as `Facts` states them."""
 _PRODUCTS = {"evaluate": "95 % intervals of how well public centers serve the records"}
 
 
@@ -42,8 +42,8 @@ class Filler:
     def fill(self, tree: Any) -> Any:
         """A tree of texts, filled; of a mapping without what is None."""
         if isinstance(tree, Mapping):
-            told = {name: self.fill(inner) for name, inner in tree.items()}
-            return {name: inner for name, inner in told.items() if inner is not None}
+            filled = {name: self.fill(inner) for name, inner in tree.items()}
+            return {name: inner for name, inner in filled.items() if inner is not None}
         if isinstance(tree, list):
             return list(map(self.fill, tree))
         return self.text(tree)
@@ -78,14 +78,14 @@ def filler(facts: Facts, answers: Mapping[str, str]) -> Filler:
     if facts.delta:
         parameters["delta"] = float(facts.delta)
     open_ = any(name not in answers for name in QUESTIONS if name not in _OPTIONAL)
-    told = words()["said"] | {name: getattr(facts, name)() for name in _ASKED}
-    told |= {
+    filled = words()["said"] | {name: getattr(facts, name)() for name in _ASKED}
+    filled |= {
         "afterwards": made.get("afterwards") or UNKNOWN,
         "choices": choices,
         "choices_in_line": " ".join(choices),
         "curator_type": answers.get("curator_type") or CHOICES["curator_type"][0],
         "day": str(made.get("day", UNKNOWN)),
-        "judged": told["figures"] or "Not evaluated under privacy.",
+        "judged": filled["figures"] or "Not evaluated under privacy.",
         "kind": f"{'(epsilon, delta)-' if facts.delta else 'pure '}differential privacy",
         "laws": ", ".join(dict.fromkeys(str(each["name"]) for each in facts.mechanisms)) or "none",
         "mechanisms": mechanisms,
@@ -99,7 +99,7 @@ def filler(facts: Facts, answers: Mapping[str, str]) -> Filler:
         "product": product(facts),
         "product_type": ("Summary statistics", "Synthetic data")[made.get("method") == "coreset"],
         "promise": promise(facts),
-        "protected_first": told["protected"].capitalize(),
+        "protected_first": filled["protected"].capitalize(),
         "sha256": sha256,
         "software": f"metricdp {version}, SHA-256 of the package {sha256}; "
         f"Python {package.get('python', UNKNOWN)}; {libraries}.",
@@ -111,7 +111,7 @@ def filler(facts: Facts, answers: Mapping[str, str]) -> Filler:
         "version": str(version),
     }
     model = {f"model_{name}": text for name, text in words()["models"][facts.model].items()}
-    return Filler(told | model, answers)
+    return Filler(filled | model, answers)
 
 
 def product(facts: Facts) -> str:
@@ -131,7 +131,7 @@ def promise(facts: Facts) -> list[str]:
         return ["No private data was read: nothing can be learned of anybody from it."]
     said = words()["promise"]
     who, relation = said[facts.unit], facts.receipt["neighboring"]
-    told = {
+    filled = {
         "who": who,
         "change": said[relation].format(who=who),
         "price": facts.price(),
@@ -141,4 +141,4 @@ def promise(facts: Facts) -> list[str]:
         "delta": show_number(facts.receipt["delta_exact"]),
     }
     names = ["likely", "odds", *["fails"] * bool(facts.delta), *["each"] * (facts.unit == "record")]
-    return [said[name].format(**told) for name in names]
+    return [said[name].format(**filled) for name in names]

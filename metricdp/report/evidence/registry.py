@@ -19,11 +19,11 @@ def record(facts: Facts, answers: Answers) -> dict[str, Any]:
     ``data_curator_type`` has no room for a blank: where nobody answered, the first choice stands
     there, and the record says at once that it is no answer (`placeholders`).
     """
-    told = filler(facts, answers).fill(words()["record"])
-    loss = told["privacy_loss"]
+    content = filler(facts, answers).fill(words()["record"])
+    loss = content["privacy_loss"]
     if (units := loss.get("number_of_privacy_units")) is not None:
         loss["number_of_privacy_units"] = int(str(units).replace(",", ""))
-    return {"url_slug": _slug(answers.get("name", "unnamed"), facts), "deployment": told}
+    return {"url_slug": _slug(answers.get("name", "unnamed"), facts), "deployment": content}
 
 
 def placeholders(answers: Answers) -> list[str]:
@@ -36,7 +36,7 @@ def _slug(name: str, facts: Facts) -> str:
     return "-".join([*words, str(facts.made.get("day", ""))[:4]]).strip("-") or "unnamed"
 
 
-def to_yaml(told: Mapping[str, Any], notes: Mapping[str, str]) -> str:
+def to_yaml(facts: Mapping[str, Any], notes: Mapping[str, str]) -> str:
     """Readable YAML: texts of several lines as blocks, and a comment behind keys that are noted."""
     try:
         import yaml
@@ -54,7 +54,7 @@ def to_yaml(told: Mapping[str, Any], notes: Mapping[str, str]) -> str:
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
     Dumper.add_representer(str, text)
-    plain = yaml.dump(told, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=100)
+    plain = yaml.dump(facts, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=100)
     lines = plain.splitlines()
     for i, line in enumerate(lines):
         key = line.strip().removeprefix("- ").split(":")[0]

@@ -50,12 +50,12 @@ def page(facts: Facts, answers: Mapping[str, str]) -> str:
 
 def embedded(receipt: Any) -> str:
     """The folded statement for a page with a receipt; nothing if its facts are missing."""
-    told = receipt.to_dict()
-    if not isinstance(told, Mapping) or not told.get("made"):
+    facts = receipt.to_dict()
+    if not isinstance(facts, Mapping) or not facts.get("made"):
         return ""
     return (
         '<section class="evidence"><details><summary>Privacy statement</summary>'
-        f"{statement(Facts.of(told), None)}</details></section>"
+        f"{statement(Facts.of(facts), None)}</details></section>"
     )
 
 
@@ -66,7 +66,7 @@ def receipt_html(receipt: Any, basis: Basis | None = None) -> str:
         tone = "plain" if basis == "public" else "warn"
         return f'<section class="receipt {tone}"><h2>{title}</h2><p>{text}</p></section>'
     facts = Facts.of(receipt.to_dict())
-    told = {
+    rows_text = {
         "ε (epsilon)": exactly(facts.epsilon),
         "δ (delta)": exactly(facts.delta),
         "Protected": facts.protected(),
@@ -75,7 +75,9 @@ def receipt_html(receipt: Any, basis: Basis | None = None) -> str:
         "Proofs": "; ".join(" ".join(one) for one in facts.receipt.get("proofs", {}).items()),
         "Version": str(facts.receipt.get("version", UNKNOWN)),
     }
-    rows = "".join(f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in told.items() if text)
+    rows = "".join(
+        f"<dt>{name}</dt><dd>{escape(text)}</dd>" for name, text in rows_text.items() if text
+    )
     noise = "".join(f"<li>{escape(line)}</li>" for line in facts.mechanism_lines())
     return (
         '<section class="receipt"><h2>Privacy receipt</h2>'
@@ -104,12 +106,14 @@ def price_html(receipt: Any) -> str:
 def statement(facts: Facts, answers: Answers) -> str:
     """The statement's sections, as HTML; without answers and blanks if `answers` is None."""
     fill = filler(facts, answers or {})
-    told = []
+    sections = []
     for head, texts in words()["statement"].items():
         kept = [text for text in texts if answers is not None or not text.startswith("{?")]
         lines = [line for text in kept for line in _lines(fill.text(text))]
-        told.append(f"<section><h2>{escape(head)}</h2>{''.join(map(_paragraph, lines))}</section>")
-    return "".join(told)
+        sections.append(
+            f"<section><h2>{escape(head)}</h2>{''.join(map(_paragraph, lines))}</section>"
+        )
+    return "".join(sections)
 
 
 def _lines(filled: Any) -> list[str]:

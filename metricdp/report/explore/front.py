@@ -87,18 +87,20 @@ class Exploration:
     exact_centers: Centers | None = field(default=None, repr=False)
 
     @classmethod
-    def of_plan(cls, told: Plan, names: Sequence[str] | None = None) -> Exploration:
+    def of_plan(cls, from_plan: Plan, names: Sequence[str] | None = None) -> Exploration:
         """The page of a plan: levels of one of its made-up demands. Nothing on it is private."""
-        if not isinstance(told, Plan):
+        if not isinstance(from_plan, Plan):
             raise InputError(
-                f"a Plan is needed, got {type(told).__name__}: mdp.plan(...) makes one"
+                f"a Plan is needed, got {type(from_plan).__name__}: mdp.plan(...) makes one"
             )
-        if any(result.release is None for result in told.example):
+        if any(result.release is None for result in from_plan.example):
             raise InputError(
-                f"the method {told.method} releases no weights, so there is no coreset to show"
+                f"the method {from_plan.method} releases no weights, so there is no coreset to show"
             )
-        levels = _levels(told.epsilons, told.example, told, names)
-        return cls(told.universe, told.k, levels, None, told, told.example_centers)
+        levels = _levels(from_plan.epsilons, from_plan.example, from_plan, names)
+        return cls(
+            from_plan.universe, from_plan.k, levels, None, from_plan, from_plan.example_centers
+        )
 
     @property
     def made_up(self) -> bool:
@@ -109,8 +111,8 @@ class Exploration:
         """JSON-ready levels, centers and receipt; never the centers without privacy."""
         levels = []
         for level in self.levels:
-            told = {"name": level.name, "epsilon": float(level.epsilon)}
-            levels.append({**told, **_regions(level.result.release), **level.result.to_dict()})
+            facts = {"name": level.name, "epsilon": float(level.epsilon)}
+            levels.append({**facts, **_regions(level.result.release), **level.result.to_dict()})
         plan = {} if self.plan is None else {"prediction": self.plan.to_dict()}
         receipt = self.receipt and self.receipt.to_dict()
         return {"k": self.k, "levels": levels, "receipt": receipt, **plan}
@@ -151,8 +153,8 @@ class Exploration:
         return _FRAME.format(escape(self.page(), quote=True))
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{level.name} ({float(level.epsilon):g})" for level in self.levels)
-        return f"Exploration({self.universe.name}, k={self.k:,}, {told})"
+        text = ", ".join(f"{level.name} ({float(level.epsilon):g})" for level in self.levels)
+        return f"Exploration({self.universe.name}, k={self.k:,}, {text})"
 
 
 def explore(
@@ -283,22 +285,29 @@ def _named(epsilons: Iterable[Any], names: Sequence[str] | None) -> dict[Any, st
     budgets = checked_epsilons(given)
     if names is None:
         return dict(zip(budgets, level_names(budgets)))
-    told = listed(names, "names")
-    if len(told) != len(given) or not all(isinstance(name, str) and name.strip() for name in told):
+    texts = listed(names, "names")
+    if len(texts) != len(given) or not all(
+        isinstance(name, str) and name.strip() for name in texts
+    ):
         raise InputError(
             f"names must be {len(given)} texts that are not empty, one for each epsilon"
         )
-    of = {checked_epsilons([value])[0]: name for value, name in zip(given, told)}
+    of = {checked_epsilons([value])[0]: name for value, name in zip(given, texts)}
     return {budget: of[budget] for budget in budgets}
 
 
 def _levels(
-    epsilons: Sequence[Any], results: Sequence[Any], told: Plan | None, names: Sequence[str] | None
+    epsilons: Sequence[Any],
+    results: Sequence[Any],
+    forecasts: Plan | None,
+    names: Sequence[str] | None,
 ) -> tuple[Level, ...]:
     """Levels with the largest epsilon first: privacy grows to the right."""
     called = level_names(epsilons) if names is None else names
     every = enumerate(zip(called, epsilons, results))
-    return tuple(Level(*each, told.forecast(i) if told else None) for i, each in every)[::-1]
+    return tuple(Level(*each, forecasts.forecast(i) if forecasts else None) for i, each in every)[
+        ::-1
+    ]
 
 
 def _check(universe: Any, recipe: Method, records: Any, repeats: Any) -> None:

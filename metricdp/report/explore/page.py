@@ -72,12 +72,12 @@ def _layers(shown: Shown) -> dict[str, str]:
 
 def _accuracy(shown: Shown) -> str:
     """The predictions as bars: dark to the median, light to the 90th percentile."""
-    told = [(i, level, level.forecast) for i, level in enumerate(shown.levels) if level.forecast]
-    if shown.plan is None or not told:
+    texts = [(i, level, level.forecast) for i, level in enumerate(shown.levels) if level.forecast]
+    if shown.plan is None or not texts:
         return ""
-    top = max((f.high for _, _, f in told if f.high < float("inf")), default=0.0) or 1.0
+    top = max((f.high for _, _, f in texts if f.high < float("inf")), default=0.0) or 1.0
     rows = []
-    for i, level, f in told:
+    for i, level, f in texts:
         long, dark = (100 * min(max(share, 0.0) / top, 1.0) for share in (f.high, f.median))
         bar = f'<i style="width:{long:.1f}%"></i><i class="half" style="width:{dark:.1f}%"></i>'
         name = f"{escape(level.name)} · {float(level.epsilon):g}"
@@ -116,7 +116,7 @@ def _price(shown: Shown) -> str:
 
 def _reading(shown: Shown) -> list[str]:
     what = "simulated" if shown.made_up else "released"
-    told = [
+    rows = [
         f"Gray disks: the {what} coreset, summed over squares that follow the zoom; area is "
         f"proportional to weight. Sums below a "
         "thousandth of the heaviest are not drawn.",
@@ -125,13 +125,13 @@ def _reading(shown: Shown) -> list[str]:
         "zoom, 0 shows the whole.",
     ]
     if shown.plan is not None and shown.made_up:
-        told.append(
+        rows.append(
             f"The map shows one of the simulated demands, of the shape "
             f"“{shown.plan.example_shape}”; the figures are of all."
         )
     elif shown.plan is not None:
-        told.append(
+        rows.append(
             f"Predictions come from runs on {shown.plan.records:,} made-up records, not from the "
             f"data."
         )
-    return told
+    return rows

@@ -62,9 +62,9 @@ def scene(
     drawn: list[_LevelScene] = []
     for level in levels:
         drawn.append(stage.level(level, drawn[-1] if drawn else None))
-    told = {"levels": [entry.data for entry in drawn], "example": example}
-    told |= {"exact": None if exact is None else stage.markers(exact)}
-    return stage.shared() | told, stage.remarks()
+    facts = {"levels": [entry.data for entry in drawn], "example": example}
+    facts |= {"exact": None if exact is None else stage.markers(exact)}
+    return stage.shared() | facts, stage.remarks()
 
 
 @dataclass
@@ -97,16 +97,16 @@ class _Stage:
         places = self.places(result.centers)
         rank = _matched(places, None if before is None else before.places)
         centers = [result.centers[i] for i in rank]
-        told: dict[str, Any] = {"name": level.name, "epsilon": f"{float(level.epsilon):g}"}
-        told |= {"sure": sureness(level.epsilon), "mean": None, "forecast": None}
+        facts: dict[str, Any] = {"name": level.name, "epsilon": f"{float(level.epsilon):g}"}
+        facts |= {"sure": sureness(level.epsilon), "mean": None, "forecast": None}
         if (mean := result.interval) is not None:
             unit = unit_shown(result.universe)
-            told["mean"] = [in_words(end, unit) for end in (mean.estimate, mean.low, mean.high)]
+            facts["mean"] = [in_words(end, unit) for end in (mean.estimate, mean.low, mean.high)]
         if forecast is not None:
-            told["forecast"] = [percent(forecast.median), percent(forecast.high)]
+            facts["forecast"] = [percent(forecast.median), percent(forecast.high)]
         color = None if before is None else before.color
         data, color = self.territories(centers, places[rank], result.release, color)
-        return _LevelScene({**told, **data}, places[rank], color)
+        return _LevelScene({**facts, **data}, places[rank], color)
 
     def markers(self, centers: Any) -> list[dict[str, Any]]:
         """Centers without privacy: what is written at them, and where they are."""
@@ -140,7 +140,7 @@ class _Network(_Stage):
     def __init__(self, metric: Metric) -> None:
         self.metric = metric
         self.net = network.DrawnUniverse(metric)
-        self.shared, self.remarks = self.net.told, self.net.remarks
+        self.shared, self.remarks = self.net.data, self.net.remarks
 
     def places(self, centers: Any) -> Floats:
         return self.net.everywhere[np.asarray(self.metric.positions(centers), dtype=np.int64)]

@@ -26,7 +26,7 @@ from metricdp.report.styles import colored
 _CLEAR = 2.0
 """Standard errors that a density must have for a color of its own."""
 _PER = {"m": (1000.0, "km"), "s": (60.0, "min")}
-"""How densities are told: lengths of street of so many units."""
+"""How densities are stated: lengths of street of so many units."""
 ENDINGS = (".html", ".png", ".tif", ".gpkg", ".geojson", ".csv", ".parquet")
 
 
@@ -72,7 +72,7 @@ class Heatmap:
 
     @property
     def per(self) -> tuple[float, str]:
-        """A factor and a unit in which densities are told: 1000 and ``"km"`` of meters."""
+        """A factor and a unit in which densities are stated: 1000 and ``"km"`` of meters."""
         if self.universe.network is None and self.universe.graph is None:
             return 1.0, "point"
         unit = unit_shown(self.universe)
@@ -122,13 +122,15 @@ class Heatmap:
         colors = np.array(HEAT)[self.classes]
         if layer == "points":
             kept = np.isfinite(layers.xy).all(axis=1)
-            told = {"vertex": [str(name) for name in self.universe.ids], **self._figures()}
-            held = {name: np.asarray(cells)[kept] for name, cells in told.items()}
+            columns = {"vertex": [str(name) for name in self.universe.ids], **self._figures()}
+            held = {name: np.asarray(cells)[kept] for name, cells in columns.items()}
             return layers.frame(held | {"color": colors[kept]}, shapely.points(layers.xy[kept]))
         u, v, (xy, line, _) = layers.edges
-        told = {name: (cells[u] + cells[v]) / 2 for name, cells in self._figures().items()}
+        columns = {name: (cells[u] + cells[v]) / 2 for name, cells in self._figures().items()}
         higher = np.where(self.density[u] >= self.density[v], u, v)
-        return layers.frame(told | {"color": colors[higher]}, shapely.linestrings(xy, indices=line))
+        return layers.frame(
+            columns | {"color": colors[higher]}, shapely.linestrings(xy, indices=line)
+        )
 
     def _figures(self) -> dict[str, Floats]:
         doubt = self.standard_error

@@ -23,8 +23,8 @@ def heat_page(heat: Any, title: str | None, attribution: str | None) -> str:
     doubt = heat.standard_error
     level = net.graded(heat.classes, HEAT)
     level["weight"] = packed_weights(factor * heat.density[net.order])
-    told = None if doubt is None else packed_weights(factor * doubt[net.order])
-    scene = {"palette": list(HEAT), "levels": [level], "per": per, "doubt": told}
+    columns = None if doubt is None else packed_weights(factor * doubt[net.order])
+    scene = {"palette": list(HEAT), "levels": [level], "per": per, "doubt": columns}
     width = in_words(heat.bandwidth, unit_shown(metric))
     epsilon = None if receipt is None else receipt.to_dict().get("epsilon")
     spent = "" if epsilon is None else f" · ε = {show_number(epsilon)}"
@@ -83,7 +83,7 @@ def _page(
         title,
         ({"network": "Streets"} if len(net.edges) else {}) | layers,
         attribution,
-        net.told() | {"graded": True, "ids": net.ids()} | scene,
+        net.data() | {"graded": True, "ids": net.ids()} | scene,
         beside=beside,
         notes=notes_html(notes, "Reading this map"),
         scripts=[script],
@@ -93,19 +93,19 @@ def _page(
 
 def _bands_table(bands: Any, colors: list[str], noun: str) -> str:
     """What each color stands for, and what lies there."""
-    told, unit = bands.to_columns(), unit_shown(bands.metric)
+    columns, unit = bands.to_columns(), unit_shown(bands.metric)
     ends = [in_words(limit, unit) for limit in bands.limits]
     said = [f"up to {ends[0]}", *(f"to {end}" for end in ends[1:]), "farther"]
     rows = []
     for i, color in enumerate(colors):
         cells = (
-            f'<td><i style="background:{color}"></i>{said[i]}</td><td>{told["points"][i]:,}</td>'
+            f'<td><i style="background:{color}"></i>{said[i]}</td><td>{columns["points"][i]:,}</td>'
         )
         if bands.demand is not None:
-            known = f"{told['demand'][i]:,.0f}"
+            known = f"{columns['demand'][i]:,.0f}"
             if bands.interval is not None:
-                known += f" ({told['low'][i]:,.0f} to {told['high'][i]:,.0f})"
-            cells += f"<td>{known}</td><td>{100 * told['share'][i]:.0f} %</td>"
+                known += f" ({columns['low'][i]:,.0f} to {columns['high'][i]:,.0f})"
+            cells += f"<td>{known}</td><td>{100 * columns['share'][i]:.0f} %</td>"
         rows.append(f"<tr>{cells}</tr>")
     head = ["Distance", noun.capitalize()] + ["Demand", "Share"] * (bands.demand is not None)
     return table_html("Service bands", head, rows, "intervals")

@@ -198,9 +198,9 @@ def _scene(metric: Metric, centers: list[Any], noisy: Floats | None, mass: str) 
         above = f"Above {network.MAX_IDS:,} {net.noun}"
         notes.append(f"{above} only centers and squares answer to the pointer.")
     answer = net.answer(centers, label, net.colors(label, position), noisy)
-    told: dict[str, Any] = {"levels": [answer], "mass": mass, "measure": unit_shown(metric) or ""}
-    told |= {"ids": ids, "mean": _mean_distance(distance, noisy), "notes": notes}
-    return net.told() | told | ({} if ids is None else {"far": far(distance[net.order])})
+    facts: dict[str, Any] = {"levels": [answer], "mass": mass, "measure": unit_shown(metric) or ""}
+    facts |= {"ids": ids, "mean": _mean_distance(distance, noisy), "notes": notes}
+    return net.data() | facts | ({} if ids is None else {"far": far(distance[net.order])})
 
 
 def far(distance: Floats) -> dict[str, Any]:
@@ -273,11 +273,11 @@ def _summary(
 def _mean_said(metric: Metric, scene: dict[str, Any], evaluation: Any) -> str:
     """The mean distance with its interval, where one is known: then no other figure of it."""
     unit = unit_shown(metric)
-    told = {} if evaluation is None else evaluation.to_dict()
-    known = dict(figures_of(told)).get("Mean distance")
+    facts = {} if evaluation is None else evaluation.to_dict()
+    known = dict(figures_of(facts)).get("Mean distance")
     if known is not None:
         estimate, low, high = (in_words(known[end], unit) for end in ("estimate", "low", "high"))
-        level = show_number(100 * told.get("level", 0.95))
+        level = show_number(100 * facts.get("level", 0.95))
         return f"{estimate}; {level} % interval {low} to {high}"
     if scene["mean"] is None:
         return ""

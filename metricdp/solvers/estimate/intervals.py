@@ -70,11 +70,11 @@ class Noisy:
 
     `values` (n_values,); `scales` (n_values,): of each value's noise; 0 for exact ones; `laws`:
     "discrete Laplace", "discrete Gaussian" or "exact", one a value; `units` (n_values,): what a
-    step of each value stands for; values and noise are told in it. 1 by default; `known` (n_known,
-    n_values): linear statistics whose exact value is public: two releases count the same records,
-    or the number of records is no secret. They take noise away from everything that is asked; `off`
-    (n_values,): how far, besides noise, each value may be from what it tells: of one that was
-    rounded, or (infinity) that may have saturated. 0 by default.
+    step of each value stands for; values and noise are stated in it. 1 by default; `known`
+    (n_known, n_values): linear statistics whose exact value is public: two releases count the same
+    records, or the number of records is no secret. They take noise away from everything that is
+    asked; `off` (n_values,): how far, besides noise, each value may be from what it tells: of one
+    that was rounded, or (infinity) that may have saturated. 0 by default.
     """
 
     def __init__(
@@ -207,9 +207,9 @@ class Noisy:
 def _crossing(
     excess: Callable[[float], float], inside: tuple[float, float], outside: tuple[float, float]
 ) -> float:
-    """Where what is refuted begins, told from outside: between a value that is not refuted and one
-    that is, or the latter if both are the same. By chords and halves in turn: the excess is nearly
-    linear.
+    """Where what is refuted begins, bracketed from outside: between a value that is not refuted and
+    one that is, or the latter if both are the same. By chords and halves in turn: the excess is
+    nearly linear.
     """
     estimate, end = inside[0], outside[0]
     if outside[1] <= 0 or inside[1] > 0:

@@ -37,23 +37,23 @@ _MEMORY = 1 << 27
 """Densities that all processors hold at once: 1 GB."""
 
 
-def drawn_demand(told: Credible, n_draws: int = DRAWS) -> Floats:
+def drawn_demand(credible: Credible, n_draws: int = DRAWS) -> Floats:
     """Demand of every point as it may be, for a release: (n_points, n_draws).
 
     Counts are drawn from their posterior. Where in its part demand stands is not known: of a count
     c a share is put on one random point, ``sqrt(UNEVEN² + 1 / c)``, the rest is even. So sums over
     a piece of the part deviate as in `Credible.shared`.
     """
-    labels, coins = told.labels, np.random.default_rng([0, 2])
+    labels, coins = credible.labels, np.random.default_rng([0, 2])
     order = np.argsort(labels, kind="stable")
-    ends = np.cumsum(np.bincount(labels, minlength=told.tree.n_parts))
-    below = np.cumsum(told.spread(np.ones(told.tree.n_parts))[order])  # 1 more a part
+    ends = np.cumsum(np.bincount(labels, minlength=credible.tree.n_parts))
+    below = np.cumsum(credible.spread(np.ones(credible.tree.n_parts))[order])  # 1 more a part
     found = np.empty((len(labels), n_draws))
-    for i, counts in enumerate(told.draws(n_draws)):
+    for i, counts in enumerate(credible.draws(n_draws)):
         share = np.minimum(np.sqrt(UNEVEN**2 + 1.0 / np.maximum(counts, 1e-9)), 1.0)
         at = np.searchsorted(below, np.arange(len(ends)) + coins.random(len(ends)))
         at = order[np.clip(at, np.r_[0, ends[:-1]], ends - 1)]
-        found[:, i] = told.spread(counts * (1.0 - share))
+        found[:, i] = credible.spread(counts * (1.0 - share))
         found[at, i] += counts * share
     return found
 

@@ -43,7 +43,7 @@ _OFF = np.array([0.5, 0.0, 0.11, 0.25])
 around that, any.
 """
 _LEAST_SHARE = 1e-12
-"""Nearer to 0 or 1 the beta laws are not told apart."""
+"""Nearer to 0 or 1 the beta laws are not distinguished."""
 
 
 class _Shares(NamedTuple):

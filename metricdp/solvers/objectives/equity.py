@@ -16,8 +16,8 @@ from metricdp.solvers.objectives.p_center import PCenter
 
 _PLAIN, _NEAR, _BEYOND = 24.0, 15.0, 24.0
 """Exponents: where no distance has a larger one, costs are as they are; where the k-median's sites
-leave none larger, those so far above it cost all the same; otherwise costs are told relative to the
-p-center's distance, which some demand has at least. Sums of costs hold 16 digits; e**24 are 10.
+leave none larger, those so far above it cost all the same; otherwise costs are stated relative to
+the p-center's distance, which some demand has at least. Sums of costs hold 16 digits; e**24 are 10.
 """
 
 

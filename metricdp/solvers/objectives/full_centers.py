@@ -120,7 +120,7 @@ class FullCenters:
             service = self._service(block, float(radii[middle]))
             found = service.choose(start) if sites is None else service.judge(sites)
             if found.value <= _ROUNDING * service.enough:
-                best, high = self._told(found), middle
+                best, high = self._completed(found), middle
                 start = found.sites
                 continue
             low = middle + 1
@@ -128,7 +128,7 @@ class FullCenters:
                 proven = low
         return best, None if proven >= high else float(radii[proven])
 
-    def _told(self, found: Chosen) -> Chosen:
+    def _completed(self, found: Chosen) -> Chosen:
         """Of all demand; the value is the longest way."""
         instance, served = self._narrowed, found.assignment
         assert served is not None

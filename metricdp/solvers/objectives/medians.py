@@ -157,7 +157,7 @@ class KZ(Objective):
             if most > 0 and self.z > 2 and abs(self.z * np.log(most)) > _OVERFLOW:
                 raise InputError(
                     f"z={self.z:g} is too large: distances of up to {most:g} to this power cannot "
-                    f"be told apart; PCenter is what large powers tend to"
+                    f"be distinguished; PCenter is what large powers tend to"
                 )
             return Impedance(float(self.z))
         limit = steps_of(self.limit, instance.metric)

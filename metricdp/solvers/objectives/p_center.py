@@ -117,7 +117,7 @@ class PCenter(Objective):
 class Search(CenterSearch):
     """Bisection between a radius that is reached and one that cannot be.
 
-    `open`: the largest radius of which it could not be told whether it can be reached in time.
+    `open`: the largest radius of which it could not be decided whether it can be reached in time.
     """
 
     open = -1.0

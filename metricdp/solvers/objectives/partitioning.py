@@ -84,7 +84,7 @@ class Partitioning:
             x, lacking = x[: len(columns)], x[len(columns) :]
             if lacking.max() < 1e-7 and (np.abs(x - np.round(x)) < 1e-6).all():
                 self.bound = max(self.bound, min(self.aim, float(x @ self.cost[columns])))
-                self.found = self._told(columns[x > 0.5])
+                self.found = self._groups(columns[x > 0.5])
                 break
             new = self._violated(x, self._held(columns).toarray())
             self._strike(paid, extra)
@@ -205,9 +205,9 @@ class Partitioning:
         rules = [Rule(held, 1.0, 1.0), Rule(below, -np.inf, sides)]
         answer = solved(self.cost, rules, n, deadline, most=_SECONDS)
         bound = max(self.bound, min(answer.bound, self.aim))
-        chosen = None if answer.x is None else self._told(np.flatnonzero(answer.x > 0.5))
+        chosen = None if answer.x is None else self._groups(np.flatnonzero(answer.x > 0.5))
         return Parted(bound, chosen)
 
-    def _told(self, columns: Rows) -> list[tuple[Rows, int]]:
+    def _groups(self, columns: Rows) -> list[tuple[Rows, int]]:
         starts, members = self.sets
         return [(members[starts[i] : starts[i + 1]], int(self.site[i])) for i in columns]

@@ -64,8 +64,8 @@ class Service:
     @cached_property
     def sizes(self) -> tuple[Size, ...]:
         """The sizes of sites, if there are several to choose from."""
-        told = self.capacities
-        return told if isinstance(told, tuple) and told and isinstance(told[0], Size) else ()
+        sizes = self.capacities
+        return sizes if isinstance(sizes, tuple) and sizes and isinstance(sizes[0], Size) else ()
 
     def room(self, places: Positions, sizes: Positions | None = None) -> Floats:
         """Most load of each place; of all sizes, size by size, where none are given."""
@@ -123,7 +123,7 @@ class Service:
         places = instance.opened if len(instance.opened) == self.k else instance.allowed
         search = self.search(places, self.k, instance.opened)
         search.run(np.searchsorted(places, start))
-        found = self._told(search, places, search.lower)
+        found = self._chosen(search, places, search.lower)
         instance.kept["served"] = found
         return found
 
@@ -157,7 +157,7 @@ class Service:
         else:
             search.take(np.arange(len(sites)))
         bound = None if self._plain else min(search.lower, search.upper)
-        return self._told(search, sites, bound)
+        return self._chosen(search, sites, bound)
 
     @property
     def _plain(self) -> bool:
@@ -183,7 +183,7 @@ class Service:
             rules,
         )
 
-    def _told(self, search: CapacitySearch, places: Positions, bound: float | None) -> Chosen:
+    def _chosen(self, search: CapacitySearch, places: Positions, bound: float | None) -> Chosen:
         """What a search found."""
         if search.rows is None:
             short = self._plain and len(places) == search.k
@@ -216,8 +216,8 @@ class Service:
         turn = np.argsort(sites)[np.searchsorted(np.sort(sites), order)]
         slot = np.empty(len(rows), np.int64)
         slot[turn] = np.arange(len(rows))
-        told = Assignment(served.clients, slot[served.sites], served.shares)
-        return Chosen(order, value, bound, told, search.room[rows[turn]])
+        sizes = Assignment(served.clients, slot[served.sites], served.shares)
+        return Chosen(order, value, bound, sizes, search.room[rows[turn]])
 
     def _assignment(self, search: CapacitySearch, flow: Floats, rows: Positions) -> Assignment:
         """Shares from loads; clients of no load go to the nearest site that may serve them."""

@@ -54,10 +54,10 @@ class SiteCosts:
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Columns of a table of centers: ``removal``, ``moving`` and ``move_to``."""
-        told = {"removal": _finite(self.removal)}
+        facts = {"removal": _finite(self.removal)}
         if self.moving is not None and self.places is not None:
-            told |= {"moving": _finite(self.moving), "move_to": self.places}
-        return told
+            facts |= {"moving": _finite(self.moving), "move_to": self.places}
+        return facts
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form."""

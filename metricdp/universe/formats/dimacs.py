@@ -70,8 +70,8 @@ def _tagged(path: str | Path, lines: list[str], tag: str, shape: str) -> Floats:
             if table.shape == (len(rows), 3):
                 return table
     words = ((at, line.split()) for at, line in enumerate(lines, 1))
-    told = [(at, cells) for at, cells in words if cells and cells[0][0] not in "cp"]
-    careful = [(at, cells[1:] if cells[0] == tag else []) for at, cells in told]
+    content = [(at, cells) for at, cells in words if cells and cells[0][0] not in "cp"]
+    careful = [(at, cells[1:] if cells[0] == tag else []) for at, cells in content]
     rule = f"{shape} with numbers, or a line starting with 'c' or 'p'"
     return numeric_rows(path, careful, 3, rule)
 

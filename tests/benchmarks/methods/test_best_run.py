@@ -21,10 +21,10 @@ def test_differences_are_those_of_a_loop_clipped_and_within_the_bound(power):
     amounts = some.amounts(rows)
     most = 2**BITS // 2
     step = CLIP * BOX.diameter_bound() ** power / most
-    for row, told in zip(rows, amounts):
+    for row, reported in zip(rows, amounts):
         away = [min(np.linalg.norm(row - c) for c in centers) ** power for centers in sets]
         expected = [np.clip((a - away[0]) / step, -most, most) for a in away[1:]]
-        assert np.abs(told - expected).max() <= 1
+        assert np.abs(reported - expected).max() <= 1
     assert np.abs(amounts).sum(axis=1).max() <= 2**BITS
     assert np.abs(amounts).max() == most  # the clip was reached
     assert all((some.amounts(rows[i : i + 1]) == amounts[i]).all() for i in range(0, 200, 20))

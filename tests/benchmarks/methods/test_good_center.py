@@ -57,8 +57,8 @@ def test_the_center_of_a_cluster_is_found(d, images):
     (point,) = good.points
     assert np.linalg.norm(point - middle[0]) <= np.linalg.norm(grid.side)
     assert grid.encode(point[None])[0] == cell
-    told = [question.split(" with")[0] for question, _ in asked[:-1]]
-    assert told == ["box of images", *(["interval of an axis"] * d if images < d else [])]
+    reported = [question.split(" with")[0] for question, _ in asked[:-1]]
+    assert reported == ["box of images", *(["interval of an axis"] * d if images < d else [])]
     query, price = asked[-1]
     assert price == 3 and query.exact(points)[0] >= 0.3 * len(points) * 2**good_center.BITS
 

@@ -93,10 +93,10 @@ def test_a_small_coreset_costs_nothing_and_keeps_costs():
         centers = rng.random((5, 2))
         true = ((points[:, None] - centers) ** 2).sum(axis=2).min(axis=1).sum()
         for points_of, weights in (full, small):
-            told = weights @ ((np.asarray(points_of)[:, None] - centers) ** 2).sum(axis=2).min(
+            reported = weights @ ((np.asarray(points_of)[:, None] - centers) ** 2).sum(axis=2).min(
                 axis=1
             )
-            assert abs(told / true - 1) < 0.15
+            assert abs(reported / true - 1) < 0.15
     few = reduced(np.array([[0.0, 0.0], [1.0, 1.0], [0.5, 0.5]]), np.array([1.0, 0.0, 3.0]), 2)
     assert few[0].tolist() == [[0, 0], [0.5, 0.5]] and few[1].tolist() == [1, 3]
     with pytest.raises(InputError, match="three dimensions"):
@@ -115,13 +115,13 @@ def test_the_default_coreset_holds_lone_records_too():
 
     for centers in (middle, middle + 0.05):
         true = ((points[:, None] - centers) ** 2).sum(axis=2).min(axis=1).sum()
-        told = [
+        reported = [
             ((whole.universe.points[:, None] - centers) ** 2).sum(axis=2).min(axis=1)
             @ whole.weights
             for whole in wholes
         ]
         # 100 runs: .07 (sd .07) and .04 (.04) less than the truth
-        assert abs(np.mean(told) / true - 1) < 0.25
+        assert abs(np.mean(reported) / true - 1) < 0.25
     whole = wholes[0]
     assert abs(whole.coreset().weights.sum() - 20_000) < 2000
 

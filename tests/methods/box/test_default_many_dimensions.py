@@ -76,8 +76,8 @@ def test_what_is_paid(delta, m, neighboring, monkeypatch):
     found = mdp.k_means(space, demand, 3, epsilon="1/2", delta=delta, ledger=ledger)
     receipt, design = found.receipt, found.release.design
     rounds = 0 if not design.shares.directions else 1 if design.n_axes == 4 else 2
-    told = [str(design.n_axes)] * rounds
-    kinds = ["number", "histogram", "sums", "histogram", *told]
+    reported = [str(design.n_axes)] * rounds
+    kinds = ["number", "histogram", "sums", "histogram", *reported]
     kinds += ["histogram", "sums", "histogram", "histogram", "sums", "histogram", "sums"]
     assert m == 3 or design.n_axes == 4  # else too much noise to look for all directions
     assert ledger.left == 0 and ledger.left_delta == 0
@@ -108,7 +108,7 @@ def test_what_is_paid(delta, m, neighboring, monkeypatch):
     assert len(found.release.receipt.mechanisms) == len(kinds) - 2
     release = mdp.release(space, demand, epsilon="1/2", delta=delta)
     assert (release.receipt.epsilon, release.receipt.delta) == (Fraction(1, 2), delta)
-    more = len(release.receipt.mechanisms) - len(kinds)  # the mean may be told again
+    more = len(release.receipt.mechanisms) - len(kinds)  # the mean may be released again
     assert release.design != design or more in (-4, -2, 0)
 
 

@@ -9,21 +9,21 @@ from metricdp.methods.box.distances import DistancesTogether
 
 
 def test_distances_of_all_clusters_by_hand():
-    def told(counts, noise):
+    def reported(counts, noise):
         return DistancesTogether(counts, noise, 5 * RATIO ** np.arange(N_SHELLS), 0.01)
 
     counts = np.zeros(N_SHELLS)
     counts[[3, 6]] = 10, 90
-    assert told(counts, 0.0).quantile(0.9) == pytest.approx(5 * RATIO**6)
-    assert told(counts, 0.0).quantile(0.91) == pytest.approx(5 * RATIO**3)
+    assert reported(counts, 0.0).quantile(0.9) == pytest.approx(5 * RATIO**6)
+    assert reported(counts, 0.0).quantile(0.91) == pytest.approx(5 * RATIO**3)
     # 10 does not stand out of such noise; then nothing does: the largest
-    assert told(counts, 4.0).quantile(0.99) == pytest.approx(5 * RATIO**6)
-    assert told(counts, 90.0).quantile(0.5) == pytest.approx(5 * RATIO**6)
-    assert told(np.zeros(N_SHELLS), 1.0).quantile(0.5) == 5
+    assert reported(counts, 4.0).quantile(0.99) == pytest.approx(5 * RATIO**6)
+    assert reported(counts, 90.0).quantile(0.5) == pytest.approx(5 * RATIO**6)
+    assert reported(np.zeros(N_SHELLS), 1.0).quantile(0.5) == 5
     far = np.zeros(N_SHELLS)
     far[-1] = 1.0
-    assert told(far, 0.0).clipping(0.5) == 0.01
+    assert reported(far, 0.0).clipping(0.5) == 0.01
     distance = 5 * RATIO ** np.array([3.5, 6.5])
-    assert told(counts, 0.0).force(1.0) == pytest.approx(
+    assert reported(counts, 0.0).force(1.0) == pytest.approx(
         (10 * min(1, 1 / distance[0]) + 90 * min(1, 1 / distance[1])) / 100
     )

@@ -30,9 +30,11 @@ def test_noise_seldom_stands_out_and_the_less_the_more_records_there_are(records
     places = 100.0 * np.arange(400.0)[:, None]
     loud = np.full(400, 2**0.5)  # of one unit of noise
     sure = surety(records, 1.0)
-    told = [above_noise(places, rng.laplace(0, 1, 400), loud, 1.0, sure).sum() for _ in range(300)]
+    reported = [
+        above_noise(places, rng.laplace(0, 1, 400), loud, 1.0, sure).sum() for _ in range(300)
+    ]
     # at most e^-L / 2 for a cell alone; its neighbors add about as much each
-    assert sure >= LEAST and np.count_nonzero(told) < 400 * 300 * 9 * np.exp(-sure)
+    assert sure >= LEAST and np.count_nonzero(reported) < 400 * 300 * 9 * np.exp(-sure)
 
 
 def test_clusters_of_few_units_of_noise_may_stand_out_more_easily():
@@ -53,7 +55,7 @@ def row(m):
     return PartitionTree(points, np.arange(m, dtype=np.int32), np.array(pairs), sizes)
 
 
-def told(tree, mean, counts):
+def reported(tree, mean, counts):
     """An estimate of all nodes' noisy counts, of standard deviation 1.5."""
     return Estimate(mean, {}, tree, [Counts(np.arange(15), counts, 1.5 / 2**0.5)])
 
@@ -66,11 +68,11 @@ def test_what_stands_out_stays_and_what_may_be_noise_does_not():
     for i, (left, right) in enumerate(tree.children, start=8):
         counts[i] = counts[left] + counts[right]
     mean = np.array([99.0, 1, 1, 0, 0, 0, 1.5, 0.5])
-    weights = mean * shrunk(tree, told(tree, mean, counts), 1.0)
+    weights = mean * shrunk(tree, reported(tree, mean, counts), 1.0)
     assert weights[0] == 99 and (weights[3:] < 0.3 * mean[3:] + 1e-9).all()
     loud = counts.copy()
     loud[[13, 11, 14]] += 30.0  # a wide cell that is certain, of small ones that are not
-    far = mean * shrunk(tree, told(tree, mean, loud), 1.0)
+    far = mean * shrunk(tree, reported(tree, mean, loud), 1.0)
     assert far[0] == 99 and far[6] > 0.9 * mean[6] and (far <= mean).all()
 
 
@@ -92,7 +94,7 @@ def test_where_nothing_is_estimated_the_loudest_noise_leaves_nothing():
     tree = row(8)
     counts = np.full(15, 1e16)
     with np.errstate(all="raise"):
-        left = shrunk(tree, told(tree, np.zeros(8), counts), 1e17)
+        left = shrunk(tree, reported(tree, np.zeros(8), counts), 1e17)
     assert (left == 0).all()
 
 

@@ -61,7 +61,7 @@ def test_shares_are_kept_and_what_a_unit_can_touch_costs_the_whole(shares, relat
     assert sides * sum(sorted(each)[-m:]) == Fraction(7, 3)
 
 
-def test_a_region_is_told_from_its_own_records():
+def test_a_region_is_reported_from_its_own_records():
     """Noise of scale about 1 and 4 in 64 parts: a sum wrong by 1,000 has a chance below 1e-20."""
     records = [GRID.ids[0]] * 9000 + [GRID.ids[-1]] * 5000
     method = Regional(regions=TWO, labels=WARD)
@@ -125,5 +125,5 @@ def test_explore_tells_the_epsilon_of_every_region():
         GRID, everywhere(30), ["1/2", 1], 2, ledger=ledger, method=method, repeats=0
     )
     assert ledger.spent == Fraction(3, 2)
-    told = [level["regions"] for level in levels.to_dict()["levels"]]
-    assert told == [{"ward": 0.25, "elsewhere": 1.0}, {"ward": 0.125, "elsewhere": 0.5}]
+    reported = [level["regions"] for level in levels.to_dict()["levels"]]
+    assert reported == [{"ward": 0.25, "elsewhere": 1.0}, {"ward": 0.125, "elsewhere": 0.5}]

@@ -38,8 +38,8 @@ def test_parts_are_nested_halves_whose_sizes_add_up(expected):
     for i, (left, right) in enumerate(both.children, start=m):
         counts[i] = counts[left] + counts[right]
     for cut in (coarse, fine):
-        told = np.bincount(cut.cells.encode(records), minlength=cut.n_parts)
-        assert (counts[cut.parts_in(both)] == told).all()
+        reported = np.bincount(cut.cells.encode(records), minlength=cut.n_parts)
+        assert (counts[cut.parts_in(both)] == reported).all()
 
 
 def test_cells_are_cut_in_the_middle_where_the_density_is():

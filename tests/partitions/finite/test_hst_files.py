@@ -236,7 +236,7 @@ def test_paths(tmp_path):
 def test_command(world, capsys):
     ran = run(capsys, "tree", "roads.csv", "--output", "t.npz", "--seed", "7")
     assert ran.status == 0 and any("wrote t.npz" in line for line in ran.lines)
-    told, metric = json.loads(ran.out), mdp.read_graph("roads.csv")
+    reported, metric = json.loads(ran.out), mdp.read_graph("roads.csv")
     tree = mdp.HST.load("t.npz", metric)
     assert same(tree, mdp.build_hst(metric, 7))
     figures = {
@@ -247,9 +247,9 @@ def test_command(world, capsys):
         "seed": 7,
         "beta": tree.beta,
     }
-    assert {key: told[key] for key in figures} == figures
-    assert told["diameter_bound"] >= metric.diameter_bound()
-    assert told["universe"] == metric.checksum()
+    assert {key: reported[key] for key in figures} == figures
+    assert reported["diameter_bound"] >= metric.diameter_bound()
+    assert reported["universe"] == metric.checksum()
     quiet = run(capsys, "tree", "roads.csv.gz", "--output", "t.npz", "--quiet", "--weight", "unit")
     assert (quiet.status, quiet.err, json.loads(quiet.out)["seed"]) == (0, "", 0)
     with pytest.raises(InputError, match="another universe"):

@@ -1,4 +1,4 @@
-"""A file that is not there, a storage that cannot be read and a wrong word are told apart."""
+"""A file that is not there, a storage that cannot be read and a wrong word are distinguished."""
 
 import networkx as nx
 import pytest

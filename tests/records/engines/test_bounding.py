@@ -111,7 +111,7 @@ def test_records_come_in_a_random_order():
     assert not np.array_equal(kept, Bounding(1, 2, "cafe", AREAS).kept(users, at))
 
 
-def test_rows_that_say_what_went_wrong_are_all_that_is_told():
+def test_rows_that_say_what_went_wrong_are_all_that_is_reported():
     users = pd.array([None, None, "a", "a", "a"])
     block = pd.DataFrame({"_0": [1, 5, 2, 2, 2], "_user": users})
     assert Bounding(1, 1, "00").rows(block, POINTS)["_0"].tolist() == [1, 5]

@@ -64,10 +64,14 @@ def test_one_user_more_moves_amounts_of_both_signs_by_one_whole(n_users, shift):
     for place, sign in ((0.0, -1), (3.0, 1)):
         rows = np.array([[place, WHOLE]])
         query = TotalsQuery(DistanceDifferences(near, far), 20, shift)
-        told = [answered(query, Weighted(Often(rows, bits, once))).tolist() for once in range(3)]
+        reported = [
+            answered(query, Weighted(Often(rows, bits, once))).tolist() for once in range(3)
+        ]
         step = 2 ** (20 + 16 - shift)
-        assert told == [[clipped(sign * step * (n_users + once))] for once in range(3)]
-        assert abs(told[1][0] - told[0][0]) <= query.sensitivity("add-remove", WHOLE) == step
+        assert reported == [[clipped(sign * step * (n_users + once))] for once in range(3)]
+        assert (
+            abs(reported[1][0] - reported[0][0]) <= query.sensitivity("add-remove", WHOLE) == step
+        )
 
 
 @pytest.mark.parametrize("n_users", EDGES)
@@ -141,7 +145,7 @@ def test_an_interval_that_holds_for_every_demand_does_so_for_very_many_users():
             wide = 20 * max(figure.high - figure.low, 1e-7 * abs(truth))
             assert figure.low - wide <= truth <= figure.high + wide
             assert figure.high - figure.low < 0.5 * abs(truth)
-    for n_users in (2**43, 2**44, 2**45):  # sums saturate: nothing but public bounds is told
+    for n_users in (2**43, 2**44, 2**45):  # sums saturate: nothing but public bounds is reported
         demand = one._restricted(Tally(np.array([1]), np.array([n_users * WHOLE])), metric)
         report = mdp.evaluate(metric, demand, [0], epsilon=9, against=[2], clip=2, within=[1])
         assert (report.mean_capped.low, report.mean_capped.high) == (0, 2)

@@ -23,12 +23,12 @@ from metricdp.records.engines import embedded, tables
         (b"\0\n", "UTF-8"),
     ],
 )
-def test_text_is_told_by_its_first_line(start, problem):
+def test_text_is_reported_by_its_first_line(start, problem):
     assert problem in embedded._not_text(start, "a.csv")
     assert bool(embedded._not_text(start, "a.csv")) == bool(problem)
 
 
-def test_packed_files_are_told_from_damaged_ones(tmp_path):
+def test_packed_files_are_reported_from_damaged_ones(tmp_path):
     packed = gzip.compress(b"x\n" + bytes(range(1, 120)) * 9, mtime=0)
     for content, said in ((packed[:30], "damaged or truncated"), (b"x\n1\n", embedded._NOT_PACKED)):
         (tmp_path / "a.csv.gz").write_bytes(content)
@@ -36,7 +36,7 @@ def test_packed_files_are_told_from_damaged_ones(tmp_path):
             embedded.text(str(tmp_path / "a.csv.gz"), ["x"])
 
 
-def test_parquet_is_told_by_its_ending_else_by_its_first_bytes(tmp_path):
+def test_parquet_is_reported_by_its_ending_else_by_its_first_bytes(tmp_path):
     pytest.importorskip("pyarrow")
     file = tmp_path / "rows"
     for content, expected in ((b"PAR1", True), (b"PAR1\0\1", True), (b"PAR2", False), (b"", False)):

@@ -93,7 +93,7 @@ def test_users_that_folders_name_stay_apart(tmp_path):
 
 
 @pytest.mark.parametrize("folder", ["u=7", "U=7"])
-def test_a_column_told_twice_is_refused(tmp_path, folder, monkeypatch):
+def test_a_column_named_twice_is_refused(tmp_path, folder, monkeypatch):
     """The folder's name would be the user of all: DuckDB does not know ``U`` from ``u``."""
     write(tmp_path / folder / "part-0.parquet", v=[1, 1], u=["a", "b"])
     with pytest.raises(InputError, match="by files and by the names of their folders"):
@@ -104,7 +104,7 @@ def test_a_column_told_twice_is_refused(tmp_path, folder, monkeypatch):
         records_of(tmp_path / folder / "part-0.parquet")
 
 
-def test_a_column_told_twice_is_refused_by_spark(tmp_path):
+def test_a_column_named_twice_is_refused_by_spark(tmp_path):
     spark.session()
     write(tmp_path / "u=7" / "part-0.parquet", v=[1, 1], u=["a", "b"])
     with pytest.raises(InputError, match="by files and by the names of their folders"):

@@ -50,7 +50,7 @@ def test_cells_of_all_levels_are_counted_as_in_memory(engine, rows):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_bad_row_is_no_key_and_is_not_told(engine, rows):
+def test_a_bad_row_is_no_key_and_is_not_reported(engine, rows):
     bad = rows.copy()
     bad.loc[1234, "y"] = float("inf")
     with pytest.raises(InputError) as refused:

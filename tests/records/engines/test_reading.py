@@ -1,4 +1,4 @@
-"""Rows that were read, beside their users: names, kinds, and what is told of trouble."""
+"""Rows that were read, beside their users: names, kinds, and what is reported of trouble."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_points_have_no_negative_zeros():
 
 
 @pytest.mark.parametrize("kinds", [(Trouble.BAD, Trouble.FAULT), (Trouble.FAULT, Trouble.BAD)])
-def test_of_several_troubles_the_worst_is_told(kinds):
+def test_of_several_troubles_the_worst_is_reported(kinds):
     block = pd.DataFrame({"_0": [*map(int, kinds), 9], "_user": [None, None, "a"]})
     with pytest.raises(ReadingError):
         checked_users(block)

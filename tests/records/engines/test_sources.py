@@ -19,8 +19,8 @@ def test_records_of_parts(records):
     found = np.bincount(held, minlength=4) if records is AT else sources.total(held, counts_of(4))
     assert found.tolist() == [1, 5, 0, 0]
     each = sources.divided(records, parts_of, 4)
-    told = [sources.total(one, counts_of(5)).tolist() for one in each]
-    assert told == [[1, 0, 0, 0, 0], [0, 2, 0, 0, 3], [0] * 5, [0] * 5]
+    reported = [sources.total(one, counts_of(5)).tolist() for one in each]
+    assert reported == [[1, 0, 0, 0, 0], [0, 2, 0, 0, 3], [0] * 5, [0] * 5]
     assert sources.size(records) == 6 and sources.size(each[1]) == 5
     later = sources.mapped(records, lambda at: at[at > 0], lambda at: at[at < 4])
     assert sources.total(later, counts_of(5)).tolist() == [0, 2, 0, 0, 0]

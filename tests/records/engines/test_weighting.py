@@ -139,9 +139,9 @@ def test_the_receipt_and_the_ledger_say_whose_mean_it_is(tmp_path):
     ledger = mdp.Ledger(3, journal=tmp_path / "a.ledger")
     release = mdp.release(PATH, demand, epsilon=1, ledger=ledger)
     assert 700 < release.weights.sum() < 1100
-    told = release.receipt.to_dict()
+    reported = release.receipt.to_dict()
     expected = "share", WHOLE, "mean over people"
-    assert (told["weighting"], told["grains"], told["objective"]) == expected
+    assert (reported["weighting"], reported["grains"], reported["objective"]) == expected
     assert "mean over people" in str(release.receipt)
     assert mdp.Ledger.open(tmp_path / "a.ledger").protects == Protection("user", 1, "share")
     with pytest.raises(InputError, match="one unit of weight"):
@@ -169,7 +169,7 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
     build_road(tmp_path, 30, rows, "vertex,who")
     ask = ("cluster", "roads.csv", "--demand", "homes.csv", "-k", "1", "--epsilon", "1")
     ran = run(capsys, *ask, "--user", "who", "--weighting", "share")
-    told = json.loads(ran.out)
-    assert told["centers"] == [7] and told["receipt"]["weighting"] == "share"
+    reported = json.loads(ran.out)
+    assert reported["centers"] == [7] and reported["receipt"]["weighting"] == "share"
     refused = run(capsys, *ask, "--weighting", "share")
     assert refused.status == 2 and "--user" in refused.err

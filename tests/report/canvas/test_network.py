@@ -1,4 +1,4 @@
-"""What the canvas is told of a universe: places, edges, weights and remarks, read back naively."""
+"""What the canvas is given of a universe: places, edges, weights and remarks, read back naively."""
 
 import base64
 import json
@@ -12,10 +12,10 @@ from metricdp.report.canvas import network
 from tests.report.map.test_map import grid, unsqueezed
 
 
-def test_places_are_told_to_a_millionth_of_the_longer_side():
+def test_places_are_reported_to_a_millionth_of_the_longer_side():
     net = network.DrawnUniverse(grid(7))
-    told = net.told()
-    at = np.c_[unsqueezed(told["x"]), unsqueezed(told["y"])] / (network.STEPS - 1)
+    reported = net.data()
+    at = np.c_[unsqueezed(reported["x"]), unsqueezed(reported["y"])] / (network.STEPS - 1)
     again = at * network.span(net.box) + net.box[:2]
     np.testing.assert_allclose(again, net.points, atol=network.span(net.box) / network.STEPS)
     assert at.min() == 0 and at.max() == 1 and sorted(net.order.tolist()) == list(range(49))
@@ -24,17 +24,17 @@ def test_places_are_told_to_a_millionth_of_the_longer_side():
 def test_a_point_alone_has_a_place_too():
     net = network.DrawnUniverse(grid(1))
     assert network.span(net.box) == 1 and network.steps(net.points, net.box).tolist() == [[0, 0]]
-    assert net.told()["tails"]["n"] == 0 and net.ground is None
+    assert net.data()["tails"]["n"] == 0 and net.ground is None
 
 
 def test_points_all_in_one_place_have_no_picture_of_territories():
     metric = grid(3)
     metric.coordinates = np.zeros((9, 2))
     net = network.DrawnUniverse(metric)
-    assert net.ground is None and net.told()["x"]["n"] == 9
+    assert net.ground is None and net.data()["x"]["n"] == 9
 
 
-def test_edges_are_told_once_each_way_or_not():
+def test_edges_are_reported_once_each_way_or_not():
     graph = nx.DiGraph([(0, 1, {"length": 1}), (1, 0, {"length": 2}), (1, 2, {"length": 1})])
     graph.add_edge(2, 0, length=1)
     for v, (x, y) in enumerate(((0, 0), (1, 0), (1, 1))):
@@ -44,26 +44,26 @@ def test_edges_are_told_once_each_way_or_not():
     assert {frozenset(pair) for pair in ends.tolist()} == {
         frozenset(pair) for pair in ((0, 1), (1, 2), (0, 2))
     }
-    told = net.told()
-    tails = np.array(unsqueezed(told["tails"]))
-    heads = tails + unsqueezed(told["reach"])
+    reported = net.data()
+    tails = np.array(unsqueezed(reported["tails"]))
+    heads = tails + unsqueezed(reported["reach"])
     np.testing.assert_array_equal(np.c_[tails, heads], net.edges)
 
 
 @pytest.mark.parametrize("signs", [1.0, -1.0])
 def test_weights_come_back(signs):
     weights = signs * np.random.default_rng(1).integers(0, 9, 400) / 4
-    told = network.packed_weights(weights)
-    values = np.frombuffer(base64.b64decode(told["values"]["bdata"]), "<f4")
-    np.testing.assert_allclose(values[unsqueezed(told["index"])], weights)
+    reported = network.packed_weights(weights)
+    values = np.frombuffer(base64.b64decode(reported["values"]["bdata"]), "<f4")
+    np.testing.assert_allclose(values[unsqueezed(reported["index"])], weights)
 
 
 def test_many_weights_keep_three_digits_of_either_sign():
     weights = np.random.default_rng(0).normal(0, 3, 60_000)
-    told = network.packed_weights(weights)
-    values = np.frombuffer(base64.b64decode(told["values"]["bdata"]), "<f4")
+    reported = network.packed_weights(weights)
+    values = np.frombuffer(base64.b64decode(reported["values"]["bdata"]), "<f4")
     assert len(values) < 20_000
-    back = values[unsqueezed(told["index"])]
+    back = values[unsqueezed(reported["index"])]
     assert np.abs(back / weights - 1).max() < 0.006
 
 
@@ -73,16 +73,16 @@ def test_centers_without_a_place_are_records_too():
     first, second = network.center_records(
         ["a", 7], places, label, color, np.array([1.0, 2.0, -0.5])
     )
-    told = {"id": "a", "rank": 1, "color": 3, "vertices": 1, "mass": 1.0}
-    assert first == {**told, "x": 1.5, "y": 2.5}
+    reported = {"id": "a", "rank": 1, "color": 3, "vertices": 1, "mass": 1.0}
+    assert first == {**reported, "x": 1.5, "y": 2.5}
     assert (second["id"], second["mass"], second["x"], second["y"]) == ("7", 1.5, None, None)
 
 
-def test_what_is_told_is_json_of_any_universe():
+def test_what_is_reported_is_json_of_any_universe():
     social = mdp.GraphMetric(nx.karate_club_graph(), weight=None)
     for net in (network.DrawnUniverse(social), network.DrawnUniverse(grid(3))):
-        json.dumps(net.told(), allow_nan=False)
-        assert net.told()["layout"] == (net.unit is None) == (net.ground is None)
+        json.dumps(net.data(), allow_nan=False)
+        assert net.data()["layout"] == (net.unit is None) == (net.ground is None)
     assert "not geography" in network.DrawnUniverse(social).remarks()[0]
     assert network.frame("km", "vertices", [0, 0, 1, 1])["steps"] == network.STEPS
 
@@ -102,4 +102,4 @@ def test_edges_are_drawn_along_their_courses():
     assert {net.metric.ids[i] for i in net.order[edge].tolist()} == {"a", "b"}
     step = (by_name["b"] - by_name["a"])[0]  # kilometers of 0.02 degrees of longitude
     np.testing.assert_allclose(at - by_name["a"], [step / 4, 1.112], atol=1e-3)
-    assert net.told()["bends"]["x"]["n"] == 1
+    assert net.data()["bends"]["x"]["n"] == 1

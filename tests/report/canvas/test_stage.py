@@ -24,8 +24,8 @@ def test_what_users_say_is_text():
     shown = page(EVIL, EVIL, EVIL)
     assert EVIL not in shown and "<img" not in shown and shown.count("&lt;img") == 5
     assert EVIL not in notes_html([EVIL], "Notes") and "<h2>Notes</h2>" in notes_html([], "Notes")
-    told = script_json({"id": EVIL, "n": 1})
-    assert "<" not in told and json.loads(told) == {"id": EVIL, "n": 1}
+    reported = script_json({"id": EVIL, "n": 1})
+    assert "<" not in reported and json.loads(reported) == {"id": EVIL, "n": 1}
 
 
 def test_without_an_attribution_there_is_an_empty_place_for_it():

@@ -19,19 +19,19 @@ SIDE = 9
 
 
 def past(metric, *days):
-    told = []
+    reported = []
     for i, at in enumerate(days, start=1):
-        before = set(told[-1].centers) if told else None
+        before = set(reported[-1].centers) if reported else None
         centers = [metric.ids[j] for j in at]
         moved = 0 if before is None else len(set(centers) - before)
-        told.append(PastDay(i, centers, f"2026-11-{i:02d}", moved, moved > 1))
-    return told
+        reported.append(PastDay(i, centers, f"2026-11-{i:02d}", moved, moved > 1))
+    return reported
 
 
 def data_of(page):
     text = re.search(r'id="map-data">(.*?)</script>', page, re.DOTALL)[1]
-    told = json.loads(text)
-    return told | {"days": told["levels"]}
+    reported = json.loads(text)
+    return reported | {"days": reported["levels"]}
 
 
 def test_days_hold_their_centers_with_numbers_that_stay():

@@ -102,7 +102,7 @@ CASES = {
 
 
 @cache
-def told(name):
+def reported(name):
     with small_nets():
         return CASES[name]()
 
@@ -115,7 +115,7 @@ def at(record, path):
 
 @pytest.mark.parametrize("name", CASES)
 def test_nothing_that_software_knows_is_left_blank(name):
-    found = mdp.evidence(told(name))
+    found = mdp.evidence(reported(name))
     assert found.missing == []
     assert set(found.blanks) == set(QUESTIONS)
     record = found.registry()
@@ -133,13 +133,13 @@ def test_nothing_that_software_knows_is_left_blank(name):
 
 @pytest.mark.parametrize("key", KEYS)
 def test_a_fact_that_is_gone_is_missed(key):
-    receipt = told("partition").receipt.to_dict()
+    receipt = reported("partition").receipt.to_dict()
     del receipt["made"][key]
     assert mdp.evidence({"receipt": receipt}).missing == [f"{key}: {KEYS[key]}"]
 
 
 def test_a_receipt_without_circumstances_tells_what_it_lacks():
-    receipt = told("partition").receipt.to_dict()
+    receipt = reported("partition").receipt.to_dict()
     del receipt["made"]
     found = mdp.evidence(receipt)
     assert len(found.missing) == len(KEYS)
@@ -149,7 +149,7 @@ def test_a_receipt_without_circumstances_tells_what_it_lacks():
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_json_of_a_result_tells_the_same(name):
-    result = told(name)
+    result = reported(name)
     plain = (
         result.to_dict() if hasattr(result, "to_dict") else {"receipt": result.receipt.to_dict()}
     )
@@ -162,7 +162,7 @@ def test_every_method_says_how_it_chooses():
         return [kind, *(one for child in kind.__subclasses__() for one in below(child))]
 
     with small_nets():
-        list(map(told, LISTED))  # their modules are loaded
+        list(map(reported, LISTED))  # their modules are loaded
     found = [kind for kind in below(Method) if kind.__module__.startswith("metricdp.")]
     found = [kind for kind in found if getattr(kind, "name", None)]
     assert len(found) >= len(LISTED)
@@ -172,15 +172,15 @@ def test_every_method_says_how_it_chooses():
 
 
 def test_a_saved_release_keeps_its_circumstances(tmp_path):
-    release = told("release")
+    release = reported("release")
     release.save(tmp_path / "homes.release")
     loaded = mdp.Release.load(tmp_path / "homes.release", grid())
     answer = loaded.k_median(k=2)
     assert mdp.evidence(answer).to_dict() == mdp.evidence(release).to_dict()
 
 
-def test_what_is_told_is_right():
-    found = mdp.evidence(told("users, replace-one"))
+def test_what_is_reported_is_right():
+    found = mdp.evidence(reported("users, replace-one"))
     record = found.registry()["deployment"]
     assert record["privacy_loss"]["privacy_parameters"] == {"epsilon": 2.0}
     details = record["privacy_loss"]["privacy_unit_details"]
@@ -193,18 +193,18 @@ def test_what_is_told_is_right():
     universe = found.facts.universe
     assert universe["points"] == 25
     assert universe["sha256"] in record["dp_variant"]["data_domain"]
-    shared = mdp.evidence(told("users with shares")).registry()["deployment"]["privacy_loss"]
+    shared = mdp.evidence(reported("users with shares")).registry()["deployment"]["privacy_loss"]
     assert "one unit of weight" in shared["privacy_unit"]
     assert "65,536 fixed-point weight units" in shared["privacy_unit_details"]
-    approximate = mdp.evidence(told("zCDP")).registry()["deployment"]
+    approximate = mdp.evidence(reported("zCDP")).registry()["deployment"]
     assert approximate["dp_variant"]["variant_name"] == "Approximate DP"
     assert approximate["privacy_loss"]["privacy_parameters"]["delta"] == 1e-6
     assert "zCDP" in approximate["implementation"]["composition"]
     for trust, name in (("local", "Local"), ("shuffle", "Shuffle")):
-        model = mdp.evidence(told(trust)).registry()["deployment"]
+        model = mdp.evidence(reported(trust)).registry()["deployment"]
         assert model["deployment_model"]["model_name"] == name
         assert model["privacy_loss"]["number_of_privacy_units"] == 500
-    assert mdp.evidence(told("uniform")).registry()["deployment"]["privacy_loss"][
+    assert mdp.evidence(reported("uniform")).registry()["deployment"]["privacy_loss"][
         "privacy_parameters"
     ] == {"epsilon": 0.0}
 
@@ -217,7 +217,7 @@ def test_answers_take_the_place_of_blanks():
         "units": "9,000",
         "sector": "Healthcare",
     }
-    found = mdp.evidence(told("partition"), answers=answers)
+    found = mdp.evidence(reported("partition"), answers=answers)
     record = found.registry()
     assert problems(record) == []
     curators = record["deployment"]["basic"]["data_curators"]
@@ -229,8 +229,8 @@ def test_answers_take_the_place_of_blanks():
     assert "placeholder" not in json.dumps(record)
     assert not set(answers) & set(found.blanks)
     assert record["deployment"]["administrative"]["tier"] == 2
-    full = {name: answers.get(name, "told") for name in QUESTIONS}
-    whole = mdp.evidence(told("partition"), answers=full)
+    full = {name: answers.get(name, "reported") for name in QUESTIONS}
+    whole = mdp.evidence(reported("partition"), answers=full)
     assert BLANK not in json.dumps(whole.registry()["deployment"]["basic"])
     assert whole.registry()["deployment"]["administrative"]["tier"] == 3
     assert all(point.answered for point in whole.checklist())
@@ -249,7 +249,7 @@ def test_answers_take_the_place_of_blanks():
 )
 def test_odd_answers_are_refused(answers, words):
     with pytest.raises(InputError, match=words):
-        mdp.evidence(told("partition"), answers=answers)
+        mdp.evidence(reported("partition"), answers=answers)
 
 
 @pytest.mark.parametrize(
@@ -270,19 +270,19 @@ def test_an_audit_counts_for_its_own_package_only():
         "checks": [{"passed": True}] * 3,
         "planted": [{"caught": True}, {"caught": True}],
     }
-    said = mdp.evidence(told("partition"), audit=audit).facts.audited()
+    said = mdp.evidence(reported("partition"), audit=audit).facts.audited()
     assert said.startswith(
         "passed, of this very package (short form): 3 of 3 checks passed, 2 of 2 planted"
     )
     other = audit | {"package": {"sha256": "0" * 64}, "passed": False}
     assert (
-        mdp.evidence(told("partition"), audit=other)
+        mdp.evidence(reported("partition"), audit=other)
         .facts.audited()
         .startswith("FAILED, of ANOTHER package")
     )
     for odd in ({}, {"passed": "yes"}, {"passed": True, "checks": [], "planted": [3]}):
         with pytest.raises(InputError, match="no result of"):
-            mdp.evidence(told("partition"), audit=odd)
+            mdp.evidence(reported("partition"), audit=odd)
 
 
 ODD = [None, 3, -1.5, True, "x", "1/0", [], {}, ["x"], {"value": []}, 10**400, "nan"]
@@ -300,9 +300,9 @@ def places(tree, path=()):
 
 
 @pytest.mark.parametrize("odd", ODD, ids=repr)
-def test_a_damaged_file_is_told_in_one_line(odd):
-    plain = mdp.Receipt.to_dict(told("evaluate").receipt)
-    whole = told("evaluate").to_dict() | {"receipt": plain}
+def test_a_damaged_file_is_reported_in_one_line(odd):
+    plain = mdp.Receipt.to_dict(reported("evaluate").receipt)
+    whole = reported("evaluate").to_dict() | {"receipt": plain}
     for path in list(places(whole))[1:]:
         tree = json.loads(json.dumps(whole))
         inner = tree
@@ -318,32 +318,32 @@ def test_a_damaged_file_is_told_in_one_line(odd):
 
 
 def test_an_evaluation_tells_the_error():
-    report = told("evaluate")
+    report = reported("evaluate")
     figures = mdp.evidence(report).facts.figures()
     assert figures.startswith("Private evaluation, 95 % intervals: Records ")
     assert "Share within 2 " in figures
     for shown in (report, report.to_dict()):
-        found = mdp.evidence(told("partition"), evaluation=shown)
+        found = mdp.evidence(reported("partition"), evaluation=shown)
         assert found.registry()["deployment"]["implementation"]["utility"].startswith(figures)
         assert figures.split(":")[0] in found.html()
     with pytest.raises(InputError, match="no private evaluation"):
-        mdp.evidence(told("partition"), evaluation={"mean": 3})
+        mdp.evidence(reported("partition"), evaluation={"mean": 3})
 
 
 def test_yaml_says_what_the_record_says():
     yaml = pytest.importorskip("yaml", reason="needs the extra evidence")
-    found = mdp.evidence(told("partition"))
+    found = mdp.evidence(reported("partition"))
     text = found.yaml()
     assert yaml.safe_load(text) == found.registry()
     assert "data_curator_type: Government  # FOR YOU TO ANSWER" in text
-    answered = mdp.evidence(told("partition"), answers={"curator_type": "Nonprofit"}).yaml()
+    answered = mdp.evidence(reported("partition"), answers={"curator_type": "Nonprofit"}).yaml()
     assert "data_curator_type: Nonprofit\n" in answered
 
 
 def test_without_the_extra_it_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "yaml", None)
     with pytest.raises(mdp.MetricDPError, match=r"\[evidence\]"):
-        mdp.evidence(told("partition")).yaml()
+        mdp.evidence(reported("partition")).yaml()
 
 
 def test_no_canary_sings():

@@ -3,11 +3,11 @@
 import metricdp as mdp
 from metricdp.report import write_map
 from metricdp.report.words import intervals_html
-from tests.report.evidence.test_front import demanded, grid, told
+from tests.report.evidence.test_front import demanded, grid, reported
 
 
 def test_the_map_holds_statement_and_intervals(tmp_path):
-    result = told("partition")
+    result = reported("partition")
     shown = {"receipt": result.receipt, "method": result.method}
     path = write_map(tmp_path / "plain.html", grid(), result.centers, **shown)
     text = path.read_text("utf-8")
@@ -27,7 +27,7 @@ def test_a_page_without_circumstances_has_no_statement(tmp_path):
 
 
 def test_intervals_are_those_of_the_report():
-    report = told("evaluate")
+    report = reported("evaluate")
     table = intervals_html(report)
     assert table.count("<tr>") == 1 + 6 + 1
     assert "Share within 2" in table
@@ -48,6 +48,6 @@ def test_any_interval_is_shown():
 
 
 def test_the_explore_page_holds_the_statement():
-    text = told("explore").page()
+    text = reported("explore").page()
     assert "<summary>Privacy statement</summary>" in text
     assert "noisy answers" in text

@@ -7,13 +7,13 @@ import pytest
 from metricdp.report.evidence.named import promise
 from metricdp.report.evidence.people import BLANK, QUESTIONS
 from metricdp.report.evidence.statement import page
-from tests.report.evidence.test_front import CASES, told
+from tests.report.evidence.test_front import CASES, reported
 
 import metricdp as mdp  # isort: skip
 
 
 def facts(name):
-    return mdp.evidence(told(name)).facts
+    return mdp.evidence(reported(name)).facts
 
 
 def test_the_page_loads_nothing_and_runs_nothing():
@@ -29,7 +29,7 @@ def test_the_page_loads_nothing_and_runs_nothing():
 def test_every_blank_and_no_other_is_marked(name):
     found = facts(name)
     assert BLANK in page(found, {})
-    assert BLANK not in page(found, dict.fromkeys(QUESTIONS, "told"))
+    assert BLANK not in page(found, dict.fromkeys(QUESTIONS, "reported"))
 
 
 def test_odds_are_in_words():

@@ -142,28 +142,30 @@ def test_the_page_holds_what_was_released(metric, shown):
     places = np.round((plane - plane.min(axis=0)) / np.ptp(plane, axis=0).max() * ((1 << 20) - 1))
     where = {tuple(p): i for i, p in enumerate(places.tolist())}
     order = [where[a, b] for a, b in zip(x.tolist(), y.tolist())]
-    for level, told in zip(shown.levels, data["levels"]):
-        weights = np.frombuffer(base64.b64decode(told["weight"]["values"]["bdata"]), "<f4")[
-            unsqueezed(told["weight"]["index"])
+    for level, reported in zip(shown.levels, data["levels"]):
+        weights = np.frombuffer(base64.b64decode(reported["weight"]["values"]["bdata"]), "<f4")[
+            unsqueezed(reported["weight"]["index"])
         ]
         coreset = dict(zip(*level.result.release.coreset()))
         np.testing.assert_allclose(
             weights, [coreset.get(metric.ids[i], 0.0) for i in order], rtol=1e-6
         )
-        ranked = [c["id"] for c in told["centers"]]
+        ranked = [c["id"] for c in reported["centers"]]
         assert sorted(ranked) == sorted(level.result.centers)
         label = metric.nearest(ranked)[0]
-        np.testing.assert_array_equal(unsqueezed(told["label"]), label[order])
-        assert [c["vertices"] for c in told["centers"]] == np.bincount(label, minlength=3).tolist()
-        assert told["size"] == len(coreset)
-        assert told["total"] == pytest.approx(sum(coreset.values()))
+        np.testing.assert_array_equal(unsqueezed(reported["label"]), label[order])
+        assert [c["vertices"] for c in reported["centers"]] == np.bincount(
+            label, minlength=3
+        ).tolist()
+        assert reported["size"] == len(coreset)
+        assert reported["total"] == pytest.approx(sum(coreset.values()))
 
 
 def test_pictures_of_territories_have_the_centers_colors(shown):
-    for told in data_of(shown.page())["levels"]:
-        shade = told["shade"]
+    for reported in data_of(shown.page())["levels"]:
+        shade = reported["shade"]
         image = read_png(base64.b64decode(shade["source"].split(",")[1]))[:, :, 0]
-        for center in told["centers"]:
+        for center in reported["centers"]:
             column = int((center["x"] - shade["x"]) / shade["width"] * image.shape[1])
             row = int((shade["y"] - center["y"]) / shade["height"] * image.shape[0])
             assert image[row, column] == 1 + center["color"]
@@ -201,25 +203,25 @@ def test_ids_names_and_titles_are_text():
 
 
 def test_predictions_are_simulated_for_the_released_total_or_a_guess(metric):
-    told = explored(metric, epsilons=["0.05", 5], repeats=1)
-    assert told.plan.records == 800  # noise of epsilon 5 does not move two digits
-    assert told.levels[0].forecast == told.plan.forecast(1)
-    assert told.levels[1].forecast == told.plan.forecast(0)
+    reported = explored(metric, epsilons=["0.05", 5], repeats=1)
+    assert reported.plan.records == 800  # noise of epsilon 5 does not move two digits
+    assert reported.levels[0].forecast == reported.plan.forecast(1)
+    assert reported.levels[1].forecast == reported.plan.forecast(0)
     assert explored(metric, repeats=1, records=77).plan.records == 77
-    page = told.page()
+    page = reported.page()
     assert "Predicted accuracy" in page and "runs on 800 made-up records, not from the data" in page
-    assert data_of(page)["levels"][0]["forecast"] is not None and "prediction" in told.to_dict()
+    assert data_of(page)["levels"][0]["forecast"] is not None and "prediction" in reported.to_dict()
     assert "Predicted accuracy" not in explored(metric).page()
 
 
 def test_a_plans_page_is_of_made_up_demand_alone(metric):
-    told = mdp.plan(metric, records=300, k=3, epsilons=[1, "0.2"], repeats=1)
-    levels = mdp.Exploration.of_plan(told)
+    reported = mdp.plan(metric, records=300, k=3, epsilons=[1, "0.2"], repeats=1)
+    levels = mdp.Exploration.of_plan(reported)
     page = levels.page()
     assert levels.receipt is None and "Nothing private took part, nothing was charged" in page
     assert "Do not publish" not in page and "charged together" not in page
     assert "Centers without noise" in page
-    assert [c["id"] for c in data_of(page)["exact"]] == told.example_centers
+    assert [c["id"] for c in data_of(page)["exact"]] == reported.example_centers
     with pytest.raises(InputError, match="Plan"):
         mdp.Exploration.of_plan(levels)
     with pytest.raises(InputError, match="releases no weights"):
@@ -253,8 +255,10 @@ def test_universes_without_coordinates_get_a_layout_and_boxes_a_plain_map():
 
 
 def test_an_empty_demand_makes_a_page(metric):
-    told = mdp.explore(metric, mdp.PrivateDemand(metric, []), [1], 3, repeats=0, administrator=[])
-    assert len(data_of(told.page())["levels"][0]["centers"]) == 3
+    reported = mdp.explore(
+        metric, mdp.PrivateDemand(metric, []), [1], 3, repeats=0, administrator=[]
+    )
+    assert len(data_of(reported.page())["levels"][0]["centers"]) == 3
     box = mdp.EuclideanSpace([0, 0], [1, 1])
     demand = mdp.PrivateDemand(box, np.zeros((0, 2)))
     mdp.explore(box, demand, [1], 3, repeats=0, administrator=np.zeros((0, 2))).page()
@@ -306,8 +310,8 @@ def test_words_about_privacy():
     ) == ["Very strong", "Strong", "Good", "Moderate", "Weak", "Very weak"]
     for epsilon, prior in itertools.product((0, 0.01, 0.1, 0.7, 2, 6), (0.5, 0.1)):
         exactly = 100 * prior * np.exp(epsilon) / (prior * np.exp(epsilon) + 1 - prior)
-        told = float(sureness(Fraction(epsilon), prior).split()[0])
-        assert exactly <= told + 1e-9 and told < exactly + 0.1 + 1e-9
+        reported = float(sureness(Fraction(epsilon), prior).split()[0])
+        assert exactly <= reported + 1e-9 and reported < exactly + 0.1 + 1e-9
     assert sureness(Fraction(9)) == sureness(Fraction(10**6)) == "over 99.9 %"
     many = np.random.default_rng(0).random(60_000)
     assert len(np.unique(_few(many))) < 5000 and np.abs(_few(many) / many - 1).max() < 0.006

@@ -38,9 +38,9 @@ def heat():
 
 def test_colors_follow_the_highest_density_and_the_noise(heat):
     assert heat.breaks[-1] == heat.density.max() / 2 and len(heat.breaks) == len(HEAT) - 1
-    told = heat.to_columns()
-    at = told["vertex"].index((1, 1))
-    assert heat.classes[at] == 6 and told["density"][at] == heat.density.max()
+    reported = heat.to_columns()
+    at = reported["vertex"].index((1, 1))
+    assert heat.classes[at] == 6 and reported["density"][at] == heat.density.max()
     unsure = heat.density < 2 * heat.standard_error
     assert (heat.classes[unsure] == 0).all() and heat.per == (1000.0, "km")
     assert len(heat.to_frame()) == 64 and "2.5 km" in repr(heat)
@@ -90,9 +90,12 @@ def test_a_raster_has_the_density_of_what_is_near(heat, tmp_path):
         assert np.isnan(density[file.index(-71.295, -29.995)])
     with pytest.raises(InputError, match="no coordinates"):
         mdp.heatmap(town(places=False), bandwidth=2).save(tmp_path / "none.tif")
-    with mock.patch.dict(sys.modules, {"rasterio": None}), pytest.raises(MissingExtraError) as told:
+    with (
+        mock.patch.dict(sys.modules, {"rasterio": None}),
+        pytest.raises(MissingExtraError) as reported,
+    ):
         heat.save(tmp_path / "none.tif")
-    assert told.value.extra == "geo" and not (tmp_path / "none.tif").exists()
+    assert reported.value.extra == "geo" and not (tmp_path / "none.tif").exists()
 
 
 def test_a_picture_is_drawn(heat, tmp_path):
@@ -114,8 +117,8 @@ def test_a_browser_draws_it(heat, show, tmp_path, options):
     place = page.evaluate(
         "(() => { const s = document.getElementById('stage').seen();return [s.wide, s.high]; })()"
     )
-    told = set()
+    reported = set()
     for x, y in itertools.product(np.linspace(0.1, 0.9, 25), np.linspace(0.3, 0.7, 12)):
         page.mouse.move(box["x"] + x * place[0], box["y"] + y * place[1])
-        told.add(page.locator("#tip").inner_text())
-    assert any(re.search(r"demand per km .* ± ", text) for text in told)
+        reported.add(page.locator("#tip").inner_text())
+    assert any(re.search(r"demand per km .* ± ", text) for text in reported)

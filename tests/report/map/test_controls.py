@@ -212,7 +212,7 @@ def test_layers_and_rows_answer_to_clicks(visit):
     assert (last["x"], last["y"]) == pytest.approx(middle, abs=1)
 
 
-def test_what_the_pointer_is_told(visit):
+def test_what_the_pointer_is_reported(visit):
     page = visit()
     stage = page.locator("#stage").bounding_box()
     disk = disks(page)[3]

@@ -96,9 +96,9 @@ def ids_of(data):
 
 
 def weights_of(data):
-    told = data["levels"][0]["weight"]
-    values = np.frombuffer(base64.b64decode(told["values"]["bdata"]), "<f4")
-    return values[unsqueezed(told["index"])]
+    reported = data["levels"][0]["weight"]
+    values = np.frombuffer(base64.b64decode(reported["values"]["bdata"]), "<f4")
+    return values[unsqueezed(reported["index"])]
 
 
 def centers_of(page):
@@ -224,7 +224,7 @@ def test_above_a_limit_points_do_not_answer_to_the_pointer(monkeypatch):
     assert "Above 20 vertices only centers and squares answer" in page
 
 
-def test_points_that_no_center_reaches_are_told_so():
+def test_points_that_no_center_reaches_are_reported_so():
     metric = grid(3)
     rows = metric.distance_rows
     metric.distance_rows = lambda positions: np.where(np.arange(9) == 8, np.inf, rows(positions))
@@ -322,13 +322,16 @@ def test_shading_has_the_color_of_the_nearest_territory():
 def test_a_receipt_says_whose_promise_it_is():
     noise = Mechanism("a < b", "counts", 2, 3.0, Fraction(1, 2), proofs=(1,))
     said = receipt_html(Receipt.of([noise], "replace-one", "user"))
-    told = [
+    reported = [
         "<dd>0.5</dd>",
         "<li>a &lt; b on counts",
         "all records of one user are exchanged",
         "P1 docs/proofs",
     ]
-    for expected in [*told, "that a user was this one rather than another can be at most 62.3 %"]:
+    for expected in [
+        *reported,
+        "that a user was this one rather than another can be at most 62.3 %",
+    ]:
         assert expected in said
     assert show_number(Fraction(11, 10)) == "1.1" and show_number("0.10") == "0.1"
 
@@ -415,21 +418,21 @@ def answered():
 
 def test_intervals_of_loads_are_halos_around_the_centers(answered):
     result, whole, plain = answered
-    told = centers_of(whole)
-    assert [c["low"] <= c["high"] for c in told] == [True, True]
-    for center, low in zip(told, result.summary().loads.low.tolist()):
+    reported = centers_of(whole)
+    assert [c["low"] <= c["high"] for c in reported] == [True, True]
+    for center, low in zip(reported, result.summary().loads.low.tolist()):
         assert center["low"] == pytest.approx(low, rel=1e-3, abs=1)
     assert "free of charge" in whole and "low" not in centers_of(plain)[0]
 
 
-def test_the_mean_distance_is_told_once_with_its_interval_and_its_unit(answered):
+def test_the_mean_distance_is_reported_once_with_its_interval_and_its_unit(answered):
     _, whole, plain = answered
     (fact,) = re.findall(r"<dt>Mean distance</dt><dd>(.*?)</dd>", whole)
     assert re.fullmatch(r"[\d.,]+ m; 95 % interval [\d.,]+ m to [\d.,]+ m", fact)
     assert re.search(r"<dt>Mean distance</dt><dd>[\d.,]+ m, by noisy demand</dd>", plain)
 
 
-def test_buttons_of_centers_are_told_apart_by_those_who_hear_them():
+def test_buttons_of_centers_are_distinguished_by_those_who_hear_them():
     page = map_page(grid(4, ids=[f"<{i}>" for i in range(16)]), ["<0>", "<9>"], basis="public")
     spoken = re.findall(r'aria-label="(Center [^"]*)"', page)
     assert spoken == [f"Center {i + 1}, &lt;{v}&gt;: show on the map" for i, v in enumerate((0, 9))]

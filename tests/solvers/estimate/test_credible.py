@@ -83,11 +83,11 @@ def test_intervals_hold_for_even_and_for_concentrated_demand(grid, spots, scale)
         weights = estimate.tree.spread(estimate.mean)
         centers = solve(grid, weights, 6, starts=1).centers
         labels, away = grid.nearest_to(centers)
-        told = Credible(estimate)
-        mean = told.mean(np.asarray(away, float))
+        reported = Credible(estimate)
+        mean = reported.mean(np.asarray(away, float))
         mean_held += mean.low <= true @ away / 4000 <= mean.high
         loads = np.bincount(labels, true, 6)
-        sums = told.sums(np.asarray(labels, np.int64), 6)
+        sums = reported.sums(np.asarray(labels, np.int64), 6)
         loads_held += list((sums.low <= loads) & (loads <= sums.high))
         assert mean.low <= mean.estimate <= mean.high
     assert mean_held >= 18
@@ -109,21 +109,21 @@ def test_more_noise_and_higher_levels_widen(grid):
 
 def test_a_single_part_has_intervals_too(grid):
     tree = hierarchy(grid, 0).cut(1)
-    told = Credible(joint_posterior(tree, [counts([0], [500], 3.0)]))
-    mean = told.mean(np.asarray(grid.nearest_to(np.array([450]))[1], float))
+    reported = Credible(joint_posterior(tree, [counts([0], [500], 3.0)]))
+    mean = reported.mean(np.asarray(grid.nearest_to(np.array([450]))[1], float))
     assert mean.low < mean.estimate < mean.high
-    assert told.sums(np.zeros(900, np.int64), 1).estimate[0] == pytest.approx(500)
+    assert reported.sums(np.zeros(900, np.int64), 1).estimate[0] == pytest.approx(500)
 
 
-def test_shared_territories_are_told_as_whole_ones_are(grid):
+def test_shared_territories_are_reported_as_whole_ones_are(grid):
     rng = np.random.default_rng(4)
     true = rng.poisson(3, 900)
-    told = Credible(released(grid, true, 4.0, 1))
+    reported = Credible(released(grid, true, 4.0, 1))
     labels = rng.integers(0, 3, 900)
-    whole = told.sums(labels, 3)
+    whole = reported.sums(labels, 3)
     points = np.tile(np.arange(900), 2)
-    halves = told.shared(points, np.r_[labels, labels + 3], np.full(1800, 0.5), 6)
+    halves = reported.shared(points, np.r_[labels, labels + 3], np.full(1800, 0.5), 6)
     np.testing.assert_allclose(halves.estimate[:3], whole.estimate / 2)
     np.testing.assert_allclose(halves.estimate[3:], whole.estimate / 2)
-    everything = told.shared(points, np.r_[labels * 0, labels * 0 + 1], np.full(1800, 0.5), 2)
+    everything = reported.shared(points, np.r_[labels * 0, labels * 0 + 1], np.full(1800, 0.5), 2)
     assert everything.estimate.sum() == pytest.approx(whole.estimate.sum())

@@ -27,11 +27,11 @@ def covered(exact, statistic, truth, scale=20.0, claimed=None, known=None) -> in
     """How many of many intervals hold the truth."""
     coins = np.random.default_rng(5)
     n, claimed = len(exact), claimed or scale
-    told = np.full(n, claimed), ["discrete Laplace"] * n, None, known
-    first = Noisy(exact, *told)
+    reported = np.full(n, claimed), ["discrete Laplace"] * n, None, known
+    first = Noisy(exact, *reported)
     hits = 0
     for _ in range(RUNS):
-        noisy = Noisy(exact + laplace(scale, n, coins), *told)
+        noisy = Noisy(exact + laplace(scale, n, coins), *reported)
         noisy._drawn = first._drawn  # the same public draws: made once
         found = statistic(noisy)
         hits += bool(found.low <= truth <= found.high)

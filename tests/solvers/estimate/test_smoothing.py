@@ -74,11 +74,11 @@ def test_one_way_streets_count_both_ways():
 def test_draws_keep_counts_and_deviate_as_intervals_do():
     metric = mdp.GraphMetric(nx.grid_2d_graph(9, 9), weight=None)
     homes = mdp.PrivateDemand(metric, [(2, 2)] * 40 + [(7, 5)] * 60)
-    told = mdp.release(metric, homes, epsilon=0.5)._credible
-    drawn = drawn_demand(told)
-    labels, parts = told.tree.labels, told.tree.n_parts
+    reported = mdp.release(metric, homes, epsilon=0.5)._credible
+    drawn = drawn_demand(reported)
+    labels, parts = reported.tree.labels, reported.tree.n_parts
     counts = np.array([np.bincount(labels, one, parts) for one in drawn.T])
-    assert counts == pytest.approx(told.draws(len(counts)))
+    assert counts == pytest.approx(reported.draws(len(counts)))
     big = int(np.bincount(labels).argmax())
     inside = np.flatnonzero(labels == big)
     for count, one in zip(counts[:, big], drawn.T):

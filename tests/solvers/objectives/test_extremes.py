@@ -43,7 +43,7 @@ def test_powers_without_overflow(z):
     assert plan.value == pytest.approx(best(lambda d: float(WEIGHTS @ d**z)), rel=1e-9)
 
 
-def test_powers_that_cannot_be_told_apart():
+def test_powers_that_cannot_be_distinguished():
     with pytest.raises(InputError, match="z=1e\\+06 is too large: distances of up to"):
         mdp.solve(PATH, o.KZ(2, 1e6))
 

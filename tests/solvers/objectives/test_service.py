@@ -81,7 +81,7 @@ KINDS = sorted(
 @pytest.mark.parametrize("opened", [(), (4,)])
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_choice_is_better_and_what_is_told_is_kept(kind, whole, opened):
+def test_no_choice_is_better_and_what_is_reported_is_kept(kind, whole, opened):
     for seed in range(MOST):
         metric, costs, weights, loads, room = case(seed)
         asked, value = of_kind(kind, whole, weights, loads, room)
