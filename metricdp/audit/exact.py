@@ -70,9 +70,8 @@ class Case:
 
     `call` makes its charges and returns what is published. `m`: records kept of a user, None if
     records are protected. `reach`: least share of the claim that the worst neighbors must reach.
-    `rho`: claim of a zCDP accountant. `refused`: the call raises on purpose. `steps`: adaptive
-    draws of noise of one kind, whose costs must add up to the claim. `limit`: most scripts. `hold`:
-    makes the demand. `chance`: scripted random bytes. `essential`: in the short form too.
+    `rho`: claim of a zCDP accountant. `refused`: the call raises on purpose. `limit`: most scripts.
+    `hold`: makes the demand. `chance`: scripted random bytes. `essential`: in the short form too.
     """
 
     name: str
@@ -86,7 +85,6 @@ class Case:
     journal: bool = False
     rho: Fraction | None = None
     refused: bool = False
-    steps: bool = False
     limit: int = LIMIT
     hold: Callable[..., Any] | None = None
     chance: Chance | None = None
@@ -245,11 +243,7 @@ def _evidence(case: Case, enough: float) -> Evidence:
         if evidence.leak:
             return evidence
         columns.append([_mean([r.recording.log_p for r in some]) for some in runs])
-        if case.steps:
-            needed = max(_composed(runs[i][0].recording, runs[j][0].recording) for i, j in pairs)
-            evidence.worst = max(evidence.worst, needed)
-            evidence.rho_needed = max(evidence.rho_needed, needed)
-        elif evidence.delta and any(d.kind == "gaussian" for d in first.recording.draws):
+        if evidence.delta and any(d.kind == "gaussian" for d in first.recording.draws):
             columns = _on_grid([[r.recording for r in some] for some in runs])
             break
         elif enough < math.inf and n_scripts.bit_count() == 1:
@@ -258,8 +252,6 @@ def _evidence(case: Case, enough: float) -> Evidence:
             if _judged(case, evidence)[2] > enough:
                 return evidence
     assert evidence is not None
-    if case.steps and evidence.delta:
-        return evidence
     log_p = np.array(columns).T
     if (
         n_scripts < case.limit
@@ -292,18 +284,6 @@ def _difference(runs: Sequence[Sequence[Run]], pairs: Sequence[tuple[int, int]])
             if (one.recording.log_p == -math.inf) != (other.recording.log_p == -math.inf):
                 return "probability 0"
     return ""
-
-
-def _composed(one: Recording, other: Recording) -> float:
-    """What adaptive draws of noise cost in all: rho of Gaussian ones, ``|v|² / (2 scale²)`` for
-    answers v apart, or epsilon of Laplace ones, ``|v|₁ / scale``.
-    """
-    total = 0.0
-    for a, b in zip(one.draws, other.draws):
-        apart = np.abs(a.exact.astype(float) - b.exact)
-        squares = (apart**2).sum() / (2 * a.scale**2)
-        total += float(squares if a.kind == "gaussian" else apart.sum() / a.scale)
-    return total
 
 
 def _compare(

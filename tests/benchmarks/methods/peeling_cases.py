@@ -1,7 +1,6 @@
 """Rounds of small balls: exact distributions of radii, balls and RecConcave's steps."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -10,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from metricdp.audit.exact import Case
-from metricdp.audit.worlds import FORMS, RELATIONS, demands, worlds
+from metricdp.audit.worlds import FORMS, demands, worlds
 
 LARGE = Fraction(4)
-POOL = (Fraction(6), Fraction(1, 100))
 
 
 def round_cases() -> Iterator[Case]:
@@ -80,9 +78,8 @@ def _single() -> Iterator[Case]:
 
 
 def _sums() -> Iterator[Case]:
-    """Number and sum of what is left in two of the cells, by both kinds of noise."""
+    """Number and sum of what is left in two of the cells."""
     from benchmarks.methods.peeling import Peeled, PeeledSums
-    from metricdp.accounting import Cost
     from metricdp.partitions.box.grid import Grid
 
     world = worlds()["a box"]
@@ -94,14 +91,9 @@ def _sums() -> Iterator[Case]:
 
         return [measure(demand, query, price, ledger.charge(price)), str(query)]
 
-    pool = Cost.zcdp(*POOL)
     name = "sums after removals"
     for relation, m in FORMS:
         some = demands(3, 3) if m is None else demands(3, 2, 2)
         reach = 0.999 if relation == "add-remove" or m is None else 0.7
         form = (some, relation, m, (LARGE, 0), reach)
         yield Case(name, world, partial(one, LARGE), *form, essential=m is None)
-    for relation in RELATIONS:
-        call, some = partial(one, pool), demands(3, 2)
-        case = Case(f"{name} from a pool", world, call, some, relation, budget=POOL, steps=True)
-        yield replace(case, rho=pool.rho)
