@@ -86,9 +86,9 @@ def costs(name: str, numbers: list[int], draws: int, only: str) -> None:
         "central, Laplace": lambda draw: central(metric, everyone, False),
         "central, Gaussian": lambda draw: central(metric, everyone, True),
     }
-    for law, delta in (("Laplace", Fraction(0)), ("Gaussian", DELTA)):
+    for distribution, delta in (("Laplace", Fraction(0)), ("Gaussian", DELTA)):
         for n in numbers:
-            ways[f"{n} holders, {law}"] = lambda draw, n=n, d=delta: several(n, draw, d)
+            ways[f"{n} holders, {distribution}"] = lambda draw, n=n, d=delta: several(n, draw, d)
     ways = {way: make for way, make in ways.items() if only in way}
     for way, make in ways.items():
         start, found, bias = time.process_time(), [], []
@@ -262,8 +262,8 @@ def main() -> None:
         for name in [args.only] if args.only else INSTANCES:
             costs(name, args.holders, args.draws, args.ways)
     elif args.what == "round":
-        for law, delta in (("Laplace", Fraction(0)), ("Gaussian", DELTA)):
-            print(f"| {law} noise | |")
+        for distribution, delta in (("Laplace", Fraction(0)), ("Gaussian", DELTA)):
+            print(f"| {distribution} noise | |")
             one_round(args.parts, max(args.holders), delta)
     elif args.what == "kills":
         if args.folder is None:

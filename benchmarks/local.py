@@ -10,7 +10,7 @@ users.
 
 Prints tables as in ``local.md``. Coquimbo comes from METRICDP_DATA. Messages are real ones, of
 simulated users (`simulated_messages`), but for vector reports of mixtures, which are drawn by their
-law (`benchmarks.methods.printed_local`).
+distribution (`benchmarks.methods.printed_local`).
 """
 
 from __future__ import annotations

@@ -32,9 +32,9 @@ examples:
 Mixtures of k Gaussians in 100 dimensions, centers on the sphere of radius 1 - 1/r, noise of
 expected length 1/r, r = 100; figures are the k-means objective over n, which is about 1 for the
 origin alone. Every user sends one message, made of public coins and its own; the reports are drawn
-by their law (benchmarks.methods.printed_local), which tests hold against the device's encoder.
-"two, half of epsilon each" is as the paper prints: every user reports its leaf and its vector. "one
-report a user" is this package's default: one of the two, with all of epsilon."""
+by their distribution (benchmarks.methods.printed_local), which tests hold against the device's
+encoder. "two, half of epsilon each" is as the paper prints: every user reports its leaf and its
+vector. "one report a user" is this package's default: one of the two, with all of epsilon."""
 
 
 def register(suites: Any) -> ArgumentParser:

@@ -1,5 +1,5 @@
-"""Exact private selection: time and memory against the number of candidates, and its law against
-OpenDP's sampler.
+"""Exact private selection: time and memory against the number of candidates, and its distribution
+against OpenDP's sampler.
 
     python -m benchmarks selection [--draws 1000000] [--opendp-draws 1000000]
 
@@ -25,7 +25,7 @@ from scipy.stats import chi2_contingency, chisquare
 from benchmarks.frame.races import races
 from metricdp.privacy.selection import BLOCK, _Leader, choose
 
-LAWS = ("exponential mechanism", "permute-and-flip")
+DISTRIBUTIONS = ("exponential mechanism", "permute-and-flip")
 
 
 def blocks(n: int, top: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
@@ -50,8 +50,8 @@ def opendp(monotonic: bool, pure: bool, scale: float):
     )
 
 
-def drawn(n: int, top: int, rng: np.random.Generator, eta: Fraction, law: str) -> int:
-    return choose(blocks(n, top, rng), eta, law)
+def drawn(n: int, top: int, rng: np.random.Generator, eta: Fraction, distribution: str) -> int:
+    return choose(blocks(n, top, rng), eta, distribution)
 
 
 def timed(work, repeats: int) -> float:
@@ -73,7 +73,10 @@ def times(repeats: int) -> None:
         for top in (10, 10**6, 10**12):
             rng, eta = np.random.default_rng(0), Fraction(50, top)
             making = timed(lambda: [None for _ in blocks(n, top, rng)], repeats)  # noqa: B023
-            own = [timed(partial(drawn, n, top, rng, eta, law), repeats) - making for law in LAWS]
+            own = [
+                timed(partial(drawn, n, top, rng, eta, distribution), repeats) - making
+                for distribution in DISTRIBUTIONS
+            ]
             theirs = ""
             if n <= 10**6 and top == 10**6:
                 scores, mechanism = (
@@ -91,8 +94,8 @@ def times(repeats: int) -> None:
     )
 
 
-def draws(scores: np.ndarray, eta: Fraction, law: str, n: int) -> np.ndarray:
-    counts, gumbel = np.zeros(len(scores), np.int64), law == LAWS[0]
+def draws(scores: np.ndarray, eta: Fraction, distribution: str, n: int) -> np.ndarray:
+    counts, gumbel = np.zeros(len(scores), np.int64), distribution == DISTRIBUTIONS[0]
     for start in range(0, n, 100_000):
         bits = np.frombuffer(
             os.urandom(8 * min(100_000, n - start) * len(scores)), np.uint64
@@ -107,10 +110,10 @@ def draws(scores: np.ndarray, eta: Fraction, law: str, n: int) -> np.ndarray:
     return counts
 
 
-def exact_law(scores: np.ndarray, eta: float, law: str) -> np.ndarray:
+def exact_distribution(scores: np.ndarray, eta: float, distribution: str) -> np.ndarray:
     """Probability of each candidate: softmax, or over all orders of permute-and-flip's coins."""
     heads = np.exp(eta * (scores - scores.max()))
-    if law == LAWS[0]:
+    if distribution == DISTRIBUTIONS[0]:
         return heads / heads.sum()
     chance, orders = np.zeros(len(scores)), list(itertools.permutations(range(len(scores))))
     for order in orders:
@@ -119,28 +122,31 @@ def exact_law(scores: np.ndarray, eta: float, law: str) -> np.ndarray:
     return chance
 
 
-def laws(n: int, n_opendp: int) -> None:
+def distributions(n: int, n_opendp: int) -> None:
     scores, eta = np.array([3, 0, 3, 1, 2, -4]), Fraction(1, 2)
-    exact = {law: exact_law(scores, float(eta), law) for law in LAWS}
+    exact = {
+        distribution: exact_distribution(scores, float(eta), distribution)
+        for distribution in DISTRIBUTIONS
+    }
     print(
-        "\n| law | own draws | p, exact law | p, scale 1 % off | OpenDP draws | p, exact law | p, "
-        "own against OpenDP |"
+        "\n| distribution | own draws | p, exact distribution | p, scale 1 % off | OpenDP draws "
+        "| p, exact distribution | p, own against OpenDP |"
     )
     print("| --- | --- | --- | --- | --- | --- | --- |")
-    for law in LAWS:
-        own = draws(scores, eta, law, n)
-        mechanism = opendp(True, law == LAWS[1], float(1 / eta))
+    for distribution in DISTRIBUTIONS:
+        own = draws(scores, eta, distribution, n)
+        mechanism = opendp(True, distribution == DISTRIBUTIONS[1], float(1 / eta))
         listed = scores.tolist()
         theirs = np.bincount([mechanism(listed) for _ in range(n_opendp)], minlength=len(scores))
-        off = exact_law(scores, 1.01 * float(eta), law)
+        off = exact_distribution(scores, 1.01 * float(eta), distribution)
         ps = [
-            chisquare(own, exact[law] * n).pvalue,
+            chisquare(own, exact[distribution] * n).pvalue,
             chisquare(own, off * n).pvalue,
-            chisquare(theirs, exact[law] * n_opendp).pvalue,
+            chisquare(theirs, exact[distribution] * n_opendp).pvalue,
         ]
         both = chi2_contingency(np.array([own, theirs])).pvalue
         print(
-            f"| {law} | {n:,} | {ps[0]:.3f} | {ps[1]:.1e} | {n_opendp:,} | {ps[2]:.3f} | "
+            f"| {distribution} | {n:,} | {ps[0]:.3f} | {ps[1]:.1e} | {n_opendp:,} | {ps[2]:.3f} | "
             f"{both:.3f} |",
             flush=True,
         )
@@ -156,4 +162,4 @@ if __name__ == "__main__":
     args = parser.parse_args()
     choose([np.arange(3)], Fraction(1), "permute-and-flip")
     times(args.repeats)
-    laws(args.draws, args.opendp_draws)
+    distributions(args.draws, args.opendp_draws)

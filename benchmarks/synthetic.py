@@ -6,12 +6,11 @@
    by assignment) from the records, as 2,000 points of them at equal steps, to 2,000 synthetic
    points of a release, and to points spread evenly in the parts of the plain histogram (one cut by
    the universe alone, negative counts to zero, same epsilon); and what k-median on either costs on
-   the truth.
-   *Densities* (``--only densities``): the distance between the weights themselves, records and
-   release, exactly, as the cheapest flow over the edges: what is left when the sampling of points,
-   which costs both sides the same, is taken away. *Law*: that of the law by which the records were
-   drawn, which knows nothing of who was. By OR-Tools where it is installed, in seconds; else as a
-   linear program, in minutes.
+   the truth. *Densities* (``--only densities``): the distance between the weights themselves,
+   records and release, exactly, as the cheapest flow over the edges: what is left when the sampling
+   of points, which costs both sides the same, is taken away. *Law*: that of the distribution by
+   which the records were drawn, which knows nothing of who was. By OR-Tools where it is installed,
+   in seconds; else as a linear program, in minutes.
 2. *Membership.* A person lives far from all others of 120, in Liechtenstein. The attacker knows
    everybody else, is shown points, and says whether the person is among the records, by how many
    points lie within 1,000 m of the home: on half of the worlds the best threshold is chosen, on
@@ -52,9 +51,9 @@ INSTANCES = {
     "facebook": (lambda n: members("facebook_combined", n), 3000),
     "ca-GrQc": (lambda n: members("ca-GrQc", n), 3000),
 }
-"""Of each, what draws so many records by one law, and how many are drawn."""
+"""Of each, what draws so many records by one distribution, and how many are drawn."""
 LAW = 3_000_000
-"""Records that stand for the law itself."""
+"""Records that stand for the distribution itself."""
 OTHERS, HOME_SEED = 120, 3
 DONUT, STREET = (100, 1000), (20, 30)
 
@@ -114,14 +113,16 @@ def by_program(gap, ends, lengths):
 
 def densities(draws, only):
     """Distance of the weights themselves."""
-    print("| instance | law | epsilon | release | plain | of plain |")
+    print("| instance | distribution | epsilon | release | plain | of plain |")
     print("| --- | --- | --- | --- | --- | --- |")
     for name, (make, size) in INSTANCES.items():
         if only not in name:
             continue
         metric, at = make(size)
         truth = np.bincount(at, minlength=len(metric)).astype(float)
-        law = flow(metric, truth, np.bincount(make(LAW)[1], minlength=len(metric)).astype(float))
+        distribution = flow(
+            metric, truth, np.bincount(make(LAW)[1], minlength=len(metric)).astype(float)
+        )
         demand = mdp.PrivateDemand(metric, [metric.ids[i] for i in at])
         for epsilon in (0.25, 1):
             both = []
@@ -131,7 +132,7 @@ def densities(draws, only):
                 both.append([flow(metric, truth, released), flow(metric, truth, simple)])
             w, w0 = np.mean(both, axis=0)
             reported = f"{epsilon} | {w:.4g} | {w0:.4g} | {w / w0:.2f}"
-            print(f"| {name} | {law:.4g} | {reported} |", flush=True)
+            print(f"| {name} | {distribution:.4g} | {reported} |", flush=True)
 
 
 def plain(metric, demand, size, epsilon):

@@ -51,15 +51,16 @@ class Mechanism:
     """One noisy answer: what was asked, how far it can move between neighbors, how much noise hides
     that.
 
-    `name`: law of the noise (``"discrete Laplace"``, ``"discrete Gaussian"``) or of a selection
-    (``"exponential mechanism"``, ``"permute-and-flip"``); ``"exact"`` for a query that no change of
-    one unit can move. `query`: what was asked, in public terms. `sensitivity`: L1, under the
-    receipt's neighboring relation and unit; for a selection the range of its scores' changes.
+    `name`: distribution of the noise (``"discrete Laplace"``, ``"discrete Gaussian"``) or of a
+    selection (``"exponential mechanism"``, ``"permute-and-flip"``); ``"exact"`` for a query that no
+    change of one unit can move. `query`: what was asked, in public terms. `sensitivity`: L1, under
+    the receipt's neighboring relation and unit; for a selection the range of its scores' changes.
     `scale`: P(noise = z) is proportional to exp(-abs(z) / scale), or to exp(-z² / (2 scale²)) if
     Gaussian; for a selection, scores are distinguished in units of it; 0 for no noise. `epsilon`,
     `delta`: what it costs alone, exactly; `rho`: its zCDP parameter, where that is what was paid.
-    `proofs`: numbers of the proofs that it rests on: its law's, its question's and, where a user
-    has many records, theirs (`proof_page`). Empty on receipts of versions that did not tell them.
+    `proofs`: numbers of the proofs that it rests on: its distribution's, its question's and, where
+    a user has many records, theirs (`proof_page`). Empty on receipts of versions that did not tell
+    them.
 
     Examples
     --------

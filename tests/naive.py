@@ -250,19 +250,19 @@ def enumerate_counts(
 # Selections
 
 
-def permute_and_flip_law(scores, eta: float) -> np.ndarray:
-    """Exact law of permute-and-flip: over all orders, heads with probability exp(eta·(s - max)),
-    the first head wins.
+def permute_and_flip_distribution(scores, eta: float) -> np.ndarray:
+    """Exact distribution of permute-and-flip: over all orders, heads with probability exp(eta·(s -
+    max)), the first head wins.
     """
     heads = [float(np.exp(eta * (s - max(scores)))) for s in scores]
-    law = np.zeros(len(scores))
+    distribution = np.zeros(len(scores))
     orders = list(itertools.permutations(range(len(scores))))
     for order in orders:
         tails = 1.0
         for i in order:
-            law[i] += tails * heads[i] / len(orders)
+            distribution[i] += tails * heads[i] / len(orders)
             tails *= 1 - heads[i]
-    return law
+    return distribution
 
 
 # 2-HSTs
@@ -418,13 +418,13 @@ def covering(stages, records, times: int, script) -> tuple[list[list[int]], list
     return found, rounds
 
 
-def covering_law(stages, records, eta: float) -> dict[tuple[int, ...], float]:
-    """Exact law of all selections of a covering loop: P(set) proportional to exp(eta · records it
-    holds that are left).
+def covering_distribution(stages, records, eta: float) -> dict[tuple[int, ...], float]:
+    """Exact distribution of all selections of a covering loop: P(set) proportional to exp(eta ·
+    records it holds that are left).
     """
-    law = {((), tuple(records)): 1.0}
+    distribution = {((), tuple(records)): 1.0}
     for sets, times in stages:
-        here = {(taken, (), left): p for (taken, left), p in law.items()}
+        here = {(taken, (), left): p for (taken, left), p in distribution.items()}
         for _ in range(times):
             after: dict = {}
             for (taken, now, left), p in here.items():
@@ -438,10 +438,13 @@ def covering_law(stages, records, eta: float) -> dict[tuple[int, ...], float]:
                     )
                     after[key] = after.get(key, 0.0) + p * w / sum(weight)
             here = after
-        law = {}
+        distribution = {}
         for (taken, _, left), p in here.items():
-            law[taken, left] = law.get((taken, left), 0.0) + p
-    return {taken: sum(p for (t, _), p in law.items() if t == taken) for taken, _ in law}
+            distribution[taken, left] = distribution.get((taken, left), 0.0) + p
+    return {
+        taken: sum(p for (t, _), p in distribution.items() if t == taken)
+        for taken, _ in distribution
+    }
 
 
 def covering_delta(chances, eta: float, unit: int, epsilon: float) -> float:
@@ -456,10 +459,14 @@ def covering_delta(chances, eta: float, unit: int, epsilon: float) -> float:
     for row in chances:
         after = []
         for left, p, q in courses:
-            law = np.array(row[: left + 1], dtype=float) / sum(row[: left + 1])
-            tilted = law * np.exp(eta * np.arange(left + 1))
+            distribution = np.array(row[: left + 1], dtype=float) / sum(row[: left + 1])
+            tilted = distribution * np.exp(eta * np.arange(left + 1))
             tilted /= tilted.sum()
-            after += [(left - c, p * law[c], q * tilted[c]) for c in range(left + 1) if law[c]]
+            after += [
+                (left - c, p * distribution[c], q * tilted[c])
+                for c in range(left + 1)
+                if distribution[c]
+            ]
         courses = after
     for _, p, q in courses:
         total += max(0.0, p - np.exp(epsilon) * q)

@@ -1,5 +1,5 @@
-"""Slow obvious twins of the local model: exact laws by walking through all coins, hashes one by
-one, exact shuffles of few users.
+"""Slow obvious twins of the local model: exact distributions by walking through all coins, hashes
+one by one, exact shuffles of few users.
 """
 
 from collections import Counter
@@ -10,9 +10,9 @@ from math import comb
 import numpy as np
 
 
-def law(make):
-    """Exact law of ``make(below)``: every path of coins, each a uniform integer below a bound, with
-    its probability.
+def distribution(make):
+    """Exact distribution of ``make(below)``: every path of coins, each a uniform integer below a
+    bound, with its probability.
     """
     found, waiting = {}, [()]
     while waiting:
@@ -52,9 +52,9 @@ def walsh(table):
     )
 
 
-def shuffled_delta(law_a, law_b, others, grown):
-    """Exact delta between the shuffled outputs of user 1 with law a or b and other users with their
-    laws; grown = exp(epsilon).
+def shuffled_delta(distribution_a, distribution_b, others, grown):
+    """Exact delta between the shuffled outputs of user 1 with distribution a or b and other users
+    with their distributions; grown = exp(epsilon).
     """
 
     def outputs(first):
@@ -66,12 +66,12 @@ def shuffled_delta(law_a, law_b, others, grown):
             chances[tuple(sorted(Counter(o for o, _ in drawn).items()))] += chance
         return chances
 
-    a, b = outputs(law_a), outputs(law_b)
+    a, b = outputs(distribution_a), outputs(distribution_b)
     return sum(max(0.0, a[x] - grown * b[x]) for x in a)
 
 
 def pair_delta(ratio, p, users, grown):
-    """Exact delta of the pair of laws of counts, in rationals."""
+    """Exact delta of the pair of distributions of counts, in rationals."""
     total = Fraction(0)
     for c in range(users):
         chance = comb(users - 1, c) * (2 * p) ** c * (1 - 2 * p) ** (users - 1 - c)

@@ -1,5 +1,5 @@
-"""Tiny public universes, partitions and the exact law of discrete Laplace noise, for the tests of
-the gate.
+"""Tiny public universes, partitions and the exact distribution of discrete Laplace noise, for the
+tests of the gate.
 """
 
 import itertools
@@ -61,7 +61,7 @@ def kept_laws(users: tuple[tuple[int, ...], ...], m: int):
     return [(1 / len(worlds), [r for kept in world for r in kept]) for world in worlds]
 
 
-def log_law(query, users, m: int, scale: float, outputs: np.ndarray) -> np.ndarray:
+def log_probability(query, users, m: int, scale: float, outputs: np.ndarray) -> np.ndarray:
     """Exact log probability of outputs (n_outputs, n_values), up to the normalization, which all
     demands share.
     """
@@ -80,17 +80,17 @@ def worst_log_ratio(query, neighboring: str, m: int, scale: float, demands, n_va
     and all outputs.
     """
     outputs = np.array(list(itertools.product(range(-2, 11), repeat=n_values)))
-    laws = {users: log_law(query, users, m, scale, outputs) for users in demands}
+    distributions = {users: log_probability(query, users, m, scale, outputs) for users in demands}
     worst = 0.0
     for one, other in itertools.permutations(demands, 2):
         if neighbors(one, other, neighboring):
-            worst = max(worst, float(np.max(laws[one] - laws[other])))
+            worst = max(worst, float(np.max(distributions[one] - distributions[other])))
     return worst
 
 
 def p_value(draws: np.ndarray, scale: float) -> float:
-    """Chi-square p-value of integer draws against the discrete Laplace law of a scale: two-sided,
-    signs kept apart.
+    """Chi-square p-value of integer draws against the discrete Laplace distribution of a scale:
+    two-sided, signs kept apart.
     """
     ratio = math.exp(-1 / scale)
 

@@ -1,4 +1,4 @@
-"""Counts and histograms under their exact laws, alone and composed."""
+"""Counts and histograms under their exact distributions, alone and composed."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from metricdp.accounting import Cost, Ledger
 from metricdp.arrays import Floats, Ints
-from metricdp.audit import laws
+from metricdp.audit import distributions
 from metricdp.audit.patch import patched
 from metricdp.audit.report import Check, Finding, weighed
 from metricdp.audit.worlds import finest
@@ -28,7 +28,7 @@ from metricdp.metrics.set_systems import ListedSets
 from metricdp.privacy import CoverQuery, PrivateDemand, cover, gate
 from metricdp.releases import Neighboring
 
-CHECK = "exact law of many rounds"
+CHECK = "exact distribution of many rounds"
 REACH = 0.3
 """Least share of delta that the worst neighbors must need, where the whole-loop bound is tight."""
 State = tuple[bool, bool]
@@ -103,9 +103,9 @@ def _chances(
     script = [number for number, selected in enumerate(state) if selected]
     seen: list[Floats] = []
 
-    def scripted(blocks: Iterable[Ints], eta: Fraction, law: str) -> int:
+    def scripted(blocks: Iterable[Ints], eta: Fraction, distribution: str) -> int:
         scores = np.concatenate(list(blocks))
-        seen.append(laws.LAWS[law](scores, eta))
+        seen.append(distributions.DISTRIBUTIONS[distribution](scores, eta))
         return script[len(seen) - 1] if len(seen) <= len(script) else loop.sets - 1
 
     ledger = Ledger(loop.epsilon, loop.delta, neighboring=loop.relation)
@@ -115,7 +115,7 @@ def _chances(
         cover(demand, query, cost, ledger.charge(cost))
     rest = seen[len(script) :]
     if len(seen) != loop.rounds or not all(np.array_equal(rest[0], row) for row in rest):
-        raise AssertionError("rounds in one state have different laws")
+        raise AssertionError("rounds in one state have different distributions")
     return rest[0], (ledger.spent, ledger.spent_delta)
 
 
@@ -123,10 +123,10 @@ def _hockey_stick(
     loop: Loop, p: dict[State, Floats], q: dict[State, Floats], epsilon: float
 ) -> float:
     """``sum of max(0, P - exp(epsilon) Q)`` over all sequences, grouped by log ratio."""
-    law: dict[tuple[State, float], float] = {((False, False), 0.0): 1.0}
+    distribution: dict[tuple[State, float], float] = {((False, False), 0.0): 1.0}
     for _ in range(loop.rounds):
         after: dict[tuple[State, float], float] = defaultdict(float)
-        for (state, ratio), mass in law.items():
+        for (state, ratio), mass in distribution.items():
             rest_p, rest_q = (
                 float(np.logaddexp.reduce(chances[state][2:], initial=-np.inf))
                 for chances in (p, q)
@@ -139,5 +139,7 @@ def _hockey_stick(
             ):
                 if log_p > -math.inf:
                     after[then, round(ratio + log_p - log_q, 10)] += mass * math.exp(log_p)
-        law = after
-    return sum(mass * -math.expm1(min(epsilon - ratio, 0.0)) for (_, ratio), mass in law.items())
+        distribution = after
+    return sum(
+        mass * -math.expm1(min(epsilon - ratio, 0.0)) for (_, ratio), mass in distribution.items()
+    )

@@ -23,11 +23,11 @@ from metricdp.local.parameters import PublicParameters, Report, Role
 from metricdp.local.randomizers import KRR, LocalHashing, SubsetSelection, TopVectors
 from metricdp.local.shuffle import shuffled_delta
 
-CHECK = "exact law of messages"
+CHECK = "exact distribution of messages"
 UNIT = 4
 REACH = 0.85
 """Least share of the claim that the worst message must reach, rounded down to quarters as it is."""
-Law = dict[Any, Fraction]
+Distribution = dict[Any, Fraction]
 
 
 def device_checks() -> Iterator[Check]:
@@ -74,7 +74,7 @@ def _of_ball() -> tuple[Any, Sequence[Any]]:
     return replace(parameters, roles=(role,), epsilon=Fraction(1)), items
 
 
-def law_of(make: Callable[[Callable[[int], int]], Any]) -> Law:
+def distribution_of(make: Callable[[Callable[[int], int]], Any]) -> Distribution:
     """The exact distribution of ``make(below)`` over all coins; of 2^53 faces, over both ends."""
     found: dict[Any, Counter[int]] = defaultdict(Counter)
     waiting: list[tuple[int, ...]] = [()]
@@ -98,19 +98,21 @@ def law_of(make: Callable[[Callable[[int], int]], Any]) -> Law:
     }
 
 
-def _worst(laws: Sequence[Law]) -> float:
-    """Largest log ratio of any two laws."""
-    if any(law.keys() != laws[0].keys() for law in laws):
+def _worst(distributions: Sequence[Distribution]) -> float:
+    """Largest log ratio of any two distributions."""
+    if any(distribution.keys() != distributions[0].keys() for distribution in distributions):
         return math.inf
-    each = ([law[outcome] for law in laws] for outcome in laws[0])
+    each = (
+        [distribution[outcome] for distribution in distributions] for outcome in distributions[0]
+    )
     return max(math.log(max(some) / min(some)) for some in each)
 
 
 def _exact(name: str, make: Callable[[], tuple[Any, Sequence[Any]]], quick: bool) -> Finding:
     parameters, items = make()
     encoder = Encoder(parameters)
-    laws = [law_of(partial(encoder._encode, item)) for item in items]
-    worst = _worst(laws)
+    distributions = [distribution_of(partial(encoder._encode, item)) for item in items]
+    worst = _worst(distributions)
     claim = float(encoder.epsilon)
     blind = worst < REACH * claim
     return weighed(name, f"ε ≤ {claim:.6g}", f"ε ≥ {worst:.6g}", CHECK, worst / claim, blind)
@@ -119,14 +121,14 @@ def _exact(name: str, make: Callable[[], tuple[Any, Sequence[Any]]], quick: bool
 def _shuffled(name: str, users: int, quick: bool) -> Finding:
     """The exact delta of the multiset of messages against the bound, at several epsilons."""
     local = KRR(Fraction(2), 2, UNIT)
-    drawn = (law_of(partial(local.draw, item)) for item in range(2))
-    laws = [{out[0]: p for out, p in law.items()} for law in drawn]
+    drawn = (distribution_of(partial(local.draw, item)) for item in range(2))
+    distributions = [{out[0]: p for out, p in distribution.items()} for distribution in drawn]
     worst = share = 0.0
     for epsilon in (0.0, 0.3, 1.0):
         bound = shuffled_delta(local, users, epsilon)
         for ones in range(users):
-            rest = _convolved([laws[1]] * ones + [laws[0]] * (users - 1 - ones))
-            p, q = (_convolved([law], rest) for law in laws)
+            rest = _convolved([distributions[1]] * ones + [distributions[0]] * (users - 1 - ones))
+            p, q = (_convolved([distribution], rest) for distribution in distributions)
             for left, right in ((p, q), (q, p)):
                 needed = sum(
                     max(0.0, float(mass) - math.exp(epsilon) * float(right.get(count, 0)))
@@ -135,15 +137,17 @@ def _shuffled(name: str, users: int, quick: bool) -> Finding:
                 worst = max(worst, needed)
                 share = max(share, needed / bound)
     claim, found = "δ of the bound, at ε 0, 0.3, 1", f"up to {share:.3f} of it, δ ≥ {worst:.3g}"
-    return weighed(name, claim, found, "exact law of the shuffled", share, share < 0.3)
+    return weighed(name, claim, found, "exact distribution of the shuffled", share, share < 0.3)
 
 
-def _convolved(laws: Sequence[Law], start: Law | None = None) -> Law:
+def _convolved(
+    distributions: Sequence[Distribution], start: Distribution | None = None
+) -> Distribution:
     """Law of the number of ones among independent messages, after those of `start`."""
-    total: Law = {0: Fraction(1)} if start is None else start
-    for law in laws:
+    total: Distribution = {0: Fraction(1)} if start is None else start
+    for distribution in distributions:
         after: Counter[int] = Counter()
-        for (count, mass), (out, p) in product(total.items(), law.items()):
+        for (count, mass), (out, p) in product(total.items(), distribution.items()):
             after[count + out] += mass * p  # type: ignore[assignment]
         total = dict(after)  # type: ignore[arg-type]
     return total

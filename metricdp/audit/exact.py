@@ -26,7 +26,7 @@ import numpy as np
 from metricdp.accounting import Ledger
 from metricdp.accounting import ledger as ledgers
 from metricdp.arrays import Floats
-from metricdp.audit import laws
+from metricdp.audit import distributions
 from metricdp.audit.observe import Seen, error_text, forms, watched
 from metricdp.audit.patch import patched
 from metricdp.audit.public import caches, state
@@ -38,13 +38,13 @@ from metricdp.privacy import PrivateDemand
 from metricdp.records.engines import bounding
 from metricdp.releases import Neighboring
 
-CHECK = "exact law"
+CHECK = "exact distribution"
 SLACK = 1e-9
 MARGIN = 8
 LIMIT = 600
 """Probabilities are computed in floating point; the ratios of them to 10 digits and more. Answers
 on tiny worlds are at most 8. Where there are more scripts than the limit, so many are drawn at
-random: what is found then is still a lower bound, not the whole law.
+random: what is found then is still a lower bound, not the whole distribution.
 """
 
 BEHIND = "public objects", "caches"
@@ -255,7 +255,7 @@ def _evidence(case: Case, enough: float) -> Evidence:
     log_p = np.array(columns).T
     if (
         n_scripts < case.limit
-        and all(d.kind in laws.LAWS for d in first.recording.draws)
+        and all(d.kind in distributions.DISTRIBUTIONS for d in first.recording.draws)
         and abs(float(np.exp(log_p[0]).sum()) - 1) > SLACK
     ):
         evidence.leak = f"probabilities add up to {np.exp(log_p[0]).sum():.6g}"
@@ -291,12 +291,15 @@ def _compare(
 ) -> None:
     """Fill in the worst divergences over all ordered pairs of neighbors."""
     for i, j in pairs:
-        evidence.worst = max(evidence.worst, laws.log_ratio(log_p[i], log_p[j]))
+        evidence.worst = max(evidence.worst, distributions.log_ratio(log_p[i], log_p[j]))
         if evidence.delta:
             evidence.delta_needed = max(
-                evidence.delta_needed, laws.hockey_stick(log_p[i], log_p[j], evidence.epsilon)
+                evidence.delta_needed,
+                distributions.hockey_stick(log_p[i], log_p[j], evidence.epsilon),
             )
-            evidence.rho_needed = max(evidence.rho_needed, laws.needed_rho(log_p[i], log_p[j]))
+            evidence.rho_needed = max(
+                evidence.rho_needed, distributions.needed_rho(log_p[i], log_p[j])
+            )
 
 
 def _on_grid(recordings: Sequence[Sequence[Recording]]) -> list[list[float]]:
@@ -305,7 +308,7 @@ def _on_grid(recordings: Sequence[Sequence[Recording]]) -> list[list[float]]:
     kind = draws[0][0].kind
     reach = math.ceil(max(14 * draw.scale for some in draws for draw in some)) + MARGIN
     axis = np.arange(-reach, reach + 1)
-    log_pmf = laws.log_laplace if kind == "laplace" else laws.log_gaussian
+    log_pmf = distributions.log_laplace if kind == "laplace" else distributions.log_gaussian
     rows = []
     for some in draws:
         each = []

@@ -1,5 +1,5 @@
-"""Several holders: the law of what honest holders add, what a message tells, answers that come
-twice, and whole releases repeated on neighbors with the same sums.
+"""Several holders: the distribution of what honest holders add, what a message tells, answers that
+come twice, and whole releases repeated on neighbors with the same sums.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from scipy.stats import binom
 import metricdp as mdp
 from metricdp.accounting import Cost, budget
 from metricdp.arrays import Ints
-from metricdp.audit import laws
+from metricdp.audit import distributions
 from metricdp.audit.observe import forms
 from metricdp.audit.patch import all_patched, patched
 from metricdp.audit.replay.losses import rho_of
@@ -31,8 +31,8 @@ from metricdp.privacy.shares import Shares
 
 CHECK = "several holders"
 ALARM = 1e-8
-"""Rate at which a right law, or a message at chance, is taken for a wrong one."""
-LAWS = {"Laplace": Fraction(0), "Gaussian": Fraction(1, 10**6)}
+"""Rate at which a right distribution, or a message at chance, is taken for a wrong one."""
+DISTRIBUTIONS = {"Laplace": Fraction(0), "Gaussian": Fraction(1, 10**6)}
 RECORDS = ([0] * 9 + [5] * 4, [0] * 5 + [15] * 6, [10] * 12)
 """Of three holders, on a grid of 4 x 4; one of them may collude."""
 RUNS = (4, 40)
@@ -41,9 +41,9 @@ RUNS = (4, 40)
 
 def holder_checks() -> Iterator[Check]:
     """All checks."""
-    for law, delta in LAWS.items():
+    for distribution, delta in DISTRIBUTIONS.items():
         for kind, check in (("honest shares", _shares), ("replay", _replayed)):
-            yield Check.of(f"several holders, {kind}, {law}", True, check, delta)
+            yield Check.of(f"several holders, {kind}, {distribution}", True, check, delta)
     yield Check.of("several holders, messages", True, _messages)
     yield Check.of("several holders, each once", True, _once)
 
@@ -72,9 +72,9 @@ def _shares(name: str, delta: Fraction, quick: bool) -> Finding:
 
     unit = 2 ** Shares.of(query, "add-remove", 1, cost, 4, 3).bits
     scale = unit / np.sqrt(2 * float(cost.rho or 1)) if delta else 1 / float(cost.epsilon)
-    log_law = laws.log_gaussian if delta else laws.log_laplace
+    log_probability = distributions.log_gaussian if delta else distributions.log_laplace
     near = int(scale / 2)
-    p = float(np.exp(log_law(np.arange(-near, near + 1), scale)).sum())
+    p = float(np.exp(log_probability(np.arange(-near, near + 1), scale)).sum())
     draws = np.concatenate([one() + one() + one() for _ in range(RUNS[not quick])])
     seen, times = int((np.abs(draws) <= near).sum()), len(draws)
     right = _chance(seen, times, p) > ALARM
@@ -201,7 +201,7 @@ def _messages(name: str, quick: bool) -> Finding:
 
     rows = [[0] * 400, [], [5] * 10]
     seen: dict[str, list[NDArray[np.uint64]]] = {"one": [], "apart": [], "some": []}
-    holders, coordinator = _parties(_grid(12), rows, LAWS["Gaussian"], records_hint=3000.0)
+    holders, coordinator = _parties(_grid(12), rows, DISTRIBUTIONS["Gaussian"], records_hint=3000.0)
     for attempt in range(RUNS[not quick]):
         asked = coordinator.again() if attempt else coordinator.invite()
         opened = Invitation.opened(asked)
@@ -221,7 +221,7 @@ def _messages(name: str, quick: bool) -> Finding:
 
 def _once(name: str, quick: bool) -> Finding:
     """A holder is counted once, and answers a round once, also where its answer is gone."""
-    holders, coordinator = _parties(_grid(), RECORDS, LAWS["Gaussian"])
+    holders, coordinator = _parties(_grid(), RECORDS, DISTRIBUTIONS["Gaussian"])
     asked = coordinator.invite()
     answers = [one.answer(asked) for one in holders]
     holders[0]._runs.clear()

@@ -22,7 +22,7 @@ from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.privacy import OpeningQuery, PrivateDemand, gate, measure, noise
 from metricdp.releases import Neighboring
 
-CHECK = "exact law of openings"
+CHECK = "exact distribution of openings"
 REACH = 0.6
 DEPTH = 24
 MOST = 60
@@ -116,11 +116,11 @@ def _held(name: str, opening: Opening, quick: bool, enough: float = math.inf) ->
         before: Floats | None = None
         for n in range(0, MOST * opening.m + 1, opening.m):
             values, scale, price = _values(opening, n, place)
-            law = _outcomes(values, scale, first)
+            distribution = _outcomes(values, scale, first)
             if before is not None:
-                leaves[at] = max(leaves[at], float((before - law).max()))
-                comes[at] = max(comes[at], float((law - before).max()))
-            before = law
+                leaves[at] = max(leaves[at], float((before - distribution).max()))
+                comes[at] = max(comes[at], float((distribution - before).max()))
+            before = distribution
             if max(leaves[at], comes[at]) > enough * price:
                 break
     worst = leaves[0] + comes[1] if replaced else max(leaves[0], comes[0])

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arrays import Ints
-from metricdp.audit import laws
+from metricdp.audit import distributions
 from metricdp.audit.patch import noise_from, patched
 from metricdp.privacy import gate
 
@@ -73,17 +73,21 @@ class Recording:
         """Answer a draw of noise: one of the `patterns` of this length."""
         possible = patterns(len(exact))
         choice = min(self.choose(len(possible)), len(possible) - 1)
-        log_pmf = laws.log_laplace if kind == "laplace" else laws.log_gaussian
+        log_pmf = distributions.log_laplace if kind == "laplace" else distributions.log_gaussian
         log_p = float(log_pmf(possible[choice] - np.asarray(exact), scale).sum())
         self.draws.append(Draw(kind, scale, np.asarray(exact), len(possible), choice, log_p))
         return [int(v) for v in possible[choice]]
 
-    def selection(self, blocks: Iterable[Ints], eta: Fraction, law: str) -> int:
+    def selection(self, blocks: Iterable[Ints], eta: Fraction, distribution: str) -> int:
         """Answer a selection: the candidate of that number, or the last with probability 0."""
         scores = np.concatenate([np.asarray(block) for block in blocks])
         choice = self.choose(len(scores))
-        log_p = float(laws.LAWS[law](scores, eta)[choice]) if choice < len(scores) else -math.inf
-        self.draws.append(Draw(law, float(1 / eta), scores, len(scores), choice, log_p))
+        log_p = (
+            float(distributions.DISTRIBUTIONS[distribution](scores, eta)[choice])
+            if choice < len(scores)
+            else -math.inf
+        )
+        self.draws.append(Draw(distribution, float(1 / eta), scores, len(scores), choice, log_p))
         return min(choice, len(scores) - 1)
 
 

@@ -24,7 +24,7 @@ class Finding:
     ----------
     mechanism : str
     claim : str
-        What the ledger was charged, or what the law should be.
+        What the ledger was charged, or what the distribution should be.
     found : str
         The lower bound or the worst exact ratio that was found.
     check : str
@@ -40,7 +40,7 @@ class Finding:
     Examples
     --------
     >>> from metricdp.audit.report import Finding
-    >>> Finding("discrete Laplace", "epsilon 1", "epsilon >= 0.97", "exact law", passed=True).passed
+    >>> Finding("Laplace", "epsilon 1", "epsilon >= 0.97", "exact distribution", True).passed
     True
     """
 
@@ -75,8 +75,8 @@ class Check:
     Examples
     --------
     >>> from metricdp.audit.report import Check, Finding
-    >>> found = Finding("noise", "epsilon 1", "epsilon >= 0.97", "exact law", True)
-    >>> Check("exact law", True, lambda quick: found).run(True).passed
+    >>> found = Finding("noise", "epsilon 1", "epsilon >= 0.97", "exact distribution", True)
+    >>> Check("exact distribution", True, lambda quick: found).run(True).passed
     True
     """
 
@@ -105,8 +105,8 @@ class Catch:
     Examples
     --------
     >>> from metricdp.audit.report import Catch, Finding
-    >>> found = Finding("discrete Laplace", "epsilon 1", "epsilon >= 2", "exact law", passed=False)
-    >>> Catch("half the noise", ("exact law",), found, seconds=0.1).evidence.found
+    >>> found = Finding("Laplace", "epsilon 1", "epsilon >= 2", "exact distribution", False)
+    >>> Catch("half the noise", ("exact distribution",), found, seconds=0.1).evidence.found
     'epsilon >= 2'
     """
 

@@ -23,7 +23,7 @@ from scipy.stats import chi2, chi2_contingency
 
 from metricdp.accounting import Cost, Ledger
 from metricdp.arrays import Floats, Ints
-from metricdp.audit import laws
+from metricdp.audit import distributions
 from metricdp.audit.report import Check, Finding, refuted
 from metricdp.audit.worlds import answered, finest
 from metricdp.metrics import EuclideanMetric
@@ -31,7 +31,7 @@ from metricdp.privacy import HistogramQuery, PrivateDemand, _vault
 from metricdp.privacy.selection import choose
 
 ALARM = 1e-7
-CHECK = "sampler's law"
+CHECK = "sampler's distribution"
 FACTORS = (0.7, 1.3)
 _CELLS = 40
 _LEAST = 10.0
@@ -56,7 +56,8 @@ def p_value(counts: Ints, probabilities: Floats) -> float:
 
 
 def agreement(one: Ints, other: Ints) -> float:
-    """Chi-square p-value that two samples, given by counts of the same outcomes, have one law."""
+    """Chi-square p-value that two samples, given by counts of the same outcomes, have one
+    distribution."""
     often = one + other >= 4 * _LEAST
     both = np.array([[*sample[often], sample[~often].sum()] for sample in (one, other)])
     return float(chi2_contingency(both[:, both.sum(axis=0) > 0]).pvalue)
@@ -70,7 +71,7 @@ def cells(log_pmf: Callable[[NDArray[Any], float], Floats], scale: float) -> tup
 
 
 def noise_p_values(noise: Ints, log_pmf: Callable[..., Floats], scale: float) -> list[float]:
-    """p-values of integer noise under its law at `scale`, and at both wrong scales."""
+    """p-values of integer noise under its distribution at `scale`, and at both wrong scales."""
     found = []
     for factor in (1.0, *FACTORS):
         z, cell = cells(log_pmf, scale * factor)
@@ -82,7 +83,7 @@ def noise_p_values(noise: Ints, log_pmf: Callable[..., Floats], scale: float) ->
 
 
 def judged(name: str, claim: str, p_values: list[float], n_draws: int) -> Finding:
-    """The right law must be accepted, and all others rejected."""
+    """The right distribution must be accepted, and all others rejected."""
     right, *wrong = p_values
     found = f"p = {right:.2g}; 30 % off: p ≤ {max(wrong):.0e}" if wrong else f"p = {right:.2g}"
     excess = math.inf if right < ALARM else 0.0
@@ -99,7 +100,7 @@ def noise(name: str, kind: str, epsilon: Fraction, quick: bool) -> Finding:
     ledger = Ledger(cost.epsilon, cost.delta)
     release = answered(HistogramQuery(finest(universe)), cost, demand, ledger.charge(cost))
     scale = release.receipt.mechanisms[0].scale
-    log_pmf = laws.log_laplace if kind == "laplace" else laws.log_gaussian
+    log_pmf = distributions.log_laplace if kind == "laplace" else distributions.log_gaussian
     return judged(name, f"scale {scale:.4g}", noise_p_values(release.values - 1, log_pmf, scale), n)
 
 
@@ -112,34 +113,46 @@ CONTESTS = {
 }
 
 
-def chosen(scores: Ints, eta: Fraction, law: str, n: int) -> Ints:
+def chosen(scores: Ints, eta: Fraction, distribution: str, n: int) -> Ints:
     """How often each candidate wins n selections by the real `choose`, in two blocks."""
     half = len(scores) // 2
     blocks = [scores[:half], scores[half:]]
-    return np.bincount([choose(blocks, eta, law) for _ in range(n)], minlength=len(scores))  # type: ignore[arg-type]
+    return np.bincount([choose(blocks, eta, distribution) for _ in range(n)], minlength=len(scores))  # type: ignore[arg-type]
 
 
-def selection(name: str, law: str, contest: str, quick: bool) -> Finding:
-    """Real selections against the exact law; the wrong laws have eta 30 % off."""
+def selection(name: str, distribution: str, contest: str, quick: bool) -> Finding:
+    """Real selections against the exact distribution; the wrong distributions have eta 30 % off."""
     scores, eta = CONTESTS[contest]
     n = 20_000 if quick else 10**6 if contest == "five candidates" else 200_000
-    counts = chosen(scores, eta, law, n)
+    counts = chosen(scores, eta, distribution, n)
     etas = [eta, *(eta * Fraction(factor).limit_denominator(10) for factor in FACTORS)]
-    return judged(name, law, [p_value(counts, np.exp(laws.LAWS[law](scores, e))) for e in etas], n)
+    return judged(
+        name,
+        distribution,
+        [
+            p_value(counts, np.exp(distributions.DISTRIBUTIONS[distribution](scores, e)))
+            for e in etas
+        ],
+        n,
+    )
 
 
-def against_opendp(name: str, law: str, quick: bool) -> Finding:
-    """Real selections and OpenDP's noisy maximum: the same law."""
+def against_opendp(name: str, distribution: str, quick: bool) -> Finding:
+    """Real selections and OpenDP's noisy maximum: the same distribution."""
     enable_features("contrib")
     scores, eta = CONTESTS["five candidates"]
-    theirs_of = max_divergence() if law == "permute-and-flip" else zero_concentrated_divergence()
+    theirs_of = (
+        max_divergence() if distribution == "permute-and-flip" else zero_concentrated_divergence()
+    )
     space = vector_domain(atom_domain(T="i64")), linf_distance(T="i64", monotonic=True)
     draw = make_noisy_max(*space, theirs_of, scale=float(1 / eta))
     n, many = (10_000, 30_000) if quick else (30_000, 100_000)
     theirs = np.bincount([draw(scores.tolist()) for _ in range(n)], minlength=len(scores))
-    right = agreement(chosen(scores, eta, law, many), theirs)
+    right = agreement(chosen(scores, eta, distribution, many), theirs)
     wrong = [
-        agreement(chosen(scores, eta * Fraction(f).limit_denominator(10), law, many), theirs)
+        agreement(
+            chosen(scores, eta * Fraction(f).limit_denominator(10), distribution, many), theirs
+        )
         for f in FACTORS
     ]
     return judged(name, f"OpenDP, {n:,} draws; ours", [right, *wrong], many)
@@ -158,7 +171,7 @@ def contributions(name: str, quick: bool) -> Finding:
     pairs = (kept % 4).reshape(n, 2)
     counts = np.array([((pairs == pair).all(axis=1)).sum() for pair in combinations(range(4), 2)])
     skewed = [np.array([factor, *5 * [1.0]]) / (factor + 5) for factor in FACTORS]
-    p_values = [p_value(counts, law) for law in (np.full(6, 1 / 6), *skewed)]
+    p_values = [p_value(counts, distribution) for distribution in (np.full(6, 1 / 6), *skewed)]
     return judged(name, "uniform over pairs", p_values, n)
 
 
@@ -173,9 +186,9 @@ def sampler_checks() -> Iterator[Check]:
         ):
             if kind == "laplace" or epsilon > Fraction(1, 5):
                 yield Check.of(f"{words}, ε = {epsilon}", essential, noise, kind, epsilon)
-    for law in laws.LAWS:
+    for distribution in distributions.DISTRIBUTIONS:
         for contest in CONTESTS:
             short = contest == "five candidates"
-            yield Check.of(f"{law}, {contest}", short, selection, law, contest)
-        yield Check.of(f"{law}, against OpenDP", True, against_opendp, law)
+            yield Check.of(f"{distribution}, {contest}", short, selection, distribution, contest)
+        yield Check.of(f"{distribution}, against OpenDP", True, against_opendp, distribution)
     yield Check.of("contribution bounding, 2 of 4", True, contributions)

@@ -1,4 +1,5 @@
-"""Selections under their exact laws: alone, from a zCDP accountant, and sets that cover."""
+"""Selections under their exact distributions: alone, from a zCDP accountant, and sets that
+cover."""
 
 from __future__ import annotations
 

@@ -86,16 +86,16 @@ def _local(randomizer: Randomizer | Amount) -> float:
 
 
 def _pair_delta(ratio: float, p: float, seen: float, users: int, epsilon: float) -> float:
-    """Upper bound of `seen` times the delta of the pair of laws, given W, p."""
+    """Upper bound of `seen` times the delta of the pair of distributions, given W, p."""
     from scipy.stats import binom
 
-    law = binom(users - 1, min(2 * p, 1.0))
+    binomial = binom(users - 1, min(2 * p, 1.0))
     tail = 1e-14
-    low = max(0, int(law.ppf(tail)) - 1)
-    high = min(users - 1, int(law.isf(tail)) + 1)
-    left_out = float(law.cdf(low - 1)) + float(law.sf(high))
+    low = max(0, int(binomial.ppf(tail)) - 1)
+    high = min(users - 1, int(binomial.isf(tail)) + 1)
+    left_out = float(binomial.cdf(low - 1)) + float(binomial.sf(high))
     c = np.arange(low, high + 1, dtype=np.float64)
-    chance = law.pmf(c)
+    chance = binomial.pmf(c)
     grown = math.exp(min(epsilon, 700.0))
     # smallest a with W a + c + 1 - a >= grown (a + W (c + 1 - a)), which rounding can put one aside
     least = np.ceil((c + 1) * (grown * ratio - 1) / ((ratio - 1) * (1 + grown)))

@@ -36,7 +36,7 @@ from metricdp.privacy.queries import (
     answered,
 )
 from metricdp.privacy.scores import CostQuery, CoverageQuery, SelectionQuery
-from metricdp.privacy.selection import Law, choose
+from metricdp.privacy.selection import Distribution, choose
 from metricdp.privacy.shares import Shares
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
 from metricdp.privacy.totals import TotalsQuery
@@ -181,16 +181,18 @@ def select(
     if share * MOST_SPREAD < spread:
         raise InputError(f"epsilon is too small for a selection, got {shown(epsilon)}")
     in_rho = isinstance(budget, ZCDPAccountant)
-    law: Law = "exponential mechanism" if in_rho else "permute-and-flip"
+    distribution: Distribution = "exponential mechanism" if in_rho else "permute-and-flip"
     cost = Cost.selection(share) if in_rho else Cost.of(share)
     rho, proofs = cost.rho if in_rho else None, _proofs(demand, query, SELECTION)
     mechanism = Mechanism(
-        law, str(query), spread, float(spread / share), share, rho=rho, proofs=proofs
+        distribution, str(query), spread, float(spread / share), share, rho=rho, proofs=proofs
     )
     budget.draw(cost)
     budget.bind(demand.protects)
     rule = f"the selection {_PRIVATE}"
-    position = _vault._quietly(rule, lambda: _selected(demand, query, share / spread, law, budget))
+    position = _vault._quietly(
+        rule, lambda: _selected(demand, query, share / spread, distribution, budget)
+    )
     return position, _receipt(mechanism, demand, budget)
 
 
@@ -251,11 +253,11 @@ def split(
     the whole is charged, now.
 
     **Privacy.** One unit has 1 to m records, so under *add-remove* it changes at most m parts, each
-    by records that join or leave; releases of the other parts have the same law. So all of them
-    together cost the sum of the m largest of the parts' epsilons: one epsilon for records (m = 1),
-    however many parts. Under *replace-one* one unit leaves, and another joins: twice that. Inside a
-    part the number of units is not public, so its budget slice's relation is add-remove in both
-    cases. *Composition*: sequential with everything else on the ledger.
+    by records that join or leave; releases of the other parts have the same distribution. So all of
+    them together cost the sum of the m largest of the parts' epsilons: one epsilon for records (m =
+    1), however many parts. Under *replace-one* one unit leaves, and another joins: twice that.
+    Inside a part the number of units is not public, so its budget slice's relation is add-remove in
+    both cases. *Composition*: sequential with everything else on the ledger.
 
     Examples
     --------
@@ -407,12 +409,12 @@ def subsampled(demand: PrivateDemand, share: float) -> PrivateDemand:
     return demand._restricted(kept, demand.universe)
 
 
-def _proofs(demand: PrivateDemand, query: Asked, *laws: int) -> tuple[int, ...]:
+def _proofs(demand: PrivateDemand, query: Asked, *mechanisms: int) -> tuple[int, ...]:
     """Numbers of the proofs that a mechanism rests on, all public."""
     levels = {one.proof for one in getattr(query, "levels", ())}
     parts = set() if demand.part is None else {PARTS}
     users = {USERS} if demand.unit == "user" else set()
-    return tuple(sorted({query.proof, *laws, *levels, *parts, *users}))
+    return tuple(sorted({query.proof, *mechanisms, *levels, *parts, *users}))
 
 
 def _receipt(mechanism: Mechanism, demand: PrivateDemand, budget: Budget) -> Receipt:
@@ -459,20 +461,26 @@ def _noisy(
 
 
 def _selected(
-    demand: PrivateDemand, query: SelectionQuery, eta: Fraction, law: Law, budget: BudgetSlice
+    demand: PrivateDemand,
+    query: SelectionQuery,
+    eta: Fraction,
+    distribution: Distribution,
+    budget: BudgetSlice,
 ) -> int:
     with silent():
         records = _vault._open(demand)
         blocks = query.resumed(records, _vault._memory(demand, budget))
         low, high = query.bounds(engines.size(records))
-        return choose(_within(blocks, low, high), eta, law)
+        return choose(_within(blocks, low, high), eta, distribution)
 
 
 def _covered(demand: PrivateDemand, query: CoverQuery, eta: Fraction) -> list[Ints]:
     with silent():
         counts = answered(query.histogram, _vault._open(demand))
-        law: Law = "exponential mechanism"
-        return query.selected(counts, lambda scores: choose(_within([scores], 0, CAP), eta, law))
+        distribution: Distribution = "exponential mechanism"
+        return query.selected(
+            counts, lambda scores: choose(_within([scores], 0, CAP), eta, distribution)
+        )
 
 
 def _within(blocks: Iterable[Ints], low: int, high: int) -> Iterator[Ints]:

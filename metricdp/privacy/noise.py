@@ -63,7 +63,8 @@ class Noise(ABC):
     def _confirm(self, sensitivity: float, claim: Fraction) -> None:
         if opendp_version() in _BIASED:
             raise InputError(
-                f"OpenDP {opendp_version()} draws noise of a wrong law: install 0.14.2 or later"
+                f"OpenDP {opendp_version()} draws noise of a wrong distribution: install 0.14.2 or "
+                f"later"
             )
         # OpenDP's own account, floats rounded up
         if self._mechanism.map(sensitivity) > float(claim) * (1 + 1e-12):
@@ -122,8 +123,8 @@ class DiscreteGaussian(Noise):
     """P(noise = z) ∝ exp(-z² / (2 scale²)), z integer.
 
     **Privacy.** *Neighboring, sensitivity*: those of the query, in L2. *Guarantee*: for answers v,
-    w and any order a > 1 the Rényi divergence of the two laws is at most ``a · |v - w|² / (2
-    scale²) <= a · rho`` ([1]_ of `Noise`, theorem 14: completing the square leaves a quotient of
+    w and any order a > 1 the Rényi divergence of the two distributions is at most ``a · |v - w|² /
+    (2 scale²) <= a · rho`` ([1]_ of `Noise`, theorem 14: completing the square leaves a quotient of
     sums of exp(-(z - t)² / (2 scale²)) over the integers, largest at integer t): rho-zCDP, and
     (epsilon, delta)-DP as `Cost.zcdp` says. *Composition*: rho adds up.
 

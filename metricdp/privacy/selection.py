@@ -34,17 +34,17 @@ from metricdp.accounting.logarithms import clock_bounds as _clock
 from metricdp.arrays import Ints
 from metricdp.kernels.race import clock, race
 
-Law = Literal["exponential mechanism", "permute-and-flip"]
+Distribution = Literal["exponential mechanism", "permute-and-flip"]
 BLOCK = 1 << 18
 """Candidates at a time: 2 MB of scores and 2 MB of bits."""
 
 
-def choose(blocks: Iterable[Ints], eta: Fraction, law: Law) -> int:
+def choose(blocks: Iterable[Ints], eta: Fraction, distribution: Distribution) -> int:
     """Position of the candidate selected among all scores of all blocks, in order.
 
     One pass, O(`BLOCK`) memory besides the caller's blocks; about 20 ns a candidate.
     """
-    leader = _Leader(law == "exponential mechanism", eta)
+    leader = _Leader(distribution == "exponential mechanism", eta)
     offset = 0
     for block in blocks:
         for start in range(0, len(block), BLOCK):

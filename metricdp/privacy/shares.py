@@ -58,7 +58,7 @@ class Shares(Noise):
 
     proof: ClassVar[int] = 17
 
-    law: ClassVar[type[Noise]]
+    distribution: ClassVar[type[Noise]]
     """What they add up to."""
     holders: int
     deviation: float
@@ -102,7 +102,7 @@ class Shares(Noise):
 
     def mechanism_of(self, query: Query, sensitivity: int) -> Mechanism:
         """What a receipt says of the sum: its noise is as large as all of this scale."""
-        mechanism = self.mechanism(str(query), sensitivity, {query.proof, self.law.proof})
+        mechanism = self.mechanism(str(query), sensitivity, {query.proof, self.distribution.proof})
         return replace(mechanism, scale=self.deviation / (1 if self.cost.delta else math.sqrt(2)))
 
 
@@ -123,7 +123,7 @@ class LaplaceShares(Shares):
     (10.0, 14.5)
     """
 
-    name, law = "discrete Laplace in shares", DiscreteLaplace
+    name, distribution = "discrete Laplace in shares", DiscreteLaplace
 
     def __init__(self, sensitivity: int, epsilon: Fraction, holders: int, honest: int) -> None:
         self.holders, self._honest = _counted(holders, honest)
@@ -177,7 +177,7 @@ class GaussianShares(Shares):
     array([ 4,  5, -2])
     """
 
-    name, law = "discrete Gaussian in shares", DiscreteGaussian
+    name, distribution = "discrete Gaussian in shares", DiscreteGaussian
 
     def __init__(
         self, sensitivity: int, squared_sensitivity: int, cost: Cost, holders: int, honest: int

@@ -81,7 +81,7 @@ DESCRIPTION = Description(
     "Distance bands and the clip follow from the universe's points spread evenly, or from the "
     "weights of an earlier release; the shares of epsilon are fixed constants.",
     "95 % intervals of means, shares, quantiles and loads from the noisy counts and sums by the "
-    "known law of the noise alone; counts are held to be no less than 0.",
+    "known distribution of the noise alone; counts are held to be no less than 0.",
 )
 
 
@@ -450,8 +450,8 @@ class _Design:
         whole = terms.weight_units / 2.0**shifts
         sums = [isinstance(r.query, TotalsQuery) for r in releases for _ in r.values]
         units = np.where(sums, 2.0**-BITS, 1.0)
-        laws = [m.name for m in noise]
-        read = Noisy(values, spread, laws, units / whole, known, off)
+        distributions = [m.name for m in noise]
+        read = Noisy(values, spread, distributions, units / whole, known, off)
         return self.report(read, (yield Account()).receipt)
 
     @cached_property
@@ -540,7 +540,7 @@ def _planned(design: _Design, records: float, price: Cost) -> Evaluation:
     """The same of expected answers, and the noise that they would get."""
     amounts = records * design.density
     terms = Terms(price, "add-remove")
-    law = "discrete Gaussian" if terms.in_rho else "discrete Laplace"
+    distribution = "discrete Gaussian" if terms.in_rho else "discrete Laplace"
 
     def put(request: Ask | Account) -> Released | Statement:
         if isinstance(request, Account):
@@ -552,7 +552,7 @@ def _planned(design: _Design, records: float, price: Cost) -> Evaluation:
         else:
             parts = query.partition.encode(design.places)  # type: ignore[attr-defined]
             answer = np.bincount(parts, amounts, query.n_values).astype(np.float64)  # type: ignore
-        noise = Mechanism(law, str(query), 1, terms.scale_of(request), Fraction(0))
+        noise = Mechanism(distribution, str(query), 1, terms.scale_of(request), Fraction(0))
         receipt = Receipt.of([noise], terms.neighboring, terms.unit)
         return Released(np.rint(answer), query, receipt)
 

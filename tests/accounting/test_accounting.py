@@ -26,7 +26,7 @@ from metricdp.accounting import (
     zcdp_rho,
 )
 from metricdp.accounting.cost import pure_epsilon, pure_rho, range_rho
-from metricdp.audit import laws
+from metricdp.audit import distributions
 from metricdp.errors import BudgetError, InputError
 from metricdp.releases import Mechanism, Receipt
 
@@ -109,7 +109,7 @@ ORDERS = (1 + 1e-6, 1.01, 1.3, 2, 4, 10, 60)
 
 
 def rho_of(p, q):
-    return max(laws.renyi(p, q, order) / order for order in ORDERS)
+    return max(distributions.renyi(p, q, order) / order for order in ORDERS)
 
 
 @given(st.fractions("1/10", 6), st.integers(1, 6))
@@ -118,7 +118,9 @@ def test_rho_is_exact(epsilon, sensitivity):
     """Of noise, of randomized response, of the worst of two-point losses of this range."""
     scale = sensitivity / float(epsilon)
     z = np.arange(-math.ceil(45 * scale) - 6, math.ceil(45 * scale) + 6)
-    noise = rho_of(laws.log_laplace(z, scale), laws.log_laplace(z - sensitivity, scale))
+    noise = rho_of(
+        distributions.log_laplace(z, scale), distributions.log_laplace(z - sensitivity, scale)
+    )
     assert noise == pytest.approx(float(pure_rho(epsilon, sensitivity)), rel=1e-4)
     response = np.array([0.0, float(epsilon)]) - np.logaddexp(0, float(epsilon))
     assert rho_of(response, response[::-1]) == pytest.approx(float(pure_rho(epsilon)), rel=1e-4)

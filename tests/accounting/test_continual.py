@@ -156,7 +156,7 @@ def test_shapes_stay_what_they_are(days, laplace, gaussian, window):
     """A stream that is taken up again goes on with the shape that it was begun with."""
     assert (best_for_totals(days, False), best_for_totals(days, True)) == (laplace, gaussian)
     if window is not None:
-        assert [best_for_windows(days, law) for law in (False, True)] == window
+        assert [best_for_windows(days, distribution) for distribution in (False, True)] == window
 
 
 def test_sensitivities_of_a_block():

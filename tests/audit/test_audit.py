@@ -1,5 +1,5 @@
-"""The audit itself: its laws are right, its bounds hold, and it can fail. That the package passes
-and that planted bugs are caught, `python -m metricdp.audit --quick` tells in CI.
+"""The audit itself: its distributions are right, its bounds hold, and it can fail. That the package
+passes and that planted bugs are caught, `python -m metricdp.audit --quick` tells in CI.
 """
 
 import json
@@ -20,7 +20,7 @@ from metricdp.accounting import Cost
 from metricdp.audit import (
     blackbox,
     canaries,
-    laws,
+    distributions,
     observe,
     planted,
     recording,
@@ -233,7 +233,7 @@ def test_a_check_that_breaks_down_fails_but_catches_nothing():
 
 
 def test_what_the_short_form_misses_the_whole_check_may_find():
-    found = report.refuted("late", "", "wrong", "exact law", True)
+    found = report.refuted("late", "", "wrong", "exact distribution", True)
     check = runner.Check("late", True, lambda quick: found, lambda: replace(found, excess=0.0))
     bug = planted.Bug("b", "", ("late",), nullcontext)
     assert runner.catch(bug, [check], quick=True).evidence
@@ -330,16 +330,18 @@ def test_clopper_pearson_covers_at_every_probability(n, alpha):
 # Laws and divergences
 
 
-def test_laws_are_normalized():
+def test_distributions_are_normalized():
     z = np.arange(-4000, 4001)
     for scale in (0.3, 2.0, 50.0):
-        assert np.exp(laws.log_laplace(z, scale)).sum() == pytest.approx(1, abs=1e-12)
-        assert np.exp(laws.log_gaussian(z, scale)).sum() == pytest.approx(1, abs=1e-12)
+        assert np.exp(distributions.log_laplace(z, scale)).sum() == pytest.approx(1, abs=1e-12)
+        assert np.exp(distributions.log_gaussian(z, scale)).sum() == pytest.approx(1, abs=1e-12)
     rng = np.random.default_rng(2)
     for n in (1, 2, 5, 12):
         scores = rng.integers(-9, 9, n) * 10**15
-        for law in laws.LAWS.values():
-            assert np.exp(law(scores, Fraction(1, 10**15))).sum() == pytest.approx(1, abs=1e-12)
+        for distribution in distributions.DISTRIBUTIONS.values():
+            assert np.exp(distribution(scores, Fraction(1, 10**15))).sum() == pytest.approx(
+                1, abs=1e-12
+            )
 
 
 def test_permute_and_flip_is_the_mechanism_itself():
@@ -348,32 +350,34 @@ def test_permute_and_flip_is_the_mechanism_itself():
 
     scores, eta = [0, 2, 3], Fraction(2, 3)
     p = [math.exp(float(eta) * (s - 3)) for s in scores]
-    law = np.zeros(3)
+    distribution = np.zeros(3)
     for order in itertools.permutations(range(3)):
         left = 1 / 6
         for i in order:
-            law[i] += left * p[i]
+            distribution[i] += left * p[i]
             left *= 1 - p[i]
-    np.testing.assert_allclose(np.exp(laws.log_permute_and_flip(scores, eta)), law, rtol=1e-12)
+    np.testing.assert_allclose(
+        np.exp(distributions.log_permute_and_flip(scores, eta)), distribution, rtol=1e-12
+    )
 
 
 def test_divergences_of_known_pairs():
     p, q = np.log([0.75, 0.25]), np.log([0.25, 0.75])
-    assert laws.log_ratio(p, q) == pytest.approx(math.log(3))
-    assert laws.hockey_stick(p, q, math.log(2)) == pytest.approx(0.25)
-    assert laws.renyi(p, q, 2) == pytest.approx(math.log(0.75**2 / 0.25 + 0.25**2 / 0.75))
+    assert distributions.log_ratio(p, q) == pytest.approx(math.log(3))
+    assert distributions.hockey_stick(p, q, math.log(2)) == pytest.approx(0.25)
+    assert distributions.renyi(p, q, 2) == pytest.approx(math.log(0.75**2 / 0.25 + 0.25**2 / 0.75))
     z = np.arange(-60, 61)
-    gauss = [laws.log_gaussian(z - at, 2.0) for at in (0, 1)]
-    assert laws.needed_rho(*gauss) == pytest.approx(1 / 8, rel=1e-6)
-    assert laws.log_ratio(np.array([0.0, -np.inf]), np.array([-np.inf, 0.0])) == math.inf
+    gauss = [distributions.log_gaussian(z - at, 2.0) for at in (0, 1)]
+    assert distributions.needed_rho(*gauss) == pytest.approx(1 / 8, rel=1e-6)
+    assert distributions.log_ratio(np.array([0.0, -np.inf]), np.array([-np.inf, 0.0])) == math.inf
 
 
 def test_randomized_response_reaches_its_claims_of_pool_and_epsilon():
     epsilon = 0.3
-    one = laws.log_exponential_mechanism([1, 0], Fraction(3, 10))
-    other = laws.log_exponential_mechanism([0, 1], Fraction(3, 10))
-    assert laws.log_ratio(one, other) == pytest.approx(epsilon)
-    assert laws.needed_rho(one, other) > 0.95 * epsilon**2 / 2
+    one = distributions.log_exponential_mechanism([1, 0], Fraction(3, 10))
+    other = distributions.log_exponential_mechanism([0, 1], Fraction(3, 10))
+    assert distributions.log_ratio(one, other) == pytest.approx(epsilon)
+    assert distributions.needed_rho(one, other) > 0.95 * epsilon**2 / 2
 
 
 # The recording
@@ -432,11 +436,14 @@ def test_a_function_is_replaced_wherever_it_was_imported_to_and_put_back():
 # Samplers' tests, canaries
 
 
-def test_chi_square_is_uniform_under_the_right_law():
+def test_chi_square_is_uniform_under_the_right_distribution():
     rng = np.random.default_rng(1)
-    law = np.r_[np.full(10, 0.0999), 1e-4, 9e-4]
+    distribution = np.r_[np.full(10, 0.0999), 1e-4, 9e-4]
     p_values = [
-        samplers.p_value(rng.multinomial(3000, law / law.sum()), law / law.sum())
+        samplers.p_value(
+            rng.multinomial(3000, distribution / distribution.sum()),
+            distribution / distribution.sum(),
+        )
         for _ in range(400)
     ]
     assert 0.3 < np.mean(p_values) < 0.7

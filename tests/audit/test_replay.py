@@ -22,7 +22,12 @@ from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, measure
 CHECKS = {check.name: check for check in runner.checks()}
 BUGS = {bug.name: bug for bug in planted.bugs()}
 OURS = "metricdp.audit.replay"
-OWN = {"metricdp.audit.laws", "metricdp.audit.patch", "metricdp.audit.report", "metricdp.progress"}
+OWN = {
+    "metricdp.audit.distributions",
+    "metricdp.audit.patch",
+    "metricdp.audit.report",
+    "metricdp.progress",
+}
 SHOWN = {"metricdp", "metricdp.audit.observe", "metricdp.audit.worlds"}
 """The front door, what everybody sees of a result, and public constants made small."""
 
@@ -68,7 +73,7 @@ def test_losses_of_noise_are_log_ratios_of_its_probabilities():
         assert math.isclose(losses.loss_of(one, other).rho, (1 + 4) / 8)
 
 
-def test_losses_of_signs_add_up_to_laws():
+def test_losses_of_signs_add_up_to_distributions():
     noise = np.arange(-400, 401)
     for scale in (0.7, 5.0):
         p = np.tanh(1 / (2 * scale)) * np.exp(-abs(noise) / scale)
@@ -157,7 +162,7 @@ TWINS = {
 
 
 @pytest.mark.parametrize("bug", TWINS)
-def test_exact_laws_on_a_tape_miss_what_it_sees(bug):
+def test_exact_distributions_on_a_tape_miss_what_it_sees(bug):
     with BUGS[bug].plant():
         finding = runner.perform(CHECKS[TWINS[bug]], quick=True)
     assert finding.passed, finding

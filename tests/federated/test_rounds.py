@@ -89,8 +89,8 @@ def test_whatever_asks_for_counts_is_answered_by_the_one_runner(universe, places
     assert (receipt.epsilon, receipt.delta) == (4, delta)
     spent = sum(one.rho if delta else one.epsilon for one in receipt.mechanisms)
     assert spent == (mdp.privacy.Cost.zcdp(4, DELTA).rho if delta else 4)
-    law = "discrete Gaussian in shares" if delta else "discrete Laplace in shares"
-    assert {one.name for one in receipt.mechanisms} == {law}
+    distribution = "discrete Gaussian in shares" if delta else "discrete Laplace in shares"
+    assert {one.name for one in receipt.mechanisms} == {distribution}
     assert not mdp.evidence(release).missing
 
 

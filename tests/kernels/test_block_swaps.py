@@ -136,7 +136,7 @@ def test_seeds_are_distinct_rows(problem, data):
     assert ((chosen >= 0) & (chosen < len(block))).all()
 
 
-def test_seeds_follow_their_law():
+def test_seeds_follow_their_distribution():
     x = np.array([0.0, 1.0, 4.0, 6.0])
     block, weights = np.abs(np.subtract.outer(x, x)), np.array([2.0, 1.0, -5.0, 4.0])
     mass = np.maximum(weights, 0)

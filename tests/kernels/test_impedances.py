@@ -21,7 +21,7 @@ DISTANCES = np.array([0.0, 0.5, 2.5, 3.0, 4.0, 4.0 * (1 + 5e-10), 4.1, 17.0])
 
 
 @pytest.mark.parametrize("impedance", IMPEDANCES)
-def test_terms_are_the_law(impedance):
+def test_terms_are_the_distribution(impedance):
     found = np.empty(len(DISTANCES))
     impedance_costs(DISTANCES, impedance.terms, found)
     assert found == pytest.approx(impedance(DISTANCES), rel=1e-12)

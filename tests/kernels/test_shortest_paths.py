@@ -143,7 +143,7 @@ def test_seeds_are_distinct_with_their_voronoi_diagram(graph, data):
 
 
 @pytest.mark.parametrize("power", [1, 2])
-def test_seeds_follow_their_law(power):
+def test_seeds_follow_their_distribution(power):
     graph = (4, [(0, 1, 1), (1, 2, 3), (2, 3, 2)])
     weights, true = np.array([2.0, 1.0, 1.0, 4.0]), naive.all_pairs(*graph).astype(float)
     expected = np.zeros((4, 4))
@@ -159,7 +159,7 @@ def test_seeds_follow_their_law(power):
 
 
 @pytest.mark.parametrize("late", [5, 6, 7])
-def test_late_seeds_follow_their_law_although_sums_are_renewed_rarely(late):
+def test_late_seeds_follow_their_distribution_although_sums_are_renewed_rarely(late):
     n, true = 40, np.abs(np.subtract.outer(np.arange(40), np.arange(40))).astype(float)
     graph = (n, [(i, i + 1, 1) for i in range(n - 1)])
     errors = []

@@ -1,5 +1,5 @@
-"""Local reports: the law of every message for every input, walked through all coins; what devices
-refuse; what they import.
+"""Local reports: the distribution of every message for every input, walked through all coins; what
+devices refuse; what they import.
 """
 
 import subprocess
@@ -24,7 +24,7 @@ from metricdp.local.randomizers import (
     TopVectors,
     favored_weight,
 )
-from tests.naive_local import law
+from tests.naive_local import distribution
 
 EPSILONS = [Fraction(epsilon) for epsilon in ("1/1000", "1/2", "1", "7/3", "5", "20")]
 SMALL = [
@@ -58,11 +58,12 @@ def test_the_favored_weight_is_below_exp_epsilon_and_close(epsilon, unit):
 def test_every_output_has_its_stated_weight_and_no_pair_differs_by_more_than_exp_epsilon(
     randomizer,
 ):
-    laws = [
-        law(lambda below, v=value: randomizer.draw(v, below)) for value in range(randomizer.domain)
+    distributions = [
+        distribution(lambda below, v=value: randomizer.draw(v, below))
+        for value in range(randomizer.domain)
     ]
     low, _ = exp_bounds(randomizer.epsilon)
-    for value, found in enumerate(laws):
+    for value, found in enumerate(distributions):
         assert sum(found.values()) == 1
         assert all(
             p == Fraction(randomizer.weight(value, output), randomizer.total)
@@ -70,8 +71,8 @@ def test_every_output_has_its_stated_weight_and_no_pair_differs_by_more_than_exp
         )
         for output in found:
             assert all(0 <= n < limit for n, limit in zip(output, randomizer.limits))
-    for mine in laws:
-        for other in laws:
+    for mine in distributions:
+        for other in distributions:
             assert all(p <= low * other[output] for output, p in mine.items())
 
 
@@ -79,10 +80,14 @@ def test_a_planted_report_of_too_large_a_weight_is_seen():
     class Planted(KRR):
         favored = 2 * favored_weight(Fraction(2), 3)
 
-    laws = [
-        law(lambda below, v=value: Planted(Fraction(2), 5, 3).draw(v, below)) for value in range(5)
+    distributions = [
+        distribution(lambda below, v=value: Planted(Fraction(2), 5, 3).draw(v, below))
+        for value in range(5)
     ]
-    assert max(p / laws[1][output] for output, p in laws[0].items()) > exp_bounds(Fraction(2))[1]
+    assert (
+        max(p / distributions[1][output] for output, p in distributions[0].items())
+        > exp_bounds(Fraction(2))[1]
+    )
 
 
 def hand_made(*roles):
@@ -95,14 +100,16 @@ def test_whole_messages_of_several_roles_and_reports():
     half = Fraction(1, 2)
     shared = Role(2, (Report(KRR(half, 3, 2), 0), Report(LocalHashing(half, 3, 1, 2), 0)))
     encoder = Encoder(hand_made(shared, Role(1, (Report(KRR(Fraction(1), 3, 4), 0),))))
-    laws = [law(lambda below, v=item: encoder._encode(v, below)) for item in range(6)]
+    distributions = [
+        distribution(lambda below, v=item: encoder._encode(v, below)) for item in range(6)
+    ]
     low, _ = exp_bounds(Fraction(1))
-    assert laws[0] == laws[1] != laws[2]
-    assert {len(message) for found in laws for message in found} == {
+    assert distributions[0] == distributions[1] != distributions[2]
+    assert {len(message) for found in distributions for message in found} == {
         encoder.parameters.message_bytes
     }
-    for mine in laws:
-        for other in laws:
+    for mine in distributions:
+        for other in distributions:
             assert all(p <= low * other[message] for message, p in mine.items())
 
 
@@ -126,18 +133,20 @@ def test_vector_reports_for_any_nonce_and_rounding(vectors):
 
     for nonce, rounding in product((0, 1, 2**64 - 1), (0, 2**53 - 1)):
         values = [(bucket, np.array(x)) for x in vectors for bucket in (0, 1)]
-        laws = [
-            law(lambda below, v=value, n=nonce, r=rounding: fixed(below, v, n, r))
+        distributions = [
+            distribution(lambda below, v=value, n=nonce, r=rounding: fixed(below, v, n, r))
             for value in values
         ]
-        for mine in laws:
+        for mine in distributions:
             weights = [
                 mine.get((character, nonce, i), 0) for character in range(2) for i in range(6)
             ]
             assert sum(weights) == 1 and min(weights) > 0
             top = Fraction(randomizer.favored, 2 * (2 * randomizer.favored + 4 * 4))
             assert [weights[:6].count(top), weights[6:].count(top)] == [2, 2]
-            assert all(p <= low * other[output] for other in laws for output, p in mine.items())
+            assert all(
+                p <= low * other[output] for other in distributions for output, p in mine.items()
+            )
 
 
 @pytest.mark.parametrize("item", [6, -1, "0", None, [], float("nan"), np.nan, {}, (1, 2)])
@@ -229,7 +238,7 @@ def test_coins_are_the_operating_systems_and_fresh():
     assert len({encoder.encode(3) for _ in range(50)}) > 10
 
 
-def test_streams_have_the_normal_law_and_any_vector_alone():
+def test_streams_have_the_normal_distribution_and_any_vector_alone():
     drawn = streams.vectors(5, 4000, 7)
     assert abs(drawn.mean()) < 5 * 1024 / 28_000**0.5
     assert abs(drawn.std() / 1024 - 1) < 0.02

@@ -12,7 +12,7 @@ from metricdp.local.choosing import largest_local_epsilon
 from metricdp.local.randomizers import KRR, LocalHashing, SubsetSelection
 from metricdp.local.shuffle import _pair_delta, clone_weights, shuffled_delta, shuffled_epsilon
 from tests import naive_local as naive
-from tests.naive_local import law
+from tests.naive_local import distribution
 
 MILLIONTH = Fraction(1, 10**6)
 
@@ -41,24 +41,33 @@ FEW = [
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 0.7])
 def test_no_shuffle_of_a_small_population_needs_more(randomizer, epsilon):
     small = type(randomizer)(**{**vars(randomizer), "unit": 8})
-    laws = [law(lambda below, v=value: small.draw(v, below)) for value in range(small.domain)]
+    distributions = [
+        distribution(lambda below, v=value: small.draw(v, below)) for value in range(small.domain)
+    ]
     for others in ([1, 1, 1], [0, 1, 0], [small.domain - 1] * 3):
-        exact = naive.shuffled_delta(laws[0], laws[1], [laws[v] for v in others], math.exp(epsilon))
+        exact = naive.shuffled_delta(
+            distributions[0],
+            distributions[1],
+            [distributions[v] for v in others],
+            math.exp(epsilon),
+        )
         assert exact <= shuffled_delta(small, 1 + len(others), epsilon) + 1e-12
         assert exact <= shuffled_delta(small.epsilon, 1 + len(others), epsilon) + 1e-12
 
 
-def test_weights_of_two_weight_laws_are_those_of_their_definition():
+def test_weights_of_two_weight_distributions_are_those_of_their_definition():
     for randomizer in (
         KRR(Fraction(1), 5, 8),
         LocalHashing(Fraction(1), 4, 2, 8),
         SubsetSelection(Fraction(1), 5, 2, 8),
     ):
-        laws = [law(lambda below, v=value, r=randomizer: r.draw(v, below)) for value in (0, 1)]
+        distributions = [
+            distribution(lambda below, v=value, r=randomizer: r.draw(v, below)) for value in (0, 1)
+        ]
         ratio, p = clone_weights(randomizer)
         assert ratio == pytest.approx(randomizer.favored / 8)
         # what value 0 alone favors, under value 1
-        alone = sum(q for output, q in laws[1].items() if laws[0][output] > q)
+        alone = sum(q for output, q in distributions[1].items() if distributions[0][output] > q)
         assert p == pytest.approx(float(alone))
 
 

@@ -34,8 +34,8 @@ MANY = mdp.PrivateDemand(METRIC, [0, 4], user=[1, 2], max_contributions=3)
 def test_the_exponent_of_a_selection_is_epsilon_over_the_range(monkeypatch, demand, relation):
     seen = []
 
-    def noted(demand, query, eta, law, budget):
-        seen.append((eta, law))
+    def noted(demand, query, eta, distribution, budget):
+        seen.append((eta, distribution))
         return 0
 
     monkeypatch.setattr(gate, "_selected", noted)

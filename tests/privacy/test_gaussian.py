@@ -1,5 +1,5 @@
-"""Discrete Gaussian counts: their law, their price, and that they are taken where, and only where,
-they are less noise.
+"""Discrete Gaussian counts: their distribution, their price, and that they are taken where, and
+only where, they are less noise.
 """
 
 from fractions import Fraction
@@ -36,18 +36,18 @@ def levels(universe, n_levels: int) -> LevelsQuery:
 def gaussian_p_value(draws: np.ndarray, scale: float) -> float:
     reach = int(12 * scale) + 12
     grid = np.arange(-reach, reach + 1)
-    law = np.exp(-(grid**2) / (2 * scale**2))
-    law /= law.sum()
-    bins = np.minimum((np.cumsum(law) * 40).astype(int), 39)
+    distribution = np.exp(-(grid**2) / (2 * scale**2))
+    distribution /= distribution.sum()
+    bins = np.minimum((np.cumsum(distribution) * 40).astype(int), 39)
     assert np.abs(draws).max() <= reach
-    expected = np.bincount(bins, law, 40) * len(draws)
+    expected = np.bincount(bins, distribution, 40) * len(draws)
     observed = np.bincount(bins[draws + reach], minlength=40)
     keep = expected > 0
     return float(chi2.sf(((observed - expected)[keep] ** 2 / expected[keep]).sum(), keep.sum() - 1))
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(5)], ids=str)
-def test_the_law_is_that_on_the_receipt(epsilon):
+def test_the_distribution_is_that_on_the_receipt(epsilon):
     universe = line(2000)
     demand = PrivateDemand(universe, [])
     release = measure(
@@ -70,7 +70,7 @@ def renyi(shift: int, scale: float, order: float) -> float:
 
 
 @pytest.mark.parametrize("shift", [1, 2, 5])
-def test_rho_holds_exactly_for_the_discrete_law(shift):
+def test_rho_holds_exactly_for_the_discrete_distribution(shift):
     rho = Fraction(1, 7)
     scale = gaussian_scale(shift**2, rho)
     for order in (1.1, 1.5, 2, 4, 16):
@@ -87,7 +87,7 @@ def test_the_scale_is_rounded_up(square, rho):
 
 
 def test_it_wins_from_some_number_of_levels_on():
-    universe, laws = line(3), []
+    universe, distributions = line(3), []
     for n_levels in range(1, 30):
         query = levels(universe, n_levels)
         ledger = Ledger(1, DELTA)
@@ -95,14 +95,14 @@ def test_it_wins_from_some_number_of_levels_on():
             PrivateDemand(universe, [0]), query, 1, budget := ledger.charge(1, DELTA), DELTA
         )
         (mechanism,) = release.receipt.mechanisms
-        laws.append(mechanism.name)
+        distributions.append(mechanism.name)
         laplace, gaussian = 2 * n_levels**2, n_levels / (2 * Cost.zcdp(1, DELTA).rho)
         assert mechanism.name == (
             "discrete Laplace" if laplace <= gaussian else "discrete Gaussian"
         )
         assert budget.spent_delta == (0 if mechanism.name == "discrete Laplace" else DELTA)
-    assert laws == sorted(laws, reverse=True)
-    assert set(laws) == {"discrete Laplace", "discrete Gaussian"}
+    assert distributions == sorted(distributions, reverse=True)
+    assert set(distributions) == {"discrete Laplace", "discrete Gaussian"}
 
 
 def test_in_a_zcdp_accountant_it_always_wins_and_costs_rho():

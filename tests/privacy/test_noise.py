@@ -1,4 +1,4 @@
-"""Which noise is drawn at the border between the laws, and what is not drawn."""
+"""Which noise is drawn at the border between the distributions, and what is not drawn."""
 
 from fractions import Fraction
 
@@ -16,7 +16,7 @@ ZCDP = Cost.zcdp(1, "1e-6")
 
 
 @pytest.mark.parametrize(("l1", "square", "epsilon"), [(3, 5, "1/2"), (2, 4, 3), (7, 9, "5/4")])
-def test_the_law_of_less_variance_is_drawn(l1, square, epsilon):
+def test_the_distribution_of_less_variance_is_drawn(l1, square, epsilon):
     """2 L1² / epsilon² against L2² / (2 rho), just above and below the tie."""
     price = Fraction(epsilon)
     tie = square * price**2 / (4 * l1**2)
@@ -48,10 +48,10 @@ def test_opendp_is_asked_to_confirm_and_believed_when_it_does_not(monkeypatch, k
 
 
 @pytest.mark.parametrize("version", noise._BIASED)
-def test_a_sampler_of_a_wrong_law_is_not_used(monkeypatch, version):
+def test_a_sampler_of_a_wrong_distribution_is_not_used(monkeypatch, version):
     monkeypatch.setattr(noise, "opendp_version", lambda: version)
     for make in (lambda: DiscreteLaplace(3, Fraction(1, 2)), lambda: DiscreteGaussian(9, ZCDP)):
-        with pytest.raises(InputError, match="wrong law"):
+        with pytest.raises(InputError, match="wrong distribution"):
             make()
 
 

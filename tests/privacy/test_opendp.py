@@ -19,7 +19,7 @@ def test_a_biased_sampler_is_refused_before_the_vault_opens(monkeypatch, version
     demand, ledger = mdp.PrivateDemand(metric, [0]), mdp.Ledger(1, delta)
     budget = ledger.charge(1, delta)
     monkeypatch.setattr(noise, "opendp_version", lambda: version)
-    with pytest.raises(InputError, match=rf"OpenDP {version} draws noise of a wrong law"):
+    with pytest.raises(InputError, match=rf"OpenDP {version} draws noise of a wrong distribution"):
         mdp.privacy.measure(demand, mdp.privacy.CountQuery(), 1, budget, delta)
     assert budget.spent == 0
 

@@ -1,5 +1,5 @@
-"""Exact selection: its law, its exactness where floating point cannot tell, streaming, and the
-queries that use it.
+"""Exact selection: its distribution, its exactness where floating point cannot tell, streaming, and
+the queries that use it.
 """
 
 import itertools
@@ -32,19 +32,19 @@ from metricdp.privacy import (
 )
 from metricdp.privacy import selection as selection_module
 from metricdp.privacy.selection import _clock, _Leader, choose
-from tests.naive import permute_and_flip_law
+from tests.naive import permute_and_flip_distribution
 from tests.privacy_worlds import THREE, TWO, all_demands, line, neighbors
 
-LAWS = ("exponential mechanism", "permute-and-flip")
+DISTRIBUTIONS = ("exponential mechanism", "permute-and-flip")
 ALARM = 1e-8
 """Every p-value is compared with this: fewer than 20 tests, so a right sampler fails this file less
 than once in 10^6 runs.
 """
 
 
-def law_of(scores, eta: float, law: str) -> np.ndarray:
-    if law == "permute-and-flip":
-        return permute_and_flip_law(scores, eta)
+def distribution_of(scores, eta: float, distribution: str) -> np.ndarray:
+    if distribution == "permute-and-flip":
+        return permute_and_flip_distribution(scores, eta)
     weights = np.exp(eta * (np.asarray(scores, float) - max(scores)))
     return weights / weights.sum()
 
@@ -54,11 +54,11 @@ def coins_from(urandom):
     return SimpleNamespace(urandom=urandom)
 
 
-def draw(scores, eta: Fraction, law: str, n: int) -> np.ndarray:
+def draw(scores, eta: Fraction, distribution: str, n: int) -> np.ndarray:
     """n selections: the kernel's batch, its undecided races settled by the same code as
     `choose`.
     """
-    scores, gumbel = np.asarray(scores, np.int64), law == "exponential mechanism"
+    scores, gumbel = np.asarray(scores, np.int64), distribution == "exponential mechanism"
     bits = np.frombuffer(os.urandom(8 * n * len(scores)), np.uint64).reshape(n, -1)
     winners = np.empty(n, np.int64)
     races(scores, bits, float(eta), gumbel, winners)
@@ -69,7 +69,7 @@ def draw(scores, eta: Fraction, law: str, n: int) -> np.ndarray:
     return winners
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize(
     ("scores", "eta"),
     [
@@ -77,27 +77,43 @@ def draw(scores, eta: Fraction, law: str, n: int) -> np.ndarray:
         ([0, 10**12, 10**12 - 2 * 10**11, -5 * 10**11], Fraction(1, 10**12)),
     ],
 )
-def test_the_law_is_exact_and_another_exponent_is_not(law, scores, eta):
-    counts = np.bincount(draw(scores, eta, law, 1_000_000), minlength=len(scores))
-    assert chisquare(counts, law_of(scores, float(eta), law) * counts.sum()).pvalue > ALARM
+def test_the_distribution_is_exact_and_another_exponent_is_not(distribution, scores, eta):
+    counts = np.bincount(draw(scores, eta, distribution, 1_000_000), minlength=len(scores))
+    assert (
+        chisquare(counts, distribution_of(scores, float(eta), distribution) * counts.sum()).pvalue
+        > ALARM
+    )
     for wrong in (0.7, 1.3, 2.0):
         assert (
-            chisquare(counts, law_of(scores, wrong * float(eta), law) * counts.sum()).pvalue < ALARM
+            chisquare(
+                counts, distribution_of(scores, wrong * float(eta), distribution) * counts.sum()
+            ).pvalue
+            < ALARM
         )
 
 
-def test_the_two_laws_differ():
-    counts = np.bincount(draw([3, 0, 3, 1, 2], Fraction(1, 2), LAWS[0], 300_000), minlength=5)
-    assert chisquare(counts, law_of([3, 0, 3, 1, 2], 0.5, LAWS[1]) * counts.sum()).pvalue < ALARM
+def test_the_two_distributions_differ():
+    counts = np.bincount(
+        draw([3, 0, 3, 1, 2], Fraction(1, 2), DISTRIBUTIONS[0], 300_000), minlength=5
+    )
+    assert (
+        chisquare(
+            counts, distribution_of([3, 0, 3, 1, 2], 0.5, DISTRIBUTIONS[1]) * counts.sum()
+        ).pvalue
+        < ALARM
+    )
 
 
-@pytest.mark.parametrize("law", LAWS)
-def test_choose_itself_has_the_law(law):
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_choose_itself_has_the_distribution(distribution):
     scores = np.array([2, 0, 1])
     counts = np.bincount(
-        [choose([scores[:1], scores[1:]], Fraction(1), law) for _ in range(20_000)], minlength=3
+        [choose([scores[:1], scores[1:]], Fraction(1), distribution) for _ in range(20_000)],
+        minlength=3,
     )
-    assert chisquare(counts, law_of(scores, 1.0, law) * counts.sum()).pvalue > ALARM
+    assert (
+        chisquare(counts, distribution_of(scores, 1.0, distribution) * counts.sum()).pvalue > ALARM
+    )
 
 
 def test_opendp_agrees():
@@ -112,7 +128,7 @@ def test_opendp_agrees():
     spaces = vector_domain(atom_domain(T=int)), linf_distance(T=int, monotonic=True)
     theirs = make_noisy_max(*spaces, max_divergence(), scale=2.0)
     counts = np.bincount([theirs(scores) for _ in range(n)], minlength=5)
-    assert chisquare(counts, permute_and_flip_law(scores, 0.5) * n).pvalue > ALARM
+    assert chisquare(counts, permute_and_flip_distribution(scores, 0.5) * n).pvalue > ALARM
 
 
 edges = st.sampled_from(
@@ -194,7 +210,7 @@ def test_equal_bits_are_settled_by_further_bits(monkeypatch, gumbel, first_is_sm
 
 def test_blocks_do_not_matter(monkeypatch):
     scores = np.random.default_rng(1).integers(0, 20, 1000)
-    for law in LAWS:
+    for distribution in DISTRIBUTIONS:
         winners = set()
         for size in (1000, 7, 1):
             stream = np.random.default_rng(2)
@@ -202,26 +218,29 @@ def test_blocks_do_not_matter(monkeypatch):
                 selection_module, "os", coins_from(lambda n, stream=stream: stream.bytes(n))
             )
             monkeypatch.setattr(selection_module, "BLOCK", size)
-            winners.add(choose(np.array_split(scores, 3), Fraction(1, 10), law))
+            winners.add(choose(np.array_split(scores, 3), Fraction(1, 10), distribution))
         assert len(winners) == 1
 
 
-@pytest.mark.parametrize("law", LAWS)
-def test_a_leader_far_ahead_wins_wherever_it_stands(law):
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_a_leader_far_ahead_wins_wherever_it_stands(distribution):
     """By 2^40 in units of 1 / eta, over the ends of blocks, and after a comparison to 128 bits."""
     for at in range(5):
         scores = np.where(np.arange(5) == at, 2**40, 0)
         for cuts in ([], [1], [2], [1, 2, 3, 4]):
-            assert choose(np.split(scores, cuts), Fraction(1), law) == at
+            assert choose(np.split(scores, cuts), Fraction(1), distribution) == at
         for drawn in ([0] * 5, [77] * 5, [0, 77, 0, 77, 77], [77, 0, 77, 0, 0]):
-            leader, bits = _Leader(law == LAWS[0], Fraction(1)), np.array(drawn, np.uint64)
+            leader, bits = (
+                _Leader(distribution == DISTRIBUTIONS[0], Fraction(1)),
+                np.array(drawn, np.uint64),
+            )
             for some in (slice(0, 3), slice(3, 5)):
                 leader.challenge(scores[some], bits[some], some.start)
             assert leader.position == at
 
 
 def test_ten_equal_candidates_at_large_scores_are_equally_likely():
-    counts = np.bincount(draw([2**61] * 10, Fraction(1), LAWS[0], 100_000), minlength=10)
+    counts = np.bincount(draw([2**61] * 10, Fraction(1), DISTRIBUTIONS[0], 100_000), minlength=10)
     assert chisquare(counts).pvalue > ALARM
 
 

@@ -1,4 +1,5 @@
-"""Noise in shares: the law of the sum, exactly where it is tiny, statistically through the gate."""
+"""Noise in shares: the distribution of the sum, exactly where it is tiny, statistically through the
+gate."""
 
 import itertools
 import math
@@ -22,15 +23,15 @@ ALARM = 1e-8
 RECORD = Protection("record", 1)
 
 
-def law(scale, reach=400):
+def distribution(scale, reach=400):
     grid = np.arange(-reach, reach + 1)
     p = np.exp(-(grid**2) / (2 * scale**2))
     return p / p.sum()
 
 
-def sum_law(scale, shares):
+def sum_distribution(scale, shares):
     """Of so many discrete Gaussians, by convolution: the definition."""
-    p = one = law(scale)
+    p = one = distribution(scale)
     for _ in range(shares - 1):
         p = np.convolve(p, one)
     return p
@@ -39,9 +40,9 @@ def sum_law(scale, shares):
 @pytest.mark.parametrize("scale", [0.45, 0.6, 0.8, 1.0, 1.3])
 @pytest.mark.parametrize("shares", [2, 3, 7])
 def test_a_sum_of_discrete_gaussians_is_as_near_to_one_as_is_proven(scale, shares):
-    p = sum_law(scale, shares)
+    p = sum_distribution(scale, shares)
     reach = len(p) // 2
-    q = law(scale * shares**0.5, reach)
+    q = distribution(scale * shares**0.5, reach)
     likely = q > 1e-9 * q.max()  # where floating point can tell
     worst = np.abs(np.log(p[likely] / q[likely])).max()
     assert worst <= excess(scale, shares) + 1e-9
@@ -74,8 +75,8 @@ def test_honest_shares_alone_have_the_rho_that_is_paid(epsilon, colluding):
     holders = 5
     noise = GaussianShares(1, 1, cost, holders, holders - colluding)
     unit, honest = 2**noise.bits, holders - colluding
-    p = sum_law(noise.scale, honest)
-    planted = sum_law(noise.scale / holders**0.5, honest)
+    p = sum_distribution(noise.scale, honest)
+    planted = sum_distribution(noise.scale / holders**0.5, honest)
     for order in (1.01, 1.5, 2, 4):
         rho = order * float(cost.rho)
         assert renyi(p, unit, order) <= rho * (1 + 1e-6)
@@ -113,7 +114,7 @@ def test_polya_numbers_add_up_to_a_geometric_one(honest):
 
 @pytest.mark.parametrize("honest", [1, 2, 3])
 @pytest.mark.parametrize("number", [-1, 0, 1, 2, 3])
-def test_a_number_passes_its_coins_with_the_odds_of_the_law(number, honest, monkeypatch):
+def test_a_number_passes_its_coins_with_the_odds_of_the_distribution(number, honest, monkeypatch):
     """Exactly, through all coins."""
     shares = LaplaceShares(1, Fraction(1), honest + 1, honest)
     bounds = [i * honest for i in range(1, number + 1)]
@@ -202,7 +203,7 @@ def p_value(draws, scale):
 
 
 @pytest.mark.parametrize(("holders", "colluding"), [(2, 1), (50, 1), (8, 5)])
-def test_the_sum_through_the_gate_has_the_law_that_is_claimed(holders, colluding):
+def test_the_sum_through_the_gate_has_the_distribution_that_is_claimed(holders, colluding):
     """False alarm rate 1e-8 each; of other scales, less than 1e-6 that one is taken for right."""
     universe = line(500)
     query = HistogramQuery(finest(universe))

@@ -58,7 +58,7 @@ def test_the_largest_epsilons_that_one_unit_can_touch_are_paid(m, neighboring, c
 @pytest.mark.parametrize(
     ("m", "neighboring"), list(itertools.product([1, 2], ["add-remove", "replace-one"]))
 )
-def test_exact_law_of_all_parts_together(m, neighboring):
+def test_exact_distribution_of_all_parts_together(m, neighboring):
     """Worst log ratio of noisy counts of all parts, over all neighbors: at most what was charged,
     and reached.
     """

@@ -145,8 +145,8 @@ def read(town, weights, noise, scale_told):
     exact = [weights @ one.amounts(np.arange(len(town))) for one in pair]
     n = len(exact[0])
     reported = (np.concatenate(exact) + noise(2 * n)).astype(float)
-    laws, unit = ["discrete Laplace"] * (2 * n), np.full(2 * n, 2.0**-BITS)
-    answers = Noisy(reported, np.full(2 * n, scale_told), laws, unit)
+    distributions, unit = ["discrete Laplace"] * (2 * n), np.full(2 * n, 2.0**-BITS)
+    answers = Noisy(reported, np.full(2 * n, scale_told), distributions, unit)
     number, far = exact[0].reshape(-1, 2).sum(axis=1) / 2**BITS, exact[0][1::2] * pair[0].reach
     with np.errstate(invalid="ignore"):
         mean, relative = far / number / 2**BITS, far / (exact[1][1::2] * pair[1].reach)

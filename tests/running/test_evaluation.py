@@ -302,7 +302,8 @@ def naive_distances(metric, centers):
 
 
 def test_noise_in_parts_of_a_share_is_not_rounded_to_whole_users(town):
-    """Noise is drawn in weight units: below one user its law was taken for that of whole users."""
+    """Noise is drawn in weight units: below one user its distribution was taken for that of whole
+    users."""
     places, users = [(0, 0)] * 20 + [(11, 8)] * 20, list(range(40))
     demand = mdp.PrivateDemand(town, places, user=users, weighting="share")
     report = mdp.evaluate(town, demand, [(0, 0), (11, 8)], epsilon=1000)

@@ -16,7 +16,8 @@ SHAPES = np.repeat([-1.0, -0.3, 0.3, 0.8, 1.0], 6)
 
 
 def excess(epsilon, coins):
-    """Of runs of five shapes, six demands each, whose logarithms are normal around a power law."""
+    """Of runs of five shapes, six demands each, whose logarithms are normal around a power
+    distribution."""
     return 0.01 / epsilon**0.8 * np.exp(0.5 * SHAPES + 0.5 * coins.normal(size=len(SHAPES)))
 
 

@@ -2,7 +2,8 @@
 
     python -m tests.vectors.make
 
-A version that was published stays as it is; what changes a law or its coins gets a new file.
+A version that was published stays as it is; what changes a distribution or its coins gets a new
+file.
 """
 
 import json

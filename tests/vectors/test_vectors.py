@@ -2,8 +2,8 @@
 randomness can be put in from outside.
 
 OpenDP draws noise inside its own library and takes no coins, so there the vectors hold the
-reference alone, whose law is followed through all its coins; the package's noise is held to the
-same law by ``tests/privacy/test_law.py``.
+reference alone, whose distribution is followed through all its coins; the package's noise is held
+to the same distribution by ``tests/privacy/test_distribution.py``.
 """
 
 import ast
@@ -20,7 +20,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.accounting.scales import laplace_scale
-from metricdp.audit import laws
+from metricdp.audit import distributions
 from metricdp.audit.worlds import Labels
 from metricdp.errors import BudgetError, InputError
 from metricdp.kernels.scores import CAP
@@ -49,8 +49,8 @@ def test_selection(case, monkeypatch):
     coins = io.BytesIO(bytes.fromhex(case["coins"]))
     monkeypatch.setattr(os, "urandom", coins.read)
     scores = np.array(case["scores"], np.int64)
-    law = "exponential mechanism" if case["gumbel"] else "permute-and-flip"
-    assert choose([scores], Fraction(case["eta"]), law) == case["position"]
+    distribution = "exponential mechanism" if case["gumbel"] else "permute-and-flip"
+    assert choose([scores], Fraction(case["eta"]), distribution) == case["position"]
 
 
 def test_some_selections_needed_further_coins():
@@ -146,14 +146,14 @@ def outcomes(t, least):
 
 
 @pytest.mark.parametrize("t", ["1/2", "1", "2"])
-def test_law_of_the_reference(t):
+def test_distribution_of_the_reference(t):
     """No value has more mass than its probability, and what is missing is the mass of longer coin
-    sequences: so the sampler's law is the discrete Laplace's, up to that.
+    sequences: so the sampler's distribution is the discrete Laplace's, up to that.
     """
     mass = outcomes(Fraction(t), Fraction(1, 20_000))
     known = sum(mass.values())
     assert known > Fraction(3, 4)
     for z, found in mass.items():
-        p = math.exp(float(laws.log_laplace(z, float(Fraction(t)))))
+        p = math.exp(float(distributions.log_laplace(z, float(Fraction(t)))))
         assert float(found) <= p * (1 + 1e-12)
         assert p - float(found) <= float(1 - known) + 1e-12

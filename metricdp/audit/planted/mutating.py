@@ -36,12 +36,13 @@ class Mutation:
     Examples
     --------
     >>> from metricdp.audit.planted.mutating import Mutation, mutated
-    >>> doubled = Mutation("audit.laws:log_ratio", "p[possible] - q", "2 * p[possible] - q")
-    >>> from metricdp.audit import laws
+    >>> place = "audit.distributions:log_ratio"
+    >>> doubled = Mutation(place, "p[possible] - q", "2 * p[possible] - q")
+    >>> from metricdp.audit import distributions
     >>> with mutated([doubled])():
-    ...     laws.log_ratio(np.array([3.0]), np.array([1.0]))
+    ...     distributions.log_ratio(np.array([3.0]), np.array([1.0]))
     5.0
-    >>> laws.log_ratio(np.array([3.0]), np.array([1.0]))
+    >>> distributions.log_ratio(np.array([3.0]), np.array([1.0]))
     2.0
     """
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.audit import laws
+from metricdp.audit import distributions
 from metricdp.audit.replay.transcript import Draw, Step, Transcript
 
 
@@ -34,7 +34,7 @@ class Loss:
 
 
 def loss_of(one: Draw, other: Draw) -> Loss:
-    """Of one output that both gave, with the laws that hid it."""
+    """Of one output that both gave, with the distributions that hid it."""
     if one.kind != other.kind or one.scale != other.scale:
         return Loss(math.inf, math.inf, math.inf)
     v, w = (draw.hidden.astype(object) for draw in (one, other))  # Python's integers: no rounding
@@ -48,9 +48,9 @@ def loss_of(one: Draw, other: Draw) -> Loss:
     if one.kind == "opening":
         seen = math.fsum((_signs(one) - _signs(other)).tolist())
         return Loss(seen, abs(seen), seen**2 / 2)
-    p, q = (laws.LAWS[one.kind](d.hidden, one.scale) for d in (one, other))
+    p, q = (distributions.DISTRIBUTIONS[one.kind](d.hidden, one.scale) for d in (one, other))
     most = float(np.abs(p - q).max())
-    rho = max(laws.needed_rho(p, q), laws.needed_rho(q, p))
+    rho = max(distributions.needed_rho(p, q), distributions.needed_rho(q, p))
     return Loss(float((p - q)[one.output]), most, rho)
 
 
@@ -63,7 +63,9 @@ def _laplace_rho(apart: NDArray[np.float64], scale: float) -> float:
             total += (shift / scale) ** 2 / 2
             continue
         z = np.arange(-reach, reach + 1)
-        total += laws.needed_rho(laws.log_laplace(z, scale), laws.log_laplace(z - shift, scale))
+        total += distributions.needed_rho(
+            distributions.log_laplace(z, scale), distributions.log_laplace(z - shift, scale)
+        )
     return total
 
 

@@ -97,12 +97,12 @@ def _methods() -> Iterator[Subject]:
                 for budget in ((1, 0), GAUSS) if name != "two points" else ((1, 0),):
                     k = 1 if name == "two points" else 2
                     asked = partial(_asked, mdp.k_median, k, method, budget)
-                    law = ", delta" if budget[1] else ""
+                    suffix = ", delta" if budget[1] else ""
                     short = unit is RECORD and name != "two points" and not budget[1]
                     short = short or (method == "partition" and name == "a grid")
                     form = (universe, places, asked, unit, RELATIONS, budget)
                     relations = RELATIONS if method == "partition" else RELATIONS[:1]
-                    row = f"k_median, {method}{law}, {name}"
+                    row = f"k_median, {method}{suffix}, {name}"
                     yield Subject(row, *form, essential=short, short=relations)
 
 

@@ -107,11 +107,13 @@ class Transcript:
             return np.array(values) + self.tag * (len(self.draws) + 1)
         return np.array(real(values), np.int64)
 
-    def selection(self, blocks: Iterable[Any], eta: Fraction, law: str) -> int:
+    def selection(self, blocks: Iterable[Any], eta: Fraction, distribution: str) -> int:
         """What stands for the gate's selection."""
         scores = np.concatenate([np.asarray(block) for block in blocks])
-        output = self._output(law, len(scores), lambda: self.choose([scores], eta, law))
-        self._note(Draw(law, eta, scores, int(output)))
+        output = self._output(
+            distribution, len(scores), lambda: self.choose([scores], eta, distribution)
+        )
+        self._note(Draw(distribution, eta, scores, int(output)))
         return int(output)
 
     choose: Any = None

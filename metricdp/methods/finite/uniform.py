@@ -19,7 +19,8 @@ from metricdp.methods.shares import Terms
 class Uniform(Method):
     """Centers of the public universe itself, every point of it weighted alike.
 
-    **Privacy.** Nothing is read: the answer has the same law for all demands, so it is 0-DP.
+    **Privacy.** Nothing is read: the answer has the same distribution for all demands, so it is
+    0-DP.
 
     Examples
     --------

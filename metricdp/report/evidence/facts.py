@@ -153,7 +153,8 @@ class Facts:
         )
 
     def mechanism_lines(self) -> list[str]:
-        """One line a mechanism: law, question, sensitivity, scale, price, implementation."""
+        """One line a mechanism: distribution, question, sensitivity, scale, price,
+        implementation."""
         lines = []
         for each in self.mechanisms:
             scale = f", scale {show_number(each['scale'])}" if each["scale"] else ""

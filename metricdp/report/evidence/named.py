@@ -87,7 +87,8 @@ def filler(facts: Facts, answers: Mapping[str, str]) -> Filler:
         "day": str(made.get("day", UNKNOWN)),
         "judged": filled["figures"] or "Not evaluated under privacy.",
         "kind": f"{'(epsilon, delta)-' if facts.delta else 'pure '}differential privacy",
-        "laws": ", ".join(dict.fromkeys(str(each["name"]) for each in facts.mechanisms)) or "none",
+        "distributions": ", ".join(dict.fromkeys(str(each["name"]) for each in facts.mechanisms))
+        or "none",
         "mechanisms": mechanisms,
         "mechanisms_in_line": "; ".join(mechanisms),
         "model": facts.model,

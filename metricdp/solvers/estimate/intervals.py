@@ -66,22 +66,22 @@ class Interval:
 
 
 class Noisy:
-    """Released values, each with independent noise of a known law.
+    """Released values, each with independent noise of a known distribution.
 
-    `values` (n_values,); `scales` (n_values,): of each value's noise; 0 for exact ones; `laws`:
-    "discrete Laplace", "discrete Gaussian" or "exact", one a value; `units` (n_values,): what a
-    step of each value stands for; values and noise are stated in it. 1 by default; `known`
-    (n_known, n_values): linear statistics whose exact value is public: two releases count the same
-    records, or the number of records is no secret. They take noise away from everything that is
-    asked; `off` (n_values,): how far, besides noise, each value may be from what it tells: of one
-    that was rounded, or (infinity) that may have saturated. 0 by default.
+    `values` (n_values,); `scales` (n_values,): of each value's noise; 0 for exact ones;
+    `distributions`: "discrete Laplace", "discrete Gaussian" or "exact", one a value; `units`
+    (n_values,): what a step of each value stands for; values and noise are stated in it. 1 by
+    default; `known` (n_known, n_values): linear statistics whose exact value is public: two
+    releases count the same records, or the number of records is no secret. They take noise away
+    from everything that is asked; `off` (n_values,): how far, besides noise, each value may be from
+    what it tells: of one that was rounded, or (infinity) that may have saturated. 0 by default.
     """
 
     def __init__(
         self,
         values: NDArray[Any],
         scales: Floats,
-        laws: Sequence[str],
+        distributions: Sequence[str],
         units: Floats | None = None,
         known: tuple[Floats, Floats] | None = None,
         off: Floats | None = None,
@@ -89,10 +89,13 @@ class Noisy:
         self._units = np.ones(len(values)) if units is None else units
         self._off = np.zeros(len(values)) if off is None else off * self._units
         self.values = np.asarray(values, np.float64) * self._units
-        self._laws = list(zip(laws, scales))
+        self._distributions = list(zip(distributions, scales))
         self._drawn: dict[int, Singles] = {}
         spread = {"exact": 0.0, "discrete Laplace": 2.0, "discrete Gaussian": 1.0}
-        variance = [spread[law] * (s * u) ** 2 for (law, s), u in zip(self._laws, self._units)]
+        variance = [
+            spread[distribution] * (s * u) ** 2
+            for (distribution, s), u in zip(self._distributions, self._units)
+        ]
         self._known = None if known is None or not len(known[0]) else known
         if self._known is not None:
             weighted = self._known[0] * np.array(variance)
@@ -119,7 +122,9 @@ class Noisy:
     def counts(self, which: slice, level: float = LEVEL) -> Interval:
         """Interval of every count of one release, by itself; none is negative."""
         rows = np.eye(len(self.values))[which]
-        _, reach = self.linear(rows[0], level)  # all counts of one release have one law of noise
+        _, reach = self.linear(
+            rows[0], level
+        )  # all counts of one release have one distribution of noise
         value = np.array([self._estimate(row)[0] for row in rows])
         estimate, low, high = np.maximum([value, value - reach, value + reach], 0.0)
         return Interval(estimate, low, high, level)
@@ -197,9 +202,9 @@ class Noisy:
     def _noise(self, i: int) -> Singles:
         """Draws of the noise of one value, by public coins: they touch no record."""
         if i not in self._drawn:
-            law, scale = self._laws[i]
+            distribution, scale = self._distributions[i]
             coins = np.random.default_rng([20261122, i])
-            drawn = _draws(law, float(scale), coins) * self._units[i]
+            drawn = _draws(distribution, float(scale), coins) * self._units[i]
             self._drawn[i] = drawn.astype(np.float32)
         return self._drawn[i]
 
@@ -233,15 +238,15 @@ def _beyond(draws: Floats, alpha: float) -> float:
     return float(np.partition(np.abs(draws), place)[place])
 
 
-def _draws(law: str, scale: float, coins: np.random.Generator) -> Floats:
-    if law == "exact" or scale == 0:
+def _draws(distribution: str, scale: float, coins: np.random.Generator) -> Floats:
+    if distribution == "exact" or scale == 0:
         return np.zeros(_DRAWS)
-    if law == "discrete Laplace":  # the difference of two geometric variables
+    if distribution == "discrete Laplace":  # the difference of two geometric variables
         p = -math.expm1(-1 / scale)
         return (coins.geometric(p, _DRAWS) - coins.geometric(p, _DRAWS)).astype(np.float64)
-    if law == "discrete Gaussian":
+    if distribution == "discrete Gaussian":
         return _discrete_gaussian(scale, coins)
-    raise ValueError(f"no such law of noise: {law}")
+    raise ValueError(f"no such distribution of noise: {distribution}")
 
 
 def _discrete_gaussian(scale: float, coins: np.random.Generator) -> Floats:
@@ -249,8 +254,8 @@ def _discrete_gaussian(scale: float, coins: np.random.Generator) -> Floats:
         return np.rint(coins.normal(0, scale, _DRAWS))
     reach = math.ceil(12 * scale) + 2
     support = np.arange(-reach, reach + 1)
-    law = np.exp(-(support**2) / (2 * scale**2))
-    return coins.choice(support, _DRAWS, p=law / law.sum()).astype(np.float64)
+    distribution = np.exp(-(support**2) / (2 * scale**2))
+    return coins.choice(support, _DRAWS, p=distribution / distribution.sum()).astype(np.float64)
 
 
 def _plain(value: Any) -> Any:

@@ -37,18 +37,19 @@ _MANY = 2000
 _REACH = 7.0
 """Half the width of a node's grid, in standard deviations of its least-squares estimate."""
 _CONCENTRATION = 12.0
-"""Of the beta law of random shares: Beta(12 p, 12 (1 - p)) for a child of relative size p."""
+"""Of the beta distribution of random shares: Beta(12 p, 12 (1 - p)) for a child of relative size
+p."""
 _OFF = np.array([0.5, 0.0, 0.11, 0.25])
 """How far from half a child's share is on average, if its size is half: one-sided, proportional,
 around that, any.
 """
 _LEAST_SHARE = 1e-12
-"""Nearer to 0 or 1 the beta laws are not distinguished."""
+"""Nearer to 0 or 1 the beta distributions are not distinguished."""
 
 
 class _Shares(NamedTuple):
-    """Shares at which priors are evaluated: so many quantiles of each beta law, so many of any
-    share, and multiples of the noise around the share that was counted.
+    """Shares at which priors are evaluated: so many quantiles of each beta distribution, so many of
+    any share, and multiples of the noise around the share that was counted.
     """
 
     quantiles: int
@@ -214,8 +215,8 @@ def _as_expected(tree: PartitionTree, looks: Sequence[Counts], doubt: float) -> 
     """
     if tree.numbers is None:
         return True
-    laws = (tree, _USUAL_EXPECTED), (tree.even(), _by_size(_USUAL_EXPECTED))
-    evidence = [_Model(each, looks, True, quick=True).evidence(law) for each, law in laws]
+    priors = (tree, _USUAL_EXPECTED), (tree.even(), _by_size(_USUAL_EXPECTED))
+    evidence = [_Model(each, looks, True, quick=True).evidence(prior) for each, prior in priors]
     return evidence[0] > evidence[1] + doubt
 
 
@@ -274,9 +275,9 @@ class _Model:
                 break
         return frequency
 
-    def evidence(self, law: Floats) -> float:
+    def evidence(self, prior: Floats) -> float:
         """Logarithm of the counts' likelihood if all bands have these frequencies of kinds."""
-        return self._upward(np.tile(law, (len(self.bands), 1)))
+        return self._upward(np.tile(prior, (len(self.bands), 1)))
 
     def mean(self) -> Floats:
         """Posterior mean of every part's count, by the last messages."""
@@ -341,10 +342,10 @@ def _shares(
     """
     m = tree.n_parts
     left = tree.children[:, 0]
-    laws_of = [tree.sizes] if tree.numbers is None else [tree.sizes, tree.numbers]
+    size_sets = [tree.sizes] if tree.numbers is None else [tree.sizes, tree.numbers]
     means = [
         np.clip(sizes[left] / sizes[m:], _LEAST_SHARE, 1 - _LEAST_SHARE)[:, None]
-        for sizes in laws_of
+        for sizes in size_sets
     ]
     whole = np.maximum(center[m:], spread[m:])[:, None]
     noise = np.minimum(spread[left], spread[tree.children[:, 1]])[:, None] / whole
@@ -357,7 +358,7 @@ def _shares(
     between = (drawn[:, 1:] + drawn[:, :-1]) / 2
     one = np.ones_like(means[0])
     zero = np.zeros_like(one)
-    laws = [betainc(_CONCENTRATION * p, _CONCENTRATION * (1 - p), between) for p in means] + [
+    priors = [betainc(_CONCENTRATION * p, _CONCENTRATION * (1 - p), between) for p in means] + [
         between
     ] * any_share
     points = np.concatenate([one, zero, *means], axis=1)
@@ -366,14 +367,14 @@ def _shares(
     for i, kind in enumerate(kinds[1:]):
         kind[:, 2 + i] = 1.0
     kinds = [np.concatenate([kind, np.zeros_like(drawn)], axis=1) for kind in kinds]
-    for law in laws:
-        mass = np.diff(law, axis=1, prepend=0.0, append=1.0)
+    for prior in priors:
+        mass = np.diff(prior, axis=1, prepend=0.0, append=1.0)
         kinds.append(np.concatenate([np.zeros_like(points), mass], axis=1))
     return np.concatenate([points, drawn], axis=1), np.stack(kinds)
 
 
 def _quantiles(p: Floats, number: int) -> Floats:
-    """Of the beta law around each share, shape (m - 1, number)."""
+    """Of the beta distribution around each share, shape (m - 1, number)."""
     sizes, split = np.unique(p[:, 0], return_inverse=True)  # most splits are of few kinds
     a = _CONCENTRATION * sizes[:, None]
     return betaincinv(a, _CONCENTRATION - a, (np.arange(number) + 0.5) / number)[split]

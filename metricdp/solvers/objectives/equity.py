@@ -101,10 +101,10 @@ class Equity(Objective):
     def _impedance(self, instance: Instance) -> Impedance:
         """The impedance of the search; its growth is kappa. Sites to begin with are cached too."""
         if "impedance" not in instance.kept:
-            instance.kept["impedance"] = self._found_law(instance)
+            instance.kept["impedance"] = self._found_impedance(instance)
         return instance.kept["impedance"]
 
-    def _found_law(self, instance: Instance) -> Impedance:
+    def _found_impedance(self, instance: Instance) -> Impedance:
         known = None if self.kappa is None else float(self.kappa)
         diameter = instance.metric.diameter_bound()
         if known is not None and known * diameter <= _PLAIN:

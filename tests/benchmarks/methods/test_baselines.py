@@ -29,7 +29,7 @@ def test_variates_are_drawn_by_weight_and_distance():
     points, weights = np.array([[0.0], [1.0], [3.0]]), np.array([2.0, 1.0, 1.0])
     rng = np.random.default_rng(0)
     draws = [tuple(k_variates.seeded(points, weights, 2, 2, rng)[:, 0]) for _ in range(4000)]
-    law = {
+    distribution = {
         (0, 1): 0.5 * 0.1,
         (0, 3): 0.5 * 0.9,
         (1, 0): 0.25 / 3,
@@ -37,7 +37,9 @@ def test_variates_are_drawn_by_weight_and_distance():
         (3, 0): 0.25 * 18 / 22,
         (3, 1): 0.25 * 4 / 22,
     }
-    assert {pair: draws.count(pair) / 4000 for pair in law} == pytest.approx(law, abs=0.03)
+    assert {pair: draws.count(pair) / 4000 for pair in distribution} == pytest.approx(
+        distribution, abs=0.03
+    )
     assert k_variates.seeded(points, np.zeros(3), 5, 1, rng).shape == (5, 1)
 
 

@@ -60,4 +60,4 @@ def test_shares_add_up(share, runs):
     assert (choice > 0) == (runs > 1)
 
 
-# The exact law of the choice, on all neighbors of a tiny box
+# The exact distribution of the choice, on all neighbors of a tiny box

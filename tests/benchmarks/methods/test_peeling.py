@@ -234,14 +234,14 @@ def test_scores_of_very_many_records(seed):
         assert np.abs(moved).max() <= 1 + average
 
 
-# The exact laws of these questions, on all neighbors of tiny universes
+# The exact distributions of these questions, on all neighbors of tiny universes
 
 
 CASES = list(round_cases())
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_exact_law(case):
+def test_exact_distribution(case):
     finding = examine(case)
     assert finding.passed, finding
 

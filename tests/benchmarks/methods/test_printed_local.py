@@ -23,7 +23,7 @@ OPTIONS = [
 ]
 
 
-def test_simulated_vectors_have_the_devices_law():
+def test_simulated_vectors_have_the_devices_distribution():
     randomizer, rng, n = TopVectors(Fraction(2), 12, 64, 10, 3), np.random.default_rng(2), 3000
     x = rng.normal(size=12)
     x /= np.linalg.norm(x) * 1.25  # shorter than 1: rounded at random

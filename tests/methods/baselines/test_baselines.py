@@ -29,7 +29,9 @@ def exactly(monkeypatch):
     monkeypatch.setattr(
         gate,
         "choose",
-        lambda blocks, eta, law: int(np.argmax(np.concatenate([np.asarray(b) for b in blocks]))),
+        lambda blocks, eta, distribution: int(
+            np.argmax(np.concatenate([np.asarray(b) for b in blocks]))
+        ),
     )
 
 
@@ -114,7 +116,7 @@ def test_a_hash_is_of_the_point_alone():
     angle = np.arccos(
         [p @ q / np.linalg.norm(p) / np.linalg.norm(q) for p, q in zip(points[:200], points[200:])]
     )
-    assert share == pytest.approx(1 - angle.mean() / np.pi, abs=0.05)  # Charikar's law
+    assert share == pytest.approx(1 - angle.mean() / np.pi, abs=0.05)  # Charikar's distribution
 
 
 def test_a_prefix_tree_has_the_parts_of_its_prefixes():

@@ -153,13 +153,13 @@ def test_counts_of_a_chain_are_averaged_by_precision(grid):
     assert release.weights.sum() == pytest.approx(500, abs=20 * scales[0])
 
 
-def test_variance_of_noise_is_that_of_its_law():
+def test_variance_of_noise_is_that_of_its_distribution():
     for scale in (0.3, 1.0, 7.5):
         values = np.arange(-2000, 2001)
         laplace, gauss = np.exp(-abs(values) / scale), np.exp(-(values**2) / (2 * scale**2))
-        laws = ("discrete Laplace", laplace), ("discrete Gaussian", gauss)
-        for name, law in (*laws, ("discrete Gaussian in shares", gauss)):
-            expected = (law * values**2).sum() / law.sum()
+        distributions = ("discrete Laplace", laplace), ("discrete Gaussian", gauss)
+        for name, distribution in (*distributions, ("discrete Gaussian in shares", gauss)):
+            expected = (distribution * values**2).sum() / distribution.sum()
             found = noise_variance(Mechanism(name, "", 1, scale, Fraction(1)))
             assert found == pytest.approx(expected, rel=0.05) or max(found, expected) <= 0.1
 

@@ -1,5 +1,5 @@
-"""Covering loops: their sums, their price, their law, what they cover; and the method built on
-them.
+"""Covering loops: their sums, their price, their distribution, what they cover; and the method
+built on them.
 """
 
 import math
@@ -279,10 +279,10 @@ def test_without_delta_rounds_add_up():
     assert exponent(Cost.of(1), 10, "replace-one", 2) == (Fraction(1, 40), "basic composition")
 
 
-# The law
+# The distribution
 
 
-def test_sequences_of_selections_have_the_law_of_the_algorithm():
+def test_sequences_of_selections_have_the_distribution_of_the_algorithm():
     """Chi-square over all sequences; a false alarm has probability 1e-7."""
     universe = mdp.GroundSet("abc")
     sets, records = ["ab", "bc", "c"], "aabbbc"
@@ -297,11 +297,14 @@ def test_sequences_of_selections_have_the_law_of_the_algorithm():
         selected, receipt = cover(demand, query, "1/10", ledger.charge("1/10"))
         key = tuple(np.concatenate(selected).tolist())
         seen[key] = seen.get(key, 0) + 1
-    law = naive.covering_law([(sets, 2), (sets, 1)], records, 1 / receipt.mechanisms[0].scale)
-    assert set(seen) <= set(law)
-    keys = sorted(law)
+    distribution = naive.covering_distribution(
+        [(sets, 2), (sets, 1)], records, 1 / receipt.mechanisms[0].scale
+    )
+    assert set(seen) <= set(distribution)
+    keys = sorted(distribution)
     assert (
-        p_value(np.array([seen.get(k, 0) for k in keys]), np.array([law[k] for k in keys])) > 1e-7
+        p_value(np.array([seen.get(k, 0) for k in keys]), np.array([distribution[k] for k in keys]))
+        > 1e-7
     )
 
 

@@ -1,4 +1,5 @@
-"""What is kept of each user's records: the definition beside the fast way, and the law of it."""
+"""What is kept of each user's records: the definition beside the fast way, and the distribution of
+it."""
 
 from collections import Counter
 from hashlib import sha256

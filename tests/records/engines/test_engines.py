@@ -1,5 +1,5 @@
-"""Demand on real engines: the same counts bit by bit, the same law of samples, nothing said of bad
-rows, nothing paid twice.
+"""Demand on real engines: the same counts bit by bit, the same distribution of samples, nothing
+said of bad rows, nothing paid twice.
 """
 
 import logging

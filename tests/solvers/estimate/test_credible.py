@@ -75,10 +75,10 @@ def test_intervals_hold_for_even_and_for_concentrated_demand(grid, spots, scale)
     for seed in range(20):
         if spots:
             away = grid.nearest_to(rng.integers(0, 900, spots))[1]
-            law = np.exp(-away / 3)
+            distribution = np.exp(-away / 3)
         else:
-            law = np.ones(900)
-        true = rng.multinomial(4000, law / law.sum())
+            distribution = np.ones(900)
+        true = rng.multinomial(4000, distribution / distribution.sum())
         estimate = released(grid, true, scale, seed)
         weights = estimate.tree.spread(estimate.mean)
         centers = solve(grid, weights, 6, starts=1).centers

@@ -1,4 +1,5 @@
-"""Intervals from the known law of the noise: they cover, and would not with the wrong law."""
+"""Intervals from the known distribution of the noise: they cover, and would not with the wrong
+distribution."""
 
 import numpy as np
 import pytest
@@ -78,8 +79,11 @@ def test_a_public_total_makes_them_narrower_and_they_still_cover(few_draws):
         return noisy.ratio(np.array([1.0, 0.0]), np.ones(2), (0.0, 1.0))
 
     assert covered(exact, share, 0.6, known=known) >= FEWEST
-    scales, laws = np.full(2, 20.0), ["discrete Laplace"] * 2
-    wide, narrow = share(Noisy(exact, scales, laws)), share(Noisy(exact, scales, laws, None, known))
+    scales, distributions = np.full(2, 20.0), ["discrete Laplace"] * 2
+    wide, narrow = (
+        share(Noisy(exact, scales, distributions)),
+        share(Noisy(exact, scales, distributions, None, known)),
+    )
     assert narrow.half_width < wide.half_width
 
 
@@ -98,12 +102,12 @@ def test_without_any_records_everything_is_possible():
 
 
 @pytest.mark.parametrize("scale", [0.4, 3.0, 5000.0])
-def test_draws_of_gaussian_noise_have_its_law(scale):
+def test_draws_of_gaussian_noise_have_its_distribution(scale):
     noisy = Noisy(np.zeros(1), np.array([scale]), ["discrete Gaussian"])
     draws = noisy._noise(0)
     support = np.arange(-200, 201)
-    law = np.exp(-(support**2) / (2 * scale**2))
-    variance = (law / law.sum() @ support**2) if scale < 10 else scale**2
+    distribution = np.exp(-(support**2) / (2 * scale**2))
+    variance = (distribution / distribution.sum() @ support**2) if scale < 10 else scale**2
     # the sum of squares of 2^16 draws is off by 5.5 standard errors once in 10^7
     assert abs((draws**2).mean() / variance - 1) < 5.5 * np.sqrt(12 / len(draws))
 

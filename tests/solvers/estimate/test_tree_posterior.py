@@ -62,9 +62,9 @@ def integrated(tree, looks, any_share):
     x = np.linspace(0, reach, 4001)[:, None]
     c, at = tree_posterior._CONCENTRATION, np.linspace(0, 1, 4002)
     middle = (at[1:] + at[:-1]) / 2
-    laws = [beta(c * p, c * (1 - p)), *([beta(1, 1)] if any_share else [])]
+    distributions = [beta(c * p, c * (1 - p)), *([beta(1, 1)] if any_share else [])]
     shares = [(np.array([1.0, 0.0]), np.array([p, 1 - p])), (np.array([p]), np.ones(1))]
-    shares += [(middle, np.diff(law.cdf(at))) for law in laws]
+    shares += [(middle, np.diff(distribution.cdf(at))) for distribution in distributions]
     fine = np.concatenate([f for f, _ in shares])[None, :]
     chance = np.concatenate([w / len(shares) for _, w in shares])[None, :]
     value, log = {0: fine * x, 1: (1 - fine) * x, 2: x}, 0.0

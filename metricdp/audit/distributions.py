@@ -1,5 +1,5 @@
-"""Exact laws of the package's randomness, written from their definitions, and how far apart two
-laws are.
+"""Exact distributions of the package's randomness, written from their definitions, and how far
+apart two distributions are.
 
 Nothing here is shared with what is audited: no sampler, no sensitivity, no price.
 """
@@ -31,7 +31,8 @@ def _gaussian_total(scale: float) -> float:
 
 
 def log_gaussian(z: ArrayLike, scale: float) -> Logs:
-    """Log of ``P(Z = z) ∝ exp(-z² / (2 scale²))``, z integer: the discrete Gaussian law."""
+    """Log of ``P(Z = z) ∝ exp(-z² / (2 scale²))``, z integer: the discrete Gaussian
+    distribution."""
     return -(np.asarray(z, dtype=np.float64) ** 2) / (2 * scale**2) - _gaussian_total(scale)
 
 
@@ -58,7 +59,7 @@ def log_permute_and_flip(scores: ArrayLike, eta: Fraction) -> Logs:
     return x + np.log(np.array(others))
 
 
-LAWS = {
+DISTRIBUTIONS = {
     "exponential mechanism": log_exponential_mechanism,
     "permute-and-flip": log_permute_and_flip,
 }

@@ -1,5 +1,5 @@
-"""The guarantee itself: exact output laws on all neighbors of tiny universes, planted bugs, the
-sampler's law.
+"""The guarantee itself: exact output distributions on all neighbors of tiny universes, planted
+bugs, the sampler's distribution.
 """
 
 import itertools
@@ -66,7 +66,7 @@ def audit(name, neighboring, unit):
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("neighboring", RELATIONS)
 @pytest.mark.parametrize("name", QUERIES)
-def test_exact_law_of_all_neighbors(name, neighboring, unit):
+def test_exact_distribution_of_all_neighbors(name, neighboring, unit):
     worst, mechanism = audit(name, neighboring, unit)
     assert worst <= float(mechanism.epsilon) * (1 + 1e-12)
     assert mechanism.epsilon in (0, EPSILON)
@@ -169,7 +169,7 @@ def drawn(epsilon) -> tuple[np.ndarray, float]:
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(2), Fraction(1, 2), Fraction(1, 50)], ids=str)
-def test_sampler_has_the_law_on_the_receipt(epsilon):
+def test_sampler_has_the_distribution_on_the_receipt(epsilon):
     values, scale = drawn(epsilon)
     assert scale == laplace_scale(1, epsilon)
     assert p_value(values, scale) > ALARM
