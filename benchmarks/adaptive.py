@@ -1,10 +1,10 @@
 """Cost of the adaptive default over the best non-private search, where demand sits in few places.
 
-python -m benchmarks adaptive [--draws 5] [--one-look-draws 5] [--only NAME] [--epsilons 1]
+python -m benchmarks adaptive [--draws 5] [--one-round-draws 5] [--only NAME] [--epsilons 1]
     [--seed 7] [--cache FOLDER] [--json FILE]
 
-Prints a row an instance, k and epsilon: mean (largest) ratio of one look, as the default was
-before it looked more often, and of the default. Noise comes from the operating system, so figures
+Prints a row an instance, k and epsilon: mean (largest) ratio of one round, as the default was
+before it counted more often, and of the default. Noise comes from the operating system, so figures
 vary from run to run; instances and solvers are seeded. No hint of the number of records.
 """
 
@@ -23,7 +23,7 @@ import numpy as np
 
 import metricdp as mdp
 from benchmarks.sets.graphs import Instance, heavy, members, spots
-from metricdp.methods.finite import looks, partition
+from metricdp.methods.finite import partition, rounds
 from metricdp.solvers.kmedian import solve
 
 INSTANCES: dict[str, tuple[Callable[[int | None], Instance], tuple[int, ...], tuple[float, ...]]]
@@ -55,7 +55,7 @@ INSTANCES = {
     "facebook": (lambda seed: members("facebook_combined", seed=seed or 9), (5, 20), (0.25, 1.0)),
 }
 """Instance, numbers of centers, epsilons."""
-ONE, NEW = "one look", "default"
+ONE, NEW = "one round", "default"
 
 
 def reference(metric: Any, weights: np.ndarray, k: int, cache: Path | None, name: str) -> float:
@@ -72,12 +72,12 @@ def reference(metric: Any, weights: np.ndarray, k: int, cache: Path | None, name
 def before() -> Any:
     """One round of parts that nothing was known of, as the default was once."""
     return mock.patch.multiple(
-        partition, planned=lambda *asked: looks.ONE, few_in_plane=lambda *asked: False
+        partition, planned=lambda *asked: rounds.ONE, few_in_plane=lambda *asked: False
     )
 
 
 def reported(one: list[float], new: list[float]) -> str:
-    """Means (largest) of one look and of the default, and what is left of the excess."""
+    """Means (largest) of one round and of the default, and what is left of the excess."""
     if not one:
         return f"| {np.mean(new):.3f} ({max(new):.3f}) |"
     left = (np.mean(new) - 1) / max(np.mean(one) - 1, 1e-9)
@@ -90,7 +90,7 @@ def reported(one: list[float], new: list[float]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=5)
-    parser.add_argument("--one-look-draws", type=int, default=5)
+    parser.add_argument("--one-round-draws", type=int, default=5)
     parser.add_argument("--epsilons", type=float, nargs="+", help="in place of the usual ones")
     parser.add_argument("--only", action="append", help="an instance by name (may be repeated)")
     parser.add_argument("--seed", type=int, help="of the demand, in place of the usual ones")
@@ -112,8 +112,8 @@ def main() -> None:
         for epsilon in options.epsilons or epsilons:
             found: dict[tuple[int, str], list[float]] = {(k, ONE): [] for k in ks}
             start = time.perf_counter()
-            for draw in range(max(options.draws, options.one_look_draws)):
-                for how, draws in ((ONE, options.one_look_draws), (NEW, options.draws)):
+            for draw in range(max(options.draws, options.one_round_draws)):
+                for how, draws in ((ONE, options.one_round_draws), (NEW, options.draws)):
                     if draw >= draws:
                         continue
                     with before() if how == ONE else nullcontext():

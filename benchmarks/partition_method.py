@@ -18,8 +18,8 @@ import numpy as np
 
 import metricdp as mdp
 from benchmarks.sets.graphs import MAIN
-from metricdp.methods.finite.looks import number_of_parts
 from metricdp.methods.finite.partition import COUNT_SHARE
+from metricdp.methods.finite.rounds import number_of_parts
 from metricdp.partitions.finite.ward import PartitionTree
 from metricdp.privacy import CountQuery, HistogramQuery, measure
 from metricdp.solvers.graph_search import GraphSearch

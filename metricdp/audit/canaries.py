@@ -66,7 +66,7 @@ def boxed() -> Any:
 
 def canary_checks() -> Iterator[Check]:
     """All checks."""
-    for name, look in (
+    for name, show in (
         ("canaries in results", _results),
         ("canaries in map pages", _pages),
         ("canaries in progress bars, logs and output", _output),
@@ -74,12 +74,12 @@ def canary_checks() -> Iterator[Check]:
         ("canaries in refusals", _refusals),
         ("canaries on the command line", _command_line),
     ):
-        yield Check.of(name, True, _check, look)
+        yield Check.of(name, True, _check, show)
 
 
-def _check(name: str, look: Callable[[], Iterator[Shown]], quick: bool) -> Finding:
+def _check(name: str, show: Callable[[], Iterator[Shown]], quick: bool) -> Finding:
     n = 0
-    for where, text in look():
+    for where, text in show():
         n += 1
         if sings(text if isinstance(text, str) else text.decode("latin-1"), "page" in where):
             return refuted(name, "no canary", f"found in {where}", "canaries", True)

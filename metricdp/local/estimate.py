@@ -172,9 +172,11 @@ class LocalEstimate:
         estimate = self.counts
         if not signed and self.n_messages:
             root = np.array([2 * tree.n_parts - 2])
-            looks = [Counts(root, np.array([float(self.n_messages)]), 0.5)]
-            looks += [self._look(number, tree) for number in range(len(self.parameters.roles))]
-            estimate = joint_posterior(tree, looks, any_share=levels).mean
+            rounds = [Counts(root, np.array([float(self.n_messages)]), 0.5)]
+            rounds += [
+                self._counts_of(number, tree) for number in range(len(self.parameters.roles))
+            ]
+            estimate = joint_posterior(tree, rounds, any_share=levels).mean
         weights = tree.spread(estimate)
         return Release(metric, weights, self.receipt, method=self.parameters.trust)
 
@@ -223,7 +225,7 @@ class LocalEstimate:
         found = oracle.counts(self.sketch.arrays[number][0], users)[:n_parts]
         return found * times, sqrt(users * oracle.variance) * times
 
-    def _look(self, number: int, tree: PartitionTree) -> Counts:
+    def _counts_of(self, number: int, tree: PartitionTree) -> Counts:
         """One role's counts as evidence. Where only some users were asked, which of them is chance
         too: a count of n p users varies by n p (1 - p) times how many users there are for one
         asked.

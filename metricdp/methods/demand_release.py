@@ -16,7 +16,7 @@ from metricdp.errors import InputError
 from metricdp.methods import saving
 from metricdp.methods.box.anywhere import in_halves, on_points
 from metricdp.methods.box.small_ball import reduced
-from metricdp.methods.finite.looks import FAST_GROWTH
+from metricdp.methods.finite.rounds import FAST_GROWTH
 from metricdp.methods.heat import ERROR, smoothed
 from metricdp.methods.question import BoxQuestion, PointsQuestion, Question
 from metricdp.methods.result import Result

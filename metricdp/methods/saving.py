@@ -145,13 +145,13 @@ def _lengths(n: int) -> dict[str, int]:
     """The most bytes that arrays have, with `n` of them for what each point has one number of."""
     once = {"weights": n, "labels": n, "children": 2 * n, "sizes": 2 * n, "mean": n}
     once |= {"expected": n, "numbers": 2 * n}
-    learned = {"gaussian": 8 * LOOKS, "bands": 1 << 16, "frequencies": 1 << 24}
-    return once | dict.fromkeys(("look", "node", "value", "scale"), LOOKS * 2 * n) | learned
+    learned = {"gaussian": 8 * ROUNDS, "bands": 1 << 16, "frequencies": 1 << 24}
+    return once | dict.fromkeys(("look", "node", "value", "scale"), ROUNDS * 2 * n) | learned
 
 
 def _estimate_arrays(estimate: Estimate) -> dict[str, NDArray[Any]]:
     """An estimate as arrays: the partition's tree, all noisy counts, and what was learned."""
-    looks = estimate.looks
+    rounds = estimate.looks
     bands = sorted(estimate.frequencies)
     tree = estimate.tree
     expected = {}
@@ -163,11 +163,13 @@ def _estimate_arrays(estimate: Estimate) -> dict[str, NDArray[Any]]:
         "children": estimate.tree.children,
         "sizes": estimate.tree.sizes,
         "mean": estimate.mean,
-        "look": np.repeat(np.arange(len(looks)), [len(look.nodes) for look in looks]),
-        "node": np.concatenate([look.nodes for look in looks]),
-        "value": np.concatenate([np.asarray(look.values, np.float64) for look in looks]),
-        "scale": np.concatenate([np.broadcast_to(look.scale, len(look.nodes)) for look in looks]),
-        "gaussian": np.array([look.gaussian for look in looks]),
+        "look": np.repeat(np.arange(len(rounds)), [len(counts.nodes) for counts in rounds]),
+        "node": np.concatenate([counts.nodes for counts in rounds]),
+        "value": np.concatenate([np.asarray(counts.values, np.float64) for counts in rounds]),
+        "scale": np.concatenate(
+            [np.broadcast_to(counts.scale, len(counts.nodes)) for counts in rounds]
+        ),
+        "gaussian": np.array([counts.gaussian for counts in rounds]),
         "bands": np.array(bands, np.int64),
         "frequencies": np.array([estimate.frequencies[band] for band in bands]),
     }
@@ -195,12 +197,12 @@ def _estimate(universe: Metric, kept: dict[str, NDArray[Any]], any_share: bool) 
         positive = (tree.weights > 0).all() and (tree.numbers > 0).all()
         sized = tree.weights.shape == (len(universe),) and tree.numbers.shape == tree.sizes.shape
         fits = bool(positive and sized)
-    looks = []
+    rounds = []
     for i, gaussian in enumerate(kept["gaussian"].tolist()):
         mine = kept["look"] == i
         nodes, values, scale = (kept[name][mine] for name in ("node", "value", "scale"))
-        looks.append(Counts(nodes.astype(np.int64), values, scale, bool(gaussian)))
-    counted = {node for look in looks for node in look.nodes.tolist()}
+        rounds.append(Counts(nodes.astype(np.int64), values, scale, bool(gaussian)))
+    counted = {node for counts in rounds for node in counts.nodes.tolist()}
     sound = (
         fits
         and len(tree.labels) == len(universe)
@@ -218,7 +220,7 @@ def _estimate(universe: Metric, kept: dict[str, NDArray[Any]], any_share: bool) 
     if not sound:
         raise ValueError("arrays of different releases")
     learned = dict(zip(kept["bands"].tolist(), kept["frequencies"]))
-    return Estimate(kept["mean"], learned, tree, looks, any_share)
+    return Estimate(kept["mean"], learned, tree, rounds, any_share)
 
 
 _DAY = ("day", "label")
@@ -246,7 +248,7 @@ def _there(release: Any, names: tuple[str, ...]) -> dict[str, Any]:
 
 _BESIDE = ("sure", "sides")
 """What points of a box may have beside weights: weights for a search, and sides of their cells."""
-LOOKS = 64
+ROUNDS = 64
 """Rounds of counts in a release, at most."""
 _UNPACKED = 1 << 26
 _RATIO = 64

@@ -32,7 +32,7 @@ from metricdp.accounting.continual import MOST_DAYS, Level, Schedule
 from metricdp.arguments import Amount, chosen, count, file_path, positive
 from metricdp.errors import InputError
 from metricdp.methods.demand_release import Release
-from metricdp.methods.finite.looks import number_of_parts
+from metricdp.methods.finite.rounds import number_of_parts
 from metricdp.methods.result import Result
 from metricdp.metrics.base import Metric
 from metricdp.options import Coins, coins

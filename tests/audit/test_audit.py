@@ -65,9 +65,9 @@ def test_the_tables_hold_the_bugs_that_must_be_caught_for_ever():
         "all of epsilon for a loop",
         "rounds charged nothing",
         "cover priced one way",
-        "looks by the exact count",
-        "empty places known to the next look",
-        "a look unpaid",
+        "rounds by the exact count",
+        "empty places known to the next round",
+        "a round unpaid",
         "exact counts as weights",
     ):
         assert name in BUGS

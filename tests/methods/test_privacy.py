@@ -13,8 +13,8 @@ import pytest
 
 import metricdp as mdp
 from metricdp.methods import question
-from metricdp.methods.finite import looks as rules
-from metricdp.methods.finite.looks import FEWEST_PARTS
+from metricdp.methods.finite import rounds as rules
+from metricdp.methods.finite.rounds import FEWEST_PARTS
 from metricdp.methods.result import Result
 from metricdp.privacy import (
     BudgetSlice,
@@ -273,10 +273,10 @@ def test_results_are_functions_of_the_noisy_values(kind, hint, neighboring, monk
     # the same questions at the same price
     assert asked[: len(asked) // 2] == asked[len(asked) // 2 :]
     reads = [kind for kind, *_ in asked[: len(asked) // 2]]
-    looks = len(release.histograms) if kind == "graph" else 1
+    n_rounds = len(release.histograms) if kind == "graph" else 1
     assert reads[:1] == [CountQuery] * (hint is None) + [HistogramQuery] * (hint is not None)
-    assert reads[-looks:] == [HistogramQuery] * looks
-    assert kind == "box" or len(reads) == looks + (hint is None)
+    assert reads[-n_rounds:] == [HistogramQuery] * n_rounds
+    assert kind == "box" or len(reads) == n_rounds + (hint is None)
 
 
 @pytest.mark.parametrize("power", [1, 2])
@@ -321,7 +321,7 @@ def test_the_number_of_parts_follows_the_noisy_count_only(monkeypatch):
 def test_exactly_two_reads(monkeypatch):
     real, opened = _vault._open, []
     monkeypatch.setattr(_vault, "_open", lambda holder: opened.append(1) or real(holder))
-    monkeypatch.setattr(rules, "ENOUGH", np.inf)  # one look, whatever the noise
+    monkeypatch.setattr(rules, "ENOUGH", np.inf)  # one round, whatever the noise
     metric = mdp.GraphMetric(nx.path_graph(30), weight=None)
     demand = PrivateDemand(metric, [3] * 50)
     release = mdp.release(metric, demand, epsilon=1)

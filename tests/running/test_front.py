@@ -12,7 +12,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.errors import InputError
-from metricdp.methods.finite.looks import FEWEST_PARTS, number_of_parts
+from metricdp.methods.finite.rounds import FEWEST_PARTS, number_of_parts
 from tests import naive
 from tests.metrics.test_diameter import road_like
 from tests.metrics.test_graph import everything, metric_of
@@ -174,7 +174,7 @@ def test_public_coins_are_repeatable_noise_is_not():
         mdp.release(metric, demand, epsilon=0.5, seed=3, records_hint=400) for _ in range(2)
     )
     assert not np.array_equal(one.weights, two.weights)
-    np.testing.assert_array_equal(  # later cuts follow what the first look saw
+    np.testing.assert_array_equal(  # later cuts follow what the first round saw
         one.histograms[0].query.labels, two.histograms[0].query.labels
     )
     assert one.k_median(4, seed=3).centers == one.k_median(4, seed=3).centers
@@ -198,10 +198,10 @@ def test_receipt_of_add_remove():
     ).receipt
     assert receipt.epsilon == Fraction(1, 3) and receipt.delta == 0
     assert (receipt.neighboring, receipt.unit) == ("add-remove", "record")
-    count, *looks = mechanisms(receipt)
+    count, *rounds = mechanisms(receipt)
     assert count == ("discrete Laplace", "number", 1, Fraction(1, 60))
-    assert {look[:3] for look in looks} == {("discrete Laplace", "histogram", 1)}
-    assert sum(look[3] for look in looks) == Fraction(19, 60)
+    assert {each[:3] for each in rounds} == {("discrete Laplace", "histogram", 1)}
+    assert sum(each[3] for each in rounds) == Fraction(19, 60)
     assert all(Fraction(m.scale) * m.epsilon >= m.sensitivity for m in receipt.mechanisms)
     assert ledger.left == 0 and ledger.entries[0].purpose == "k_median"
 
@@ -230,10 +230,10 @@ def test_receipt_of_users(neighboring):
     receipt = mdp.k_median(metric, demand, 3, epsilon=1, ledger=ledger).receipt
     assert receipt.epsilon == 1 and receipt.unit == "user"
     both = {"add-remove": (4, 4), "replace-one": (3, 8)}[neighboring]
-    count, *looks = receipt.mechanisms
+    count, *rounds = receipt.mechanisms
     assert (count.sensitivity, count.epsilon) == (both[0], Fraction(1, 20))
-    assert {look.sensitivity for look in looks} == {both[1]}
-    assert sum(look.epsilon for look in looks) == Fraction(19, 20)
+    assert {each.sensitivity for each in rounds} == {both[1]}
+    assert sum(each.epsilon for each in rounds) == Fraction(19, 20)
 
 
 def test_a_hint_saves_the_count():

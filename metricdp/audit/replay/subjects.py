@@ -195,10 +195,10 @@ def _options() -> Iterator[Subject]:
         call = partial(_designed, design, (1, delta))
         yield Subject(row, cube, corners, call, RECORD, budget=(1, delta), essential=not delta)
     line, points = _worlds()["two pairs"]
-    for looks in ("two looks", "three looks"):
+    for rounds in ("two rounds", "three rounds"):
         for unit in (RECORD, USER):
-            call = partial(_looked, looks)
-            yield Subject(f"release, {looks}, two pairs", line, points, call, unit, essential=True)
+            call = partial(_refined, rounds)
+            yield Subject(f"release, {rounds}, two pairs", line, points, call, unit, essential=True)
     grid, places = _worlds()["a grid"]
     for budget in ((1, 0), GAUSS):
         row = f"max_coverage{', delta' if budget[1] else ''}, a grid"
@@ -230,13 +230,13 @@ def _designed(design: str, budget: tuple[Any, Any], demand: Any, ledger: mdp.Led
     return [result, release, *parts]
 
 
-def _looked(looks: str, demand: Any, ledger: mdp.Ledger) -> Any:
+def _refined(rounds: str, demand: Any, ledger: mdp.Ledger) -> Any:
     """All that one release tells, with few parts and low thresholds, so that later cuts vary."""
-    rules = mdp.methods.finite.looks
-    three = zip((look.share for look in rules.FAST), (1.0, 1.5, 2.0), (0.0, 1.0, 0.0))
-    some = tuple(rules.Look(*look) for look in three)
+    rules = mdp.methods.finite.rounds
+    three = zip((one.share for one in rules.FAST), (1.0, 1.5, 2.0), (0.0, 1.0, 0.0))
+    some = tuple(rules.Round(*one) for one in three)
     few = {"FEWEST_PARTS": 2, "PARTS_FACTOR": 0.0, "ENOUGH": 0.5, "ENOUGH_FOR_FAST": math.inf}
-    plane = math.inf if looks == "two looks" else 0.0
+    plane = math.inf if rounds == "two rounds" else 0.0
     usual = {"ENOUGH_FOR_POINTS": 0.5, "ENOUGH_IN_PLANE": plane, "POINTS": some}
     names = few | usual | {"THREE": some, "SETTLED": 1.5}  # so that some draws end by two rounds
     with all_patched((rules, name, value) for name, value in names.items()):

@@ -28,8 +28,8 @@ from metricdp.methods.asking import Account, Ask, Steps
 from metricdp.methods.box.shrinking import shrunk
 from metricdp.methods.demand_release import Release
 from metricdp.methods.expected import ExpectedPoints
-from metricdp.methods.finite.looks import ENOUGH, Look
-from metricdp.methods.finite.partition import EVEN, Looked, refined
+from metricdp.methods.finite.partition import EVEN, Refinement, refined
+from metricdp.methods.finite.rounds import ENOUGH, Round
 from metricdp.methods.method import Method
 from metricdp.methods.question import BoxQuestion
 from metricdp.methods.shares import Records, Terms, count_records, counts_of
@@ -41,7 +41,7 @@ from metricdp.partitions.finite.ward import PartitionTree
 MOST_DIMENSIONS = 3
 """Beyond, a box of cells around one holds too much noise, and the cells grow too wide."""
 COUNT_SHARE = Fraction(1, 40)
-ROUND = Look(Fraction(1, 20), 1.0)
+ROUND = Round(Fraction(1, 20), 1.0)
 MOST_ROUNDS = 4
 ENOUGH_FOR_MORE = 600.0
 """With so many records per unit of noise there are up to four rounds before the last, with `ENOUGH`
@@ -117,12 +117,12 @@ def _released(
     """
     known = None if expected is None else (expected.points, expected.weights)
     halving = Halving(space, known, ExpectedPoints.EVEN)
-    looked = yield from refined(
+    refinement = yield from refined(
         terms, halving, count, partial(_rounds, k=k), keys_of=lambda parts: parts.cells
     )
-    tree: Any = looked.tree
-    estimate: Any = looked.estimate
-    noise = looked.releases[-1].receipt.mechanisms[0].scale
+    tree: Any = refinement.tree
+    estimate: Any = refinement.estimate
+    noise = refinement.releases[-1].receipt.mechanisms[0].scale
     sides = tree.cells.sides[tree.cells.leaves]
     kept = shrunk(tree, estimate, noise, k)
     if expected is not None and estimate.trust:
@@ -137,7 +137,7 @@ def _released(
         (yield Account()).receipt,
         space=space,
         partition=tree.cells,
-        histograms=tuple(looked.releases),
+        histograms=tuple(refinement.releases),
         estimate=estimate,
         sides=sides,
         sure=kept * weights,
@@ -159,25 +159,25 @@ def _with_points(tree: Any, expected: ExpectedPoints) -> PartitionTree:
     )
 
 
-def _rounds(looked: Looked, records: float, scale: float, k: int) -> Iterator[Look]:
+def _rounds(refinement: Refinement, records: float, scale: float, k: int) -> Iterator[Round]:
     """Rounds until they have found where the records are; the last has what is left."""
-    looked.even = min(EVEN, UNSEEN * scale / max(records, 1.0))
-    looked.numbers = partial(number_of_cells, k=k, dimension=looked.growth)
-    looked.quickly = True
-    whole: Any = looked.whole
+    refinement.even = min(EVEN, UNSEEN * scale / max(records, 1.0))
+    refinement.numbers = partial(number_of_cells, k=k, dimension=refinement.growth)
+    refinement.quickly = True
+    whole: Any = refinement.whole
     left = Fraction(1)
     finer = 1.0
     most = MOST_ROUNDS if records >= ENOUGH_FOR_MORE * scale else 1
     for _ in range(most if records >= ENOUGH * scale else 0):
         yield ROUND
         left -= ROUND.share
-        mean = looked.estimate.mean if looked.estimate else np.ones(1)
-        whole.trust = looked.estimate.trust if looked.estimate else 1.0
+        mean = refinement.estimate.mean if refinement.estimate else np.ones(1)
+        whole.trust = refinement.estimate.trust if refinement.estimate else 1.0
         filled = float(mean.sum() ** 2 / max((mean**2).sum(), 1e-9))
-        finer = PER_CELL * filled / looked.numbers(records, scale / float(left))
+        finer = PER_CELL * filled / refinement.numbers(records, scale / float(left))
         if finer >= 1.0:
             break
-    yield Look(left, max(finer, 1.0))
+    yield Round(left, max(finer, 1.0))
 
 
 def number_of_cells(

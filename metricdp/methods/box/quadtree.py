@@ -35,7 +35,7 @@ from metricdp.methods.box.private_lloyd import MOST_STEPS, least_of_steps
 from metricdp.methods.box.quadtree_release import radii_and_mass, release_of
 from metricdp.methods.demand_release import Release
 from metricdp.methods.finite.hst_counts import checked_budget
-from metricdp.methods.finite.looks import number_of_parts
+from metricdp.methods.finite.rounds import number_of_parts
 from metricdp.methods.method import Method
 from metricdp.methods.question import BoxQuestion
 from metricdp.methods.result import Result

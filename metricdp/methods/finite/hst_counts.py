@@ -21,7 +21,7 @@ from metricdp.arrays import Bools, Floats
 from metricdp.errors import InputError
 from metricdp.kernels.hst_passes import consistent_counts, settled_counts
 from metricdp.methods.asking import Account, Ask
-from metricdp.methods.finite.looks import PARTS_FACTOR, PARTS_POWER
+from metricdp.methods.finite.rounds import PARTS_FACTOR, PARTS_POWER
 from metricdp.methods.shares import COUNT_SHARE, Terms, count_records, level_shares
 from metricdp.partitions.finite.hst import HST
 from metricdp.privacy.queries import HistogramQuery

@@ -34,8 +34,8 @@ from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Cover, Steps, Within
 from metricdp.methods.box.private_candidates import private_candidates
 from metricdp.methods.demand_release import Release, Search, on_weights
-from metricdp.methods.finite.looks import number_of_parts
-from metricdp.methods.finite.partition import Looked
+from metricdp.methods.finite.partition import Refinement
+from metricdp.methods.finite.rounds import number_of_parts
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import BoxQuestion, PointsQuestion, Question
 from metricdp.methods.shares import COUNT_SHARE, Terms, count_records
@@ -192,12 +192,12 @@ class MaxCoverage(Method):
         left = (yield Account()).left
         number = number_of_parts(count.number, terms.scale_of_counts(left))
         whole = hierarchy(metric, question.seed)
-        looked = Looked(whole, [] if count.release is None else [count.release])
+        refinement = Refinement(whole, [] if count.release is None else [count.release])
         tree = whole.cut(number, density)
-        looked.add(tree, (yield Ask(HistogramQuery(at(tree)), left)), many=False)
+        refinement.add(tree, (yield Ask(HistogramQuery(at(tree)), left)), many=False)
         centers = [(some.centers[chosen], some.radius) for some, chosen in zip(balls, selected)]
         receipt = (yield Account()).receipt
-        return weights_release(metric, looked.weights, receipt, centers, question.space)
+        return weights_release(metric, refinement.weights, receipt, centers, question.space)
 
     def _on_candidates(self, terms: Terms, question: BoxQuestion) -> Steps:
         space = question.space

@@ -2,7 +2,7 @@
 of them.
 
 1. Pay 5 % of epsilon for the number of records, unless it is public or guessed (`records_hint`).
-2. Decide on one round or three, and on their shares (`metricdp.methods.finite.looks`).
+2. Decide on one round or three, and on their shares (`metricdp.methods.finite.rounds`).
 3. In each round, cut the public hierarchy of the universe into parts, finer where the estimate so
    far is dense, and release their histogram. If the first of three found demand so even that finer
    parts would tell more noise than records, or in neighborhoods of a plane where records are few,
@@ -33,13 +33,13 @@ from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Steps
 from metricdp.methods.demand_release import Release
 from metricdp.methods.expected import Expected
-from metricdp.methods.finite.looks import (
+from metricdp.methods.finite.rounds import (
     MOST_PARTS,
     SHOWS,
     TWO,
-    Look,
+    Round,
     few_in_plane,
-    last_look,
+    last_round,
     number_of_parts,
     planned,
     settled,
@@ -84,7 +84,7 @@ class Partition(Method):
     name = "partition"
     chooses = (
         "The number of records is bought as a noisy count for 5 % of epsilon, unless it is public "
-        "(replace-one) or guessed (records_hint). How many looks there are, their shares of "
+        "(replace-one) or guessed (records_hint). How many rounds there are, their shares of "
         "epsilon and their parts follow from public facts of the universe and from what was "
         "released before. Weights that are `expected` of points, if given, are public: they shape "
         "parts and estimate."
@@ -130,7 +130,7 @@ class Partition(Method):
         """The release; see the module's text for the steps and the guarantee.
 
         Time: that of the hierarchy (once a universe), of M parts and of the estimator, O(M) with a
-        constant of some 10^5 operations, for every look.
+        constant of some 10^5 operations, for every round.
         """
         areas = terms.caps.tree if terms.in_rho and terms.caps is not None else None
         whole: Any = HSTHierarchy(self.tree) if self.tree is not None else None
@@ -138,18 +138,18 @@ class Partition(Method):
             expected = None if self.expected is None else self.expected.weights
             whole = hierarchy(question.metric, question.seed if areas is None else 0, expected)
         count = yield from count_records(terms, COUNT_SHARE, self.records_hint)
-        looked = yield from refined(terms, whole, count, areas=areas)
+        refinement = yield from refined(terms, whole, count, areas=areas)
         receipt = (yield Account()).receipt
-        histograms = tuple(looked.releases)
+        histograms = tuple(refinement.releases)
         return Release(
-            looked.tree.universe,
-            looked.weights,
+            refinement.tree.universe,
+            refinement.weights,
             receipt,
             method=self.name,
-            partition=looked.tree,
+            partition=refinement.tree,
             histograms=histograms,
-            estimate=looked.estimate,
-            growth=looked.growth,
+            estimate=refinement.estimate,
+            growth=refinement.growth,
         )
 
 
@@ -157,45 +157,45 @@ def refined(
     terms: Terms,
     whole: Any,
     count: Records,
-    rounds: Callable[[Looked, float, float], Iterable[Look]] | None = None,
+    rounds: Callable[[Refinement, float, float], Iterable[Round]] | None = None,
     *,
     areas: PartitionTree | None = None,
     keys_of: Callable[[Any], Any] = lambda parts: parts,
-) -> Generator[Any, Any, Looked]:
+) -> Generator[Any, Any, Refinement]:
     """All rounds on a public hierarchy. `rounds`: which, by what was found, records and noise;
     `areas`: a cut that refines each; `keys_of`: by what records tell their part.
     """
-    looked = Looked(whole, [] if count.release is None else [count.release])
+    refinement = Refinement(whole, [] if count.release is None else [count.release])
     left = (yield Account()).left
-    for look in (rounds or _planned)(
-        looked, count.number, terms.scale_of_counts(left, capped=True)
+    for each in (rounds or _planned)(
+        refinement, count.number, terms.scale_of_counts(left, capped=True)
     ):
-        share = left * look.share
-        parts = looked.cut(look, count.number, terms.scale_of_counts(share, capped=True))
+        share = left * each.share
+        parts = refinement.cut(each, count.number, terms.scale_of_counts(share, capped=True))
         if areas is not None:
             parts = whole.joined([areas, parts])
         found = yield Ask(HistogramQuery(keys_of(parts)), share)
-        looked.add(parts, found, many=look.share < 1)
-    return looked
+        refinement.add(parts, found, many=each.share < 1)
+    return refinement
 
 
-def _planned(looked: Looked, records: float, scale: float) -> Iterator[Look]:
-    looked.usual = few_in_plane(records, scale, looked.growth)
-    first, *later = planned(records, scale, looked.growth)
+def _planned(refinement: Refinement, records: float, scale: float) -> Iterator[Round]:
+    refinement.usual = few_in_plane(records, scale, refinement.growth)
+    first, *later = planned(records, scale, refinement.growth)
     yield first
-    estimate = looked.estimate
-    if len(later) > 1 and estimate is not None and not (looked.usual and estimate.pointed):
+    estimate = refinement.estimate
+    if len(later) > 1 and estimate is not None and not (refinement.usual and estimate.pointed):
         left = 1 - first.share
         noise = scale / float(left)
-        last = last_look(left, estimate.uneven, noise)
-        if settled(looked.split(looked.cut(last, records, noise))):
+        last = last_round(left, estimate.uneven, noise)
+        if settled(refinement.split(refinement.cut(last, records, noise))):
             later = [last]
-        elif looked.usual:
+        elif refinement.usual:
             later = [TWO[1]._replace(share=left)]
     yield from later
 
 
-class Looked:
+class Refinement:
     """All that was released so far, and the estimate that follows: noisy `totals`, the `tree` of
     all rounds' parts, `weights`, and the `density` for the next cut (None before the first);
     `usual`: whether splits are as usual in a plane until counts tell otherwise; `quickly`: whether
@@ -218,18 +218,18 @@ class Looked:
         self.density: Floats | None = None
         self.estimate: Estimate | None = None
 
-    def cut(self, look: Look, total: float, scale: float) -> PartitionTree:
-        """Where to look next: public, as all that it follows was released."""
-        number = self.numbers(total, scale, look.finer)
+    def cut(self, each: Round, total: float, scale: float) -> PartitionTree:
+        """Where to round next: public, as all that it follows was released."""
+        number = self.numbers(total, scale, each.finer)
         if self.density is None or self.estimate is None:
             return self.whole.cut(number)
         shown = None
-        if look.points:
+        if each.points:
             sizes = self.tree.even().sizes[: self.tree.n_parts]
             shows = self.estimate.mean >= scale * (np.log(sizes) + SHOWS)
             shown = shows[self.tree.labels]
             number = min(number + int(shown.sum()), MOST_PARTS)
-        return self.whole.cut(number, self.density, look.least * scale / max(total, 1.0), shown)
+        return self.whole.cut(number, self.density, each.least * scale / max(total, 1.0), shown)
 
     def split(self, parts: PartitionTree) -> float:
         """Into how many an average record's part, of what was estimated so far, would be split."""
@@ -240,7 +240,7 @@ class Looked:
         return float(number @ mean / max(mean.sum(), 1e-9))
 
     def add(self, parts: PartitionTree, histogram: Noisy, *, many: bool) -> None:
-        """Estimate anew; `many` if there are several looks in all."""
+        """Estimate anew; `many` if there are several rounds in all."""
         self.cuts.append(parts)
         self.releases.append(histogram)
         self.tree = self.whole.joined(self.cuts)

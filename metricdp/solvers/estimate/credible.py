@@ -63,9 +63,9 @@ _ENTRIES = 4_000_000
 class Credible:
     """What a release tells of sums and means of its demand, each with an interval.
 
-    `estimate`: of the release: its looks and what was learned from them; `weight_units`: counts are
-    in units of one over this; `shift`: `ROADS` or `HUBS`, by public facts of the universe; `seed`:
-    public coins of the draws: they touch no record.
+    `estimate`: of the release: its rounds and what was learned from them; `weight_units`: counts
+    are in units of one over this; `shift`: `ROADS` or `HUBS`, by public facts of the universe;
+    `seed`: public coins of the draws: they touch no record.
 
     Some 100 draws of the posterior and of the noise: O(n_parts) each, once; then O(n_points) a
     question.
@@ -86,9 +86,9 @@ class Credible:
         self._counts = consistent(tree.children, value, precision)[0][: tree.n_parts] / weight_units
         error = np.zeros((n_draws, len(value)))
         coins = np.random.default_rng([seed, 1])
-        for look in estimate.looks:
-            certain = 1.0 / (2.0 * look.scale**2)
-            error[:, look.nodes] += certain * look.noise(n_draws, coins)
+        for counts in estimate.looks:
+            certain = 1.0 / (2.0 * counts.scale**2)
+            error[:, counts.nodes] += certain * counts.noise(n_draws, coins)
         error /= np.where(precision > 0.0, precision, 1.0)
         for draw in error:
             draw[:] = consistent(tree.children, draw, precision)[0]

@@ -177,7 +177,7 @@ class Estimate:
 
 def joint_posterior(
     tree: PartitionTree,
-    looks: Sequence[Counts],
+    counted: Sequence[Counts],
     *,
     any_share: bool = False,
     known: Frequencies | None = None,
@@ -185,7 +185,7 @@ def joint_posterior(
     quickly: bool = False,
     several: bool = False,
 ) -> Estimate:
-    """Expected true count of every part, given all that any look counted. The `usual` frequencies
+    """Expected true count of every part, given all that any round counted. The `usual` frequencies
     of splits in a plane, which need `any_share`, help where counts are too few to learn them.
     `quickly`: on coarser grids, at fewer shares, in fewer rounds. Expected weights are left out
     unless the counts speak for them, if there are `several` rounds, or not against them.
@@ -197,26 +197,26 @@ def joint_posterior(
     least squares (Hay et al., VLDB 2010) is the special case without a prior.
     """
     if tree.n_parts == 1:
-        center, _ = least_squares(tree, looks)
-        return Estimate(np.maximum(center, 0.0), {}, tree, looks, any_share)
+        center, _ = least_squares(tree, counted)
+        return Estimate(np.maximum(center, 0.0), {}, tree, counted, any_share)
     doubt = _DOUBT if several else _DOUBT_ONE
-    used = tree if _as_expected(tree, looks, doubt) else tree.even()
-    model = _Model(used, looks, any_share, quickly)
+    used = tree if _as_expected(tree, counted, doubt) else tree.even()
+    model = _Model(used, counted, any_share, quickly)
     rounds = _MORE_ROUNDS if known else _ROUNDS
     rounds = min(rounds, _QUICK_ROUNDS) if quickly else rounds
     frequency = model.learn(known, _usual(used) if usual else None, rounds)
     learned = dict(zip(model.bands.tolist(), frequency))
-    return Estimate(model.mean(), learned, tree, looks, any_share)
+    return Estimate(model.mean(), learned, tree, counted, any_share)
 
 
-def _as_expected(tree: PartitionTree, looks: Sequence[Counts], doubt: float) -> bool:
+def _as_expected(tree: PartitionTree, rounds: Sequence[Counts], doubt: float) -> bool:
     """Whether noisy counts are likelier with sizes as expected than with one a point, where splits
     are as usual with expectations.
     """
     if tree.numbers is None:
         return True
     priors = (tree, _USUAL_EXPECTED), (tree.even(), _by_size(_USUAL_EXPECTED))
-    evidence = [_Model(each, looks, True, quick=True).evidence(prior) for each, prior in priors]
+    evidence = [_Model(each, rounds, True, quick=True).evidence(prior) for each, prior in priors]
     return evidence[0] > evidence[1] + doubt
 
 
@@ -233,20 +233,22 @@ class _Model:
     """Grids, likelihoods and kinds of split of a tree, and the messages on it."""
 
     def __init__(
-        self, tree: PartitionTree, looks: Sequence[Counts], any_share: bool, quick: bool = False
+        self, tree: PartitionTree, rounds: Sequence[Counts], any_share: bool, quick: bool = False
     ) -> None:
         self.tree = tree
         m = tree.n_parts
-        center, spread = least_squares(tree, looks)
+        center, spread = least_squares(tree, rounds)
         grid = _QUICK_GRID if quick else _GRID if m <= _MANY else _COARSE_GRID
-        tail = np.minimum(spread / np.sqrt(2.0), min(float(np.min(look.scale)) for look in looks))
+        tail = np.minimum(
+            spread / np.sqrt(2.0), min(float(np.min(counts.scale)) for counts in rounds)
+        )
         reach = _REACH * spread + 4.0 * tail
         low = np.maximum(center - reach, 0.0)
         step = (np.maximum(center, 0.0) + reach - low) / (grid - 1)
         fractions, kinds = _shares(tree, center, spread, any_share, _QUICK if quick else _FINE)
         band, self.bands = _bands(tree)
         self.splits = Splits(tree.children, low, step, fractions, kinds, band)
-        self.seen = _likelihood(low[:, None] + step[:, None] * np.arange(grid), looks)
+        self.seen = _likelihood(low[:, None] + step[:, None] * np.arange(grid), rounds)
         self.known = pairs(self.splits, self.seen)
         self.inside = np.empty((2 * m - 1, grid))
         self.outside = np.empty((2 * m - 1, grid))
@@ -305,31 +307,31 @@ class _Model:
         return upward(self.splits, frequency, self.chances, self.known, self.seen, self.inside)
 
 
-def observed(tree: PartitionTree, looks: Sequence[Counts]) -> tuple[Floats, Floats]:
+def observed(tree: PartitionTree, rounds: Sequence[Counts]) -> tuple[Floats, Floats]:
     """Every node's own mean and precision from all rounds, (2 · n_parts - 1,)."""
     precision = np.zeros(2 * tree.n_parts - 1)
     value = np.zeros(2 * tree.n_parts - 1)
-    for look in looks:
-        certain = 1.0 / (2.0 * look.scale**2)
-        precision[look.nodes] += certain
-        value[look.nodes] += certain * look.values
+    for counts in rounds:
+        certain = 1.0 / (2.0 * counts.scale**2)
+        precision[counts.nodes] += certain
+        value[counts.nodes] += certain * counts.values
     value /= np.where(precision > 0.0, precision, 1.0)
     return value, precision
 
 
-def least_squares(tree: PartitionTree, looks: Sequence[Counts]) -> tuple[Floats, Floats]:
+def least_squares(tree: PartitionTree, rounds: Sequence[Counts]) -> tuple[Floats, Floats]:
     """Least-squares count of every node and its standard deviation, shapes (2 · n_parts - 1,)."""
-    mean, variance = consistent(tree.children, *observed(tree, looks))
+    mean, variance = consistent(tree.children, *observed(tree, rounds))
     return mean, np.sqrt(np.maximum(variance, 0.0))
 
 
-def _likelihood(values: Floats, looks: Sequence[Counts]) -> Floats:
+def _likelihood(values: Floats, rounds: Sequence[Counts]) -> Floats:
     """Likelihood of every node's noisy counts at each value; 1 if not counted."""
     distance = np.zeros_like(values)
-    for look in looks:
-        scale = np.broadcast_to(look.scale, len(look.nodes))[:, None]
-        off = np.abs(look.values[:, None] - values[look.nodes]) / scale
-        distance[look.nodes] += off**2 / 4 if look.gaussian else off
+    for counts in rounds:
+        scale = np.broadcast_to(counts.scale, len(counts.nodes))[:, None]
+        off = np.abs(counts.values[:, None] - values[counts.nodes]) / scale
+        distance[counts.nodes] += off**2 / 4 if counts.gaussian else off
     return np.exp(distance.min(axis=1, keepdims=True) - distance)
 
 

@@ -80,14 +80,14 @@ def test_sparse_demand_that_is_seen_only_in_all_cells_together_stays():
     tree = row(64)
     mean = np.full(64, 2.0)
     mean[0] = 1000.0
-    looks = [Counts(np.arange(64), mean, np.full(64, 1.0))]  # two deviations of noise or less each
-    kept = shrunk(tree, Estimate(mean, {}, tree, looks), 1.0)
+    rounds = [Counts(np.arange(64), mean, np.full(64, 1.0))]  # two deviations of noise or less each
+    kept = shrunk(tree, Estimate(mean, {}, tree, rounds), 1.0)
     assert kept[0] == 1 and (kept[4:] > 0.5).all()
     rng = np.random.default_rng(5)
     noise = mean + rng.laplace(-2.0, 1.0, 64)
     noise[0] = 1000.0
-    looks = [Counts(np.arange(64), noise, np.full(64, 1.0))]
-    assert (shrunk(tree, Estimate(mean, {}, tree, looks), 1.0)[8:] < 0.2).all()
+    rounds = [Counts(np.arange(64), noise, np.full(64, 1.0))]
+    assert (shrunk(tree, Estimate(mean, {}, tree, rounds), 1.0)[8:] < 0.2).all()
 
 
 def test_where_nothing_is_estimated_the_loudest_noise_leaves_nothing():
@@ -101,8 +101,8 @@ def test_where_nothing_is_estimated_the_loudest_noise_leaves_nothing():
 def test_expected_weights_that_tell_no_more_than_volume_are_not_used():
     tree = row(2)
     named = PartitionTree(tree.universe, tree.labels, tree.children, tree.sizes, numbers=tree.sizes)
-    looks = [Counts(np.arange(3), np.array([40.0, 60.0, 100.0]), np.ones(3))]
-    found = joint_posterior(named, looks, any_share=True, several=True)
+    rounds = [Counts(np.arange(3), np.array([40.0, 60.0, 100.0]), np.ones(3))]
+    found = joint_posterior(named, rounds, any_share=True, several=True)
     assert found.trust == 0 and found.trusted_tree.numbers is None
     expected = replace(named, sizes=np.array([40.0, 60.0, 100.0]), numbers=tree.sizes)
     many = [Counts(np.arange(3), np.array([4000.0, 6000.0, 10000.0]), np.ones(3))]

@@ -16,20 +16,20 @@ from tests.solvers.estimate.test_tree_posterior import PAIR, counts, integrated,
 
 
 @pytest.mark.parametrize(
-    "looks",
+    "rounds",
     [
         [counts([2], [70], 6.0), counts([0, 1], [40, 10], 8.0)],
         [counts([2], [300], 6.0, True), counts([0, 1], [120, 190], 8.0, True)],
         [counts([2], [-9], 6.0), counts([0, 1], [5, -3], 8.0)],
     ],
 )
-def test_draws_have_the_posterior_mean(looks, monkeypatch):
+def test_draws_have_the_posterior_mean(rounds, monkeypatch):
     monkeypatch.setattr(tree_posterior, "_ROUNDS", 1)
-    estimate = joint_posterior(PAIR, looks)
+    estimate = joint_posterior(PAIR, rounds)
     drawn = estimate.draw(20_000)
     assert (drawn >= 0).all()
     error = drawn.std(axis=0) / np.sqrt(len(drawn))
-    exact = integrated(PAIR, looks, any_share=False)
+    exact = integrated(PAIR, rounds, any_share=False)
     # what was learned in one round moves the posterior a little from that of equal frequencies
     np.testing.assert_allclose(drawn.mean(axis=0), exact, rtol=0.1, atol=1.5 + 6 * error.max())
 

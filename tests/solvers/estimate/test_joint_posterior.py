@@ -1,4 +1,4 @@
-"""The posterior of several looks: against direct integration of its model, and better than any of
+"""The posterior of several rounds: against direct integration of its model, and better than any of
 them.
 """
 
@@ -20,7 +20,7 @@ from tests.solvers.estimate.test_tree_posterior import (
 
 @pytest.mark.parametrize("any_share", [False, True])
 @pytest.mark.parametrize(
-    "looks",
+    "rounds",
     [
         [counts([2], [70], 6.0), counts([0, 1], [40, 10], 8.0)],
         [counts([2], [20], 6.0), counts([0, 1], [40, 10], 8.0), counts([2], [45], 20.0)],
@@ -30,14 +30,14 @@ from tests.solvers.estimate.test_tree_posterior import (
         [counts([2, 0], [70, 20], 6.0), counts([0, 1], [40, 10], 8.0, True)],
     ],
 )
-def test_two_parts_against_integration(looks, any_share, monkeypatch):
+def test_two_parts_against_integration(rounds, any_share, monkeypatch):
     monkeypatch.setattr(tree_posterior, "_ROUNDS", 1)  # before anything is learned from the counts
-    found = joint_posterior(PAIR, looks, any_share=any_share).mean
-    np.testing.assert_allclose(found, integrated(PAIR, looks, any_share), rtol=0.02, atol=0.5)
+    found = joint_posterior(PAIR, rounds, any_share=any_share).mean
+    np.testing.assert_allclose(found, integrated(PAIR, rounds, any_share), rtol=0.02, atol=0.5)
 
 
 @pytest.mark.parametrize("known", [False, True])
-def test_two_looks_know_more_than_either(known):
+def test_two_rounds_know_more_than_either(known):
     tree, rng, errors = random_tree(60, 4), np.random.default_rng(6), []
     children = np.arange(len(tree.children)) + tree.n_parts
     coarse = children[tree.sizes[children] < 60][-12:]
@@ -55,17 +55,17 @@ def test_two_looks_know_more_than_either(known):
     assert two < 0.97 * one
 
 
-def test_two_equal_looks_are_one_with_less_noise():
+def test_two_equal_rounds_are_one_with_less_noise():
     tree, rng = random_tree(40, 8), np.random.default_rng(7)
     true = rng.poisson(30, 40)
     noise = rng.normal(0, 5, 40)
     once = Counts(np.arange(40), true + noise, 5.0 / 2**0.5, True)
     twice = Counts(np.arange(40), true + noise, 5.0, True)
-    found = [joint_posterior(tree, looks).mean for looks in ([once], [twice, twice])]
+    found = [joint_posterior(tree, rounds).mean for rounds in ([once], [twice, twice])]
     np.testing.assert_allclose(found[0], found[1], rtol=0.01, atol=0.2)
 
 
-def test_a_look_that_contradicts_another_leaves_an_estimate():
+def test_a_round_that_contradicts_another_leaves_an_estimate():
     tree = random_tree(30, 2)
     low = Counts(np.arange(30), np.zeros(30), 1.0)
     high = Counts(np.array([58, 50]), np.array([1e9, -1e9]), 1.0)
@@ -99,10 +99,10 @@ def test_usual_splits_help_where_counts_are_few():
         true = np.zeros(48)
         at = rng.integers(0, 45, 3)
         true[np.concatenate([at, at + 1, at + 2])] = rng.integers(10, 90, 9)
-        looks = [Counts(np.arange(48), laplace(true, 10, rng), 10.0)]
-        looks.append(Counts(np.array([94]), laplace(true.sum(keepdims=True), 200, rng), 200.0))
-        alone = joint_posterior(tree, looks).mean
-        usual = joint_posterior(tree, looks, any_share=True, usual=True).mean
+        rounds = [Counts(np.arange(48), laplace(true, 10, rng), 10.0)]
+        rounds.append(Counts(np.array([94]), laplace(true.sum(keepdims=True), 200, rng), 200.0))
+        alone = joint_posterior(tree, rounds).mean
+        usual = joint_posterior(tree, rounds, any_share=True, usual=True).mean
         errors.append([((each - true) ** 2).sum() for each in (alone, usual)])
     learned, held = np.mean(errors, axis=0)
     assert held < learned

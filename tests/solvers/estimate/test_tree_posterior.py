@@ -40,10 +40,10 @@ def laplace(noisy, scale, rng):
 
 
 def posterior_mean(tree, noisy, scale, total=None, total_scale=0.0):
-    looks = [Counts(np.arange(tree.n_parts), noisy, scale)]
+    rounds = [Counts(np.arange(tree.n_parts), noisy, scale)]
     if total is not None and tree.n_parts > 1:
-        looks.append(Counts(np.array([2 * tree.n_parts - 2]), np.array([total]), total_scale))
-    return joint_posterior(tree, looks).mean
+        rounds.append(Counts(np.array([2 * tree.n_parts - 2]), np.array([total]), total_scale))
+    return joint_posterior(tree, rounds).mean
 
 
 PAIR = tree_of([3, 1], [(0, 1)])
@@ -53,12 +53,12 @@ def counts(nodes, values, scale, gaussian=False):
     return Counts(np.array(nodes), np.array(values), scale, gaussian)
 
 
-def integrated(tree, looks, any_share):
-    """E(counts | looks) of two parts by sums over a fine grid of totals and shares; every kind of
+def integrated(tree, rounds, any_share):
+    """E(counts | rounds) of two parts by sums over a fine grid of totals and shares; every kind of
     split equally likely beforehand.
     """
     p = tree.sizes[0] / tree.sizes[2]
-    reach = max(abs(look.values).max() + 25 * look.scale for look in looks)
+    reach = max(abs(each.values).max() + 25 * each.scale for each in rounds)
     x = np.linspace(0, reach, 4001)[:, None]
     c, at = tree_posterior._CONCENTRATION, np.linspace(0, 1, 4002)
     middle = (at[1:] + at[:-1]) / 2
@@ -68,10 +68,10 @@ def integrated(tree, looks, any_share):
     fine = np.concatenate([f for f, _ in shares])[None, :]
     chance = np.concatenate([w / len(shares) for _, w in shares])[None, :]
     value, log = {0: fine * x, 1: (1 - fine) * x, 2: x}, 0.0
-    for look in looks:
-        for node, noisy in zip(look.nodes.tolist(), look.values.tolist()):
-            off = np.abs(noisy - value[node]) / look.scale
-            log = log - (off**2 / 4 if look.gaussian else off)
+    for each in rounds:
+        for node, noisy in zip(each.nodes.tolist(), each.values.tolist()):
+            off = np.abs(noisy - value[node]) / each.scale
+            log = log - (off**2 / 4 if each.gaussian else off)
     weight = np.exp(log - log.max()) * chance
     weight /= weight.sum()
     return np.array([(weight * fine * x).sum(), (weight * (1 - fine) * x).sum()])
@@ -87,9 +87,9 @@ def test_two_parts_against_integration(noisy, total, monkeypatch):
     noisy, scale = np.array(noisy), 8.0
     if total is not None and abs(noisy.sum() - total) > 100:
         total = float(noisy.sum() + 12)
-    looks = [counts([0, 1], noisy, scale)]
-    looks += [] if total is None else [counts([2], [total], 20.0)]
-    expected = integrated(PAIR, looks, any_share=False)
+    rounds = [counts([0, 1], noisy, scale)]
+    rounds += [] if total is None else [counts([2], [total], 20.0)]
+    expected = integrated(PAIR, rounds, any_share=False)
     np.testing.assert_allclose(
         posterior_mean(PAIR, noisy, scale, total, 20.0), expected, rtol=0.02, atol=0.08 * scale
     )

@@ -58,7 +58,7 @@ DEVIATION = 0.4
 """Of a count that falls on two sides by fair coins: mean absolute one, in square roots of it."""
 
 
-class Look(NamedTuple):
+class Round(NamedTuple):
     """One round: its `share` of epsilon, by what factor it is `finer`, the `least` expected records
     (in noise units) of a part that it splits, and whether it goes down to `points`.
     """
@@ -69,20 +69,20 @@ class Look(NamedTuple):
     points: bool = False
 
 
-ONE = (Look(Fraction(1), 1.0),)
-TWO = (Look(Fraction(1, 3), 2.0), Look(Fraction(2, 3), 3.0, 1.0))
+ONE = (Round(Fraction(1), 1.0),)
+TWO = (Round(Fraction(1, 3), 2.0), Round(Fraction(2, 3), 3.0, 1.0))
 POINTS = (
-    Look(Fraction(1, 4), 2.0),
-    Look(Fraction(3, 8), 4.0, 2.0),
-    Look(Fraction(3, 8), 16.0, 3.0, points=True),
+    Round(Fraction(1, 4), 2.0),
+    Round(Fraction(3, 8), 4.0, 2.0),
+    Round(Fraction(3, 8), 16.0, 3.0, points=True),
 )
 THREE = (
-    Look(Fraction(1, 5), 1.0),
-    Look(Fraction(2, 5), 4.0, 2.0),
-    Look(Fraction(2, 5), 16.0, 3.0, points=True),
+    Round(Fraction(1, 5), 1.0),
+    Round(Fraction(2, 5), 4.0, 2.0),
+    Round(Fraction(2, 5), 16.0, 3.0, points=True),
 )
-FAST = (Look(Fraction(1, 5), 1.0), Look(Fraction(3, 10), 4.0), Look(Fraction(1, 2), 16.0))
-"""Looks from coarse to fine; shares add up to 1."""
+FAST = (Round(Fraction(1, 5), 1.0), Round(Fraction(3, 10), 4.0), Round(Fraction(1, 2), 16.0))
+"""Rounds from coarse to fine; shares add up to 1."""
 
 
 def few_in_plane(records: float, scale: float, growth: float) -> bool:
@@ -90,12 +90,12 @@ def few_in_plane(records: float, scale: float, growth: float) -> bool:
     return growth <= FAST_GROWTH and records < ENOUGH_IN_PLANE * scale
 
 
-def planned(records: float, scale: float, growth: float) -> tuple[Look, ...]:
+def planned(records: float, scale: float, growth: float) -> tuple[Round, ...]:
     """The rounds for so many records; `scale` is a histogram's noise, `growth` the hierarchy's."""
     enough = records / scale
     if few_in_plane(records, scale, growth):
         finer = min(max(enough, 1.0) ** FINER_POWER, max(enough / FINER_FROM, 1.0))
-        one = Look(Fraction(1), finer)
+        one = Round(Fraction(1), finer)
         if enough >= ENOUGH_FOR_POINTS:
             return POINTS
         return TWO if enough >= ENOUGH_FOR_TWO else (one,)
@@ -104,7 +104,7 @@ def planned(records: float, scale: float, growth: float) -> tuple[Look, ...]:
     return FAST if growth > FAST_GROWTH and enough >= ENOUGH_FOR_FAST else THREE
 
 
-def last_look(share: Fraction, uneven: float, scale: float) -> Look:
+def last_round(share: Fraction, uneven: float, scale: float) -> Round:
     """A round that splits where it is expected to tell more of records than of its noise.
 
     Of m records in a part, uneven · m + .4 · √m are not where sizes of its halves say, on average:
@@ -112,7 +112,7 @@ def last_look(share: Fraction, uneven: float, scale: float) -> Look:
     """
     noise = TELLS * scale
     root = 2 * noise / (DEVIATION + (DEVIATION**2 + 4 * uneven * noise) ** 0.5)
-    return Look(share, 2.0, root**2 / scale)
+    return Round(share, 2.0, root**2 / scale)
 
 
 def settled(pieces: float) -> bool:

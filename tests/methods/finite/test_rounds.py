@@ -1,4 +1,4 @@
-"""How often the default looks, what that costs, and that it pays where demand is in few places."""
+"""How often the default rounds, what that costs, and that it pays where demand is in few places."""
 
 from fractions import Fraction
 
@@ -7,43 +7,43 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.methods.finite import looks
-from metricdp.methods.finite.looks import few_in_plane, last_look, number_of_parts, planned
+from metricdp.methods.finite import rounds
+from metricdp.methods.finite.rounds import few_in_plane, last_round, number_of_parts, planned
 from metricdp.partitions.finite.ward import hierarchy
 
 
-@pytest.mark.parametrize("plan", [looks.ONE, looks.TWO, looks.POINTS, looks.THREE, looks.FAST])
-def test_shares_add_up_and_looks_get_finer(plan):
-    assert sum(look.share for look in plan) == 1
-    assert [look.finer for look in plan] == sorted(look.finer for look in plan)
+@pytest.mark.parametrize("plan", [rounds.ONE, rounds.TWO, rounds.POINTS, rounds.THREE, rounds.FAST])
+def test_shares_add_up_and_rounds_get_finer(plan):
+    assert sum(each.share for each in plan) == 1
+    assert [each.finer for each in plan] == sorted(each.finer for each in plan)
 
 
-def test_more_records_for_the_noise_more_looks():
+def test_more_records_for_the_noise_more_rounds():
     assert (
-        planned(-1e9, 1.0, 9.0) == planned(100, 1.0, 9.0) == planned(1000, 10.0, 9.0) == looks.ONE
+        planned(-1e9, 1.0, 9.0) == planned(100, 1.0, 9.0) == planned(1000, 10.0, 9.0) == rounds.ONE
     )
-    assert planned(1000, 1.0, 2.0) == planned(1e9, 1.0, 2.0) == looks.THREE
-    assert planned(300, 1.0, 2.0) == planned(999, 1.0, 2.0) == looks.POINTS
-    assert planned(200, 1.0, 9.0) == planned(400, 1.0, 9.0) == looks.THREE
-    assert planned(1e9, 1.0, float("inf")) == looks.FAST
-    assert number_of_parts(1e300, 1.0, 16.0) == looks.MOST_PARTS
+    assert planned(1000, 1.0, 2.0) == planned(1e9, 1.0, 2.0) == rounds.THREE
+    assert planned(300, 1.0, 2.0) == planned(999, 1.0, 2.0) == rounds.POINTS
+    assert planned(200, 1.0, 9.0) == planned(400, 1.0, 9.0) == rounds.THREE
+    assert planned(1e9, 1.0, float("inf")) == rounds.FAST
+    assert number_of_parts(1e300, 1.0, 16.0) == rounds.MOST_PARTS
 
 
 def test_few_records_in_a_plane_have_finer_parts_and_usual_splits():
     for records, times in ((-5.0, 1.0), (50.0, 1.0), (75.0, 1.5), (150.0, 150**0.2)):
-        (look,) = planned(10 * records, 10.0, 2.0)
-        assert look.share == 1 and look.finer == pytest.approx(times)
-    assert planned(200, 1.0, 2.0) == looks.TWO and len(planned(199, 1.0, 2.0)) == 1
+        (each,) = planned(10 * records, 10.0, 2.0)
+        assert each.share == 1 and each.finer == pytest.approx(times)
+    assert planned(200, 1.0, 2.0) == rounds.TWO and len(planned(199, 1.0, 2.0)) == 1
     some = (999, 3.0), (1000, 3.0), (50, 3.1)
     assert [few_in_plane(n, 1.0, d) for n, d in some] == [1, 0, 0]
 
 
 @pytest.mark.parametrize("scale", [0.3, 5.0, 400.0])
 @pytest.mark.parametrize("uneven", [0.0, 0.03, 0.4])
-def test_a_last_look_splits_what_tells_two_units_of_its_noise(uneven, scale):
-    look = last_look(Fraction(4, 5), uneven, scale)
-    records = look.least * scale
-    assert look.share == Fraction(4, 5) and not look.points
+def test_a_last_round_splits_what_tells_two_units_of_its_noise(uneven, scale):
+    each = last_round(Fraction(4, 5), uneven, scale)
+    records = each.least * scale
+    assert each.share == Fraction(4, 5) and not each.points
     assert uneven * records + 0.4 * records**0.5 == pytest.approx(2 * scale)
 
 
@@ -84,7 +84,7 @@ def heavy() -> tuple[mdp.GraphMetric, np.ndarray]:
 
 @pytest.mark.parametrize("neighboring", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("users", [False, True])
-def test_the_looks_are_on_the_ledger(neighboring, users):
+def test_the_rounds_are_on_the_ledger(neighboring, users):
     metric, records = heavy()
     names = (np.arange(len(records)) // 2).tolist() if users else None
     demand = mdp.PrivateDemand(
@@ -121,7 +121,7 @@ def test_people_on_whom_many_records_stand_are_found():
 @pytest.mark.extended
 @pytest.mark.parametrize("per_place", [150, 900])
 def test_heavy_places_of_a_road_network_are_found(per_place):
-    """Four cells of a grid hold all records: 150 are 57 units of the last look's noise.
+    """Four cells of a grid hold all records: 150 are 57 units of the last round's noise.
 
     The chance that one of them is not found is below 1e-9.
     """
