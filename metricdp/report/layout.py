@@ -59,6 +59,8 @@ def pivot_layout(
         return np.array([[-gap / 2, 0.0], [gap / 2, 0.0]])[: len(metric)]
     pivots, distances = pivot_distances(metric, n_pivots, seed)
     placed = _to_scale(_pivot_mds(distances), pivots, distances)
+    if metric.graph is not None:
+        placed += _apart(placed, 0.03 * float(distances.mean()), seed)
     placed -= placed.mean(axis=0)
     return np.asarray(placed @ _principal_axes(placed))
 
@@ -93,6 +95,15 @@ def _to_scale(placed: Floats, pivots: Ints, distances: Floats) -> Floats:
     (xx, xy, yy), *_ = np.linalg.lstsq(terms, distances[:, some].ravel() ** 2, rcond=None)
     values, axes = np.linalg.eigh(np.array([[xx, xy], [xy, yy]]))
     return np.asarray(placed @ axes * np.sqrt(np.maximum(values, 0.05 * max(values[-1], 0.0))))
+
+
+def _apart(placed: Floats, wide: float, seed: int) -> Floats:
+    """How vertices that look alike from every pivot, such as leaves of a star, are moved apart."""
+    _, at, times = np.unique(
+        np.round(placed / (wide or 1.0), 1), axis=0, return_inverse=True, return_counts=True
+    )
+    spread = wide * np.random.default_rng(seed).normal(size=placed.shape)
+    return np.where(times[at.ravel()][:, None] > 1, spread, 0.0)
 
 
 def _principal_axes(placed: Floats) -> Floats:

@@ -1,10 +1,12 @@
 """Public layouts: shapes are recovered, degenerate universes survive, nothing is random."""
 
+import networkx as nx
 import numpy as np
 import pytest
 from scipy.spatial import procrustes
 from scipy.spatial.distance import cdist, pdist
 
+import metricdp as mdp
 from metricdp.report import pivot_layout
 from metricdp.report.layout import pivot_distances
 from tests.report.map.test_map import grid
@@ -12,6 +14,8 @@ from tests.report.map.test_map import grid
 
 class Rows:
     """A universe known by its matrix."""
+
+    graph = None
 
     def __init__(self, matrix):
         self.matrix = np.asarray(matrix, dtype=float)
@@ -33,6 +37,11 @@ def test_points_of_the_plane_are_recovered():
 def test_a_grid_graph_keeps_its_shape():
     shape = np.c_[np.tile(np.arange(15), 15), np.repeat(np.arange(15), 15)]
     assert procrustes(shape, pivot_layout(grid(15, coordinates=None)))[2] < 0.03
+
+
+def test_vertices_that_look_alike_from_every_pivot_are_drawn_apart():
+    star = mdp.GraphMetric(nx.star_graph(119), weight=None)
+    assert (pdist(pivot_layout(star)) < 1e-3).mean() < 0.01
 
 
 def test_layouts_are_deterministic_and_centered():
