@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from importlib import import_module
 from typing import Any
+from unittest.mock import patch
 
 Noise = Callable[[Any, str, float, list[int]], list[int]]
 _MADE: dict[tuple[str, float], Any] = {}
 """OpenDP's own measurements, made once for each scale."""
 
 
-@contextmanager
-def patched(owner: Any, name: str, value: Any) -> Iterator[None]:
-    """Set an attribute that must exist, and put the old one back."""
-    own = name in vars(owner)
-    before = vars(owner)[name] if own else inspect.getattr_static(owner, name)
-    setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        if own:
-            setattr(owner, name, before)
-        else:
-            delattr(owner, name)
+def patched(owner: Any, name: str, value: Any) -> AbstractContextManager[Any]:
+    """An attribute that must exist has this value for a while."""
+    return patch.object(owner, name, value)
 
 
 @contextmanager
