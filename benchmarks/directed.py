@@ -59,8 +59,8 @@ def manhattan(direction: str) -> tuple[GraphMetric, np.ndarray]:
     inside = ((pickups[:, :2] >= points.min(0)) & (pickups[:, :2] <= points.max(0))).all(axis=1)
     stretch = np.array([np.cos(np.radians(40.75)), 1.0])
     at = cKDTree(points * stretch).query(pickups[inside, :2] * stretch)[1]
-    mass = pickups[inside, 2]
-    records = np.random.default_rng(1).choice(at, RECORDS, p=mass / mass.sum())
+    weight = pickups[inside, 2]
+    records = np.random.default_rng(1).choice(at, RECORDS, p=weight / weight.sum())
     return GraphMetric(graph, directed=True, direction=direction), records
 
 

@@ -81,20 +81,20 @@ def flow(metric, some, others):
     return cheapest(gap, ends, lengths / lengths.mean()) * float(lengths.mean())
 
 
-def by_network(gap, ends, lengths, mass=10**7, unit=10**4):
-    """Cost of the cheapest flow, with masses and lengths as integers."""
+def by_network(gap, ends, lengths, weight=10**7, unit=10**4):
+    """Cost of the cheapest flow, with weights and lengths as integers."""
     from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
 
     solver = SimpleMinCostFlow()
     tails, heads = (np.concatenate(pair).astype(np.int32) for pair in (ends, ends[::-1]))
     price = np.tile(np.round(lengths * unit).astype(np.int64), 2)
-    solver.add_arcs_with_capacity_and_unit_cost(tails, heads, np.full(len(price), mass), price)
-    supply = np.diff(np.round(np.cumsum(gap) * mass), prepend=0).astype(np.int64)
+    solver.add_arcs_with_capacity_and_unit_cost(tails, heads, np.full(len(price), weight), price)
+    supply = np.diff(np.round(np.cumsum(gap) * weight), prepend=0).astype(np.int64)
     supply[-1] -= supply.sum()
     solver.set_nodes_supplies(np.arange(len(gap), dtype=np.int32), supply)
     if solver.solve() != solver.OPTIMAL:
         raise SystemExit("no flow found")
-    return solver.optimal_cost() / mass / unit
+    return solver.optimal_cost() / weight / unit
 
 
 def by_program(gap, ends, lengths):
@@ -103,7 +103,7 @@ def by_program(gap, ends, lengths):
     signs = np.repeat([1.0, -1.0], m)
     shape = len(gap), m
     arcs = csr_array((signs, (np.concatenate(ends), np.tile(np.arange(m), 2))), shape=shape)
-    scale = 1e4  # of mass: near 1, the solver's tolerances are too coarse
+    scale = 1e4  # of weight: near 1, the solver's tolerances are too coarse
     price = np.tile(lengths, 2)
     found = linprog(price, A_eq=hstack([arcs, -arcs]), b_eq=scale * gap, method="highs-ds")
     if not found.success:

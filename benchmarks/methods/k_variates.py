@@ -42,10 +42,10 @@ def seeded(points: Floats, weights: Floats, k: int, power: int, rng: np.random.G
     distance = np.ones(len(points))
     centers = np.empty((k, points.shape[1]))
     for i in range(k):
-        mass = np.cumsum(weights * distance)
+        weight = np.cumsum(weights * distance)
         at = (
-            int(np.searchsorted(mass, rng.random() * mass[-1], side="right"))
-            if mass[-1] > 0
+            int(np.searchsorted(weight, rng.random() * weight[-1], side="right"))
+            if weight[-1] > 0
             else int(rng.integers(len(points)))
         )
         centers[i] = points[min(at, len(points) - 1)]

@@ -27,14 +27,14 @@ def reverse_greedy(points: Floats, weights: Floats, k: int, *, power: int = 2) -
     if not 1 <= (integer(k) or 0) <= m:
         raise InputError(f"k must be an integer from 1 to {m:,}, got {shown(k)}")
     price = np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=2)) ** power
-    mass = np.maximum(weights, 0.0)
+    weight = np.maximum(weights, 0.0)
     open_to = np.ones(m, bool)
     nearest = np.tile(np.arange(m), (2, 1))  # of every point the nearest center, and the second
     _look(price, np.arange(m), open_to, nearest)
     rows = np.arange(m)
     for _ in range(m - k):
         missed = np.bincount(
-            nearest[0], mass * (price[rows, nearest[1]] - price[rows, nearest[0]]), m
+            nearest[0], weight * (price[rows, nearest[1]] - price[rows, nearest[0]]), m
         )
         gone = int(np.argmin(np.where(open_to, missed, np.inf)))
         open_to[gone] = False

@@ -126,7 +126,7 @@ def _hockey_stick(
     distribution: dict[tuple[State, float], float] = {((False, False), 0.0): 1.0}
     for _ in range(loop.rounds):
         after: dict[tuple[State, float], float] = defaultdict(float)
-        for (state, ratio), mass in distribution.items():
+        for (state, ratio), probability in distribution.items():
             rest_p, rest_q = (
                 float(np.logaddexp.reduce(chances[state][2:], initial=-np.inf))
                 for chances in (p, q)
@@ -138,8 +138,9 @@ def _hockey_stick(
                 (state, rest_p, rest_q),
             ):
                 if log_p > -math.inf:
-                    after[then, round(ratio + log_p - log_q, 10)] += mass * math.exp(log_p)
+                    after[then, round(ratio + log_p - log_q, 10)] += probability * math.exp(log_p)
         distribution = after
     return sum(
-        mass * -math.expm1(min(epsilon - ratio, 0.0)) for (_, ratio), mass in distribution.items()
+        probability * -math.expm1(min(epsilon - ratio, 0.0))
+        for (_, ratio), probability in distribution.items()
     )

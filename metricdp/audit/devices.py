@@ -131,8 +131,8 @@ def _shuffled(name: str, users: int, quick: bool) -> Finding:
             p, q = (_convolved([distribution], rest) for distribution in distributions)
             for left, right in ((p, q), (q, p)):
                 needed = sum(
-                    max(0.0, float(mass) - math.exp(epsilon) * float(right.get(count, 0)))
-                    for count, mass in left.items()
+                    max(0.0, float(probability) - math.exp(epsilon) * float(right.get(count, 0)))
+                    for count, probability in left.items()
                 )
                 worst = max(worst, needed)
                 share = max(share, needed / bound)
@@ -147,7 +147,7 @@ def _convolved(
     total: Distribution = {0: Fraction(1)} if start is None else start
     for distribution in distributions:
         after: Counter[int] = Counter()
-        for (count, mass), (out, p) in product(total.items(), distribution.items()):
-            after[count + out] += mass * p  # type: ignore[assignment]
+        for (count, probability), (out, p) in product(total.items(), distribution.items()):
+            after[count + out] += probability * p  # type: ignore[assignment]
         total = dict(after)  # type: ignore[arg-type]
     return total

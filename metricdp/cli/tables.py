@@ -56,7 +56,7 @@ def of_centers(result: Any, summary: Any = None) -> str:
     if "demand" in facts:
         noisy = result.receipt is not None
         name = "records (noisy)" if noisy else "demand"
-        columns[name] = [f"{mass:,.0f}" for mass in facts["demand"]]
+        columns[name] = [f"{weight:,.0f}" for weight in facts["demand"]]
         means = facts["mean_distance"]
         columns["mean distance"] = ["" if m is None else in_words(m, unit) for m in means]
     lines = [_fitting(columns)]

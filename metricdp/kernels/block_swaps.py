@@ -64,7 +64,7 @@ def block_seeds(
     """
     m, n = block.shape
     near = np.full(n, np.inf)
-    mass = np.empty(n, np.float64)
+    weight = np.empty(n, np.float64)
     chosen = np.zeros(m, np.bool_)
     for i in range(len(centers)):
         if i >= fixed:
@@ -72,10 +72,10 @@ def block_seeds(
             for j in range(n):
                 w = max(weights[j], 0.0)
                 total += w if i == 0 else w * near[j]
-                mass[j] = total
+                weight[j] = total
             row = -1
             if total > 0:
-                drawn = np.searchsorted(mass, uniforms[i] * total, side="right")
+                drawn = np.searchsorted(weight, uniforms[i] * total, side="right")
                 row = int(np.argmin(block[:, min(drawn, n - 1)]))
             if row < 0 or chosen[row]:
                 row = int(uniforms[i] * m)

@@ -31,18 +31,18 @@ def seeds(points: NDArray, weights: NDArray, coins: NDArray, power: int) -> NDAr
     distance = np.full(n, np.inf)
     row = np.empty(n)
     best = np.empty(n)
-    mass = weights.copy() if weights.sum() > 0 else np.ones(n)
-    density = mass.copy()
+    weight = weights.copy() if weights.sum() > 0 else np.ones(n)
+    density = weight.copy()
     for i in range(k):
         if i > 0:
-            mass = density * distance
-        mass = np.cumsum(mass)
+            weight = density * distance
+        weight = np.cumsum(weight)
         least = np.inf
         chosen[i] = i % n
-        for t in range(trials if i > 0 and mass[-1] > 0 else 1):
+        for t in range(trials if i > 0 and weight[-1] > 0 else 1):
             at = i % n
-            if mass[-1] > 0:
-                at = min(np.searchsorted(mass, coins[i, t] * mass[-1], side="right"), n - 1)
+            if weight[-1] > 0:
+                at = min(np.searchsorted(weight, coins[i, t] * weight[-1], side="right"), n - 1)
             cost = 0.0
             for p in range(n):
                 row[p] = min(distance[p], _away(points, p, points[at], power))
@@ -83,10 +83,10 @@ def swaps(
     loss = np.empty(k)
     found = 0
     for coin in coins:
-        mass = np.cumsum(weights * near)
-        if mass[-1] <= 0:
+        weight = np.cumsum(weights * near)
+        if weight[-1] <= 0:
             break
-        at = min(np.searchsorted(mass, coin * mass[-1], side="right"), n - 1)
+        at = min(np.searchsorted(weight, coin * weight[-1], side="right"), n - 1)
         cost = 0.0
         loss[:] = 0.0
         for p in range(n):
@@ -95,7 +95,7 @@ def swaps(
             cost += weights[p] * here
             loss[label[p]] += weights[p] * (min(after[p], away) - here)
         out = np.argmin(loss)
-        if mass[-1] - cost - loss[out] > least * mass[-1]:
+        if weight[-1] - cost - loss[out] > least * weight[-1]:
             centers[out] = points[at]
             label, near, after = two_least(points, centers, power)
             found += 1

@@ -161,7 +161,7 @@ def sample_by_distance(
     label[:] = -1
     one = np.empty(1, np.int64)
     then = np.empty(n, np.float64)
-    mass = np.empty(n, np.float64)
+    below = np.empty(n, np.float64)
     renew = 0
     free = 0
     for i in range(len(centers)):
@@ -175,12 +175,12 @@ def sample_by_distance(
                         weights[v] if i == 0 else weights[v] * np.float64(distance[v]) ** power
                     )
                     total += then[v]
-                    mass[v] = total
+                    below[v] = total
                 renew = i + 1 + i // 4
                 rejected = 0
-            if mass[n - 1] <= 0:
+            if below[n - 1] <= 0:
                 break
-            v = min(np.searchsorted(mass, np.random.random() * mass[n - 1], side="right"), n - 1)  # noqa: NPY002
+            v = min(np.searchsorted(below, np.random.random() * below[n - 1], side="right"), n - 1)  # noqa: NPY002
             now = then[v] if i == 0 else weights[v] * np.float64(distance[v]) ** power
             if np.random.random() * then[v] < now:  # noqa: NPY002
                 pick = v

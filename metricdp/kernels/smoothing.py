@@ -39,10 +39,10 @@ def quartic(reached: NDArray, inside: int, width: float) -> None:
 
 @njit(cache=True, nogil=True)
 def spread(
-    graph: tuple, sources: NDArray, masses: NDArray, lengths: NDArray, width: float, out: NDArray
+    graph: tuple, sources: NDArray, weights: NDArray, lengths: NDArray, width: float, out: NDArray
 ) -> None:
-    """Spread the masses (n_sources, n_columns) of sources over what is within `width` of them by
-    the kernel: densities `out` (n_vertices, n_columns) whose sums by `lengths` are the masses'.
+    """Spread the weights (n_sources, n_columns) of sources over what is within `width` of them by
+    the kernel: densities `out` (n_vertices, n_columns) whose sums by `lengths` are the weights'.
     """
     space = workspace(len(graph[0]) - 1, len(graph[1]))
     reached = np.empty(len(graph[0]) - 1, np.int64)
@@ -55,13 +55,13 @@ def spread(
         for j in range(inside):
             factor = reached[j] / whole
             v = space[1][j]
-            for c in range(masses.shape[1]):
-                out[v, c] += factor * masses[s, c]
+            for c in range(weights.shape[1]):
+                out[v, c] += factor * weights[s, c]
 
 
 @njit(cache=True, nogil=True)
-def gathered(graph: tuple, places: NDArray, masses: NDArray, width: float, out: NDArray) -> int:
-    """What the kernel sees of the masses (n_vertices, n_columns) from each place: `out`, shape
+def gathered(graph: tuple, places: NDArray, weights: NDArray, width: float, out: NDArray) -> int:
+    """What the kernel sees of the weights (n_vertices, n_columns) from each place: `out`, shape
     (n_places, n_columns); and the smallest number of vertices that were within `width`.
     """
     n = len(graph[0]) - 1
@@ -74,6 +74,6 @@ def gathered(graph: tuple, places: NDArray, masses: NDArray, width: float, out: 
         quartic(reached, inside, width)
         out[i] = 0.0
         for j in range(inside):
-            for c in range(masses.shape[1]):
-                out[i, c] += reached[j] * masses[space[1][j], c]
+            for c in range(weights.shape[1]):
+                out[i, c] += reached[j] * weights[space[1][j], c]
     return least

@@ -234,14 +234,14 @@ def downward(
     right = np.empty((grid, 2))
     above = np.empty((2, grid + 1))
     for i in range(m - 2, -1, -1):
-        mass = outside[m + i] * seen[m + i]
+        density = outside[m + i] * seen[m + i]
         weight[:] = 0.0
         if number[i] >= 0:
             for c in range(len(weight)):
-                for g in range(len(mass)):
-                    weight[c] += mass[g] * found[number[i], c, g]
+                for g in range(len(density)):
+                    weight[c] += density[g] * found[number[i], c, g]
         else:
-            support = _support(mass, _NEGLIGIBLE)
+            support = _support(density, _NEGLIGIBLE)
             pair = splits.children[i]
             inner = pair[0] >= m, pair[1] >= m
             _message(inside[pair[0]], left)
@@ -256,13 +256,13 @@ def downward(
                 for g in range(begin, end + 1):
                     j, f, a = _at(left, x + dx * g)
                     k, h, b = _at(right, y + dy * g)
-                    likely += mass[g] * a * b
+                    likely += density[g] * a * b
                     if inner[0]:
-                        from_right = mass[g] * chance * b
+                        from_right = density[g] * chance * b
                         above[0, j] += from_right * (1.0 - f)
                         above[0, j + np.uint64(1)] += from_right * f
                     if inner[1]:
-                        from_left = mass[g] * chance * a
+                        from_left = density[g] * chance * a
                         above[1, k] += from_left * (1.0 - h)
                         above[1, k + np.uint64(1)] += from_left * h
                 for c in range(len(weight)):
@@ -292,8 +292,8 @@ def leaf_means(
     for i in range(m - 1):
         if splits.children[i].min() >= m:
             continue
-        mass = outside[m + i] * seen[m + i]
-        support = _support(mass, _NEGLIGIBLE)
+        weight = outside[m + i] * seen[m + i]
+        support = _support(weight, _NEGLIGIBLE)
         pair = splits.children[i]
         _message(inside[pair[0]], left)
         _message(inside[pair[1]], right)
@@ -308,7 +308,7 @@ def leaf_means(
             for g in range(begin, end + 1):
                 j, f, a = _at(left, x + dx * g)
                 k, h, b = _at(right, y + dy * g)
-                here = chance * mass[g]
+                here = chance * weight[g]
                 total += here * a * b
                 sum_l += here * b * (j * a + f * (left[j, 0] + left[j, 1]))
                 sum_r += here * a * (k * b + h * (right[k, 0] + right[k, 1]))

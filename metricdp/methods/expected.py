@@ -114,9 +114,9 @@ class ExpectedPoints:
         if len(points) > ExpectedPoints.MOST:
             label = Halving(space, (points, weights)).cut(ExpectedPoints.MOST).cells.encode(points)
             label = np.unique(label, return_inverse=True)[1]
-            mass = np.bincount(label, weights).astype(np.float64)
-            means = [np.bincount(label, weights * column) / mass for column in points.T]
-            points, weights = np.stack(means, axis=1), mass
+            weight = np.bincount(label, weights).astype(np.float64)
+            means = [np.bincount(label, weights * column) / weight for column in points.T]
+            points, weights = np.stack(means, axis=1), weight
         return ExpectedPoints(points, weights, source)
 
 

@@ -308,11 +308,11 @@ class Solution:
         return list(loads.values()) if isinstance(loads, dict) else loads.tolist()
 
     @property
-    def _mass(self) -> Floats:
+    def _weight(self) -> Floats:
         """Weight of every pair that `_served` lists."""
         if self.weights is None:
             raise self._unknown
-        return self._instance.mass[self._served.clients] * self._served.shares
+        return self._instance.weight[self._served.clients] * self._served.shares
 
     @property
     def _unknown(self) -> InputError:
@@ -324,15 +324,15 @@ class Solution:
     @property
     def served(self) -> float | None:
         """The weight that is served: all of it, unless there is a limit."""
-        return None if self.weights is None else float(self._mass.sum())
+        return None if self.weights is None else float(self._weight.sum())
 
     @property
     def mean(self) -> float | None:
         """Mean distance from the site, over the weight that is served."""
         if self.weights is None:
             return None
-        mass = self._mass
-        return float(mass @ self._distances / mass.sum()) if mass.sum() > 0 else math.nan
+        weight = self._weight
+        return float(weight @ self._distances / weight.sum()) if weight.sum() > 0 else math.nan
 
     @property
     def percentiles(self) -> dict[float, float]:
@@ -346,7 +346,7 @@ class Solution:
         if not ((wanted >= 0) & (wanted <= 100)).all():
             raise InputError(rule)
         order = np.argsort(self._distances, kind="stable")
-        below = np.cumsum(self._mass[order])
+        below = np.cumsum(self._weight[order])
         if len(below) == 0:
             return [math.nan] * len(wanted)
         at = np.searchsorted(below, wanted / 100 * below[-1] * (1 - 1e-12))
@@ -572,7 +572,7 @@ class Solution:
         at = np.arange(len(places), len(places) + len(points))
         metric = EuclideanMetric(np.concatenate([places, points]))
         weights = np.zeros(len(metric))
-        weights[instance.demand] = instance.mass
+        weights[instance.demand] = instance.weight
         return replace(instance, metric=metric, weights=weights, allowed=at), at
 
     @property

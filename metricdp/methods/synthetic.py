@@ -109,10 +109,10 @@ def drawn(universe: Metric, weights: Floats, n: int, coins: np.random.Generator)
     held = np.maximum(weights, 0.0) if (weights > 0).any() else np.ones(len(universe))
     order = nearby(universe)
     order = order[held[order] > 0]
-    mass = np.cumsum(held[order])
-    steps = (np.arange(n) + coins.random()) / n * mass[-1]
+    weight = np.cumsum(held[order])
+    steps = (np.arange(n) + coins.random()) / n * weight[-1]
     last = len(order) - 1  # of a step that rounding put past the end
-    return coins.permutation(order[np.minimum(np.searchsorted(mass, steps, side="right"), last)])
+    return coins.permutation(order[np.minimum(np.searchsorted(weight, steps, side="right"), last)])
 
 
 def nearby(universe: Metric) -> Ints:

@@ -89,13 +89,13 @@ class RowMetric(Metric):
         self, k: int, weights: Floats, rng: np.random.Generator, power: int = 1
     ) -> tuple[Ints, Ints, Floats]:
         """k-median++ (Arthur & Vassilvitskii 2007), one row of distances a center: O(n · k)."""
-        mass = np.maximum(weights, 0.0)
+        weight = np.maximum(weights, 0.0)
         label = np.zeros(len(self), np.int64)
         best = np.full(len(self), np.inf)
         centers = np.empty(k, np.int64)
         free = np.ones(len(self), bool)
         for i in range(k):
-            density = np.cumsum(mass if i == 0 else mass * best**power)
+            density = np.cumsum(weight if i == 0 else weight * best**power)
             pick = min(
                 int(np.searchsorted(density, rng.random() * density[-1], side="right")),
                 len(self) - 1,

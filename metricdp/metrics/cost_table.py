@@ -146,11 +146,11 @@ class CostTable(RowCosts):
         self, k: int, weights: Floats, rng: np.random.Generator, power: int = 1
     ) -> tuple[Ints, Ints, Floats]:
         """k-median++ of clients, each replaced by its cheapest free site: O(n) a center."""
-        mass, free = np.maximum(weights, 0.0), np.ones(len(self._sites), bool)
+        weight, free = np.maximum(weights, 0.0), np.ones(len(self._sites), bool)
         best = np.full(len(self), np.inf)
         chosen = np.empty(k, np.int64)
         for i in range(k):
-            density = np.cumsum(mass if i == 0 else mass * best**power)
+            density = np.cumsum(weight if i == 0 else weight * best**power)
             drawn = np.searchsorted(density, rng.random() * density[-1], side="right")
             column = self.costs[:, min(int(drawn), len(self) - 1)]
             chosen[i] = np.argmin(np.where(free, column, np.inf))

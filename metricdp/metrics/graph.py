@@ -257,9 +257,9 @@ class GraphMetric(Metric):
         distance = np.empty(len(self), np.int64)
         label = np.empty(len(self), np.int64)
         centers = np.empty(k, np.int64)
-        mass = np.maximum(weights, 0.0)[self.order]
+        weight = np.maximum(weights, 0.0)[self.order]
         paths.sample_by_distance(
-            self.csr, mass, int(rng.integers(2**62)), power, distance, label, centers
+            self.csr, weight, int(rng.integers(2**62)), power, distance, label, centers
         )
         away = distance[self.rank].astype(np.float64) * self.unit
         return self.order[centers], label[self.rank], away

@@ -119,10 +119,12 @@ def judged(
         block = _block(metric, allowed, demand).astype(np.float64) ** power
         rows, found = judged_on_block(block, weights[demand], *asked, prove, deadline)
     else:
-        mass = weights[demand]
-        costs = MetricCosts(metric, allowed, demand, mass, power, steps=exact)
+        weight = weights[demand]
+        costs = MetricCosts(metric, allowed, demand, weight, power, steps=exact)
         ascent = Ascent.below(costs, *asked, None, deadline)
-        rows, found = prove(ascent, asked[0], lambda rows: float(mass @ costs.two_nearest(rows)[0]))
+        rows, found = prove(
+            ascent, asked[0], lambda rows: float(weight @ costs.two_nearest(rows)[0])
+        )
     unit = metric.unit**power if exact else 1.0
     slack = 0.0 if unit == 1.0 else 4 * np.finfo(float).eps * abs(found.lower_bound) * unit
     lower = found.lower_bound * unit - slack

@@ -207,11 +207,11 @@ class GraphSearch:
         distance = self._state.labels[2] * unit
         cost = np.empty(len(distance))
         impedance_costs(distance, impedance, cost)
-        mass = np.cumsum(np.maximum(weights, 0.0) * cost)
-        if mass[-1] <= 0:
+        weight = np.cumsum(np.maximum(weights, 0.0) * cost)
+        if weight[-1] <= 0:
             return np.empty(0, np.int64)
         return np.minimum(
-            np.searchsorted(mass, rng.random(count) * mass[-1], side="right"), len(mass) - 1
+            np.searchsorted(weight, rng.random(count) * weight[-1], side="right"), len(weight) - 1
         )
 
     def descend(self, tolerance: float = 1e-9, visits: float = float("inf")) -> bool:

@@ -282,17 +282,17 @@ def _on_sample(
     return sample[chosen]
 
 
-def _sample(problem: _Problem, m: int, mass: Floats) -> Ints:
+def _sample(problem: _Problem, m: int, weight: Floats) -> Ints:
     """`sampled` candidates of a problem."""
-    return sampled(problem.metric, problem.allowed, problem.opened, m, mass, problem.rng)
+    return sampled(problem.metric, problem.allowed, problem.opened, m, weight, problem.rng)
 
 
 def sampled(
-    metric: Metric, allowed: Ints, opened: Ints, m: int, mass: Floats, rng: np.random.Generator
+    metric: Metric, allowed: Ints, opened: Ints, m: int, weight: Floats, rng: np.random.Generator
 ) -> Ints:
     """m positions: the opened facilities, then candidates drawn by k-median++, then any others."""
-    inside = np.zeros(len(mass))
-    inside[allowed] = mass[allowed]
+    inside = np.zeros(len(weight))
+    inside[allowed] = weight[allowed]
     drawn = metric.seed_centers(m, inside, rng)[0]
     # Where no weight is left, it has drawn places that are no candidates.
     drawn = drawn[np.isin(drawn, allowed) & ~np.isin(drawn, opened)]
@@ -361,12 +361,12 @@ def _on_points(problem: _Problem, starts: int | None) -> RowSearch:
 
 def _sampled(problem: _Problem, m: int) -> _Problem:
     """The problem with m candidates, beside the opened, and m demand points drawn by weight."""
-    mass = np.abs(problem.weights)
-    if m >= max(int(np.count_nonzero(mass)), len(problem.allowed)):
+    weight = np.abs(problem.weights)
+    if m >= max(int(np.count_nonzero(weight)), len(problem.allowed)):
         return problem
-    total = mass.sum()
-    drawn = problem.rng.choice(len(mass), m, p=mass / total)
-    weights = np.bincount(drawn, minlength=len(mass)) * np.sign(problem.weights) * (total / m)
+    total = weight.sum()
+    drawn = problem.rng.choice(len(weight), m, p=weight / total)
+    weights = np.bincount(drawn, minlength=len(weight)) * np.sign(problem.weights) * (total / m)
     n_some = min(_CANDIDATES * m, len(problem.allowed))
     some = problem.rng.choice(problem.allowed, n_some, replace=False)
     return replace(problem, weights=weights, allowed=np.union1d(some, problem.opened))
@@ -439,12 +439,12 @@ def _on_cells(problem: _Problem, metric: Network, centers: Ints) -> Ints:
     cells = np.union1d(centers, drawn)
     label, distance = problem.metric.nearest_to(cells)
     coarse = metric.quotient(cells, label, distance)
-    mass = _cell_weights(label, problem.weights, len(cells))
+    weight = _cell_weights(label, problem.weights, len(cells))
     start = np.searchsorted(cells, centers)
     inner = replace(
         problem,
         metric=coarse,
-        weights=mass,
+        weights=weight,
         allowed=np.arange(len(cells)),
         opened=start[: len(problem.opened)],
     )

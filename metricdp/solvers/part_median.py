@@ -49,10 +49,10 @@ def part_median(
     part = np.arange(len(metric)) if part is None else np.asarray(part, np.int64)
     candidates = part if allowed is None else np.asarray(allowed, np.int64)
     demand = part[weights[part] != 0]
-    mass = weights[demand]
-    if (mass < 0).any() or len(candidates) == 0:
+    weight = weights[demand]
+    if (weight < 0).any() or len(candidates) == 0:
         raise InputError("a median of a part needs non-negative weights and at least one candidate")
-    total = mass.sum() ** (1 / power)
+    total = weight.sum() ** (1 / power)
     targets = np.r_[candidates, demand]
     lower = np.zeros(len(candidates))
     tried = np.zeros(len(candidates), bool)
@@ -63,7 +63,7 @@ def part_median(
         if lower[pick] >= least * (1 - _ROUNDING) or (search and deadline.over):
             break
         row = metric.distance_rows(candidates[pick : pick + 1], targets)[0]
-        reached = float((mass @ row[len(candidates) :] ** power) ** (1 / power))
+        reached = float((weight @ row[len(candidates) :] ** power) ** (1 / power))
         away = total * row[: len(candidates)]
         lower = np.maximum(lower, reached - away if metric.directed else np.abs(away - reached))
         lower[pick] = reached

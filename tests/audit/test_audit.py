@@ -321,9 +321,9 @@ def test_delta_is_taken_off():
 def test_clopper_pearson_covers_at_every_probability(n, alpha):
     bounds = [blackbox.clopper_pearson(k, n, alpha) for k in range(n + 1)]
     for p in np.linspace(0.001, 0.999, 211):
-        mass = binom.pmf(np.arange(n + 1), n, p)
-        assert mass[[low > p for low, _ in bounds]].sum() <= alpha * (1 + 1e-9)
-        assert mass[[high < p for _, high in bounds]].sum() <= alpha * (1 + 1e-9)
+        weight = binom.pmf(np.arange(n + 1), n, p)
+        assert weight[[low > p for low, _ in bounds]].sum() <= alpha * (1 + 1e-9)
+        assert weight[[high < p for _, high in bounds]].sum() <= alpha * (1 + 1e-9)
     assert bounds[0][0] == 0 and bounds[-1][1] == 1
 
 

@@ -139,9 +139,9 @@ def test_seeds_are_distinct_rows(problem, data):
 def test_seeds_follow_their_distribution():
     x = np.array([0.0, 1.0, 4.0, 6.0])
     block, weights = np.abs(np.subtract.outer(x, x)), np.array([2.0, 1.0, -5.0, 4.0])
-    mass = np.maximum(weights, 0)
+    weight = np.maximum(weights, 0)
     expected = np.array(
-        [mass[a] / mass.sum() * mass * block[a] / (mass @ block[a]) for a in range(4)]
+        [weight[a] / weight.sum() * weight * block[a] / (weight @ block[a]) for a in range(4)]
     )
     seen, rng = np.zeros((4, 4)), np.random.default_rng(1)
     for _ in range(4000):

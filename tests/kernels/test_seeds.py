@@ -17,9 +17,9 @@ def distances(points, power):
     return np.linalg.norm(points[:, None] - points, axis=2) ** power
 
 
-def drawn(mass, coin):
-    total = np.cumsum(mass)
-    return min(np.searchsorted(total, coin * total[-1], side="right"), len(mass) - 1)
+def drawn(weight, coin):
+    total = np.cumsum(weight)
+    return min(np.searchsorted(total, coin * total[-1], side="right"), len(weight) - 1)
 
 
 @pytest.mark.parametrize("power", [1, 2])

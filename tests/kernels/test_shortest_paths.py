@@ -148,8 +148,8 @@ def test_seeds_follow_their_distribution(power):
     weights, true = np.array([2.0, 1.0, 1.0, 4.0]), naive.all_pairs(*graph).astype(float)
     expected = np.zeros((4, 4))
     for a in range(4):
-        mass = weights * true[a] ** power
-        expected[a] = weights[a] / weights.sum() * mass / mass.sum()
+        weight = weights * true[a] ** power
+        expected[a] = weights[a] / weights.sum() * weight / weight.sum()
     seen = np.zeros((4, 4))
     for seed in range(4000):
         a, b = seeds(graph, weights, 2, seed, power)[0]

@@ -170,7 +170,7 @@ def test_quantile_reach_and_curvature_of_exact_counts():
     counts[0, [4, 6, 8]] = 10, 500, 500  # at most 16, 8 and 4 away
     counts[1, 10] = 1000
     reported = ShellCounts(counts, 1e-9, outer)
-    assert reported.mass.tolist() == [1010, 1000]
+    assert reported.weight.tolist() == [1010, 1000]
     assert reported.quantile(0.3).tolist() == pytest.approx([4, 2])
     assert reported.quantile(0.9).tolist() == pytest.approx([8, 2])
     assert reported.reach(0).tolist() == pytest.approx([16, 2])
@@ -180,7 +180,7 @@ def test_quantile_reach_and_curvature_of_exact_counts():
         500 + 0.5 * 4 * (10 / ring[0] + 500 / ring[1])
     )
     nothing = ShellCounts(np.zeros((1, N_SHELLS)), 1.0, outer)
-    assert nothing.mass.tolist() == [0] and nothing.quantile(0.5).tolist() == [64]
+    assert nothing.weight.tolist() == [0] and nothing.quantile(0.5).tolist() == [64]
     assert nothing.reach(1).tolist() == [64]
 
 

@@ -172,8 +172,8 @@ def test_where_candidates_come_from():
     probable = metric.order[search.probable(2000, rng)]
     assert not set(probable) & (set(range(100)) | set(centers))  # no demand, or no cost
     drawn = np.bincount(probable, minlength=len(metric))
-    mass = weights * naive.nearest(everything(metric), centers)
-    assert np.corrcoef(drawn, mass)[0, 1] > 0.5
+    weight = weights * naive.nearest(everything(metric), centers)
+    assert np.corrcoef(drawn, weight)[0, 1] > 0.5
     assert len(GraphSearch(metric, np.zeros(len(metric)), centers).probable(5, rng)) == 0
 
 

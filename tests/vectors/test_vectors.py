@@ -120,10 +120,10 @@ def test_randomized_response(case):
 
 
 def outcomes(t, least):
-    """Mass of every value of the reference's sampler over all coins, but sequences less likely than
-    that.
+    """Probability of every value of the reference's sampler over all coins, but sequences less
+    likely than that.
     """
-    mass, stack = {}, [((), Fraction(1))]
+    weight, stack = {}, [((), Fraction(1))]
     while stack:
         script, p = stack.pop()
         coins = iter(script)
@@ -138,22 +138,22 @@ def outcomes(t, least):
 
         try:
             z = reference.discrete_laplace(t, below)
-            mass[z] = mass.get(z, Fraction(0)) + p
+            weight[z] = weight.get(z, Fraction(0)) + p
         except StopIteration:
             if p > least:
                 stack += [((*script, coin), p / sizes[0]) for coin in range(sizes[0])]
-    return mass
+    return weight
 
 
 @pytest.mark.parametrize("t", ["1/2", "1", "2"])
 def test_distribution_of_the_reference(t):
-    """No value has more mass than its probability, and what is missing is the mass of longer coin
-    sequences: so the sampler's distribution is the discrete Laplace's, up to that.
+    """No value has more weight than its probability, and what is missing is the weight of longer
+    coin sequences: so the sampler's distribution is the discrete Laplace's, up to that.
     """
-    mass = outcomes(Fraction(t), Fraction(1, 20_000))
-    known = sum(mass.values())
+    weight = outcomes(Fraction(t), Fraction(1, 20_000))
+    known = sum(weight.values())
     assert known > Fraction(3, 4)
-    for z, found in mass.items():
+    for z, found in weight.items():
         p = math.exp(float(distributions.log_laplace(z, float(Fraction(t)))))
         assert float(found) <= p * (1 + 1e-12)
         assert p - float(found) <= float(1 - known) + 1e-12

@@ -191,13 +191,13 @@ def last_step(found: Rounds, centers: Floats, power: int) -> Generator[Any, Any,
     distances = yield from measured_together(seen, places, shares.last_shells)
     radius = distances.quantile((WHOLE if whole else ALONG).clipped[power])
     label = nearest_centers(release.universe.points, centers)[0]
-    mass = np.bincount(label, release.weights, len(centers)).astype(np.float64)
+    weight = np.bincount(label, release.weights, len(centers)).astype(np.float64)
     if power == 1 or not whole:
-        mass *= distances.force(radius)
+        weight *= distances.force(radius)
     radii = np.full(len(centers), radius)
-    step = Step(radii, mass, MARGIN)
+    step = Step(radii, weight, MARGIN)
     if scaled is not None:
         farthest = np.maximum(radii, least_radius(scaled.space))
-        step = Step(radii, mass, MARGIN_ALONG, farthest, together=True, scaled=scaled)
+        step = Step(radii, weight, MARGIN_ALONG, farthest, together=True, scaled=scaled)
     moved = yield from descended(cells, centers, step, shares.last_sums, everyone)
     return distinct_in(space, moved)

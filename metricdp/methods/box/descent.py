@@ -39,12 +39,12 @@ REACH = {1: 0.5, 2: 0.85}
 @dataclass(frozen=True, eq=False)
 class Step:
     """How the centers of some clusters are moved: by sums of offsets clipped at `radii` over
-    `mass`, at most `farthest`, if longer than `margin` times the noise. `together`: by a common
+    `weight`, at most `farthest`, if longer than `margin` times the noise. `together`: by a common
     vector first. `scaled`: the coordinates of the demand.
     """
 
     radii: Floats
-    mass: Floats
+    weight: Floats
     margin: float
     farthest: Floats | None = None
     together: bool = False
@@ -61,17 +61,17 @@ def descended(
     release = yield Ask(query, share, image)
     sums = release.values.reshape(centers.shape) * query.steps[:, None] * scales
     noise = step.margin * deviation(release) * query.steps * float(np.linalg.norm(scales))
-    good = step.mass > 0
-    mass = np.where(good, step.mass, 1.0)
+    good = step.weight > 0
+    weight = np.where(good, step.weight, 1.0)
     shift = np.zeros(centers.shape[1])
     if step.together:
-        mass = np.maximum(mass, 1.0)
-        total = max(float(step.mass[good].sum()), 1.0)
+        weight = np.maximum(weight, 1.0)
+        total = max(float(step.weight[good].sum()), 1.0)
         shift = sums.sum(axis=0) / total
         common = float(np.sqrt((noise**2).sum())) / total
         shift = shift * shrinkage(float(np.linalg.norm(shift)), common)
-    own = sums / mass[:, None] - shift
-    own *= (good * shrinkage(np.linalg.norm(own, axis=1), noise / mass))[:, None]
+    own = sums / weight[:, None] - shift
+    own *= (good * shrinkage(np.linalg.norm(own, axis=1), noise / weight))[:, None]
     moves = shift + own
     if step.farthest is not None:
         length = np.linalg.norm(moves / scales, axis=1)
@@ -82,10 +82,10 @@ def descended(
 def weighted_quantile(values: Floats, weights: Floats, share: float) -> float | None:
     """Of values by noisy weights, negative ones as 0; None where there are no others."""
     order = np.argsort(values)
-    mass = np.cumsum(np.maximum(weights[order], 0.0))
-    if not len(mass) or mass[-1] <= 0:
+    weight = np.cumsum(np.maximum(weights[order], 0.0))
+    if not len(weight) or weight[-1] <= 0:
         return None
-    return float(values[order][min(np.searchsorted(mass, share * mass[-1]), len(mass) - 1)])
+    return float(values[order][min(np.searchsorted(weight, share * weight[-1]), len(weight) - 1)])
 
 
 def pulls(

@@ -48,7 +48,7 @@ class ShellCounts:
     def held(self) -> Floats:
         """Counts above the noise, else 0 (k, n_shells); in weak clusters those of all."""
         own = np.where(self.counts > STANDS_OUT * self.noise, self.counts, 0.0)
-        few = own.sum(axis=1) <= np.maximum(self.mass, 0.0) / 2
+        few = own.sum(axis=1) <= np.maximum(self.weight, 0.0) / 2
         return np.where(few[:, None], self.of_all, own)
 
     @cached_property
@@ -58,7 +58,7 @@ class ShellCounts:
         return np.where(total > STANDS_OUT * self.noise * np.sqrt(len(self.counts)), total, 0.0)
 
     @cached_property
-    def mass(self) -> Floats:
+    def weight(self) -> Floats:
         """Records in each cluster (k,): of the shells around those above the noise."""
         at = np.flatnonzero(self.of_all > 0)
         near = self.counts[:, :0]
@@ -69,17 +69,17 @@ class ShellCounts:
 
     def quantile(self, share: float) -> Floats:
         """Outer radius of the shell with the quantile of each cluster's distances, shape (k,)."""
-        mass = np.cumsum(self.held[:, ::-1], axis=1)
-        at = (mass < share * mass[:, -1:]).sum(axis=1).clip(max=len(self.outer) - 1)
-        found: Floats = np.where(mass[:, -1] > 0, self.outer[::-1][at], self.outer[0])
+        weight = np.cumsum(self.held[:, ::-1], axis=1)
+        at = (weight < share * weight[:, -1:]).sum(axis=1).clip(max=len(self.outer) - 1)
+        found: Floats = np.where(weight[:, -1] > 0, self.outer[::-1][at], self.outer[0])
         return found
 
     def reach(self, spare: float) -> Floats:
         """Radius (k,) beyond which a cluster has no more records than `spare`, or noise."""
-        counts = np.where(self.mass[:, None] > 0, self.counts, self.of_all)
+        counts = np.where(self.weight[:, None] > 0, self.counts, self.of_all)
         beyond = np.cumsum(counts, axis=1) - counts
         noise = self.noise * np.sqrt(np.arange(counts.shape[1]))
-        fits = beyond <= np.maximum(np.maximum(spare, noise), FEW * self.mass[:, None])
+        fits = beyond <= np.maximum(np.maximum(spare, noise), FEW * self.weight[:, None])
         last = len(self.outer) - 1 - np.argmax(fits[:, ::-1], axis=1)
         found: Floats = np.where(self.held.sum(axis=1) > 0, self.outer[last], self.outer[0])
         return found
@@ -89,9 +89,9 @@ class ShellCounts:
         middle = self.outer * (1 + RATIO) / 2
         far = np.maximum(0.5, 1 - 1 / dimension) * radii[:, None] / middle
         share = self.held / np.maximum(self.held.sum(axis=1, keepdims=True), 1e-300)
-        found: Floats = self.mass * (share * np.where(self.outer <= radii[:, None], 1.0, far)).sum(
-            axis=1
-        )
+        found: Floats = self.weight * (
+            share * np.where(self.outer <= radii[:, None], 1.0, far)
+        ).sum(axis=1)
         return found
 
 
@@ -113,10 +113,10 @@ class DistancesTogether:
         kept = self._above_noise
         if not kept.any():
             kept[np.argmax(self.counts)] = max(self.counts.max(), 0.0)
-        mass = np.cumsum(kept[::-1])
-        if mass[-1] <= 0:
+        weight = np.cumsum(kept[::-1])
+        if weight[-1] <= 0:
             return float(self.outer[0])
-        return float(self.outer[::-1][np.searchsorted(mass, share * mass[-1])])
+        return float(self.outer[::-1][np.searchsorted(weight, share * weight[-1])])
 
     def clipping(self, share: float) -> float:
         """That quantile, or the least radius at which a sum can be clipped."""

@@ -85,9 +85,9 @@ def lloyd_step(
 
 def _step(distances: ShellCounts, radii: Floats, power: int, dimension: int) -> Step:
     if power == 2:
-        return Step(radii, distances.mass, MARGIN, farthest=radii)
-    mass = distances.curvature(radii, dimension)
-    return Step(radii, mass, MARGIN, farthest=distances.quantile(1.0))
+        return Step(radii, distances.weight, MARGIN, farthest=radii)
+    weight = distances.curvature(radii, dimension)
+    return Step(radii, weight, MARGIN, farthest=distances.quantile(1.0))
 
 
 def lloyd_steps(

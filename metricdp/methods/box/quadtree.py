@@ -32,7 +32,7 @@ from metricdp.methods.asking import Account, Ask, Image, Steps
 from metricdp.methods.box.cell_counts import CellCounts
 from metricdp.methods.box.descent import Step, descended, distinct_in
 from metricdp.methods.box.private_lloyd import MOST_STEPS, least_of_steps
-from metricdp.methods.box.quadtree_release import radii_and_mass, release_of
+from metricdp.methods.box.quadtree_release import radii_and_weight, release_of
 from metricdp.methods.demand_release import Release
 from metricdp.methods.finite.hst_counts import checked_budget
 from metricdp.methods.finite.rounds import number_of_parts
@@ -199,7 +199,7 @@ class Quadtree(Method):
         """Centers after private steps on the records, one a share."""
         space = question.space
         for share in shares:
-            step = Step(*radii_and_mass(release, centers, question.power), MARGIN)
+            step = Step(*radii_and_weight(release, centers, question.power), MARGIN)
             cells = VoronoiCells(space, centers)
             centers = distinct_in(space, (yield from descended(cells, centers, step, share)))
         return centers

@@ -66,7 +66,7 @@ def solver_centers(release: Any, question: Question) -> Floats:
     return distinct(better, points)
 
 
-def radii_and_mass(release: Any, centers: Floats, power: int) -> tuple[Floats, Floats]:
+def radii_and_weight(release: Any, centers: Floats, power: int) -> tuple[Floats, Floats]:
     """For a step from these centers: radii of clipping, and divisors of sums, both (k,)."""
     counts = release.weights
     label, square = nearest_centers(release.universe.points, centers)

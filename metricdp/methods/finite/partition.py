@@ -262,8 +262,8 @@ class Refinement:
         self.weights = self.estimate.spread(self.estimate.mean)
         each = self.estimate.spread(self.estimate.trusted_tree.sizes[: self.tree.n_parts])
         each /= each.sum()
-        mass = float(self.weights.sum())
-        found_here = self.weights / mass if mass > 0 else each
+        weight = float(self.weights.sum())
+        found_here = self.weights / weight if weight > 0 else each
         self.density = (1 - self.even) * found_here + self.even * each
 
 

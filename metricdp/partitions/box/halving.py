@@ -54,35 +54,35 @@ class Halving:
         least: float = 0.0,
         shown: Bools | None = None,
     ) -> CellParts:
-        """Partition into `n_parts` parts at most: again and again the cells of largest mass times
-        diameter are halved, those of less than `least` mass are not.
+        """Partition into `n_parts` parts at most: again and again the cells of largest weight times
+        diameter are halved, those of less than `least` weight are not.
 
-        Mass is half expected, as far as that is trusted, else even, times the `density` of the last
-        `joined` parts, if one is given. O(m · d) for m cells, and O(depth) for each point that is
-        expected.
+        Weight is half expected, as far as that is trusted, else even, times the `density` of the
+        last `joined` parts, if one is given. O(m · d) for m cells, and O(depth) for each point that
+        is expected.
         """
         cells = self._top()
-        keys, known = self._masses(density)
-        mass = np.ones(1)
+        keys, known = self._weights_of(density)
+        weight = np.ones(1)
         size = np.ones(1)
         inside = _Inside(self.expected)
         while cells.n_parts < n_parts:
             at = cells.leaves
-            at = at[(cells.level[at] < cells.tree.depth) & (mass[at] >= least)]
+            at = at[(cells.level[at] < cells.tree.depth) & (weight[at] >= least)]
             if not len(at):
                 break
-            urgency = mass[at] * cells.diameter[at]
+            urgency = weight[at] * cells.diameter[at]
             order = np.argsort(-urgency, kind="stable")[: n_parts - cells.n_parts]
             batch = np.sort(at[order[urgency[order] >= 0.5 * urgency[order[0]]]])
             cells = cells.open(batch)
-            new = slice(len(mass), None)
-            size = np.r_[size, self._expected(cells.volume[new], inside.moved(cells, len(mass)))]
+            new = slice(len(weight), None)
+            size = np.r_[size, self._expected(cells.volume[new], inside.moved(cells, len(weight)))]
             parent = cells.parent[new]
-            below = mass[parent] * size[new] / np.maximum(size[parent], 1e-300)
+            below = weight[parent] * size[new] / np.maximum(size[parent], 1e-300)
             if len(keys):
                 place = np.minimum(np.searchsorted(keys, cells.keys[new]), len(keys) - 1)
                 below = np.where(keys[place] == cells.keys[new], known[place], below)
-            mass = np.r_[mass, below]
+            weight = np.r_[weight, below]
         return self._parts(cells)
 
     def _expected(self, volumes: Floats, weights: Floats) -> Floats:
@@ -122,14 +122,14 @@ class Halving:
         nodes = cells.keys[order].view(np.int64)
         return CellParts(universe, labels, children, sizes, nodes, **expected, cells=cells)
 
-    def _masses(self, density: Floats | None) -> tuple[NDArray[np.uint64], Floats]:
-        """Keys of all known cells, sorted, and the density's mass in each."""
+    def _weights_of(self, density: Floats | None) -> tuple[NDArray[np.uint64], Floats]:
+        """Keys of all known cells, sorted, and the density's weight in each."""
         if density is None or self._known is None or self._known.nodes is None:
             return np.empty(0, np.uint64), np.empty(0)
-        mass = upwards(density, self._known.children)
+        weight = upwards(density, self._known.children)
         keys = self._known.nodes.view(np.uint64)
         order = np.argsort(keys)
-        return keys[order], mass[order]
+        return keys[order], weight[order]
 
 
 class _Inside:

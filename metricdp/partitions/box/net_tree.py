@@ -20,14 +20,14 @@ class Leaf(NamedTuple):
 
 
 def compute_threshold(frequencies: Floats, k: int, a: int, most: int) -> int:
-    """How many of a level's nodes to split: the smallest multiple of ka at which the remaining mass
-    stops halving (Chang, Ghazi, Kumar & Manurangsi, ICML 2021, Algorithm 2).
+    """How many of a level's nodes to split: the smallest multiple of ka at which the remaining
+    weight stops halving (Chang, Ghazi, Kumar & Manurangsi, ICML 2021, Algorithm 2).
     """
     m = len(frequencies)
     step = k * a
-    mass = np.r_[0.0, np.cumsum(np.sort(frequencies))]
+    weight = np.r_[0.0, np.cumsum(np.sort(frequencies))]
     for j in range(1, min(most, m // step) + 1):
-        if mass[m - (j - 1) * step] <= 2 * mass[m - j * step]:
+        if weight[m - (j - 1) * step] <= 2 * weight[m - j * step]:
             return (j - 1) * step
     return min(m, most * step)
 

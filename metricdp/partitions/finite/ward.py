@@ -106,15 +106,17 @@ class Hierarchy:
         is split.
 
         With a public `density` (n_points,), a node's cost is taken times its mean density. A node
-        of less than `least` mass is not split, unless it has one of the `shown` points.
+        of less than `least` weight is not split, unless it has one of the `shown` points.
         """
         n_parts = min(n_parts, len(self.universe))
-        mass = None if density is None else self._masses(density)
-        shows = None if shown is None else self._masses(shown.astype(np.float64))
+        weight = None if density is None else self._weights_of(density)
+        shows = None if shown is None else self._weights_of(shown.astype(np.float64))
 
         def urgency(node: int) -> float:
             return (
-                self.cost[node] if mass is None else self.cost[node] * mass(node) / self.size[node]
+                self.cost[node]
+                if weight is None
+                else self.cost[node] * weight(node) / self.size[node]
             )
 
         heap = [(-urgency(self.root), self.root)]
@@ -123,7 +125,7 @@ class Hierarchy:
         bar = progress(total=n_parts, label="public partition", unit="part")
         while heap and len(heap) + finished < n_parts:
             _, node = heapq.heappop(heap)
-            light = mass is not None and mass(node) < least and not (shows and shows(node))
+            light = weight is not None and weight(node) < least and not (shows and shows(node))
             if light or (self.left[node] < 0 and not self._refine(node)):
                 internal.append(-1 - node)
                 finished += 1
@@ -168,11 +170,11 @@ class Hierarchy:
             return 1.0
         return math.log(many / _COARSE) / math.log(coarse / fine) if coarse > fine else math.inf
 
-    def _masses(self, density: Floats) -> Callable[[int], float]:
+    def _weights_of(self, density: Floats) -> Callable[[int], float]:
         """Sum of the density over a node's points, computed when asked for."""
         known: dict[int, float] = {}
 
-        def mass(node: int) -> float:
+        def weight(node: int) -> float:
             if node in known:
                 return known[node]
             stack = [node]
@@ -195,7 +197,7 @@ class Hierarchy:
                 stack.pop()
             return known[node]
 
-        return mass
+        return weight
 
     def _partition(self, parts: list[int], internal: list[int]) -> PartitionTree:
         number = {node: i for i, node in enumerate(parts)}

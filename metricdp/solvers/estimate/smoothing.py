@@ -8,7 +8,7 @@ nearest of a public net of points that leaves none farther than b / 16.
 References
 ----------
 .. [1] A. Okabe, T. Satoh, K. Sugihara, "A kernel density estimation method for networks", IJGIS
-   23(1), 2009: densities of networks are per length, and keep their mass.
+   23(1), 2009: densities of networks are per length, and keep their weight.
 """
 
 from __future__ import annotations
@@ -92,15 +92,15 @@ class Smoothing:
             return self._by_rows(demand, bandwidth)
         order, rank = self.network.order, self.network.rank
         width = bandwidth / self.network.unit
-        sources, masses = self._on_net(demand[order], int(width) // _NET)
+        sources, weights = self._on_net(demand[order], int(width) // _NET)
         lengths, csr = self.lengths[order], self.network.csr
         workers = int(np.clip(_MEMORY // demand.size, 1, os.cpu_count() or 1))
         outs = [np.zeros(demand.shape) for _ in range(workers)]
 
         def work(part: int) -> None:
             mine = slice(part, None, workers)
-            mass = np.ascontiguousarray(masses[mine])
-            kernels.spread(csr, sources[mine].copy(), mass, lengths, width, outs[part])
+            weight = np.ascontiguousarray(weights[mine])
+            kernels.spread(csr, sources[mine].copy(), weight, lengths, width, outs[part])
 
         in_threads(work, range(workers))
         for more in outs[1:]:

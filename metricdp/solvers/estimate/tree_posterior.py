@@ -370,8 +370,8 @@ def _shares(
         kind[:, 2 + i] = 1.0
     kinds = [np.concatenate([kind, np.zeros_like(drawn)], axis=1) for kind in kinds]
     for prior in priors:
-        mass = np.diff(prior, axis=1, prepend=0.0, append=1.0)
-        kinds.append(np.concatenate([np.zeros_like(points), mass], axis=1))
+        weight = np.diff(prior, axis=1, prepend=0.0, append=1.0)
+        kinds.append(np.concatenate([np.zeros_like(points), weight], axis=1))
     return np.concatenate([points, drawn], axis=1), np.stack(kinds)
 
 

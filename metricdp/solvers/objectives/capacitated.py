@@ -106,14 +106,14 @@ class Capacitated(Objective):
         return self._service(instance).judge(sites)
 
     def _service(self, instance: Instance) -> Service:
-        limit, mass = self._limit(instance), instance.mass
+        limit, weight = self._limit(instance), instance.weight
 
         def costs(places: Positions) -> tuple[Floats, Floats | None]:
             block = instance.block(places)
             if limit is None:
-                return block * mass, None
+                return block * weight, None
             far = block > limit * (1 + WITHIN)
-            return np.where(far, 2 * UNSERVED * limit, block) * mass, UNSERVED * limit * mass
+            return np.where(far, 2 * UNSERVED * limit, block) * weight, UNSERVED * limit * weight
 
         return Service(instance, self.k, self.capacities, self.single_source, costs, self.minimum)
 
@@ -156,7 +156,7 @@ class Capacitated(Objective):
                 continue
             weights = np.zeros(len(instance.metric))
             weights[instance.demand[clients]] = (
-                instance.mass[clients] * found.assignment.shares[mine]
+                instance.weight[clients] * found.assignment.shares[mine]
             )
             part = instance.demand[clients]
             places = instance.allowed

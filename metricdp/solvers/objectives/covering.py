@@ -68,7 +68,7 @@ class _Coverage(Objective):
 
     def _worth(self, instance: Instance) -> Floats:
         """What covering each demand point once, and once more, is worth."""
-        return instance.mass[None, :]
+        return instance.weight[None, :]
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class MaxCoverage(_Coverage):
         """See the class's notes."""
         if self.capacities is None:
             return super().choose(instance)
-        whole = float(instance.mass.sum())
+        whole = float(instance.weight.sum())
         free = super().choose(instance)
         start = free.sites if instance.start is None else instance.start
         if not instance.fits:
@@ -134,13 +134,13 @@ class MaxCoverage(_Coverage):
         if self.capacities is None:
             return super().judge(instance, sites)
         found = self._service(instance).judge(sites)
-        return replace(found, value=float(instance.mass.sum()) - found.value)
+        return replace(found, value=float(instance.weight.sum()) - found.value)
 
     def _service(self, instance: Instance) -> Service:
-        limit, mass = steps_of(self.limit, instance.metric), instance.mass
+        limit, weight = steps_of(self.limit, instance.metric), instance.weight
 
         def costs(places: Positions) -> tuple[Floats, Floats]:
-            return np.where(instance.block(places) > limit * (1 + WITHIN), 2 * mass, 0.0), mass
+            return np.where(instance.block(places) > limit * (1 + WITHIN), 2 * weight, 0.0), weight
 
         return Service(instance, self.k, self.capacities, self.single_source, costs, costly=False)
 
@@ -176,7 +176,7 @@ class BackupCoverage(_Coverage):
             raise InputError(f"first must be from 0.5 to 1, got {self.first!r}")
 
     def _worth(self, instance: Instance) -> Floats:
-        return np.stack([self.first * instance.mass, (1 - self.first) * instance.mass])
+        return np.stack([self.first * instance.weight, (1 - self.first) * instance.weight])
 
 
 @dataclass(frozen=True)

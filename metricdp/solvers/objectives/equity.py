@@ -78,7 +78,7 @@ class Equity(Objective):
         value = self._judged(instance, found.sites)
         if found.bound is None:
             return Chosen(found.sites, value)
-        mean = found.bound / float(instance.mass.sum())
+        mean = found.bound / float(instance.weight.sum())
         if impedance.shift:
             level = impedance.shift + np.log(max(mean, np.finfo(float).tiny)) / impedance.growth
         else:
@@ -93,9 +93,13 @@ class Equity(Objective):
         kappa, distance = self._impedance(instance).growth, instance.nearest(sites)[1]
         most = float(distance.max())
         if kappa * most <= _PLAIN:
-            mean = float(instance.mass @ np.expm1(kappa * distance)) / float(instance.mass.sum())
+            mean = float(instance.weight @ np.expm1(kappa * distance)) / float(
+                instance.weight.sum()
+            )
             return float(np.log1p(mean) / kappa)
-        mean = float(instance.mass @ np.exp(kappa * (distance - most))) / float(instance.mass.sum())
+        mean = float(instance.weight @ np.exp(kappa * (distance - most))) / float(
+            instance.weight.sum()
+        )
         return most + float(np.log(mean)) / kappa
 
     def _impedance(self, instance: Instance) -> Impedance:
@@ -112,8 +116,8 @@ class Equity(Objective):
         sites = chosen_by_impedance(instance, self.k, Impedance(), prove=False).sites
         instance.kept["sites"] = sites
         distance = instance.nearest(sites)[1]
-        squares = float(instance.mass @ distance**2)
-        alpha = float(instance.mass @ distance) / squares if squares > 0 else 1.0
+        squares = float(instance.weight @ distance**2)
+        alpha = float(instance.weight @ distance) / squares if squares > 0 else 1.0
         kappa = float(self.aversion) * alpha if known is None else known
         if kappa * diameter <= _PLAIN:
             return Impedance(growth=kappa)

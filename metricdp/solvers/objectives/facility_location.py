@@ -86,7 +86,7 @@ class FacilityLocation(Objective):
         if not instance.fits:
             return self._coarse(instance, prices)
         fixed = np.searchsorted(instance.allowed, instance.opened)
-        search = Opening(instance.block() * instance.mass, prices, fixed, instance)
+        search = Opening(instance.block() * instance.weight, prices, fixed, instance)
         search.run()
         sites = first_opened(instance, instance.allowed[search.best])
         value = self.judge(instance, sites).value
@@ -100,7 +100,7 @@ class FacilityLocation(Objective):
         )
         prices = per_site(self.costs, everywhere, "costs")
         price = float(prices[np.searchsorted(everywhere.allowed, sites)].sum())
-        return Chosen(sites, float(instance.mass @ instance.nearest(sites)[1]) + price)
+        return Chosen(sites, float(instance.weight @ instance.nearest(sites)[1]) + price)
 
     def _coarse(self, instance: Instance, prices: Floats) -> Chosen:
         metric, rng = instance.metric, np.random.default_rng(instance.seed)
@@ -111,20 +111,20 @@ class FacilityLocation(Objective):
         )
         price = prices[np.searchsorted(instance.allowed, places)]
         if metric.sites is metric.ids:
-            mass: Floats = np.zeros(len(places))
-            np.add.at(mass, instance.nearest(places)[0], instance.mass)
-            clients, mass = places[mass > 0], mass[mass > 0]
+            weight: Floats = np.zeros(len(places))
+            np.add.at(weight, instance.nearest(places)[0], instance.weight)
+            clients, weight = places[weight > 0], weight[weight > 0]
         else:  # a table's sites are no clients: some of these stand for all
             some = rng.permutation(len(instance.demand))[:_COARSE]
-            clients, mass = instance.demand[some], instance.mass[some]
-            mass = mass * (instance.mass.sum() / mass.sum())
-        block = instance.block(places, clients) * mass
+            clients, weight = instance.demand[some], instance.weight[some]
+            weight = weight * (instance.weight.sum() / weight.sum())
+        block = instance.block(places, clients) * weight
         search = Opening(block, price, np.searchsorted(places, instance.opened), instance)
         search.search()
         sites = places[search.best]
         if np.ptp(prices) == 0:
             full = np.zeros(len(metric))
-            full[instance.demand] = instance.mass
+            full[instance.demand] = instance.weight
             sites = kmedian.solve(
                 metric,
                 full,

@@ -51,15 +51,15 @@ class Instance:
         return at if len(at) else np.arange(len(self.metric))
 
     @cached_property
-    def mass(self) -> Floats:
+    def weight(self) -> Floats:
         """Weights of the demand points; 1 each where there is no weight at all."""
-        mass = self.weights[self.demand]
-        return mass if mass.any() else np.ones(len(mass))
+        weight = self.weights[self.demand]
+        return weight if weight.any() else np.ones(len(weight))
 
     @cached_property
     def load(self) -> Floats:
         """Loads of the demand points."""
-        return self.mass if self.loads is None else self.loads[self.demand]
+        return self.weight if self.loads is None else self.loads[self.demand]
 
     @property
     def free(self) -> Positions:

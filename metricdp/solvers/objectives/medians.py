@@ -77,7 +77,7 @@ def provable(instance: Instance) -> bool:
 
 def judged_by_impedance(instance: Instance, sites: Positions, impedance: Impedance) -> Chosen:
     """Cost of given sites."""
-    return Chosen(sites, float(instance.mass @ impedance(instance.nearest(sites)[1])))
+    return Chosen(sites, float(instance.weight @ impedance(instance.nearest(sites)[1])))
 
 
 def _bound(
@@ -87,7 +87,7 @@ def _bound(
         return None
     found = certify(
         impedance(instance.block()),
-        instance.mass,
+        instance.weight,
         np.searchsorted(instance.allowed, sites),
         opened=np.searchsorted(instance.allowed, instance.opened),
         deadline=instance.deadline,
@@ -250,5 +250,5 @@ def searched_by_impedance(instance: Instance, sites: Positions, impedance: Imped
 
 def _weights(instance: Instance) -> Floats:
     weights = np.zeros(len(instance.metric))
-    weights[instance.demand] = instance.mass
+    weights[instance.demand] = instance.weight
     return weights

@@ -83,7 +83,7 @@ class OrderedMedian(Objective):
         plain = self.blend == 0 or self.share == 1
         first = chosen_by_impedance(instance, self.k, Impedance(), prove=plain)
         if plain:
-            total = float(instance.mass.sum())
+            total = float(instance.weight.sum())
             bound = None if first.bound is None else first.bound / total
             return Chosen(first.sites, first.value / total, bound)
         return _OrderedSearch(self, instance, first.sites).run()
@@ -91,16 +91,16 @@ class OrderedMedian(Objective):
     def judge(self, instance: Instance, sites: Positions) -> Chosen:
         """See `Objective`."""
         distance = instance.nearest(sites)[1]
-        tail, _ = worst_off(distance, instance.mass, self.share)
-        mean = float(instance.mass @ distance) / float(instance.mass.sum())
+        tail, _ = worst_off(distance, instance.weight, self.share)
+        mean = float(instance.weight @ distance) / float(instance.weight.sum())
         return Chosen(sites, (1 - self.blend) * mean + self.blend * tail)
 
 
-def worst_off(distance: Floats, mass: Floats, share: float) -> tuple[float, float]:
+def worst_off(distance: Floats, weight: Floats, share: float) -> tuple[float, float]:
     """Mean distance of the share of the demand that is farthest, and the least distance in it."""
     order = np.argsort(-distance, kind="stable")
-    far, amount = distance[order], mass[order]
-    left = share * float(mass.sum())
+    far, amount = distance[order], weight[order]
+    left = share * float(weight.sum())
     before = np.cumsum(amount) - amount
     counted = np.clip(left - before, 0.0, amount)
     if counted.sum() <= 0.0:
@@ -114,9 +114,9 @@ class _OrderedSearch:
 
     def __init__(self, objective: OrderedMedian, instance: Instance, first: Positions) -> None:
         self.objective, self.instance = objective, instance
-        self.total = float(instance.mass.sum())
+        self.total = float(instance.weight.sum())
         # a share below the least weight of a point is the farthest point alone
-        least = float(instance.mass.min()) / self.total
+        least = float(instance.weight.min()) / self.total
         self.share = max(objective.share, least)
         self.best = objective.judge(instance, first)
 
@@ -135,7 +135,7 @@ class _OrderedSearch:
             if self.instance.deadline.over:
                 break
             distance = self.instance.nearest(self.best.sites)[1]
-            threshold = worst_off(distance, self.instance.mass, self.share)[1]
+            threshold = worst_off(distance, self.instance.weight, self.share)[1]
             if not self._asked(threshold, prove=False)[1]:
                 break
 

@@ -86,13 +86,15 @@ class _Sampled:
         points = _drawn(instance, int(np.clip(_CELLS_EACH * k, _CELLS, _MOST_CELLS)), self.rng)
         label = instance.metric.symmetric.nearest_to(instance.demand[points])[0]
         self._cell = label[instance.demand]
-        self._mass = np.bincount(self._cell, self._whole, len(points))
+        self._weight = np.bincount(self._cell, self._whole, len(points))
         levels = [np.bincount(self._cell, level, len(points)) for level in worth]
         self._levels = np.array(levels, np.float64)
-        self._share_of_cell = self._whole / np.where(self._mass > 0, self._mass, 1.0)[self._cell]
+        self._share_of_cell = (
+            self._whole / np.where(self._weight > 0, self._weight, 1.0)[self._cell]
+        )
         self._known = np.empty(0, np.int64)  # indices into the allowed sites, the mandatory first
         self._reach = csr_array((0, len(points)))
-        self._price, self._shares = self._mass / 2, np.empty(0)
+        self._price, self._shares = self._weight / 2, np.empty(0)
         fixed = np.searchsorted(instance.allowed, instance.opened)
         self._fixed = np.arange(len(fixed))
         others = self.rng.choice(n, min(n, max(_SITES, 4 * k)), replace=False)
@@ -111,8 +113,8 @@ class _Sampled:
             if self._around.searched > most:
                 break
             ball = self._around.demand(int(self.instance.allowed[site]), self.limit)
-            part = np.bincount(self._cell[ball], self._whole[ball], len(self._mass))
-            parts.append(csr_array((part / np.where(self._mass > 0, self._mass, 1.0))[None]))
+            part = np.bincount(self._cell[ball], self._whole[ball], len(self._weight))
+            parts.append(csr_array((part / np.where(self._weight > 0, self._weight, 1.0))[None]))
         count = len(parts) - 1
         self._reach = csr_array(vstack(parts, format="csr"))
         self._known = np.r_[self._known, sites[:count]]
@@ -166,8 +168,8 @@ class _Sampled:
 
 def _drawn(instance: Instance, most: int, rng: np.random.Generator) -> Positions:
     """Indices of different demand points, drawn by weight; at most so many."""
-    mass = instance.mass
-    drawn = rng.choice(len(mass), most, p=mass / mass.sum())
+    weight = instance.weight
+    drawn = rng.choice(len(weight), most, p=weight / weight.sum())
     return np.unique(drawn).astype(np.int64)
 
 

@@ -200,8 +200,8 @@ class Scenarios(Objective):
         near = np.full(len(own.demand), np.inf) if not len(rest) else own.nearest(rest)[1]
         distance = np.minimum(rows, near)
         if self.maximized:
-            return -((distance <= steps_of(self.of.limit, own.metric) * (1 + WITHIN)) @ own.mass)
-        return self.of.impedance(own)(distance) @ own.mass
+            return -((distance <= steps_of(self.of.limit, own.metric) * (1 + WITHIN)) @ own.weight)
+        return self.of.impedance(own)(distance) @ own.weight
 
     def _weighted(self, instance: Instance, shares: Floats) -> Chosen:
         """Sites for the weighted mean, with its bound."""

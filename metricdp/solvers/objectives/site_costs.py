@@ -155,4 +155,4 @@ class _Sums:
 
     def _sum(self, distance: Floats) -> float:
         cost = self._impedance(distance[self._instance.demand])
-        return float(self._instance.mass @ cost)
+        return float(self._instance.weight @ cost)

@@ -19,7 +19,7 @@ def test_what_is_believed():
 def test_centers_that_do_not_move_in_a_wide_box_divide_by_nothing():
     wide = mdp.EuclideanSpace([0] * 2, [1e11] * 2)
     centers, one = np.array([[5e10, 5e10]]), np.ones(1)
-    step = Step(radii=one, mass=0 * one, margin=1.0, farthest=1e11 * one)
+    step = Step(radii=one, weight=0 * one, margin=1.0, farthest=1e11 * one)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         moving = descended(WholeBox(wide), centers, step, Fraction(1))

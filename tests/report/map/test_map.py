@@ -399,7 +399,7 @@ def test_browser_adds_up_noisy_weights_with_their_signs(show, tmp_path):
         said = page.inner_text("#tip") if page.locator("#tip").is_visible() else ""
         totals |= set(re.findall(r"noisy demand (-?[\d.,]+)\nsum over (\d+)", said))
     assert sum(int(n) for _, n in totals) == 900
-    total = sum(float(mass.replace(",", "")) for mass, _ in totals)
+    total = sum(float(weight.replace(",", "")) for weight, _ in totals)
     assert total == pytest.approx(weights.sum(), abs=2.5)
 
 

@@ -47,10 +47,10 @@ def test_sums_are_exact_or_above(universe, seed, group, share):
         most = collecting.most(price, k, end)
         assert (most >= true * (1 - 1e-9)).all()
     assert np.sort(most)[-k:] == pytest.approx(np.sort(true)[-k:])
-    worth = instance.mass[None, :]
+    worth = instance.weight[None, :]
     bound, _ = cover_bound(instance, collecting, worth, price, k, np.inf)
     sites = rng.choice(len(covers), k, replace=False)
-    assert covers[sites].any(axis=0) @ instance.mass <= bound * (1 + 1e-9)
+    assert covers[sites].any(axis=0) @ instance.weight <= bound * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("scale", [1, 2**21, 2**28])

@@ -39,7 +39,7 @@ def test_near_the_best_with_a_bound_that_holds(universe, levels):
 def test_more_sites_than_groups_of_them():
     metric = METRICS["points"]
     instance = instance_of(metric, np.ones(len(metric)))
-    sites, bound = sampled_cover(instance, 60, 3.0, instance.mass[None, :])
+    sites, bound = sampled_cover(instance, 60, 3.0, instance.weight[None, :])
     value = o.MaxCoverage(60, 3.0).judge(instance, sites).value
     assert len(set(sites.tolist())) == 60
     assert value <= bound * (1 + 1e-9)
