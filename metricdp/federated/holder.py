@@ -236,7 +236,7 @@ class Holder(Unique):
             yield
             return
         with taking_turns(self._file.path):
-            self._runs = self._file.read()["runs"]
+            self._runs = self._file.read()[1]
             yield
 
     def __repr__(self) -> str:
@@ -256,17 +256,23 @@ class HolderFile:
                 keys = Keys(name or self.path.stem)
                 self.write(keys, {})
                 return keys
-            record = self.read()
-        if name is not None and record["name"] != name:
+            keys, _ = self.read()
+        if name is not None and keys.card.name != name:
             raise InputError(f"{self.path}: is the key of another holder than {name!r}")
-        return Keys.from_dict(record["name"], record)
+        return keys
 
-    def read(self) -> dict[str, Any]:
-        """What it holds."""
-        with suppress(ValueError, KeyError, TypeError):
+    def read(self) -> tuple[Keys, dict[str, dict[str, str]]]:
+        """What it holds: keys, and the last answer of each study."""
+        with suppress(ValueError, KeyError, TypeError, AttributeError):
             record = json.loads(self.path.read_bytes())
-            if record["format"] == _FORMAT and {"name", "sign", "seal", "runs"} < set(record):
-                return dict(record)
+            keys, runs = Keys.from_dict(record["name"], record), record["runs"]
+            texts = [record["name"]]
+            for run in runs.values():
+                length, known = run["numbers"].split()
+                texts += [str(int(length)), known, run["invitation"], run["terms"]]
+                base64.b64decode(run["answer"], validate=True)
+            if record["format"] == _FORMAT and all(text.encode() for text in texts):
+                return keys, runs
         raise InputError(f"{self.path}: is not the key of a holder, or is damaged")
 
     def write(self, keys: Keys, runs: dict[str, dict[str, str]]) -> None:

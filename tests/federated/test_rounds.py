@@ -557,6 +557,36 @@ def test_files_of_others_and_damaged_ones_are_refused(tmp_path):
             mdp.federated.Coordinator.open(tmp_path / "study", METRIC)
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda key, run: key.update(name=5),
+        lambda key, run: key.update(name="\ud800"),
+        lambda key, run: key.update(sign=None),
+        lambda key, run: key.update(sign=key["sign"][:-1]),
+        lambda key, run: key.update(seal=key["seal"][:-2]),
+        lambda key, run: key.update(seal="é" * 64),
+        lambda key, run: key.update(runs=[1]),
+        lambda key, run: key["runs"].update(another=None),
+        lambda key, run: run.pop("terms"),
+        lambda key, run: run.update(invitation=1.5),
+        lambda key, run: run.update(numbers="many"),
+        lambda key, run: run.update(numbers="x y"),
+        lambda key, run: run.update(answer=run["answer"][:-1]),
+        lambda key, run: run.update(answer="é"),
+    ],
+)
+def test_a_damaged_part_of_a_key_is_refused_before_it_is_used(tmp_path, damage):
+    holders = kept(tmp_path)
+    cards = [one.card for one in holders]
+    holders[0].answer(mdp.federated.Coordinator(METRIC, cards, epsilon=4).invite())
+    key = json.loads((tmp_path / "a.key").read_text())
+    damage(key, *key["runs"].values())
+    (tmp_path / "a.key").write_text(json.dumps(key))
+    with pytest.raises(mdp.InputError, match="damaged"):
+        mdp.federated.Holder(demands()[0], tmp_path / "a.key")
+
+
 def test_without_the_library_the_extra_is_named(monkeypatch):
     import sys
 
