@@ -51,7 +51,7 @@ class Shares(Noise):
 
     `scale`: of one share, or of the Laplace noise that the shares counted on add up to, in units of
     1 / 2^`bits`; `holders`: n, how many add a share; `deviation`: standard deviation of all n
-    shares together, in records.
+    shares together, in records, of Laplace noise at most.
 
     **Privacy.** Of the sum, not of one share: see the module, and P17.
     """
@@ -120,7 +120,7 @@ class LaplaceShares(Shares):
     --------
     >>> shares = LaplaceShares(1, Fraction(1, 10), holders=20, honest=19)
     >>> shares.scale, round(shares.deviation, 2)
-    (10.0, 14.5)
+    (10.0, 14.51)
     """
 
     name, distribution = "discrete Laplace in shares", DiscreteLaplace
@@ -134,9 +134,7 @@ class LaplaceShares(Shares):
             )
         whole = DiscreteLaplace(sensitivity, epsilon)
         self.scale, self.cost, self._mechanism = whole.scale, whole.cost, whole._mechanism
-        odds = math.exp(-1 / self.scale)
-        variance = 2 * odds / (1 - odds) ** 2 * self.holders / self._honest
-        self.deviation = math.sqrt(variance)
+        self.deviation = self.scale * math.sqrt(2 * self.holders / self._honest)
 
     def __call__(self, values: Ints) -> Ints:
         """Values and a share of noise, shape (n_values,)."""

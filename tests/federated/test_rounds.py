@@ -369,6 +369,21 @@ def test_a_changed_message_is_refused(kind):
             read(text)
 
 
+@pytest.mark.parametrize(("universe", "place"), [(METRIC, (1, 1)), (SQUARE, [0.2, 0.2])])
+def test_a_release_without_noise_that_shows_is_kept_and_has_intervals(
+    universe, place, tmp_path, recwarn
+):
+    """The largest epsilon: what a receipt said of its noise was 0, or too small to be read."""
+    holders = [mdp.federated.Holder(mdp.PrivateDemand(universe, [place] * 30)) for _ in range(3)]
+    release = mdp.federated.run(universe, holders, epsilon=1000)
+    release.save(tmp_path / "a.release")
+    again = mdp.Release.load(tmp_path / "a.release", universe)
+    assert (again.weights == release.weights).all() and round(release.weights.sum()) == 90
+    told = again.interval(again.k_median(k=1).centers)
+    assert 0 <= told.low <= told.estimate <= told.high < np.inf and not recwarn.list
+    assert release.receipt.mechanisms[-1].scale >= release.receipt.mechanisms[-1].sensitivity / 1000
+
+
 def test_holders_are_distinguished_by_their_names():
     holders = [mdp.federated.Holder(d) for d in demands()]
     assert len({one.name for one in holders}) == 3

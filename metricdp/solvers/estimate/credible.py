@@ -98,12 +98,14 @@ class Credible:
 
     def split(self, points: Ints, weights: Floats) -> Credible:
         """The same of other points, each a piece of one of these `points`: of equal pieces that
-        stand for a cell of a box. A part's demand is spread by their `weights`.
+        stand for a cell of a box. A part's demand is spread by their `weights`, or evenly where it
+        has none.
         """
         same = copy(self)
         same.labels = self.labels[points]
-        whole = np.bincount(same.labels, weights, self.tree.n_parts)
-        same._share = weights / whole[same.labels]
+        bare = np.bincount(same.labels, weights, self.tree.n_parts) <= 0
+        weights = np.where(bare[same.labels], 1.0, weights)
+        same._share = weights / np.bincount(same.labels, weights, self.tree.n_parts)[same.labels]
         return same
 
     def spread(self, counts: Floats) -> Floats:
