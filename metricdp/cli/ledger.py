@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
+from pathlib import Path
 from typing import Any
 
 from metricdp.accounting import Ledger
@@ -31,7 +32,8 @@ def _create(args: Namespace) -> None:
     """A ledger with the whole budget left; a file that is there stays as it is."""
     if args.epsilon is None:
         raise UsageError("metricdp ledger create needs --epsilon E, the budget that calls share")
-    if os.path.lexists(args.ledger):
+    empty = Path(args.ledger).is_file() and Path(args.ledger).stat().st_size == 0
+    if os.path.lexists(args.ledger) and not empty:  # which a full disk leaves
         raise InputError(f"{args.ledger} is there already: metricdp ledger show {args.ledger}")
     terms = {name: getattr(args, name) for name in _TERMS if getattr(args, name) is not None}
     ledger = Ledger(**terms, journal=args.ledger)

@@ -139,6 +139,13 @@ def test_years_and_persons_are_shown(world, capsys, monkeypatch):
     assert (status, "which cannot be changed" in err) == (2, True)
 
 
+def test_create_goes_on_where_a_full_disk_left_an_empty_file(world, capsys):
+    made = ["ledger", "create", "study.ledger", "--epsilon", "1"]
+    (world / "study.ledger").touch()
+    assert run(capsys, *made)[0] == 0 and mdp.Ledger.open("study.ledger").left == 1
+    assert run(capsys, *made)[0] == 2
+
+
 def test_create_makes_a_ledger_that_calls_spend_from(world, capsys):
     made = ["ledger", "create", "study.ledger", "--epsilon", "3/8", "--dataset", "homes-2031"]
     status, out, err = run(capsys, *made, "--neighboring", "replace-one")
