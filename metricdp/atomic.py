@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import tempfile
@@ -55,9 +56,14 @@ def whole_file(target: Path) -> AbstractContextManager[BinaryIO]:
     return _replacing(target, ".metricdp.", durable=False)
 
 
+_WRITERS = ("pyogrio", "sqlite3")
+
+
 @contextmanager
 def drafted(target: Path) -> Iterator[Path]:
-    """As `whole_file`, but a path, for libraries that write files by name."""
+    """As `whole_file`, but a path, for libraries that write files by name: what these say of a full
+    disk, each in its own words, is an OSError.
+    """
     ending = target.suffix.lower()
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=".metricdp.", suffix=ending)
     os.close(handle)
@@ -67,6 +73,11 @@ def drafted(target: Path) -> Iterator[Path]:
         yield draft
         with whole_file(target) as file:
             file.write(draft.read_bytes())
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] not in _WRITERS:
+            raise
+        why = "the file cannot be written; is the disk full?"
+        raise OSError(errno.EIO, why, str(target)) from error
     finally:
         for left in draft.parent.glob(draft.name + "*"):
             left.unlink(missing_ok=True)

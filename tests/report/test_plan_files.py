@@ -147,6 +147,21 @@ def test_plane_coordinates_never_become_longitude_and_latitude(tmp_path):
     assert read.geometry.x.between(-71.4, -71.1).all()
 
 
+@pytest.mark.parametrize("size", [0, 3000, 30_000])
+def test_a_full_disk_is_said_in_one_line_and_leaves_the_former_file(tmp_path, result, size):
+    resource = pytest.importorskip("resource")
+    target = tmp_path / "plan.gpkg"
+    target.write_bytes(b"former")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))  # Python ignores the signal
+    try:
+        with pytest.raises(OSError, match=r"plan\.gpkg|File too large"):
+            result.save(target)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert target.read_bytes() == b"former" and list(tmp_path.iterdir()) == [target]
+
+
 def mdp_coreset(metric):
     demand = mdp.PrivateDemand(metric, [0] * 50)
     return mdp.release(metric, demand, epsilon=1).coreset()
