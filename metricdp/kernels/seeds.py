@@ -1,4 +1,4 @@
-"""Seedings and swaps of centers among weighted points in R^d."""
+"""Seedings and swaps of centers among weighted points in R^d, and density inside cells."""
 
 from __future__ import annotations
 
@@ -100,3 +100,26 @@ def swaps(
             label, near, after = two_least(points, centers, power)
             found += 1
     return found
+
+
+@njit(cache=True, nogil=True)
+def blurred(
+    places: NDArray, points: NDArray, weights: NDArray, sides: NDArray, near: NDArray, width: float
+) -> NDArray:
+    """Density at `places` (m, n, d) of m cells, shape (m, n): of those `near` each (m, c),
+    Gaussians as wide as they, blurred by `width` of the cell's `sides` (m, d), which are positive.
+
+    `points` (m, d): middles; `weights` (m,). O(m · n · c · d).
+    """
+    m, n, d = places.shape
+    density = np.full((m, n), 1e-300)
+    for i in range(m):
+        for other in near[i]:
+            variance = (width * sides[i]) ** 2 + sides[other] ** 2 / 12.0
+            height = weights[other] / np.sqrt(variance).prod()
+            for p in range(n):
+                away = 0.0
+                for x in range(d):
+                    away += (places[i, p, x] - points[other, x]) ** 2 / variance[x]
+                density[i, p] += height * np.exp(-away / 2.0)
+    return density

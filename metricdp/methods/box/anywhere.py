@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from metricdp.arrays import Floats
+from metricdp.kernels.seeds import blurred
 from metricdp.methods.box.descent import distinct_in
 from metricdp.solvers.lloyd import lloyd
 from metricdp.solvers.stopping import NEVER, Deadline
@@ -20,6 +21,14 @@ FEW_CENTERS = 100
 MOST_PIECES = 4096
 """Cells are searched in halves along each side, as long as these are so few: a middle alone would
 hold a center at no cost, and belong to one center where wide cells are shared."""
+MOST_DIMENSIONS = 3
+NARROW = 1e-9
+WIDTH = 0.3
+STEEP = 2.0
+"""A cell's halves share its weight by the density there to this power, blurred by so many sides of
+the cell: demand is rarely even in a wide cell, it leans to neighbors that have more. Less steep,
+small clusters are drawn to their cells' middles (benchmarks/euclidean.md).
+"""
 
 
 def anywhere(
@@ -43,6 +52,14 @@ class Pieces(NamedTuple):
     weights: Floats
     sides: Floats
 
+    def joined(self, number: int) -> Pieces:
+        """So many cells, each in the middle of its pieces' weights."""
+        each = self.weights.reshape(number, -1) + 1e-300
+        total = each.sum(axis=1)
+        places = self.points.reshape(*each.shape, -1)
+        middles = (each[:, :, None] * places).sum(axis=1) / total[:, None]
+        return Pieces(middles, total, self.sides[:: each.shape[1]] * 2)
+
 
 def in_halves(points: Floats, weights: Floats, sides: Floats) -> Pieces:
     """Cells halved along each side: 2^d pieces in place of each, side by side."""
@@ -50,6 +67,25 @@ def in_halves(points: Floats, weights: Floats, sides: Floats) -> Pieces:
     n = len(halves)
     middles = (points[:, None] + halves * sides[:, None]).reshape(-1, points.shape[1])
     return Pieces(middles, np.repeat(weights / n, n), np.repeat(sides / 2, n, axis=0))
+
+
+def leaning(points: Floats, weights: Floats, sides: Floats) -> Pieces:
+    """Cells halved along each side, each half with more of the weight where the density of the
+    3^d nearest cells is higher; beyond three dimensions all the same. O(m · 6^d) for m cells.
+    """
+    from scipy.spatial import cKDTree
+
+    m, d = points.shape
+    middles, _, halves = in_halves(points, weights, sides)
+    number = min(3**d, m) if d <= MOST_DIMENSIONS else 1
+    near = cKDTree(points).query(points, k=np.arange(1, number + 1))[1]
+    unit = float(sides.max()) or 1.0
+    widths = np.maximum(sides / unit, NARROW)
+    places = middles.reshape(m, -1, d) / unit
+    density = blurred(places, points / unit, weights, widths, near, WIDTH)
+    share = (density / density.max(axis=1, keepdims=True)) ** STEEP
+    share *= (weights / share.sum(axis=1))[:, None]
+    return Pieces(middles, share.ravel(), halves)
 
 
 @anywhere
@@ -64,11 +100,13 @@ def on_points(release: Any, k: int, power: int, seed: int, deadline: Deadline) -
         weights = release.weights
     held = weights > 0 if (weights > 0).sum() >= n else np.ones(len(points), bool)
     sides = getattr(release, "sides", None)
-    sides = np.zeros_like(points) if sides is None else sides
-    points, weights, sides = points[held], weights[held], sides[held]
-    if len(points) * 2 ** points.shape[1] <= MOST_PIECES:
-        points, weights, sides = in_halves(points, weights, sides)
-    smooth = np.linalg.norm(sides, axis=1) / 4
+    points, weights, smooth = points[held], weights[held], 0.0
+    if sides is not None:
+        pieces = leaning(points, weights, sides[held])
+        if len(pieces.points) > MOST_PIECES:
+            pieces = pieces.joined(len(points))
+        points, weights, sides = pieces
+        smooth = np.linalg.norm(sides, axis=1) / 4
     found = searched(points, weights, n, power=power, seed=seed, deadline=deadline, smooth=smooth)
     return found if n == k else np.concatenate([found, release.space.net(k).points[: k - n]])
 

@@ -7,7 +7,7 @@
    an expectation is believed, `Estimate.trust`, is decided by the noisy counts.
 4. Spread each cell's estimate over what is expected in it, else on its middle: these weights
    answer any number of questions. For centers, rests that may be noise weigh less
-   (`metricdp.methods.box.shrinking`).
+   (`metricdp.methods.box.shrinking`), and cells lean to denser neighbors (`box.anywhere`).
 
 **Privacy.** Steps 1 and 2 are the only reads, a `CountQuery` and a `HistogramQuery` a round:
 epsilon-DP by sequential composition, as each partition follows from public facts and earlier

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,7 @@ class Halving:
     def joined(self, cuts: Sequence[Any]) -> CellParts:
         """The coarsest partition that is finer than all these cuts."""
         split = np.concatenate([cut.cells.keys[cut.cells.child >= 0] for cut in cuts])
-        cells = self._top()
+        cells = max((cut.cells for cut in cuts), key=attrgetter("n_parts"))
         while len(at := cells.leaves[np.isin(cells.keys[cells.leaves], split)]):
             cells = cells.open(at)
         self._known = self._parts(cells)
