@@ -130,7 +130,7 @@ def one_round(parts: int, holders: int, delta: Fraction) -> None:
     reported["bytes of an answer"] = len(message)
     answers = [Answer(asked.digest.hex(), i, values).signed(one) for i, one in enumerate(keys)]
     clock = time.process_time()
-    sums = sum(Answer.opened(answer, asked).values for answer in answers)
+    sums = sum(Answer.parsed(answer, asked).values for answer in answers)
     noise = Shares.of(query, "add-remove", 1, cost, holders, holders - 1)
     noise.total(np.asarray(sums, np.uint64))
     reported["seconds of the coordinator"] = time.process_time() - clock

@@ -184,8 +184,10 @@ def stretch(
     rng = np.random.default_rng(1)
     here, there = rng.integers(0, len(metric), sources), rng.integers(0, len(metric), targets)
     true, ours = metric.distance_rows(here, there), tree.position_distances(here[:, None], there)
-    apart = true > 0
-    return float((ours[apart] / true[apart]).mean()), float((ours[apart] / true[apart]).min())
+    distant = true > 0
+    return float((ours[distant] / true[distant]).mean()), float(
+        (ours[distant] / true[distant]).min()
+    )
 
 
 def measure_vectors() -> None:

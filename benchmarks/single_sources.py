@@ -36,8 +36,8 @@ def pmedcap(seconds: float = 10.0) -> None:
         best, n, k, room = numbers[at + 1], *(int(x) for x in numbers[at + 2 : at + 5])
         rows = np.array(numbers[at + 5 : at + 5 + 4 * n]).reshape(n, 4)
         at += 5 + 4 * n
-        apart = np.linalg.norm(rows[:, None, 1:3] - rows[None, :, 1:3], axis=2)
-        table = mdp.CostTable(np.floor(apart + 1e-9), sites=range(n), clients=range(n))
+        distances = np.linalg.norm(rows[:, None, 1:3] - rows[None, :, 1:3], axis=2)
+        table = mdp.CostTable(np.floor(distances + 1e-9), sites=range(n), clients=range(n))
         plan, spent = asked(table, k, room, rows[:, 3], seconds)
         met, proven = met + (plan.value <= best), proven + (plan.gap == 0)
         print(f"{n} sites, k {k}: {plan.value:g} of {best:g}, {plan.bound:g}, {spent:.1f} s")

@@ -22,7 +22,7 @@ from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.medoids import Clusterer, Coin, KMedoids
 from metricdp.methods.method import Method
-from metricdp.methods.remarks import not_told_apart, too_few
+from metricdp.methods.remarks import not_distinguished, too_few
 from metricdp.releases import Neighboring
 
 try:
@@ -139,7 +139,7 @@ class _PrivateCenters(Clusterer):
         known = np.inf if weights is None else float(np.sum(weights))
         said = too_few(known, self.n_clusters, "n_clusters")
         if not said:
-            said = not_told_apart(self._places(), self.n_clusters, "n_clusters")
+            said = not_distinguished(self._places(), self.n_clusters, "n_clusters")
         if said:
             warnings.warn(said, UserWarning, stacklevel=3)
         elif len(np.unique(self.cluster_centers_.round(12), axis=0)) < len(self.cluster_centers_):
@@ -319,11 +319,11 @@ def _corners(bounds: Any, d: int) -> tuple[Floats, Floats]:
         raise InputError(rule)
     lower, upper = (np.broadcast_to(corner, d).copy() for corner in corners)
     if d == 2 and not named and corners[0].shape == corners[1].shape == (2,):
-        return _told_apart(lower, upper)
+        return _distinguished(lower, upper)
     return lower, upper
 
 
-def _told_apart(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+def _distinguished(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     """Of two features: corners, and a pair each only where corners would be no box."""
     as_corners = bool((first < second).all())
     as_pairs = bool(first[0] < first[1] and second[0] < second[1])

@@ -60,7 +60,7 @@ def test_an_answer_that_cannot_be_reported_from_one_center_is_warned_of():
     rows = np.random.default_rng(0).integers(0, 17, (2_000, 64))
     with pytest.warns(UserWarning, match="no better than one center; for n_clusters=10 give a del"):
         PrivateKMeans(10, epsilon=1, bounds=(0, 16)).fit(rows)
-    apart = np.repeat([[0.1, 0.1], [0.9, 0.9]], 5_000, axis=0)
+    differing = np.repeat([[0.1, 0.1], [0.9, 0.9]], 5_000, axis=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        PrivateKMeans(2, epsilon=1, bounds=(0, 1)).fit(apart)
+        PrivateKMeans(2, epsilon=1, bounds=(0, 1)).fit(differing)

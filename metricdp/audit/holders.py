@@ -181,11 +181,11 @@ def _loss(one: _Run, other: _Run, delta: Fraction) -> float:
     """
     n, total, worst = len(RECORDS), 0.0, 0.0
     for at in range(0, len(one.hidden), n):  # of every round the first holder's
-        apart = np.abs(one.hidden[at] - other.hidden[at]).astype(float)
+        difference = np.abs(one.hidden[at] - other.hidden[at]).astype(float)
         (scale, bits), price = one.noise[at], one.prices[at]
-        loss = float(apart.sum()) / scale
+        loss = float(difference.sum()) / scale
         if delta:
-            loss = 4**bits * float(apart @ apart) / (2 * (n - 1) * scale**2)
+            loss = 4**bits * float(difference @ difference) / (2 * (n - 1) * scale**2)
         worst = max(worst, loss / float(price.rho if delta else price.epsilon))
         total += loss
     epsilon, loss_of_all = (float(x) for x in one.spent[0])
@@ -204,8 +204,8 @@ def _messages(name: str, quick: bool) -> Finding:
     holders, coordinator = _parties(_grid(12), rows, DISTRIBUTIONS["Gaussian"], records_hint=3000.0)
     for attempt in range(RUNS[not quick]):
         asked = coordinator.again() if attempt else coordinator.invite()
-        opened = Invitation.opened(asked)
-        answers = [Answer.opened(one.answer(asked), opened).values for one in holders]
+        parsed = Invitation.parsed(asked)
+        answers = [Answer.parsed(one.answer(asked), parsed).values for one in holders]
         if attempt:
             seen["apart"].append(answers[0] - seen["one"][-1])
         seen["some"].append(answers[0] + answers[1])

@@ -66,7 +66,7 @@ def run_answer(args: Namespace) -> None:
     parsing.check_columns(args)
     budget.check_options(args)
     message = Path(args.invitation).read_bytes()
-    asked = Invitation.opened(message)
+    asked = Invitation.parsed(message)
     users = asked.agreement.get("unit") == "user"
     parsing.check_unit(args, users, "study")
     if not Path(args.key).exists():

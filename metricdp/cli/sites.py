@@ -50,9 +50,9 @@ def read_vertices(path: str, metric: Metric, layer: str | None = None) -> list[A
     """
     from metricdp.universe.tables import read_table
 
-    opened = _geographic(path, layer, ("sites",))
-    if opened is not None:
-        file, frame = opened
+    read = _geographic(path, layer, ("sites",))
+    if read is not None:
+        file, frame = read
         column = next((name for name in _COLUMNS if name in frame.columns), None)
         if column is None:
             return _nearest(file, frame, metric)
@@ -99,12 +99,12 @@ def read_areas(path: str, column: str, metric: Metric) -> Any:
 
 def read_polygons(path: str, column: str, option: str) -> Any:
     """Public polygons with a column, or None for a file that is no geographic one."""
-    opened = _geographic(path)
-    if opened is None:
+    read = _geographic(path)
+    if read is None:
         return None
-    if column not in opened[1].columns:
+    if column not in read[1].columns:
         raise InputError(f"{path}: has no column {column!r} ({option})")
-    return opened[1]
+    return read[1]
 
 
 def read_by_vertex(

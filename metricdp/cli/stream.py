@@ -12,7 +12,7 @@ from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import note, say
 from metricdp.privacy.continual import whole_cost
 from metricdp.report import write_days
-from metricdp.running.stream_file import opened, public_facts
+from metricdp.running.stream_file import public_facts, stream_contents
 
 
 def run_init(args: Namespace) -> None:
@@ -41,7 +41,7 @@ def run_step(args: Namespace) -> None:
     """Check, count, tell."""
     parsing.check_columns(args)
     streams.check_files(args, read=("state", "ledger"))
-    settings = opened(Path(args.state))[0]["settings"]
+    settings = stream_contents(Path(args.state))[0]["settings"]
     users = settings["unit"] == "user"
     parsing.check_unit(args, users, "stream")
     metric = inputs.read_universe(args)

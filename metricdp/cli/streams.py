@@ -185,10 +185,10 @@ def _is_kept(path: Path) -> bool:
     if start.startswith(_SECRETS):
         return True
     if start.startswith(_ARCHIVE):
-        from metricdp.running.stream_file import opened
+        from metricdp.running.stream_file import stream_contents
 
         with suppress(InputError):
-            return bool(opened(path))
+            return bool(stream_contents(path))
     return start.startswith(_JOURNAL)
 
 

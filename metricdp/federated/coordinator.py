@@ -203,7 +203,7 @@ class Coordinator:
         step = course.at(asked.past)
         if step.asked is None:
             raise InputError("all rounds are over: the release is there")
-        found = [Answer.opened(answer, asked) for answer in listed(answers, "answers")]
+        found = [Answer.parsed(answer, asked) for answer in listed(answers, "answers")]
         who = [answer.holder for answer in found]
         if len(set(who)) < len(who):
             raise InputError("an answer is here twice: each holder's counts once")
@@ -276,7 +276,7 @@ class Coordinator:
             raise InputError(f"{path}: is not the file of a coordinator, or is damaged")
         found = cls.__new__(cls)
         found._keys, found._release = keys, None
-        found._asked = Invitation.opened(message)
+        found._asked = Invitation.parsed(message)
         found._universe = checked_universe(universe)
         found._agreement = Agreement.read(found._asked.agreement, universe)
         found._finish()

@@ -130,7 +130,7 @@ class Holder(Unique):
         >>> len(answer) < 400, answer == holders[0].answer(coordinator.invite())
         (True, True)
         """
-        asked = Invitation.opened(invitation)
+        asked = Invitation.parsed(invitation)
         with self._turn():
             run = self._runs.get(asked.study, {})
             if run.get("invitation") == asked.digest.hex():
@@ -156,7 +156,7 @@ class Holder(Unique):
         InputError
             As `answer`.
         """
-        asked = Invitation.opened(invitation)
+        asked = Invitation.parsed(invitation)
         with self._turn():
             self._agreed(asked, self._runs.get(asked.study, {}))
 

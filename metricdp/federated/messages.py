@@ -94,9 +94,9 @@ class Invitation:
         return _signed(self.header + self.numbers, keys)
 
     @classmethod
-    def opened(cls, message: bytes) -> Invitation:
+    def parsed(cls, message: bytes) -> Invitation:
         """Read and check an invitation."""
-        record, numbers, text = _opened(message, "invitation")
+        record, numbers, text = _parsed(message, "invitation")
         with _readable("invitation"):
             values = np.frombuffer(numbers, "<i8").astype(np.int64)
             sizes = [int(size) for size, _, _ in record["past"]]
@@ -145,9 +145,9 @@ class Answer(NamedTuple):
         return _signed(_text(record, numbers) + numbers, keys)
 
     @classmethod
-    def opened(cls, message: bytes, invitation: Invitation) -> Answer:
+    def parsed(cls, message: bytes, invitation: Invitation) -> Answer:
         """Read and check an answer."""
-        record, numbers, text = _opened(message, "answer")
+        record, numbers, text = _parsed(message, "answer")
         with _readable("answer"):
             found = cls(
                 str(record["invitation"]),
@@ -170,7 +170,7 @@ def signed_card(keys: Keys) -> bytes:
 
 def opened_card(message: bytes) -> Card:
     """Read and check a card."""
-    record, _, text = _opened(message, "card")
+    record, _, text = _parsed(message, "card")
     with _readable("card"):
         card = Card.from_dict(record)
     check_signature(card, text, message[-_SIGNED:])
@@ -197,7 +197,7 @@ def _signed(text: bytes, keys: Keys) -> bytes:
     return text + keys.signature(text)
 
 
-def _opened(message: bytes, kind: str) -> tuple[dict[str, Any], bytes, bytes]:
+def _parsed(message: bytes, kind: str) -> tuple[dict[str, Any], bytes, bytes]:
     """What a message tells, its numbers, and what was signed."""
     if not isinstance(message, bytes) or not message.startswith(_FIRST):
         raise InputError(f"this is no {kind} of this version of metricdp.federated")

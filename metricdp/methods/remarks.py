@@ -52,7 +52,7 @@ def too_few(records: float, k: int, name: str = "k") -> str:
     )
 
 
-def not_told_apart(places: int, k: int, name: str = "k") -> str:
+def not_distinguished(places: int, k: int, name: str = "k") -> str:
     """That a release in a box knows fewer places than the centers asked for; else empty."""
     if places >= k:
         return ""

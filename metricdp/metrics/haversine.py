@@ -110,8 +110,8 @@ class HaversineMetric(RowMetric):
         there = self._vectors[centers]
         label = cKDTree(there).query(self._vectors)[1].astype(np.int64)
         nearest = there[label]
-        apart = np.linalg.norm(self._vectors - nearest, axis=1)
-        return label, _meters(apart, np.linalg.norm(self._vectors + nearest, axis=1))
+        chord = np.linalg.norm(self._vectors - nearest, axis=1)
+        return label, _meters(chord, np.linalg.norm(self._vectors + nearest, axis=1))
 
     def snapper(self) -> Snapper:
         """The nearest point on the sphere."""
@@ -141,9 +141,9 @@ class HaversineMetric(RowMetric):
         return checked_extent(most + 2 * _NOISE if len(self) > 1 else 0.0)
 
 
-def _meters(apart: Floats, opposite: Floats) -> Floats:
+def _meters(chord: Floats, opposite: Floats) -> Floats:
     """Length of the arc, from the lengths of a - b and of a + b."""
-    return 2 * EARTH_RADIUS * np.arctan2(apart, opposite)
+    return 2 * EARTH_RADIUS * np.arctan2(chord, opposite)
 
 
 def _vectors(lonlat: Floats) -> Floats:

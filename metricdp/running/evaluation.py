@@ -518,7 +518,7 @@ class _Design:
 
     def _by_area(self, answers: Noisy) -> ByArea | None:
         where = [self.places_of[name] for name in AREAS if name in self.queries]
-        return ByArea.read(answers.apart(), where, self.areas) if where else None
+        return ByArea.read(answers.independent(), where, self.areas) if where else None
 
     def _comparison(self, answers: Noisy, everyone: Floats) -> Comparison | None:
         if self.differences is None:

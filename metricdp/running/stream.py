@@ -44,7 +44,7 @@ from metricdp.releases import Neighboring, Receipt
 from metricdp.running.days import LeastNoise
 from metricdp.running.present import needed, present
 from metricdp.running.stream_course import ChargedStream, ledgers_of, noted_path
-from metricdp.running.stream_file import StreamFile, StreamState, opened
+from metricdp.running.stream_file import StreamFile, StreamState, stream_contents
 from metricdp.solvers.estimate.tree_posterior import Counts, joint_posterior
 from metricdp.unique import Unique
 
@@ -284,7 +284,7 @@ class Stream(Unique):
         source = file_path(path, "path")
         if not source.exists():
             raise InputError(f"{source}: no such stream; begin one with mdp.Stream(path=)")
-        return cls(metric, path=source, ledger=ledger, **opened(source)[0]["settings"])
+        return cls(metric, path=source, ledger=ledger, **stream_contents(source)[0]["settings"])
 
     # Days
 

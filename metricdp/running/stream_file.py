@@ -101,14 +101,14 @@ class StreamFile:
 
     def named_ledger(self) -> Path | None:
         """The journal that the file on disk names."""
-        name = opened(self.path)[0].get("ledger") if self.path.exists() else None
+        name = stream_contents(self.path)[0].get("ledger") if self.path.exists() else None
         return None if name is None else self.path.parent / name
 
     def read(self, counting: Counting, settings: dict[str, Any]) -> StreamState | None:
         """The state on disk, if there is one."""
         if not self.path.exists():
             return None
-        header, arrays = opened(self.path)
+        header, arrays = stream_contents(self.path)
         if header.get("universe") != self._universe:
             raise InputError(f"{self.path}: is a stream of another universe")
         for name, value in settings.items():
@@ -138,7 +138,7 @@ class StreamFile:
 
 def public_facts(path: Path) -> dict[str, Any]:
     """What a stream's file says that anyone may know, JSON-ready."""
-    header = opened(path)[0]
+    header = stream_contents(path)[0]
     centers = {
         k: [{name: answer[name] for name in ("day", "moved", "alarm")} for answer in answers]
         for k, answers in header["answers"].items()
@@ -147,7 +147,7 @@ def public_facts(path: Path) -> dict[str, Any]:
     return {**facts, "settings": header["settings"], "centers": centers}
 
 
-def opened(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def stream_contents(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Header and arrays of a stream's file."""
     if not path.exists():
         raise InputError(f"{path}: no such stream: begin one with `metricdp stream init`")

@@ -14,7 +14,7 @@ from metricdp.solvers.stopping import Deadline
 
 TRUST = 1e-7
 """Relative slack of a program's bound: its arithmetic is floating."""
-_APART = 1e-4
+_RELATIVE_GAP = 1e-4
 """Relative slack of a program's limit for costs that are not whole."""
 MOST_PAIRS = 60_000
 """Larger programs are not begun."""
@@ -79,7 +79,7 @@ def _cutoff(target: float, base: float, cost: Floats) -> float:
     """
     if base == np.rint(base) and (cost == np.rint(cost)).all():
         return float(np.floor(target + TRUST * max(abs(target), 1.0))) + 0.5
-    return target + _APART * abs(target)
+    return target + _RELATIVE_GAP * abs(target)
 
 
 class _Levels(NamedTuple):

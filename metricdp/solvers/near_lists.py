@@ -246,10 +246,12 @@ class MetricCosts:
                 return None
             near = tree.query_ball_point(places, within[some], p=p)
             site = np.fromiter((i for one in near for i in one), np.int32, int(count.sum()))
-            apart = np.repeat(places, count, axis=0) - self._points[self.allowed[site]]
-            cost = np.abs(apart).sum(axis=1) if p == 1 else np.sqrt((apart**2).sum(axis=1))
+            difference = np.repeat(places, count, axis=0) - self._points[self.allowed[site]]
+            cost = (
+                np.abs(difference).sum(axis=1) if p == 1 else np.sqrt((difference**2).sum(axis=1))
+            )
             if p not in (1, 2):
-                cost = np.abs(apart).max(axis=1)
+                cost = np.abs(difference).max(axis=1)
             parts.append(_sorted(np.r_[0, np.cumsum(count)], site, cost, within[some]))
         return _joined(parts, most, 1.0)
 

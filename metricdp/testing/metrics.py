@@ -239,7 +239,7 @@ class MetricTestCase:
         known = self._known()
         own = np.flatnonzero(np.isfinite(known).all(axis=1))
         found = metric.snap(known[own])
-        assert (known[found] == known[own]).all() or self._apart(found, own) == 0
+        assert (known[found] == known[own]).all() or self._distance(found, own) == 0
 
     def test_snapping_is_the_same_in_every_engine(self, tmp_path: Path) -> None:
         """Demand that an engine snaps costs what demand snapped here costs, for several centers."""
@@ -269,7 +269,7 @@ class MetricTestCase:
             return False
         return True
 
-    def _apart(self, one: Ints, other: Ints) -> int:
+    def _distance(self, one: Ints, other: Ints) -> int:
         pairs = zip(one.tolist(), other.tolist())
         rows = (self.metric().grid_rows(np.array([a]), np.array([b])) for a, b in pairs if a != b)
         return max((int(row[0, 0]) for row in rows), default=0)

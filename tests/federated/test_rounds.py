@@ -247,8 +247,8 @@ def test_masks_cancel_and_differ_in_every_attempt(monkeypatch):
         sent = []
         for asked in (coordinator.invite(), coordinator.again()):
             holders[0]._ledger = mdp.Ledger(100, 100 * DELTA)
-            opened = Invitation.opened(asked)
-            sent.append(Answer.opened(holders[0].answer(asked), opened).values)
+            parsed = Invitation.parsed(asked)
+            sent.append(Answer.parsed(holders[0].answer(asked), parsed).values)
         return np.abs((sent[1] - sent[0]).view(np.int64)).min()
 
     assert difference() > 10**9

@@ -102,17 +102,17 @@ def test_what_cannot_be_copied_is_refused_before_it_costs():
 
 def test_the_packages_own_partitions_are_not_copied(monkeypatch):
     grid = Grid(BOX, 4)
-    apart = Apart(grid, BOX)
+    differing = Apart(grid, BOX)
     monkeypatch.setattr(Apart, "_copied", lambda self: pytest.fail("it was copied"))
-    assert apart(POINTS).tolist() == [0, 1, 1, 3]
+    assert differing(POINTS).tolist() == [0, 1, 1, 3]
 
 
 def test_the_universe_is_shared_by_all_copies():
     cuts = Cuts([1, 2])
-    apart = Apart(cuts, BOX)
-    assert apart._rule is not cuts and apart._rule.universe is BOX
-    again = pickle.loads(pickle.dumps(apart))
-    assert again(POINTS).tolist() == apart(POINTS).tolist() == [0, 1, 1, 2]
+    differing = Apart(cuts, BOX)
+    assert differing._rule is not cuts and differing._rule.universe is BOX
+    again = pickle.loads(pickle.dumps(differing))
+    assert again(POINTS).tolist() == differing(POINTS).tolist() == [0, 1, 1, 2]
 
 
 def test_trust_is_of_a_class_and_not_of_where_it_says_it_is_from():

@@ -75,8 +75,8 @@ def test_no_user_of_up_to_four_records_moves_more_than_is_stated(caps, labels):
     assert most <= stated <= m * m
     assert most == stated or labels == [0, 0, 0, 0]
     assert max(int(u.sum()) for u in vectors) <= m
-    apart = max(int((u - v) @ (u - v)) for u in vectors for v in vectors)
-    assert apart <= squared_sensitivity(query, "replace-one", m, known)
+    differing = max(int((u - v) @ (u - v)) for u in vectors for v in vectors)
+    assert differing <= squared_sensitivity(query, "replace-one", m, known)
     assert squared_sensitivity(levels, "add-remove", m, known) == 2 * stated
 
 

@@ -57,8 +57,8 @@ def test_a_box_in_meters_takes_points_in_degrees(load):
     demand = load(world.homes(3000), space)
     center = mdp.k_median(space, demand, k=2, epsilon=20).centers
     corners = np.array([[100.0, 100], [1100, 1100]]) + low
-    apart = np.linalg.norm(center[:, None] - corners[None], axis=2).min(axis=1)
-    assert apart.max() < 60
+    differing = np.linalg.norm(center[:, None] - corners[None], axis=2).min(axis=1)
+    assert differing.max() < 60
 
 
 def test_one_record_more_adds_that_record_alone(load):

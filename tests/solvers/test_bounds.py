@@ -238,8 +238,11 @@ def test_or_library(number, monkeypatch):
 
 def test_whole_costs_round_a_bound_up_also_on_lists(monkeypatch):
     points = np.random.default_rng(4).integers(0, 300, (70, 2))
-    apart = np.floor(np.hypot(*np.moveaxis(points[:, None] - points[None], 2, 0)))
-    metrics = [mdp.PrecomputedMetric(np.maximum(apart, apart.T)), mdp.ManhattanMetric(points)]
+    differing = np.floor(np.hypot(*np.moveaxis(points[:, None] - points[None], 2, 0)))
+    metrics = [
+        mdp.PrecomputedMetric(np.maximum(differing, differing.T)),
+        mdp.ManhattanMetric(points),
+    ]
     monkeypatch.setattr(dual_ascent, "_NODE_WORK", 0)
     monkeypatch.setattr(dual_ascent, "_STEPS", 30)
     monkeypatch.setattr(dual_ascent, "_FEWEST_STEPS", 30)
@@ -251,9 +254,9 @@ def test_whole_costs_round_a_bound_up_also_on_lists(monkeypatch):
         for proof in found:
             assert proof.lower_bound == np.rint(proof.lower_bound)
             assert 0.9 * proof.cost < proof.lower_bound <= proof.cost
-    halves = mdp.PrecomputedMetric(apart / 2)
+    halves = mdp.PrecomputedMetric(differing / 2)
     monkeypatch.setattr(bounds, "MOST_ENTRIES", 0)
-    assert mdp.k_median(halves, k=6, certificate=True).lower_bound <= naive_best(apart / 2, 6)
+    assert mdp.k_median(halves, k=6, certificate=True).lower_bound <= naive_best(differing / 2, 6)
 
 
 def naive_best(costs, k):

@@ -180,12 +180,12 @@ def test_among_the_centers_of_several_searches(name, power, large, monkeypatch):
         for seed in range(6)
     ]
     monkeypatch.setattr(kmedian, "_UNION", 0)
-    apart = [
+    differing = [
         solve(metric, weights, 25, power=power, opened=opened, seed=seed, starts=None).cost
         for seed in range(6)
     ]
-    assert all(a <= b * (1 + 1e-9) for a, b in zip(together, apart))
-    assert sum(together) < sum(apart)
+    assert all(a <= b * (1 + 1e-9) for a, b in zip(together, differing))
+    assert sum(together) < sum(differing)
 
 
 @pytest.mark.parametrize("name", WORLDS)

@@ -144,7 +144,7 @@ def test_parts_that_are_alike_are_settled(seed):
     rows = np.arange(0, 18, 2)[:7]
     ascent = narrowed(block, np.r_[rows[:6], 13], np.empty(0, np.int64), True)
     ascent.narrow()
-    apart = ascent.entries
+    differing = ascent.entries
     best = min(
         sum(values)
         for values in (
@@ -154,7 +154,7 @@ def test_parts_that_are_alike_are_settled(seed):
         )
     )
     chosen, bound = parts.cheapest_of_parts(ascent, exact._settled_part)
-    assert apart.rows == len(ascent.rows)
+    assert differing.rows == len(ascent.rows)
     if chosen is None:
         assert bound == np.inf
         assert best >= ascent.upper

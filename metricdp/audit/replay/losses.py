@@ -39,9 +39,11 @@ def loss_of(one: Draw, other: Draw) -> Loss:
         return Loss(math.inf, math.inf, math.inf)
     v, w = (draw.hidden.astype(object) for draw in (one, other))  # Python's integers: no rounding
     if one.kind == "laplace":
-        apart = float(sum(abs(v - w)))
+        distance = float(sum(abs(v - w)))
         seen = float(sum(abs(one.output - w) - abs(one.output - v))) / one.scale
-        return Loss(seen, apart / one.scale, _laplace_rho(np.abs((v - w).astype(float)), one.scale))
+        return Loss(
+            seen, distance / one.scale, _laplace_rho(np.abs((v - w).astype(float)), one.scale)
+        )
     if one.kind == "gaussian":
         seen = float(sum((v - w) * (2 * one.output - v - w))) / (2 * one.scale**2)
         return Loss(seen, math.inf, float(sum((v - w) ** 2)) / (2 * one.scale**2))
@@ -54,10 +56,10 @@ def loss_of(one: Draw, other: Draw) -> Loss:
     return Loss(float((p - q)[one.output]), most, rho)
 
 
-def _laplace_rho(apart: NDArray[np.float64], scale: float) -> float:
+def _laplace_rho(distance: NDArray[np.float64], scale: float) -> float:
     """The Rényi divergence of discrete Laplace noise, coordinate by coordinate, over its order."""
     total = 0.0
-    for shift in apart[apart > 0]:
+    for shift in distance[distance > 0]:
         reach = math.ceil(40 * scale + shift)
         if reach > 10**5:
             total += (shift / scale) ** 2 / 2

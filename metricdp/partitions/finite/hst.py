@@ -195,18 +195,18 @@ class HST:
         here, there = np.broadcast_arrays(self._leaves_of(u), self._leaves_of(v))
         here = here.copy()
         there = there.copy()
-        apart = np.flatnonzero(here.ravel() != there.ravel())
-        a = here.ravel()[apart]
-        b = there.ravel()[apart]
+        differing = np.flatnonzero(here.ravel() != there.ravel())
+        a = here.ravel()[differing]
+        b = there.ravel()[differing]
         common = here.ravel()
-        while len(apart):
+        while len(differing):
             a, b = (
                 np.minimum(a, b),
                 self.parent[np.maximum(a, b)],
             )  # of two nodes the one with the larger number is no ancestor
             met = a == b
-            common[apart[met]] = a[met]
-            apart = apart[~met]
+            common[differing[met]] = a[met]
+            differing = differing[~met]
             a = a[~met]
             b = b[~met]
         return 2.0 * self.node_height[common].reshape(here.shape)

@@ -19,7 +19,14 @@ from metricdp.records.engines.sources import Coins, Source, Tally
 from metricdp.records.engines.spilling import connected
 from metricdp.records.engines.weighting import Weighted
 from metricdp.records.engines.work import Sum, Work, digest
-from metricdp.records.ingestion.encoders import USER, VALUES, Reading, RowEncoder, n_rows, opened
+from metricdp.records.ingestion.encoders import (
+    USER,
+    VALUES,
+    Reading,
+    RowEncoder,
+    columns_of,
+    n_rows,
+)
 
 
 class LocalFrame(Frame):
@@ -87,7 +94,7 @@ class LocalFrame(Frame):
         kept = [encode.empty()]
         n, sums = 0, 0
         for batch in self.batches(encode.names):
-            rows = opened(batch, encode.names)
+            rows = columns_of(batch, encode.names)
             first = encode.first(rows)
             n, sums = n + n_rows(rows), sums + digest(first)
             kept.append(coins(encode.stepped(first)))

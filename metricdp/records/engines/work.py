@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from metricdp.kernels.digests import sum_of_hashes
 from metricdp.records.engines.sources import Answer, grouped_parts
 from metricdp.records.exact import Sums, exactly
-from metricdp.records.ingestion.encoders import RowEncoder, n_rows, opened
+from metricdp.records.ingestion.encoders import RowEncoder, columns_of, n_rows
 from metricdp.records.trouble import Ended, Trouble, attempt, raised
 
 Sum = Any
@@ -43,7 +43,7 @@ class Work:
         return done.trouble if isinstance(done, Ended) else done
 
     def _of(self, block: Any) -> Sum:
-        rows = opened(block, self.names)
+        rows = columns_of(block, self.names)
         first = self.encode.first(rows)
         return self._sealed(self.answer(self.encode.stepped(first)), n_rows(rows), digest(first))
 

@@ -37,7 +37,7 @@ class RowEncoder:
 
     def __call__(self, block: Any) -> NDArray[Any]:
         """Records of a frame, an Arrow table or batch, lines of text, or an array (n, d)."""
-        return self.stepped(self.first(opened(block, self.names)))
+        return self.stepped(self.first(columns_of(block, self.names)))
 
     def stepped(self, records: NDArray[Any]) -> NDArray[Any]:
         """All steps, in turn."""
@@ -76,7 +76,7 @@ def ids_encoder(column: str, ids: Sequence[Hashable]) -> RowEncoder:
     return RowEncoder((column,), matcher(ids))
 
 
-def opened(block: Any, names: Sequence[str]) -> Any:
+def columns_of(block: Any, names: Sequence[str]) -> Any:
     """A block's columns, if it is lines of text still."""
     return block.table(names) if isinstance(block, Lines) else block
 
@@ -109,7 +109,7 @@ class Reading:
 
     def __call__(self, block: Any) -> tuple[NDArray[Any], list[str]]:
         """Records, shape (n,) or (n, d), and each one's user."""
-        table = opened(block, self.columns)
+        table = columns_of(block, self.columns)
         users = cells_of.texts(cells_of.column(table, self.user))
         if any(user is None for user in users):
             raise InputError("a user is missing")

@@ -165,7 +165,7 @@ def _kept(before: list[int], now: list[int], points: Floats) -> list[int]:
     free = [i for i, p in enumerate(places) if p is None]
     old = [*before, *[None] * len(places)]
     every = ((i, rank, p) for i in free for rank, p in enumerate(left))
-    gaps = [(_apart(points, old[i], p), i, rank, p) for i, rank, p in every]
+    gaps = [(_distance(points, old[i], p), i, rank, p) for i, rank, p in every]
     for _, i, _, p in sorted(gaps):
         if places[i] is None and p in left:
             places[i] = p
@@ -173,7 +173,7 @@ def _kept(before: list[int], now: list[int], points: Floats) -> list[int]:
     return [p for p in places if p is not None]
 
 
-def _apart(points: Floats, old: int | None, new: int) -> float:
+def _distance(points: Floats, old: int | None, new: int) -> float:
     gap = np.inf if old is None else float(np.hypot(*(points[old] - points[new])))
     return gap if np.isfinite(gap) else 1e300
 

@@ -101,7 +101,7 @@ class Noisy:
             weighted = self._known[0] * np.array(variance)
             self._remove = np.linalg.pinv(weighted @ self._known[0].T) @ weighted
 
-    def apart(self) -> Noisy:
+    def independent(self) -> Noisy:
         """The same without what is known of all together: for statistics of few values each, which
         it would make statistics of all.
         """

@@ -104,8 +104,8 @@ def _between(instance: Instance, sites: Positions) -> Floats:
 
 
 def _least(block: Floats) -> float:
-    apart = block[np.triu_indices(len(block), 1)]
-    return float(apart.min()) if len(apart) else float("inf")
+    distances = block[np.triu_indices(len(block), 1)]
+    return float(distances.min()) if len(distances) else float("inf")
 
 
 def _farthest_first(instance: Instance, k: int, seed: int) -> tuple[Positions, float]:
@@ -183,7 +183,7 @@ class _Search:
                 self.upper = self.lower
                 break
             radius = float(left[(len(left) - 1) // 2])
-            found, proven = self._apart(radius)
+            found, proven = self._dispersed(radius)
             if found is not None:
                 self._exchanged(found)
             elif proven:
@@ -221,7 +221,7 @@ class _Search:
         if now > self.lower:
             self.best, self.lower = rows, now
 
-    def _apart(self, radius: float) -> tuple[Positions | None, bool]:
+    def _dispersed(self, radius: float) -> tuple[Positions | None, bool]:
         """k rows that keep a distance, and whether it is settled that there are none."""
         close = self.block < radius * (1 - WITHIN)
         np.fill_diagonal(close, False)

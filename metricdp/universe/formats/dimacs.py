@@ -60,7 +60,7 @@ def read_dimacs_coordinates(file: File) -> Nodes:
 
 
 def _tagged(path: str | Path, lines: list[str], tag: str, shape: str) -> Floats:
-    """Three numbers of each line that starts with a tag, comments apart."""
+    """Three numbers of each line that starts with a tag, comments left out."""
     mark = tag + " "
     rows = [line[2:] for line in lines if line[:2] == mark]
     others = [line for line in lines if line[:2] != mark and line.strip() and line[0] not in "cp"]

@@ -210,14 +210,14 @@ def _check_meeting(
     near = np.median(np.linalg.norm(tips[:, 0] - tips[:, 1], axis=1))
     first = line[np.unique(at, return_index=True)[1]]
     several = np.bincount(at) > 1
-    apart = several.copy()
+    separate = several.copy()
     for place in (tips[first, 0], tips[first, 1]):
         away = np.linalg.norm(tips[line] - place[at][:, None], axis=2).min(axis=1) > near
-        apart &= np.bincount(at, away) > 0
-    if 2 * apart.sum() > several.sum():
+        separate &= np.bincount(at, away) > 0
+    if 2 * separate.sum() > several.sum():
         raise GraphFileError(
             file.path,
-            f"{apart.sum():,} of {several.sum():,} vertices that the columns {names[0]!r} and "
+            f"{separate.sum():,} of {several.sum():,} vertices that the columns {names[0]!r} and "
             f"{names[1]!r} name are nowhere: their lines do not meet (were lines cut since?); "
             f"topology='geometry' (--topology geometry) joins lines by where they end",
         )

@@ -72,8 +72,8 @@ def test_stated_sensitivities():
     asked = query()
     disk = [v for v in itertools.product(range(-4, 5), repeat=2) if v[0] ** 2 + v[1] ** 2 <= 16]
     rows = np.array([(4, *v) for v in disk] + [(0, 0, 0)])
-    apart = np.abs(rows[:, None] - rows[None])
-    for relation, moved in (("add-remove", np.abs(rows)), ("replace-one", apart)):
+    differing = np.abs(rows[:, None] - rows[None])
+    for relation, moved in (("add-remove", np.abs(rows)), ("replace-one", differing)):
         for m in (1, 3):
             assert asked.sensitivity(relation, m) >= m * moved.sum(axis=-1).max()
             assert asked.squared_sensitivity(relation, m) == m * m * (moved**2).sum(axis=-1).max()

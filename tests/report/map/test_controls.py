@@ -233,8 +233,8 @@ def test_what_the_pointer_is_reported(visit):
 def test_markers_that_would_lie_on_each_other_are_smaller(visit):
     page = visit(390, 700)
     alone, left, right, _ = disks(page)
-    apart = np.hypot(left["x"] - right["x"], left["y"] - right["y"])
-    assert left["r"] == right["r"] < alone["r"] and left["r"] + right["r"] < apart
+    differing = np.hypot(left["x"] - right["x"], left["y"] - right["y"])
+    assert left["r"] == right["r"] < alone["r"] and left["r"] + right["r"] < differing
     page.click("tbody tr:nth-child(2) button")
     assert len({disk["r"] for disk in disks(page)}) == 1
 

@@ -73,7 +73,7 @@ def test_costs_of_which_the_least_is_nearly_the_largest(monkeypatch):
 def test_exchanges_reach_scattered_demand_too():
     metric = METRICS["graph"]
     everywhere = np.arange(len(metric))
-    apart = metric.distance_rows(everywhere)
+    differing = metric.distance_rows(everywhere)
     search = wide_center.WideSearch(instance_of(metric, np.ones(len(metric))), everywhere, 5)
     search._end = np.inf
     radius = search.lists.radius = 1.3 * mdp.solve(metric, o.PCenter(5)).value
@@ -81,4 +81,4 @@ def test_exchanges_reach_scattered_demand_too():
     search._scatter()
     sites = search._cover(radius, np.arange(5))
     assert len(search._thin) > 50
-    assert (apart[sites][:, search._thin].min(axis=0) <= radius).all()
+    assert (differing[sites][:, search._thin].min(axis=0) <= radius).all()
