@@ -108,72 +108,13 @@ def _at(row: NDArray, place: float) -> tuple[np.uint64, float, float]:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def pairs(splits: Splits, seen: NDArray) -> tuple[NDArray, NDArray]:
-    """Likelihood of the two leaves below each split of leaves, under each kind of split: it does
-    not depend on frequencies.
-
-    Returns each split's number among these, -1 if it has other children, and an array (n, C, G).
-    """
-    children = splits.children
-    m = len(children) + 1
-    number = np.full(m - 1, -1)
-    n = 0
-    for i in range(m - 1):
-        if children[i, 0] < m and children[i, 1] < m:
-            number[i] = n
-            n += 1
-    found = np.zeros((n, len(splits.kinds), seen.shape[1]))
-    grid = seen.shape[1]
-    left = np.empty((grid, 2))
-    right = np.empty((grid, 2))
-    product = np.empty(grid)
-    for i in range(m - 1):
-        if number[i] < 0:
-            continue
-        support = _support(seen[m + i], _RARE)
-        _message(seen[children[i, 0]], left)
-        _message(seen[children[i, 1]], right)
-        for q in range(splits.fractions.shape[1]):
-            begin, end, x, dx, y, dy = _lines(splits, i, q, support, grid - 1)
-            for g in range(begin, end + 1):
-                product[g] = _at(left, x + dx * g)[2] * _at(right, y + dy * g)[2]
-            for c in range(len(splits.kinds)):
-                chance = splits.kinds[c, i, q]
-                if chance > 0.0:
-                    for g in range(begin, end + 1):
-                        found[number[i], c, g] += chance * product[g]
-    return number, found
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def mixed(splits: Splits, frequency: NDArray) -> NDArray:
-    """Probabilities of all shares (m - 1, S), every kind by its frequency in the split's band."""
-    chances = np.zeros_like(splits.fractions)
-    for i in range(len(chances)):
-        for c in range(len(splits.kinds)):
-            weight = frequency[splits.band[i], c]
-            for q in range(chances.shape[1]):
-                chances[i, q] += weight * splits.kinds[c, i, q]
-    return chances
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def upward(
-    splits: Splits,
-    frequency: NDArray,
-    chances: NDArray,
-    known: tuple[NDArray, NDArray],
-    seen: NDArray,
-    inside: NDArray,
-) -> float:
+def upward(splits: Splits, chances: NDArray, seen: NDArray, inside: NDArray) -> float:
     """Likelihood of all noisy counts at and below a node given its true count: fills `inside` (2m -
     1, G).
 
-    `frequency` (n_bands, C); `chances`, `known`: of `mixed` and `pairs`; `seen`: likelihood of the
-    node's own counts.
+    `chances` (m - 1, S): probabilities of all shares; `seen`: likelihood of the node's own counts.
     """
     m = len(splits.children) + 1
-    number, found = known
     evidence = 0.0
     grid = inside.shape[1]
     left = np.empty((grid, 2))
@@ -184,21 +125,15 @@ def upward(
         own = seen[m + i]
         row[:] = 0.0
         first, last = _support(own, _RARE)
-        if number[i] >= 0:
-            for c in range(found.shape[1]):
-                weight = frequency[splits.band[i], c]
-                for g in range(first, last + 1):
-                    row[g] += weight * found[number[i], c, g]
-        else:
-            _message(inside[splits.children[i, 0]], left)
-            _message(inside[splits.children[i, 1]], right)
-            for q in range(chances.shape[1]):
-                chance = chances[i, q]
-                if chance <= _RARE:
-                    continue
-                begin, end, x, dx, y, dy = _lines(splits, i, q, (first, last), grid - 1)
-                for g in range(begin, end + 1):
-                    row[g] += chance * _at(left, x + dx * g)[2] * _at(right, y + dy * g)[2]
+        _message(inside[splits.children[i, 0]], left)
+        _message(inside[splits.children[i, 1]], right)
+        for q in range(chances.shape[1]):
+            chance = chances[i, q]
+            if chance <= _RARE:
+                continue
+            begin, end, x, dx, y, dy = _lines(splits, i, q, (first, last), grid - 1)
+            for g in range(begin, end + 1):
+                row[g] += chance * _at(left, x + dx * g)[2] * _at(right, y + dy * g)[2]
         top = 0.0
         for g in range(first, last + 1):
             row[g] *= own[g] if own[g] > _RARE else 0.0
@@ -216,17 +151,15 @@ def downward(
     splits: Splits,
     frequency: NDArray,
     chances: NDArray,
-    known: tuple[NDArray, NDArray],
     seen: NDArray,
     inside: NDArray,
     outside: NDArray,
 ) -> NDArray:
     """Messages from the root down to all nodes but leaves (`outside`), as `upward`; returns how
-    many splits of each band and kind there are in expectation (n_bands, C). The root's row of
-    `outside` is given: the prior of the total.
+    many splits of each band and kind there are in expectation (n_bands, C), of their `frequency`.
+    The root's row of `outside` is given: the prior of the total.
     """
     m = len(splits.children) + 1
-    number, found = known
     grid = inside.shape[1]
     counts = np.zeros_like(frequency)
     weight = np.empty(frequency.shape[1])
@@ -236,42 +169,37 @@ def downward(
     for i in range(m - 2, -1, -1):
         density = outside[m + i] * seen[m + i]
         weight[:] = 0.0
-        if number[i] >= 0:
+        support = _support(density, _NEGLIGIBLE)
+        pair = splits.children[i]
+        inner = pair[0] >= m, pair[1] >= m
+        _message(inside[pair[0]], left)
+        _message(inside[pair[1]], right)
+        above[:] = 0.0
+        for q in range(chances.shape[1]):
+            chance = chances[i, q]
+            if chance <= _RARE:
+                continue
+            begin, end, x, dx, y, dy = _lines(splits, i, q, support, grid - 1)
+            likely = 0.0
+            for g in range(begin, end + 1):
+                j, f, a = _at(left, x + dx * g)
+                k, h, b = _at(right, y + dy * g)
+                likely += density[g] * a * b
+                if inner[0]:
+                    from_right = density[g] * chance * b
+                    above[0, j] += from_right * (1.0 - f)
+                    above[0, j + np.uint64(1)] += from_right * f
+                if inner[1]:
+                    from_left = density[g] * chance * a
+                    above[1, k] += from_left * (1.0 - h)
+                    above[1, k + np.uint64(1)] += from_left * h
             for c in range(len(weight)):
-                for g in range(len(density)):
-                    weight[c] += density[g] * found[number[i], c, g]
-        else:
-            support = _support(density, _NEGLIGIBLE)
-            pair = splits.children[i]
-            inner = pair[0] >= m, pair[1] >= m
-            _message(inside[pair[0]], left)
-            _message(inside[pair[1]], right)
-            above[:] = 0.0
-            for q in range(chances.shape[1]):
-                chance = chances[i, q]
-                if chance <= _RARE:
-                    continue
-                begin, end, x, dx, y, dy = _lines(splits, i, q, support, grid - 1)
-                likely = 0.0
-                for g in range(begin, end + 1):
-                    j, f, a = _at(left, x + dx * g)
-                    k, h, b = _at(right, y + dy * g)
-                    likely += density[g] * a * b
-                    if inner[0]:
-                        from_right = density[g] * chance * b
-                        above[0, j] += from_right * (1.0 - f)
-                        above[0, j + np.uint64(1)] += from_right * f
-                    if inner[1]:
-                        from_left = density[g] * chance * a
-                        above[1, k] += from_left * (1.0 - h)
-                        above[1, k + np.uint64(1)] += from_left * h
-                for c in range(len(weight)):
-                    weight[c] += likely * splits.kinds[c, i, q]
-            for side in range(2):
-                total = above[side].sum()
-                outside[pair[side]] = 1.0 / grid
-                if total > 0.0:
-                    outside[pair[side]] = above[side, :grid] / total
+                weight[c] += likely * splits.kinds[c, i, q]
+        for side in range(2):
+            total = above[side].sum()
+            outside[pair[side]] = 1.0 / grid
+            if total > 0.0:
+                outside[pair[side]] = above[side, :grid] / total
         own = frequency[splits.band[i]]
         weight *= own
         total = weight.sum()

@@ -23,10 +23,8 @@ def run(children, low, step, fractions, chances, leaves, prior, above=None):
     outside = np.empty((2 * n_splits + 1, grid))
     outside[-1] = prior
     seen = np.r_[leaves, np.ones((n_splits, grid)) if above is None else above]
-    known = tree_posterior.pairs(splits, seen)
-    np.testing.assert_array_equal(tree_posterior.mixed(splits, chances), chances)
-    scale = tree_posterior.upward(splits, chances, chances, known, seen, inside)
-    posterior = tree_posterior.downward(splits, chances, chances, known, seen, inside, outside)
+    scale = tree_posterior.upward(splits, chances, seen, inside)
+    posterior = tree_posterior.downward(splits, chances, chances, seen, inside, outside)
     means = tree_posterior.leaf_means(splits, chances, seen, inside, outside)
     return inside, outside[n_splits + 1 :], posterior, scale, means
 

@@ -23,8 +23,6 @@ from metricdp.kernels.tree_posterior import (
     consistent,
     downward,
     leaf_means,
-    mixed,
-    pairs,
     sampled,
     upward,
 )
@@ -249,7 +247,6 @@ class _Model:
         band, self.bands = _bands(tree)
         self.splits = Splits(tree.children, low, step, fractions, kinds, band)
         self.seen = _likelihood(low[:, None] + step[:, None] * np.arange(grid), rounds)
-        self.known = pairs(self.splits, self.seen)
         self.inside = np.empty((2 * m - 1, grid))
         self.outside = np.empty((2 * m - 1, grid))
         self.outside[-1] = 1.0 / grid
@@ -263,13 +260,7 @@ class _Model:
         for _ in range(rounds):
             self._upward(frequency)
             count = downward(
-                self.splits,
-                frequency,
-                self.chances,
-                self.known,
-                self.seen,
-                self.inside,
-                self.outside,
+                self.splits, frequency, self.chances, self.seen, self.inside, self.outside
             )
             before = frequency
             frequency = _frequencies(count, weight)
@@ -303,8 +294,10 @@ class _Model:
         )
 
     def _upward(self, frequency: Floats) -> float:
-        self.chances = mixed(self.splits, frequency)
-        return upward(self.splits, frequency, self.chances, self.known, self.seen, self.inside)
+        """Messages up, every kind of split by its frequency in the split's band."""
+        own, kinds = frequency[self.splits.band], self.splits.kinds
+        self.chances: Floats = np.einsum("ic,cis->is", own, kinds)
+        return upward(self.splits, self.chances, self.seen, self.inside)
 
 
 def observed(tree: PartitionTree, rounds: Sequence[Counts]) -> tuple[Floats, Floats]:
