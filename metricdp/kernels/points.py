@@ -112,25 +112,10 @@ def _two_least(
     for j in range(k):
         for p in range(BLOCK):
             value[p] = half[j]
-        x = 0
-        while x + 4 <= d:
-            a = centers[j, x]
-            b = centers[j, x + 1]
-            c = centers[j, x + 2]
-            e = centers[j, x + 3]
+        for x in range(d):
+            place = centers[j, x]
             for p in range(BLOCK):
-                value[p] -= (
-                    a * places[x, p]
-                    + b * places[x + 1, p]
-                    + c * places[x + 2, p]
-                    + e * places[x + 3, p]
-                )
-            x += 4
-        while x < d:
-            a = centers[j, x]
-            for p in range(BLOCK):
-                value[p] -= a * places[x, p]
-            x += 1
+                value[p] -= place * places[x, p]
         for p in range(BLOCK):
             least = best[p]
             now = value[p]
