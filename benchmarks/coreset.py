@@ -118,10 +118,7 @@ def random_centers(n: int, epsilon: float, runs: int, sets: int = 200) -> None:
             release = answered(demand, name, k, epsilon)[0].release
             coresets.append((name, release.coreset()))
             if name == "default":
-                coresets += [
-                    ("default, small coreset", release.coreset(k)),
-                    ("default, standing cells only", release.standing.coreset()),
-                ]
+                coresets.append(("default, small coreset", release.coreset(k)))
         for kind in ("uniform", "from the records"):
             found: dict[str, list[float]] = {}
             for _ in range(sets):
