@@ -352,3 +352,9 @@ def test_a_history_is_read_without_changing_a_byte(path):
     assert json.dumps(reported)
     assert (reported["left"], reported["left_delta"], reported["lines"]) == ("1/3", "1/2000", 3)
     assert [entry["left"] for entry in reported["entries"]] == ["2/3", "1/3"]
+
+
+def test_records_that_are_left_out_are_no_whole_user():
+    for weighting, caps, name in (("share", None, "weighting"), ("record", 2, "caps")):
+        with pytest.raises(InputError, match=f"max_snap leaves out records, and {name}"):
+            Protection.asked(True, None, weighting, caps, limited=True)

@@ -129,3 +129,10 @@ def test_another_process_is_refused(monkeypatch):
     for ask in (lambda: ledger.charge("1/4"), lambda: budget.draw(0), lambda: budget.bind(RECORDS)):
         with pytest.raises(InputError, match="forked process"):
             ask()
+
+
+def test_a_delta_that_is_spent_is_what_is_refused():
+    ledger = mdp.Ledger(1, "1/10")
+    with pytest.raises(BudgetError, match="delta"):
+        ledger.charge(1, "1/5")
+    assert (ledger.spent, ledger.spent_delta) == (0, 0)

@@ -11,6 +11,7 @@ from metricdp.accounting.binding import Protection
 from metricdp.errors import BudgetError, InputError, JournalError
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import HistogramQuery, gate
+from metricdp.privacy.contributing import contributors as of_numbers
 from metricdp.records.engines.bounding import LogSizes
 from metricdp.records.ingestion.encoders import Reading, RowEncoder
 from metricdp.records.ingestion.matching import Anywhere
@@ -30,6 +31,11 @@ def test_users_are_counted_by_powers_of_two():
     expected = [sum(2 ** (j - 1) < s <= 2**j or s == 1 == 2**j for s in sizes) for j in range(21)]
     assert found.tolist() == expected
     assert LogSizes(2).of(people([4, 5, 99])).tolist() == [2, 2, 2]
+
+
+def test_the_last_number_stands_for_more_too():
+    count = HistogramQuery(LabelParts.of(PATH))
+    assert gate._noisy(of_numbers(people([1, 8, 99]), PATH), count, None).tolist() == [1, 0, 0, 1, 1]
 
 
 @pytest.mark.parametrize("users", [["a", None], ["a", float("nan")], [None]])
