@@ -34,8 +34,9 @@ def test_users_are_counted_by_powers_of_two():
 
 
 def test_the_last_number_stands_for_more_too():
-    count = HistogramQuery(LabelParts.of(PATH))
-    assert gate._noisy(of_numbers(people([1, 8, 99]), PATH), count, None).tolist() == [1, 0, 0, 1, 1]
+    users = of_numbers(people([1, 8, 99]), PATH)
+    found = gate._noisy(users, HistogramQuery(LabelParts.of(PATH)), None)
+    assert found.tolist() == [1, 0, 0, 1, 1]
 
 
 @pytest.mark.parametrize("users", [["a", None], ["a", float("nan")], [None]])
