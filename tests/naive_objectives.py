@@ -70,7 +70,7 @@ def within_room(costs, weights, loads, room, limit=None):
     return None if found.status == 2 else float(found.fun)
 
 
-def apart(costs):
+def least_distance(costs):
     """Least distance between sites, from those to all points: two differ most at one of them."""
     pairs = combinations(costs, 2)
     return min((float(np.abs(a - b).max()) for a, b in pairs), default=None)

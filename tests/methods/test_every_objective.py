@@ -101,7 +101,7 @@ def _cases(k, limit, total):
         "limit": (o.KMedian(k, limit=limit), lambda c, w: naive.sums(c, w, 1, limit)),
         "p-center": (o.PCenter(k), lambda c, w: naive.farthest(c, w)),
         "threshold": (o.PCenter(k, threshold=9), lambda c, w: naive.farthest(c, w, 9)),
-        "p-dispersion": (o.PDispersion(k), lambda c, w: naive.independent(c)),
+        "p-dispersion": (o.PDispersion(k), lambda c, w: naive.least_distance(c)),
         "max-coverage": (o.MaxCoverage(k, limit), lambda c, w: naive.covered(c, w, reach)),
         "backup-coverage": (
             o.BackupCoverage(k, limit),

@@ -96,18 +96,18 @@ def test_users_that_folders_name_stay_apart(tmp_path):
 def test_a_column_named_twice_is_refused(tmp_path, folder, monkeypatch):
     """The folder's name would be the user of all: DuckDB does not know ``U`` from ``u``."""
     write(tmp_path / folder / "part-0.parquet", v=[1, 1], u=["a", "b"])
-    with pytest.raises(InputError, match="by files and by the names of their folders"):
+    with pytest.raises(InputError, match="in files and in the names of their folders"):
         records_of(tmp_path)
     assert records_of(tmp_path / folder / "part-0.parquet") == [2, 0, 0]  # the file itself
     monkeypatch.setattr(embedded, "AT_ONCE", -1)
-    with pytest.raises(InputError, match="by files and by the names of their folders"):
+    with pytest.raises(InputError, match="in files and in the names of their folders"):
         records_of(tmp_path / folder / "part-0.parquet")
 
 
 def test_a_column_named_twice_is_refused_by_spark(tmp_path):
     spark.session()
     write(tmp_path / "u=7" / "part-0.parquet", v=[1, 1], u=["a", "b"])
-    with pytest.raises(InputError, match="by files and by the names of their folders"):
+    with pytest.raises(InputError, match="in files and in the names of their folders"):
         records_of(tmp_path, "spark")
     assert records_of(tmp_path / "u=7" / "part-0.parquet", "spark") == [2, 0, 0]  # the file itself
     write(tmp_path / "day=7" / "b.parquet", v=[1, 1], u=["a", "b"])

@@ -51,7 +51,7 @@ class TestPDispersion(ObjectiveTestCase):
         return super().universes()[:2]  # a table has no distances between sites
 
     def value(self, costs, weights):
-        return naive.independent(costs)
+        return naive.least_distance(costs)
 
 
 class TestMaxCoverage(ObjectiveTestCase):
