@@ -368,3 +368,29 @@ def test_sources_lead_nowhere():
     held = [getattr(demand, name) for name in dir(demand) if not name.startswith("__")]
     assert not any(isinstance(each, sources.Source) for each in held)
     assert RowEncoder(("x",), np.asarray).empty().shape == (0, 1)
+
+
+def bad_tables():
+    """Rows that break a rule, and what is asked of them."""
+    nan = float("nan")
+    yield {"vertex": ["a", CANARY]}, {}
+    yield {"vertex": ["a", None]}, {}
+    yield {"vertex": ["a", "b"], "u": [48611, None]}, {"user": "u"}
+    yield {"x": [48611.0, nan], "y": [1.0, 2]}, {"columns": ["x", "y"]}
+    yield {"x": [CANARY, "1"], "y": [1.0, 2]}, {"columns": ["x", "y"]}
+    yield {"x": [48611.0, float("inf")], "y": [1.0, 2]}, {"columns": ["x", "y"]}
+
+
+@pytest.mark.parametrize("rows", list(bad_tables()), ids=lambda rows: "")
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask"])
+def test_bad_rows_are_refused_by_the_rule_alone(engine, rows, capfd, caplog, request):
+    columns, asked = rows
+    plain, universe = pd.DataFrame(columns), BOX if "columns" in asked else THREE
+    if engine == "dask":
+        request.getfixturevalue("dask_client")
+        source = pytest.importorskip("dask.dataframe").from_pandas(plain, npartitions=2)
+    elif engine == "duckdb":
+        source = pytest.importorskip("duckdb").connect().from_arrow(pa.table(columns))
+    else:
+        source = pytest.importorskip("polars").LazyFrame(columns)
+    refused(lambda: PrivateDemand.from_frame(universe, source, **asked), capfd, caplog)
