@@ -208,7 +208,7 @@ SETS = {
         "metricdp/accounting/budget.py",
     ),
     "accounting/logarithms.py": ("tests/accounting/test_logarithms.py",),
-    "accounting/scales.py": ("tests/accounting/test_scales.py",),
+    "accounting/scales.py": ("tests/accounting/test_scales.py", "tests/privacy/test_shares.py"),
     "accounting/cost.py": (
         "tests/accounting/test_ledger.py",
         "tests/accounting/test_accounting.py",
