@@ -24,7 +24,8 @@ def scripts() -> list[str]:
     """Names of measurements that have options of their own."""
     files = Path(__file__).parent.glob("*.py")
     return sorted(
-        {f.stem for f in files} - {*PAPERS, "__init__", "__main__", "everything", "peer_runner"}
+        {f.stem for f in files}
+        - {*PAPERS, "__init__", "__main__", "everything", "masking", "peer_runner"}
     )
 
 

@@ -12,11 +12,12 @@ plain integer program, for at most `HIGHS_SECONDS`; with SITES all instances hav
 
 from __future__ import annotations
 
+import argparse
 import csv
 import os
 import resource
-import sys
 import time
+from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
 
@@ -33,6 +34,17 @@ LARGEST = {"coverage": 500, "opening": 200, "capacities": 50}
 o = mdp.objectives
 Compared = tuple[float, tuple[float, bool] | None, float]
 """Our value, HiGHS' and whether it is settled, our gap."""
+
+
+def asked_of(described: str | None, names: Iterable[str]) -> tuple[str, list[int]]:
+    """The measurement that the command line names, and its numbers."""
+    parser = argparse.ArgumentParser(
+        description=described, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=names)
+    parser.add_argument("numbers", nargs="*", type=int)
+    asked = parser.parse_args()
+    return asked.what, asked.numbers
 
 
 def pmed() -> None:
@@ -342,9 +354,10 @@ def full(n: int, k: int) -> None:
 
 
 if __name__ == "__main__":
-    what, more = sys.argv[1], [int(x) for x in sys.argv[2:]]
+    runs = {"pmed": pmed, "stores": stores, "road": road, "full": full, "private": private}
+    runs["dear"] = dear
+    what, numbers = asked_of(__doc__, [*runs, *LARGEST])
     if what in LARGEST:
-        against_highs(what, *(more or [0, 100]))
+        against_highs(what, *(numbers or [0, 100]))
     else:
-        run = {"pmed": pmed, "stores": stores, "road": road, "full": full, "private": private}
-        {**run, "dear": dear}[what](*more)
+        runs[what](*numbers)

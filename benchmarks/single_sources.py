@@ -13,7 +13,6 @@ most `HIGHS_SECONDS`.
 from __future__ import annotations
 
 import os
-import sys
 import time
 from pathlib import Path
 
@@ -94,7 +93,6 @@ def highs(metric: mdp.EuclideanMetric, loads: np.ndarray, k: int, room: float) -
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    what, more = sys.argv[1], [float(x) for x in sys.argv[2:]]
-    {"pmedcap": pmedcap, "blocks": blocks}[what](*more)
+    runs = {"pmedcap": pmedcap, "blocks": blocks}
+    what, numbers = objectives.asked_of(__doc__, runs)
+    runs[what](*numbers)
