@@ -149,7 +149,8 @@ MILLION = Fraction(10**6)
 def test_prices_in_numbers():
     one, tenth = Fraction(1), Fraction(1, 10)
     assert Cost.of(3) == Cost(Fraction(3), rho=pure_rho(Fraction(3)))
-    assert Cost.of(Cost.of(3)) == Cost.of(3) and Cost.of(1000).epsilon == 1000
+    assert Cost.of(Cost.of(3)) == Cost.of(3)
+    assert Cost.of(1000, 0, tenth).epsilon == 1000
     assert Cost.of(3, tenth) == Cost(Fraction(3), tenth) and Cost.of(3, tenth).rho is None
     assert Cost.selection(3) == Cost(Fraction(3), rho=range_rho(Fraction(3)))
     assert selections(3, 5) == Cost.of(15)

@@ -374,3 +374,17 @@ def test_a_step_that_does_not_fit_is_refused_and_not_taken():
     with pytest.raises(BudgetError):
         step(ledger, (1, 2))
     assert step(ledger, (2, 1)).rho == HALF.rho
+
+
+def test_of_two_processes_that_take_one_step_at_once_one_is_refused(tmp_path, monkeypatch):
+    path, charge = tmp_path / "a.ledger", Ledger.charge_once
+    ledger = Ledger(4, 4 * DELTA, journal=path)
+
+    def beaten(*args):
+        monkeypatch.setattr(Ledger, "charge_once", charge)
+        step(Ledger.open(path), (1, 1))
+        return charge(*args)
+
+    monkeypatch.setattr(Ledger, "charge_once", beaten)
+    with pytest.raises(InputError, match="answered by another process"):
+        step(ledger, (1, 1))
