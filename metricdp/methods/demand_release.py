@@ -14,7 +14,7 @@ from metricdp.arguments import listed, shown
 from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.methods import saving
-from metricdp.methods.box.anywhere import in_halves, on_points
+from metricdp.methods.box.anywhere import leaning, on_points
 from metricdp.methods.box.small_ball import reduced
 from metricdp.methods.finite.rounds import FAST_GROWTH
 from metricdp.methods.heat import ERROR, smoothed
@@ -440,9 +440,9 @@ class Release:
         interval = self._credible
         if self.space is None or self.sides is None:
             return Spots(interval, self._where, np.arange(len(self.weights)))
-        pieces = in_halves(self.universe.points, self.weights, self.sides)
+        pieces = leaning(self.universe.points, self.weights, self.sides)
         while len(pieces.points) << self.space.dimension <= _PIECES:
-            pieces = in_halves(*pieces)
+            pieces = leaning(*pieces)
         whole = np.repeat(np.arange(len(self.weights)), len(pieces.points) // len(self.weights))
         return Spots(interval.split(whole, pieces.weights), self.space, pieces.points)
 
