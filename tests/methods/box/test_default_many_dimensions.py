@@ -56,9 +56,11 @@ def test_few_records_in_four_dimensions_are_counted_in_halves():
     assert (
         np.median([cost(points, one.centers, 2) for one in found]) < 3 * best
     )  # one of ten is beyond
-    for one in [found[0], mdp.release(space, demand, epsilon="1/5")]:
-        asked = [mechanism.query.split()[0] for mechanism in one.receipt.mechanisms]
-        assert set(asked) == {"number", "histogram"} and one.receipt.epsilon == Fraction(1, 5)
+    found = [mdp.release(space, demand, epsilon="1/5"), *found]
+    asked = [{one.query.split()[0] for one in result.receipt.mechanisms} for result in found]
+    # the noisy number passes 6,250, from which on sums win, once in 180 draws
+    assert asked[0] == {"number", "histogram"} and asked.count(asked[0]) > 20
+    assert {result.receipt.epsilon for result in found} == {Fraction(1, 5)}
     with_delta = mdp.k_means(space, demand, 5, epsilon="1/5", delta=DELTA)
     many = mdp.k_means(space, PrivateDemand(space, np.tile(points, (20, 1))), 5, epsilon=1)
     assert with_delta.release.design and many.release.design
