@@ -38,16 +38,9 @@ from metricdp.privacy.scores import CostQuery, CoverageQuery, SelectionQuery
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
 from metricdp.protocols import Partition
 
-__all__ = ["Budget", "CentersQuery", "Charge", "Cost", "CostQuery", "CountQuery"]
-__all__ += ["BudgetSlice", "CoverQuery", "CoverageQuery", "HistogramQuery", "Ledger", "LevelsQuery"]
-__all__ += [
-    "OpeningQuery",
-    "Partition",
-    "PrivateDataWarning",
-    "PrivateDemand",
-    "Query",
-    "ZCDPAccountant",
-]
-__all__ += ["Quote", "SelectionQuery", "SumsQuery", "SwapQuery", "contribute", "cover"]
+__all__ = ["Budget", "BudgetSlice", "CentersQuery", "Charge", "Cost", "CostQuery", "CountQuery"]
+__all__ += ["CoverQuery", "CoverageQuery", "HistogramQuery", "Ledger", "LevelsQuery"]
+__all__ += ["OpeningQuery", "Partition", "PrivateDataWarning", "PrivateDemand", "Query", "Quote"]
+__all__ += ["SelectionQuery", "SumsQuery", "SwapQuery", "ZCDPAccountant", "contribute", "cover"]
 __all__ += ["exact", "exact_cost", "mapped", "measure", "moved", "preaggregated"]
 __all__ += ["select", "selection_epsilon", "selections", "split", "subsampled"]

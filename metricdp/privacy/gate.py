@@ -36,7 +36,7 @@ from metricdp.privacy.queries import (
     answered,
 )
 from metricdp.privacy.scores import CostQuery, CoverageQuery, SelectionQuery
-from metricdp.privacy.selection import Distribution, choose
+from metricdp.privacy.selection import Selector, choose
 from metricdp.privacy.shares import Shares
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
 from metricdp.privacy.totals import TotalsQuery
@@ -181,18 +181,16 @@ def select(
     if share * MOST_SPREAD < spread:
         raise InputError(f"epsilon is too small for a selection, got {shown(epsilon)}")
     in_rho = isinstance(budget, ZCDPAccountant)
-    distribution: Distribution = "exponential mechanism" if in_rho else "permute-and-flip"
+    name: Selector = "exponential mechanism" if in_rho else "permute-and-flip"
     cost = Cost.selection(share) if in_rho else Cost.of(share)
     rho, proofs = cost.rho if in_rho else None, _proofs(demand, query, SELECTION)
     mechanism = Mechanism(
-        distribution, str(query), spread, float(spread / share), share, rho=rho, proofs=proofs
+        name, str(query), spread, float(spread / share), share, rho=rho, proofs=proofs
     )
     budget.draw(cost)
     budget.bind(demand.protects)
     rule = f"the selection {_PRIVATE}"
-    position = _vault._quietly(
-        rule, lambda: _selected(demand, query, share / spread, distribution, budget)
-    )
+    position = _vault._quietly(rule, lambda: _selected(demand, query, share / spread, name, budget))
     return position, _receipt(mechanism, demand, budget)
 
 
@@ -200,9 +198,8 @@ def cover(
     demand: PrivateDemand, query: CoverQuery, cost: Amount | Cost, budget: BudgetSlice
 ) -> tuple[list[Ints], Receipt]:
     """Select sets in turn, each by how many records it covers that none before it did, paid from
-    `budget` (not a `ZCDPAccountant`: the loop has no rho) all at once: the numbers of the sets
-    selected in every stage, in order, and the receipt. `cost`: epsilon, or with a delta, of the
-    whole loop.
+    `budget` (not a `ZCDPAccountant`: the loop has no rho) all at once: the numbers of the sets of
+    every stage, in order, and the receipt. `cost`: epsilon, or with a delta, of the whole loop.
 
     **Privacy.** *Neighboring*, unit: as `measure`. *Sensitivity*: the range m or 2m of one round's
     scores. *Guarantee*: the loop as a whole has (epsilon, delta)-DP, as each round is an
@@ -249,8 +246,7 @@ def split(
     purpose: str = "",
 ) -> list[tuple[PrivateDemand, BudgetSlice]]:
     """Parallel composition: the demand of every part of a public partition, each with a budget
-    slice that it alone may spend. `epsilon`: of each part, one number or n_parts; `ledger`: where
-    the whole is charged, now.
+    slice of its own. `epsilon`: of each part, one number or n_parts; `ledger`: that pays for all.
 
     **Privacy.** One unit has 1 to m records, so under *add-remove* it changes at most m parts, each
     by records that join or leave; releases of the other parts have the same distribution. So all of
@@ -279,16 +275,11 @@ def split(
             f"epsilon must be one positive number, or one for each of the {query.n_parts:,} parts"
         )
     whole = _split_price(shares, demand.max_contributions, ledger.neighboring)
-    paid = ledger.charge(whole, purpose=purpose, protects=demand.protects)
+    period = ledger.charge(whole, purpose=purpose, protects=demand.protects).ledger_period
     rule = f"the demand cannot be split {_WITHHELD}"
     parts = _vault._quietly(rule, lambda: _parts(demand, query))
     return [
-        (
-            part,
-            BudgetSlice(
-                Cost.of(share), "add-remove", part.part, None, demand.protects, paid.ledger_period
-            ),
-        )
+        (part, BudgetSlice(Cost.of(share), "add-remove", part.part, None, demand.protects, period))
         for part, share in zip(parts, shares)
     ]
 
@@ -461,26 +452,20 @@ def _noisy(
 
 
 def _selected(
-    demand: PrivateDemand,
-    query: SelectionQuery,
-    eta: Fraction,
-    distribution: Distribution,
-    budget: BudgetSlice,
+    demand: PrivateDemand, query: SelectionQuery, eta: Fraction, name: Selector, budget: BudgetSlice
 ) -> int:
     with silent():
         records = _vault._open(demand)
         blocks = query.resumed(records, _vault._memory(demand, budget))
         low, high = query.bounds(engines.size(records))
-        return choose(_within(blocks, low, high), eta, distribution)
+        return choose(_within(blocks, low, high), eta, name)
 
 
 def _covered(demand: PrivateDemand, query: CoverQuery, eta: Fraction) -> list[Ints]:
     with silent():
         counts = answered(query.histogram, _vault._open(demand))
-        distribution: Distribution = "exponential mechanism"
-        return query.selected(
-            counts, lambda scores: choose(_within([scores], 0, CAP), eta, distribution)
-        )
+        name: Selector = "exponential mechanism"
+        return query.selected(counts, lambda scores: choose(_within([scores], 0, CAP), eta, name))
 
 
 def _within(blocks: Iterable[Ints], low: int, high: int) -> Iterator[Ints]:

@@ -34,17 +34,17 @@ from metricdp.accounting.logarithms import clock_bounds as _clock
 from metricdp.arrays import Ints
 from metricdp.kernels.race import clock, race
 
-Distribution = Literal["exponential mechanism", "permute-and-flip"]
+Selector = Literal["exponential mechanism", "permute-and-flip"]
 BLOCK = 1 << 18
 """Candidates at a time: 2 MB of scores and 2 MB of bits."""
 
 
-def choose(blocks: Iterable[Ints], eta: Fraction, distribution: Distribution) -> int:
+def choose(blocks: Iterable[Ints], eta: Fraction, name: Selector) -> int:
     """Position of the candidate selected among all scores of all blocks, in order.
 
     One pass, O(`BLOCK`) memory besides the caller's blocks; about 20 ns a candidate.
     """
-    leader = _Leader(distribution == "exponential mechanism", eta)
+    leader = _Leader(name == "exponential mechanism", eta)
     offset = 0
     for block in blocks:
         for start in range(0, len(block), BLOCK):
