@@ -112,7 +112,11 @@ class Cost:
     delta: Fraction = Fraction(0)
     rho: Fraction | None = _RhoOfEpsilon()  # type: ignore[assignment]
     bound: str = BASIC
-    in_rho = property(lambda self: self.bound == ZCDP, doc="Whether a budget of it counts rho.")
+
+    @property
+    def in_rho(self) -> bool:
+        """Whether a budget of it counts rho."""
+        return self.bound == ZCDP
 
     def __post_init__(self) -> None:
         epsilon, delta, rho = self.epsilon, self.delta, self.rho

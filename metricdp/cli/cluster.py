@@ -212,9 +212,8 @@ def _private(args: Namespace, metric: Metric) -> Any:
     with budget.noting_expense(ledger):
         saved = args.save_release is not None
         if method == "partition" and (saved or objectives.planned(args)):
-            with held(
-                budget.report_interruption
-            ):  # from the charge to the file, which outlives an interruption
+            # from the charge to the file, which outlives an interruption
+            with held(budget.report_interruption):
                 release = mdp.release(metric, demand, seed=args.seed, **paid)
                 _save(args, release)
             result = _searched(args, release, search)

@@ -56,7 +56,7 @@ def _described(info: DatasetInfo, path: str | None) -> str:
 def _listed(found: list[tuple[DatasetInfo, str | None]]) -> str:
     """One line a set, under its collection."""
     width = max(len(info.name) for info, _ in found)
-    facts = []
+    blocks = []
     for collection, group in groupby(found, lambda each: each[0].collection):
         sets = list(group)
         columns = {
@@ -67,8 +67,8 @@ def _listed(found: list[tuple[DatasetInfo, str | None]]) -> str:
             "k": ["" if info.k is None else str(info.k) for info, _ in sets],
             "here": ["yes" if path else "no" for _, path in sets],
         }
-        facts.append(f"{collection}. License: {sets[0][0].license}\n{grid(columns)}\n")
-    return "\n".join(facts)
+        blocks.append(f"{collection}. License: {sets[0][0].license}\n{grid(columns)}\n")
+    return "\n".join(blocks)
 
 
 def _size(info: DatasetInfo) -> str:

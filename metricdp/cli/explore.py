@@ -36,11 +36,8 @@ def run(args: Namespace) -> None:
     options |= {"administrator": _plain(args, metric)}
     options |= {"expected": objectives.expected(args, metric)}
     ledger = budget.open_ledger(priced)
-    with (
-        budget.noting_expense(ledger),
-        _naming(args.output),
-        held(budget.report_interruption),
-    ):  # to the page
+    to_the_page = held(budget.report_interruption)
+    with budget.noting_expense(ledger), _naming(args.output), to_the_page:
         levels = mdp.explore(metric, demand, args.epsilons, args.k, ledger=ledger, **options)
         facts = {**levels.to_dict(), "page": args.output}
         tables.show(args, facts, lambda: tables.of_levels(levels))

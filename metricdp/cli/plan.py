@@ -31,7 +31,7 @@ def run(args: Namespace) -> None:
     inputs.check_k(args, metric)
     asked = ["records", "k", "epsilons", "method", "objective", "neighboring", "max_contributions"]
     asked += ["repeats", "seed", "time_limit"]
-    facts = mdp.plan(
+    plan = mdp.plan(
         metric,
         **{name: getattr(args, name) for name in asked},
         delta=args.delta or 0,
@@ -40,15 +40,15 @@ def run(args: Namespace) -> None:
         target=args.goal,
         watch=_PlanRows(budgets) if not args.quiet and streams.on_screen() else None,
     )
-    if facts.runs < facts.cost[0].size:
-        done = f"simulated {facts.runs} of {facts.cost[0].size} demands in {args.time_limit:g} s"
+    if plan.runs < plan.cost[0].size:
+        done = f"simulated {plan.runs} of {plan.cost[0].size} demands in {args.time_limit:g} s"
         note(f"{done}: --time-limit {10 * args.time_limit:g} is surer")
-    tables.show(args, facts.to_dict(), lambda: tables.of_plan(facts))
+    tables.show(args, plan.to_dict(), lambda: tables.of_plan(plan))
     if not tables.on_terminal(args):
-        for line in str(facts).splitlines():
+        for line in str(plan).splitlines():
             note(line.rstrip(), raw=True)
     if args.output is not None:
-        page = mdp.Exploration.of_plan(facts).page(args.title, attribution=args.attribution)
+        page = mdp.Exploration.of_plan(plan).page(args.title, attribution=args.attribution)
         streams.write_text(args.output, page)
         note(f"wrote {args.output}")
 

@@ -27,8 +27,8 @@ def show(
 ) -> None:
     """Print a result: for people as a table, by default of its facts; `written`: JSON's file."""
     text = streams.to_json(value)
-    facts = (table or partial(of_facts, value))() if on_terminal(args) else text
-    streams.show_result(facts)
+    shown = (table or partial(of_facts, value))() if on_terminal(args) else text
+    streams.show_result(shown)
     streams.write_text(written, text)
 
 
@@ -46,18 +46,18 @@ def on_terminal(args: Namespace) -> bool:
 def of_centers(result: Any, summary: Any = None) -> str:
     """Centers of a `Solution`, what each one serves, and the receipt."""
     unit = unit_shown(result.universe)
-    facts = result.to_columns()
-    columns: dict[str, list[str]] = {"": [str(rank) for rank in facts["rank"]]}
-    columns["center"] = [one_line(str(center)) for center in facts["center"]]
+    found = result.to_columns()
+    columns: dict[str, list[str]] = {"": [str(rank) for rank in found["rank"]]}
+    columns["center"] = [one_line(str(center)) for center in found["center"]]
     for axis, name in (("lon", "longitude"), ("lat", "latitude"), ("x", "x"), ("y", "y")):
-        if axis in facts:
+        if axis in found:
             digits = 5 if name != axis else 1
-            columns[name] = [f"{at:.{digits}f}" for at in facts[axis]]
-    if "demand" in facts:
+            columns[name] = [f"{at:.{digits}f}" for at in found[axis]]
+    if "demand" in found:
         noisy = result.receipt is not None
         name = "records (noisy)" if noisy else "demand"
-        columns[name] = [f"{weight:,.0f}" for weight in facts["demand"]]
-        means = facts["mean_distance"]
+        columns[name] = [f"{weight:,.0f}" for weight in found["demand"]]
+        means = found["mean_distance"]
         columns["mean distance"] = ["" if m is None else in_words(m, unit) for m in means]
     lines = [_fitting(columns)]
     if result.gap is not None or result.objective.name not in ("k-median", "k-means"):
@@ -90,17 +90,16 @@ def of_levels(exploration: Any) -> str:
             ends = (in_words(end, unit) for end in (mean.estimate, mean.low, mean.high))
             for name, end in zip(("mean distance", "likely from", "to"), ends):
                 columns.setdefault(name, []).append(end)
-    facts = [_fitting(columns)]
+    tables = [_fitting(columns)]
     if exploration.plan is not None:
-        facts.append(of_plan(exploration.plan).rstrip())
-    return "\n\n".join([*facts, _receipt(exploration.receipt)]) + "\n"
+        tables.append(of_plan(exploration.plan).rstrip())
+    return "\n\n".join([*tables, _receipt(exploration.receipt)]) + "\n"
 
 
 def _receipt(receipt: Any) -> str:
     """A line a mechanism."""
-    return "\n".join(
-        line for facts in f"receipt: {receipt}".splitlines() for line in _folded(facts)
-    )
+    lines = f"receipt: {receipt}".splitlines()
+    return "\n".join(folded for line in lines for folded in _folded(line))
 
 
 def _folded(line: str) -> list[str]:

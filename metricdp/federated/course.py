@@ -151,14 +151,14 @@ def fingerprint(asked: Ask) -> str:
             f"several holders add up counts, of all their records: this method asks for "
             f"{'images of records' if asked.image is not None else query}"
         )
-    record = hashlib.sha256(f"{query} {asked.share}".encode())
+    digest = hashlib.sha256(f"{query} {asked.share}".encode())
     for one in counts:
         if isinstance(one, HistogramQuery):
             labels = one.labels
             if labels is None:
                 labels = one.encode(one.universe.net(_POINTS, 0).points)
-            record.update(np.ascontiguousarray(labels, "<i8").tobytes())
-    return record.hexdigest()
+            digest.update(np.ascontiguousarray(labels, "<i8").tobytes())
+    return digest.hexdigest()
 
 
 class Course:

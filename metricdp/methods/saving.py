@@ -61,14 +61,14 @@ def load(path: Any, universe: Metric | EuclideanSpace) -> dict[str, Any]:
     if not (weights.ndim == 1 and _counts(weights)):
         raise damaged
     try:
-        release_arrays = room.read(space, weights, arrays) | _day(header)
+        found = room.read(space, weights, arrays) | _day(header)
         if "labels" in arrays:
-            points = release_arrays["universe"]
-            release_arrays["estimate"] = _estimate(points, arrays, bool(header["any_share"]))
-            release_arrays["growth"] = float(header["growth"])
+            points = found["universe"]
+            found["estimate"] = _estimate(points, arrays, bool(header["any_share"]))
+            found["growth"] = float(header["growth"])
     except (KeyError, TypeError, ValueError, IndexError):
         raise damaged from None
-    return release_arrays | {"receipt": receipt, "method": method}
+    return found | {"receipt": receipt, "method": method}
 
 
 class _Points:
@@ -128,11 +128,9 @@ class _InBox:
             raise ValueError("not a point for each weight")
         net = EuclideanMetric(points)
         beside = {name: arrays[name] for name in _BESIDE if name in arrays}
-        for name, release_arrays in beside.items():
+        for name, values in beside.items():
             shape = weights.shape if name == "sure" else points.shape
-            if release_arrays.shape != shape or not (
-                _counts(release_arrays) and (release_arrays >= 0).all()
-            ):
+            if values.shape != shape or not (_counts(values) and (values >= 0).all()):
                 raise ValueError("not what each point has beside its weight")
         return {"universe": net, "space": space, "weights": np.maximum(weights, 0.0)} | beside
 
@@ -239,11 +237,7 @@ def _day(header: dict[str, Any]) -> dict[str, Any]:
 
 def _there(release: Any, names: tuple[str, ...]) -> dict[str, Any]:
     """Those of its attributes that a release has."""
-    return {
-        name: release_arrays
-        for name in names
-        if (release_arrays := getattr(release, name, None)) is not None
-    }
+    return {name: value for name in names if (value := getattr(release, name, None)) is not None}
 
 
 _BESIDE = ("sure", "sides")

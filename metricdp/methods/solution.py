@@ -803,7 +803,7 @@ class Solution:
         and who is served; where the universe has them, the centers' coordinates and their system;
         the certificate, where it was asked for; nothing else.
         """
-        summary: dict[str, Any] = {
+        facts: dict[str, Any] = {
             "centers": [plain_id(center) for center in self.centers],
             "k": int(self.k),
             "method": self.method,
@@ -812,13 +812,13 @@ class Solution:
         }
         where = self.coordinates
         if where is not None and not self._in_a_box:
-            summary["coordinates"] = [
+            facts["coordinates"] = [
                 at if all(map(math.isfinite, at)) else None for at in where.tolist()
             ]
-            summary["crs"] = crs_of(self.universe)
+            facts["crs"] = crs_of(self.universe)
         if self.certificate is not None:
-            summary["certificate"] = self.certificate.to_dict()
-        return summary
+            facts["certificate"] = self.certificate.to_dict()
+        return facts
 
     def _objective_facts(self) -> dict[str, Any]:
         """What an objective measures of the weights, JSON-ready."""

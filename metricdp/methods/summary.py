@@ -171,11 +171,7 @@ def summarized(
 
 
 def stable(
-    credible_counts: Credible,
-    metric: Metric,
-    positions: Ints,
-    within: Any,
-    again: Again | None = None,
+    counts: Credible, metric: Metric, positions: Ints, within: Any, again: Again | None = None
 ) -> Stability:
     """How often each center stays when the search is repeated on demand of the posterior."""
     if metric.sites is not metric.ids:
@@ -185,14 +181,14 @@ def stable(
         )
     distance = np.asarray(metric.nearest_to(positions)[1], np.float64)
     limit = (
-        0.5 * credible_counts.mean(distance).estimate
+        0.5 * counts.mean(distance).estimate
         if within is None
         else in_units_of(metric, within, "within")
     )
     stays, moves, gain = [], [], []
     k = len(positions)
     bar = progress(total=REDRAWN, label="stability", unit="draw")
-    for weights in drawn_demand(credible_counts, REDRAWN).T:
+    for weights in drawn_demand(counts, REDRAWN).T:
         if again is not None:
             found, better = again(weights)
             away = np.asarray(metric.nearest_to(found)[1], np.float64)

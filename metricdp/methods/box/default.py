@@ -144,9 +144,8 @@ def rounds_release(
     records = count.number
     seen = Image(space)
     sampled = max(ENOUGH, RECORDS_PER_NOISE * noise) / max(records, 1.0)
-    if (
-        terms.weight_units > 1 or sampled >= 1
-    ):  # fewer weight units of a user would leave the noise as it is
+    # fewer weight units of a user would leave the noise as it is
+    if terms.weight_units > 1 or sampled >= 1:
         sampled = 1.0
     else:
         seen = seen.subsampled(sampled)

@@ -122,9 +122,7 @@ class Noisy:
     def counts(self, which: slice, level: float = LEVEL) -> Interval:
         """Interval of every count of one release, by itself; none is negative."""
         rows = np.eye(len(self.values))[which]
-        _, reach = self.linear(
-            rows[0], level
-        )  # all counts of one release have one distribution of noise
+        _, reach = self.linear(rows[0], level)  # the noise of all counts is of one distribution
         value = np.array([self._estimate(row)[0] for row in rows])
         estimate, low, high = np.maximum([value, value - reach, value + reach], 0.0)
         return Interval(estimate, low, high, level)

@@ -91,15 +91,11 @@ class Equity(Objective):
 
     def _judged(self, instance: Instance, sites: Positions) -> float:
         kappa, distance = self._impedance(instance).growth, instance.nearest(sites)[1]
-        most = float(distance.max())
+        most, weight = float(distance.max()), instance.weight
         if kappa * most <= _PLAIN:
-            mean = float(instance.weight @ np.expm1(kappa * distance)) / float(
-                instance.weight.sum()
-            )
+            mean = float(weight @ np.expm1(kappa * distance)) / float(weight.sum())
             return float(np.log1p(mean) / kappa)
-        mean = float(instance.weight @ np.exp(kappa * (distance - most))) / float(
-            instance.weight.sum()
-        )
+        mean = float(weight @ np.exp(kappa * (distance - most))) / float(weight.sum())
         return most + float(np.log(mean)) / kappa
 
     def _impedance(self, instance: Instance) -> Impedance:
