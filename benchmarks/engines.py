@@ -123,7 +123,7 @@ def counted(engine: str, case: str, pattern: str) -> None:
 
 def run(engine: str, case: str, pattern: str, watch: Watch) -> dict:
     import metricdp as mdp
-    from metricdp.partitions.box.grid import Grid
+    from benchmarks.methods.grid import Grid
     from metricdp.partitions.box.quadtree import ShiftedQuadtree
     from metricdp.privacy import HistogramQuery, Ledger, LevelsQuery, PrivateDemand, measure
 

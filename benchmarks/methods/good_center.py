@@ -29,12 +29,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.methods.grid import Grid
 from benchmarks.methods.peeling import PartScores, Peeled, PeeledQuery, PeeledSums, Removed
 from benchmarks.methods.slabs import Slabs, directions, half_diagonal, middles, offsets
 from metricdp.accounting import Cost
 from metricdp.accounting.scales import gaussian_scale, laplace_scale
 from metricdp.methods.asking import Ask, Select
-from metricdp.partitions.box.grid import Grid
 from metricdp.releases import Neighboring
 
 Array = NDArray[np.float64]

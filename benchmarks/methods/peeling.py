@@ -20,11 +20,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.methods.ball_counts import BallScores, Boxes, before, peel, taken
+from benchmarks.methods.grid import Grid
 from metricdp.arguments import integer, sealed
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
-from metricdp.methods.box.ball_counts import BallScores, Boxes, before, peel, taken
-from metricdp.partitions.box.grid import Grid
 from metricdp.privacy.queries import HistogramQuery, Query, answered
 from metricdp.privacy.scores import SelectionQuery
 from metricdp.protocols import trusted

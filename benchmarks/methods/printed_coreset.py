@@ -28,8 +28,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.methods.ball_counts import BallScores, radii_of
 from benchmarks.methods.chunks import Chunks
 from benchmarks.methods.good_center import GoodCenter, Prices, check_average, peeled
+from benchmarks.methods.grid import Grid
 from benchmarks.methods.peeling import Peeled, PeeledQuery, RadiusScores, Removed
 from benchmarks.methods.rec_concave import (
     published_promise,
@@ -43,15 +45,12 @@ from metricdp.arrays import Floats
 from metricdp.errors import InputError
 from metricdp.methods.asking import Account, Ask, Parts, Select, Steps
 from metricdp.methods.box.anywhere import anywhere, searched
-from metricdp.methods.box.ball_counts import BallScores, radii_of
-from metricdp.methods.box.small_ball import LEFT_OVER, sizes
 from metricdp.methods.demand_release import Release
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import BoxQuestion
 from metricdp.methods.shares import COUNT_SHARE, Terms, count_records
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
-from metricdp.partitions.box.grid import Grid
 from metricdp.releases import Receipt
 from metricdp.solvers.stopping import Deadline
 
@@ -65,6 +64,21 @@ MOST_CELLS = 1 << 22
 MOST_RECORDS = 1 << 40
 RESERVE = 64
 """Public points that answer where no round was possible."""
+LEFT_OVER = 0.03
+"""Rounds end when this fraction of the records is left."""
+MOST_ROUNDS = 1000
+"""Beyond, balls hold more than 3/(8k) of what is left."""
+
+
+def sizes(records: int, k: int, left_over: float = LEFT_OVER) -> list[int]:
+    """Records taken away in every round: 3/(8k) of those left, until `left_over` of all."""
+    share = max(3 / (8 * k), -math.log(left_over) / MOST_ROUNDS)
+    left = records
+    found = list[int]()
+    while left > left_over * records and (taken := math.floor(share * left)) > 0:
+        found.append(taken)
+        left -= taken
+    return found
 
 
 def release_of(space: EuclideanSpace, points: Floats, weights: Floats, receipt: Receipt) -> Release:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metricdp.partitions.box.grid import Grid
+from benchmarks.methods.grid import Grid
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]

@@ -15,7 +15,6 @@ from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.methods import saving
 from metricdp.methods.box.anywhere import leaning, on_points
-from metricdp.methods.box.small_ball import reduced
 from metricdp.methods.finite.rounds import FAST_GROWTH
 from metricdp.methods.heat import ERROR, smoothed
 from metricdp.methods.question import BoxQuestion, PointsQuestion, Question
@@ -47,10 +46,13 @@ from metricdp.solvers.estimate.credible import HUBS, ROADS, Credible
 from metricdp.solvers.estimate.intervals import LEVEL, Interval
 from metricdp.solvers.estimate.smoothing import drawn_demand
 from metricdp.solvers.estimate.tree_posterior import Estimate
+from metricdp.solvers.lloyd import condensed
 from metricdp.solvers.objectives.objective import Objective
 
 STARTS = 3
 """Starts of a search on noisy weights: more would fit their noise."""
+_A_CENTER, _FEWEST = 14, 5
+"""Points of a small coreset for each center, and the centers that it has room for at least."""
 _PIECES = 1 << 17
 """Cells of a box are cut into so many pieces at most for its intervals, but along each side once:
 more tell distances inside cells better, and take time."""
@@ -453,9 +455,8 @@ class Release:
         Parameters
         ----------
         k : int, optional
-            In a box of up to three dimensions: a small one for so many centers, of about 14 k
-            points, each the mean of what was nearest to it
-            (`metricdp.methods.box.small_ball.reduced`): post-processing, free.
+            In a box: a small one for so many centers, of up to 14 k points, each the mean of what
+            was nearest to it (`metricdp.solvers.lloyd.condensed`): post-processing, free.
         """
         at = np.flatnonzero(self.weights > 0)
         if k is not None:
@@ -464,7 +465,8 @@ class Release:
                 raise InputError(
                     "a small coreset needs a box: in a finite universe, its points would be means"
                 )
-            small = reduced(self._named(at), self.weights[at], question.k)
+            number = _A_CENTER * max(question.k, _FEWEST)
+            small = condensed(self.universe.points, self.weights, number)
             return Coreset(*small, crs=crs_of(self._where))
         where = None if self.universe.coordinates is None else self.universe.coordinates[at]
         return Coreset(self._named(at), self.weights[at], where, crs_of(self._where))

@@ -234,10 +234,11 @@ class SumsQuery(Query):
 
     Examples
     --------
-    >>> from metricdp.partitions.box.grid import Grid
+    >>> from metricdp.partitions.box.cells import VoronoiCells
     >>> from metricdp.privacy import HistogramQuery, SumsQuery
-    >>> space = mdp.EuclideanSpace([0, 0], [8, 1])
-    >>> query = SumsQuery(HistogramQuery(Grid(space, (2, 1))), centers=[[2, 0.5], [6, 0.5]])
+    >>> middles = np.array([[2, 0.5], [6, 0.5]])
+    >>> cells = VoronoiCells(mdp.EuclideanSpace([0, 0], [8, 1]), middles)
+    >>> query = SumsQuery(HistogramQuery(cells), centers=middles)
     >>> sums = query.exact(np.array([[1.0, 0.5], [6.5, 0.5]])).reshape(2, 2)
     >>> (sums * query.steps[:, None]).round(2), query.sensitivity("add-remove", 1)
     (array([[-1. ,  0. ],

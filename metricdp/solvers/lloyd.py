@@ -147,6 +147,21 @@ def settled(
     return centers
 
 
+def condensed(points: Floats, weights: Floats, number: int) -> tuple[Floats, Floats]:
+    """So many weighted points for those of positive weight, if these are more: the mean and the
+    weight of all that is nearest to each point of a `seeding`.
+    """
+    held = weights > 0
+    points, weights = points[held], weights[held]
+    if number >= len(points):
+        return points, weights
+    middles = seeding(points, weights, number, np.random.default_rng(0), power=1)
+    label = np.unique(nearest_centers(points, middles)[0], return_inverse=True)[1]
+    total = np.bincount(label, weights).astype(np.float64)
+    means = [np.bincount(label, weights * column) / total for column in points.T]
+    return np.stack(means, axis=1), total
+
+
 def distinct(centers: Floats, spare: Floats) -> Floats:
     """The centers, repeated ones replaced by points of `spare`, in order, as far as these go."""
     kept = np.sort(np.unique(centers, axis=0, return_index=True)[1])

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
+from benchmarks.methods.grid import Grid
 from metricdp.errors import InputError
-from metricdp.partitions.box.grid import Grid
 
 
 @pytest.mark.parametrize("shape", [(1,), (7,), (5, 3), (4, 1, 6)])

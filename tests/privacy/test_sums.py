@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis.extra.numpy import arrays
 
 import metricdp as mdp
-from metricdp.partitions.box.grid import Grid
+from benchmarks.methods.grid import Grid
 from metricdp.privacy import CountQuery, HistogramQuery, LevelsQuery, SumsQuery
 
 BOX = mdp.EuclideanSpace([-4.0, -4.0], [4.0, 4.0])

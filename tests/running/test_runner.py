@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
+from benchmarks.methods.grid import Grid
 from metricdp.accounting import Cost
 from metricdp.accounting.cost import ZCDP
 from metricdp.methods.asking import Account, Ask, Image, Parts
-from metricdp.partitions.box.grid import Grid
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.privacy import CountQuery, HistogramQuery
 from metricdp.running.runner import Run, terms_of

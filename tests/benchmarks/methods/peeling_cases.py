@@ -21,6 +21,8 @@ def round_cases() -> Iterator[Case]:
 
 
 def _single() -> Iterator[Case]:
+    from benchmarks.methods.ball_counts import BallScores
+    from benchmarks.methods.grid import Grid
     from benchmarks.methods.peeling import (
         Intervals,
         Levels,
@@ -30,8 +32,6 @@ def _single() -> Iterator[Case]:
         PeeledQuery,
         RadiusScores,
     )
-    from metricdp.methods.box.ball_counts import BallScores
-    from metricdp.partitions.box.grid import Grid
 
     world = worlds()["a box"]
     grid = Grid(world.universe, 3)
@@ -79,8 +79,8 @@ def _single() -> Iterator[Case]:
 
 def _sums() -> Iterator[Case]:
     """Number and sum of what is left in two of the cells."""
+    from benchmarks.methods.grid import Grid
     from benchmarks.methods.peeling import Peeled, PeeledSums
-    from metricdp.partitions.box.grid import Grid
 
     world = worlds()["a box"]
     cells, offsets = np.array([1, 2]), np.array([[2], [-2]])

@@ -7,10 +7,10 @@ import pytest
 
 import metricdp as mdp
 from benchmarks.methods import good_center
+from benchmarks.methods.ball_counts import peel
 from benchmarks.methods.good_center import AVERAGE, AXES, BOX, GoodCenter, Prices
+from benchmarks.methods.grid import Grid
 from metricdp.methods.asking import Select, driven
-from metricdp.methods.box.ball_counts import peel
-from metricdp.partitions.box.grid import Grid
 from metricdp.releases import Release
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from hypothesis import given, settings
 
 import metricdp as mdp
+from benchmarks.methods.grid import Grid
 from benchmarks.methods.peeling import PartScores, Peeled, PeeledSums
-from metricdp.partitions.box.grid import Grid
 from tests import naive_peeling as naive
 
 SHAPE = (4, 5)

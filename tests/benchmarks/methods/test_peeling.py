@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 
 import metricdp as mdp
-from benchmarks.methods import peeling
+from benchmarks.methods import ball_counts, peeling
+from benchmarks.methods.ball_counts import BallScores, Boxes, before, lattice, peel, radii_of
+from benchmarks.methods.grid import Grid
 from benchmarks.methods.peeling import (
     Intervals,
     Levels,
@@ -18,13 +20,10 @@ from benchmarks.methods.peeling import (
     RadiusScores,
     top_average,
 )
+from benchmarks.methods.summed_area import cell_counts, lattice_counts, summed_area
 from metricdp.audit.exact import examine
 from metricdp.audit.runner import REFUTED
 from metricdp.kernels.scores import CAP
-from metricdp.kernels.summed_area import cell_counts, lattice_counts, summed_area
-from metricdp.methods.box import ball_counts
-from metricdp.methods.box.ball_counts import BallScores, before, lattice, peel, radii_of
-from metricdp.partitions.box.grid import Grid
 from tests import naive_peeling as naive
 from tests.benchmarks.methods.peeling_cases import round_cases
 
@@ -292,3 +291,46 @@ def test_sums_of_very_many_records_left_neither_move_too_far_nor_wrap():
         more = peeling.sums_of(np.array([n + 1, 3]), amounts).tolist()
         assert sum(abs(a - b) for a, b in zip(one, more)) <= claim
         assert min(*one, *more) >= (0 if n > 3 else -6) and max(*one, *more) <= CAP
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_removals_and_balls_of_very_many_records(seed):
+    rng = np.random.default_rng(seed)
+    counts = rng.choice([0, 3, 2**53, 2**60 - 1, 2**61], 12)
+    shape = (3, 4)
+    cells = [divmod(i, 4) for i in range(12)]
+    for radius in (0, 1, 2):
+        within = [
+            min(sum(int(n) for n, b in zip(counts, cells) if dist(a, b) <= radius), CAP)
+            for a in cells
+        ]
+        assert Boxes(counts, shape).at(np.arange(12), radius).tolist() == within
+        scores = BallScores(shape, radius)
+        assert scores(counts).tolist() == [within[scores.cell(i)] for i in range(12)]
+    for number in (0, 5, 2**60, 2**61, 2**63):
+        left = counts.copy()
+        peel(left, Square(), 5, number)
+        assert left.tolist() == naively_peeled(counts.tolist(), cells, 5, min(number, CAP))
+
+
+def dist(a, b):
+    return max(abs(a[0] - b[0]), abs(a[1] - b[1]))
+
+
+class Square:
+    """A grid of 3 x 4 cells, each a square."""
+
+    shape, side = (3, 4), np.ones(2)
+
+
+def naively_peeled(counts, cells, cell, number):
+    at = cells[cell]
+    order = sorted(
+        range(len(cells)),
+        key=lambda i: ((cells[i][0] - at[0]) ** 2 + (cells[i][1] - at[1]) ** 2, i),
+    )
+    for i in order:
+        gone = min(counts[i], number)
+        counts[i] -= gone
+        number -= gone
+    return counts

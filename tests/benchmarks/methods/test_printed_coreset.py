@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
+from benchmarks.methods.ball_counts import radii_of
 from benchmarks.methods.chunks import Chunks
-from benchmarks.methods.printed_coreset import PrintedCoreset, paper_cells
+from benchmarks.methods.printed_coreset import PrintedCoreset, paper_cells, sizes
 from benchmarks.methods.rec_concave import (
     published_promise,
     rec_concave,
@@ -92,3 +93,13 @@ def test_chunks_depend_on_the_record_alone():
 def test_the_papers_grid():
     cells = [paper_cells(n, 2) for n in (0, 3, 100_000, 10**6, 10**9)]
     assert cells == [1, 4, 512**2, 1024**2, 2048**2]
+
+
+def test_sizes_of_rounds():
+    for n, k in ((100_000, 5), (5000, 1), (10**12, 300)):
+        numbers = sizes(n, k)
+        assert sum(numbers) <= n and n - sum(numbers) <= 0.05 * n
+        assert numbers == sorted(numbers, reverse=True)
+        assert len(numbers) <= 1100
+    assert sizes(0, 3) == sizes(1, 3) == []
+    assert radii_of((512, 512))[:8] == (0, 1, 2, 3, 4, 6, 8, 11) and radii_of((1,)) == (0, 1)

@@ -5,8 +5,8 @@ import pytest
 
 import metricdp as mdp
 from benchmarks.methods import slabs as module
+from benchmarks.methods.grid import Grid
 from benchmarks.methods.slabs import Slabs, directions, half_diagonal, middles, offsets
-from metricdp.partitions.box.grid import Grid
 
 
 def grid_of(shape):

@@ -8,9 +8,8 @@ import pytest
 
 import metricdp as mdp
 from metricdp.errors import InputError, MissingExtraError
-from metricdp.methods.box.ball_counts import radii_of
 from metricdp.methods.box.coreset import Coreset
-from metricdp.methods.box.small_ball import reduced, sizes
+from metricdp.solvers.lloyd import condensed
 
 PLANE = mdp.EuclideanSpace([0, 0], [1, 1])
 
@@ -22,16 +21,6 @@ def clusters(n=20_000, k=4, seed=0, spread=0.02):
 
 
 # The method
-
-
-def test_sizes_of_rounds():
-    for n, k in ((100_000, 5), (5000, 1), (10**12, 300)):
-        numbers = sizes(n, k)
-        assert sum(numbers) <= n and n - sum(numbers) <= 0.05 * n
-        assert numbers == sorted(numbers, reverse=True)
-        assert len(numbers) <= 1100
-    assert sizes(0, 3) == sizes(1, 3) == []
-    assert radii_of((512, 512))[:8] == (0, 1, 2, 3, 4, 6, 8, 11) and radii_of((1,)) == (0, 1)
 
 
 def test_few_records_and_users():
@@ -97,10 +86,30 @@ def test_a_small_coreset_costs_nothing_and_keeps_costs():
                 axis=1
             )
             assert abs(reported / true - 1) < 0.15
-    few = reduced(np.array([[0.0, 0.0], [1.0, 1.0], [0.5, 0.5]]), np.array([1.0, 0.0, 3.0]), 2)
+    few = condensed(np.array([[0.0, 0.0], [1.0, 1.0], [0.5, 0.5]]), np.array([1.0, 0.0, 3.0]), 2)
     assert few[0].tolist() == [[0, 0], [0.5, 0.5]] and few[1].tolist() == [1, 3]
-    with pytest.raises(InputError, match="three dimensions"):
-        reduced(np.zeros((2, 4)), np.ones(2), 1)
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_points_are_condensed_to_means_of_what_is_near(d):
+    rng = np.random.default_rng(d)
+    points, weights = rng.normal(size=(2000, d)), rng.random(2000) - 0.2
+    held = weights > 0
+    few, amounts = condensed(points, weights, 70)
+    assert few.shape == (70, d) and (amounts > 0).all()
+    assert amounts.sum() == pytest.approx(weights[held].sum())
+    assert amounts @ few == pytest.approx(weights[held] @ points[held])
+    for power in (1, 2):
+        for _ in range(5):
+            centers = rng.normal(size=(5, d))
+            costs = [
+                weight @ np.linalg.norm(where[:, None] - centers, axis=2).min(axis=1) ** power
+                for where, weight in ((points[held], weights[held]), (few, amounts))
+            ]
+            # means are nearer to the centers than their points, the more dimensions the more
+            assert -0.25 < costs[1] / costs[0] - 1 < 0.02
+    one = condensed(np.zeros((300, d)), np.ones(300), 70)
+    assert one[0].tolist() == [[0.0] * d] and one[1].tolist() == [300.0]
 
 
 def test_the_default_coreset_holds_lone_records_too():

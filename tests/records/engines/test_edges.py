@@ -9,7 +9,6 @@ import pytest
 import metricdp as mdp
 from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
-from metricdp.methods.box.ball_counts import BallScores, Boxes, peel
 from metricdp.partitions.service import ClippedDistances, DistanceDifferences, Service
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand
 from metricdp.privacy.opening import held
@@ -238,49 +237,6 @@ def test_cells_of_a_tree_are_differences_that_do_not_wrap():
     segment = Segment(Grown(), Keys(), {0: 0})
     expected = [CAP, CAP, 5, CAP, CAP]
     assert segment.counts([(0, 0), (1, 1), (3, 7), (3, 0), (2, 3)]).tolist() == expected
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_removals_and_balls_of_very_many_records(seed):
-    rng = np.random.default_rng(seed)
-    counts = rng.choice([0, 3, 2**53, 2**60 - 1, 2**61], 12)
-    shape = (3, 4)
-    cells = [divmod(i, 4) for i in range(12)]
-    for radius in (0, 1, 2):
-        within = [
-            min(sum(int(n) for n, b in zip(counts, cells) if dist(a, b) <= radius), CAP)
-            for a in cells
-        ]
-        assert Boxes(counts, shape).at(np.arange(12), radius).tolist() == within
-        scores = BallScores(shape, radius)
-        assert scores(counts).tolist() == [within[scores.cell(i)] for i in range(12)]
-    for number in (0, 5, 2**60, 2**61, 2**63):
-        left = counts.copy()
-        peel(left, Square(), 5, number)
-        assert left.tolist() == naively_peeled(counts.tolist(), cells, 5, min(number, CAP))
-
-
-def dist(a, b):
-    return max(abs(a[0] - b[0]), abs(a[1] - b[1]))
-
-
-class Square:
-    """A grid of 3 x 4 cells, each a square."""
-
-    shape, side = (3, 4), np.ones(2)
-
-
-def naively_peeled(counts, cells, cell, number):
-    at = cells[cell]
-    order = sorted(
-        range(len(cells)),
-        key=lambda i: ((cells[i][0] - at[0]) ** 2 + (cells[i][1] - at[1]) ** 2, i),
-    )
-    for i in order:
-        gone = min(counts[i], number)
-        counts[i] -= gone
-        number -= gone
-    return counts
 
 
 def test_biases_of_deep_cells_do_not_wrap():

@@ -14,10 +14,10 @@ import pytest
 from scipy.stats import binomtest
 
 import metricdp as mdp
+from benchmarks.methods.grid import Grid
 from metricdp.errors import InputError
 from metricdp.methods.box import default
 from metricdp.metrics import EuclideanMetric, EuclideanSpace, ManhattanMetric
-from metricdp.partitions.box.grid import Grid
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.privacy import (
     CountQuery,

@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import given
 
 import metricdp as mdp
-from metricdp.partitions.box.grid import Grid
+from benchmarks.methods.grid import Grid
 
 
 @given(st.lists(st.floats(0.01, 100), min_size=1, max_size=4), st.integers(1, 300))

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.methods.grid import Grid
+from benchmarks.methods.summed_area import cell_counts, lattice_counts, summed_area
 from metricdp.arrays import Ints
 from metricdp.kernels.scores import CAP
-from metricdp.kernels.summed_area import cell_counts, lattice_counts, summed_area
-from metricdp.partitions.box.grid import Grid
 from metricdp.records.exact import Sums, combined, digits
 
 SPACING = 4
