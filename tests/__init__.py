@@ -2,9 +2,14 @@
 
 import importlib.util
 import re
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+import pytest
+
+from metricdp.errors import InputError
 
 
 def named(value: object) -> str:
@@ -22,6 +27,15 @@ def each(**options: list[Any]) -> list[dict[str, Any]]:
 def wrong(rule: str, /, **options: list[Any]) -> list[tuple[dict[str, Any], str]]:
     """The same, and the rule that a refusal of it names."""
     return [(option, rule) for option in each(**options)]
+
+
+def refuses(
+    words: str, call: Callable[..., object], /, *args: Any, error: type = InputError, **options: Any
+) -> None:
+    """Hold that a call is refused, with a message that has these words (a regular expression)."""
+    __tracebackhide__ = True
+    with pytest.raises(error, match=words or None):
+        call(*args, **options)
 
 
 def loaded(script: Path) -> ModuleType:

@@ -21,6 +21,7 @@ import pytest
 import metricdp as mdp
 from metricdp import datasets
 from metricdp.errors import DownloadError, GraphFileError, InputError, MissingExtraError
+from tests import refuses
 from tests.cli_world import run
 from tests.data import DATA
 
@@ -148,8 +149,7 @@ def test_a_wrong_download_is_refused_and_nothing_is_kept(small, server, tmp_path
 @needs_pooch
 def test_an_interrupted_download_leaves_nothing(small, server, tmp_path):
     server.promised["/small.txt"] = 10 * len(CONTENT)
-    with pytest.raises(DownloadError, match="broke off"):
-        datasets.fetch("small", cache=tmp_path)
+    refuses("broke off", datasets.fetch, "small", error=DownloadError, cache=tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -159,8 +159,7 @@ def test_ctrl_c_leaves_nothing(small, tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(datasets, "_unpacked", stop)
-    with pytest.raises(KeyboardInterrupt):
-        datasets.fetch("small", cache=tmp_path)
+    refuses("", datasets.fetch, "small", error=KeyboardInterrupt, cache=tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -170,8 +169,7 @@ def test_no_server(small, tmp_path, monkeypatch):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     register(monkeypatch, replace(small, url=f"http://127.0.0.1:{port}/small.txt"))
-    with pytest.raises(DownloadError, match="no connection"):
-        datasets.fetch("small", cache=tmp_path)
+    refuses("no connection", datasets.fetch, "small", error=DownloadError, cache=tmp_path)
 
 
 @needs_pooch
@@ -220,8 +218,7 @@ def test_what_the_data_folder_lacks_is_downloaded(small, tmp_path, monkeypatch):
 
 def test_a_data_folder_that_is_none(small, tmp_path, monkeypatch):
     monkeypatch.setenv("METRICDP_DATA", str(tmp_path / "nowhere"))
-    with pytest.raises(InputError, match="nowhere is not a directory"):
-        datasets.fetch("small")
+    refuses("nowhere is not a directory", datasets.fetch, "small")
 
 
 def test_without_pooch_the_extra_is_named(small, tmp_path, monkeypatch):
@@ -243,8 +240,7 @@ def test_without_pooch_the_extra_is_named(small, tmp_path, monkeypatch):
     ],
 )
 def test_an_unknown_name_lists_near_ones(name, hint):
-    with pytest.raises(InputError, match=re.escape(hint)):
-        datasets.describe(name)
+    refuses(re.escape(hint), datasets.describe, name)
 
 
 def test_a_name_must_be_text():

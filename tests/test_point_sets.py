@@ -10,7 +10,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp import datasets
-from metricdp.errors import InputError
+from tests import refuses
 from tests.bench.test_tsplib import POINTS, least, text
 from tests.cli_world import run
 from tests.data import DATA
@@ -93,5 +93,4 @@ def test_real_points_are_what_the_registry_says(monkeypatch):
 
 
 def test_names_near_are_reported():
-    with pytest.raises(InputError, match="did you mean pcb3038"):
-        datasets.describe("pcb3083")
+    refuses("did you mean pcb3038", datasets.describe, "pcb3083")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import loaded
+from tests import loaded, refuses
 
 FOLDER = Path(__file__).parents[1] / "qgis"
 
@@ -56,17 +56,14 @@ def test_layers_are_files_without_filters(tmp_path):
     assert COMMANDS.source_of(f"{path}|layername=roads") == (str(path), "roads")
     with pytest.raises(COMMANDS.Failed, match="filter"):
         COMMANDS.source_of(f"{path}|layername=roads|subset=a = 1")
-    with pytest.raises(COMMANDS.Failed, match="reads files"):
-        COMMANDS.source_of("dbname='people' host=db")
+    refuses("reads files", COMMANDS.source_of, "dbname='people' host=db", error=COMMANDS.Failed)
 
 
 def test_a_program_that_is_not_there_is_reported(monkeypatch):
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("METRICDP", raising=False)
-    with pytest.raises(COMMANDS.Failed, match="environment of its own"):
-        COMMANDS.program()
-    with pytest.raises(COMMANDS.Failed, match="no such program"):
-        COMMANDS.program("/nowhere/metricdp")
+    refuses("environment of its own", COMMANDS.program, error=COMMANDS.Failed)
+    refuses("no such program", COMMANDS.program, "/nowhere/metricdp", error=COMMANDS.Failed)
 
 
 def test_notes_come_as_they_are_said_and_errors_are_the_last():
@@ -75,8 +72,7 @@ def test_notes_come_as_they_are_said_and_errors_are_the_last():
     assert COMMANDS.run([sys.executable, "-c", code], said.append) == "{}\n"
     assert said == ["a"]
     failing = "import sys; print('error: no', file=sys.stderr); sys.exit(2)"
-    with pytest.raises(COMMANDS.Failed, match="error: no"):
-        COMMANDS.run([sys.executable, "-c", failing])
+    refuses("error: no", COMMANDS.run, [sys.executable, "-c", failing], error=COMMANDS.Failed)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")

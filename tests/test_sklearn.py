@@ -23,6 +23,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from metricdp.sklearn import PrivateKMeans, PrivateKMedian
+from tests import refuses
 from tests.methods.test_privacy import of_other_number
 
 SECRET = "CANARY-48611"
@@ -143,8 +144,7 @@ def test_one_ledger_for_several_fits(rows):
     for left in (0.5, 0):
         assert model.fit(rows[:500], ledger=ledger).receipt_.neighboring == "replace-one"
         assert ledger.left == left
-    with pytest.raises(BudgetError):
-        model.fit(rows[:500], ledger=ledger)
+    refuses("", lambda: model.fit(rows[:500], ledger=ledger), error=BudgetError)
 
 
 def test_users_are_protected_when_they_are_named(rows):
@@ -155,8 +155,7 @@ def test_users_are_protected_when_they_are_named(rows):
     assert model.receipt_.unit == "user"
     assert {m.sensitivity for m in model.receipt_.mechanisms} >= {2}
     assert SECRET.encode() not in pickle.dumps(model)
-    with pytest.raises(InputError, match="whose each record is"):
-        model.fit(rows)
+    refuses("whose each record is", model.fit, rows)
 
 
 def test_public_coins_are_seeded_and_noise_is_not(rows):
@@ -212,10 +211,8 @@ def test_scores_warn_in_a_search_too(rows):
 )
 def test_wrong_parameters_are_refused(options, message):
     model = PrivateKMeans(**{"n_clusters": 2, "epsilon": 1, "bounds": (0, 1), **options})
-    with pytest.raises(InputError, match=message):
-        model.fit([[0.5, 0.5]])
-    with pytest.raises(NotFittedError):
-        model.predict([[0.5, 0.5]])
+    refuses(message, model.fit, [[0.5, 0.5]])
+    refuses("", model.predict, [[0.5, 0.5]], error=NotFittedError)
 
 
 @pytest.mark.parametrize(

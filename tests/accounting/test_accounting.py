@@ -29,6 +29,7 @@ from metricdp.accounting.cost import pure_epsilon, pure_rho, range_rho
 from metricdp.audit import distributions
 from metricdp.errors import BudgetError, InputError
 from metricdp.releases import Mechanism, Receipt
+from tests import refuses
 
 SOME = [Fraction(1, 10**k) for k in (2, 5, 6, 9, 15)]
 DELTAS = st.sampled_from(SOME)
@@ -202,18 +203,14 @@ def test_costs_are_pickled_and_those_of_before_are_read():
 def test_a_price_needs_a_delta_between_0_and_1(delta):
     delta = Fraction(delta)
     for rho in (None, Fraction(-1), Fraction(1, 100)):
-        with pytest.raises(InputError, match="zCDP states rho >= 0 and 0 < delta < 1"):
-            Cost(Fraction(9), delta, rho, "zCDP")
+        refuses("zCDP states rho >= 0 and 0 < delta < 1", Cost, Fraction(9), delta, rho, "zCDP")
     for rho in (None, Fraction(-1)):
         with pytest.raises(InputError, match="zCDP states rho >= 0 and 0 < delta < 1"):
             Cost(Fraction(9), Fraction(1, 2), rho, "zCDP")
-    with pytest.raises(InputError, match="0 < delta < 1"):
-        zcdp_rho(Fraction(1), delta)
+    refuses("0 < delta < 1", lambda: zcdp_rho(Fraction(1), delta))
     if delta:
-        with pytest.raises(InputError, match="delta must be at least 0 and below 1"):
-            Cost.of(1, delta)
-        with pytest.raises(InputError, match="0 <= delta < 1"):
-            selections(1, 2, delta)
+        refuses("delta must be at least 0 and below 1", Cost.of, 1, delta)
+        refuses("0 <= delta < 1", selections, 1, 2, delta)
 
 
 @pytest.mark.parametrize("epsilon", [-1, 0, MILLION + 1])
@@ -223,17 +220,14 @@ def test_a_price_needs_an_epsilon_above_0(epsilon):
         lambda: selections(epsilon, 2),
         lambda: Cost.selection(min(epsilon, 0)),
     ):
-        with pytest.raises(InputError, match=r"epsilon > 0|epsilon must be positive"):
-            call()
+        refuses(r"epsilon > 0|epsilon must be positive", call)
     for times in (0, -1, 2**63, True, 1.0, "2"):
-        with pytest.raises(InputError, match="times >= 1"):
-            selections(1, times)
+        refuses("times >= 1", selections, 1, times)
 
 
 def test_a_rho_that_rounds_to_nothing_is_refused():
     for delta in (Fraction(77, 10**14), Fraction(1, 10**20)):  # to 0, and below
-        with pytest.raises(InputError, match="is too small for zCDP at delta"):
-            zcdp_rho(Fraction(1, 10**13), delta)
+        refuses("is too small for zCDP at delta", zcdp_rho, Fraction(1, 10**13), delta)
 
 
 def test_extreme_budgets_still_have_a_price():
@@ -284,8 +278,7 @@ def test_the_cheaper_bound_is_chosen_and_named():
     assert (ledger.spent, ledger.spent_delta) == (many.epsilon, many.delta)
     for _ in range(20):
         budget.draw(Cost.selection(0.1))
-    with pytest.raises(BudgetError, match="asked rho"):
-        budget.draw(Cost.selection(0.1))
+    refuses("asked rho", lambda: budget.draw(Cost.selection(0.1)), error=BudgetError)
     assert budget.spent == many.epsilon
     assert budget.spent_delta == many.delta
 
@@ -325,8 +318,7 @@ def test_the_largest_selections_fit_their_budget(times, epsilon, delta):
     ],
 )
 def test_bad_costs_are_refused(call, error):
-    with pytest.raises(InputError, match=error):
-        call()
+    refuses(error, call)
 
 
 def test_a_zcdp_accountant_takes_any_mechanism_of_known_rho_and_no_other():
@@ -335,15 +327,12 @@ def test_a_zcdp_accountant_takes_any_mechanism_of_known_rho_and_no_other():
     accountant.draw(0.1)
     spent = zcdp_rho(Fraction(3, 10), Fraction(1, 10**6)) + pure_rho(Fraction(1, 10))
     assert accountant.spent_rho == spent
-    with pytest.raises(InputError, match="states none"):
-        accountant.draw(0.01, 1e-9)
+    refuses("states none", accountant.draw, 0.01, 1e-9)
     inner = accountant.charge(0.05, purpose="a call inside")
     assert type(inner) is BudgetSlice
     assert accountant.spent_rho == spent + pure_rho(Fraction(1, 20))
-    with pytest.raises(BudgetError):
-        inner.draw("0.051")
-    with pytest.raises(BudgetError, match="asked rho"):
-        accountant.charge(0.9)
+    refuses("", inner.draw, "0.051", error=BudgetError)
+    refuses("asked rho", accountant.charge, 0.9, error=BudgetError)
 
 
 def test_a_budget_slice_bought_from_a_zcdp_accountant_costs_what_any_mechanism_may_make_of_it():
@@ -361,8 +350,7 @@ def test_budget_slices_nest_and_never_exceed_what_was_charged():
     inner = outer.charge(0.3)
     inner.draw(0.3)
     assert (ledger.spent, outer.left, inner.left) == (Fraction(1, 2), Fraction(1, 5), 0)
-    with pytest.raises(BudgetError):
-        outer.charge(0.3)
+    refuses("", outer.charge, 0.3, error=BudgetError)
 
 
 def test_threads_cannot_overdraw_a_zcdp_accountant():

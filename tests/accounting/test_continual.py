@@ -12,6 +12,7 @@ from metricdp.accounting.continual import Schedule as Plain
 from metricdp.running.days import LeastNoise as Schedule
 from metricdp.running.days import best_for_totals, best_for_windows
 from metricdp.running.present import FAINT, needed, present
+from tests import refuses
 
 SCHEDULES = [
     *(Plain(horizon, window) for horizon in (None, 40) for window in (None, 7)),
@@ -93,8 +94,7 @@ def _run(schedule, node):
 
 
 def test_days_beyond_the_horizon_are_refused():
-    with pytest.raises(ValueError, match="beyond the horizon"):
-        list(Schedule(9).cover(0, 9))
+    refuses("beyond the horizon", lambda: list(Schedule(9).cover(0, 9)), error=ValueError)
     assert sum(1 for _ in Schedule(9).cover(8, 8)) == 1
 
 

@@ -18,6 +18,7 @@ from metricdp.accounting import journal
 from metricdp.errors import BudgetError, JournalError
 from metricdp.privacy import Ledger
 from metricdp.running.history import read_history
+from tests import refuses
 
 pytestmark = pytest.mark.skipif(journal.fcntl is None, reason="no file locks on this platform")
 TENTH = Fraction(1, 10)
@@ -47,8 +48,7 @@ def test_another_process_goes_on_from_the_file(path):
     assert (again.spent, len(again.entries)) == (3 * TENTH, 3)
     assert again.entries[2].purpose == "call 2, naïve \n line"
     again.charge(0.7)
-    with pytest.raises(BudgetError):
-        Ledger(1, journal=path).charge(1e-9)
+    refuses("", lambda: Ledger(1, journal=path).charge(1e-9), error=BudgetError)
     assert path.stat().st_mode & 0o777 == 0o600
     assert len(path.read_bytes().splitlines()) == 5
 
@@ -57,8 +57,7 @@ def test_two_ledgers_on_one_file_see_each_other(path):
     one, other = Ledger(1, journal=path), Ledger(1, journal=path)
     one.charge(0.6)
     assert other.quote(0.5).fits is False
-    with pytest.raises(BudgetError, match=r"asked epsilon 0.5, spent 0.6, left 0.4"):
-        other.charge(0.5)
+    refuses(r"asked epsilon 0.5, spent 0.6, left 0.4", other.charge, 0.5, error=BudgetError)
     other.charge(0.4)
     assert not one.quote(0.1).fits
     assert one.spent == other.spent == 1
@@ -105,8 +104,7 @@ def test_any_changed_byte_is_noticed(path, read):
     for at in range(len(whole)):
         for change in (1, 0x20):
             path.write_bytes(whole[:at] + bytes([whole[at] ^ change]) + whole[at + 1 :])
-            with pytest.raises(JournalError, match=r"damaged|another ledger|not .* journal"):
-                read(path)
+            refuses(r"damaged|another ledger|not .* journal", read, path, error=JournalError)
 
 
 @pytest.mark.parametrize("read", [budget_of, read_history])
@@ -116,12 +114,10 @@ def test_lost_and_moved_lines_are_noticed(path, read):
     orders += [[one, two], [head, b"\n", one], [head, one, two[:-1], three]]
     for lines in orders:
         path.write_bytes(b"".join(lines))
-        with pytest.raises(JournalError):
-            read(path)
+        refuses("", read, path, error=JournalError)
     for torn in (b"", head[:30]):  # a budget begins a file anew
         path.write_bytes(torn)
-        with pytest.raises(JournalError):
-            read_history(path)
+        refuses("", read_history, path, error=JournalError)
 
 
 @pytest.mark.parametrize("read", [budget_of, read_history])
@@ -129,8 +125,7 @@ def test_a_file_of_someone_else_is_left_alone(tmp_path, read):
     path = tmp_path / "notes.txt"
     for text in (b"my notes", b"my notes\n", b'{"a": 1}\n', b"\0\0\0"):
         path.write_bytes(text)
-        with pytest.raises(JournalError):
-            read(path)
+        refuses("", read, path, error=JournalError)
         assert path.read_bytes() == text
 
 
@@ -138,19 +133,16 @@ def test_a_file_cut_or_removed_under_a_running_ledger(path):
     filled(path)
     ledger = Ledger(1, journal=path)
     path.write_bytes(b"")
-    with pytest.raises(JournalError, match="shorter"):
-        ledger.charge(TENTH)
+    refuses("shorter", ledger.charge, TENTH, error=JournalError)
     path.unlink()
-    with pytest.raises(JournalError, match="cannot open"):
-        ledger.charge(TENTH)
+    refuses("cannot open", ledger.charge, TENTH, error=JournalError)
     assert not path.exists()
     assert ledger.spent == 3 * TENTH
 
 
 @pytest.mark.parametrize("where", [".", "missing/ledger.jsonl"])
 def test_unusable_paths(tmp_path, where):
-    with pytest.raises(JournalError, match="cannot open the journal"):
-        Ledger(1, journal=tmp_path / where)
+    refuses("cannot open the journal", Ledger, 1, error=JournalError, journal=tmp_path / where)
 
 
 @pytest.mark.parametrize("call", ["write", "short write", "fsync"])
@@ -215,8 +207,7 @@ def test_a_turn_that_was_left_before_its_end_locks_nobody_out(tmp_path, monkeypa
 
 def test_without_file_locks_there_is_no_journal(tmp_path, monkeypatch):
     monkeypatch.setattr(journal, "fcntl", None)
-    with pytest.raises(JournalError, match="needs file locks"):
-        Ledger(1, journal=tmp_path / "ledger.jsonl")
+    refuses("needs file locks", Ledger, 1, error=JournalError, journal=tmp_path / "ledger.jsonl")
     assert not list(tmp_path.iterdir())
 
 
@@ -234,8 +225,7 @@ def test_a_disk_on_which_nothing_works_counts_too_much_rather_than_too_little(pa
             patch.setattr(
                 journal.os, name, lambda *_: (_ for _ in ()).throw(OSError(errno.EIO, "I/O error"))
             )
-        with pytest.raises(JournalError):
-            ledger.charge(TENTH)
+        refuses("", ledger.charge, TENTH, error=JournalError)
     assert Ledger(1, journal=path).spent == 4 * TENTH
     ledger.charge(TENTH)
     assert ledger.spent == Ledger(1, journal=path).spent == 5 * TENTH
@@ -253,8 +243,7 @@ def test_interrupted_between_write_and_sync(path, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(journal.os, "fsync", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            ledger.charge(TENTH)
+        refuses("", ledger.charge, TENTH, error=KeyboardInterrupt)
     assert path.read_bytes() == before
     assert ledger.charge(TENTH).epsilon == TENTH
 
@@ -454,8 +443,7 @@ def test_days_and_no_times_in_the_file(tmp_path):
 @pytest.mark.parametrize("line", [b"notes\n", b'{"line": {"epsilon": "1"}}\n', b"x" * (1 << 16)])
 def test_what_states_no_budget_is_no_journal(path, line):
     path.write_bytes(line)
-    with pytest.raises(JournalError, match="is not the journal of a ledger"):
-        journal.stated_budget(path)
+    refuses("is not the journal of a ledger", journal.stated_budget, path, error=JournalError)
 
 
 def test_a_history_is_read_to_its_last_whole_line_and_no_other_file_is_one(path):

@@ -9,6 +9,7 @@ import pytest
 from metricdp.bench import tsplib
 from metricdp.errors import GraphFileError
 from metricdp.universe.formats.tsplib import read_points
+from tests import refuses
 from tests.cli_world import run
 
 POINTS = np.random.default_rng(4).integers(0, 60, (14, 2)).astype(float)
@@ -73,5 +74,4 @@ def test_bad_options_are_one_line(folder, capsys, options, error):
 def test_broken_files_are_refused(tmp_path, broken):
     path = tmp_path / "a.tsp"
     path.write_text(broken)
-    with pytest.raises(GraphFileError):
-        read_points(path)
+    refuses("", read_points, path, error=GraphFileError)

@@ -4,11 +4,9 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 from benchmarks import SUITES, everything
 from benchmarks.everything import Run
-from metricdp.errors import InputError
+from tests import refuses
 from tests.benchmarks.running import measure
 
 
@@ -20,8 +18,7 @@ def test_suites_are_all_there_and_parse_their_short_options():
         parser.parse_args([one.suite, *one.full])
         parser.parse_args([one.suite, *one.short])
         parser.parse_args([one.suite, *one.middle])
-    with pytest.raises(InputError, match="there is no suite 'pme'"):
-        everything._chosen("pme")
+    refuses("there is no suite 'pme'", everything._chosen, "pme")
 
 
 def test_a_run_writes_the_report_and_names_what_is_left_out(tmp_path, monkeypatch, capsys):

@@ -17,7 +17,8 @@ from benchmarks import paper1, peers
 from benchmarks.frame import costs, tables
 from benchmarks.sets import point_sets
 from benchmarks.sets.point_sets import gaussian_mixture
-from metricdp.errors import InputError, MissingExtraError
+from metricdp.errors import MissingExtraError
+from tests import refuses
 
 Capture = pytest.CaptureFixture[str]
 FAST = tuple(m for m in paper1.METHODS if m not in ("quadtree", "uniform"))
@@ -90,8 +91,7 @@ def test_what_is_not_there_is_skipped_and_named(data):
         ("", "got ''"),
         ("g", "got 'g'"),
     ):
-        with pytest.raises(InputError, match=message):
-            point_sets.chosen_sets(bad, ())
+        refuses(message, point_sets.chosen_sets, bad, ())
 
 
 def test_mixtures_lie_in_the_ball_and_around_their_centers():

@@ -17,7 +17,7 @@ import metricdp as mdp
 from benchmarks import paper2
 from benchmarks.frame import tables
 from benchmarks.sets import graphs
-from metricdp.errors import InputError
+from tests import refuses
 from tests.benchmarks.running import measure
 
 Capture = pytest.CaptureFixture[str]
@@ -81,8 +81,7 @@ def test_demand_is_distinct_and_imbalanced_demand_of_two_classes():
     assert len(set(even)) == 40 and len(set(classes[even])) > 5
     assert sorted(uneven) == np.flatnonzero(np.isin(classes, (3, 7))).tolist()
     for records, imbalanced in ((41, True), (201, False), (0, False)):
-        with pytest.raises(InputError, match="records must be from 1 to"):
-            universe.draw(records, rng, imbalanced=imbalanced)
+        refuses("records must be from 1 to", universe.draw, records, rng, imbalanced=imbalanced)
 
 
 @pytest.mark.parametrize(("norm", "name"), [(1, "cityblock"), (2, "euclidean")])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import loaded
+from tests import loaded, refuses
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -26,8 +26,7 @@ def test_a_table_is_put_between_its_own_marks(script):
     once = script.placed(script.placed(page, "a", "A"), "b", "B")
     assert re.findall(r"^[A-Zk]\w*$", once, re.M) == ["A", "kept", "B"]
     assert script.placed(once, "b", "B") == once
-    with pytest.raises(AssertionError, match="no marks"):
-        script.placed(page, "c", "C")
+    refuses("no marks", script.placed, page, "c", "C", error=AssertionError)
 
 
 def test_the_page_has_a_row_for_every_setting(script):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.errors import InputError
 from metricdp.universe.graph import build_graph
+from tests import refuses
 from tests.cli_world import run
 
 
@@ -58,5 +58,4 @@ def test_places_of_no_vertex_are_none():
     placed = {"coordinates": nowhere, "coordinate_system": "xy"}
     graph = build_graph([0, 1], [1, 2], [1.0, 1.0], ids=[0, 1, 2], directed=False, **placed)
     assert graph.coordinates is None and graph.coordinate_system is None
-    with pytest.raises(InputError):
-        mdp.PrivateDemand.from_coordinates(mdp.GraphMetric(graph), [[0.0, 0.0]])
+    refuses("", lambda: mdp.PrivateDemand.from_coordinates(mdp.GraphMetric(graph), [[0.0, 0.0]]))

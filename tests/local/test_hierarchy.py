@@ -12,6 +12,7 @@ from metricdp.local import simulate
 from metricdp.local.items import items_of
 from metricdp.local.setup import level_sizes
 from metricdp.partitions.finite.ward import hierarchy
+from tests import refuses
 from tests.metrics.test_diameter import road_like
 
 
@@ -93,5 +94,4 @@ def test_trees_that_are_none_are_refused(known):
         {"levels": [[*levels[0], 10**9], levels[1]]},
         {"levels": [levels[0], [True, *levels[1][1:]]]},
     ):
-        with pytest.raises(mdp.InputError):
-            mdp.local.Encoder(broken(plain, **changes))
+        refuses("", mdp.local.Encoder, broken(plain, **changes))

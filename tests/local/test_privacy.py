@@ -24,6 +24,7 @@ from metricdp.local.randomizers import (
     TopVectors,
     favored_weight,
 )
+from tests import refuses
 from tests.naive_local import distribution
 
 EPSILONS = [Fraction(epsilon) for epsilon in ("1/1000", "1/2", "1", "7/3", "5", "20")]
@@ -192,10 +193,8 @@ def test_parameters_survive_json_and_hostile_ones_are_refused():
         {"message_bytes": 99},
     ]
     for change in worse:
-        with pytest.raises(mdp.InputError):
-            Encoder(plain | change)
-    with pytest.raises(mdp.InputError, match="more than this device allows"):
-        Encoder(text, most_epsilon="0.3")
+        refuses("", Encoder, plain | change)
+    refuses("more than this device allows", Encoder, text, most_epsilon="0.3")
     assert Encoder(text, most_epsilon="0.34").epsilon == Fraction(1, 3)
 
 

@@ -9,6 +9,7 @@ import pytest
 import metricdp as mdp
 from metricdp.methods.expected import Expected, ExpectedPoints, street_lengths
 from metricdp.running.made_up import SHAPES, BoxWorld
+from tests import refuses
 
 
 @pytest.fixture(scope="module")
@@ -90,10 +91,8 @@ def test_what_may_be_given(town):
     space = mdp.EuclideanSpace([0, 0], [1, 1])
     box, other = mdp.PrivateDemand(space, [[0.5, 0.5]]), mdp.EuclideanMetric([[0.0], [1.0]])
     ledger = mdp.Ledger(1)
-    with pytest.raises(mdp.InputError, match="pair"):
-        mdp.k_means(space, box, 1, epsilon=1, ledger=ledger, expected=[1.0])
-    with pytest.raises(mdp.InputError, match="needs a graph"):
-        Expected.of(other, "streets")
+    refuses("pair", mdp.k_means, space, box, 1, epsilon=1, ledger=ledger, expected=[1.0])
+    refuses("needs a graph", Expected.of, other, "streets")
     for wrong, rule in (
         (np.zeros(900), "positive somewhere"),
         (np.full(900, 1e308), "at most 1e"),
@@ -102,13 +101,11 @@ def test_what_may_be_given(town):
         ("roofs", "'streets'"),
         (mdp.release(other, mdp.PrivateDemand(other, [0]), epsilon=1), "same universe"),
     ):
-        with pytest.raises(mdp.InputError, match=rule):
-            Expected.of(metric, wrong)
+        refuses(rule, Expected.of, metric, wrong)
     demand = demand_of(metric, population, 50, 1)
     with pytest.raises(mdp.InputError, match="default method"):
         mdp.k_median(metric, demand, 2, epsilon=1, ledger=ledger, method="hst", expected=population)
-    with pytest.raises(mdp.InputError, match="private demand"):
-        mdp.k_median(metric, k=2, expected=population)
+    refuses("private demand", mdp.k_median, metric, k=2, expected=population)
     assert ledger.left == 1
 
 
@@ -179,8 +176,7 @@ def test_polygons_are_spread_over_the_points_in_them():
         (frame.assign(weight=-1), "at least 0"),
         (frame.assign(weight="many"), "must hold numbers"),
     ):
-        with pytest.raises(mdp.errors.InputError, match=said):
-            Expected.of(metric, wrong)
+        refuses(said, Expected.of, metric, wrong, error=mdp.errors.InputError)
 
 
 BOX = mdp.EuclideanSpace([0, 0], [1, 1])
@@ -252,8 +248,7 @@ def test_expectations_of_a_box_are_pairs_or_releases_of_it(country):
         (weights, "pair"),
         (mdp.release(line, mdp.PrivateDemand(line, [[0.5]]), epsilon=1), "same box"),
     ):
-        with pytest.raises(mdp.InputError, match=rule):
-            mdp.k_means(BOX, demand, 1, epsilon=1, ledger=ledger, expected=wrong)
+        refuses(rule, mdp.k_means, BOX, demand, 1, epsilon=1, ledger=ledger, expected=wrong)
     deep = mdp.EuclideanSpace([0] * 4, [1] * 4)
     with pytest.raises(mdp.InputError, match="up to 3 dimensions"):
         mdp.release(

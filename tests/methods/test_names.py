@@ -12,6 +12,7 @@ from metricdp import methods
 from metricdp.errors import InputError
 from metricdp.methods.catalogue import OF_BOXES_ALONE, OF_FINITE_UNIVERSES
 from metricdp.methods.method import Method
+from tests import refuses
 
 CLASSES = [name for name in methods.__all__ if isinstance(getattr(methods, name), type)]
 
@@ -68,7 +69,6 @@ def test_a_class_is_the_first_thing_that_is_imported(name):
 
 
 def test_a_name_that_is_none_is_no_attribute():
-    with pytest.raises(ImportError):
-        exec("from metricdp.methods import Nothing")
+    refuses("", exec, "from metricdp.methods import Nothing", error=ImportError)
     with pytest.raises(AttributeError, match="Nothing"):
         methods.Nothing  # noqa: B018

@@ -12,6 +12,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.errors import InputError
+from tests import refuses
 
 
 @pytest.fixture(scope="module")
@@ -94,8 +95,7 @@ def test_damage_is_one_clear_error(release, town, tmp_path, change):
             arrays["weights"] = np.array([{}], dtype=object)
         with path.open("wb") as file:
             np.savez(file, **arrays)
-    with pytest.raises(InputError, match=r"a\.release: is "):
-        mdp.Release.load(path, town)
+    refuses(r"a\.release: is ", mdp.Release.load, path, town)
 
 
 @pytest.mark.parametrize(
@@ -115,8 +115,7 @@ def test_numbers_that_no_release_holds_are_refused(release, town, tmp_path, arra
         arrays[array][-1] = wrong
     with path.open("wb") as file:
         np.savez(file, **arrays)
-    with pytest.raises(InputError, match=r"a\.release: is damaged"):
-        mdp.Release.load(path, town)
+    refuses(r"a\.release: is damaged", mdp.Release.load, path, town)
 
 
 def test_a_file_holds_nothing_but_what_was_released(release, tmp_path):
@@ -196,8 +195,7 @@ def test_a_bomb_is_refused_before_it_unpacks(release, town, tmp_path, change):
     assert path.stat().st_size < 1 << 20
     tracemalloc.start()
     try:
-        with pytest.raises(InputError, match=r"a\.release: is not a release"):
-            mdp.Release.load(path, town)
+        refuses(r"a\.release: is not a release", mdp.Release.load, path, town)
         assert tracemalloc.get_traced_memory()[1] < 1 << 24
     finally:
         tracemalloc.stop()

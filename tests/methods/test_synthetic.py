@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import metricdp as mdp
-from metricdp.errors import InputError
 from metricdp.methods.synthetic import drawn, nearby
+from tests import refuses
 from tests.cli_world import build_road, run
 
 
@@ -73,17 +73,13 @@ def test_a_box_draws_points_of_its_cells(tmp_path):
 
 @pytest.mark.parametrize("n", [0, -1, 2.5, True, "7", 10**9])
 def test_numbers_that_are_none_are_refused(release, n):
-    with pytest.raises(InputError, match="number of points"):
-        release.sample(n)
+    refuses("number of points", release.sample, n)
 
 
 def test_bad_seeds_and_endings_are_refused(release, tmp_path):
-    with pytest.raises(InputError, match="seed"):
-        release.sample(3, seed=-1)
-    with pytest.raises(InputError, match="ending"):
-        release.sample(3).save(tmp_path / "points.xlsx")
-    with pytest.raises(InputError, match="coordinates"):
-        release.sample(3).save(tmp_path / "points.geojson")
+    refuses("seed", release.sample, 3, seed=-1)
+    refuses("ending", lambda: release.sample(3).save(tmp_path / "points.xlsx"))
+    refuses("coordinates", lambda: release.sample(3).save(tmp_path / "points.geojson"))
     assert not list(tmp_path.iterdir())
 
 
@@ -128,5 +124,4 @@ def test_points_of_a_table_of_costs_are_clients():
     assert set(release.sample(50)) <= set(clients)
     assert set(release.coreset().points) <= set(clients)
     assert release.interval(["a"]).low > 0
-    with pytest.raises(mdp.InputError, match="points of the universe"):
-        release.summary(["a"], stability=True)
+    refuses("points of the universe", release.summary, ["a"], stability=True)

@@ -9,6 +9,7 @@ import pytest
 import metricdp as mdp
 from metricdp.errors import InputError
 from metricdp.solvers.kmedian import solve
+from tests import refuses
 
 
 def universe(seed=0, directed=True):
@@ -71,5 +72,4 @@ def test_mappings_and_tables():
         ({"access": [-1, 0]}, "not negative"),
         ({"access": [np.inf, 0]}, "finite"),
     ):
-        with pytest.raises(InputError, match=said):
-            table.with_costs(**bad)
+        refuses(said, table.with_costs, **bad)

@@ -11,11 +11,11 @@ import pytest
 import metricdp as mdp
 from benchmarks.methods.grid import Grid
 from metricdp import protocols
-from metricdp.errors import InputError
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.net_cells import NetCells
 from metricdp.privacy import HistogramQuery, SumsQuery, mapped, measure
 from metricdp.unique import Apart
+from tests import refuses
 
 BOX = EuclideanSpace([0.0], [4.0])
 POINTS = np.array([[0.5], [1.5], [1.6], [3.5]])
@@ -85,19 +85,16 @@ def test_the_universe_of_a_query_is_that_of_its_making():
     stated = sums.sensitivity("add-remove", 1)
     cuts.universe = BOX
     assert sums.sensitivity("add-remove", 1) == stated and sums.n_values == 4
-    with pytest.raises(InputError, match="different universes"):
-        sums.check(BOX)
+    refuses("different universes", sums.check, BOX)
 
 
 def test_what_cannot_be_copied_is_refused_before_it_costs():
     cuts = Cuts([1, 2])
     cuts.lock = threading.Lock()
-    with pytest.raises(InputError, match="Cuts cannot be copied"):
-        HistogramQuery(cuts)
+    refuses("Cuts cannot be copied", HistogramQuery, cuts)
     rule = Doubled()
     rule.lock = threading.Lock()
-    with pytest.raises(InputError, match="Doubled cannot be copied"):
-        mapped(mdp.PrivateDemand(BOX, POINTS), rule, BOX)
+    refuses("Doubled cannot be copied", lambda: mapped(mdp.PrivateDemand(BOX, POINTS), rule, BOX))
 
 
 def test_the_packages_own_partitions_are_not_copied(monkeypatch):
@@ -177,8 +174,7 @@ def test_positions_that_a_space_finds_are_some_of_it(records, near, limited):
         if fits:
             assert line.within(records, least) is records
         else:
-            with pytest.raises(InputError, match="positions out of range"):
-                line.within(records, least)
+            refuses("positions out of range", line.within, records, least)
 
 
 class Rows:
@@ -236,8 +232,7 @@ def test_what_a_space_does_not_have_it_does_not_answer():
         lambda: tree.grid([0]),
         tree.opened,
     ):
-        with pytest.raises(NotImplementedError):
-            ask()
+        refuses("", ask, error=NotImplementedError)
     assert protocols.Space.tabulated(bare, len) is None and bare.tabulated(
         np.negative
     ).tolist() == [0, -1]
@@ -257,5 +252,4 @@ def test_kinds_of_spaces_are_distinguished():
         (lambda: protocols.box(line, "it", "a rule"), "^a rule$"),
         (lambda: protocols.space_of("a graph"), "must be a metric or an EuclideanSpace, got str"),
     ):
-        with pytest.raises(InputError, match=words):
-            call()
+        refuses(words, call)

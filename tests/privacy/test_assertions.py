@@ -33,6 +33,7 @@ from metricdp.records.engines import Tally
 from metricdp.records.exact import digits, exact_sum
 from metricdp.records.sums.coverage import add_sums
 from metricdp.records.sums.swap_costs import CappedSwapCosts, Scale, Served
+from tests import refuses
 from tests.privacy_worlds import BOX, Labels, UnitCells, finest
 
 PATH = mdp.GraphMetric(nx.path_graph(6), weight=None)
@@ -212,8 +213,7 @@ def test_a_partition_gives_every_record_one_part(monkeypatch, labels):
         lambda: gate.moved(demand, cells, three),
         lambda: gate.split(demand, cells, 1, ledger),
     ):
-        with pytest.raises(mdp.InputError, match="details withheld"):
-            call()
+        refuses("details withheld", call)
 
 
 @pytest.mark.parametrize(
@@ -245,8 +245,7 @@ def test_scores_beyond_their_range_are_refused(monkeypatch, wrong):
         with monkeypatch.context() as patch:
             bad = np.array([wrong] + [0] * 5)
             patch.setattr(type(query), "resumed", lambda self, r, m, bad=bad: iter([bad]))
-            with pytest.raises(mdp.InputError, match="the selection failed"):
-                select(demand, query, 1, mdp.Ledger(1).charge(1))
+            refuses("the selection failed", select, demand, query, 1, mdp.Ledger(1).charge(1))
     monkeypatch.setattr(CoverageQuery, "blocks", lambda self, r: iter([np.array([3, 0])]))
     with pytest.raises(mdp.InputError, match="the selection failed"):
         select(demand, CoverageQuery(PATH, 1), 1, mdp.Ledger(1).charge(1))
@@ -295,14 +294,11 @@ def test_queries_and_set_systems_are_read_only(query):
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0
         if array.size:
-            with pytest.raises(ValueError, match="WRITEABLE"):
-                array.setflags(write=True)
+            refuses("WRITEABLE", array.setflags, error=ValueError, write=True)
     for name in [*vars(query), "monotone", "sensitivity", "exact", "bits", "blocks"]:
         if hasattr(query, name):
-            with pytest.raises(AttributeError):
-                setattr(query, name, 1)
-            with pytest.raises(AttributeError):
-                delattr(query, name)
+            refuses("", setattr, query, name, 1, error=AttributeError)
+            refuses("", delattr, query, name, error=AttributeError)
 
 
 def test_radii_cannot_shrink_between_the_price_and_the_answer():

@@ -22,7 +22,7 @@ from metricdp.errors import InputError, ReadingError
 from metricdp.metrics import EuclideanMetric, EuclideanSpace, PrecomputedMetric
 from metricdp.privacy import PrivateDemand, _vault, moved
 from metricdp.records.engines import Source, Tally
-from tests import named
+from tests import named, refuses
 from tests.privacy_worlds import BOX, THREE, TWO, all_text, finest, line
 
 CANARY = "CANARY-48611"
@@ -82,8 +82,7 @@ def test_the_vault_keeps_its_own_read_only_copy_and_lets_go():
     assert not _vault._open(demand).flags.writeable
     gc.collect()
     before = len(_vault._RECORDS)
-    with pytest.raises(InputError, match="set once"):
-        _vault._put(demand, points)
+    refuses("set once", _vault._put, demand, points)
     del demand
     gc.collect()
     assert len(_vault._RECORDS) == before - 1
@@ -111,8 +110,7 @@ def test_frames_of_every_library():
             InputError, match=r"no column 'node'; the columns are vertex, lon, lat, who"
         ):
             PrivateDemand.from_frame(THREE, frame, node="node")
-        with pytest.raises(InputError, match="no column 'patient'"):
-            PrivateDemand.from_frame(THREE, frame, user="patient")
+        refuses("no column 'patient'", PrivateDemand.from_frame, THREE, frame, user="patient")
 
 
 @pytest.mark.parametrize("zipped", [False, True])
@@ -204,8 +202,7 @@ def test_bad_bounds(m):
 
 
 def test_a_bound_needs_users():
-    with pytest.raises(InputError, match="user="):
-        PrivateDemand(TWO, ["a"], max_contributions=1)
+    refuses("user=", PrivateDemand, TWO, ["a"], max_contributions=1)
     assert PrivateDemand(TWO, ["a"], user=[1]).max_contributions == 1
 
 
@@ -279,14 +276,12 @@ def test_bounds_that_contradict_each_other_are_refused(options, error):
         lambda: PrivateDemand(PLANE, ["a", 7], **options),
         lambda: PrivateDemand.from_coordinates(PLANE, [[0, 0], [1, 1]], **options),
     ):
-        with pytest.raises(InputError, match=error):
-            make()
+        refuses(error, make)
 
 
 @pytest.mark.parametrize("given", ["ab", b"ab", {"a": 1}, np.array([["a"]])], ids=named)
 def test_records_are_a_sequence_of_ids(given):
-    with pytest.raises(InputError, match="records must be a sequence of ids"):
-        PrivateDemand(PLANE, given)
+    refuses("records must be a sequence of ids", PrivateDemand, PLANE, given)
 
 
 def test_each_rule_names_what_a_record_must_be(tmp_path):
@@ -312,8 +307,7 @@ def test_each_rule_names_what_a_record_must_be(tmp_path):
         (lambda: PrivateDemand.from_frame(PLANE, path, x="x"), "both x= and y="),
         (lambda: PrivateDemand.from_frame(PLANE, path, y="y"), "both x= and y="),
     ):
-        with pytest.raises(InputError, match="".join(words)):
-            make()
+        refuses("".join(words), make)
     pd = pytest.importorskip("pandas")
     with pytest.raises(InputError, match="have a user if users are named; at least"):
         PrivateDemand.from_frame(PLANE, pd.DataFrame({"vertex": ["z"]}))
@@ -329,8 +323,7 @@ def test_a_broken_universe_is_named_before_records_are_looked_at(monkeypatch):
         lambda: PrivateDemand(TWO, ["no such point"]),
         lambda: moved(whole, finest(TWO), PrecomputedMetric(TWO.matrix)),
     ):
-        with pytest.raises(InputError, match="the universe is broken"):
-            make()
+        refuses("the universe is broken", make)
 
 
 # Nothing shows
@@ -465,13 +458,11 @@ def test_no_attribute_leads_to_the_records():
         repr(by_user)
         == "PrivateDemand(5 points; protects each user, keeps up to 7 records of each)"
     )
-    with pytest.raises(TypeError):
-        vars(demand)
+    refuses("", vars, demand, error=TypeError)
     with pytest.raises(AttributeError):
         demand.records = 1
     for name in ("universe", "max_contributions", "unit"):
-        with pytest.raises(AttributeError):
-            setattr(demand, name, None)
+        refuses("", setattr, demand, name, None, error=AttributeError)
     reachable = [getattr(demand, name) for name in dir(demand) if not name.startswith("__")]
     assert not any(isinstance(value, np.ndarray | list | dict | set) for value in reachable)
     assert not any(
@@ -511,26 +502,16 @@ def test_questions_a_demand_does_not_answer(act):
 
 def test_messages_explain_themselves():
     demand = PrivateDemand(TWO, ["a"])
-    with pytest.raises(TypeError, match="is private: measure a CountQuery"):
-        len(demand)
+    refuses("is private: measure a CountQuery", len, demand, error=TypeError)
     with pytest.raises(TypeError, match="cannot be copied or pickled: private records stay"):
         pickle.dumps(demand)
-    with pytest.raises(
-        InputError, match=r"must be the id \(str\) of a point of .* at least one is not"
-    ):
-        PrivateDemand(TWO, [1])
-    with pytest.raises(InputError, match="has no coordinates"):
-        PrivateDemand.from_coordinates(TWO, [[0, 0]])
+    refuses(r"must be the id \(str\) of a point of .* at least one is not", PrivateDemand, TWO, [1])
+    refuses("has no coordinates", PrivateDemand.from_coordinates, TWO, [[0, 0]])
     with pytest.raises(InputError, match="from_coordinates"):
         PrivateDemand(EuclideanMetric([[0.0, 0]]), np.array([[0.0, 0]]))
-    with pytest.raises(InputError, match="a sequence of ids"):
-        PrivateDemand(TWO, "ab")
-    with pytest.raises(
-        InputError, match="universe must be a metric or an EuclideanSpace, got list"
-    ):
-        PrivateDemand([1], [1])
-    with pytest.raises(InputError, match="both x= and y="):
-        PrivateDemand.from_frame(TWO, None, x="lon")
+    refuses("a sequence of ids", PrivateDemand, TWO, "ab")
+    refuses("universe must be a metric or an EuclideanSpace, got list", PrivateDemand, [1], [1])
+    refuses("both x= and y=", PrivateDemand.from_frame, TWO, None, x="lon")
     with pytest.raises(
         InputError,
         match="expected a path or a pandas, Polars, PyArrow, DuckDB, Ibis, Dask or PySpark "

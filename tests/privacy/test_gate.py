@@ -35,6 +35,7 @@ from metricdp.privacy import (
     select,
 )
 from metricdp.privacy.evaluation import exact_counts
+from tests import refuses
 from tests.privacy_worlds import BOX, THREE, TWO, Labels, UnitCells, all_text, finest, line
 
 CANARY = "CANARY-48611"
@@ -106,15 +107,13 @@ def test_refused_calls_read_and_spend_nothing(opened, change, error):
 def test_a_ledger_that_refuses_reads_nothing(opened, tmp_path, monkeypatch):
     demand = PrivateDemand(TWO, ["a"])
     ledger = Ledger(1, journal=tmp_path / "ledger.jsonl")
-    with pytest.raises(BudgetError):
-        measure(demand, CountQuery(), 1, ledger.charge(2))
+    refuses("", lambda: measure(demand, CountQuery(), 1, ledger.charge(2)), error=BudgetError)
     monkeypatch.setattr(
         journal.os,
         "write",
         lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")),
     )
-    with pytest.raises(JournalError):
-        measure(demand, CountQuery(), 1, ledger.charge(1))
+    refuses("", lambda: measure(demand, CountQuery(), 1, ledger.charge(1)), error=JournalError)
     assert opened == []
     assert ledger.spent == 0
 
@@ -165,14 +164,12 @@ def test_zero_sensitivity_costs_nothing():
 
 @pytest.mark.parametrize("parts", [0, -1, 1.5, None, "3"])
 def test_bad_partitions(parts):
-    with pytest.raises(InputError, match="n_parts >= 1"):
-        HistogramQuery(Labels(TWO, (0, 0), parts))
+    refuses("n_parts >= 1", lambda: HistogramQuery(Labels(TWO, (0, 0), parts)))
 
 
 @pytest.mark.parametrize("labels", [(0, 2), (-1, 0), (0.5, 1.0), ((0, 0), (0, 0))], ids=str)
 def test_partitions_that_encode_wrongly(labels):
-    with pytest.raises(InputError, match="one integer part, 0 to n_parts - 1"):
-        HistogramQuery(Labels(TWO, labels, 2))
+    refuses("one integer part, 0 to n_parts - 1", lambda: HistogramQuery(Labels(TWO, labels, 2)))
 
 
 def test_a_partition_of_a_finite_universe_never_sees_records(opened):
@@ -281,8 +278,7 @@ def test_exact_cost_sums_over_records_and_warns():
 )
 def test_exact_cost_refuses(opened, arguments):
     demand = [0] if arguments == ([0],) else PrivateDemand(line(3), [0, 1])
-    with pytest.raises(InputError):
-        exact_cost(demand, *arguments)
+    refuses("", exact_cost, demand, *arguments)
     assert opened == []
 
 
@@ -292,8 +288,7 @@ def test_exact_counts_are_of_every_point_and_warn():
         exact_cost(PrivateDemand(line(5), [0]), [1])
     assert [one.filename for one in warned] == [__file__] * 2
     for wrong in ([0], PrivateDemand(BOX, [[0.5]])):
-        with pytest.raises(InputError, match="exact_counts needs a"):
-            exact_counts(wrong)
+        refuses("exact_counts needs a", exact_counts, wrong)
 
 
 # The package

@@ -23,6 +23,7 @@ from metricdp.privacy import (
     noise,
 )
 from metricdp.privacy.noise import DiscreteGaussian, DiscreteLaplace, best_noise, gaussian_scale
+from tests import refuses
 from tests.privacy_worlds import THREE, TWO, Labels, all_demands, finest, line, neighbors
 
 ALARM = 1e-8
@@ -142,19 +143,14 @@ def test_squared_sensitivities_over_all_neighbors(neighboring, m):
 
 
 def test_bad_noise_is_refused(monkeypatch):
-    with pytest.raises(InputError, match="rho must be positive"):
-        gaussian_scale(1, Fraction(0))
-    with pytest.raises(InputError, match="rho must be positive"):
-        gaussian_scale(1, Fraction(1, 2**113))
-    with pytest.raises(InputError, match="one or more HistogramQuery"):
-        LevelsQuery([])
-    with pytest.raises(InputError, match="one or more HistogramQuery"):
-        LevelsQuery([CountQuery()])
+    refuses("rho must be positive", lambda: gaussian_scale(1, Fraction(0)))
+    refuses("rho must be positive", lambda: gaussian_scale(1, Fraction(1, 2**113)))
+    refuses("one or more HistogramQuery", LevelsQuery, [])
+    refuses("one or more HistogramQuery", lambda: LevelsQuery([CountQuery()]))
     with pytest.raises(InputError, match="different universes"):
         measure(PrivateDemand(TWO, []), levels(THREE, 2), 1, Ledger(1).charge(1))
     monkeypatch.setattr(noise, "gaussian_scale", lambda s, rho: 0.99 * gaussian_scale(s, rho))
-    with pytest.raises(InputError, match="OpenDP does not confirm"):
-        DiscreteGaussian(1, Cost.zcdp(1, DELTA))
+    refuses("OpenDP does not confirm", lambda: DiscreteGaussian(1, Cost.zcdp(1, DELTA)))
 
 
 def test_pure_budgets_buy_laplace():

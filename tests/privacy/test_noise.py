@@ -7,10 +7,10 @@ import pytest
 
 import metricdp as mdp
 from metricdp.accounting import Cost
-from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
 from metricdp.privacy import noise
 from metricdp.privacy.noise import DiscreteGaussian, DiscreteLaplace, best_noise
+from tests import refuses
 
 ZCDP = Cost.zcdp(1, "1e-6")
 
@@ -41,18 +41,15 @@ def test_opendp_is_asked_to_confirm_and_believed_when_it_does_not(monkeypatch, k
     )
     claim = noise.cost.epsilon if kind is DiscreteLaplace else noise.cost.rho
     noise._confirm(3, claim)
-    with pytest.raises(InputError, match="does not confirm"):
-        noise._confirm(3, claim * Fraction(999_999, 1_000_000))
-    with pytest.raises(InputError, match="does not confirm"):
-        noise._confirm(4, claim)
+    refuses("does not confirm", lambda: noise._confirm(3, claim * Fraction(999_999, 1_000_000)))
+    refuses("does not confirm", noise._confirm, 4, claim)
 
 
 @pytest.mark.parametrize("version", noise._BIASED)
 def test_a_sampler_of_a_wrong_distribution_is_not_used(monkeypatch, version):
     monkeypatch.setattr(noise, "opendp_version", lambda: version)
     for make in (lambda: DiscreteLaplace(3, Fraction(1, 2)), lambda: DiscreteGaussian(9, ZCDP)):
-        with pytest.raises(InputError, match="wrong distribution"):
-            make()
+        refuses("wrong distribution", make)
 
 
 def test_noise_whose_scale_opendp_does_not_confirm_is_not_made(monkeypatch):
@@ -63,8 +60,7 @@ def test_noise_whose_scale_opendp_does_not_confirm_is_not_made(monkeypatch):
         make()
         with monkeypatch.context() as patch:
             patch.setattr(noise, name, lambda *_, scale=scale: scale)
-            with pytest.raises(InputError, match="does not confirm"):
-                make()
+            refuses("does not confirm", make)
 
 
 def test_answers_beyond_their_range_get_no_noise():
@@ -73,5 +69,4 @@ def test_answers_beyond_their_range_get_no_noise():
         assert draw(np.array(most, np.int64)).tolist() == most
     wrong = [[CAP + 1, 0], [0, CAP + 1], [-CAP - 1, 0], [0, -CAP - 1], [CAP + 1, -CAP - 1]]
     for values in (*(np.array(one) for one in wrong), np.zeros(2, np.int32), np.zeros(2)):
-        with pytest.raises(AssertionError, match="beyond its stated range"):
-            draw(values)
+        refuses("beyond its stated range", draw, values, error=AssertionError)

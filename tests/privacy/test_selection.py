@@ -32,6 +32,7 @@ from metricdp.privacy import (
 )
 from metricdp.privacy import selection as selection_module
 from metricdp.privacy.selection import _clock, _Leader, choose
+from tests import refuses
 from tests.naive import permute_and_flip_distribution
 from tests.privacy_worlds import THREE, TWO, all_demands, line, neighbors
 
@@ -339,8 +340,7 @@ def test_sensitivities_and_bounds_of_scores_in_numbers():
         assert query.bounds(None) == (-CAP, CAP)
         assert query.bounds(CAP + 1) == ((-CAP, 0) if lowest else (0, CAP))
         assert query.decode(7) == 7
-        with pytest.raises(InputError, match="different universes"):
-            query.check(line(9))
+        refuses("different universes", query.check, line(9))
         query.check(query.universe)
 
 
@@ -378,8 +378,7 @@ def test_select_finds_the_median_and_its_receipt_says_how():
     whole = accountant.receipt(r for _, r in drawn)
     expected = accountant.epsilon, "exponential mechanism", "zCDP"
     assert (whole.epsilon, whole.mechanisms[0].name, whole.bound) == expected
-    with pytest.raises(BudgetError):
-        select(demand, CostQuery(universe), 0.1, accountant)
+    refuses("", lambda: select(demand, CostQuery(universe), 0.1, accountant), error=BudgetError)
 
 
 def test_replace_one_pays_the_factor_two():
@@ -411,8 +410,7 @@ def test_replace_one_pays_the_factor_two():
     ],
 )
 def test_bad_queries_are_refused(make, error):
-    with pytest.raises(InputError, match=error):
-        make()
+    refuses(error, make)
 
 
 def test_refused_selections_read_and_spend_nothing(monkeypatch):

@@ -13,6 +13,7 @@ import metricdp as mdp
 from metricdp.errors import BudgetError, InputError
 from metricdp.privacy import CountQuery, HistogramQuery, Ledger, PrivateDemand, measure, split
 from metricdp.privacy._vault import _open
+from tests import refuses
 from tests.privacy_worlds import (
     BOX,
     THREE,
@@ -108,8 +109,7 @@ def test_only_its_own_budget_slice_reads_a_part():
     assert mdp.k_median(THREE, one, k=1, epsilon=0.5, ledger=budget).receipt.epsilon == Fraction(
         1, 2
     )
-    with pytest.raises(BudgetError):
-        mdp.k_median(THREE, one, k=1, epsilon=0.6, ledger=budget)
+    refuses("", mdp.k_median, THREE, one, error=BudgetError, k=1, epsilon=0.6, ledger=budget)
     inner = split(one, THIRDS, 0.5, budget)
     assert measure(*inner[0][:1], CountQuery(), 0.5, inner[0][1]).receipt.epsilon == Fraction(1, 2)
 
@@ -129,10 +129,8 @@ def test_refusals_spend_nothing(epsilon, partition, error, monkeypatch):
     monkeypatch.setattr(
         "metricdp.privacy._vault._open", lambda _: pytest.fail("the vault was opened")
     )
-    with pytest.raises(InputError, match=error):
-        split(demand, partition, epsilon, ledger)
-    with pytest.raises(BudgetError):
-        split(demand, THIRDS, 4, ledger)
+    refuses(error, split, demand, partition, epsilon, ledger)
+    refuses("", split, demand, THIRDS, 4, ledger, error=BudgetError)
     assert ledger.spent == 0
 
 

@@ -9,6 +9,7 @@ from hypothesis.extra.numpy import arrays
 import metricdp as mdp
 from benchmarks.methods.grid import Grid
 from metricdp.privacy import CountQuery, HistogramQuery, LevelsQuery, SumsQuery
+from tests import refuses
 
 BOX = mdp.EuclideanSpace([-4.0, -4.0], [4.0, 4.0])
 
@@ -48,8 +49,7 @@ def test_no_record_moves_a_clipped_sum_by_more_than_the_sensitivities(points, ra
     ],
 )
 def test_bad_centers_and_radii_are_refused(centers, radii):
-    with pytest.raises(mdp.InputError):
-        SumsQuery(HistogramQuery(Grid(BOX, 2)), 10, centers, radii)
+    refuses("", lambda: SumsQuery(HistogramQuery(Grid(BOX, 2)), 10, centers, radii))
 
 
 def test_centers_of_sums_are_kept_in_the_box_and_cannot_be_changed_from_outside():
@@ -125,8 +125,7 @@ def test_levels_answer_side_by_side_and_are_held_to_it_one_by_one():
 
 @pytest.mark.parametrize("levels", [(), (PARTS, "histogram"), (PARTS, CountQuery()), ("a", "b")])
 def test_levels_of_anything_else_are_refused(levels):
-    with pytest.raises(mdp.InputError, match="levels must be one or more"):
-        LevelsQuery(levels)
+    refuses("levels must be one or more", LevelsQuery, levels)
 
 
 @pytest.mark.parametrize(
@@ -134,6 +133,5 @@ def test_levels_of_anything_else_are_refused(levels):
     [(PARTS, 0), (PARTS, 21), (PARTS, None), (PARTS, 1.5), ("a", 4), (LevelsQuery((PARTS,)), 4)],
 )
 def test_sums_are_of_a_histogram_and_of_few_bits(histogram, bits):
-    with pytest.raises(mdp.InputError, match="1 to 20 bits"):
-        SumsQuery(histogram, bits)
+    refuses("1 to 20 bits", SumsQuery, histogram, bits)
     assert [SumsQuery(PARTS, bits).bits for bits in (1, 20)] == [1, 20]

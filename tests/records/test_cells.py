@@ -5,8 +5,8 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from metricdp.errors import InputError
 from metricdp.records.ingestion.cells import canonical, number_of, text_of
+from tests import refuses
 
 
 def test_text_keeps_its_characters():
@@ -74,5 +74,4 @@ def test_numbers_of_every_kind():
     ids=str,
 )
 def test_what_is_no_number(cell):
-    with pytest.raises(InputError, match="no finite number"):
-        number_of(cell)
+    refuses("no finite number", number_of, cell)

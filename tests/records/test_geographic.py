@@ -10,6 +10,7 @@ from metricdp.errors import InputError
 from metricdp.privacy import CountQuery, Ledger, PrivateDemand, measure
 from metricdp.records.engines import embedded, opening
 from tests import geo_world as world
+from tests import refuses
 from tests.records.test_ingestion import OTHERS, TEXTS, counts
 
 gpd = pytest.importorskip("geopandas")
@@ -97,8 +98,7 @@ def test_far_records_are_left_out_each_by_itself(load):
     with pytest.raises(InputError, match="ledger of add-remove"):
         mdp.k_median(METRIC, demand, k=1, epsilon=1, ledger=Ledger(1, neighboring="replace-one"))
     budget = Ledger(1, neighboring="replace-one").charge(1)
-    with pytest.raises(InputError, match="ledger of add-remove"):
-        measure(demand, CountQuery(), 1, budget)
+    refuses("ledger of add-remove", lambda: measure(demand, CountQuery(), 1, budget))
     ledger = Ledger(1)
     assert len(mdp.k_median(METRIC, demand, k=1, epsilon=1, ledger=ledger).centers) == 1
 
@@ -109,8 +109,7 @@ def test_what_has_no_place_is_refused(load, shape):
         pytest.skip("no such file can be")
     odd = None if shape is None else shapely.from_wkt(shape)
     frame = gpd.GeoDataFrame(geometry=[*world.homes(3).geometry, odd], crs="EPSG:4326")
-    with pytest.raises(InputError, match="every record must be a finite point"):
-        load(frame)
+    refuses("every record must be a finite point", load, frame)
 
 
 def test_one_point_as_a_collection_is_a_point(load):
@@ -120,17 +119,14 @@ def test_one_point_as_a_collection_is_a_point(load):
 
 def test_unlike_systems_are_named_both(load):
     plane = mdp.EuclideanMetric([[0.0, 0], [1, 1]])
-    with pytest.raises(InputError, match=r"EPSG:4326.*no declared coordinate system"):
-        load(world.homes(4), plane)
+    refuses(r"EPSG:4326.*no declared coordinate system", lambda: load(world.homes(4), plane))
     if load.kind in ("geojson",):
         return  # always has one
     bare = world.homes(4).set_crs(None, allow_override=True)
     if load.kind != "fgb":
-        with pytest.raises(InputError, match=r"no declared coordinate system.*EPSG:32719"):
-            load(bare)
+        refuses(r"no declared coordinate system.*EPSG:32719", load, bare)
         assert counts(load(bare, crs="EPSG:4326"))[CORNERS].sum() == 4
-    with pytest.raises(InputError, match=r"declares EPSG:4326.*not EPSG:3857"):
-        load(world.homes(4), crs=3857)
+    refuses(r"declares EPSG:4326.*not EPSG:3857", lambda: load(world.homes(4), crs=3857))
 
 
 def test_a_stated_box(load):
@@ -140,15 +136,13 @@ def test_a_stated_box(load):
         load(world.homes(9), box=(-30.1, -71.4, -29.7, -71.1))
     swapped = world.homes(9)
     swapped["geometry"] = shapely.transform(swapped.geometry.array, lambda xy: xy[:, ::-1])
-    with pytest.raises(InputError, match="inside the box that was stated"):
-        load(swapped, box=box)
+    refuses("inside the box that was stated", load, swapped, box=box)
 
 
 def test_ids_and_columns_of_layers_are_taken_when_they_are_named(load):
     frame = world.homes(3, vertex=[100, 100, 135])
     assert counts(load(frame, node="vertex"))[CORNERS].tolist() == [2, 1]
-    with pytest.raises(InputError, match="are about coordinates"):
-        load(frame, node="vertex", max_snap=5)
+    refuses("are about coordinates", load, frame, node="vertex", max_snap=5)
 
 
 def test_axis_names_of_tables_are_read():
@@ -172,8 +166,7 @@ def test_a_universe_outside_its_system_is_refused():
         data["x"], data["y"] = 1e5, 2e5
     graph.graph["crs"] = "EPSG:31985"  # eastern Brazil
     metric = mdp.GraphMetric(graph)
-    with pytest.raises(InputError, match="cannot be EPSG:31985"):
-        PrivateDemand.from_frame(metric, world.homes(4))
+    refuses("cannot be EPSG:31985", lambda: PrivateDemand.from_frame(metric, world.homes(4)))
 
 
 def test_meters_taken_for_degrees_are_refused():
@@ -202,14 +195,11 @@ def test_gdal_and_its_logs_say_nothing_of_a_cell(tmp_path, capfd, caplog):
 
 def test_other_engines_and_layers_are_refused_in_words(tmp_path):
     path = world.write(world.homes(3), tmp_path / "homes.gpkg")
-    with pytest.raises(InputError, match="embedded engine"):
-        opening.opened(path, "spark")
-    with pytest.raises(InputError, match="no layer 'b'; layers: homes"):
-        PrivateDemand.from_frame(METRIC, path, layer="b")
+    refuses("embedded engine", opening.opened, path, "spark")
+    refuses("no layer 'b'; layers: homes", PrivateDemand.from_frame, METRIC, path, layer="b")
     csv = tmp_path / "homes.csv"
     csv.write_text("vertex\n100\n")
-    with pytest.raises(InputError, match="has no layers"):
-        PrivateDemand.from_frame(METRIC, csv, layer="b")
+    refuses("has no layers", PrivateDemand.from_frame, METRIC, csv, layer="b")
 
 
 @pytest.mark.parametrize("name", ["a.gpkg", "a.shp", "a.fgb", "a.geojson", "a.parquet"])
@@ -225,8 +215,7 @@ def test_a_file_is_what_its_bytes_and_its_name_say_together(tmp_path, name, cont
             pytest.skip("has others beside it")
         assert counts(PrivateDemand.from_frame(METRIC, path, user="user")).sum() == 3
         return
-    with pytest.raises(InputError, match=r"begin like such a file|readable"):
-        PrivateDemand.from_frame(METRIC, path, user="user")
+    refuses(r"begin like such a file|readable", PrivateDemand.from_frame, METRIC, path, user="user")
 
 
 def test_users_of_geojson_keep_all_their_digits(tmp_path):

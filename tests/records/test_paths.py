@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.errors import InputError, ReadingError
+from metricdp.errors import ReadingError
 from metricdp.kernels.scores import CAP
 from metricdp.methods import Quadtree
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
@@ -24,6 +24,7 @@ from metricdp.records.engines import Source
 from metricdp.records.engines.sources import Gathered
 from metricdp.records.exact import combined
 from metricdp.records.paths import Listed, Paths
+from tests import refuses
 
 BOX = mdp.EuclideanSpace([0.0, -3.0, 5.0], [1.0, 3.0, 5.5])
 
@@ -245,10 +246,8 @@ def test_the_demand_preaggregated_is_paid_as_before_and_keeps_its_unit():
     measure(ahead, HistogramQuery(tree.opened()), 1, ledger.charge(1))
     assert ledger.left == 0
     for bad in ((3, tree), (demand, 3), (demand, ShiftedQuadtree(mdp.EuclideanSpace([0], [1])))):
-        with pytest.raises(InputError):
-            preaggregated(*bad)
-    with pytest.raises(TypeError):
-        pickle.dumps(Paths(Listed(points), tree))
+        refuses("", preaggregated, *bad)
+    refuses("", lambda: pickle.dumps(Paths(Listed(points), tree)), error=TypeError)
 
 
 def test_keys_that_are_lost_on_their_way_are_noticed():

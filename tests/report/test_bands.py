@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.errors import InputError
+from tests import refuses
 from tests.report.conftest import settle
 
 LIMITS = [1.5, 3.25]
@@ -99,8 +99,7 @@ def test_areas_do_not_overlap_and_are_saved(tmp_path):
 
 @pytest.mark.parametrize("limits", [[], [0], [2, 1], [1, 1], 5, "10", ["far"]])
 def test_what_are_no_limits_is_refused(limits):
-    with pytest.raises(InputError):
-        mdp.k_median(town(), k=1).bands(limits)
+    refuses("", lambda: mdp.k_median(town(), k=1).bands(limits))
 
 
 def test_a_page_shows_bands_and_sites(show, tmp_path):
@@ -126,7 +125,5 @@ def test_bands_without_places_have_numbers_alone(tmp_path):
     bands = mdp.k_median(mdp.GraphMetric(nx.path_graph(5), weight=None), k=1).bands([1])
     assert bands.demand.tolist() == [3.0, 2.0]
     pytest.importorskip("geopandas")
-    with pytest.raises(InputError, match="no coordinates"):
-        bands.to_geopandas()
-    with pytest.raises(InputError, match="saved as"):
-        bands.save(tmp_path / "bands.txt")
+    refuses("no coordinates", bands.to_geopandas)
+    refuses("saved as", bands.save, tmp_path / "bands.txt")

@@ -14,9 +14,9 @@ import pytest
 
 import metricdp as mdp
 from metricdp.cli import main
-from metricdp.errors import InputError
 from metricdp.report.colors import ink_on
 from tests import geo_world as world
+from tests import refuses
 
 gpd, shapely = pytest.importorskip("geopandas"), pytest.importorskip("shapely")
 
@@ -139,8 +139,7 @@ def test_plane_coordinates_never_become_longitude_and_latitude(tmp_path):
     plane = mdp.EuclideanMetric([[2.0, 3.0], [5.0, 6.0]])
     found = mdp.k_median(plane, k=1)
     for one in (found, mdp_coreset(plane)):
-        with pytest.raises(InputError, match="longitude and latitude"):
-            one.save(tmp_path / "plan.geojson")
+        refuses("longitude and latitude", one.save, tmp_path / "plan.geojson")
     demand = mdp.PrivateDemand.from_frame(METRIC, world.homes(900))
     mdp.release(METRIC, demand, epsilon=5).coreset().save(tmp_path / "core.geojson")
     read = gpd.read_file(tmp_path / "core.geojson")
@@ -155,8 +154,7 @@ def test_a_full_disk_is_said_in_one_line_and_leaves_the_former_file(tmp_path, re
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))  # Python ignores the signal
     try:
-        with pytest.raises(OSError, match=r"plan\.gpkg|File too large"):
-            result.save(target)
+        refuses(r"plan\.gpkg|File too large", result.save, target, error=OSError)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert target.read_bytes() == b"former" and list(tmp_path.iterdir()) == [target]

@@ -11,6 +11,7 @@ from metricdp.errors import BudgetError, InputError
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import gate
 from metricdp.running.charging import Accountant
+from tests import refuses
 
 BOX = mdp.EuclideanSpace([0, 0], [1, 1])
 DEMAND = mdp.PrivateDemand(BOX, [[0.5, 0.5]] * 3)
@@ -69,8 +70,7 @@ def test_who_does_not_fit_is_refused_before_anything_is_charged():
         ((twin, DEMAND, ledger), "another universe"),
         ((BOX, DEMAND, 1.0), "ledger must be a Ledger"),
     ):
-        with pytest.raises(InputError, match=said):
-            Accountant(*wrong)
+        refuses(said, Accountant, *wrong)
     (west, its), (_, other) = gate.split(TOWNS, LabelParts.of(METRIC), 1, ledger)
     for demand, accountant in ((west, ledger), (west, None), (west, other), (TOWNS, its)):
         with pytest.raises(InputError, match="paid from the budget slice that split returned"):

@@ -16,7 +16,7 @@ from metricdp.methods.remarks import percent
 from metricdp.running import made_up
 from metricdp.running.made_up import SHAPES, Shape, searched
 from metricdp.running.planning import Plan, checked_epsilons, plan
-from tests import each
+from tests import each, refuses
 
 GRID = mdp.GraphMetric(nx.grid_2d_graph(9, 9), weight=None)
 FEW = (Shape("even", 0, 1.0), Shape("spots", 3, 0.1))
@@ -176,12 +176,9 @@ def test_nonsense_is_refused(wrong):
 
 def test_there_is_no_place_for_private_data():
     demand = mdp.PrivateDemand(GRID, [(0, 0)])
-    with pytest.raises(TypeError):
-        plan(GRID, demand, records=1, k=1)
-    with pytest.raises(TypeError):
-        plan(GRID, demand=demand, records=1, k=1)
-    with pytest.raises(TypeError):
-        plan(GRID, records=1, k=1, ledger=mdp.Ledger(1))
+    refuses("", plan, GRID, demand, error=TypeError, records=1, k=1)
+    refuses("", plan, GRID, error=TypeError, demand=demand, records=1, k=1)
+    refuses("", lambda: plan(GRID, records=1, k=1, ledger=mdp.Ledger(1)), error=TypeError)
 
 
 def test_epsilons_are_exact_and_ascending():
@@ -241,8 +238,7 @@ def test_a_limited_time_has_room_for_one_demand_at_least():
     assert len(mdp.Exploration.of_plan(reported).levels) == 2
     ample = plan(GRID, records=500, k=3, epsilons=[4], repeats=2, shapes=FEW, time_limit=1e6)
     assert ample.runs == 4
-    with pytest.raises(InputError, match="time_limit"):
-        plan(GRID, records=500, k=3, time_limit=-1)
+    refuses("time_limit", plan, GRID, records=500, k=3, time_limit=-1)
 
 
 def test_the_best_known_are_chosen_from_all_that_was_found():

@@ -25,6 +25,7 @@ from metricdp.errors import BudgetError, InputError
 from metricdp.privacy import continual
 from metricdp.privacy.noise import Noise
 from metricdp.running.present import needed, present
+from tests import refuses
 from tests.cli_world import build_road, run
 
 PATH = mdp.GraphMetric(nx.path_graph(9), weight=None)
@@ -103,24 +104,20 @@ def test_the_budget_is_charged_once_and_the_horizon_holds():
     for _ in range(3):
         stream.step(demand(1))
     assert ledger.left == 0 and ledger.protects.unit == "record"
-    with pytest.raises(InputError, match="horizon of 3 days is over"):
-        stream.step(demand(1))
-    with pytest.raises(BudgetError):
-        mdp.Stream(PATH, epsilon=1, horizon=3, ledger=ledger)
+    refuses("horizon of 3 days is over", lambda: stream.step(demand(1)))
+    refuses("", mdp.Stream, PATH, error=BudgetError, epsilon=1, horizon=3, ledger=ledger)
 
 
 def test_users_and_events_are_not_confused():
     users = mdp.PrivateDemand(PATH, [1, 2], user=["a", "b"])
     shares = mdp.PrivateDemand(PATH, [1, 2], user=["a", "b"], weighting="share")
     for wrong in (users, shares):
-        with pytest.raises(InputError, match="unit='event' protects each record"):
-            mdp.Stream(PATH, epsilon=1).step(wrong)
+        refuses("unit='event' protects each record", mdp.Stream(PATH, epsilon=1).step, wrong)
     for wrong in (demand(1), shares):
         with pytest.raises(InputError, match="unit='user' protects each user"):
             mdp.Stream(PATH, epsilon=1, horizon=2, unit="user").step(wrong)
     assert mdp.Stream(PATH, epsilon=1, horizon=2, unit="user").step(users).receipt.unit == "user"
-    with pytest.raises(InputError, match="give horizon="):
-        mdp.Stream(PATH, epsilon=1, unit="user")
+    refuses("give horizon=", mdp.Stream, PATH, epsilon=1, unit="user")
 
 
 def test_a_window_may_be_longer_than_the_horizon():
@@ -161,8 +158,7 @@ def test_the_same_day_again_is_reported_again_and_not_counted(tmp_path):
     again = stream.step(demand(*[7] * 500), day="2026-11-22")
     assert (first.weights == again.weights).all() and stream.days == 1
     stream.step(demand(), day="2026-11-23")
-    with pytest.raises(InputError, match="late records"):
-        stream.step(demand(), day="2026-11-22")
+    refuses("late records", lambda: stream.step(demand(), day="2026-11-22"))
     other = mdp.Stream.open(tmp_path / "a.stream", PATH)
     assert (other.release.weights == stream.release.weights).all()
     stream.release.save(tmp_path / "second.day")
@@ -193,18 +189,14 @@ def test_a_full_disk_refuses_the_day_and_leaves_the_stream(tmp_path):
 def test_damaged_and_other_files_are_refused(tmp_path):
     path = tmp_path / "a.stream"
     mdp.Stream(PATH, epsilon=1, horizon=9, path=path).step(demand(1))
-    with pytest.raises(InputError, match="with horizon 9, not 10"):
-        mdp.Stream(PATH, epsilon=1, horizon=10, path=path)
+    refuses("with horizon 9, not 10", mdp.Stream, PATH, epsilon=1, horizon=10, path=path)
     other = mdp.GraphMetric(nx.path_graph(8), weight=None)
-    with pytest.raises(InputError, match="another universe"):
-        mdp.Stream.open(path, other)
+    refuses("another universe", mdp.Stream.open, path, other)
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
-    with pytest.raises(InputError, match="damaged"):
-        mdp.Stream.open(path, PATH)
-    with pytest.raises(InputError, match="no such stream"):
-        mdp.Stream.open(tmp_path / "none", PATH)
+    refuses("damaged", mdp.Stream.open, path, PATH)
+    refuses("no such stream", mdp.Stream.open, tmp_path / "none", PATH)
 
 
 def test_a_crash_between_file_and_ledger_is_paid_once(tmp_path):
@@ -281,8 +273,7 @@ def test_nothing_private_shows(tmp_path):
     stream.step(demand(*[4] * 48611))
     shown = repr(stream) + repr(stream._state.counter) + str(stream.to_dict())
     assert not re.search(r"\b48,?611\b", shown)  # digits within a digest are chance
-    with pytest.raises(TypeError):
-        stream._state.counter.__reduce_ex__(2)
+    refuses("", stream._state.counter.__reduce_ex__, 2, error=TypeError)
 
 
 def test_what_is_kept_of_a_day_under_way_has_its_noise(tmp_path):
@@ -328,8 +319,7 @@ def test_a_stream_is_never_there_twice(tmp_path):
     """Two that go on from one state would tell a day twice with the same noise."""
     stream = mdp.Stream(PATH, epsilon=1, horizon=9)
     for twice in (copy.copy, copy.deepcopy, pickle.dumps):
-        with pytest.raises(TypeError, match="cannot be copied"):
-            twice(stream)
+        refuses("cannot be copied", twice, stream, error=TypeError)
     with patched(os, "getpid", lambda: -1), pytest.raises(InputError, match="path="):
         stream.step(demand(1))
     assert stream.step(demand(1)).day == 1

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.errors import InputError
 from metricdp.report import days_page
+from tests import refuses
 
 N = 40
 PLACES = np.random.default_rng(5).random((N, 2))
@@ -60,5 +60,4 @@ def test_days_are_reported_in_the_universes_own_ids(name, unit, tmp_path):
     if metric.sites is metric.ids:
         assert "wednesday" in days_page(metric, reported, receipt=again.receipt)
     else:
-        with pytest.raises(InputError, match="have no places"):
-            days_page(metric, reported)
+        refuses("have no places", days_page, metric, reported)

@@ -9,6 +9,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.running.target import LADDER, checked_target, needed
+from tests import refuses
 
 EPSILONS = tuple(Fraction(e) for e in LADDER)
 SIZES = np.array([float(e) for e in EPSILONS])
@@ -59,8 +60,7 @@ def test_uneven_runs_need_more_than_the_best_guess():
 def test_what_a_target_may_be():
     assert checked_target(" 2.5 % ") == 1.025 and checked_target("1.2") == 1.2
     for wrong in (1, "0%", "-3%", "much", None, True, float("nan"), float("inf")):
-        with pytest.raises(mdp.InputError, match="target must be"):
-            checked_target(wrong)
+        refuses("target must be", checked_target, wrong)
 
 
 def test_a_plan_tells_the_least_epsilon(capsys, tmp_path):

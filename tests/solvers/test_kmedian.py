@@ -15,7 +15,7 @@ from metricdp.metrics import landmarks as landmark_module
 from metricdp.solvers import kmedian
 from metricdp.solvers.kmedian import solve
 from metricdp.universe.samples import sample_path
-from tests import naive
+from tests import naive, refuses
 from tests.metrics.test_diameter import road_like
 from tests.metrics.test_graph import everything, metric_of
 
@@ -100,8 +100,7 @@ def test_one_and_two_points():
 def test_k_out_of_range(k, candidates):
     metric = mdp.EuclideanMetric(np.arange(16.0)[:, None])
     allowed = None if candidates is None else np.array(candidates, int)
-    with pytest.raises(InputError, match="k must be between 1"):
-        solve(metric, np.ones(16), k, candidates=allowed)
+    refuses("k must be between 1", lambda: solve(metric, np.ones(16), k, candidates=allowed))
 
 
 # Large: the same paths of code on small universes

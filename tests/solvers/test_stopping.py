@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.errors import InputError
 from metricdp.solvers.kmedian import solve
 from metricdp.solvers.stopping import NEVER, Deadline, SearchLine
+from tests import refuses
 
 pytestmark = pytest.mark.usefixtures("ctrl_c_is_heeded")
 
@@ -103,8 +103,7 @@ def test_an_interrupted_search_returns_what_it_has():
 @pytest.mark.parametrize("limit", [0, -1, float("nan"), "1", True])
 def test_limits_that_are_none_are_refused(limit):
     metric = mdp.EuclideanMetric([[0.0], [1.0]])
-    with pytest.raises(InputError, match="time_limit must be positive"):
-        mdp.k_median(metric, k=1, time_limit=limit)
+    refuses("time_limit must be positive", mdp.k_median, metric, k=1, time_limit=limit)
 
 
 def test_interrupt_ends_deadlines_within_each_other_and_a_second_one_interrupts():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.errors import InputError
+from tests import refuses
 
 MATRIX = np.array([[1.0, 5.5, 9.0], [8.0, 2.0, 3.0]])
 ORIGINS, DESTINATIONS = ["A", "A", "A", "B", "B", "B"], [10, 20, 30] * 2
@@ -74,8 +74,7 @@ def test_ids_that_are_numbers_are_never_taken_for_costs():
     assert mdp.CostTable(frame).costs.tolist() == [[1, 3], [2, 4]]
     assert list(mdp.CostTable(frame).sites) == [101, 102]
     unclear = frame.rename(columns={"site": "store"})
-    with pytest.raises(InputError, match=r"'store', may hold the ids .*set_index\('store'\)"):
-        mdp.CostTable(unclear)
+    refuses(r"'store', may hold the ids .*set_index\('store'\)", mdp.CostTable, unclear)
     same_as = mdp.CostTable(unclear.set_index("store"))
     assert list(same_as.sites) == [101, 102] and same_as.costs.shape == (2, 2)
     assert mdp.CostTable(unclear, sites=["a", "b"]).costs.shape == (2, 3)
@@ -98,12 +97,10 @@ def test_ids_with_leading_zeros_stay_text(tmp_path):
 def test_pairs_without_a_cost(tmp_path):
     file = tmp_path / "times.csv"
     file.write_text("origin,destination,cost\na,x,3\na,y,\nb,x,4\nb,y,1\n", encoding="utf-8")
-    with pytest.raises(InputError, match="1 of 4 pairs"):
-        mdp.CostTable(file)
+    refuses("1 of 4 pairs", mdp.CostTable, file)
     assert mdp.CostTable(file, unreachable=99).costs.tolist() == [[3, 99], [4, 1]]
     file.write_text("origin,destination,cost\na,x,3\nb,y,1\n", encoding="utf-8")
-    with pytest.raises(InputError, match="2 of 4 pairs"):
-        mdp.CostTable(file)
+    refuses("2 of 4 pairs", mdp.CostTable, file)
 
 
 @pytest.mark.parametrize(
@@ -123,18 +120,15 @@ def test_pairs_without_a_cost(tmp_path):
 def test_what_cannot_be_read_is_reported(tmp_path, content, options, said):
     file = tmp_path / "times.csv"
     file.write_text(content, encoding="utf-8")
-    with pytest.raises(InputError, match=said):
-        mdp.CostTable(file, **options)
+    refuses(said, mdp.CostTable, file, **options)
 
 
 def test_several_lengths_are_refused(tmp_path):
     file = tmp_path / "roads.csv"
     file.write_text("from,to,length,time\na,b,100,9\nb,c,50,4\n", encoding="utf-8")
-    with pytest.raises(InputError, match="length, time; name one"):
-        mdp.read_graph(file)
+    refuses("length, time; name one", mdp.read_graph, file)
     assert mdp.read_graph(file, weight="time").distances(["a"], ["c"]).tolist() == [[13]]
     networkx = pytest.importorskip("networkx")
     graph = networkx.Graph([("a", "b", {"length": 2.0, "travel_time": 1.0})])
     networkx.write_graphml(graph, tmp_path / "roads.graphml")
-    with pytest.raises(InputError, match="length, travel_time; name one"):
-        mdp.read_graph(tmp_path / "roads.graphml")
+    refuses("length, travel_time; name one", mdp.read_graph, tmp_path / "roads.graphml")

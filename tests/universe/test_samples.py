@@ -11,7 +11,6 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from metricdp.errors import InputError
 from metricdp.universe import (
     read_graph_file,
     read_nodes,
@@ -21,6 +20,7 @@ from metricdp.universe import (
     sample_path,
     samples,
 )
+from tests import refuses
 
 INDEX = sample_index()
 FOLDER = sample_path("index.toml").parent
@@ -159,13 +159,10 @@ def test_recipes_write_the_same_again(name, tmp_path):
 
 
 def test_unknown_samples_are_refused(monkeypatch, tmp_path):
-    with pytest.raises(InputError, match=r"no sample named 'x.csv'; samples: coquimbo.csv.gz, "):
-        sample_path("x.csv")
-    with pytest.raises(InputError, match="no sample named"):
-        sample_path("../setup.cfg")
+    refuses(r"no sample named 'x.csv'; samples: coquimbo.csv.gz, ", sample_path, "x.csv")
+    refuses("no sample named", sample_path, "../setup.cfg")
     monkeypatch.setattr(samples, "_folders", lambda: [tmp_path])
-    with pytest.raises(InputError, match="sample graphs are not installed"):
-        sample_index()
+    refuses("sample graphs are not installed", sample_index)
 
 
 def test_samples_of_an_installed_wheel_are_found(monkeypatch, tmp_path):

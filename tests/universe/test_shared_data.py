@@ -8,6 +8,7 @@ import pytest
 
 from metricdp.errors import DirectedGraphError, DisconnectedGraphError
 from metricdp.universe import read_graph_file, read_pmed_p
+from tests import refuses
 from tests.data import DATA
 from tests.universe.test_convert import all_distances
 
@@ -56,8 +57,7 @@ def test_counts(name, options, vertices, edges, system):
 
 
 def test_what_needs_an_option_says_so():
-    with pytest.raises(DirectedGraphError):
-        read_graph_file(DATA / "roads/coquimbo/links.csv")
+    refuses("", read_graph_file, DATA / "roads/coquimbo/links.csv", error=DirectedGraphError)
     with pytest.raises(DisconnectedGraphError) as caught:
         read_graph_file(DATA / "roads/coquimbo/links.csv", symmetrize=True)
     assert caught.value.sizes == [15708, 7, 3, 2, 2, 2]

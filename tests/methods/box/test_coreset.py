@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.errors import InputError, MissingExtraError
+from metricdp.errors import MissingExtraError
 from metricdp.methods.box.coreset import Coreset
 from metricdp.solvers.lloyd import condensed
+from tests import refuses
 
 PLANE = mdp.EuclideanSpace([0, 0], [1, 1])
 
@@ -169,8 +170,7 @@ def test_coresets_of_a_graph_are_saved(tmp_path):
     ]
     table = pq.read_table(tmp_path / "core.parquet").to_pydict()
     assert table == {"vertex": ids, "weight": weights.tolist()}
-    with pytest.raises(InputError, match="needs a box"):
-        release.coreset(3)
+    refuses("needs a box", release.coreset, 3)
 
 
 def test_coresets_of_a_box_are_saved(tmp_path):
@@ -179,8 +179,7 @@ def test_coresets_of_a_box_are_saved(tmp_path):
     coreset.save(tmp_path / "core.CSV")
     read = np.loadtxt(tmp_path / "core.CSV", delimiter=",", skiprows=1)
     assert (read == np.column_stack([coreset.points, coreset.weights])).all()
-    with pytest.raises(InputError, match="longitude and latitude"):
-        coreset.save(tmp_path / "core.geojson")
+    refuses("longitude and latitude", coreset.save, tmp_path / "core.geojson")
     places = mdp.EuclideanSpace([0, 0], [1, 1], crs="EPSG:4326")
     demand = mdp.PrivateDemand(places, clusters(2000)[0])
     coreset = mdp.release(places, demand, epsilon=1).coreset()
@@ -197,15 +196,12 @@ def test_what_cannot_be_saved_leaves_nothing(tmp_path, monkeypatch):
         ("core.txt", "must be one of .csv"),
         ("core", "must be one of"),
     ):
-        with pytest.raises(InputError, match=rule):
-            coreset.save(tmp_path / name)
+        refuses(rule, coreset.save, tmp_path / name)
     from metricdp.report import point_files
 
     monkeypatch.setattr(point_files, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match="parquet"):
-        coreset.save(tmp_path / "core.parquet")
-    with pytest.raises(OSError):
-        coreset.save(tmp_path / "nowhere" / "core.csv")
+    refuses("parquet", coreset.save, tmp_path / "core.parquet", error=MissingExtraError)
+    refuses("", coreset.save, tmp_path / "nowhere" / "core.csv", error=OSError)
     assert not list(tmp_path.iterdir())
 
 

@@ -12,7 +12,7 @@ from metricdp.methods.box.cell_counts import CellCounts
 from metricdp.methods.box.quadtree import OPENINGS
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.privacy import OpeningQuery
-from tests import naive_centers
+from tests import naive_centers, refuses
 from tests.methods.spending import BOX, blobs, box, cost
 
 Quadtree = mdp.methods.Quadtree
@@ -124,8 +124,7 @@ def test_counts_are_averaged_by_precision():
     ],
 )
 def test_wrong_options(options, message):
-    with pytest.raises(mdp.InputError, match=message):
-        Quadtree(**options)
+    refuses(message, Quadtree, **options)
 
 
 def test_users_with_several_records():
@@ -199,5 +198,4 @@ def test_openings_are_those_of_the_recursion(n, scale):
 
 
 def test_numbers_that_cannot_be_opened_are_refused():
-    with pytest.raises(mdp.InputError, match="half"):
-        ShiftedQuadtree(BOX).opened().opened_again([5])
+    refuses("half", lambda: ShiftedQuadtree(BOX).opened().opened_again([5]))

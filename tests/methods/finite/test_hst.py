@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import metricdp as mdp
 from metricdp.accounting import Cost, Ledger
-from metricdp.errors import InputError
 from metricdp.methods.finite.hst import release_of
 from metricdp.methods.finite.hst_counts import (
     BUDGETS,
@@ -24,7 +23,7 @@ from metricdp.methods.finite.hst_counts import (
 from metricdp.methods.shares import level_shares
 from metricdp.releases import Mechanism
 from metricdp.running.runner import Run
-from tests import wrong
+from tests import refuses, wrong
 
 DPHST = mdp.methods.DPHST
 few = settings(max_examples=60, derandomize=True)
@@ -174,5 +173,4 @@ def test_variance_of_noise_is_that_of_its_distribution():
     ],
 )
 def test_options_have_rules(options, rule):
-    with pytest.raises(InputError, match=rule):
-        DPHST(**options)
+    refuses(rule, DPHST, **options)

@@ -19,7 +19,7 @@ from metricdp.methods.finite.local_search import LocalSearch, public_start
 from metricdp.methods.question import Question
 from metricdp.privacy import exact_cost
 from metricdp.running.runner import Run
-from tests import each, naive
+from tests import each, naive, refuses
 from tests.records.sums.test_swap_costs import metric_of
 
 STARTS = ("hst", "k-median++", "random")
@@ -138,8 +138,7 @@ def test_a_tree_is_passed_on(road):
 def test_refusals_charge_nothing(road):
     some = each(steps=[-1, 1.5, True], start=["best", 3], share=[0, 1, "x"])
     for options in some + each(cap=[0, np.inf], final=["no"], tree=[5]):
-        with pytest.raises(InputError):
-            LocalSearch(**options)
+        refuses("", LocalSearch, **options)
     ledger = Ledger("1/10")
     with pytest.raises(BudgetError):
         mdp.k_median(
@@ -200,5 +199,4 @@ def test_best_swaps_keep_the_opened_and_the_candidates(road):
     )
     assert all(at[0] == 7 for at in found.centers)
     assert set(found.centers[-1][1:]) <= {8, 9, *range(20, 40)}
-    with pytest.raises(InputError):
-        best_swaps(road, np.array([1]), np.array([7, 7]))
+    refuses("", lambda: best_swaps(road, np.array([1]), np.array([7, 7])))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import metricdp as mdp
 from metricdp.methods import Regional
+from tests import refuses
 
 GRID = mdp.GraphMetric(nx.grid_2d_graph(8, 8), weight=None)
 WARD = dict.fromkeys(GRID.ids[:16], "ward")
@@ -96,8 +97,7 @@ def test_labels_may_be_a_sequence_or_a_mapping():
     ],
 )
 def test_bad_regions_are_refused(options):
-    with pytest.raises(mdp.InputError):
-        Regional(**options)
+    refuses("", Regional, **options)
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import metricdp as mdp
-from metricdp.errors import InputError, UnknownIdError
+from metricdp.errors import UnknownIdError
 from metricdp.metrics import EuclideanMetric, GraphMetric, ManhattanMetric, PrecomputedMetric
 from metricdp.partitions.finite.hst import grown
 from metricdp.universe import build_graph
-from tests import naive
+from tests import naive, refuses
 from tests.metrics.test_vectors import point_sets
 
 few = settings(max_examples=120, derandomize=True)
@@ -243,28 +243,21 @@ def test_asking():
     assert tree.position_distances([[0], [1]], [0, 1, 2]).shape == (2, 3)
     assert tree.position_distances([], []).tolist() == []
     assert "3 points" in repr(tree)
-    with pytest.raises(UnknownIdError, match="'d'"):
-        tree.distance("a", "d")
+    refuses("'d'", tree.distance, "a", "d", error=UnknownIdError)
     for wrong in (-1, tree.n_levels, 1.0, True, "1", None):
-        with pytest.raises(InputError, match="level must be an integer from 0"):
-            tree.nodes_at(wrong)
-        with pytest.raises(InputError, match="level"):
-            tree.labels_at(wrong)
+        refuses("level must be an integer from 0", tree.nodes_at, wrong)
+        refuses("level", tree.labels_at, wrong)
     for wrong in ([3], [-1], [0.0], ["a"]):
-        with pytest.raises(InputError, match="positions must be integers from 0 to 2"):
-            tree.position_distances(wrong, 0)
+        refuses("positions must be integers from 0 to 2", tree.position_distances, wrong, 0)
 
 
 def test_refusals():
     metric = EuclideanMetric([[0.0], [1.0]])
     for seed in (-1, 1.5, None, "1", True):
-        with pytest.raises(InputError, match="seed must be an integer of at least 0"):
-            mdp.build_hst(metric, seed)
+        refuses("seed must be an integer of at least 0", mdp.build_hst, metric, seed)
     for wrong in (mdp.EuclideanSpace([0], [1]), np.zeros((2, 2)), None, csr_array((2, 2))):
-        with pytest.raises(InputError, match="finite universe"):
-            mdp.build_hst(wrong)
-        with pytest.raises(InputError, match="finite universe"):
-            mdp.HST.load("anywhere", wrong)
+        refuses("finite universe", mdp.build_hst, wrong)
+        refuses("finite universe", mdp.HST.load, "anywhere", wrong)
 
 
 # Real graphs

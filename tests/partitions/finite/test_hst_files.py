@@ -15,6 +15,7 @@ from metricdp.errors import InputError
 from metricdp.metrics import EuclideanMetric, GraphMetric, ManhattanMetric, PrecomputedMetric
 from metricdp.partitions.finite import storage
 from metricdp.universe import build_graph
+from tests import refuses
 from tests.cli_world import SIDE, run, snapshot
 
 POINTS = np.random.default_rng(0).random((40, 2))
@@ -84,8 +85,7 @@ def test_other_universes_are_refused(tmp_path):
     assert len({u.checksum() for u in universes}) == len(universes)
     for i, universe in enumerate(universes):
         mdp.build_hst(universe).save(tmp_path / "t")
-        with pytest.raises(InputError, match="is the tree of another universe, "):
-            mdp.HST.load(tmp_path / "t", universes[i - 1])
+        refuses("is the tree of another universe, ", mdp.HST.load, tmp_path / "t", universes[i - 1])
 
 
 def test_damaged_files_are_refused(tmp_path):
@@ -122,8 +122,7 @@ def test_a_bomb_is_refused_before_it_unpacks(tmp_path):
             np.savez_compressed(file, **good | bomb)
         tracemalloc.start()
         try:
-            with pytest.raises(InputError, match="build it again"):
-                mdp.HST.load(path, metric)
+            refuses("build it again", mdp.HST.load, path, metric)
             assert tracemalloc.get_traced_memory()[1] < 1 << 22
         finally:
             tracemalloc.stop()
@@ -188,12 +187,10 @@ def test_archives_that_are_no_trees(tmp_path):
             path.with_suffix(".npz"),
             **{name: array for name, array in good.items() if name != missing},
         )
-        with pytest.raises(InputError, match="build it again"):
-            mdp.HST.load(path.with_suffix(".npz"), metric)
+        refuses("build it again", lambda: mdp.HST.load(path.with_suffix(".npz"), metric))
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("header.npy", b"not numpy")
-    with pytest.raises(InputError, match="build it again"):
-        mdp.HST.load(path, metric)
+    refuses("build it again", mdp.HST.load, path, metric)
 
 
 def test_files_are_written_wholly_or_not_at_all(tmp_path, monkeypatch):
@@ -206,24 +203,18 @@ def test_files_are_written_wholly_or_not_at_all(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(storage.np, "savez", half)
-    with pytest.raises(OSError, match="No space"):
-        mdp.build_hst(metric, 2).save(path)
+    refuses("No space", lambda: mdp.build_hst(metric, 2).save(path), error=OSError)
     assert path.read_bytes() == before and [p.name for p in tmp_path.iterdir()] == ["t"]
 
 
 def test_paths(tmp_path):
     tree = mdp.build_hst(cycle())
     for wrong in (None, 3, "a\0b"):
-        with pytest.raises(InputError, match="path must be the path of a file"):
-            tree.save(wrong)
-        with pytest.raises(InputError, match="path must be the path of a file"):
-            mdp.HST.load(wrong, cycle())
-    with pytest.raises(FileNotFoundError):
-        tree.save(tmp_path / "no" / "t")
-    with pytest.raises(FileNotFoundError):
-        mdp.HST.load(tmp_path / "t", cycle())
-    with pytest.raises(OSError):
-        mdp.HST.load(tmp_path, cycle())
+        refuses("path must be the path of a file", tree.save, wrong)
+        refuses("path must be the path of a file", mdp.HST.load, wrong, cycle())
+    refuses("", tree.save, tmp_path / "no" / "t", error=FileNotFoundError)
+    refuses("", lambda: mdp.HST.load(tmp_path / "t", cycle()), error=FileNotFoundError)
+    refuses("", lambda: mdp.HST.load(tmp_path, cycle()), error=OSError)
     tree.save(tmp_path / "real")
     (tmp_path / "link").symlink_to(tmp_path / "real")
     mdp.build_hst(cycle(), 5).save(tmp_path / "link")
@@ -252,8 +243,7 @@ def test_command(world, capsys):
     assert reported["universe"] == metric.checksum()
     quiet = run(capsys, "tree", "roads.csv.gz", "--output", "t.npz", "--quiet", "--weight", "unit")
     assert (quiet.status, quiet.err, json.loads(quiet.out)["seed"]) == (0, "", 0)
-    with pytest.raises(InputError, match="another universe"):
-        mdp.HST.load("t.npz", metric)
+    refuses("another universe", mdp.HST.load, "t.npz", metric)
 
 
 def test_help(capsys):

@@ -10,6 +10,7 @@ import metricdp as mdp
 from metricdp.errors import InputError
 from metricdp.partitions.finite.hst_levels import kept_hst
 from metricdp.partitions.finite.hst_partition import HSTHierarchy
+from tests import refuses
 from tests.partitions.finite.test_ward import check, clusters
 
 few = settings(max_examples=60, derandomize=True)
@@ -72,8 +73,7 @@ def test_methods_take_a_tree_of_the_very_universe_only(kind):
             metric, demand, 2, epsilon=2, ledger=fresh, method=kind(tree=mdp.build_hst(twin))
         )
     assert fresh.left == 2
-    with pytest.raises(InputError, match="2-HST"):
-        kind(tree="tree.npz")
+    refuses("2-HST", kind, tree="tree.npz")
     box = mdp.EuclideanSpace([0], [1])
     with pytest.raises(InputError):
         method = kind(tree=mdp.build_hst(metric))

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from metricdp.errors import InputError
 from metricdp.records.engines import RowEncoder, opening
 from metricdp.records.engines.bounding import Bounding, SharesOfOne, numbered, ranks, whole_users
 from metricdp.records.ingestion.encoders import Reading
+from tests import refuses
 
 pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
 PLACES = Reading(RowEncoder(("c", "z"), np.asarray), "w")
@@ -126,11 +126,9 @@ def test_users_are_numbered_as_they_come_one_for_each_record():
     assert codes.tolist() == [0, 1, 0, 2] and users == ["b", "a", 7]
     assert Bounding(1, 2, "00").kept(["b", "a", "b"], np.array([0, 1, 2])).tolist() == [0, 1, 2]
     for wrong in (["a"], ["a", "b", "c"], ["a", None], ["a", float("nan")]):
-        with pytest.raises(InputError, match="one user per record"):
-            numbered(wrong, 2)
+        refuses("one user per record", numbered, wrong, 2)
         for rule in (Bounding(1, 1, "00", AREAS), SharesOfOne()):
-            with pytest.raises(InputError, match="one user per record"):
-                rule.kept(wrong, np.array([0, 1]))
+            refuses("one user per record", rule.kept, wrong, np.array([0, 1]))
 
 
 def test_ranks_are_places_among_equals():

@@ -8,6 +8,7 @@ import pytest
 
 from metricdp.errors import GraphFileError, InputError, MissingExtraError
 from metricdp.records.engines import embedded, tables
+from tests import refuses
 
 
 @pytest.mark.parametrize(
@@ -45,8 +46,7 @@ def test_parquet_is_reported_by_its_ending_else_by_its_first_bytes(tmp_path):
     assert not embedded.is_parquet(str(tmp_path / "none"))
     assert embedded.is_parquet("none.PARQUET") and not embedded.is_parquet("rows.csv")
     file.write_bytes(b"PAR1, and no table")
-    with pytest.raises(InputError, match="is not a readable Parquet file"):
-        embedded.small_parquet(str(file))
+    refuses("is not a readable Parquet file", lambda: embedded.small_parquet(str(file)))
 
 
 def test_what_is_large_is_read_when_it_is_asked(tmp_path, monkeypatch):
@@ -70,10 +70,8 @@ def test_files_of_a_storage_are_found_by_their_pattern(tmp_path):
 
 def test_libraries_that_are_missing_are_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match="Parquet"):
-        embedded.small_parquet("rows.parquet")
-    with pytest.raises(MissingExtraError, match="network"):
-        embedded._file_system("s3://a")
+    refuses("Parquet", embedded.small_parquet, "rows.parquet", error=MissingExtraError)
+    refuses("network", embedded._file_system, "s3://a", error=MissingExtraError)
 
 
 @pytest.mark.parametrize(("values", "rows"), [(1, [1] * 5), (7, [3, 2]), (99, [5])])
@@ -98,8 +96,7 @@ def test_arrays_of_other_kinds_are_refused(tmp_path):
         np.array([[None]]),
     ):
         np.save(path, array)
-        with pytest.raises(InputError, match=r"shape \(n, d\), in C order"):
-            tables.array_in(str(path))
+        refuses(r"shape \(n, d\), in C order", lambda: tables.array_in(str(path)))
         if array.dtype != object:
             with pytest.raises(InputError, match=r"shape \(n, d\), in C order"):
                 tables.ArrayFile.of(np.load(path, mmap_mode="r"))

@@ -34,6 +34,7 @@ from metricdp.privacy import (
 from metricdp.privacy.scores import CostQuery, CoverageQuery
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
 from metricdp.records.engines import RowEncoder, Tally, embedded, sources
+from tests import refuses
 from tests.privacy_worlds import THREE, all_text
 from tests.spark import session as spark_session
 
@@ -292,8 +293,7 @@ def test_points_of_a_file_are_read_out_of_core(tmp_path):
     with pytest.raises(InputError, match="an array has no columns"):
         PrivateDemand.from_frame(box, tmp_path / "points.npy", user="who")
     np.save(tmp_path / "flat.npy", points[0])
-    with pytest.raises(InputError, match=r"numbers of shape \(n, d\)"):
-        PrivateDemand.from_frame(box, tmp_path / "flat.npy")
+    refuses(r"numbers of shape \(n, d\)", PrivateDemand.from_frame, box, tmp_path / "flat.npy")
 
 
 def test_snapping_is_that_of_the_universe():
@@ -311,8 +311,7 @@ def test_snapping_is_that_of_the_universe():
             0 if universe is not globe else [0, 60]
         )
         assert (universe.snapper()(points) == universe.snap(points)).all()
-    with pytest.raises(InputError, match="has no coordinates"):
-        THREE.snapper()
+    refuses("has no coordinates", THREE.snapper)
 
 
 # Samples
@@ -328,8 +327,7 @@ def test_subsampled_demand_has_its_share_by_fresh_coins(table):
     assert exact(gate.subsampled(located(rows), 1.0), GRID) == exact(located(rows), GRID)
     budget = Ledger(1).charge(1)
     assert measure(here, CountQuery(), 1, budget).values.shape == (1,)
-    with pytest.raises(InputError, match="share"):
-        gate.subsampled(here, 1.5)
+    refuses("share", gate.subsampled, here, 1.5)
 
 
 @pytest.mark.parametrize(
@@ -362,8 +360,7 @@ def test_sources_lead_nowhere():
     import pickle
 
     source = Tally(np.array([1]), np.array([2]))
-    with pytest.raises(TypeError, match="not pickled"):
-        pickle.dumps(source)
+    refuses("not pickled", pickle.dumps, source, error=TypeError)
     demand = PrivateDemand.from_frame(POINTS, pd.DataFrame({"vertex": ["p1"]}))
     held = [getattr(demand, name) for name in dir(demand) if not name.startswith("__")]
     assert not any(isinstance(each, sources.Source) for each in held)

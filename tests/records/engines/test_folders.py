@@ -13,7 +13,7 @@ from metricdp.records.engines import embedded
 from metricdp.records.engines.folders import parquet_files
 from metricdp.records.engines.opening import opened
 from metricdp.running.contributions import NUMBERS, contributors
-from tests import spark
+from tests import refuses, spark
 
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("duckdb")
@@ -88,16 +88,14 @@ def test_users_that_folders_name_stay_apart(tmp_path):
         write(tmp_path / "whole" / f"u={user}" / "part-0.parquet", v=[1])
     assert records_of(tmp_path / "whole") == [5, 0, 0]
     write(tmp_path / "whole" / "u=__HIVE_DEFAULT_PARTITION__" / "part-0.parquet", v=[1])
-    with pytest.raises(InputError, match="none of them missing"):
-        records_of(tmp_path / "whole")
+    refuses("none of them missing", records_of, tmp_path / "whole")
 
 
 @pytest.mark.parametrize("folder", ["u=7", "U=7"])
 def test_a_column_named_twice_is_refused(tmp_path, folder, monkeypatch):
     """The folder's name would be the user of all: DuckDB does not know ``U`` from ``u``."""
     write(tmp_path / folder / "part-0.parquet", v=[1, 1], u=["a", "b"])
-    with pytest.raises(InputError, match="in files and in the names of their folders"):
-        records_of(tmp_path)
+    refuses("in files and in the names of their folders", records_of, tmp_path)
     assert records_of(tmp_path / folder / "part-0.parquet") == [2, 0, 0]  # the file itself
     monkeypatch.setattr(embedded, "AT_ONCE", -1)
     with pytest.raises(InputError, match="in files and in the names of their folders"):
@@ -107,8 +105,7 @@ def test_a_column_named_twice_is_refused(tmp_path, folder, monkeypatch):
 def test_a_column_named_twice_is_refused_by_spark(tmp_path):
     spark.session()
     write(tmp_path / "u=7" / "part-0.parquet", v=[1, 1], u=["a", "b"])
-    with pytest.raises(InputError, match="in files and in the names of their folders"):
-        records_of(tmp_path, "spark")
+    refuses("in files and in the names of their folders", records_of, tmp_path, "spark")
     assert records_of(tmp_path / "u=7" / "part-0.parquet", "spark") == [2, 0, 0]  # the file itself
     write(tmp_path / "day=7" / "b.parquet", v=[1, 1], u=["a", "b"])
     assert records_of(tmp_path / "day=7", "spark") == [2, 0, 0]
@@ -126,8 +123,7 @@ def test_a_folder_with_a_log_is_refused(tmp_path, log):
     by_dask(tmp_path / "homes")
     (tmp_path / "homes" / log).mkdir()
     for engine in ENGINES:
-        with pytest.raises(InputError, match="which of its files count"):
-            records_of(tmp_path / "homes", engine)
+        refuses("which of its files count", records_of, tmp_path / "homes", engine)
 
 
 def test_folders_without_files(tmp_path):
@@ -135,10 +131,8 @@ def test_folders_without_files(tmp_path):
     for name in HIDDEN:
         write(tmp_path / "homes" / name, v=[1], u=["7"])
     assert parquet_files(str(tmp_path / "homes")) == []
-    with pytest.raises(InputError, match="is a directory"):
-        opened(tmp_path / "homes")
-    with pytest.raises(InputError, match="none of its files can be read"):
-        opened(f"{tmp_path}/homes/_*.parquet")
+    refuses("is a directory", opened, tmp_path / "homes")
+    refuses("none of its files can be read", opened, f"{tmp_path}/homes/_*.parquet")
 
 
 def test_which_files(tmp_path):

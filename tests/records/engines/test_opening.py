@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metricdp.errors import InputError, MissingExtraError
+from metricdp.errors import MissingExtraError
 from metricdp.records.engines import opening, spilling
+from tests import refuses
 
 
 @pytest.mark.parametrize(
@@ -26,8 +27,7 @@ from metricdp.records.engines import opening, spilling
     ],
 )
 def test_what_no_engine_reads_is_refused_by_name(source, asked, words):
-    with pytest.raises(InputError, match=words):
-        opening.opened(source, **asked)
+    refuses(words, opening.opened, source, **asked)
 
 
 def test_a_reading_has_a_private_folder_and_removes_what_others_left(tmp_path, monkeypatch):
@@ -54,8 +54,7 @@ def test_a_reading_has_a_private_folder_and_removes_what_others_left(tmp_path, m
     assert kept == ["another", "metricdp-spill-link"]  # a link is not followed
     assert len(locks) == 4  # what was left, the first, the second that sees it, and its own
     for given_back in locks:
-        with pytest.raises(OSError, match="descriptor"):
-            os.fstat(given_back)
+        refuses("descriptor", os.fstat, given_back, error=OSError)
 
 
 def test_a_reading_where_there_are_no_locks(tmp_path, monkeypatch):
@@ -69,5 +68,4 @@ def test_a_reading_where_there_are_no_locks(tmp_path, monkeypatch):
 @pytest.mark.parametrize("library", ["duckdb", "pyarrow"])
 def test_libraries_that_are_missing_are_named(library, monkeypatch):
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(MissingExtraError, match="streamed from files"):
-        spilling.duckdb_module()
+    refuses("streamed from files", spilling.duckdb_module, error=MissingExtraError)

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.errors import InputError, ReadingError
+from metricdp.errors import ReadingError
 from metricdp.records.ingestion.encoders import Reading, RowEncoder, checked_users, ids_encoder
 from metricdp.records.trouble import Trouble
+from tests import refuses
 
 pd = pytest.importorskip("pandas")
 BOX = mdp.EuclideanSpace([0, 0], [9, 9])
@@ -28,15 +29,12 @@ def test_points_have_no_negative_zeros():
     found = reading.rows(ROWS)
     assert [list(found[name]) for name in ("_0", "_1")] == [[0, 9], [1, 0]]
     assert not np.signbit([found["_0"], found["_1"]]).any()
-    with pytest.raises(InputError, match="a user is missing"):
-        reading(ROWS.assign(u=["v", None]))
+    refuses("a user is missing", lambda: reading(ROWS.assign(u=["v", None])))
 
 
 @pytest.mark.parametrize("kinds", [(Trouble.BAD, Trouble.FAULT), (Trouble.FAULT, Trouble.BAD)])
 def test_of_several_troubles_the_worst_is_reported(kinds):
     block = pd.DataFrame({"_0": [*map(int, kinds), 9], "_user": [None, None, "a"]})
-    with pytest.raises(ReadingError):
-        checked_users(block)
-    with pytest.raises(InputError):
-        checked_users(block.assign(_0=1))
+    refuses("", checked_users, block, error=ReadingError)
+    refuses("", lambda: checked_users(block.assign(_0=1)))
     checked_users(block[2:])

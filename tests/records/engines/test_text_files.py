@@ -14,7 +14,7 @@ from metricdp.records.ingestion.cells import text_of
 from metricdp.records.ingestion.columns import column, texts
 from metricdp.records.ingestion.lines import Layout, Lines
 from metricdp.running.contributions import NUMBERS, contributors
-from tests import spark
+from tests import refuses, spark
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -128,8 +128,7 @@ def test_packed_files_say_so_by_their_names(tmp_path):
     for engine in ("embedded", "dask"):
         for name, data in (("a.csv", packed), ("b.csv.gz", b"u,v\na,1\n")):
             (tmp_path / name).write_bytes(data)
-            with pytest.raises(InputError):
-                contributors(str(tmp_path / name), "u", engine)
+            refuses("", contributors, str(tmp_path / name), "u", engine)
         (tmp_path / "c.csv.gz").write_bytes(packed)
         source = contributors(str(tmp_path / "c.csv.gz"), "u", engine)
         assert gate._noisy(source, HistogramQuery(LabelParts.of(NUMBERS)), None).sum() == 1
@@ -170,5 +169,4 @@ def test_spark_leaves_out_the_head_of_each_file_and_no_other_line(tmp_path):
     session.conf.unset("spark.sql.files.openCostInBytes")
     span = pa.table({"u": pa.array([1, 2], pa.duration("us"))})
     pq.write_table(span, tmp_path / "spans.parquet")
-    with pytest.raises(InputError, match="durations"):
-        contributors(str(tmp_path / "spans.parquet"), "u", "spark")
+    refuses("durations", lambda: contributors(str(tmp_path / "spans.parquet"), "u", "spark"))

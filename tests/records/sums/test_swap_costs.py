@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metricdp.errors import InputError
 from metricdp.kernels.scores import CAP
 from metricdp.kernels.shortest_paths import FAR
 from metricdp.metrics import EuclideanMetric, GraphMetric, ManhattanMetric, PrecomputedMetric
 from metricdp.records.sums.swap_costs import CappedSwapCosts, Scale, Served, SwapCosts
 from metricdp.universe import build_graph
-from tests import naive
+from tests import naive, refuses
 
 few = settings(max_examples=100, derandomize=True)
 
@@ -191,8 +190,7 @@ def test_distances_that_cannot_be_are_refused(near, far):
         def two_nearest(self, centers):
             return np.zeros(2, np.int32), np.array(near), np.array(far)
 
-    with pytest.raises(InputError, match="0 <= near <= far"):
-        Served.by(Wrong(), np.array([0, 1]))
+    refuses("0 <= near <= far", lambda: Served.by(Wrong(), np.array([0, 1])))
 
 
 @pytest.mark.parametrize("counts", [[3, 1, 0, 5], [2**45, 2**52 + 1, 3, 2**31]])

@@ -4,12 +4,11 @@ import json
 import re
 
 import numpy as np
-import pytest
 
-from metricdp.errors import InputError
 from metricdp.report import days_page, write_days
 from metricdp.report.days.page import _kept
 from metricdp.running.stream import PastDay
+from tests import refuses
 from tests.cli_world import run
 from tests.report.conftest import canvas, until
 from tests.report.streets import streets
@@ -64,8 +63,7 @@ def test_nothing_of_a_user_is_markup():
 
 def test_what_cannot_be_shown_is_refused(tmp_path):
     metric = streets(SIDE)
-    with pytest.raises(InputError, match="no day"):
-        days_page(metric, [])
+    refuses("no day", days_page, metric, [])
     assert write_days(tmp_path / "a.html", metric, past(metric, (0,))).stat().st_size < 200_000
 
 

@@ -21,6 +21,7 @@ from metricdp.provenance import KEYS, package_facts
 from metricdp.report.assets import words
 from metricdp.report.evidence.facts import UNKNOWN
 from metricdp.report.evidence.people import BLANK, QUESTIONS
+from tests import refuses
 from tests.report.evidence.schema import problems
 
 SOFTWARE = """
@@ -248,18 +249,15 @@ def test_answers_take_the_place_of_blanks():
     ],
 )
 def test_odd_answers_are_refused(answers, words):
-    with pytest.raises(InputError, match=words):
-        mdp.evidence(reported("partition"), answers=answers)
+    refuses(words, lambda: mdp.evidence(reported("partition"), answers=answers))
 
 
 @pytest.mark.parametrize(
     "given", [None, 3, "result.json", {}, {"receipt": None}, {"receipt": 3}, {"receipt": {"k": 1}}]
 )
 def test_what_has_no_receipt_is_refused(given):
-    with pytest.raises(InputError, match="receipt"):
-        mdp.evidence(given)
-    with pytest.raises(InputError, match="receipt"):
-        mdp.evidence(mdp.k_median(grid(), k=2))
+    refuses("receipt", mdp.evidence, given)
+    refuses("receipt", lambda: mdp.evidence(mdp.k_median(grid(), k=2)))
 
 
 def test_an_audit_counts_for_its_own_package_only():
@@ -281,8 +279,7 @@ def test_an_audit_counts_for_its_own_package_only():
         .startswith("FAILED, of ANOTHER package")
     )
     for odd in ({}, {"passed": "yes"}, {"passed": True, "checks": [], "planted": [3]}):
-        with pytest.raises(InputError, match="no result of"):
-            mdp.evidence(reported("partition"), audit=odd)
+        refuses("no result of", mdp.evidence, reported("partition"), audit=odd)
 
 
 ODD = [None, 3, -1.5, True, "x", "1/0", [], {}, ["x"], {"value": []}, 10**400, "nan"]

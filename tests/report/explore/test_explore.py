@@ -17,6 +17,7 @@ from metricdp.report import drawing
 from metricdp.report.canvas.network import _few
 from metricdp.report.explore.scene import _matched, level_names
 from metricdp.report.words import sureness
+from tests import refuses
 from tests.report.conftest import canvas, settle
 from tests.report.map.test_map import data_of, read_png, unsqueezed
 from tests.report.streets import streets
@@ -56,8 +57,7 @@ def test_the_levels_are_charged_together_and_at_once(metric):
     assert [level.epsilon for level in levels.levels] == expected
     expected = [Fraction(1), Fraction(1, 2), Fraction(1, 3)]
     assert [level.result.receipt.epsilon for level in levels.levels] == expected
-    with pytest.raises(BudgetError):
-        explored(metric, epsilons=["0.1", "0.1001"], ledger=ledger)
+    refuses("", explored, metric, error=BudgetError, epsilons=["0.1", "0.1001"], ledger=ledger)
     assert len(ledger.entries) == 1
     page = levels.page()
     assert "Shown together, charged together" in page
@@ -113,21 +113,18 @@ def test_levels_fit_their_ledger_and_relation(metric):
 )
 def test_what_is_refused_costs_nothing(metric, wrong):
     ledger = mdp.Ledger(5)
-    with pytest.raises(InputError):
-        explored(metric, ledger=ledger, **wrong)
+    refuses("", explored, metric, ledger=ledger, **wrong)
     assert ledger.spent == 0
 
 
 def test_other_demands_and_universes_are_refused(metric):
     with pytest.raises(InputError, match="another universe"):
         mdp.explore(metric, mdp.PrivateDemand(streets(SIDE), []), [1], 2)
-    with pytest.raises(InputError, match="PrivateDemand"):
-        mdp.explore(metric, ["0"], [1], 2)
+    refuses("PrivateDemand", mdp.explore, metric, ["0"], [1], 2)
     cube = mdp.EuclideanSpace([0, 0, 0], [1, 1, 1])
     with pytest.raises(InputError, match="two dimensions"):
         mdp.explore(cube, mdp.PrivateDemand(cube, np.zeros((1, 3))), [1], 2)
-    with pytest.raises(InputError, match="Ledger"):
-        explored(metric, ledger=5)
+    refuses("Ledger", explored, metric, ledger=5)
 
 
 def test_the_page_holds_what_was_released(metric, shown):
@@ -222,8 +219,7 @@ def test_a_plans_page_is_of_made_up_demand_alone(metric):
     assert "Do not publish" not in page and "charged together" not in page
     assert "Centers without noise" in page
     assert [c["id"] for c in data_of(page)["exact"]] == reported.example_centers
-    with pytest.raises(InputError, match="Plan"):
-        mdp.Exploration.of_plan(levels)
+    refuses("Plan", mdp.Exploration.of_plan, levels)
     with pytest.raises(InputError, match="releases no weights"):
         mdp.Exploration.of_plan(
             mdp.plan(metric, records=9, k=2, epsilons=[1], repeats=1, method="uniform")
@@ -267,8 +263,7 @@ def test_an_empty_demand_makes_a_page(metric):
 def test_pages_are_written_wholly_or_not_at_all(shown, tmp_path):
     assert shown.write(tmp_path / "page.html").read_text(encoding="utf-8") == shown.page()
     (tmp_path / "folder.html").mkdir()
-    with pytest.raises(OSError):
-        shown.write(tmp_path / "folder.html")
+    refuses("", shown.write, tmp_path / "folder.html", error=OSError)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["folder.html", "page.html"]
 
 

@@ -16,7 +16,6 @@ from scipy.sparse.csgraph import dijkstra
 from scipy.spatial.distance import cdist
 
 import metricdp as mdp
-from metricdp.errors import InputError
 from metricdp.metrics.graph import GraphMetric
 from metricdp.metrics.vectors import EuclideanMetric, PrecomputedMetric
 from metricdp.releases import Mechanism, Receipt
@@ -25,6 +24,7 @@ from metricdp.report.colors import PALETTE, assign_colors
 from metricdp.report.evidence.statement import receipt_html
 from metricdp.report.words import show_number
 from metricdp.universe.graph import build_graph
+from tests import refuses
 from tests.report.conftest import disks, settle
 
 COUNTED = Mechanism("discrete Laplace", "histogram of 8 parts", 1, 3.0, Fraction(1, 3))
@@ -243,8 +243,7 @@ def test_bad_arguments_are_refused():
         ([1], {"basis": "private"}, "basis"),
         ([1], {"basis": "public", "receipt": RECEIPT}, "not both"),
     ]:
-        with pytest.raises(InputError, match=rule):
-            map_page(metric, centers, **options)
+        refuses(rule, map_page, metric, centers, **options)
 
 
 def test_write_map_is_all_or_nothing(tmp_path):
@@ -252,12 +251,10 @@ def test_write_map_is_all_or_nothing(tmp_path):
     assert write_map(target, grid(2), [0]) == target
     before = target.read_text(encoding="utf-8")
     assert before.startswith("<!doctype html>")
-    with pytest.raises(InputError):
-        write_map(target, grid(2), [])
+    refuses("", lambda: write_map(target, grid(2), []))
     assert target.read_text(encoding="utf-8") == before
     (tmp_path / "folder.html").mkdir()
-    with pytest.raises(OSError):
-        write_map(tmp_path / "folder.html", grid(2), [0])
+    refuses("", lambda: write_map(tmp_path / "folder.html", grid(2), [0]), error=OSError)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["folder.html", "page.html"]
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.errors import InputError
 from metricdp.solvers.objectives import p_dispersion
+from tests import refuses
 
 o = mdp.objectives
 
@@ -80,10 +80,8 @@ def test_no_bound_trusts_a_table_to_be_a_metric(seed, block, monkeypatch):
 
 def test_what_is_refused():
     table = mdp.CostTable(np.ones((3, 2)), sites=list("abc"), clients=["x", "y"])
-    with pytest.raises(InputError, match="needs distances between sites"):
-        mdp.solve(table, o.PDispersion(2))
-    with pytest.raises(InputError, match="two sites at least"):
-        mdp.solve(UNIVERSES["road"](), o.PDispersion(1))
+    refuses("needs distances between sites", lambda: mdp.solve(table, o.PDispersion(2)))
+    refuses("two sites at least", lambda: mdp.solve(UNIVERSES["road"](), o.PDispersion(1)))
 
 
 def test_all_sites_mandatory_where_not_all_distances_are_held(monkeypatch):
