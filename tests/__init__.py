@@ -29,6 +29,11 @@ def wrong(rule: str, /, **options: list[Any]) -> list[tuple[dict[str, Any], str]
     return [(option, rule) for option in each(**options)]
 
 
+def cases(names: str | tuple[str, ...], *rows: Any, ids: Any = None) -> pytest.MarkDecorator:
+    """Decorate a test that runs once for each row of a table: pytest's ``parametrize``."""
+    return pytest.mark.parametrize(names, rows, ids=ids)
+
+
 def refuses(
     words: str, call: Callable[..., object], /, *args: Any, error: type = InputError, **options: Any
 ) -> None:

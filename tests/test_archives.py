@@ -8,6 +8,7 @@ import pytest
 from numpy.lib import format as npy
 
 from metricdp.archives import read_archive
+from tests import cases
 
 HEADER = np.array('{"format": "a"}')
 
@@ -41,18 +42,16 @@ def test_arrays_as_long_as_was_asked_for_are_read_and_empty_ones(array, save):
         assert read(file, array.nbytes - 1) is None
 
 
-@pytest.mark.parametrize(
+@cases(
     ("shape", "data", "values"),
-    [
-        ((2,), bytes(16), [0, 0]),
-        ((2,), bytes(15), None),
-        ((2,), bytes(17), None),
-        ((2,), bytes(18), None),
-        ((0,), bytes(1), None),
-        ((-1,), b"", None),
-        ((-1, -2), bytes(16), None),
-        ((4,), bytes(32), None),
-    ],
+    ((2,), bytes(16), [0, 0]),
+    ((2,), bytes(15), None),
+    ((2,), bytes(17), None),
+    ((2,), bytes(18), None),
+    ((0,), bytes(1), None),
+    ((-1,), b"", None),
+    ((-1, -2), bytes(16), None),
+    ((4,), bytes(32), None),
 )
 def test_what_an_array_says_of_its_length_must_be_so(shape, data, values):
     head = {"descr": "<f8", "fortran_order": False, "shape": shape}

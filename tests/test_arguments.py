@@ -11,24 +11,22 @@ import pytest
 from metricdp.arguments import count, file_path, floats, integer, listed, positive, shown
 from metricdp.errors import InputError, one_line
 from metricdp.options import flag, hashable
-from tests import named, refuses
+from tests import cases, named, refuses
 
 
-@pytest.mark.parametrize(
+@cases(
     "values",
-    [
-        1j,
-        [1.0, 2j],
-        np.array([1j]),
-        np.array(["2020-01-01"], "M8[D]"),
-        np.array([3], "m8[s]"),
-        np.ma.masked_array([1.0, 2.0], [True, False]),
-        [10**400],
-        [[1], [1, 2]],
-        "a",
-        [object()],
-        np.array([(1, 2.0)], "i4,f8"),
-    ],
+    1j,
+    [1.0, 2j],
+    np.array([1j]),
+    np.array(["2020-01-01"], "M8[D]"),
+    np.array([3], "m8[s]"),
+    np.ma.masked_array([1.0, 2.0], [True, False]),
+    [10**400],
+    [[1], [1, 2]],
+    "a",
+    [object()],
+    np.array([(1, 2.0)], "i4,f8"),
     ids=lambda value: named(shown(value)),
 )
 def test_floats_refuses_what_would_lose_something_without_quoting_it(values):

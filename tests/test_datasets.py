@@ -21,7 +21,7 @@ import pytest
 import metricdp as mdp
 from metricdp import datasets
 from metricdp.errors import DownloadError, GraphFileError, InputError, MissingExtraError
-from tests import refuses
+from tests import cases, refuses
 from tests.cli_world import run
 from tests.data import DATA
 
@@ -124,17 +124,15 @@ def test_packed_downloads_are_kept_unpacked(small, server, tmp_path, packed):
 
 
 @needs_pooch
-@pytest.mark.parametrize(
+@cases(
     ("page", "reason"),
-    [
-        (CONTENT.replace(b"5", b"6"), "sha256 differs"),
-        (b"", "sha256 differs"),
-        (gzip.compress(CONTENT)[:-9], "damaged"),
-        (gzip.compress(CONTENT + b"1 3 9\n" * 10**6), "sha256 differs"),
-        (zipped("folder/other.txt", CONTENT), "no small.txt"),
-        (b"PK\x03\x04 nonsense", "damaged"),
-        (None, "404"),
-    ],
+    (CONTENT.replace(b"5", b"6"), "sha256 differs"),
+    (b"", "sha256 differs"),
+    (gzip.compress(CONTENT)[:-9], "damaged"),
+    (gzip.compress(CONTENT + b"1 3 9\n" * 10**6), "sha256 differs"),
+    (zipped("folder/other.txt", CONTENT), "no small.txt"),
+    (b"PK\x03\x04 nonsense", "damaged"),
+    (None, "404"),
 )
 def test_a_wrong_download_is_refused_and_nothing_is_kept(small, server, tmp_path, page, reason):
     server.pages = {} if page is None else {"/small.txt": page}
@@ -229,15 +227,13 @@ def test_without_pooch_the_extra_is_named(small, tmp_path, monkeypatch):
     assert datasets.locate("small") is None
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "hint"),
-    [
-        ("pmed", "pmed1"),
-        ("PMED_1", "pmed1"),
-        ("facebook", "facebook_combined"),
-        ("BAY", "USA-road-d.BAY"),
-        ("", "names()"),
-    ],
+    ("pmed", "pmed1"),
+    ("PMED_1", "pmed1"),
+    ("facebook", "facebook_combined"),
+    ("BAY", "USA-road-d.BAY"),
+    ("", "names()"),
 )
 def test_an_unknown_name_lists_near_ones(name, hint):
     refuses(re.escape(hint), datasets.describe, name)

@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 
 import networkx as nx
-import pytest
 
 import metricdp as mdp
 from metricdp.privacy import gate
 from metricdp.privacy.noise import Noise
 from metricdp.releases import PROOFS, Mechanism, proof_page
+from tests import cases
 from tests.test_proofs import FOLDER, PAGES, mechanisms, row
 
 METRIC = mdp.GraphMetric(nx.path_graph(40), weight=None)
@@ -36,15 +36,13 @@ def test_each_question_and_distribution_stands_on_the_page_of_its_number():
     assert not wanted - reported
 
 
-@pytest.mark.parametrize(
+@cases(
     ("asked", "expected"),
-    [
-        ({"method": "partition"}, {"P3", "P1"}),
-        ({"method": "hst"}, {"P3", "P1"}),
-        ({"method": "local-search"}, {"P7", "P8"}),
-        ({"method": "max-coverage", "delta": 1e-6}, {"P10", "P8"}),
-        ({"method": mdp.methods.LocalSearch(start="random")}, {"P7", "P8"}),
-    ],
+    ({"method": "partition"}, {"P3", "P1"}),
+    ({"method": "hst"}, {"P3", "P1"}),
+    ({"method": "local-search"}, {"P7", "P8"}),
+    ({"method": "max-coverage", "delta": 1e-6}, {"P10", "P8"}),
+    ({"method": mdp.methods.LocalSearch(start="random")}, {"P7", "P8"}),
 )
 def test_every_mechanism_of_a_method_names_its_proofs(asked, expected):
     receipt = mdp.k_median(METRIC, DEMAND, 2, epsilon=4, **asked).receipt

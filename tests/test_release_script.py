@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import loaded
+from tests import cases, loaded
 
 ROOT = Path(__file__).resolve().parents[1]
 GOOD = "# Changes\n\n## [Unreleased]\n\n## [1.2.0] - 2026-12-01\n\n### Added\n\n- A thing.\n"
@@ -26,15 +26,13 @@ def test_a_good_changelog_passes(script):
     assert script.changelog_problems(GOOD, "1.2.0") == []
 
 
-@pytest.mark.parametrize(
+@cases(
     ("old", "new", "reported"),
-    [
-        ("1.2.0", "1.1.0", "has no section"),
-        (" - 2026-12-01", "", "has no section"),
-        ("- A thing.", "", "is empty"),
-        ("## [Unreleased]\n", "", "must begin"),
-        ("## [Unreleased]\n", "## [Unreleased]\n\n- Forgotten.\n", "under [Unreleased]"),
-    ],
+    ("1.2.0", "1.1.0", "has no section"),
+    (" - 2026-12-01", "", "has no section"),
+    ("- A thing.", "", "is empty"),
+    ("## [Unreleased]\n", "", "must begin"),
+    ("## [Unreleased]\n", "## [Unreleased]\n\n- Forgotten.\n", "under [Unreleased]"),
 )
 def test_a_spoiled_changelog_is_noticed(script, old, new, reported):
     assert reported in " ".join(script.changelog_problems(GOOD.replace(old, new), "1.2.0"))

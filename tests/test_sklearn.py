@@ -23,7 +23,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from metricdp.sklearn import PrivateKMeans, PrivateKMedian
-from tests import refuses
+from tests import cases, refuses
 from tests.methods.test_privacy import of_other_number
 
 SECRET = "CANARY-48611"
@@ -188,26 +188,24 @@ def test_scores_warn_in_a_search_too(rows):
         assert search.fit(rows[:4000]).best_params_ == {"n_clusters": 3}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "message"),
-    [
-        ({"bounds": None}, "bounds=.lower, upper. are needed"),
-        ({"epsilon": None}, "epsilon= is needed"),
-        ({"bounds": 3}, "bounds must be a sequence"),
-        ({"bounds": (0, 1, 2)}, "bounds must be .lower, upper."),
-        ({"bounds": ([0, 0, 0], [1, 1, 1])}, "two arrays of 2 numbers"),
-        ({"bounds": ("a", "b")}, "bounds must be"),
-        ({"bounds": (1, 0)}, "lower < upper"),
-        ({"bounds": (0, np.inf)}, "finite corners"),
-        ({"epsilon": -1}, "epsilon"),
-        ({"delta": 2}, "delta"),
-        ({"n_clusters": 0}, "n_clusters must be"),
-        ({"n_clusters": 2.5}, "n_clusters must be"),
-        ({"method": "hst"}, "needs a finite universe"),
-        ({"method": "best"}, "method must be one of"),
-        ({"neighboring": "none"}, "neighboring"),
-        ({"max_contributions": 3}, "whose each record is"),
-    ],
+    ({"bounds": None}, "bounds=.lower, upper. are needed"),
+    ({"epsilon": None}, "epsilon= is needed"),
+    ({"bounds": 3}, "bounds must be a sequence"),
+    ({"bounds": (0, 1, 2)}, "bounds must be .lower, upper."),
+    ({"bounds": ([0, 0, 0], [1, 1, 1])}, "two arrays of 2 numbers"),
+    ({"bounds": ("a", "b")}, "bounds must be"),
+    ({"bounds": (1, 0)}, "lower < upper"),
+    ({"bounds": (0, np.inf)}, "finite corners"),
+    ({"epsilon": -1}, "epsilon"),
+    ({"delta": 2}, "delta"),
+    ({"n_clusters": 0}, "n_clusters must be"),
+    ({"n_clusters": 2.5}, "n_clusters must be"),
+    ({"method": "hst"}, "needs a finite universe"),
+    ({"method": "best"}, "method must be one of"),
+    ({"neighboring": "none"}, "neighboring"),
+    ({"max_contributions": 3}, "whose each record is"),
 )
 def test_wrong_parameters_are_refused(options, message):
     model = PrivateKMeans(**{"n_clusters": 2, "epsilon": 1, "bounds": (0, 1), **options})
@@ -215,23 +213,21 @@ def test_wrong_parameters_are_refused(options, message):
     refuses("", model.predict, [[0.5, 0.5]], error=NotFittedError)
 
 
-@pytest.mark.parametrize(
+@cases(
     "table",
-    [
-        [[SECRET, 1.0]],
-        [[0.48611, np.nan]],
-        [0.48611] * 7,
-        np.full((NUMBER, 2, 2), 0.48611),
-        [[0.48611 + 1j, 2]],
-        [[{SECRET: 1}, 2.0]],
-        np.full((NUMBER, 2), np.inf),
-        [[0.48611], [1, 2]],
-        np.zeros((NUMBER, 0)),
-        SECRET,
-        {SECRET: 1},
-        None,
-        [[10**400, 0]],
-    ],
+    [[SECRET, 1.0]],
+    [[0.48611, np.nan]],
+    [0.48611] * 7,
+    np.full((NUMBER, 2, 2), 0.48611),
+    [[0.48611 + 1j, 2]],
+    [[{SECRET: 1}, 2.0]],
+    np.full((NUMBER, 2), np.inf),
+    [[0.48611], [1, 2]],
+    np.zeros((NUMBER, 0)),
+    SECRET,
+    {SECRET: 1},
+    None,
+    [[10**400, 0]],
     ids=range(13),
 )
 def test_refusals_quote_no_entry_and_no_number_of_rows(table):

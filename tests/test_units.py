@@ -7,6 +7,7 @@ import networkx as nx
 import pytest
 
 import metricdp as mdp
+from tests import cases
 from tests.cli_world import run
 
 
@@ -81,11 +82,19 @@ def test_lengths_as_osmnx_writes_them_are_known_to_be_meters(tmp_path):
     assert mdp.GraphMetric(graph, weight=None).measured_in is None
 
 
-@pytest.mark.parametrize(
+@cases(
     ("column", "unit"),
-    [("length_m", "m"), ("Meters", "m"), ("km", "km"), ("time_min", "min"), ("seconds", "s"),
-     ("travel_time_s", "s"), ("length", None), ("time_m", None), ("cost", None), ("items", None)],
-)  # fmt: skip
+    ("length_m", "m"),
+    ("Meters", "m"),
+    ("km", "km"),
+    ("time_min", "min"),
+    ("seconds", "s"),
+    ("travel_time_s", "s"),
+    ("length", None),
+    ("time_m", None),
+    ("cost", None),
+    ("items", None),
+)
 def test_a_columns_name_tells_the_unit(tmp_path, column, unit):
     (tmp_path / "roads.csv").write_text(f"from,to,{column}\na,b,3\nb,c,4\n")
     assert mdp.read_graph(tmp_path / "roads.csv", weight=column).measured_in == unit

@@ -29,7 +29,7 @@ from metricdp.accounting.cost import pure_epsilon, pure_rho, range_rho
 from metricdp.audit import distributions
 from metricdp.errors import BudgetError, InputError
 from metricdp.releases import Mechanism, Receipt
-from tests import refuses
+from tests import cases, refuses
 
 SOME = [Fraction(1, 10**k) for k in (2, 5, 6, 9, 15)]
 DELTAS = st.sampled_from(SOME)
@@ -293,29 +293,27 @@ def test_the_largest_selections_fit_their_budget(times, epsilon, delta):
     assert selection_epsilon(Cost.of(epsilon), times) * times == Cost.of(epsilon).epsilon
 
 
-@pytest.mark.parametrize(
+@cases(
     ("call", "error"),
-    [
-        (lambda: selections(0, 5), "epsilon > 0"),
-        (lambda: selections(0.1, 0), "times >= 1"),
-        (lambda: selections(0.1, 2.5), "times >= 1"),
-        (lambda: selections(0.1, True), "times >= 1"),
-        (lambda: selections(0.1, 2, delta=1), "delta < 1"),
-        (lambda: selections(float("nan"), 2), "finite number"),
-        (lambda: Cost.zcdp(1, 0), "0 < delta < 1"),
-        (lambda: Cost.zcdp(-1, 0.1), "epsilon > 0"),
-        (
-            lambda: Cost(Fraction(1), Fraction(1, 10**6), Fraction(9), "zCDP"),
-            "costs more than epsilon 1",
-        ),
-        (lambda: Cost(Fraction(1), Fraction(0), Fraction(1, 100), "zCDP"), "0 < delta < 1"),
-        (
-            lambda: Cost(Fraction(1, 10), Fraction(1, 10**6), Fraction(100)),
-            "costs more than epsilon 0.1",
-        ),
-        (lambda: Ledger(Cost.zcdp(1, 1e-6)), "two numbers"),
-        (lambda: Ledger(1, 1e-6).charge(1, 1e-6).draw(Cost(Fraction(-1))), "must not be negative"),
-    ],
+    (lambda: selections(0, 5), "epsilon > 0"),
+    (lambda: selections(0.1, 0), "times >= 1"),
+    (lambda: selections(0.1, 2.5), "times >= 1"),
+    (lambda: selections(0.1, True), "times >= 1"),
+    (lambda: selections(0.1, 2, delta=1), "delta < 1"),
+    (lambda: selections(float("nan"), 2), "finite number"),
+    (lambda: Cost.zcdp(1, 0), "0 < delta < 1"),
+    (lambda: Cost.zcdp(-1, 0.1), "epsilon > 0"),
+    (
+        lambda: Cost(Fraction(1), Fraction(1, 10**6), Fraction(9), "zCDP"),
+        "costs more than epsilon 1",
+    ),
+    (lambda: Cost(Fraction(1), Fraction(0), Fraction(1, 100), "zCDP"), "0 < delta < 1"),
+    (
+        lambda: Cost(Fraction(1, 10), Fraction(1, 10**6), Fraction(100)),
+        "costs more than epsilon 0.1",
+    ),
+    (lambda: Ledger(Cost.zcdp(1, 1e-6)), "two numbers"),
+    (lambda: Ledger(1, 1e-6).charge(1, 1e-6).draw(Cost(Fraction(-1))), "must not be negative"),
 )
 def test_bad_costs_are_refused(call, error):
     refuses(error, call)

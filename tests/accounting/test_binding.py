@@ -14,7 +14,7 @@ from metricdp.errors import BudgetError, InputError, JournalError
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CountQuery, measure, split
 from metricdp.running.history import read_history
-from tests import refuses
+from tests import cases, refuses
 
 pytestmark = pytest.mark.skipif(journal.fcntl is None, reason="no file locks on this platform")
 RECORD, USER, USERS = Protection("record", 1), Protection("user", 1), Protection("user", 3)
@@ -115,21 +115,19 @@ def test_unit_and_bound_may_be_fixed_beforehand(metric, demands, path):
     assert Ledger(1, unit="record").protects == RECORD
 
 
-@pytest.mark.parametrize(
+@cases(
     "given",
-    [
-        {"unit": "household"},
-        {"unit": "record", "max_contributions": 2},
-        {"unit": "user"},
-        {"unit": "user", "max_contributions": 0},
-        {"unit": "user", "max_contributions": 1.5},
-        {"max_contributions": 2},
-        {"dataset": ""},
-        {"dataset": "two\nlines"},
-        {"dataset": 7},
-        {"dataset": "x" * 201},
-        {"anchor": "1-" + 32 * "0"},
-    ],
+    {"unit": "household"},
+    {"unit": "record", "max_contributions": 2},
+    {"unit": "user"},
+    {"unit": "user", "max_contributions": 0},
+    {"unit": "user", "max_contributions": 1.5},
+    {"max_contributions": 2},
+    {"dataset": ""},
+    {"dataset": "two\nlines"},
+    {"dataset": 7},
+    {"dataset": "x" * 201},
+    {"anchor": "1-" + 32 * "0"},
     ids=str,
 )
 def test_bad_arguments(given):
@@ -139,18 +137,16 @@ def test_bad_arguments(given):
 SHARES = Protection("user", 1, "share")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("given", "read", "words"),
-    [
-        ((None,), None, ""),
-        (("record",), RECORD, "each record"),
-        (("record", 1), RECORD, "each record"),
-        (("user", 1), USER, "each user, up to 1 record of each"),
-        (("user", 2000), Protection("user", 2000), "each user, up to 2,000 records of each"),
-        (("user", 2**31 - 1), Protection("user", 2**31 - 1), "up to 2,147,483,647 records"),
-        (("user", None, "share"), SHARES, "each user, one unit of weight over all records of"),
-        (("user", 1, "share"), SHARES, "each user, one unit of weight over all records of"),
-    ],
+    ((None,), None, ""),
+    (("record",), RECORD, "each record"),
+    (("record", 1), RECORD, "each record"),
+    (("user", 1), USER, "each user, up to 1 record of each"),
+    (("user", 2000), Protection("user", 2000), "each user, up to 2,000 records of each"),
+    (("user", 2**31 - 1), Protection("user", 2**31 - 1), "up to 2,147,483,647 records"),
+    (("user", None, "share"), SHARES, "each user, one unit of weight over all records of"),
+    (("user", 1, "share"), SHARES, "each user, one unit of weight over all records of"),
 )
 def test_who_is_protected_is_read_reported_and_stated(given, read, words):
     assert Protection.of(*given) == read
@@ -162,23 +158,21 @@ def test_who_is_protected_is_read_reported_and_stated(given, read, words):
     assert Protection.stated({"unit": "user"}) == USER
 
 
-@pytest.mark.parametrize(
+@cases(
     ("given", "error"),
-    [
-        ((None, 1), "unit must be 'record' or 'user'"),
-        (("household", 1), "unit must be 'record' or 'user'"),
-        (("record", 2), "1 for records"),
-        (("record", 0), "1 for records"),
-        (("record", "x"), "1 for records"),
-        (("user", None), "at least 1 for users"),
-        (("user", 0), "at least 1 for users"),
-        (("user", 1.5), "at least 1 for users"),
-        (("user", 2**31), "at least 1 for users"),
-        (("user", 2, "share"), "weighting must be 'record' or, of users, 'share'"),
-        (("record", 1, "share"), "weighting must be 'record' or, of users, 'share'"),
-        (("record", None, "share"), "weighting must be 'record' or, of users, 'share'"),
-        (("user", 1, "people"), "weighting must be 'record' or, of users, 'share'"),
-    ],
+    ((None, 1), "unit must be 'record' or 'user'"),
+    (("household", 1), "unit must be 'record' or 'user'"),
+    (("record", 2), "1 for records"),
+    (("record", 0), "1 for records"),
+    (("record", "x"), "1 for records"),
+    (("user", None), "at least 1 for users"),
+    (("user", 0), "at least 1 for users"),
+    (("user", 1.5), "at least 1 for users"),
+    (("user", 2**31), "at least 1 for users"),
+    (("user", 2, "share"), "weighting must be 'record' or, of users, 'share'"),
+    (("record", 1, "share"), "weighting must be 'record' or, of users, 'share'"),
+    (("record", None, "share"), "weighting must be 'record' or, of users, 'share'"),
+    (("user", 1, "people"), "weighting must be 'record' or, of users, 'share'"),
 )
 def test_nobody_else_is_protected(given, error):
     refuses(error, Protection.of, *given)

@@ -12,7 +12,7 @@ from metricdp.accounting.continual import Schedule as Plain
 from metricdp.running.days import LeastNoise as Schedule
 from metricdp.running.days import best_for_totals, best_for_windows
 from metricdp.running.present import FAINT, needed, present
-from tests import refuses
+from tests import cases, refuses
 
 SCHEDULES = [
     *(Plain(horizon, window) for horizon in (None, 40) for window in (None, 7)),
@@ -139,18 +139,16 @@ def test_no_shape_costs_less(days, gaussian):
     assert windows[best_for_windows(days, gaussian)] == min(windows.values())
 
 
-@pytest.mark.parametrize(
+@cases(
     ("days", "laplace", "gaussian", "window"),
-    [
-        (1, (2, 1), (2, 1), [(2, 1), (2, 1)]),
-        (7, (2, 1), (2, 1), [(2, 1), (2, 1)]),
-        (30, (2, 1), (6, 2), [(2, 1), (6, 2)]),
-        (365, (20, 2), (4, 4), [(20, 2), (4, 4)]),
-        (1000, (10, 3), (6, 4), [(10, 3), (6, 4)]),
-        (4096, (17, 3), (5, 5), None),
-        (5000, (17, 3), (4, 6), None),
-        (100_000, (18, 4), (5, 7), None),
-    ],
+    (1, (2, 1), (2, 1), [(2, 1), (2, 1)]),
+    (7, (2, 1), (2, 1), [(2, 1), (2, 1)]),
+    (30, (2, 1), (6, 2), [(2, 1), (6, 2)]),
+    (365, (20, 2), (4, 4), [(20, 2), (4, 4)]),
+    (1000, (10, 3), (6, 4), [(10, 3), (6, 4)]),
+    (4096, (17, 3), (5, 5), None),
+    (5000, (17, 3), (4, 6), None),
+    (100_000, (18, 4), (5, 7), None),
 )
 def test_shapes_stay_what_they_are(days, laplace, gaussian, window):
     """A stream that is taken up again goes on with the shape that it was begun with."""

@@ -18,7 +18,7 @@ from metricdp.accounting import journal
 from metricdp.errors import BudgetError, JournalError
 from metricdp.privacy import Ledger
 from metricdp.running.history import read_history
-from tests import refuses
+from tests import cases, refuses
 
 pytestmark = pytest.mark.skipif(journal.fcntl is None, reason="no file locks on this platform")
 TENTH = Fraction(1, 10)
@@ -170,15 +170,13 @@ def test_full_disk_grants_nothing_and_restores_the_file(path, monkeypatch, call)
     assert Ledger(1, journal=path).spent == 4 * TENTH
 
 
-@pytest.mark.parametrize(
+@cases(
     ("call", "torn", "reported"),
-    [
-        ("fsync", b"", "make"),
-        ("ftruncate", b'{"li', "make"),
-        ("write", b"", "write"),
-        ("pread", None, "read"),
-        ("ftruncate", b'{"li', "mend"),
-    ],
+    ("fsync", b"", "make"),
+    ("ftruncate", b'{"li', "make"),
+    ("write", b"", "write"),
+    ("pread", None, "read"),
+    ("ftruncate", b'{"li', "mend"),
 )
 def test_a_full_disk_is_reported_as_what_failed(path, monkeypatch, call, torn, reported):
     """One while the file was made said that it could not be read."""

@@ -15,7 +15,7 @@ from metricdp.accounting import Ledger, journal
 from metricdp.accounting.policy import Policy
 from metricdp.errors import BudgetError, JournalError
 from metricdp.running.history import read_history
-from tests import refuses
+from tests import cases, refuses
 
 files = pytest.mark.skipif(journal.fcntl is None, reason="no file locks on this platform")
 DAYS = st.dates(date(2020, 1, 1), date(2039, 12, 31))
@@ -43,17 +43,15 @@ def test_periods_sort_by_time_and_are_counted(one, other, renews):
     assert len(met) == last - first + 1
 
 
-@pytest.mark.parametrize(
+@cases(
     ("policy", "period", "words"),
-    [
-        (Policy(), "", ""),
-        (Policy(None, "2031-02-28"), "", "expires after 2031-02-28"),
-        (Policy("yearly"), "2030", "renews yearly: the budget is that of each year by"),
-        (Policy("yearly", "2029-12-31"), "2030", "; expires after 2029-12-31"),
-        (Policy("yearly", "2031-01-01"), "2030", "for T of them is protected by T times as"),
-        (Policy("quarterly", "2031-01-01"), "2030-Q2", "quarterly: the budget is that of each"),
-        (Policy("monthly", "2031-02-28"), "2030-06", "as much; expires after 2031-02-28"),
-    ],
+    (Policy(), "", ""),
+    (Policy(None, "2031-02-28"), "", "expires after 2031-02-28"),
+    (Policy("yearly"), "2030", "renews yearly: the budget is that of each year by"),
+    (Policy("yearly", "2029-12-31"), "2030", "; expires after 2029-12-31"),
+    (Policy("yearly", "2031-01-01"), "2030", "for T of them is protected by T times as"),
+    (Policy("quarterly", "2031-01-01"), "2030-Q2", "quarterly: the budget is that of each"),
+    (Policy("monthly", "2031-02-28"), "2030-06", "as much; expires after 2031-02-28"),
 )
 def test_what_a_policy_says_of_a_day(policy, period, words):
     day = "2030-06-30"

@@ -33,7 +33,7 @@ from metricdp.audit.__main__ import main
 from metricdp.audit.exact import Case, examine
 from metricdp.audit.patch import patched, replaced
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, gate, measure
-from tests import refuses
+from tests import cases, refuses
 
 CHECKS = {check.name: check for check in runner.checks()}
 BUGS = {bug.name: bug for bug in planted.bugs()}
@@ -138,16 +138,14 @@ def test_a_case_that_is_examined_until_it_is_refuted_says_the_same_of_what_is_no
     assert not found.passed and runner.REFUTED < found.excess <= examine(claiming(2)).excess
 
 
-@pytest.mark.parametrize(
+@cases(
     "name",
-    [
-        "HistogramQuery, two points, add-remove, users of 2",
-        "HistogramQuery, Gaussian, two points, add-remove",
-        "selections until a zCDP accountant is spent, two points, add-remove",
-        "CoverQuery, two points, add-remove",
-        "covering loop, whole-loop bound, add-remove",
-        "openings, add-remove",
-    ],
+    "HistogramQuery, two points, add-remove, users of 2",
+    "HistogramQuery, Gaussian, two points, add-remove",
+    "selections until a zCDP accountant is spent, two points, add-remove",
+    "CoverQuery, two points, add-remove",
+    "covering loop, whole-loop bound, add-remove",
+    "openings, add-remove",
 )
 def test_what_is_right_is_looked_at_in_full_also_where_mutants_are_stopped(name):
     found = [runner.perform(CHECKS[name], True, refute) for refute in (False, True)]
@@ -161,16 +159,14 @@ def test_a_check_that_finds_far_too_little_does_not_pass():
     assert found.excess < 1
 
 
-@pytest.mark.parametrize(
+@cases(
     ("leak", "channel"),
-    [
-        (lambda release, n: setattr_frozen(release, "exact", n), "pickle"),
-        (lambda release, n: __import__("sys").stdout.write(str(n)), "stdout"),
-        (lambda release, n: __import__("sys").stderr.write(str(n)), "stderr"),
-        (lambda release, n: __import__("logging").getLogger("x").debug("%s", n), "log"),
-        (lambda release, n: __import__("warnings").warn(f"{n} records", stacklevel=1), "warnings"),
-        (lambda release, n: 1 / (n - 1), "exception"),
-    ],
+    (lambda release, n: setattr_frozen(release, "exact", n), "pickle"),
+    (lambda release, n: __import__("sys").stdout.write(str(n)), "stdout"),
+    (lambda release, n: __import__("sys").stderr.write(str(n)), "stderr"),
+    (lambda release, n: __import__("logging").getLogger("x").debug("%s", n), "log"),
+    (lambda release, n: __import__("warnings").warn(f"{n} records", stacklevel=1), "warnings"),
+    (lambda release, n: 1 / (n - 1), "exception"),
     ids=["pickle", "stdout", "stderr", "log", "warnings", "exception"],
 )
 def test_whatever_shows_is_noticed(leak, channel):
@@ -284,24 +280,22 @@ def test_black_box_bounds_are_not_optimistic_even_at_a_loose_alarm():
     assert binom.sf(alarms - 1, 200, 0.2) > 1e-9
 
 
-@pytest.mark.parametrize(
+@cases(
     ("kind", "make"),
-    [
-        ("low bits", lambda at, rng: at + 2 * discrete(20.0, 4000, 0, rng)),
-        (
-            "atom",
-            lambda at, rng: np.where(
-                rng.random((4000, 1)) < 0.4, 7 * (1 - at) + 3 * at, rng.integers(0, 11, (4000, 1))
-            ),
+    ("low bits", lambda at, rng: at + 2 * discrete(20.0, 4000, 0, rng)),
+    (
+        "atom",
+        lambda at, rng: np.where(
+            rng.random((4000, 1)) < 0.4, 7 * (1 - at) + 3 * at, rng.integers(0, 11, (4000, 1))
         ),
-        ("threshold", lambda at, rng: discrete(0.2, 4000, at, rng)),
-        (
-            "likelihood ratio",
-            lambda at, rng: np.hstack(
-                [discrete(1.5, 4000, s * at, rng) for s in (1, -1, 1, -1, 1, -1)]
-            ),
+    ),
+    ("threshold", lambda at, rng: discrete(0.2, 4000, at, rng)),
+    (
+        "likelihood ratio",
+        lambda at, rng: np.hstack(
+            [discrete(1.5, 4000, s * at, rng) for s in (1, -1, 1, -1, 1, -1)]
         ),
-    ],
+    ),
     ids=["low bits", "atom", "threshold", "likelihood ratio"],
 )
 def test_every_kind_of_event_earns_its_place(kind, make):

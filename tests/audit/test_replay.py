@@ -18,6 +18,7 @@ from metricdp.audit.replay import losses, verifying
 from metricdp.audit.replay.subjects import subjects
 from metricdp.audit.replay.transcript import Draw, Transcript, recorded
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand, measure
+from tests import cases
 
 CHECKS = {check.name: check for check in runner.checks()}
 BUGS = {bug.name: bug for bug in planted.bugs()}
@@ -190,14 +191,12 @@ def test_a_mutation_is_planted_where_it_was_imported_to_and_put_back():
     assert price([Fraction(1)], 1, "replace-one") == 2
 
 
-@pytest.mark.parametrize(
+@cases(
     ("place", "old"),
-    [
-        ("privacy.gate:_split_price", "not there"),
-        ("privacy.gate:_split_price", "shares"),
-        ("privacy.gate:no_such_function", "x"),
-        ("privacy.noise:_BLOCK", "7"),
-    ],
+    ("privacy.gate:_split_price", "not there"),
+    ("privacy.gate:_split_price", "shares"),
+    ("privacy.gate:no_such_function", "x"),
+    ("privacy.noise:_BLOCK", "7"),
 )
 def test_a_place_that_is_gone_is_reported(place, old):
     with pytest.raises((LookupError, AttributeError)), mutated([Mutation(place, old, "y")])():

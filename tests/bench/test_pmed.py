@@ -13,6 +13,7 @@ import pytest
 import metricdp as mdp
 from metricdp.bench import pmed
 from metricdp.bench.report import Column, Report
+from tests import cases
 from tests.cli_world import run
 from tests.data import DATA
 
@@ -176,22 +177,20 @@ def test_a_time_limit_goes_to_the_solver(library, capsys, monkeypatch):
     assert given == [None] * 3 + [60.0] * 3
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "message"),
-    [
-        (["nowhere"], "nowhere is not a folder"),
-        (["empty"], "no file pmed1.txt"),
-        (["orlib", "--instances", "1-3"], "orlib has no pmed3.txt"),
-        (["orlib", "--instances", "41"], "from 1 to 40"),
-        (["orlib", "--instances", "5-1"], "from 1 to 40"),
-        (["orlib", "--instances", "1;2"], "from 1 to 40"),
-        (["orlib", "--instances", ""], "from 1 to 40"),
-        (["orlib", "--seed", "-1"], "--seed"),
-        (["orlib", "--time-limit", "0"], "time_limit must be"),
-        (["orlib", "--time-limit", "soon"], "--time-limit"),
-        (["orlib", "--output", "empty"], "is a directory"),
-        (["orlib", "extra"], "unrecognized arguments"),
-    ],
+    (["nowhere"], "nowhere is not a folder"),
+    (["empty"], "no file pmed1.txt"),
+    (["orlib", "--instances", "1-3"], "orlib has no pmed3.txt"),
+    (["orlib", "--instances", "41"], "from 1 to 40"),
+    (["orlib", "--instances", "5-1"], "from 1 to 40"),
+    (["orlib", "--instances", "1;2"], "from 1 to 40"),
+    (["orlib", "--instances", ""], "from 1 to 40"),
+    (["orlib", "--seed", "-1"], "--seed"),
+    (["orlib", "--time-limit", "0"], "time_limit must be"),
+    (["orlib", "--time-limit", "soon"], "--time-limit"),
+    (["orlib", "--output", "empty"], "is a directory"),
+    (["orlib", "extra"], "unrecognized arguments"),
 )
 def test_bad_input_is_one_line_and_status_2(library, capsys, options, message):
     (library.parent / "empty").mkdir()
@@ -202,13 +201,11 @@ def test_bad_input_is_one_line_and_status_2(library, capsys, options, message):
     assert not Path("out.json").exists()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "text", "message"),
-    [
-        ("pmed1.txt", "3 1 1\n1 2 x\n", "pmed1.txt, line 2: expected 'i j cost'"),
-        ("pmed1.txt", "4 1 1\n1 2 5\n", "disconnected"),
-        ("pmedopt.txt", "nothing here", "pmedopt.txt: expected lines such as"),
-    ],
+    ("pmed1.txt", "3 1 1\n1 2 x\n", "pmed1.txt, line 2: expected 'i j cost'"),
+    ("pmed1.txt", "4 1 1\n1 2 5\n", "disconnected"),
+    ("pmedopt.txt", "nothing here", "pmedopt.txt: expected lines such as"),
 )
 def test_a_bad_file_is_named(library, capsys, name, text, message):
     (library / name).write_text(text)

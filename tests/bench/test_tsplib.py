@@ -9,7 +9,7 @@ import pytest
 from metricdp.bench import tsplib
 from metricdp.errors import GraphFileError
 from metricdp.universe.formats.tsplib import read_points
-from tests import refuses
+from tests import cases, refuses
 from tests.cli_world import run
 
 POINTS = np.random.default_rng(4).integers(0, 60, (14, 2)).astype(float)
@@ -52,14 +52,12 @@ def test_other_numbers_have_no_gap(folder, capsys, monkeypatch):
     assert str(least(4)) in ran.out
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "error"),
-    [
-        (["--instances", "rl9"], "has no rl9.tsp"),
-        (["-p", "3,x"], "-p must be whole numbers"),
-        (["-p", "15"], "k must be"),
-        (["--effort", "slow"], "effort must be"),
-    ],
+    (["--instances", "rl9"], "has no rl9.tsp"),
+    (["-p", "3,x"], "-p must be whole numbers"),
+    (["-p", "15"], "k must be"),
+    (["--effort", "slow"], "effort must be"),
 )
 def test_bad_options_are_one_line(folder, capsys, options, error):
     ran = run(capsys, "bench", "tsplib", str(folder), *options)

@@ -11,6 +11,7 @@ import sys
 
 import pytest
 
+from tests import cases
 from tests.cli_world import CANARIES, ROWS, build_ledger, build_world, run, snapshot
 
 PRIVATE = (
@@ -332,24 +333,22 @@ def test_the_same_in_a_process_of_its_own(name, world):
     assert_nothing_private(done.stderr, command)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("words", "meant"),
-    [
-        ("cluster r.csv -k 2 --demand h --eps 1", "--epsilon"),
-        ("cluster r.csv --k 2", "-k"),
-        ("cluster r.csv -k 2 --lon a --lat b", "--x, --y"),
-        ("cluster r.csv -k 2 --out a.json", "--output"),
-        ("cluster r.csv -k 2 --max_contributions 2", "--max-contributions"),
-        ("explore r.csv -k 2 --demand h --eps 1", "--epsilons"),
-        ("explore r.csv -k 2 --demand h --epsilon=1", "--epsilons"),
-        ("plan r.csv -k 2 --records 9 --user who", "--max-contributions"),
-        ("plan r.csv -k 2 --record 9", "--records"),
-        ("evaluate r.csv --demand h --center c", "--centers"),
-        ("demo --eps 1", "--epsilon"),
-        ("clustr r.csv -k 2", "cluster"),
-        ("cluster r.csv -k 2 --zzzzzz 1", None),
-        ("cluster r.csv -k 2 --id 1", None),
-    ],
+    ("cluster r.csv -k 2 --demand h --eps 1", "--epsilon"),
+    ("cluster r.csv --k 2", "-k"),
+    ("cluster r.csv -k 2 --lon a --lat b", "--x, --y"),
+    ("cluster r.csv -k 2 --out a.json", "--output"),
+    ("cluster r.csv -k 2 --max_contributions 2", "--max-contributions"),
+    ("explore r.csv -k 2 --demand h --eps 1", "--epsilons"),
+    ("explore r.csv -k 2 --demand h --epsilon=1", "--epsilons"),
+    ("plan r.csv -k 2 --records 9 --user who", "--max-contributions"),
+    ("plan r.csv -k 2 --record 9", "--records"),
+    ("evaluate r.csv --demand h --center c", "--centers"),
+    ("demo --eps 1", "--epsilon"),
+    ("clustr r.csv -k 2", "cluster"),
+    ("cluster r.csv -k 2 --zzzzzz 1", None),
+    ("cluster r.csv -k 2 --id 1", None),
 )
 def test_a_wrong_name_gets_the_one_that_was_meant(words, meant, capsys):
     ran = run(capsys, words)

@@ -5,6 +5,7 @@ import json
 import pytest
 
 import metricdp as mdp
+from tests import cases
 from tests.cli_world import build_road, run, snapshot
 
 ASK = ("cluster", "roads.csv", "--demand", "homes.csv", "-k", "2", "--epsilon", "1", "-q")
@@ -46,16 +47,14 @@ def test_a_delta_that_only_caps_use_is_refused_before_anything_is_made(town, cap
     assert none.status == 0, none.err  # no caps, no use of a delta: nothing of it is charged
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "why"),
-    [
-        (("--caps", "20"), "--user"),
-        (("--user", "who", "--caps", "20", "--max-contributions", "2"), "--caps"),
-        (("--user", "who", "--caps", "20", "--weighting", "share"), "--caps"),
-        (("--user", "who", "--caps", "0"), "PARTS"),
-        (("--user", "who", "--caps", "2,x"), "PARTS"),
-        (("--user", "who", "--caps", "999999,999999"), "PARTS"),
-    ],
+    (("--caps", "20"), "--user"),
+    (("--user", "who", "--caps", "20", "--max-contributions", "2"), "--caps"),
+    (("--user", "who", "--caps", "20", "--weighting", "share"), "--caps"),
+    (("--user", "who", "--caps", "0"), "PARTS"),
+    (("--user", "who", "--caps", "2,x"), "PARTS"),
+    (("--user", "who", "--caps", "999999,999999"), "PARTS"),
 )
 def test_what_does_not_go_together_is_refused(town, capsys, options, why):
     ran = run(capsys, *ASK, *options)

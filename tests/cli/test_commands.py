@@ -22,6 +22,7 @@ from metricdp.cli import cluster as cluster_module
 from metricdp.cli.parsing import HELP_WIDTH
 from metricdp.universe import sample_path
 from metricdp.universe.formats import FORMATS
+from tests import cases
 from tests.cli_world import CANARIES, ROWS, run, snapshot
 
 PRIVATE = ["cluster", "roads.csv", "-k", "2", "--demand", "homes.csv", "--epsilon", "1"]
@@ -226,13 +227,11 @@ def test_text_ids_match_numbers_in_the_demand(world, capsys):
         assert json.loads(ran.out)["centers"] == ["12"], ran.err
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "words"),
-    [
-        (["--demand", "homes.csv", "--epsilon", "1"], "add-remove"),
-        (["--demand", "homes.csv", "--non-private"], "Not private"),
-        ([], "Public clustering"),
-    ],
+    (["--demand", "homes.csv", "--epsilon", "1"], "add-remove"),
+    (["--demand", "homes.csv", "--non-private"], "Not private"),
+    ([], "Public clustering"),
 )
 def test_map(options, words, world, capsys):
     ran = run(capsys, "cluster roads.csv -k 2 --nodes nodes.csv --map map.html", *options)
@@ -300,14 +299,12 @@ def test_an_unexpected_error_without_demand(world, monkeypatch, capsys):
     assert (ran.status, ran.lines[-1]) == expected
 
 
-@pytest.mark.parametrize(
+@cases(
     ("error", "status", "words"),
-    [
-        (KeyboardInterrupt(), 130, "metricdp: interrupted"),
-        (MemoryError(), 1, "metricdp: error: not enough memory"),
-        (OSError("canary"), 2, "metricdp: error: OSError"),
-        (OSError(28, "No space", "out.json"), 2, "metricdp: error: out.json: No space"),
-    ],
+    (KeyboardInterrupt(), 130, "metricdp: interrupted"),
+    (MemoryError(), 1, "metricdp: error: not enough memory"),
+    (OSError("canary"), 2, "metricdp: error: OSError"),
+    (OSError(28, "No space", "out.json"), 2, "metricdp: error: out.json: No space"),
 )
 def test_other_endings(error, status, words, world, monkeypatch, capsys):
     def fail(*_, **__):
@@ -328,11 +325,13 @@ def test_a_result_is_reported_even_if_its_files_fail(world, monkeypatch, capsys)
     assert ran.lines[-1] == "metricdp: error: out.json: No space left on device"
 
 
-@pytest.mark.parametrize(
+@cases(
     "asked",
-    ["", "--demand homes.csv --epsilon 1", "--demand homes.csv --non-private",
-     "--demand homes.csv --epsilon 1 --objective p-center --threshold 5"],
-)  # fmt: skip
+    "",
+    "--demand homes.csv --epsilon 1",
+    "--demand homes.csv --non-private",
+    "--demand homes.csv --epsilon 1 --objective p-center --threshold 5",
+)
 def test_the_map_is_the_page_that_save_writes(asked, world, capsys):
     options = "--output page.html --map map.html --title Town --attribution me".split()
     ran = run(capsys, "cluster", "roads.csv", "-k", "2", "-q", *asked.split(), *options)

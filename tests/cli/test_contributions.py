@@ -6,6 +6,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.accounting.binding import Protection
+from tests import cases
 from tests.cli_world import build_road, run, snapshot
 
 CHOOSE = ("contributions", "homes.csv", "--user", "who", "--epsilon", "1")
@@ -58,19 +59,17 @@ def test_without_a_ledger_it_only_tells(town, capsys):
     assert snapshot(town) == before
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "why"),
-    [
-        (("--ledger", "new.ledger"), "--epsilon-budget E is needed"),
-        (("--ledger", "new.ledger", "--epsilon-budget", "0.5"), "refused"),
-        (("--quantile", "1"), "--quantile: must be"),
-        (("--quantile", "half"), "--quantile: must be"),
-        (("--user", "nobody"), "no column 'nobody'"),
-        (("--epsilon", "0"), "--epsilon"),
-        (("--epsilon-budget", "2"), "--ledger"),
-        (("--output", "homes.csv"), "the same file"),
-        (("--delta", "1e-6"), "--delta"),
-    ],
+    (("--ledger", "new.ledger"), "--epsilon-budget E is needed"),
+    (("--ledger", "new.ledger", "--epsilon-budget", "0.5"), "refused"),
+    (("--quantile", "1"), "--quantile: must be"),
+    (("--quantile", "half"), "--quantile: must be"),
+    (("--user", "nobody"), "no column 'nobody'"),
+    (("--epsilon", "0"), "--epsilon"),
+    (("--epsilon-budget", "2"), "--ledger"),
+    (("--output", "homes.csv"), "the same file"),
+    (("--delta", "1e-6"), "--delta"),
 )
 def test_what_is_refused_leaves_nothing(town, capsys, options, why):
     before = snapshot(town)

@@ -8,6 +8,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.cli import main
+from tests import cases
 from tests.cli_world import run
 
 SITES, CLIENTS = ["a", "b", "c"], ["x", "y", "z", "w"]
@@ -68,22 +69,20 @@ def test_private_demand(files, capsys):
     assert sorted(found["centers"]) == ["b", "c"] and found["weights"] == "noisy"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "rule"),
-    [
-        ("long.csv -k 9", "has only 3 sites"),
-        ("long.csv -k 1 --symmetrize", "--symmetrize is about graphs"),
-        ("long.csv -k 1 --map m.html", "--map needs a graph"),
-        ("hole.csv -k 1", "say what a pair costs that cannot be reached (--unreachable)"),
-        ("minus.csv -k 1", "costs must not be negative; 1 are"),
-        ("two.csv -k 1", "name two of them (--source, --target)"),
-        ("long.csv -k 1 --weight seconds", "no column 'seconds'"),
-        ("long.csv -k 1 --limit 3min", "not known what distances"),
-        ("long.csv -k 2 --objective capacitated --capacity 1", "below the demand"),
-        ("long.csv -k 2 --objective capacitated --capacity below.csv", "not negative"),
-        ("long.csv --objective facility-location --opening-costs -3", "not negative"),
-        ("long.csv --objective set-cover --limit 0.5", "no choice of sites covers all demand"),
-    ],
+    ("long.csv -k 9", "has only 3 sites"),
+    ("long.csv -k 1 --symmetrize", "--symmetrize is about graphs"),
+    ("long.csv -k 1 --map m.html", "--map needs a graph"),
+    ("hole.csv -k 1", "say what a pair costs that cannot be reached (--unreachable)"),
+    ("minus.csv -k 1", "costs must not be negative; 1 are"),
+    ("two.csv -k 1", "name two of them (--source, --target)"),
+    ("long.csv -k 1 --weight seconds", "no column 'seconds'"),
+    ("long.csv -k 1 --limit 3min", "not known what distances"),
+    ("long.csv -k 2 --objective capacitated --capacity 1", "below the demand"),
+    ("long.csv -k 2 --objective capacitated --capacity below.csv", "not negative"),
+    ("long.csv --objective facility-location --opening-costs -3", "not negative"),
+    ("long.csv --objective set-cover --limit 0.5", "no choice of sites covers all demand"),
 )
 def test_bad_calls_get_one_line(options, rule, files, capsys):
     ran = run(capsys, "cluster", *options.split(), "--format", "costs", "--quiet")

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests import cases
 from tests.cli_world import run
 
 
@@ -34,13 +35,11 @@ def test_private_demand_takes_effort_and_refuses_proofs(line, capsys):
     assert "--exact tells the exact cost" in ran.err
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "error"),
-    [
-        (["--effort", "slow"], "must be quick, thorough or a number of seconds"),
-        (["--effort", "thorough", "--objective", "p-center"], "--effort is for k-median"),
-        (["--exact", "--objective", "p-center"], "--exact is for k-median"),
-    ],
+    (["--effort", "slow"], "must be quick, thorough or a number of seconds"),
+    (["--effort", "thorough", "--objective", "p-center"], "--effort is for k-median"),
+    (["--exact", "--objective", "p-center"], "--exact is for k-median"),
 )
 def test_misuse_is_one_line(line, capsys, options, error):
     ran = run(capsys, "cluster", "line.csv", "-k", "2", *options)

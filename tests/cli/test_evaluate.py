@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests import cases
 from tests.cli_world import build_road, run
 
 
@@ -51,15 +52,13 @@ def test_distances_have_units(town, capsys):
     assert ran.status == 2 and "--measured-in" in ran.err and ran.out == ""
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "message"),
-    [
-        (("--within", "500"), "--within goes with --epsilon"),
-        (("--ledger", "x"), "--ledger goes with --epsilon"),
-        (("--epsilon", "1", "--within", "5,,6"), "must be a number in the metric"),
-        (("--epsilon", "1", "--objective", "k-means"), "leave --objective out"),
-        (("--epsilon", "1", "--against", "nowhere.json"), "nowhere.json"),
-    ],
+    (("--within", "500"), "--within goes with --epsilon"),
+    (("--ledger", "x"), "--ledger goes with --epsilon"),
+    (("--epsilon", "1", "--within", "5,,6"), "must be a number in the metric"),
+    (("--epsilon", "1", "--objective", "k-means"), "leave --objective out"),
+    (("--epsilon", "1", "--against", "nowhere.json"), "nowhere.json"),
 )
 def test_refusals_are_one_line(town, capsys, options, message):
     ran = run(capsys, *BASE, *options)

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from metricdp.cli import main
+from tests import cases
 from tests.cli_world import build_road, run
 from tests.report.evidence.schema import problems
 
@@ -51,17 +52,15 @@ def test_an_old_receipt_says_what_it_lacks(world, capsys):
     assert "warning: the receipt does not say: call" in err
 
 
-@pytest.mark.parametrize(
+@cases(
     ("argv", "words"),
-    [
-        (["gone.json"], "gone.json"),
-        (["homes.csv"], "is not JSON"),
-        (["result.json", "--registry", "x.csv"], "must end in .yaml"),
-        (["result.json", "--html", "x.yaml"], "must end in .html"),
-        (["result.json", "--html", "result.json"], "are the same file"),
-        (["result.json", "--answers", "result.json"], "there is no blank 'centers'"),
-        (["result.json", "--audit", "result.json"], "no result of"),
-    ],
+    (["gone.json"], "gone.json"),
+    (["homes.csv"], "is not JSON"),
+    (["result.json", "--registry", "x.csv"], "must end in .yaml"),
+    (["result.json", "--html", "x.yaml"], "must end in .html"),
+    (["result.json", "--html", "result.json"], "are the same file"),
+    (["result.json", "--answers", "result.json"], "there is no blank 'centers'"),
+    (["result.json", "--audit", "result.json"], "no result of"),
 )
 def test_bad_input_is_one_line(argv, words, world, capsys):
     before = sorted(path.name for path in world.iterdir())

@@ -6,10 +6,9 @@ import json
 import re
 import stat
 
-import pytest
-
 import metricdp as mdp
 from metricdp.cli import main
+from tests import cases
 from tests.cli_world import CANARIES, ROWS, build_ledger, run, snapshot
 
 EXPLORE = ("explore", "roads.csv", "--nodes", "nodes.csv", "--demand", "homes.csv", "-k", "2")
@@ -82,35 +81,33 @@ def test_users_names_and_predictions(world, capsys):
     assert not any(canary in ran.out + ran.err for canary in CANARIES)
 
 
-@pytest.mark.parametrize(
+@cases(
     "argv",
-    [
-        QUICK,  # no --output
-        (*QUICK, "--output", "roads.csv"),
-        (*QUICK, "--output", "homes.csv"),
-        (*QUICK, "--output", "page.html", "--ledger", "page.html"),
-        (*EXPLORE, "--output", "p.html", "--epsilons", "1,1.0"),
-        (*EXPLORE, "--output", "p.html", "--epsilons", "1,,2"),
-        (*EXPLORE, "--output", "p.html", "--epsilons", "0"),
-        (*QUICK, "--output", "p.html", "--names", "one"),
-        (*QUICK, "--output", "p.html", "--names", "one,"),
-        (*QUICK, "--output", "p.html", "--method", "local-search"),
-        (*QUICK, "--output", "p.html", "--method", "quadtree"),
-        (*QUICK, "--output", "p.html", "--max-contributions", "2"),
-        (*QUICK, "--output", "p.html", "--epsilon-budget", "9"),
-        (*QUICK, "--output", "p.html", "-k", "26"),
-        (*QUICK, "--output", "p.html", "--demand-column", "person"),
-        (*QUICK, "--output", "p.html", "--x", "lon"),
-        ("explore", "roads.csv", "-k", "2", "--output", "p.html"),
-        (*PLAN, "--demand", "homes.csv"),
-        (*PLAN, "--output", "nodes.csv"),
-        (*PLAN, "--records", "0"),
-        (*PLAN, "-k", "26"),
-        (*PLAN, "--epsilons", "1,1"),
-        (*PLAN, "--method", "best"),
-        (*PLAN, "--repeats", "0"),
-        ("plan", "roads.csv", "-k", "2"),
-    ],
+    QUICK,  # no --output
+    (*QUICK, "--output", "roads.csv"),
+    (*QUICK, "--output", "homes.csv"),
+    (*QUICK, "--output", "page.html", "--ledger", "page.html"),
+    (*EXPLORE, "--output", "p.html", "--epsilons", "1,1.0"),
+    (*EXPLORE, "--output", "p.html", "--epsilons", "1,,2"),
+    (*EXPLORE, "--output", "p.html", "--epsilons", "0"),
+    (*QUICK, "--output", "p.html", "--names", "one"),
+    (*QUICK, "--output", "p.html", "--names", "one,"),
+    (*QUICK, "--output", "p.html", "--method", "local-search"),
+    (*QUICK, "--output", "p.html", "--method", "quadtree"),
+    (*QUICK, "--output", "p.html", "--max-contributions", "2"),
+    (*QUICK, "--output", "p.html", "--epsilon-budget", "9"),
+    (*QUICK, "--output", "p.html", "-k", "26"),
+    (*QUICK, "--output", "p.html", "--demand-column", "person"),
+    (*QUICK, "--output", "p.html", "--x", "lon"),
+    ("explore", "roads.csv", "-k", "2", "--output", "p.html"),
+    (*PLAN, "--demand", "homes.csv"),
+    (*PLAN, "--output", "nodes.csv"),
+    (*PLAN, "--records", "0"),
+    (*PLAN, "-k", "26"),
+    (*PLAN, "--epsilons", "1,1"),
+    (*PLAN, "--method", "best"),
+    (*PLAN, "--repeats", "0"),
+    ("plan", "roads.csv", "-k", "2"),
 )
 def test_nonsense_is_one_line_and_leaves_nothing(world, capsys, argv):
     before = snapshot(world)

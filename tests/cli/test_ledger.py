@@ -6,6 +6,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.accounting import journal
+from tests import cases
 from tests.cli_world import build_road, run
 
 pytestmark = pytest.mark.skipif(journal.fcntl is None, reason="no file locks on this platform")
@@ -71,13 +72,11 @@ def test_an_anchor_of_a_ledger_that_is_gone(world, capsys):
     assert not (world / "study.ledger").exists()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("more", "words"),
-    [
-        (["--user", "who"], "this ledger protects each record; the demand protects each user, up"),
-        (["--dataset", "homes-2030"], "is of the data set 'homes-2031', not 'homes-2030'"),
-        (["--neighboring", "replace-one"], "has add-remove neighbors, not replace-one"),
-    ],
+    (["--user", "who"], "this ledger protects each record; the demand protects each user, up"),
+    (["--dataset", "homes-2030"], "is of the data set 'homes-2031', not 'homes-2030'"),
+    (["--neighboring", "replace-one"], "has add-remove neighbors, not replace-one"),
 )
 def test_what_a_ledger_is_about_is_not_mixed(world, capsys, more, words):
     assert run(capsys, *KEPT, "--dataset", "homes-2031")[0] == 0
@@ -162,16 +161,14 @@ def test_create_makes_a_ledger_that_calls_spend_from(world, capsys):
     assert (status, out) == (3, "") and "asked epsilon 0.25, spent 0.25, left 0.125" in err
 
 
-@pytest.mark.parametrize(
+@cases(
     ("words", "said"),
-    [
-        ("create new.ledger", "needs --epsilon E"),
-        ("create new.ledger --epsilon -1", "epsilon must be"),
-        ("create new.ledger --epsilon 1 --json", "--json is of no use with metricdp ledger create"),
-        ("create new.ledger --epsilon 1 --expires soon", "soon"),
-        ("show new.ledger --epsilon 1", "--epsilon is of no use with metricdp ledger show"),
-        ("creat new.ledger --epsilon 1", "did you mean create?"),
-    ],
+    ("create new.ledger", "needs --epsilon E"),
+    ("create new.ledger --epsilon -1", "epsilon must be"),
+    ("create new.ledger --epsilon 1 --json", "--json is of no use with metricdp ledger create"),
+    ("create new.ledger --epsilon 1 --expires soon", "soon"),
+    ("show new.ledger --epsilon 1", "--epsilon is of no use with metricdp ledger show"),
+    ("creat new.ledger --epsilon 1", "did you mean create?"),
 )
 def test_a_refused_ledger_command_makes_no_file(world, capsys, words, said):
     status, _, err = run(capsys, "ledger", *words.split())

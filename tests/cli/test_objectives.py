@@ -8,6 +8,7 @@ import pytest
 import metricdp as mdp
 from metricdp.cli.objectives import NAMES
 from metricdp.solvers.objectives import OBJECTIVES
+from tests import cases
 from tests.cli_world import run
 
 CALLS = {
@@ -102,27 +103,25 @@ def test_exact_goes_with_public_weights(world, capsys):
     assert json.loads(run(capsys, *call).out)["value"] > 0
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "rule"),
-    [
-        ("-k 2 --measured-in parsec", "must be one of mm, cm, m"),
-        ("", "needs -k"),
-        ("-k 2 --objective max-coverage", "needs --limit"),
-        ("-k 2 --objective set-cover --limit 9", "-k is of no use"),
-        ("-k 2 --z 3", "--z is of no use"),
-        ("-k 2 --objective max-coverage --limit 2parsecs", "limit must be a number"),
-        ("-k 2 --objective max-coverage --limit -1", "limit must be finite"),
-        ("-k 2 --limit 300s", "are measured in m"),
-        ("-k 2 --objective capacitated --capacity x.csv", "x.csv"),
-        ("-k 2 --objective capacitated --capacity 0.1", "below the demand"),
-        ("-k 2 --objective capacitated --capacity 4:1:x", "must be sizes such as"),
-        ("-k 2 --objective p-center --capacity 0.1", "below the demand"),
-        ("-k 2 --objective p-center --minimum 3", "--minimum is of no use"),
-        ("-k 2 --objective p-center --certificate", "--certificate is for k-median"),
-        ("-k 2 --objective p-center --method hst", "answers k-median and k-means alone"),
-        ("-k 2 --weights w.csv --demand homes.csv --epsilon 1", "--weights is public demand"),
-        ("-k 2 --demand homes.csv --epsilon 1 --limit 300s", "are measured in m"),
-    ],
+    ("-k 2 --measured-in parsec", "must be one of mm, cm, m"),
+    ("", "needs -k"),
+    ("-k 2 --objective max-coverage", "needs --limit"),
+    ("-k 2 --objective set-cover --limit 9", "-k is of no use"),
+    ("-k 2 --z 3", "--z is of no use"),
+    ("-k 2 --objective max-coverage --limit 2parsecs", "limit must be a number"),
+    ("-k 2 --objective max-coverage --limit -1", "limit must be finite"),
+    ("-k 2 --limit 300s", "are measured in m"),
+    ("-k 2 --objective capacitated --capacity x.csv", "x.csv"),
+    ("-k 2 --objective capacitated --capacity 0.1", "below the demand"),
+    ("-k 2 --objective capacitated --capacity 4:1:x", "must be sizes such as"),
+    ("-k 2 --objective p-center --capacity 0.1", "below the demand"),
+    ("-k 2 --objective p-center --minimum 3", "--minimum is of no use"),
+    ("-k 2 --objective p-center --certificate", "--certificate is for k-median"),
+    ("-k 2 --objective p-center --method hst", "answers k-median and k-means alone"),
+    ("-k 2 --weights w.csv --demand homes.csv --epsilon 1", "--weights is public demand"),
+    ("-k 2 --demand homes.csv --epsilon 1 --limit 300s", "are measured in m"),
 )
 def test_bad_calls(options, rule, world, capsys):
     ran = run(capsys, "cluster", "roads.csv", *options.split())
@@ -171,20 +170,18 @@ def test_common_sites_of_releases_bands_stability_and_heat(world, capsys):
     assert len(json.loads(public.out)["stability"]["removal"]) == 2
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "said"),
-    [
-        ("--from-release a.release --from-release b.release", "--scenarios is for several"),
-        ("--from-release a.release --scenarios mean", "--scenarios is for several"),
-        *(
-            (f"--from-release a.release {more}", "--from-release")
-            for more in ("--demand homes.csv", "--epsilon 1", "--certificate")
-        ),
-        ("--bandwidth 300", "--bandwidth is of"),
-        ("--heatmap heat.pdf", "ending of --heatmap"),
-        ("--demand homes.csv --epsilon 1 --method local-search --stability", "method partition"),
-        ("--demand homes.csv --epsilon 1 --method hst --heatmap heat.csv", "method partition"),
-    ],
+    ("--from-release a.release --from-release b.release", "--scenarios is for several"),
+    ("--from-release a.release --scenarios mean", "--scenarios is for several"),
+    *(
+        (f"--from-release a.release {more}", "--from-release")
+        for more in ("--demand homes.csv", "--epsilon 1", "--certificate")
+    ),
+    ("--bandwidth 300", "--bandwidth is of"),
+    ("--heatmap heat.pdf", "ending of --heatmap"),
+    ("--demand homes.csv --epsilon 1 --method local-search --stability", "method partition"),
+    ("--demand homes.csv --epsilon 1 --method hst --heatmap heat.csv", "method partition"),
 )
 def test_what_cannot_be_shown_is_refused_first(options, said, world, capsys):
     ran = run(capsys, "cluster", "roads.csv", "-k", "2", *options.split())

@@ -3,8 +3,7 @@
 import json
 from pathlib import Path
 
-import pytest
-
+from tests import cases
 from tests.cli_world import run
 
 PRIVATE = ["cluster", "roads.csv", "-k", "3", "--demand", "homes.csv", "--epsilon", "1"]
@@ -37,18 +36,16 @@ def test_a_time_limit(world, capsys):
         assert len(found["centers"]) == 3
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "message"),
-    [
-        (["--certificate"], "--certificate tells the exact cost"),
-        (["--time-limit", "0"], "must be a positive number"),
-        (["--opened", "two.csv"], "needs a column 'vertex'"),
-        (["--opened", "open.csv", "-k", "1"], "at least their number, 2"),
-        (["--candidates", "open.csv"], "number of candidates"),
-        (["--candidates", "nobody.csv"], "no point of"),
-        (["--candidates", "nowhere.csv"], "no such file"),
-        (["--opened", "open.csv", "--output", "open.csv"], "same file"),
-    ],
+    (["--certificate"], "--certificate tells the exact cost"),
+    (["--time-limit", "0"], "must be a positive number"),
+    (["--opened", "two.csv"], "needs a column 'vertex'"),
+    (["--opened", "open.csv", "-k", "1"], "at least their number, 2"),
+    (["--candidates", "open.csv"], "number of candidates"),
+    (["--candidates", "nobody.csv"], "no point of"),
+    (["--candidates", "nowhere.csv"], "no such file"),
+    (["--opened", "open.csv", "--output", "open.csv"], "same file"),
 )
 def test_refused_before_anything_is_charged(options, message, world, capsys):
     Path("open.csv").write_text("vertex\n100\n101\n")

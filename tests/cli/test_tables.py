@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from tests import cases
 from tests.cli_world import CANARIES, build_world, run
 
 GRAPH = ["roads.csv", "--nodes", "nodes.csv"]
@@ -41,14 +42,12 @@ def test_nothing_is_wider_than_the_terminal(wide, world, capsys, monkeypatch):
     assert max(map(len, out.splitlines())) <= wide
 
 
-@pytest.mark.parametrize(
+@cases(
     ("words", "said"),
-    [
-        ("-k 2", "demand"),
-        ("-k 2 --objective p-center", "p-center: "),
-        ("-k 2 --certificate", "proven"),
-        ("-k 2 --limit 300m", "k-median: "),
-    ],
+    ("-k 2", "demand"),
+    ("-k 2 --objective p-center", "p-center: "),
+    ("-k 2 --certificate", "proven"),
+    ("-k 2 --limit 300m", "k-median: "),
 )
 def test_public_centers_too(words, said, world, capsys):
     ran = run(capsys, "cluster", *GRAPH, *words.split(), "-q")

@@ -7,7 +7,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from tests import each, refuses
+from tests import cases, each, refuses
 
 pytest.importorskip("cryptography")
 
@@ -145,21 +145,19 @@ def reported(coordinator, changes):
     return text + coordinator._keys.signature(text)
 
 
-@pytest.mark.parametrize(
+@cases(
     "wrong",
-    [
-        *each(
-            bytes=[1 << 40, -8],
-            past=[[[-1, 3, 1], [1, 3, 1]], [[0, 3, 1]], 7],
-            attempt=[0, 1e308, "9" * 5000],
-            present=[[0, 1, 2, 2], [0, 1, 99], [-1, 0, 1], []],
-            holders=[[], [{"name": "a", "sign": "00", "seal": "00"}] * 3],
-            coordinator=[None],
-            agreement=[[]],
-            study=[["a"]],
-        ),
-        {"past": [[1 << 62, 3, 1]], "bytes": 0},
-    ],
+    *each(
+        bytes=[1 << 40, -8],
+        past=[[[-1, 3, 1], [1, 3, 1]], [[0, 3, 1]], 7],
+        attempt=[0, 1e308, "9" * 5000],
+        present=[[0, 1, 2, 2], [0, 1, 99], [-1, 0, 1], []],
+        holders=[[], [{"name": "a", "sign": "00", "seal": "00"}] * 3],
+        coordinator=[None],
+        agreement=[[]],
+        study=[["a"]],
+    ),
+    {"past": [[1 << 62, 3, 1]], "bytes": 0},
 )
 def test_what_a_line_may_say(wrong):
     holders, coordinator = parties()

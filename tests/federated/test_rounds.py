@@ -17,7 +17,7 @@ from metricdp.federated import holder as holders_module
 from metricdp.federated.keys import Keys
 from metricdp.federated.messages import Answer, Invitation, opened_card
 from metricdp.privacy.shares import GaussianShares
-from tests import refuses
+from tests import cases, refuses
 
 METRIC = mdp.GraphMetric(nx.grid_2d_graph(12, 12), weight=None)
 HOMES = [[(1, 1)] * 900 + [(10, 2)] * 500, [(10, 2)] * 400, [(5, 9)] * 1100 + [(1, 1)] * 100]
@@ -66,13 +66,11 @@ SQUARE = mdp.EuclideanSpace([0, 0], [1, 1])
 
 
 @pytest.mark.parametrize("delta", [0, DELTA])
-@pytest.mark.parametrize(
+@cases(
     ("universe", "places", "method"),
-    [
-        (METRIC, [(1, 1), (10, 2)], "partition"),
-        (METRIC, [(1, 1), (10, 2)], "hst"),
-        (SQUARE, [[0.2, 0.2], [0.8, 0.7]], "partition"),
-    ],
+    (METRIC, [(1, 1), (10, 2)], "partition"),
+    (METRIC, [(1, 1), (10, 2)], "hst"),
+    (SQUARE, [[0.2, 0.2], [0.8, 0.7]], "partition"),
     ids=["partition", "hst", "box"],
 )
 def test_whatever_asks_for_counts_is_answered_by_the_one_runner(universe, places, method, delta):
@@ -441,20 +439,18 @@ def test_users_are_those_of_one_holder():
         mdp.federated.run(METRIC, mixed, epsilon=4, delta=DELTA)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("wrong", "words"),
-    [
-        ({"epsilon": "1/300", "delta": 0}, "give a delta"),
-        ({"epsilon": -1}, "epsilon"),
-        ({"colluding": 3}, "colluding"),
-        ({"colluding": -1}, "colluding"),
-        ({"method": "uniform"}, "count"),
-        ({"method": "max-coverage"}, "count"),
-        ({"method": "local-search"}, "count"),
-        ({"method": mdp.methods.Partition(tree=mdp.build_hst(METRIC))}, "plain values"),
-        ({"method": "nothing"}, "method"),
-        ({"seed": -1}, "seed"),
-    ],
+    ({"epsilon": "1/300", "delta": 0}, "give a delta"),
+    ({"epsilon": -1}, "epsilon"),
+    ({"colluding": 3}, "colluding"),
+    ({"colluding": -1}, "colluding"),
+    ({"method": "uniform"}, "count"),
+    ({"method": "max-coverage"}, "count"),
+    ({"method": "local-search"}, "count"),
+    ({"method": mdp.methods.Partition(tree=mdp.build_hst(METRIC))}, "plain values"),
+    ({"method": "nothing"}, "method"),
+    ({"seed": -1}, "seed"),
 )
 def test_what_cannot_be_asked_is_refused_before_anything_is_paid(wrong, words):
     ledger = mdp.Ledger(9, 9 * DELTA)
@@ -549,24 +545,22 @@ def test_files_of_others_and_damaged_ones_are_refused(tmp_path):
         refuses("damaged", mdp.federated.Coordinator.open, tmp_path / "study", METRIC)
 
 
-@pytest.mark.parametrize(
+@cases(
     "damage",
-    [
-        lambda key, run: key.update(name=5),
-        lambda key, run: key.update(name="\ud800"),
-        lambda key, run: key.update(sign=None),
-        lambda key, run: key.update(sign=key["sign"][:-1]),
-        lambda key, run: key.update(seal=key["seal"][:-2]),
-        lambda key, run: key.update(seal="é" * 64),
-        lambda key, run: key.update(runs=[1]),
-        lambda key, run: key["runs"].update(another=None),
-        lambda key, run: run.pop("terms"),
-        lambda key, run: run.update(invitation=1.5),
-        lambda key, run: run.update(numbers="many"),
-        lambda key, run: run.update(numbers="x y"),
-        lambda key, run: run.update(answer=run["answer"][:-1]),
-        lambda key, run: run.update(answer="é"),
-    ],
+    lambda key, run: key.update(name=5),
+    lambda key, run: key.update(name="\ud800"),
+    lambda key, run: key.update(sign=None),
+    lambda key, run: key.update(sign=key["sign"][:-1]),
+    lambda key, run: key.update(seal=key["seal"][:-2]),
+    lambda key, run: key.update(seal="é" * 64),
+    lambda key, run: key.update(runs=[1]),
+    lambda key, run: key["runs"].update(another=None),
+    lambda key, run: run.pop("terms"),
+    lambda key, run: run.update(invitation=1.5),
+    lambda key, run: run.update(numbers="many"),
+    lambda key, run: run.update(numbers="x y"),
+    lambda key, run: run.update(answer=run["answer"][:-1]),
+    lambda key, run: run.update(answer="é"),
 )
 def test_a_damaged_part_of_a_key_is_refused_before_it_is_used(tmp_path, damage):
     holders = kept(tmp_path)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import metricdp as mdp
 from metricdp.errors import GraphFileError
 from metricdp.universe import read_graph_file, read_nodes, read_pmed_p, read_table
+from tests import cases
 from tests.fuzzing import (
     assert_graph,
     damaged_files,
@@ -172,18 +173,13 @@ def test_tree_files(content: bytes) -> None:
             assert np.array_equal(getattr(tree, name), getattr(good, name))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "content"),
-    [
-        ("n.co", b"v 1.5 0 0\nv 2 1 1\n"),
-        ("n.co", b"v 1e30 0 0\nv 2 1 1\n"),
-        ("n.co", b"v nan 0 0\nv 2 1 1\n"),
-        (
-            "a_net.tntp",
-            b"~ init_node term_node length\n1 9007199254740993 3\n9007199254740993 1 3\n",
-        ),
-        ("a_net.tntp", b"~ init_node term_node length\n1 1e30 3\n1e30 1 3\n"),
-    ],
+    ("n.co", b"v 1.5 0 0\nv 2 1 1\n"),
+    ("n.co", b"v 1e30 0 0\nv 2 1 1\n"),
+    ("n.co", b"v nan 0 0\nv 2 1 1\n"),
+    ("a_net.tntp", b"~ init_node term_node length\n1 9007199254740993 3\n9007199254740993 1 3\n"),
+    ("a_net.tntp", b"~ init_node term_node length\n1 1e30 3\n1e30 1 3\n"),
 )
 def test_ids_that_a_float_would_change_are_refused(
     name: str, content: bytes, tmp_path: Path

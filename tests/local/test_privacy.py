@@ -24,7 +24,7 @@ from metricdp.local.randomizers import (
     TopVectors,
     favored_weight,
 )
-from tests import refuses
+from tests import cases, refuses
 from tests.naive_local import distribution
 
 EPSILONS = [Fraction(epsilon) for epsilon in ("1/1000", "1/2", "1", "7/3", "5", "20")]
@@ -114,15 +114,13 @@ def test_whole_messages_of_several_roles_and_reports():
             assert all(p <= low * other[message] for message, p in mine.items())
 
 
-@pytest.mark.parametrize(
+@cases(
     "vectors",
-    [
-        [[1.0, 0], [0, 1.0]],
-        [[1.0, 0], [-1.0, 0]],
-        [[0.0, 0], [0.6, 0.8]],
-        [[1e-300, 0], [1.0, 1.0]],
-        [[3.0, 4.0], [0.1, 0]],
-    ],
+    [[1.0, 0], [0, 1.0]],
+    [[1.0, 0], [-1.0, 0]],
+    [[0.0, 0], [0.6, 0.8]],
+    [[1e-300, 0], [1.0, 1.0]],
+    [[3.0, 4.0], [0.1, 0]],
 )
 def test_vector_reports_for_any_nonce_and_rounding(vectors):
     randomizer = TopVectors(Fraction(1), 2, 6, 2, 1, 4)

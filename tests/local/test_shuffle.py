@@ -11,6 +11,7 @@ import metricdp as mdp
 from metricdp.local.choosing import largest_local_epsilon
 from metricdp.local.randomizers import KRR, LocalHashing, SubsetSelection
 from metricdp.local.shuffle import _pair_delta, clone_weights, shuffled_delta, shuffled_epsilon
+from tests import cases
 from tests import naive_local as naive
 from tests.naive_local import distribution
 
@@ -119,22 +120,20 @@ def test_receipts_state_what_the_messages_that_came_are_worth():
     assert (receipt.unit, receipt.neighboring) == ("user", "replace-one")
 
 
-@pytest.mark.parametrize(
+@cases(
     "wrong",
-    [
-        {"epsilon": 0},
-        {"epsilon": 30},
-        {"users": 0},
-        {"k": -1},
-        {"trust": "central"},
-        {"delta": 0.1},
-        {"trust": "one_round_shuffle", "delta": 1},
-        {"parts": 1},
-        {"parts": 99},
-        {"tree": "net"},
-        {"seed": -1},
-        {"radius": 1.0},
-    ],
+    {"epsilon": 0},
+    {"epsilon": 30},
+    {"users": 0},
+    {"k": -1},
+    {"trust": "central"},
+    {"delta": 0.1},
+    {"trust": "one_round_shuffle", "delta": 1},
+    {"parts": 1},
+    {"parts": 99},
+    {"tree": "net"},
+    {"seed": -1},
+    {"radius": 1.0},
 )
 def test_wrong_arguments_meet_a_rule(wrong):
     import numpy as np

@@ -14,6 +14,7 @@ from metricdp.methods.box import quadtree_release
 from metricdp.methods.shares import counts_of
 from metricdp.privacy import CountQuery
 from metricdp.testing import MethodTestCase
+from tests import cases
 from tests.methods.spending import check_budget, check_every_k
 
 
@@ -88,13 +89,11 @@ def test_every_k_gets_distinct_centers_even_of_nobody(method):
     check_every_k(method)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("careless", "test"),
-    [
-        ("least", "test_no_noise_is_larger_than_what_was_confirmed"),
-        ("priced", "test_its_price_is_what_is_charged"),
-        ("work", "test_it_asks_and_goes_on_by_the_answers_alone"),
-    ],
+    ("least", "test_no_noise_is_larger_than_what_was_confirmed"),
+    ("priced", "test_its_price_is_what_is_charged"),
+    ("work", "test_it_asks_and_goes_on_by_the_answers_alone"),
 )
 def test_a_method_that_breaks_its_word_is_seen(careless, test):
     calls = []

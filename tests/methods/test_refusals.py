@@ -8,7 +8,7 @@ import metricdp as mdp
 from metricdp.errors import BudgetError, InputError, UnknownIdError
 from metricdp.metrics import PrecomputedMetric
 from metricdp.privacy import _vault
-from tests import named, refuses, wrong
+from tests import cases, named, refuses, wrong
 from tests.privacy_worlds import all_text
 
 TOWN = mdp.GraphMetric(nx.path_graph(6), weight=None)
@@ -128,27 +128,25 @@ def test_what_does_not_fit_the_budget_is_not_read(ask, sealed):
     assert len(ledger.entries) == 1
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "error"),
-    [
-        ({"epsilon": 0.5}, "epsilon and ledger are for private demand"),
-        ({"ledger": mdp.Ledger(1)}, "epsilon and ledger are for private demand"),
-        ({"delta": 1e-6}, "epsilon and ledger are for private demand, as is delta"),
-        ({"weights": np.ones(5)}, "6 finite numbers"),
-        ({"weights": np.ones((6, 1))}, "6 finite numbers"),
-        ({"weights": [1, 2, 3, 4, 5, np.nan]}, "6 finite numbers"),
-        ({"weights": [1, 2, 3, 4, 5, np.inf]}, "6 finite numbers"),
-        ({"weights": [1, 2, 3, 4, 5, 1e31]}, "of at most 1e"),
-        ({"weights": [1, 2, 3, 4, 5, -1e31]}, "of at most 1e"),
-        ({"weights": "heavy"}, "6 finite numbers"),
-        ({"weights": ["a"] * 6}, "6 finite numbers"),
-        ({"weights": 3.0}, "6 finite numbers"),
-        ({"weights": {0: np.nan}}, "6 finite numbers"),
-        ({"weights": {0: "much"}}, "6 finite numbers"),
-        ({"weights": {"nowhere": 1}}, "nowhere"),
-        ({"k": 7}, "1 to 6"),
-        ({"method": "best"}, "method must be one of"),
-    ],
+    ({"epsilon": 0.5}, "epsilon and ledger are for private demand"),
+    ({"ledger": mdp.Ledger(1)}, "epsilon and ledger are for private demand"),
+    ({"delta": 1e-6}, "epsilon and ledger are for private demand, as is delta"),
+    ({"weights": np.ones(5)}, "6 finite numbers"),
+    ({"weights": np.ones((6, 1))}, "6 finite numbers"),
+    ({"weights": [1, 2, 3, 4, 5, np.nan]}, "6 finite numbers"),
+    ({"weights": [1, 2, 3, 4, 5, np.inf]}, "6 finite numbers"),
+    ({"weights": [1, 2, 3, 4, 5, 1e31]}, "of at most 1e"),
+    ({"weights": [1, 2, 3, 4, 5, -1e31]}, "of at most 1e"),
+    ({"weights": "heavy"}, "6 finite numbers"),
+    ({"weights": ["a"] * 6}, "6 finite numbers"),
+    ({"weights": 3.0}, "6 finite numbers"),
+    ({"weights": {0: np.nan}}, "6 finite numbers"),
+    ({"weights": {0: "much"}}, "6 finite numbers"),
+    ({"weights": {"nowhere": 1}}, "nowhere"),
+    ({"k": 7}, "1 to 6"),
+    ({"method": "best"}, "method must be one of"),
     ids=named,
 )
 def test_bad_public_questions(options, error):

@@ -11,8 +11,8 @@ import metricdp as mdp
 from metricdp.cli.streams import to_json
 from metricdp.errors import InputError
 from metricdp.solvers.objectives.instance import Chosen
+from tests import cases, refuses
 from tests import naive_objectives as naive
-from tests import refuses
 
 o = mdp.objectives
 N = 11
@@ -421,42 +421,40 @@ def test_units_of_limits():
     refuses("one of mm, cm", o.MaxCoverage, 1, "2 parsecs")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("make", "rule"),
-    [
-        (lambda m: mdp.solve(m, o.KMedian(0)), "k must be an integer of at least 1"),
-        (lambda m: mdp.solve(m, o.KMedian(10)), "k must be an integer from 1 to 9"),
-        (lambda m: mdp.solve(m, o.KMedian(1), opened=[1, 2]), "k counts the mandatory sites"),
-        (lambda m: mdp.solve(m, o.KZ(1, z=0.5)), "z must be at least 1"),
-        (lambda m: mdp.solve(m, o.KMedian(1), opened=[1], forbidden=[1]), "both opened and"),
-        (lambda m: mdp.solve(m, o.KMedian(1), forbidden=range(9)), "no place where a site"),
-        (lambda m: mdp.solve(m, o.KMedian(1), candidates=[77]), "no point of"),
-        (lambda m: mdp.solve(m, o.KMedian(1), weights=[-1] * 9), "none negative"),
-        (lambda m: mdp.solve(m, o.KMedian(1), weights=[1] * 8), "9 finite numbers"),
-        (lambda m: mdp.solve(m, "k-median"), "objective must be one of"),
-        (lambda m: mdp.solve(3, o.KMedian(1)), "a universe or a release"),
-        (lambda m: mdp.solve([1, 2], o.KMedian(1)), "scenarios are finite universes"),
-        (lambda m: mdp.solve(m, o.MaxCoverage(1, -3)), "limit must be finite"),
-        (lambda m: mdp.solve(m, o.MaxCoverage(1, float("nan"))), "limit must be finite"),
-        (lambda m: mdp.solve(m, o.SetCover(1), candidates=[0]), "no choice of sites covers"),
-        (lambda m: mdp.solve(m, o.BackupCoverage(1, 1, first=0.2)), "first must be from"),
-        (lambda m: mdp.solve(m, o.KMedian(1, limit=0)), "limit must be positive"),
-        (lambda m: mdp.solve(m, o.KMedian(1), time_limit=-1), "time_limit"),
-        (lambda m: mdp.solve(m, o.KMedian(1), start=[1, 2]), "start must name k sites"),
-        (lambda m: mdp.solve(m, o.KMedian(1), start=[1], forbidden=[1]), "that are allowed"),
-        (lambda m: mdp.solve(m, o.KMedian(1), start=[1], opened=[2]), "opened ones among them"),
-        (lambda m: mdp.solve(m, o.Nested([1, 2]), start=[1]), "stages are several"),
-        (lambda m: mdp.solve(m, o.Capacitated(2, 4)), "capacities are below the demand"),
-        (lambda m: mdp.solve(m, o.Capacitated(2, -4)), "finite and not negative"),
-        (lambda m: mdp.solve(m, o.Capacitated(2, {0: 9})), "names no number for the site 1"),
-        (lambda m: mdp.solve(m, o.FacilityLocation(-1)), "finite and not negative"),
-        (lambda m: mdp.solve(m, o.FacilityLocation([1, 2])), "costs must be one number"),
-        (lambda m: mdp.solve(m, o.FacilityLocation("a")), "costs must be numbers"),
-        (lambda m: mdp.solve(m, o.FacilityLocation({0: "a"})), "costs must be one number"),
-        (lambda m: mdp.solve(m, o.Equity(1, aversion=0)), "aversion must be positive"),
-        (lambda m: mdp.solve(m, o.OrderedMedian(1, share=1.5)), "share must be from 0 to 1"),
-        (lambda m: mdp.solve(m, o.OrderedMedian(1, blend=-1)), "blend must be"),
-    ],
+    (lambda m: mdp.solve(m, o.KMedian(0)), "k must be an integer of at least 1"),
+    (lambda m: mdp.solve(m, o.KMedian(10)), "k must be an integer from 1 to 9"),
+    (lambda m: mdp.solve(m, o.KMedian(1), opened=[1, 2]), "k counts the mandatory sites"),
+    (lambda m: mdp.solve(m, o.KZ(1, z=0.5)), "z must be at least 1"),
+    (lambda m: mdp.solve(m, o.KMedian(1), opened=[1], forbidden=[1]), "both opened and"),
+    (lambda m: mdp.solve(m, o.KMedian(1), forbidden=range(9)), "no place where a site"),
+    (lambda m: mdp.solve(m, o.KMedian(1), candidates=[77]), "no point of"),
+    (lambda m: mdp.solve(m, o.KMedian(1), weights=[-1] * 9), "none negative"),
+    (lambda m: mdp.solve(m, o.KMedian(1), weights=[1] * 8), "9 finite numbers"),
+    (lambda m: mdp.solve(m, "k-median"), "objective must be one of"),
+    (lambda m: mdp.solve(3, o.KMedian(1)), "a universe or a release"),
+    (lambda m: mdp.solve([1, 2], o.KMedian(1)), "scenarios are finite universes"),
+    (lambda m: mdp.solve(m, o.MaxCoverage(1, -3)), "limit must be finite"),
+    (lambda m: mdp.solve(m, o.MaxCoverage(1, float("nan"))), "limit must be finite"),
+    (lambda m: mdp.solve(m, o.SetCover(1), candidates=[0]), "no choice of sites covers"),
+    (lambda m: mdp.solve(m, o.BackupCoverage(1, 1, first=0.2)), "first must be from"),
+    (lambda m: mdp.solve(m, o.KMedian(1, limit=0)), "limit must be positive"),
+    (lambda m: mdp.solve(m, o.KMedian(1), time_limit=-1), "time_limit"),
+    (lambda m: mdp.solve(m, o.KMedian(1), start=[1, 2]), "start must name k sites"),
+    (lambda m: mdp.solve(m, o.KMedian(1), start=[1], forbidden=[1]), "that are allowed"),
+    (lambda m: mdp.solve(m, o.KMedian(1), start=[1], opened=[2]), "opened ones among them"),
+    (lambda m: mdp.solve(m, o.Nested([1, 2]), start=[1]), "stages are several"),
+    (lambda m: mdp.solve(m, o.Capacitated(2, 4)), "capacities are below the demand"),
+    (lambda m: mdp.solve(m, o.Capacitated(2, -4)), "finite and not negative"),
+    (lambda m: mdp.solve(m, o.Capacitated(2, {0: 9})), "names no number for the site 1"),
+    (lambda m: mdp.solve(m, o.FacilityLocation(-1)), "finite and not negative"),
+    (lambda m: mdp.solve(m, o.FacilityLocation([1, 2])), "costs must be one number"),
+    (lambda m: mdp.solve(m, o.FacilityLocation("a")), "costs must be numbers"),
+    (lambda m: mdp.solve(m, o.FacilityLocation({0: "a"})), "costs must be one number"),
+    (lambda m: mdp.solve(m, o.Equity(1, aversion=0)), "aversion must be positive"),
+    (lambda m: mdp.solve(m, o.OrderedMedian(1, share=1.5)), "share must be from 0 to 1"),
+    (lambda m: mdp.solve(m, o.OrderedMedian(1, blend=-1)), "blend must be"),
 )
 def test_bad_input_gets_one_clear_line(make, rule):
     metric = mdp.GraphMetric(nx.path_graph(9), weight=None)

@@ -9,7 +9,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.errors import InputError
-from tests import refuses
+from tests import cases, refuses
 
 METRIC = mdp.GraphMetric(nx.path_graph(60), weight=None)
 
@@ -86,14 +86,12 @@ def brute_force(metric, objective, weights, sites, within):
     return removal, moving
 
 
-@pytest.mark.parametrize(
+@cases(
     "objective",
-    [
-        mdp.objectives.KMedian(k=3),
-        mdp.objectives.KMeans(k=3),
-        mdp.objectives.MaxCoverage(k=3, limit=2),
-        mdp.objectives.PCenter(k=3),
-    ],
+    mdp.objectives.KMedian(k=3),
+    mdp.objectives.KMeans(k=3),
+    mdp.objectives.MaxCoverage(k=3, limit=2),
+    mdp.objectives.PCenter(k=3),
 )
 @pytest.mark.parametrize("table", [False, True])
 def test_public_sites_cost_what_doing_without_them_and_moving_them_costs(objective, table):

@@ -9,7 +9,7 @@ import pytest
 import metricdp as mdp
 from metricdp.metrics import METRICS
 from metricdp.testing import MetricTestCase
-from tests import refuses
+from tests import cases, refuses
 from tests.metrics.words import WORDS, EditDistance
 
 RNG = np.random.default_rng(17)
@@ -155,20 +155,18 @@ class Broken(mdp.RowMetric):
         return super().grid_rows
 
 
-@pytest.mark.parametrize(
+@cases(
     "how",
-    [
-        "symmetric",
-        "0 from",
-        "negative",
-        "numbers",
-        "what else is asked",
-        "shape",
-        "diameter_bound",
-        "finite",
-        "int64",
-        "rounded up",
-    ],
+    "symmetric",
+    "0 from",
+    "negative",
+    "numbers",
+    "what else is asked",
+    "shape",
+    "diameter_bound",
+    "finite",
+    "int64",
+    "rounded up",
 )
 def test_a_broken_promise_is_reported_before_anything_is_charged(how):
     ledger = mdp.Ledger(epsilon=1)
@@ -196,14 +194,12 @@ def test_text_that_no_file_can_hold_is_no_id():
 
 
 @pytest.mark.parametrize("method", ["partition", "hst", "local-search", "max-coverage", "uniform"])
-@pytest.mark.parametrize(
+@cases(
     "metric",
-    [
-        EditDistance(WORDS),
-        Frozen(np.arange(40.0), tuple(range(40))),
-        mdp.HaversineMetric(PLANE),
-        mdp.ChebyshevMetric(PLANE),
-    ],
+    EditDistance(WORDS),
+    Frozen(np.arange(40.0), tuple(range(40))),
+    mdp.HaversineMetric(PLANE),
+    mdp.ChebyshevMetric(PLANE),
 )
 def test_every_method_takes_every_metric(metric, method):
     demand = mdp.PrivateDemand(metric, list(metric.ids) * 50)

@@ -7,7 +7,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.errors import InputError, UnknownIdError
-from tests import refuses
+from tests import cases, refuses
 
 SITES, CLIENTS = list("ABCDEF"), list(range(10, 22))
 
@@ -135,18 +135,16 @@ def test_missing_pairs_are_refused_or_stated():
     refuses("1 clients cannot be reached at all", mdp.CostTable, matrix)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "said"),
-    [
-        ({"costs": [[1, -1]]}, "must not be negative; 1 are"),
-        ({"costs": [1, 2]}, "must have shape"),
-        ({"costs": [[]]}, "both at least 1"),
-        ({"costs": [["a"]]}, "must be numbers"),
-        ({"costs": [[1, 2]], "sites": ["a", "b"]}, "1"),
-        ({"costs": [[1, 2]], "clients": ["a", "a"]}, "distinct"),
-        ({"costs": [[1, 2]], "cost": "time"}, "names a column"),
-        ({"costs": [[1, np.nan]], "unreachable": -1}, "not negative"),
-    ],
+    ({"costs": [[1, -1]]}, "must not be negative; 1 are"),
+    ({"costs": [1, 2]}, "must have shape"),
+    ({"costs": [[]]}, "both at least 1"),
+    ({"costs": [["a"]]}, "must be numbers"),
+    ({"costs": [[1, 2]], "sites": ["a", "b"]}, "1"),
+    ({"costs": [[1, 2]], "clients": ["a", "a"]}, "distinct"),
+    ({"costs": [[1, 2]], "cost": "time"}, "names a column"),
+    ({"costs": [[1, np.nan]], "unreachable": -1}, "not negative"),
 )
 def test_bad_tables_are_reported(options, said):
     refuses(said, mdp.CostTable, **options)

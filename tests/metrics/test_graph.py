@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from metricdp.errors import UnknownIdError
 from metricdp.metrics import GraphMetric
 from metricdp.universe.graph import build_graph
-from tests import naive, refuses
+from tests import cases, naive, refuses
 
 few = settings(max_examples=80, derandomize=True)
 
@@ -170,17 +170,15 @@ def test_the_grid_is_a_metric_just_above_the_true_one(scale, seed):
     assert n * q.max() < 2**62
 
 
-@pytest.mark.parametrize(
+@cases(
     ("lengths", "unit"),
-    [
-        ([1, 2, 30], 1.0),
-        ([0.5, 2], 0.1),
-        ([0.25, 1], 0.01),
-        ([0.1, 0.2, 0.3], 0.1),
-        ([1e-6, 7], 1e-6),
-        ([0, 0], 1.0),
-        ([2e8, 0.125], 1e-3),
-    ],
+    ([1, 2, 30], 1.0),
+    ([0.5, 2], 0.1),
+    ([0.25, 1], 0.01),
+    ([0.1, 0.2, 0.3], 0.1),
+    ([1e-6, 7], 1e-6),
+    ([0, 0], 1.0),
+    ([2e8, 0.125], 1e-3),
 )
 def test_decimal_lengths_are_exact_on_a_decimal_grid(lengths, unit):
     metric = metric_of(len(lengths) + 1, [(i, i + 1, w) for i, w in enumerate(lengths)])

@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 
 from metricdp.errors import UnknownIdError
 from metricdp.metrics import EuclideanMetric, EuclideanSpace, ManhattanMetric, PrecomputedMetric
-from tests import naive, refuses
+from tests import cases, naive, refuses
 from tests.metrics.test_graph import check_metric, everything
 
 few = settings(max_examples=80, derandomize=True)
@@ -201,22 +201,20 @@ def test_matrix_metric(graph, data):
     check_metric(PrecomputedMetric(exact).grid_rows(np.arange(n)))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("matrix", "rule"),
-    [
-        ([[0, 1]], "square"),
-        ([], "square"),
-        ([0.0], "square"),
-        (np.zeros((0, 0)), "square"),
-        ([[0, 1], [2, 0]], "symmetric"),
-        ([[0, -1], [-1, 0]], "non-negative"),
-        ([[0, np.nan], [np.nan, 0]], "finite"),
-        ([[0, np.inf], [np.inf, 0]], "finite"),
-        ([[1.0]], "diagonal"),
-        ([["a", "b"], ["c", "d"]], "numbers"),
-        ([[0, 1e-300], [1e-300, 0]], "another unit"),
-        ([[0, 1e300], [1e300, 0]], "another unit"),
-    ],
+    ([[0, 1]], "square"),
+    ([], "square"),
+    ([0.0], "square"),
+    (np.zeros((0, 0)), "square"),
+    ([[0, 1], [2, 0]], "symmetric"),
+    ([[0, -1], [-1, 0]], "non-negative"),
+    ([[0, np.nan], [np.nan, 0]], "finite"),
+    ([[0, np.inf], [np.inf, 0]], "finite"),
+    ([[1.0]], "diagonal"),
+    ([["a", "b"], ["c", "d"]], "numbers"),
+    ([[0, 1e-300], [1e-300, 0]], "another unit"),
+    ([[0, 1e300], [1e300, 0]], "another unit"),
 )
 def test_bad_matrices(matrix, rule):
     refuses(rule, PrecomputedMetric, matrix)
@@ -250,21 +248,19 @@ def test_the_box():
         refuses("", box.clip, bad)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("lower", "upper"),
-    [
-        ([0], [1, 2]),
-        ([1], [0]),
-        ([0], [0]),
-        ([np.nan], [1]),
-        ([0], [np.inf]),
-        ([], []),
-        ([[0]], [[1]]),
-        (["a"], ["b"]),
-        ([-1e308], [1e308]),
-        ([0], [1e-300]),
-        (None, None),
-    ],
+    ([0], [1, 2]),
+    ([1], [0]),
+    ([0], [0]),
+    ([np.nan], [1]),
+    ([0], [np.inf]),
+    ([], []),
+    ([[0]], [[1]]),
+    (["a"], ["b"]),
+    ([-1e308], [1e308]),
+    ([0], [1e-300]),
+    (None, None),
 )
 def test_bad_boxes(lower, upper):
     refuses("", EuclideanSpace, lower, upper)

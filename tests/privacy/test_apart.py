@@ -15,7 +15,7 @@ from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.net_cells import NetCells
 from metricdp.privacy import HistogramQuery, SumsQuery, mapped, measure
 from metricdp.unique import Apart
-from tests import refuses
+from tests import cases, refuses
 
 BOX = EuclideanSpace([0.0], [4.0])
 POINTS = np.array([[0.5], [1.5], [1.6], [3.5]])
@@ -154,18 +154,16 @@ def test_a_finite_partition_is_asked_for_public_points_alone():
 # What the core holds a space to
 
 
-@pytest.mark.parametrize(
+@cases(
     ("records", "near", "limited"),
-    [
-        ([0, 2], True, True),
-        ([], True, True),
-        ([-1, 2], False, True),
-        ([-2, 2], False, False),
-        ([0, 3], False, False),
-        ([[0, 2]], False, False),
-        (np.array([0, 2], np.int32), False, False),
-        (np.array([0.0, 2.0]), False, False),
-    ],
+    ([0, 2], True, True),
+    ([], True, True),
+    ([-1, 2], False, True),
+    ([-2, 2], False, False),
+    ([0, 3], False, False),
+    ([[0, 2]], False, False),
+    (np.array([0, 2], np.int32), False, False),
+    (np.array([0.0, 2.0]), False, False),
 )
 def test_positions_that_a_space_finds_are_some_of_it(records, near, limited):
     line = mdp.EuclideanMetric([[0.0], [1.0], [4.0]])
@@ -187,20 +185,18 @@ class Rows:
         return self.rows
 
 
-@pytest.mark.parametrize(
+@cases(
     ("rows", "sound"),
-    [
-        (np.array([[0, 7, 2**61]]), [[0, 7, 2**61]]),
-        (np.array([[-5, 7]]), [[0, 7]]),
-        (np.array([[-5]]), [[0]]),
-        (np.array([[7, 2**61 + 1]]), [[7, 2**61]]),
-        (np.array([[2**61 + 1, 2**61 + 1]]), [[2**61, 2**61]]),
-        (np.array([[-5, -5]]), [[0, 0]]),
-        (np.zeros((1, 0), np.int64), [[]]),
-        (np.array([[3, 2**63]], np.uint64), [[3, 2**61]]),
-        (np.array([[0.5, 2.0, np.nan, np.inf, -np.inf, -0.5]]), [[1, 2, 2**61, 2**61, 0, 0]]),
-        ([[True, False]], [[1, 0]]),
-    ],
+    (np.array([[0, 7, 2**61]]), [[0, 7, 2**61]]),
+    (np.array([[-5, 7]]), [[0, 7]]),
+    (np.array([[-5]]), [[0]]),
+    (np.array([[7, 2**61 + 1]]), [[7, 2**61]]),
+    (np.array([[2**61 + 1, 2**61 + 1]]), [[2**61, 2**61]]),
+    (np.array([[-5, -5]]), [[0, 0]]),
+    (np.zeros((1, 0), np.int64), [[]]),
+    (np.array([[3, 2**63]], np.uint64), [[3, 2**61]]),
+    (np.array([[0.5, 2.0, np.nan, np.inf, -np.inf, -0.5]]), [[1, 2, 2**61, 2**61, 0, 0]]),
+    ([[True, False]], [[1, 0]]),
 )
 def test_rows_are_mended_entry_by_entry(rows, sound):
     found = protocols.sound_rows(Rows(rows), np.zeros(1, np.int64))

@@ -33,7 +33,7 @@ from metricdp.records.engines import Tally
 from metricdp.records.exact import digits, exact_sum
 from metricdp.records.sums.coverage import add_sums
 from metricdp.records.sums.swap_costs import CappedSwapCosts, Scale, Served
-from tests import refuses
+from tests import cases, refuses
 from tests.privacy_worlds import BOX, Labels, UnitCells, finest
 
 PATH = mdp.GraphMetric(nx.path_graph(6), weight=None)
@@ -169,18 +169,16 @@ def test_images_are_refused_one_by_one():
         assert images.dtype == np.float64
 
 
-@pytest.mark.parametrize(
+@cases(
     "images",
-    [
-        lambda r: r[:1],
-        lambda r: np.vstack([r, r]),
-        lambda r: r[:, 0],
-        lambda r: np.hstack([r, r]),
-        lambda r: np.where(r > 1, np.nan, r),
-        lambda r: r.astype(str),
-        lambda r: r.astype(complex),
-        lambda r: None,
-    ],
+    lambda r: r[:1],
+    lambda r: np.vstack([r, r]),
+    lambda r: r[:, 0],
+    lambda r: np.hstack([r, r]),
+    lambda r: np.where(r > 1, np.nan, r),
+    lambda r: r.astype(str),
+    lambda r: r.astype(complex),
+    lambda r: None,
     ids=["fewer", "more", "flat", "wide", "NaN", "text", "complex", "none"],
 )
 def test_a_map_gives_every_record_one_place(images):
@@ -191,15 +189,13 @@ def test_a_map_gives_every_record_one_place(images):
     assert gate.mapped(demand, Mapped(lambda r: 7 * r), BOX).universe is BOX
 
 
-@pytest.mark.parametrize(
+@cases(
     "labels",
-    [
-        lambda r: np.zeros(len(r) + 1, int),
-        lambda r: np.full(len(r), 3),
-        lambda r: np.full(len(r), -1),
-        lambda r: np.full(len(r), np.nan),
-        lambda r: np.zeros((len(r), 1), int),
-    ],
+    lambda r: np.zeros(len(r) + 1, int),
+    lambda r: np.full(len(r), 3),
+    lambda r: np.full(len(r), -1),
+    lambda r: np.full(len(r), np.nan),
+    lambda r: np.zeros((len(r), 1), int),
     ids=["more", "beyond", "negative", "NaN", "square"],
 )
 def test_a_partition_gives_every_record_one_part(monkeypatch, labels):
@@ -216,15 +212,13 @@ def test_a_partition_gives_every_record_one_part(monkeypatch, labels):
         refuses("details withheld", call)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("query", "bug"),
-    [
-        (HistogramQuery(finest(PATH)), lambda self, r: np.zeros(6, np.int64)),
-        (HistogramQuery(finest(PATH)), lambda self, r: np.array([len(r) + 1, -1, 0, 0, 0, 0])),
-        (HistogramQuery(finest(PATH)), lambda self, r: np.array([len(r), 0, 0, 0, 0, 0.0])),
-        (CountQuery(), lambda self, r: np.array([2 * len(r) + 1])),
-        (SumsQuery(HistogramQuery(UnitCells(BOX)), 2), lambda self, r: np.full(3, 4 * len(r) + 1)),
-    ],
+    (HistogramQuery(finest(PATH)), lambda self, r: np.zeros(6, np.int64)),
+    (HistogramQuery(finest(PATH)), lambda self, r: np.array([len(r) + 1, -1, 0, 0, 0, 0])),
+    (HistogramQuery(finest(PATH)), lambda self, r: np.array([len(r), 0, 0, 0, 0, 0.0])),
+    (CountQuery(), lambda self, r: np.array([2 * len(r) + 1])),
+    (SumsQuery(HistogramQuery(UnitCells(BOX)), 2), lambda self, r: np.full(3, 4 * len(r) + 1)),
 )
 def test_totals_beyond_what_the_counts_allow_are_refused(monkeypatch, query, bug):
     monkeypatch.setattr(type(query), "exact", bug)

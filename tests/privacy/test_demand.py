@@ -22,7 +22,7 @@ from metricdp.errors import InputError, ReadingError
 from metricdp.metrics import EuclideanMetric, EuclideanSpace, PrecomputedMetric
 from metricdp.privacy import PrivateDemand, _vault, moved
 from metricdp.records.engines import Source, Tally
-from tests import named, refuses
+from tests import cases, named, refuses
 from tests.privacy_worlds import BOX, THREE, TWO, all_text, finest, line
 
 CANARY = "CANARY-48611"
@@ -210,30 +210,28 @@ PLANE = EuclideanMetric([[0.0, 0.0], [1.0, 1.0]], ids=["a", 7])
 ONE = {"user": [1, 1]}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "protects", "bound", "words"),
-    [
-        ({}, Protection("record", 1), 1, "each record"),
-        (ONE, Protection("user", 1), 1, "each user, keeps up to 1 records of each"),
-        (
-            ONE | {"max_contributions": 2**31 - 1},
-            Protection("user", 2**31 - 1),
-            2**31 - 1,
-            "each user, keeps up to 2147483647 records of each",
-        ),
-        (
-            ONE | {"weighting": "share"},
-            Protection("user", 1, "share"),
-            65_536,
-            "each user, one unit of weight over all records of each",
-        ),
-        (
-            ONE | {"caps": Caps(2, 3)},
-            Protection("user", 6),
-            6,
-            "each user, keeps up to 6 records of each",
-        ),
-    ],
+    ({}, Protection("record", 1), 1, "each record"),
+    (ONE, Protection("user", 1), 1, "each user, keeps up to 1 records of each"),
+    (
+        ONE | {"max_contributions": 2**31 - 1},
+        Protection("user", 2**31 - 1),
+        2**31 - 1,
+        "each user, keeps up to 2147483647 records of each",
+    ),
+    (
+        ONE | {"weighting": "share"},
+        Protection("user", 1, "share"),
+        65_536,
+        "each user, one unit of weight over all records of each",
+    ),
+    (
+        ONE | {"caps": Caps(2, 3)},
+        Protection("user", 6),
+        6,
+        "each user, keeps up to 6 records of each",
+    ),
 )
 def test_who_is_protected_however_the_records_come(tmp_path, options, protects, bound, words):
     path = tmp_path / "demand.csv"
@@ -254,22 +252,20 @@ def test_who_is_protected_however_the_records_come(tmp_path, options, protects, 
             assert sorted(set(records(demand))) == [0, 1]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "error"),
-    [
-        ({"weighting": "people"}, "weighting must be one of record, share"),
-        ({"weighting": "share"}, "say whose each record is with user="),
-        (ONE | {"weighting": "share", "max_contributions": 1}, "three ways to bound users"),
-        ({"max_contributions": 1}, "max_contributions= bounds users"),
-        ({"caps": Caps(1)}, "caps= bounds users"),
-        (ONE | {"caps": (1, 1)}, r"caps must be mdp.Caps\(parts, records\)"),
-        (ONE | {"caps": Caps(1), "max_contributions": 1}, "three ways to bound users"),
-        (ONE | {"caps": Caps(1), "weighting": "share"}, "three ways to bound users"),
-        ({"user": "u"}, "a column's name goes to from_frame"),
-        ({"user": b"u"}, "a column's name goes to from_frame"),
-        ({"user": SimpleNamespace(columns=["u"])}, "and so does a table"),
-        ({"user": [1]}, "user must give one entry per record"),
-    ],
+    ({"weighting": "people"}, "weighting must be one of record, share"),
+    ({"weighting": "share"}, "say whose each record is with user="),
+    (ONE | {"weighting": "share", "max_contributions": 1}, "three ways to bound users"),
+    ({"max_contributions": 1}, "max_contributions= bounds users"),
+    ({"caps": Caps(1)}, "caps= bounds users"),
+    (ONE | {"caps": (1, 1)}, r"caps must be mdp.Caps\(parts, records\)"),
+    (ONE | {"caps": Caps(1), "max_contributions": 1}, "three ways to bound users"),
+    (ONE | {"caps": Caps(1), "weighting": "share"}, "three ways to bound users"),
+    ({"user": "u"}, "a column's name goes to from_frame"),
+    ({"user": b"u"}, "a column's name goes to from_frame"),
+    ({"user": SimpleNamespace(columns=["u"])}, "and so does a table"),
+    ({"user": [1]}, "user must give one entry per record"),
 )
 def test_bounds_that_contradict_each_other_are_refused(options, error):
     for make in (
@@ -471,27 +467,25 @@ def test_no_attribute_leads_to_the_records():
     assert sys.getsizeof(demand) == sys.getsizeof(PrivateDemand(TOWN, []))
 
 
-@pytest.mark.parametrize(
+@cases(
     "act",
-    [
-        len,
-        bool,
-        list,
-        iter,
-        set,
-        lambda d: 1 in d,
-        lambda d: d[0],
-        lambda d: d + d,
-        sorted,
-        np.array([1]).__add__,
-        pickle.dumps,
-        copy.copy,
-        copy.deepcopy,
-        lambda d: pickle.dumps(d, 0),
-        memoryview,
-        int,
-        float,
-    ],
+    len,
+    bool,
+    list,
+    iter,
+    set,
+    lambda d: 1 in d,
+    lambda d: d[0],
+    lambda d: d + d,
+    sorted,
+    np.array([1]).__add__,
+    pickle.dumps,
+    copy.copy,
+    copy.deepcopy,
+    lambda d: pickle.dumps(d, 0),
+    memoryview,
+    int,
+    float,
 )
 def test_questions_a_demand_does_not_answer(act):
     demand = PrivateDemand(TOWN, [CANARY, 17, 17])

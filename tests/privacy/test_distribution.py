@@ -11,6 +11,7 @@ import pytest
 from metricdp.privacy import Cost, CountQuery, HistogramQuery, Ledger, PrivateDemand, gate, noise
 from metricdp.privacy._vault import _open
 from metricdp.privacy.noise import DiscreteLaplace, laplace_scale
+from tests import cases
 from tests.privacy_worlds import (
     BOX,
     THREE,
@@ -120,19 +121,17 @@ def double_counting(monkeypatch):
     monkeypatch.setattr(HistogramQuery, "exact", lambda self, records: 2 * real(self, records))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("mutant", "name", "neighboring", "unit"),
-    [
-        (no_factor_two, "two points, finest", "replace-one", "record"),
-        (no_factor_two, "three points, coarse", "replace-one", "user of 1"),
-        (half_noise, "two points, finest", "add-remove", "record"),
-        (half_noise, "two points, count", "replace-one", "user of 3"),
-        (bound_forgotten, "two points, finest", "add-remove", "user of 3"),
-        (count_is_public, "two points, count", "add-remove", "record"),
-        (count_is_public, "two points, count", "replace-one", "user of 3"),
-        (empty_parts_skipped, "two points, finest", "add-remove", "record"),
-        (double_counting, "three points, finest", "replace-one", "record"),
-    ],
+    (no_factor_two, "two points, finest", "replace-one", "record"),
+    (no_factor_two, "three points, coarse", "replace-one", "user of 1"),
+    (half_noise, "two points, finest", "add-remove", "record"),
+    (half_noise, "two points, count", "replace-one", "user of 3"),
+    (bound_forgotten, "two points, finest", "add-remove", "user of 3"),
+    (count_is_public, "two points, count", "add-remove", "record"),
+    (count_is_public, "two points, count", "replace-one", "user of 3"),
+    (empty_parts_skipped, "two points, finest", "add-remove", "record"),
+    (double_counting, "three points, finest", "replace-one", "record"),
     ids=lambda v: getattr(v, "__name__", v),
 )
 @pytest.mark.filterwarnings("ignore:invalid value")

@@ -35,7 +35,7 @@ from metricdp.privacy import (
     select,
 )
 from metricdp.privacy.evaluation import exact_counts
-from tests import refuses
+from tests import cases, refuses
 from tests.privacy_worlds import BOX, THREE, TWO, Labels, UnitCells, all_text, finest, line
 
 CANARY = "CANARY-48611"
@@ -62,37 +62,35 @@ def test_the_budget_slice_pays_before_the_vault_opens(opened):
     assert opened == ["draw", "open"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("change", "error"),
-    [
-        ({"demand": ["a"]}, "needs a PrivateDemand, got list"),
-        ({"demand": None}, "needs a PrivateDemand, got NoneType"),
-        (
-            {"query": "count"},
-            "query must be one of CountQuery, HistogramQuery, LevelsQuery, SumsQuery, "
-            "OpeningQuery, TotalsQuery, got str",
-        ),
-        ({"query": CountQuery}, "query must be one of"),
-        (
-            {"query": Sneaky()},
-            "query must be one of CountQuery, HistogramQuery, LevelsQuery, SumsQuery, "
-            "OpeningQuery, TotalsQuery, got Sneaky",
-        ),
-        ({"query": HistogramQuery(finest(THREE))}, "different universes"),
-        (
-            {"query": HistogramQuery(finest(PrecomputedMetric(TWO.matrix, ids=TWO.ids)))},
-            "different universes",
-        ),
-        ({"query": HistogramQuery(UnitCells())}, "different universes"),
-        ({"budget": Ledger(1)}, "needs a BudgetSlice, got Ledger"),
-        ({"budget": 0.5}, "needs a BudgetSlice, got float"),
-        ({"epsilon": 0}, "epsilon must be positive"),
-        ({"epsilon": -0.25}, "epsilon must be positive"),
-        ({"epsilon": Fraction(1, 2**60)}, "large enough for noise of 64 bits"),
-        ({"epsilon": float("nan")}, "finite number"),
-        ({"epsilon": None}, "finite number"),
-        ({"epsilon": 0.75}, "asked epsilon 0.75, spent 0, left 0.5"),
-    ],
+    ({"demand": ["a"]}, "needs a PrivateDemand, got list"),
+    ({"demand": None}, "needs a PrivateDemand, got NoneType"),
+    (
+        {"query": "count"},
+        "query must be one of CountQuery, HistogramQuery, LevelsQuery, SumsQuery, "
+        "OpeningQuery, TotalsQuery, got str",
+    ),
+    ({"query": CountQuery}, "query must be one of"),
+    (
+        {"query": Sneaky()},
+        "query must be one of CountQuery, HistogramQuery, LevelsQuery, SumsQuery, "
+        "OpeningQuery, TotalsQuery, got Sneaky",
+    ),
+    ({"query": HistogramQuery(finest(THREE))}, "different universes"),
+    (
+        {"query": HistogramQuery(finest(PrecomputedMetric(TWO.matrix, ids=TWO.ids)))},
+        "different universes",
+    ),
+    ({"query": HistogramQuery(UnitCells())}, "different universes"),
+    ({"budget": Ledger(1)}, "needs a BudgetSlice, got Ledger"),
+    ({"budget": 0.5}, "needs a BudgetSlice, got float"),
+    ({"epsilon": 0}, "epsilon must be positive"),
+    ({"epsilon": -0.25}, "epsilon must be positive"),
+    ({"epsilon": Fraction(1, 2**60)}, "large enough for noise of 64 bits"),
+    ({"epsilon": float("nan")}, "finite number"),
+    ({"epsilon": None}, "finite number"),
+    ({"epsilon": 0.75}, "asked epsilon 0.75, spent 0, left 0.5"),
     ids=str,
 )
 def test_refused_calls_read_and_spend_nothing(opened, change, error):
@@ -136,14 +134,12 @@ def test_a_call_in_pieces():
         measure(demand, CountQuery(), Fraction(1, 10**6), budget)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("neighboring", "m", "histogram", "count"),
-    [
-        ("add-remove", 1, 1, 1),
-        ("add-remove", 3, 3, 3),
-        ("replace-one", 1, 2, 0),
-        ("replace-one", 3, 6, 2),
-    ],
+    ("add-remove", 1, 1, 1),
+    ("add-remove", 3, 3, 3),
+    ("replace-one", 1, 2, 0),
+    ("replace-one", 3, 6, 2),
 )
 def test_sensitivities_on_the_receipt(neighboring, m, histogram, count):
     demand = PrivateDemand(TWO, ["a"], user=["u"], max_contributions=m)

@@ -32,7 +32,7 @@ from metricdp.privacy import (
 )
 from metricdp.privacy import selection as selection_module
 from metricdp.privacy.selection import _clock, _Leader, choose
-from tests import refuses
+from tests import cases, refuses
 from tests.naive import permute_and_flip_distribution
 from tests.privacy_worlds import THREE, TWO, all_demands, line, neighbors
 
@@ -71,12 +71,10 @@ def draw(scores, eta: Fraction, distribution: str, n: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-@pytest.mark.parametrize(
+@cases(
     ("scores", "eta"),
-    [
-        ([3, 0, 3, 1, 2], Fraction(1, 2)),
-        ([0, 10**12, 10**12 - 2 * 10**11, -5 * 10**11], Fraction(1, 10**12)),
-    ],
+    ([3, 0, 3, 1, 2], Fraction(1, 2)),
+    ([0, 10**12, 10**12 - 2 * 10**11, -5 * 10**11], Fraction(1, 10**12)),
 )
 def test_the_distribution_is_exact_and_another_exponent_is_not(distribution, scores, eta):
     counts = np.bincount(draw(scores, eta, distribution, 1_000_000), minlength=len(scores))
@@ -396,18 +394,16 @@ def test_replace_one_pays_the_factor_two():
     assert receipt.mechanisms[0].sensitivity == 6
 
 
-@pytest.mark.parametrize(
+@cases(
     ("make", "error"),
-    [
-        (lambda: CostQuery(TWO, power=3), "power 1 or 2"),
-        (lambda: CostQuery("graph"), "needs a finite universe"),
-        (lambda: CostQuery(TWO, ["z"]), "no point"),
-        (lambda: CostQuery(TWO, cap=0), "cap must be positive"),
-        (lambda: CostQuery(TWO, cap=math.nan), "cap must be positive"),
-        (lambda: CoverageQuery(TWO, -1), "radius must be"),
-        (lambda: CoverageQuery(TWO, math.inf), "radius must be"),
-        (lambda: CoverageQuery(None, 1), "needs a finite universe"),
-    ],
+    (lambda: CostQuery(TWO, power=3), "power 1 or 2"),
+    (lambda: CostQuery("graph"), "needs a finite universe"),
+    (lambda: CostQuery(TWO, ["z"]), "no point"),
+    (lambda: CostQuery(TWO, cap=0), "cap must be positive"),
+    (lambda: CostQuery(TWO, cap=math.nan), "cap must be positive"),
+    (lambda: CoverageQuery(TWO, -1), "radius must be"),
+    (lambda: CoverageQuery(TWO, math.inf), "radius must be"),
+    (lambda: CoverageQuery(None, 1), "needs a finite universe"),
 )
 def test_bad_queries_are_refused(make, error):
     refuses(error, make)

@@ -13,7 +13,7 @@ import metricdp as mdp
 from metricdp.errors import BudgetError, InputError
 from metricdp.privacy import CountQuery, HistogramQuery, Ledger, PrivateDemand, measure, split
 from metricdp.privacy._vault import _open
-from tests import refuses
+from tests import cases, refuses
 from tests.privacy_worlds import (
     BOX,
     THREE,
@@ -29,15 +29,13 @@ from tests.privacy_worlds import (
 THIRDS = Labels(THREE, (0, 1, 2), 3)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("m", "neighboring", "cost"),
-    [
-        (1, "add-remove", Fraction(1, 2)),
-        (1, "replace-one", Fraction(1)),
-        (2, "add-remove", Fraction(3, 4)),
-        (2, "replace-one", Fraction(3, 2)),
-        (9, "add-remove", Fraction(7, 8)),
-    ],
+    (1, "add-remove", Fraction(1, 2)),
+    (1, "replace-one", Fraction(1)),
+    (2, "add-remove", Fraction(3, 4)),
+    (2, "replace-one", Fraction(3, 2)),
+    (9, "add-remove", Fraction(7, 8)),
 )
 def test_the_largest_epsilons_that_one_unit_can_touch_are_paid(m, neighboring, cost):
     ledger = Ledger(2, neighboring=neighboring)
@@ -114,15 +112,13 @@ def test_only_its_own_budget_slice_reads_a_part():
     assert measure(*inner[0][:1], CountQuery(), 0.5, inner[0][1]).receipt.epsilon == Fraction(1, 2)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("epsilon", "partition", "error"),
-    [
-        (0, THIRDS, "positive"),
-        ([1, 1], THIRDS, "each of the 3 parts"),
-        ([1, 1, -1], THIRDS, "positive"),
-        ("x", THIRDS, "finite number"),
-        (1, finest(TWO), "different universes"),
-    ],
+    (0, THIRDS, "positive"),
+    ([1, 1], THIRDS, "each of the 3 parts"),
+    ([1, 1, -1], THIRDS, "positive"),
+    ("x", THIRDS, "finite number"),
+    (1, finest(TWO), "different universes"),
 )
 def test_refusals_spend_nothing(epsilon, partition, error, monkeypatch):
     ledger, demand = Ledger(3), PrivateDemand(THREE, ["a"])

@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 import metricdp as mdp
 from benchmarks.methods.grid import Grid
 from metricdp.privacy import CountQuery, HistogramQuery, LevelsQuery, SumsQuery
-from tests import refuses
+from tests import cases, refuses
 
 BOX = mdp.EuclideanSpace([-4.0, -4.0], [4.0, 4.0])
 
@@ -31,22 +31,20 @@ def test_no_record_moves_a_clipped_sum_by_more_than_the_sensitivities(points, ra
     assert (query.exact(points) == rows.sum(axis=0)).all()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("centers", "radii"),
-    [
-        ([[0, 0]] * 3, 1),
-        ([0, 0, 0], 1),
-        ([[np.nan, 0]] * 2, 1),
-        ([[np.inf, 0], [0, 0]], 1),
-        (None, 0),
-        (None, -1),
-        (None, [1, np.inf]),
-        (None, [1, 1, 1]),
-        (None, 1e-6),
-        (None, 0.75 * BOX.diameter_bound() / 2**20),
-        ("a", 1),
-        (None, None.__class__),
-    ],
+    ([[0, 0]] * 3, 1),
+    ([0, 0, 0], 1),
+    ([[np.nan, 0]] * 2, 1),
+    ([[np.inf, 0], [0, 0]], 1),
+    (None, 0),
+    (None, -1),
+    (None, [1, np.inf]),
+    (None, [1, 1, 1]),
+    (None, 1e-6),
+    (None, 0.75 * BOX.diameter_bound() / 2**20),
+    ("a", 1),
+    (None, None.__class__),
 )
 def test_bad_centers_and_radii_are_refused(centers, radii):
     refuses("", lambda: SumsQuery(HistogramQuery(Grid(BOX, 2)), 10, centers, radii))

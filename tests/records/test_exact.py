@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from metricdp.kernels.scores import CAP
 from metricdp.records import exact
+from tests import cases
 
 EDGES = [0, 1, -1, 2**25, 2**27, 2**53, 2**61, 2**61 + 1, 2**62, 2**63 - 1, -(2**63), -(2**61) - 1]
 WORDS = st.sampled_from(EDGES) | st.integers(-(2**63), 2**63 - 1)
@@ -257,12 +258,10 @@ def test_no_line_adds_up_over_records_but_by_this_type():
     assert sorted(allowed - found) == [], "on the list, and adds nothing up"
 
 
-@pytest.mark.parametrize(
+@cases(
     "line",
-    [
-        *("a + b", "a @ b", "a.sum()", "np.add.at(a, i, b)", "sum(a)", "x = 'SELECT sum(n)'"),
-        *("np.cumsum(a)", "a += b", "a << b", "a * b", "np.bincount(i, a)", "np.add.reduce(a)"),
-    ],
+    *("a + b", "a @ b", "a.sum()", "np.add.at(a, i, b)", "sum(a)", "x = 'SELECT sum(n)'"),
+    *("np.cumsum(a)", "a += b", "a << b", "a * b", "np.bincount(i, a)", "np.add.reduce(a)"),
 )
 def test_a_bare_sum_is_noticed(line):
     assert list(places(ast.parse(f"def f(a, b):\n    {line}"))) == ["f"]

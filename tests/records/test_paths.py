@@ -24,7 +24,7 @@ from metricdp.records.engines import Source
 from metricdp.records.engines.sources import Gathered
 from metricdp.records.exact import combined
 from metricdp.records.paths import Listed, Paths
-from tests import refuses
+from tests import cases, refuses
 
 BOX = mdp.EuclideanSpace([0.0, -3.0, 5.0], [1.0, 3.0, 5.5])
 
@@ -216,13 +216,11 @@ def test_what_an_opening_states_in_numbers():
     assert held(counts, levels, 4).tolist() == [9, 1, -4, -4, -4, 0]
 
 
-@pytest.mark.parametrize(
+@cases(
     "method",
-    [
-        Quadtree(depth=60),
-        Quadtree(opening="privtree", steps=0, depth=60),
-        Quadtree(rounds=24, budget="uniform", estimate="own"),
-    ],
+    Quadtree(depth=60),
+    Quadtree(opening="privtree", steps=0, depth=60),
+    Quadtree(rounds=24, budget="uniform", estimate="own"),
     ids=["rounds", "privtree", "by levels"],
 )
 def test_a_method_reads_the_records_once(method, monkeypatch):

@@ -18,7 +18,7 @@ from metricdp.metrics import EuclideanSpace, PrecomputedMetric
 from metricdp.privacy import CountQuery, HistogramQuery, Ledger, PrivateDemand, measure
 from metricdp.records import trouble
 from metricdp.records.engines import embedded
-from tests import refuses
+from tests import cases, refuses
 
 pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
 duckdb = pytest.importorskip("duckdb")
@@ -52,14 +52,12 @@ WAYS = [
 ]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "expected"),
-    [
-        ("InterruptException", trouble.Trouble.INTERRUPTED),
-        ("OutOfMemoryException", trouble.Trouble.RESOURCES),
-        ("ArrowMemoryError", trouble.Trouble.RESOURCES),
-        ("Exception", trouble.Trouble.FAULT),
-    ],
+    ("InterruptException", trouble.Trouble.INTERRUPTED),
+    ("OutOfMemoryException", trouble.Trouble.RESOURCES),
+    ("ArrowMemoryError", trouble.Trouble.RESOURCES),
+    ("Exception", trouble.Trouble.FAULT),
 )
 def test_exceptions_of_libraries_go_by_their_names(name, expected):
     base = type(name, (Exception,), {})

@@ -17,7 +17,7 @@ from metricdp.privacy import HistogramQuery, gate
 from metricdp.privacy.demand import PrivateDemand
 from metricdp.records.ingestion.users import names_of
 from metricdp.running.contributions import NUMBERS, contributors
-from tests import refuses
+from tests import cases, refuses
 from tests.records import doors
 
 pd, pl, pa = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
@@ -41,16 +41,14 @@ def folder_of(path, *columns):
     return str(path)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("first", "second"),
-    [
-        (pa.array([7, 8]), pa.array(["007", "7.0"])),
-        (pa.array([7, 8]), pa.array([1.5, 1.25])),
-        (pa.array([True, False]), pa.array([2, 3])),
-        (pa.array([0.5], pa.float32()), pa.array([0.1, 0.1 + 1e-12])),
-        (pa.array([0], pa.date32()), pa.array([1, 2], pa.timestamp("s"))),
-        (pa.array(["a"]).dictionary_encode(), pa.array([2**60, 2**60 + 1])),
-    ],
+    (pa.array([7, 8]), pa.array(["007", "7.0"])),
+    (pa.array([7, 8]), pa.array([1.5, 1.25])),
+    (pa.array([True, False]), pa.array([2, 3])),
+    (pa.array([0.5], pa.float32()), pa.array([0.1, 0.1 + 1e-12])),
+    (pa.array([0], pa.date32()), pa.array([1, 2], pa.timestamp("s"))),
+    (pa.array(["a"]).dictionary_encode(), pa.array([2**60, 2**60 + 1])),
     ids=lambda cells: str(cells.type),
 )
 def test_files_of_one_folder_have_the_types_that_they_declare(tmp_path, first, second):
@@ -116,17 +114,15 @@ def refused(source, *quoted):
     assert not any(str(text) in str(error.value) for text in quoted)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("declared", "cells"),
-    [
-        ("SMALLINT", [70_000, 4464]),
-        ("INTEGER", ["abc", "abd"]),
-        ("INTEGER", [1.5, 1]),
-        ("BOOLEAN", [2, 3]),
-        ("REAL", ["abc", "abd"]),
-        ("DATE", ["foo", "bar"]),
-        ("TEXT(1)", ["ab", "ac"]),
-    ],
+    ("SMALLINT", [70_000, 4464]),
+    ("INTEGER", ["abc", "abd"]),
+    ("INTEGER", [1.5, 1]),
+    ("BOOLEAN", [2, 3]),
+    ("REAL", ["abc", "abd"]),
+    ("DATE", ["foo", "bar"]),
+    ("TEXT(1)", ["ab", "ac"]),
 )
 def test_cells_of_a_geopackage_are_what_it_stores(tmp_path, declared, cells):
     """GDAL makes 0 of a text in a column of numbers, and reads FLOAT as 32 bits: two users were
@@ -167,28 +163,24 @@ def shapefile(folder, cells, kind="C", **page):
     return doors.shapefile(folder, (kind, cells), **page)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("kind", "cells"),
-    [
-        ("N", [b"12", b"13"]),
-        ("F", [b"1.0e+25", b"10000000000000000000000001"]),
-        ("C", [b"12", b"12x"]),
-        ("C", ["é".encode(), b"e"]),
-    ],
+    ("N", [b"12", b"13"]),
+    ("F", [b"1.0e+25", b"10000000000000000000000001"]),
+    ("C", [b"12", b"12x"]),
+    ("C", ["é".encode(), b"e"]),
 )
 def test_fields_of_a_shapefile_are_read_as_they_stand(tmp_path, kind, cells):
     """GDAL makes doubles of fields of digits."""
     assert n_users(shapefile(tmp_path, cells, kind)) == 2
 
 
-@pytest.mark.parametrize(
+@cases(
     ("kind", "cells"),
-    [
-        ("N", [b"12", b"12x"]),
-        ("N", [b"x", b"y"]),
-        ("N", [b"*****", b"1"]),
-        ("D", [b"20200101", b"20200231"]),
-    ],
+    ("N", [b"12", b"12x"]),
+    ("N", [b"x", b"y"]),
+    ("N", [b"*****", b"1"]),
+    ("D", [b"20200101", b"20200231"]),
 )
 def test_fields_of_a_shapefile_that_are_none_are_refused(tmp_path, kind, cells):
     refused(shapefile(tmp_path, cells, kind), "12x")

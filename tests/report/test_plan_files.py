@@ -15,8 +15,8 @@ import pytest
 import metricdp as mdp
 from metricdp.cli import main
 from metricdp.report.colors import ink_on
+from tests import cases, refuses
 from tests import geo_world as world
-from tests import refuses
 
 gpd, shapely = pytest.importorskip("geopandas"), pytest.importorskip("shapely")
 
@@ -208,13 +208,11 @@ def test_plans_of_other_objectives_are_written_too(tmp_path, objective, ending):
     assert plan.to_geopandas()["load"].tolist() == list(plan.loads.values())
 
 
-@pytest.mark.parametrize(
+@cases(
     ("ids", "shown"),
-    [
-        ([2**63, 2**70], [2**63, 2**70]),
-        ([float("inf"), 1.5], ["inf", 1.5]),
-        ([np.datetime64("2020-01-01"), np.datetime64("2021-01-01")], ["2020-01-01", "2021-01-01"]),
-    ],
+    ([2**63, 2**70], [2**63, 2**70]),
+    ([float("inf"), 1.5], ["inf", 1.5]),
+    ([np.datetime64("2020-01-01"), np.datetime64("2021-01-01")], ["2020-01-01", "2021-01-01"]),
     ids=["long integers", "infinite", "dates of NumPy"],
 )
 def test_ids_that_a_format_has_no_type_for_are_written_as_text(tmp_path, ids, shown):

@@ -11,6 +11,7 @@ import metricdp as mdp
 from metricdp.methods.expected import Expected
 from metricdp.provenance import Provenance
 from metricdp.running import attesting
+from tests import cases
 
 LINE = mdp.EuclideanMetric([[0.0], [1.0]])
 GIVEN = Expected(np.array([1.0, 3.0]), "a census")
@@ -27,21 +28,19 @@ class Recipe:
     names: Any = field(default_factory=list)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("value", "plain"),
-    [
-        (None, None),
-        (True, True),
-        (3, 3),
-        ("a", "a"),
-        (Fraction(1, 3), "1/3"),
-        (np.int64(3), 3),
-        ([1, 2], "2 given"),
-        ({}, "0 given"),
-        (np.zeros(1200), "1,200 given"),
-        (GIVEN, repr(GIVEN)),
-        (LINE, "EuclideanMetric"),
-    ],
+    (None, None),
+    (True, True),
+    (3, 3),
+    ("a", "a"),
+    (Fraction(1, 3), "1/3"),
+    (np.int64(3), 3),
+    ([1, 2], "2 given"),
+    ({}, "0 given"),
+    (np.zeros(1200), "1,200 given"),
+    (GIVEN, repr(GIVEN)),
+    (LINE, "EuclideanMetric"),
 )
 def test_values_are_reported_plainly(value, plain):
     reported = attesting.recipe_options(Recipe(rounds=value))["rounds"]

@@ -20,7 +20,7 @@ from metricdp.partitions.service import (
 from metricdp.privacy.queries import answered
 from metricdp.privacy.totals import TotalsQuery
 from metricdp.solvers.estimate import intervals
-from tests import refuses
+from tests import cases, refuses
 
 
 @pytest.fixture(scope="module")
@@ -110,19 +110,17 @@ def test_a_delta_is_spent_as_a_zcdp_accountant(town):
     assert report.receipt.delta == Fraction(1, 10**6)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("change", "message"),
-    [
-        ({"centers": []}, "at least one center"),
-        ({"centers": ["nowhere"]}, "nowhere"),
-        ({"within": [-1]}, "within"),
-        ({"within": [float("nan")]}, "within"),
-        ({"clip": 0}, "clip"),
-        ({"release": 5}, "release"),
-        ({"against": ["x"]}, "x"),
-        ({"epsilon": None}, "epsilon"),
-        ({"epsilon": "1e-30"}, "epsilon"),
-    ],
+    ({"centers": []}, "at least one center"),
+    ({"centers": ["nowhere"]}, "nowhere"),
+    ({"within": [-1]}, "within"),
+    ({"within": [float("nan")]}, "within"),
+    ({"clip": 0}, "clip"),
+    ({"release": 5}, "release"),
+    ({"against": ["x"]}, "x"),
+    ({"epsilon": None}, "epsilon"),
+    ({"epsilon": "1e-30"}, "epsilon"),
 )
 def test_refusals_cost_nothing(town, change, message):
     ledger = mdp.Ledger(1)

@@ -15,8 +15,8 @@ from metricdp.methods.box.private_lloyd import SMOOTHED, lloyd_step
 from metricdp.partitions.box.cells import Shells, VoronoiCells
 from metricdp.releases import Mechanism, Receipt, Release
 from metricdp.running import private_centers, runner
+from tests import cases, refuses
 from tests import naive_centers as naive
-from tests import refuses
 
 BOX = mdp.EuclideanSpace([0, 0], [100, 100])
 
@@ -206,17 +206,15 @@ def grant_free_distances(points, center):
     return ShellCounts(counts, 1e-9, BOX.diameter_bound() * RATIO ** np.arange(N_SHELLS))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("call", "message"),
-    [
-        (lambda s, d, **p: mdp.private_median(s, d, steps=0, **p), "steps must be"),
-        (lambda s, d, **p: mdp.private_median(s, d, center=[1, 2, 3], **p), "shape"),
-        (lambda s, d, **p: mdp.private_mean(s, d, radius=-1, **p), "radius must be"),
-        (lambda s, d, **p: mdp.private_lloyd(s, d, [[1, "x"]], **p), "centers must be"),
-        (lambda s, d, **p: mdp.private_lloyd(s, d, [[1, 1]], power=3, **p), "power must be"),
-        (lambda s, d, **p: mdp.private_mean("box", d, **p), "EuclideanSpace"),
-        (lambda s, d, **p: mdp.private_mean(box(2), d, **p), "another universe"),
-    ],
+    (lambda s, d, **p: mdp.private_median(s, d, steps=0, **p), "steps must be"),
+    (lambda s, d, **p: mdp.private_median(s, d, center=[1, 2, 3], **p), "shape"),
+    (lambda s, d, **p: mdp.private_mean(s, d, radius=-1, **p), "radius must be"),
+    (lambda s, d, **p: mdp.private_lloyd(s, d, [[1, "x"]], **p), "centers must be"),
+    (lambda s, d, **p: mdp.private_lloyd(s, d, [[1, 1]], power=3, **p), "power must be"),
+    (lambda s, d, **p: mdp.private_mean("box", d, **p), "EuclideanSpace"),
+    (lambda s, d, **p: mdp.private_mean(box(2), d, **p), "another universe"),
 )
 def test_wrong_input_is_refused_and_nothing_charged(call, message):
     ledger = mdp.Ledger(1)

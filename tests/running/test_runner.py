@@ -14,6 +14,7 @@ from metricdp.methods.asking import Account, Ask, Image, Parts
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.privacy import CountQuery, HistogramQuery
 from metricdp.running.runner import Run, terms_of
+from tests import cases
 
 BOX = mdp.EuclideanSpace([0.0], [4.0])
 WIDE = mdp.EuclideanSpace([0.0], [8.0])
@@ -46,18 +47,16 @@ class Points:
         return records
 
 
-@pytest.mark.parametrize(
+@cases(
     ("image", "query", "expected"),
-    [
-        (None, counts(BOX), [1, 2, 0, 1]),
-        (ALL, counts(BOX), [1, 2, 0, 1]),
-        (ALL.mapped(Doubled(), WIDE), counts(WIDE), [1, 2, 0, 1]),
-        (ALL.mapped(Doubled(), WIDE), HistogramQuery(Grid(WIDE, 8)), [0, 1, 0, 2, 0, 0, 0, 1]),
-        (ALL.moved(Grid(BOX, 4), NET), HistogramQuery(Points()), [1, 2, 0, 1]),
-        (ALL.preaggregated(ShiftedQuadtree(BOX, 3, seed=1)), counts(BOX), [1, 2, 0, 1]),
-        (ALL.subsampled(1.0), counts(BOX), [1, 2, 0, 1]),
-        (ALL.mapped(Doubled(), WIDE).subsampled(1.0), counts(WIDE), [1, 2, 0, 1]),
-    ],
+    (None, counts(BOX), [1, 2, 0, 1]),
+    (ALL, counts(BOX), [1, 2, 0, 1]),
+    (ALL.mapped(Doubled(), WIDE), counts(WIDE), [1, 2, 0, 1]),
+    (ALL.mapped(Doubled(), WIDE), HistogramQuery(Grid(WIDE, 8)), [0, 1, 0, 2, 0, 0, 0, 1]),
+    (ALL.moved(Grid(BOX, 4), NET), HistogramQuery(Points()), [1, 2, 0, 1]),
+    (ALL.preaggregated(ShiftedQuadtree(BOX, 3, seed=1)), counts(BOX), [1, 2, 0, 1]),
+    (ALL.subsampled(1.0), counts(BOX), [1, 2, 0, 1]),
+    (ALL.mapped(Doubled(), WIDE).subsampled(1.0), counts(WIDE), [1, 2, 0, 1]),
 )
 def test_questions_are_about_what_public_maps_make_of_the_demand(image, query, expected):
     # the noise of epsilon 100 is other than 0 once in e^100

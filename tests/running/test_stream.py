@@ -25,7 +25,7 @@ from metricdp.errors import BudgetError, InputError
 from metricdp.privacy import continual
 from metricdp.privacy.noise import Noise
 from metricdp.running.present import needed, present
-from tests import refuses
+from tests import cases, refuses
 from tests.cli_world import build_road, run
 
 PATH = mdp.GraphMetric(nx.path_graph(9), weight=None)
@@ -125,25 +125,23 @@ def test_a_window_may_be_longer_than_the_horizon():
     assert long.step(demand(1)).day == 1
 
 
-@pytest.mark.parametrize(
+@cases(
     "options",
-    [
-        {"horizon": 0},
-        {"horizon": 2.5},
-        {"window": -1},
-        {"half_life": 0},
-        {"window": 3, "half_life": 2},
-        {"unit": "person"},
-        {"max_contributions": 2},
-        {"parts": 0},
-        {"recourse": -1},
-        {"records_hint": 0},
-        {"epsilon": 0},
-        {"epsilon": None},
-        {"delta": 1},
-        {"seed": -1},
-        {"ledger": 3},
-    ],
+    {"horizon": 0},
+    {"horizon": 2.5},
+    {"window": -1},
+    {"half_life": 0},
+    {"window": 3, "half_life": 2},
+    {"unit": "person"},
+    {"max_contributions": 2},
+    {"parts": 0},
+    {"recourse": -1},
+    {"records_hint": 0},
+    {"epsilon": 0},
+    {"epsilon": None},
+    {"delta": 1},
+    {"seed": -1},
+    {"ledger": 3},
 )
 def test_bad_arguments_charge_nothing(options, tmp_path):
     ledger = mdp.Ledger(9, "1/10")

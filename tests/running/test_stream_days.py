@@ -8,40 +8,36 @@ import pytest
 
 import metricdp as mdp
 from metricdp.running.stream import _name
-from tests import refuses
+from tests import cases, refuses
 
 PATH = mdp.GraphMetric(nx.path_graph(3), weight=None)
 
 
-@pytest.mark.parametrize(
+@cases(
     "day",
-    [
-        date(2026, 11, 23),
-        datetime(2026, 11, 23),
-        np.datetime64("2026-11-23"),
-        np.datetime64("2026-11-23", "ns"),
-        " 2026-11-23\n",
-    ],
+    date(2026, 11, 23),
+    datetime(2026, 11, 23),
+    np.datetime64("2026-11-23"),
+    np.datetime64("2026-11-23", "ns"),
+    " 2026-11-23\n",
 )
 def test_a_day_has_one_name(day):
     """Blanks and midnight made another day of it, which was counted twice."""
     assert _name(day) == "2026-11-23"
 
 
-@pytest.mark.parametrize(
+@cases(
     "day",
-    [
-        datetime(2026, 11, 23, 0, 0, 1),
-        datetime(2026, 11, 23, tzinfo=UTC),
-        np.datetime64("2026-11-23T01"),
-        np.datetime64("NaT", "s"),
-        1.0,
-        b"1",
-        "",
-        " ",
-        "a\tb",
-        "1" * 101,
-    ],
+    datetime(2026, 11, 23, 0, 0, 1),
+    datetime(2026, 11, 23, tzinfo=UTC),
+    np.datetime64("2026-11-23T01"),
+    np.datetime64("NaT", "s"),
+    1.0,
+    b"1",
+    "",
+    " ",
+    "a\tb",
+    "1" * 101,
 )
 def test_a_moment_is_no_day(day):
     refuses(r"^day must be a", _name, day)

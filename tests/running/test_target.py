@@ -9,7 +9,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.running.target import LADDER, checked_target, needed
-from tests import refuses
+from tests import cases, refuses
 
 EPSILONS = tuple(Fraction(e) for e in LADDER)
 SIZES = np.array([float(e) for e in EPSILONS])
@@ -33,17 +33,15 @@ def test_in_nine_of_ten_plans_nine_runs_in_ten_stay_within():
     assert right >= 90
 
 
-@pytest.mark.parametrize(
+@cases(
     ("levels", "target", "epsilon"),
-    [
-        ([0.4, 0.1, 0.025], 1.05, 2.0),
-        ([0.4, 0.1, 0.025], 1.1, 1.0),
-        ([0.4, 0.1, 0.025], 2.0, 0.25),
-        ([0.4, 0.1, 0.025], 1.01, None),
-        ([0.01, 0.1, 0.025], 1.05, 2.0),  # a larger budget is never worse: chance
-        ([np.inf, 0.0, 0.0], 1.05, 1.0),
-        ([0.2, 0.0, 0.0], 1.1, 0.35),
-    ],
+    ([0.4, 0.1, 0.025], 1.05, 2.0),
+    ([0.4, 0.1, 0.025], 1.1, 1.0),
+    ([0.4, 0.1, 0.025], 2.0, 0.25),
+    ([0.4, 0.1, 0.025], 1.01, None),
+    ([0.01, 0.1, 0.025], 1.05, 2.0),  # a larger budget is never worse: chance
+    ([np.inf, 0.0, 0.0], 1.05, 1.0),
+    ([0.2, 0.0, 0.0], 1.1, 0.35),
 )
 def test_the_quantile_is_interpolated_in_logarithms(levels, target, epsilon):
     budgets = (Fraction(1, 4), Fraction(1), Fraction(4))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from metricdp.errors import DirectedGraphError, DisconnectedGraphError, InputError
 from metricdp.universe import Graph, build_graph, graph_from
-from tests import refuses
+from tests import cases, refuses
 
 igraph = pytest.importorskip("igraph")
 
@@ -117,18 +117,16 @@ def test_sparse_formats(kind):
     assert all_distances(graph_from(sp.coo_array(dense).asformat(kind)))[0].tolist() == [0, 2, 9]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("matrix", "rule"),
-    [
-        (sp.coo_array(np.ones((2, 3))), r"must be square, got shape \(2, 3\)"),
-        (sp.coo_array(np.ones((2, 2), complex)), "real numbers, got dtype complex128"),
-        (sp.coo_array(np.ones((2, 2), bool)), "real numbers, got dtype bool.*weight=None"),
-        (sp.coo_array(np.ones((2, 2))).asformat("bsr"), "BSR format cannot tell edges of length 0"),
-        (sp.coo_array(np.ones((2, 2))).asformat("dia"), "DIA format cannot tell edges of length 0"),
-        (sp.coo_array(np.array([[0, -1.0], [-1.0, 0]])), "finite and non-negative"),
-        (sp.coo_array(np.array([[0, np.nan], [np.nan, 0]])), "finite and non-negative"),
-        (sp.coo_array((0, 0)), "no vertices"),
-    ],
+    (sp.coo_array(np.ones((2, 3))), r"must be square, got shape \(2, 3\)"),
+    (sp.coo_array(np.ones((2, 2), complex)), "real numbers, got dtype complex128"),
+    (sp.coo_array(np.ones((2, 2), bool)), "real numbers, got dtype bool.*weight=None"),
+    (sp.coo_array(np.ones((2, 2))).asformat("bsr"), "BSR format cannot tell edges of length 0"),
+    (sp.coo_array(np.ones((2, 2))).asformat("dia"), "DIA format cannot tell edges of length 0"),
+    (sp.coo_array(np.array([[0, -1.0], [-1.0, 0]])), "finite and non-negative"),
+    (sp.coo_array(np.array([[0, np.nan], [np.nan, 0]])), "finite and non-negative"),
+    (sp.coo_array((0, 0)), "no vertices"),
 )
 def test_sparse_rules(matrix, rule):
     refuses(rule, graph_from, matrix)
@@ -181,16 +179,14 @@ def test_lengths_of_many_number_types(value):
     assert graph_from(nx.Graph([(0, 1, {"length": value})])).lengths.tolist() == [12.5, 12.5]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("value", "shown"),
-    [
-        (True, "bool True"),
-        (1j, "complex 1j"),
-        ("12 m", "str '12 m'"),
-        ([1], r"list \[1\]"),
-        (np.True_, "bool"),
-        ("1_0", "str"),
-    ],
+    (True, "bool True"),
+    (1j, "complex 1j"),
+    ("12 m", "str '12 m'"),
+    ([1], r"list \[1\]"),
+    (np.True_, "bool"),
+    ("1_0", "str"),
 )
 def test_other_lengths_are_refused(value, shown):
     with pytest.raises(
@@ -213,16 +209,14 @@ def test_any_hashable_id_and_the_graph_name():
     assert graph_from(nx.path_graph(2), weight=None, name="mine").name == "mine"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("attributes", "crs", "system"),
-    [
-        (("x", "y"), "epsg:4326", "lonlat"),
-        (("x", "y"), "EPSG:4326", "lonlat"),
-        (("x", "y"), "epsg:32719", "xy"),
-        (("x", "y"), None, "xy"),
-        (("lon", "lat"), None, "lonlat"),
-        (("longitude", "latitude"), None, "lonlat"),
-    ],
+    (("x", "y"), "epsg:4326", "lonlat"),
+    (("x", "y"), "EPSG:4326", "lonlat"),
+    (("x", "y"), "epsg:32719", "xy"),
+    (("x", "y"), None, "xy"),
+    (("lon", "lat"), None, "lonlat"),
+    (("longitude", "latitude"), None, "lonlat"),
 )
 def test_coordinates_from_node_attributes(attributes, crs, system):
     first, second = attributes
@@ -281,16 +275,14 @@ def test_a_graph_passes_through():
     assert graph_from(graph, name="other").name == "other"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("thing", "hint"),
-    [
-        ("roads.csv", "got str; files are read by read_graph"),
-        (np.zeros((2, 2)), "got ndarray; a full matrix of distances is a PrecomputedMetric"),
-        ([(0, 1)], r"got list; networkx.Graph\(edges\)"),
-        (SimpleNamespace(columns=["u"]), "networkx.from_pandas_edgelist"),
-        ({0: [1]}, "got dict"),
-        (nx, "got module"),
-    ],
+    ("roads.csv", "got str; files are read by read_graph"),
+    (np.zeros((2, 2)), "got ndarray; a full matrix of distances is a PrecomputedMetric"),
+    ([(0, 1)], r"got list; networkx.Graph\(edges\)"),
+    (SimpleNamespace(columns=["u"]), "networkx.from_pandas_edgelist"),
+    ({0: [1]}, "got dict"),
+    (nx, "got module"),
 )
 def test_anything_else_is_refused_with_what_is_accepted(thing, hint):
     refuses(rf"networkx Graph/DiGraph.*igraph.Graph, scipy.sparse.*{hint}", graph_from, thing)

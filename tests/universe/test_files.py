@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from metricdp.errors import DirectedGraphError, DisconnectedGraphError, GraphFileError, InputError
 from metricdp.universe import graph_from, read_graph_file, read_nodes, read_pmed_p
-from tests import refuses
+from tests import cases, refuses
 from tests.universe.test_convert import all_distances, edge_lists, multigraph, nx_distances
 from tests.universe.test_tables import write
 
@@ -22,68 +22,58 @@ def edges(graph):
 METIS_PLAIN = "% a triangle and a tail\n4 4\n2 3\n1 3\n1 2 4\n3\n"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "content", "expected"),
-    [
-        (
-            "a.txt",
-            " 3 3 1 \n 1 2 5 \n 2 3 4 \n 2 1 7 \n",
-            {(1, 2): 7, (2, 3): 4},
-        ),  # pmed: the last cost counts
-        ("a.pmed", "2 2 1\n1 2 5\n1 2 3\n", {(1, 2): 3}),
-        ("a.txt.gz", "2 2 1\n1 2 3\n1 2 5\n", {(1, 2): 5}),
-        (
-            "a.gr",
-            "c note\np sp 3 5\na 1 2 4\na 2 1 4\na 2 3 0\na 3 2 0\na 1 2 4\n",
-            {(1, 2): 4, (2, 3): 0},
-        ),
-        ("a.gr.gz", "p sp 2 2\na 1 2 4.5\na 2 1 4.5\n", {(1, 2): 4.5}),
-        ("a.bin", "c\np sp 2 2\na 1 2 4\na 2 1 4\n", {(1, 2): 4}),  # told by its content
-        ("a.graph", METIS_PLAIN, {(1, 2): 1, (1, 3): 1, (2, 3): 1, (3, 4): 1}),
-        ("a.graph", "2 1 001\n2 7\n1 7\n", {(1, 2): 7}),
-        ("a.graph", "2 1 1\n2 7\n1 7", {(1, 2): 7}),
-        ("a.graph", "2 1 011 2\n5 5 2 7\n6 6 1 7\n", {(1, 2): 7}),
-        ("a.graph", "2 1 110\n9 5 2\n9 6 1\n", {(1, 2): 1}),
-        ("a.graph", "2 1 10\n5 2\n% between\n6 1\n\n\n", {(1, 2): 1}),
-        ("a.csv", "from,to,length_m\na,b,1.5\nb,c,2\n", {("a", "b"): 1.5, ("b", "c"): 2}),
-        ("a.csv", "Source,Target,Weight\n5,7,2\n", {(5, 7): 2}),
-        ("a.csv", "w,u,v\n3,1,2\n", {(1, 2): 3}),
-        ("a.csv", "id,a_node,b_node\n9,1,2\n", {(1, 2): 1}),
-        ("a.csv", "1,2,3\n2,3,4\n", {(1, 2): 3, (2, 3): 4}),
-        (
-            "a.csv",
-            "1,2,3\n1,2,2\n2,2,9\n",
-            {(1, 2): 2},
-        ),  # parallel: the shortest; a loop is nothing
-        ("a.csv", "u,v\nA1,12\n12,B\n", {("A1", "12"): 1, ("12", "B"): 1}),
-        ("a.csv", "u,v\n12,A1\n13,12\n", {("12", "A1"): 1, ("12", "13"): 1}),
-        ("a.csv", "u,v\n007,7\n", {("007", "7"): 1}),
-        ("a.csv", "u,v,name\n1,2,High Street\n", {(1, 2): 1}),
-        ("a.tsv", "tail\thead\tcost\nx y\tz\t2\n", {("x y", "z"): 2}),
-        ("a.txt", "https://example.org/x.html\n# u v\n1\t2\n2\t3\n", {(1, 2): 1, (2, 3): 1}),
-        ("a.edges", "% sym\n1 2 0.5\n2 3 0.25\n", {(1, 2): 0.5, (2, 3): 0.25}),
-        ("a.mtx", "2 1\n3 2\n", {(1, 2): 1, (2, 3): 1}),
-        (
-            "a.mtx",
-            "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n",
-            {(1, 2): 1, (2, 3): 1},
-        ),
-        (
-            "a.mtx.gz",
-            "%%MatrixMarket matrix coordinate real symmetric\n% c\n2 2 1\n2 1 0.0\n",
-            {(1, 2): 0},
-        ),
-        (
-            "a.csv",
-            "from,to,length,direction\n1,2,5,0\n2,3,6,1\n2,3,4,-1\n3,2,6,1\n2,3,4,1\n",
-            {(1, 2): 5, (2, 3): 4},
-        ),
-        (
-            "a.csv",
-            "u,v,length,oneway\n1,2,5,False\n2,3,6,True\n3,2,6,True\n",
-            {(1, 2): 5, (2, 3): 6},
-        ),
-    ],
+    (
+        "a.txt",
+        " 3 3 1 \n 1 2 5 \n 2 3 4 \n 2 1 7 \n",
+        {(1, 2): 7, (2, 3): 4},
+    ),  # pmed: the last cost counts
+    ("a.pmed", "2 2 1\n1 2 5\n1 2 3\n", {(1, 2): 3}),
+    ("a.txt.gz", "2 2 1\n1 2 3\n1 2 5\n", {(1, 2): 5}),
+    (
+        "a.gr",
+        "c note\np sp 3 5\na 1 2 4\na 2 1 4\na 2 3 0\na 3 2 0\na 1 2 4\n",
+        {(1, 2): 4, (2, 3): 0},
+    ),
+    ("a.gr.gz", "p sp 2 2\na 1 2 4.5\na 2 1 4.5\n", {(1, 2): 4.5}),
+    ("a.bin", "c\np sp 2 2\na 1 2 4\na 2 1 4\n", {(1, 2): 4}),  # told by its content
+    ("a.graph", METIS_PLAIN, {(1, 2): 1, (1, 3): 1, (2, 3): 1, (3, 4): 1}),
+    ("a.graph", "2 1 001\n2 7\n1 7\n", {(1, 2): 7}),
+    ("a.graph", "2 1 1\n2 7\n1 7", {(1, 2): 7}),
+    ("a.graph", "2 1 011 2\n5 5 2 7\n6 6 1 7\n", {(1, 2): 7}),
+    ("a.graph", "2 1 110\n9 5 2\n9 6 1\n", {(1, 2): 1}),
+    ("a.graph", "2 1 10\n5 2\n% between\n6 1\n\n\n", {(1, 2): 1}),
+    ("a.csv", "from,to,length_m\na,b,1.5\nb,c,2\n", {("a", "b"): 1.5, ("b", "c"): 2}),
+    ("a.csv", "Source,Target,Weight\n5,7,2\n", {(5, 7): 2}),
+    ("a.csv", "w,u,v\n3,1,2\n", {(1, 2): 3}),
+    ("a.csv", "id,a_node,b_node\n9,1,2\n", {(1, 2): 1}),
+    ("a.csv", "1,2,3\n2,3,4\n", {(1, 2): 3, (2, 3): 4}),
+    ("a.csv", "1,2,3\n1,2,2\n2,2,9\n", {(1, 2): 2}),  # parallel: the shortest; a loop is nothing
+    ("a.csv", "u,v\nA1,12\n12,B\n", {("A1", "12"): 1, ("12", "B"): 1}),
+    ("a.csv", "u,v\n12,A1\n13,12\n", {("12", "A1"): 1, ("12", "13"): 1}),
+    ("a.csv", "u,v\n007,7\n", {("007", "7"): 1}),
+    ("a.csv", "u,v,name\n1,2,High Street\n", {(1, 2): 1}),
+    ("a.tsv", "tail\thead\tcost\nx y\tz\t2\n", {("x y", "z"): 2}),
+    ("a.txt", "https://example.org/x.html\n# u v\n1\t2\n2\t3\n", {(1, 2): 1, (2, 3): 1}),
+    ("a.edges", "% sym\n1 2 0.5\n2 3 0.25\n", {(1, 2): 0.5, (2, 3): 0.25}),
+    ("a.mtx", "2 1\n3 2\n", {(1, 2): 1, (2, 3): 1}),
+    (
+        "a.mtx",
+        "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n",
+        {(1, 2): 1, (2, 3): 1},
+    ),
+    (
+        "a.mtx.gz",
+        "%%MatrixMarket matrix coordinate real symmetric\n% c\n2 2 1\n2 1 0.0\n",
+        {(1, 2): 0},
+    ),
+    (
+        "a.csv",
+        "from,to,length,direction\n1,2,5,0\n2,3,6,1\n2,3,4,-1\n3,2,6,1\n2,3,4,1\n",
+        {(1, 2): 5, (2, 3): 4},
+    ),
+    ("a.csv", "u,v,length,oneway\n1,2,5,False\n2,3,6,True\n3,2,6,True\n", {(1, 2): 5, (2, 3): 6}),
 )
 def test_what_is_read(tmp_path, name, content, expected):
     graph = read_graph_file(write(tmp_path, content, name))
@@ -92,38 +82,36 @@ def test_what_is_read(tmp_path, name, content, expected):
     assert {type(i) for i in graph.ids} == {type(next(iter(expected))[0])}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "content", "options", "expected"),
-    [
-        (
-            "a.csv",
-            "1,7,8,2.5\n2,8,9,3\n",
-            {"source": "2", "target": "3", "weight": "4"},
-            {(7, 8): 2.5, (8, 9): 3},
-        ),
-        ("a.csv", "1,7,8\n2,8,9\n", {"source": "2", "target": "3"}, {(7, 8): 1, (8, 9): 1}),
-        ("a.csv", "p,q,len\n1,2,3\n", {"source": "p", "target": "q", "weight": "len"}, {(1, 2): 3}),
-        ("a.csv", "u,v,length,time\n1,2,3,4\n", {"weight": "time"}, {(1, 2): 4}),
-        ("a.csv", "u,v,length\n1,2,3\n", {"weight": "unit"}, {(1, 2): 1}),
-        ("a.csv", "u,v,unit\n1,2,3\n", {"weight": "unit"}, {(1, 2): 3}),
-        ("a.gr", "p sp 2 1\na 1 2 4\n", {"symmetrize": True, "weight": "unit"}, {(1, 2): 1}),
-        ("a.graph", "2 1 1\n2 7\n1 7\n", {"weight": "unit"}, {(1, 2): 1}),
-        (
-            "a.txt",
-            "3 2 1\n1 2 9\n2 3 9\n",
-            {"format": "pmed", "weight": "unit"},
-            {(1, 2): 1, (2, 3): 1},
-        ),
-        ("a.xyz", "1 2 9\n2 3 8\n", {"format": "edgelist"}, {(1, 2): 9, (2, 3): 8}),
-        (
-            "a.csv",
-            "from,to,w,direction\n1,2,5,1\n2,1,6,1\n2,3,1,-1\n",
-            {"symmetrize": True},
-            {(1, 2): 5, (2, 3): 1},
-        ),
-        ("a.csv", "u,v\n1,2\n2,3\n4,5\n", {"largest_component": True}, {(1, 2): 1, (2, 3): 1}),
-        ("a.graph", "4 1\n2\n1\n\n\n", {"largest_component": True}, {(1, 2): 1}),
-    ],
+    (
+        "a.csv",
+        "1,7,8,2.5\n2,8,9,3\n",
+        {"source": "2", "target": "3", "weight": "4"},
+        {(7, 8): 2.5, (8, 9): 3},
+    ),
+    ("a.csv", "1,7,8\n2,8,9\n", {"source": "2", "target": "3"}, {(7, 8): 1, (8, 9): 1}),
+    ("a.csv", "p,q,len\n1,2,3\n", {"source": "p", "target": "q", "weight": "len"}, {(1, 2): 3}),
+    ("a.csv", "u,v,length,time\n1,2,3,4\n", {"weight": "time"}, {(1, 2): 4}),
+    ("a.csv", "u,v,length\n1,2,3\n", {"weight": "unit"}, {(1, 2): 1}),
+    ("a.csv", "u,v,unit\n1,2,3\n", {"weight": "unit"}, {(1, 2): 3}),
+    ("a.gr", "p sp 2 1\na 1 2 4\n", {"symmetrize": True, "weight": "unit"}, {(1, 2): 1}),
+    ("a.graph", "2 1 1\n2 7\n1 7\n", {"weight": "unit"}, {(1, 2): 1}),
+    (
+        "a.txt",
+        "3 2 1\n1 2 9\n2 3 9\n",
+        {"format": "pmed", "weight": "unit"},
+        {(1, 2): 1, (2, 3): 1},
+    ),
+    ("a.xyz", "1 2 9\n2 3 8\n", {"format": "edgelist"}, {(1, 2): 9, (2, 3): 8}),
+    (
+        "a.csv",
+        "from,to,w,direction\n1,2,5,1\n2,1,6,1\n2,3,1,-1\n",
+        {"symmetrize": True},
+        {(1, 2): 5, (2, 3): 1},
+    ),
+    ("a.csv", "u,v\n1,2\n2,3\n4,5\n", {"largest_component": True}, {(1, 2): 1, (2, 3): 1}),
+    ("a.graph", "4 1\n2\n1\n\n\n", {"largest_component": True}, {(1, 2): 1}),
 )
 def test_options(tmp_path, name, content, options, expected):
     assert edges(read_graph_file(write(tmp_path, content, name), **options)) == expected
@@ -228,15 +216,13 @@ def test_refusals_say_what_and_where(tmp_path, name, content, options, message):
     assert "\n" not in str(caught.value) and (str(path) in str(caught.value) or "format" in options)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "content"),
-    [
-        ("a.gr", "p sp 2 1\na 1 2 4\n"),
-        ("a.graph", "2 1 1\n2 7\n1 8\n"),
-        ("a.csv", "u,v,length,oneway\n1,2,5,yes\n"),
-        ("a_net.tntp", "~ init_node term_node length ;\n1 2 3 ;\n"),
-        ("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 3\n"),
-    ],
+    ("a.gr", "p sp 2 1\na 1 2 4\n"),
+    ("a.graph", "2 1 1\n2 7\n1 8\n"),
+    ("a.csv", "u,v,length,oneway\n1,2,5,yes\n"),
+    ("a_net.tntp", "~ init_node term_node length ;\n1 2 3 ;\n"),
+    ("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 3\n"),
 )
 def test_one_way_files_need_symmetrize(tmp_path, name, content):
     path = write(tmp_path, content, name)
@@ -322,14 +308,12 @@ def test_tntp(tmp_path):
     assert graph.coordinate_system == "xy"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("lines", "system", "first"),
-    [
-        ("v 1 -122414667 37776000\nv 2 -122000000 37000000\n", "lonlat", [-122.414667, 37.776]),
-        ("v 1 500000 4649776\nv 2 500100 4649000\n", "xy", [500000, 4649776]),  # projected meters
-        ("v 1 12.25 41.5\nv 2 0 0\n", "xy", [12.25, 41.5]),
-        ("v 1 700000000 5\nv 2 0 0\n", "xy", [700000000, 5]),
-    ],
+    ("v 1 -122414667 37776000\nv 2 -122000000 37000000\n", "lonlat", [-122.414667, 37.776]),
+    ("v 1 500000 4649776\nv 2 500100 4649000\n", "xy", [500000, 4649776]),  # projected meters
+    ("v 1 12.25 41.5\nv 2 0 0\n", "xy", [12.25, 41.5]),
+    ("v 1 700000000 5\nv 2 0 0\n", "xy", [700000000, 5]),
 )
 def test_dimacs_coordinates_beside_the_graph(tmp_path, lines, system, first):
     path = write(tmp_path, "p sp 2 2\na 1 2 4\na 2 1 4\n", "town.gr.gz")
@@ -346,15 +330,13 @@ def test_dimacs_coordinates_beside_the_graph(tmp_path, lines, system, first):
         read_graph_file(path)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("header", "system"),
-    [
-        ("node_id,lon,lat", "lonlat"),
-        ("id,Longitude,Latitude", "lonlat"),
-        ("ID,x,y", "xy"),
-        ("osmid,x,y", "lonlat"),
-        ("name,X,Y", "xy"),
-    ],
+    ("node_id,lon,lat", "lonlat"),
+    ("id,Longitude,Latitude", "lonlat"),
+    ("ID,x,y", "xy"),
+    ("osmid,x,y", "lonlat"),
+    ("name,X,Y", "xy"),
 )
 def test_nodes_files(tmp_path, header, system):
     path = write(tmp_path, "u,v\n3,1\n1,2\n", "e.csv")
@@ -364,22 +346,20 @@ def test_nodes_files(tmp_path, header, system):
     np.testing.assert_array_equal(graph.coordinates, [[-71, -29.5], [-71.5, -30], [np.nan, np.nan]])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("content", "message"),
-    [
-        ("1,2.5,3.5\n2,0,0\n", "needs a header line that names its columns"),
-        (
-            "id,easting_m,y\n1,2,3\n",
-            "has no columns lon and lat, or x and y; columns: id, easting_m, y",
-        ),
-        ("p,x,y\n1,2,3\n", "has no id column"),
-        ("id,x,y\n1,2,\n", "line 2: column 'y' must hold numbers; one cell is empty"),
-        ("id,x,y\n1,2,3\n1,4,5\n", "n.csv: node ids must be distinct"),
-        ("id,x,y\n77,2,3\n", "n.csv: none of its node ids is a vertex of the graph"),
-        ("id,lon,lat\n1,200,3\n", "longitude must lie in"),
-        ("id,lon,lat\n1,0,-91\n", "latitude in"),
-        ("id,x,y\n1,inf,3\n", "coordinates must be finite"),
-    ],
+    ("1,2.5,3.5\n2,0,0\n", "needs a header line that names its columns"),
+    (
+        "id,easting_m,y\n1,2,3\n",
+        "has no columns lon and lat, or x and y; columns: id, easting_m, y",
+    ),
+    ("p,x,y\n1,2,3\n", "has no id column"),
+    ("id,x,y\n1,2,\n", "line 2: column 'y' must hold numbers; one cell is empty"),
+    ("id,x,y\n1,2,3\n1,4,5\n", "n.csv: node ids must be distinct"),
+    ("id,x,y\n77,2,3\n", "n.csv: none of its node ids is a vertex of the graph"),
+    ("id,lon,lat\n1,200,3\n", "longitude must lie in"),
+    ("id,lon,lat\n1,0,-91\n", "latitude in"),
+    ("id,x,y\n1,inf,3\n", "coordinates must be finite"),
 )
 def test_bad_nodes_files(tmp_path, content, message):
     path, nodes = write(tmp_path, "u,v\n1,2\n", "e.csv"), write(tmp_path, content, "n.csv")

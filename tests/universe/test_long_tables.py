@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from tests import refuses
+from tests import cases, refuses
 
 MATRIX = np.array([[1.0, 5.5, 9.0], [8.0, 2.0, 3.0]])
 ORIGINS, DESTINATIONS = ["A", "A", "A", "B", "B", "B"], [10, 20, 30] * 2
@@ -103,19 +103,17 @@ def test_pairs_without_a_cost(tmp_path):
     refuses("2 of 4 pairs", mdp.CostTable, file)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("content", "options", "said"),
-    [
-        ("origin,destination,time,length\na,x,1,2\n", {}, "time.*length.*name one"),
-        ("origin,destination,note\na,x,hello\n", {}, "none"),
-        ("first,second,cost\na,x,1\n", {}, "no columns are known.*first, second, cost"),
-        ("origin,destination,cost\na,x,1\na,x,2\n", {}, "more than once"),
-        ("origin,destination,cost\na,x,1\n", {"cost": "toll"}, "no column 'toll'"),
-        ("origin,destination,cost\na,x,1\n", {"sites": "town"}, "no column 'town'"),
-        ("origin,destination,cost\na,x,1\n", {"cost": ["cost"]}, "no column"),
-        ("origin,destination,cost\na,x,1\n", {"sites": [["a"]]}, "hashable"),
-        ("1,2,3\n4,5,6\n", {}, "header"),
-    ],
+    ("origin,destination,time,length\na,x,1,2\n", {}, "time.*length.*name one"),
+    ("origin,destination,note\na,x,hello\n", {}, "none"),
+    ("first,second,cost\na,x,1\n", {}, "no columns are known.*first, second, cost"),
+    ("origin,destination,cost\na,x,1\na,x,2\n", {}, "more than once"),
+    ("origin,destination,cost\na,x,1\n", {"cost": "toll"}, "no column 'toll'"),
+    ("origin,destination,cost\na,x,1\n", {"sites": "town"}, "no column 'town'"),
+    ("origin,destination,cost\na,x,1\n", {"cost": ["cost"]}, "no column"),
+    ("origin,destination,cost\na,x,1\n", {"sites": [["a"]]}, "hashable"),
+    ("1,2,3\n4,5,6\n", {}, "header"),
 )
 def test_what_cannot_be_read_is_reported(tmp_path, content, options, said):
     file = tmp_path / "times.csv"

@@ -8,7 +8,7 @@ import pytest
 
 from metricdp.errors import DirectedGraphError, DisconnectedGraphError
 from metricdp.universe import read_graph_file, read_pmed_p
-from tests import refuses
+from tests import cases, refuses
 from tests.data import DATA
 from tests.universe.test_convert import all_distances
 
@@ -18,34 +18,32 @@ pytestmark = pytest.mark.skipif(
 LCC, BOTH = {"largest_component": True}, {"symmetrize": True}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "options", "vertices", "edges", "system"),
-    [
-        (
-            "roads/coquimbo/links.csv",
-            {**LCC, **BOTH, "nodes": "roads/coquimbo/nodes.csv"},
-            15708,
-            19909,
-            "lonlat",
-        ),
-        ("roads/manhattan/edges.csv", {"source": "2", "target": "3"}, 4091, 7338, None),
-        ("roads/rome99/rome99.gr", BOTH, 3353, 4831, None),
-        ("roads/chicago_sketch/ChicagoSketch_net.tntp", {}, 933, 1475, "xy"),
-        ("roads/berlin_center/berlin-center_net.tntp.gz", BOTH, 12981, 21470, "xy"),
-        (
-            "roads/liechtenstein/liechtenstein_edges.csv.gz",
-            {**LCC, "nodes": "roads/liechtenstein/liechtenstein_nodes.csv.gz"},
-            31609,
-            32438,
-            "lonlat",
-        ),
-        ("roads/unweighted/luxembourg_osm.mtx.gz", {}, 114599, 119666, None),
-        ("social/facebook_combined.txt", {}, 4039, 88234, None),
-        ("social/lastfm_asia_edges.csv", {}, 7624, 27806, None),
-        ("social/ca-GrQc.txt", LCC, 4158, 13422, None),
-        ("social/PGPgiantcompo.graph", {}, 10680, 24316, None),
-        ("social/power.graph", {}, 4941, 6594, None),
-    ],
+    (
+        "roads/coquimbo/links.csv",
+        {**LCC, **BOTH, "nodes": "roads/coquimbo/nodes.csv"},
+        15708,
+        19909,
+        "lonlat",
+    ),
+    ("roads/manhattan/edges.csv", {"source": "2", "target": "3"}, 4091, 7338, None),
+    ("roads/rome99/rome99.gr", BOTH, 3353, 4831, None),
+    ("roads/chicago_sketch/ChicagoSketch_net.tntp", {}, 933, 1475, "xy"),
+    ("roads/berlin_center/berlin-center_net.tntp.gz", BOTH, 12981, 21470, "xy"),
+    (
+        "roads/liechtenstein/liechtenstein_edges.csv.gz",
+        {**LCC, "nodes": "roads/liechtenstein/liechtenstein_nodes.csv.gz"},
+        31609,
+        32438,
+        "lonlat",
+    ),
+    ("roads/unweighted/luxembourg_osm.mtx.gz", {}, 114599, 119666, None),
+    ("social/facebook_combined.txt", {}, 4039, 88234, None),
+    ("social/lastfm_asia_edges.csv", {}, 7624, 27806, None),
+    ("social/ca-GrQc.txt", LCC, 4158, 13422, None),
+    ("social/PGPgiantcompo.graph", {}, 10680, 24316, None),
+    ("social/power.graph", {}, 4941, 6594, None),
 )
 def test_counts(name, options, vertices, edges, system):
     options = {k: DATA / v if k == "nodes" else v for k, v in options.items()}

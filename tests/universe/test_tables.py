@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from metricdp.errors import GraphFileError, MissingExtraError
 from metricdp.universe import read_table
-from tests import refuses
+from tests import cases, refuses
 
 
 def write(tmp_path, content, name="t.csv"):
@@ -25,36 +25,34 @@ def rows(table):
     return table.names, [list(r) for r in zip(*columns)]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("content", "name", "names", "expected"),
-    [
-        ("a,b\n1,2\n3,4\n", "t.csv", ["a", "b"], [[1, 2], [3, 4]]),
-        ("a,b\n1,2\n3,4", "t.csv.gz", ["a", "b"], [[1, 2], [3, 4]]),
-        ("1,2\n3,4\n", "t.csv", ["1", "2"], [[1, 2], [3, 4]]),
-        ("a\tb\n1\tx y\n", "t.tsv", ["a", "b"], [[1, "x y"]]),
-        ("a;b\n1,5;2\n", "t.csv", ["a", "b"], [["1,5", 2]]),
-        ("a|b\n1.5|2\n", "t.txt", ["a", "b"], [[1.5, 2]]),
-        ("  1   2\n3 4  \n", "t.txt", ["1", "2"], [[1, 2], [3, 4]]),
-        ("a b\nx 2\n", "t.txt", ["a", "b"], [["x", 2]]),
-        ("\ufeffa,b\r\n1,2\r\n", "t.csv", ["a", "b"], [[1, 2]]),
-        ("# note\n% more, with commas\na,b\n1,2\n#3,4\n", "t.csv", ["a", "b"], [[1, 2]]),
-        ("a,b\n1,2\n\n\n3,4\n\n", "t.csv", ["a", "b"], [[1, 2], [3, 4]]),
-        ('a,b\n"x, y",2\n"say ""hi""", 3\n', "t.csv", ["a", "b"], [["x, y", 2], ['say "hi"', 3]]),
-        ('"a b"\n"x"\n', "t.txt", ["a b"], [["x"]]),
-        ('"a b" c\n"x y" 2\n', "t.txt", ["a b", "c"], [["x y", 2]]),
-        ("vertex\nold town\nport\n", "t.csv", ["vertex"], [["old town"], ["port"]]),
-        ("vertex\n12\n7\n12\n", "t.csv", ["vertex"], [[12], [7], [12]]),
-        (",u\n0,1\n1,2\n", "t.csv", ["1", "u"], [[0, 1], [1, 2]]),
-        ("a,b\n", "t.csv", ["a", "b"], []),
-        ("a,b\n1,x\n2.5,y\n", "t.csv", ["a", "b"], [[1.0, "x"], [2.5, "y"]]),
-        ("a\n1e-05\n2\n", "t.csv", ["a"], [[1e-05], [2.0]]),
-        ("a,b\n007,x\n8,y\n", "t.csv", ["a", "b"], [["007", "x"], ["8", "y"]]),
-        ("a,b\n007,1\n8,2\n", "t.csv", ["a", "b"], [["007", 1], ["8", 2]]),
-        ("a\n9007199254740993\n1\n", "t.csv", ["a"], [[9007199254740993], [1]]),
-        ("a\n99999999999999999999\n1\n", "t.csv", ["a"], [["99999999999999999999"], ["1"]]),
-        ("a\n1_000\n", "t.csv", ["a"], [["1_000"]]),
-        ("a,b\n1,\n,2\n", "t.csv", ["a", "b"], [["1", ""], ["", "2"]]),
-    ],
+    ("a,b\n1,2\n3,4\n", "t.csv", ["a", "b"], [[1, 2], [3, 4]]),
+    ("a,b\n1,2\n3,4", "t.csv.gz", ["a", "b"], [[1, 2], [3, 4]]),
+    ("1,2\n3,4\n", "t.csv", ["1", "2"], [[1, 2], [3, 4]]),
+    ("a\tb\n1\tx y\n", "t.tsv", ["a", "b"], [[1, "x y"]]),
+    ("a;b\n1,5;2\n", "t.csv", ["a", "b"], [["1,5", 2]]),
+    ("a|b\n1.5|2\n", "t.txt", ["a", "b"], [[1.5, 2]]),
+    ("  1   2\n3 4  \n", "t.txt", ["1", "2"], [[1, 2], [3, 4]]),
+    ("a b\nx 2\n", "t.txt", ["a", "b"], [["x", 2]]),
+    ("\ufeffa,b\r\n1,2\r\n", "t.csv", ["a", "b"], [[1, 2]]),
+    ("# note\n% more, with commas\na,b\n1,2\n#3,4\n", "t.csv", ["a", "b"], [[1, 2]]),
+    ("a,b\n1,2\n\n\n3,4\n\n", "t.csv", ["a", "b"], [[1, 2], [3, 4]]),
+    ('a,b\n"x, y",2\n"say ""hi""", 3\n', "t.csv", ["a", "b"], [["x, y", 2], ['say "hi"', 3]]),
+    ('"a b"\n"x"\n', "t.txt", ["a b"], [["x"]]),
+    ('"a b" c\n"x y" 2\n', "t.txt", ["a b", "c"], [["x y", 2]]),
+    ("vertex\nold town\nport\n", "t.csv", ["vertex"], [["old town"], ["port"]]),
+    ("vertex\n12\n7\n12\n", "t.csv", ["vertex"], [[12], [7], [12]]),
+    (",u\n0,1\n1,2\n", "t.csv", ["1", "u"], [[0, 1], [1, 2]]),
+    ("a,b\n", "t.csv", ["a", "b"], []),
+    ("a,b\n1,x\n2.5,y\n", "t.csv", ["a", "b"], [[1.0, "x"], [2.5, "y"]]),
+    ("a\n1e-05\n2\n", "t.csv", ["a"], [[1e-05], [2.0]]),
+    ("a,b\n007,x\n8,y\n", "t.csv", ["a", "b"], [["007", "x"], ["8", "y"]]),
+    ("a,b\n007,1\n8,2\n", "t.csv", ["a", "b"], [["007", 1], ["8", 2]]),
+    ("a\n9007199254740993\n1\n", "t.csv", ["a"], [[9007199254740993], [1]]),
+    ("a\n99999999999999999999\n1\n", "t.csv", ["a"], [["99999999999999999999"], ["1"]]),
+    ("a\n1_000\n", "t.csv", ["a"], [["1_000"]]),
+    ("a,b\n1,\n,2\n", "t.csv", ["a", "b"], [["1", ""], ["", "2"]]),
 )
 def test_what_is_read(tmp_path, content, name, names, expected):
     table = read_table(write(tmp_path, content, name))
@@ -116,23 +114,21 @@ def test_find_ignores_case_and_keeps_the_order_asked(tmp_path):
     assert repr(table).endswith("['LAT', 'Lon', 'x'], 1 rows)")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("content", "name", "message"),
-    [
-        ("a,b\n1,2\n\n3\n", "t.csv", "line 4: this row has 1 fields, the first has 2"),
-        ("a,b\n1,2\n# c\n3,4,5\n", "t.csv", "line 4: this row has 3 fields, the first has 2"),
-        ('a,b\n"x",1\n3,4,5\n', "t.csv", "line 3: this row has 3 fields"),
-        ("1 2\n3 4 5\n", "t.txt", "line 2: this row has 3 fields"),
-        ("a,b,a\n1,2,3\n", "t.csv", "two columns are named 'a'"),
-        ('a,b\n"x,1\n3,4\n', "t.csv", "line 2: unbalanced or misplaced quotes"),
-        ('a,b\n"x"y,1\n', "t.csv", "line 2: unbalanced or misplaced quotes"),
-        ("", "t.csv", "the file is empty"),
-        ("\n \n", "t.csv", "the file is empty"),
-        ("# only\n# comments\n", "t.csv", "the file has no rows"),
-        (b"a,b\n\xff\xfe,1\n", "t.csv", "is not UTF-8 text"),
-        ("a,b\n1,2\n".encode("utf-16"), "t.csv", "is not UTF-8 text"),
-        (b"PAR1 nonsense", "t.parquet", "is not a readable Parquet file"),
-    ],
+    ("a,b\n1,2\n\n3\n", "t.csv", "line 4: this row has 1 fields, the first has 2"),
+    ("a,b\n1,2\n# c\n3,4,5\n", "t.csv", "line 4: this row has 3 fields, the first has 2"),
+    ('a,b\n"x",1\n3,4,5\n', "t.csv", "line 3: this row has 3 fields"),
+    ("1 2\n3 4 5\n", "t.txt", "line 2: this row has 3 fields"),
+    ("a,b,a\n1,2,3\n", "t.csv", "two columns are named 'a'"),
+    ('a,b\n"x,1\n3,4\n', "t.csv", "line 2: unbalanced or misplaced quotes"),
+    ('a,b\n"x"y,1\n', "t.csv", "line 2: unbalanced or misplaced quotes"),
+    ("", "t.csv", "the file is empty"),
+    ("\n \n", "t.csv", "the file is empty"),
+    ("# only\n# comments\n", "t.csv", "the file has no rows"),
+    (b"a,b\n\xff\xfe,1\n", "t.csv", "is not UTF-8 text"),
+    ("a,b\n1,2\n".encode("utf-16"), "t.csv", "is not UTF-8 text"),
+    (b"PAR1 nonsense", "t.parquet", "is not a readable Parquet file"),
 )
 def test_broken_files(tmp_path, content, name, message):
     with pytest.raises(GraphFileError, match=message) as caught:

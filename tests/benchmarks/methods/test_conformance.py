@@ -17,6 +17,7 @@ from metricdp.audit.replay import verified
 from metricdp.audit.replay.subjects import RECORD, USER, _asked, _worlds
 from metricdp.audit.replay.verifying import RELATIONS, Subject
 from metricdp.testing import MethodTestCase
+from tests import cases
 from tests.methods.spending import check_budget, check_every_k
 
 
@@ -66,12 +67,10 @@ SEVERAL = [
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize(
+@cases(
     ("method", "delta"),
-    [
-        *((each, delta) for each in PRINTED for delta in (0, "1e-6")),
-        *((each, 0) for each in SEVERAL),
-    ],
+    *((each, delta) for each in PRINTED for delta in (0, "1e-6")),
+    *((each, 0) for each in SEVERAL),
 )
 def test_what_is_charged_is_spent_whoever_is_there(method, delta, relation):
     check_budget(method, relation, delta)

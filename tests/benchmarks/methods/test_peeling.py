@@ -24,6 +24,7 @@ from benchmarks.methods.summed_area import cell_counts, lattice_counts, summed_a
 from metricdp.audit.exact import examine
 from metricdp.audit.runner import REFUTED
 from metricdp.kernels.scores import CAP
+from tests import cases
 from tests import naive_peeling as naive
 from tests.benchmarks.methods.peeling_cases import round_cases
 
@@ -160,31 +161,27 @@ def test_intervals_cover_all_solutions():
         ]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("shape", "radii"),
-    [
-        ((1,), (0, 1)),
-        ((7,), (0, 1, 2, 3, 4)),
-        ((4, 5), (0, 1, 2, 3)),
-        ((3, 20), (0, 1, 2, 3, 4, 6, 8, 10)),
-        ((31,), (0, 1, 2, 3, 4, 6, 8, 11, 16)),
-    ],
+    ((1,), (0, 1)),
+    ((7,), (0, 1, 2, 3, 4)),
+    ((4, 5), (0, 1, 2, 3)),
+    ((3, 20), (0, 1, 2, 3, 4, 6, 8, 10)),
+    ((31,), (0, 1, 2, 3, 4, 6, 8, 11, 16)),
 )
 def test_candidates_for_a_radius(shape, radii):
     assert radii_of(shape) == radii
 
 
-@pytest.mark.parametrize(
+@cases(
     ("n", "radius", "middles"),
-    [
-        (3, 0, [0, 1, 2]),
-        (3, 7, [0, 1, 2]),
-        (5, 8, [1, 3]),
-        (9, 12, [1, 4, 7]),
-        (9, 19, [2, 6]),
-        (2, 40, [1]),
-        (1, 40, [0]),
-    ],
+    (3, 0, [0, 1, 2]),
+    (3, 7, [0, 1, 2]),
+    (5, 8, [1, 3]),
+    (9, 12, [1, 4, 7]),
+    (9, 19, [2, 6]),
+    (2, 40, [1]),
+    (1, 40, [0]),
 )
 def test_candidates_for_a_middle(n, radius, middles):
     assert [at.tolist() for at in lattice((n, 1), radius)] == [middles, [0]]

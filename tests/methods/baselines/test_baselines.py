@@ -17,7 +17,7 @@ from metricdp.methods.shares import Terms
 from metricdp.partitions.box.cells import VoronoiCells
 from metricdp.partitions.box.simhash import HashCells, SimHash
 from metricdp.privacy import HistogramQuery, PrivateDemand, _vault, gate, measure, moved, split
-from tests import refuses
+from tests import cases, refuses
 from tests.methods.spending import BOX, blobs, box, cost
 
 M = mdp.methods
@@ -222,18 +222,16 @@ def test_moved_parts_are_paid_from_their_own_budget_slice():
 # refusals
 
 
-@pytest.mark.parametrize(
+@cases(
     "make",
-    [
-        lambda: M.Lloyd(steps=0),
-        lambda: M.Lloyd(steps=101),
-        lambda: M.Lloyd(steps=2.5),
-        lambda: M.LSHCoreset(depth=25),
-        lambda: M.LSHCoreset(depth=True),
-        lambda: M.Lloyd(radius=-1),
-        lambda: M.LSHCoreset(radius=float("nan")),
-        lambda: M.LSHCoreset(records_hint=0),
-    ],
+    lambda: M.Lloyd(steps=0),
+    lambda: M.Lloyd(steps=101),
+    lambda: M.Lloyd(steps=2.5),
+    lambda: M.LSHCoreset(depth=25),
+    lambda: M.LSHCoreset(depth=True),
+    lambda: M.Lloyd(radius=-1),
+    lambda: M.LSHCoreset(radius=float("nan")),
+    lambda: M.LSHCoreset(records_hint=0),
 )
 def test_bad_options(make):
     refuses("", make)

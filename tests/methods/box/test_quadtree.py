@@ -12,21 +12,19 @@ from metricdp.methods.box.cell_counts import CellCounts
 from metricdp.methods.box.quadtree import OPENINGS
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.privacy import OpeningQuery
-from tests import naive_centers, refuses
+from tests import cases, naive_centers, refuses
 from tests.methods.spending import BOX, blobs, box, cost
 
 Quadtree = mdp.methods.Quadtree
 
 
 @pytest.mark.parametrize("ask", [mdp.k_median, mdp.k_means])
-@pytest.mark.parametrize(
+@cases(
     ("method", "most"),
-    [
-        ("quadtree", 1.05),
-        (Quadtree(estimate="posterior"), 1.2),
-        (Quadtree(estimate="least-squares"), 1.5),
-        (Quadtree(rounds=3, budget=1), 1.1),
-    ],
+    ("quadtree", 1.05),
+    (Quadtree(estimate="posterior"), 1.2),
+    (Quadtree(estimate="least-squares"), 1.5),
+    (Quadtree(rounds=3, budget=1), 1.1),
 )
 def test_finds_the_groups(ask, method, most):
     points, middle = blobs(20_000)
@@ -107,21 +105,19 @@ def test_counts_are_averaged_by_precision():
     assert posterior[0] == pytest.approx(posterior[1:].sum()) and (posterior >= 0).all()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "message"),
-    [
-        ({"depth": 0}, "depth must be"),
-        ({"depth": 1.5}, "depth must be"),
-        ({"rounds": 0}, "rounds must be"),
-        ({"budget": -1}, "budget"),
-        ({"budget": "steep"}, "budget must"),
-        ({"threshold": 0}, "threshold"),
-        ({"estimate": 3}, "estimate must"),
-        ({"opening": "wide"}, "opening must"),
-        ({"steps": -1}, "steps must"),
-        ({"steps": 1000}, "from 0 to 100"),
-        ({"records_hint": -5}, "records_hint"),
-    ],
+    ({"depth": 0}, "depth must be"),
+    ({"depth": 1.5}, "depth must be"),
+    ({"rounds": 0}, "rounds must be"),
+    ({"budget": -1}, "budget"),
+    ({"budget": "steep"}, "budget must"),
+    ({"threshold": 0}, "threshold"),
+    ({"estimate": 3}, "estimate must"),
+    ({"opening": "wide"}, "opening must"),
+    ({"steps": -1}, "steps must"),
+    ({"steps": 1000}, "from 0 to 100"),
+    ({"records_hint": -5}, "records_hint"),
 )
 def test_wrong_options(options, message):
     refuses(message, Quadtree, **options)

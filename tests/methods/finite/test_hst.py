@@ -23,7 +23,7 @@ from metricdp.methods.finite.hst_counts import (
 from metricdp.methods.shares import level_shares
 from metricdp.releases import Mechanism
 from metricdp.running.runner import Run
-from tests import refuses, wrong
+from tests import cases, refuses, wrong
 
 DPHST = mdp.methods.DPHST
 few = settings(max_examples=60, derandomize=True)
@@ -163,14 +163,12 @@ def test_variance_of_noise_is_that_of_its_distribution():
             assert found == pytest.approx(expected, rel=0.05) or max(found, expected) <= 0.1
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "rule"),
-    [
-        *wrong("budget", budget=["steep", 0, -1.0, float("nan")]),
-        *wrong("levels", levels=[0, 2.5]),
-        ({"tree": 3}, "2-HST"),
-        ({"records_hint": -1}, "records_hint"),
-    ],
+    *wrong("budget", budget=["steep", 0, -1.0, float("nan")]),
+    *wrong("levels", levels=[0, 2.5]),
+    ({"tree": 3}, "2-HST"),
+    ({"records_hint": -1}, "records_hint"),
 )
 def test_options_have_rules(options, rule):
     refuses(rule, DPHST, **options)

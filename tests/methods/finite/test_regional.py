@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import metricdp as mdp
 from metricdp.methods import Regional
-from tests import refuses
+from tests import cases, refuses
 
 GRID = mdp.GraphMetric(nx.grid_2d_graph(8, 8), weight=None)
 WARD = dict.fromkeys(GRID.ids[:16], "ward")
@@ -23,14 +23,12 @@ def everywhere(times, **options):
     return mdp.PrivateDemand(GRID, records, **users)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("relation", "m", "ward", "elsewhere"),
-    [
-        ("add-remove", None, Fraction(1, 2), Fraction(2)),
-        ("replace-one", None, Fraction(1, 4), Fraction(1)),
-        ("add-remove", 2, Fraction(2, 5), Fraction(8, 5)),
-        ("replace-one", 2, Fraction(1, 5), Fraction(4, 5)),
-    ],
+    ("add-remove", None, Fraction(1, 2), Fraction(2)),
+    ("replace-one", None, Fraction(1, 4), Fraction(1)),
+    ("add-remove", 2, Fraction(2, 5), Fraction(8, 5)),
+    ("replace-one", 2, Fraction(1, 5), Fraction(4, 5)),
 )
 def test_each_region_is_paid_with_its_own_epsilon_and_the_whole_is_charged(
     relation, m, ward, elsewhere
@@ -82,32 +80,28 @@ def test_labels_may_be_a_sequence_or_a_mapping():
     assert (Regional().cut(GRID).labels == 0).all()
 
 
-@pytest.mark.parametrize(
+@cases(
     "options",
-    [
-        {"regions": {}},
-        {"regions": {"a": 0}},
-        {"regions": {"a": -1}},
-        {"regions": {"a": "much"}},
-        {"regions": {1: 1}},
-        {"regions": "ward"},
-        {"regions": {"a": 1}, "labels": ["b"]},
-        {"regions": {"a": 1}, "labels": {(0, 0): 3}},
-        {"records_hint": -1},
-    ],
+    {"regions": {}},
+    {"regions": {"a": 0}},
+    {"regions": {"a": -1}},
+    {"regions": {"a": "much"}},
+    {"regions": {1: 1}},
+    {"regions": "ward"},
+    {"regions": {"a": 1}, "labels": ["b"]},
+    {"regions": {"a": 1}, "labels": {(0, 0): 3}},
+    {"records_hint": -1},
 )
 def test_bad_regions_are_refused(options):
     refuses("", Regional, **options)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("options", "epsilon"),
-    [
-        ({"regions": {"ward": 1}, "labels": WARD}, 1),
-        ({"regions": TWO, "labels": ["ward"]}, 1),
-        ({"regions": TWO, "labels": {"nowhere": "ward"}}, 1),
-        ({"regions": {"ward": "1e-300", "elsewhere": 1}, "labels": WARD}, 1),
-    ],
+    ({"regions": {"ward": 1}, "labels": WARD}, 1),
+    ({"regions": TWO, "labels": ["ward"]}, 1),
+    ({"regions": TWO, "labels": {"nowhere": "ward"}}, 1),
+    ({"regions": {"ward": "1e-300", "elsewhere": 1}, "labels": WARD}, 1),
 )
 def test_what_does_not_fit_is_refused_before_a_charge(options, epsilon):
     ledger = mdp.Ledger(3)

@@ -15,7 +15,7 @@ from metricdp.errors import InputError
 from metricdp.metrics import EuclideanMetric, GraphMetric, ManhattanMetric, PrecomputedMetric
 from metricdp.partitions.finite import storage
 from metricdp.universe import build_graph
-from tests import refuses
+from tests import cases, refuses
 from tests.cli_world import SIDE, run, snapshot
 
 POINTS = np.random.default_rng(0).random((40, 2))
@@ -35,16 +35,14 @@ def same(one, other) -> bool:
     )
 
 
-@pytest.mark.parametrize(
+@cases(
     "metric",
-    [
-        cycle(),
-        cycle(ids=["a", 1, (2, "b"), *range(10, 19)]),
-        EuclideanMetric(POINTS),
-        ManhattanMetric(POINTS, ids=[f"p{i}" for i in range(40)]),
-        PrecomputedMetric(EuclideanMetric(POINTS).distance_rows(np.arange(40))),
-        EuclideanMetric([[1.0]]),
-    ],
+    cycle(),
+    cycle(ids=["a", 1, (2, "b"), *range(10, 19)]),
+    EuclideanMetric(POINTS),
+    ManhattanMetric(POINTS, ids=[f"p{i}" for i in range(40)]),
+    PrecomputedMetric(EuclideanMetric(POINTS).distance_rows(np.arange(40))),
+    EuclideanMetric([[1.0]]),
 )
 def test_round_trip(metric, tmp_path):
     tree = mdp.build_hst(metric, seed=11)
@@ -252,23 +250,21 @@ def test_help(capsys):
     assert "tree" in run(capsys, "--help").out
 
 
-@pytest.mark.parametrize(
+@cases(
     ("line", "expected"),
-    [
-        ("tree", "GRAPH"),
-        ("tree roads.csv", "--output"),
-        ("tree roads.csv --output t --seed -1", "at least 0"),
-        ("tree roads.csv --output t --seed x", "whole number"),
-        ("tree nowhere.csv --output t", "nowhere.csv: no such file"),
-        ("tree roads.csv --output nowhere/t", "cannot be written"),
-        ("tree roads.csv --output .", "is a directory"),
-        ("tree roads.csv --output roads.csv", "same file"),
-        ("tree roads.csv --output nodes.csv --nodes nodes.csv", "same file"),
-        ("tree roads.csv --output t --demand homes.csv", "unrecognized arguments"),
-        ("tree roads.csv --output t --epsilon 1", "unrecognized arguments"),
-        ("tree homes.csv --output t", "homes.csv"),
-        ("tree roads.csv --output t --weight minutes", "no column 'minutes'"),
-    ],
+    ("tree", "GRAPH"),
+    ("tree roads.csv", "--output"),
+    ("tree roads.csv --output t --seed -1", "at least 0"),
+    ("tree roads.csv --output t --seed x", "whole number"),
+    ("tree nowhere.csv --output t", "nowhere.csv: no such file"),
+    ("tree roads.csv --output nowhere/t", "cannot be written"),
+    ("tree roads.csv --output .", "is a directory"),
+    ("tree roads.csv --output roads.csv", "same file"),
+    ("tree roads.csv --output nodes.csv --nodes nodes.csv", "same file"),
+    ("tree roads.csv --output t --demand homes.csv", "unrecognized arguments"),
+    ("tree roads.csv --output t --epsilon 1", "unrecognized arguments"),
+    ("tree homes.csv --output t", "homes.csv"),
+    ("tree roads.csv --output t --weight minutes", "no column 'minutes'"),
 )
 def test_bad_input(line, expected, world, capsys):
     before = snapshot(world)

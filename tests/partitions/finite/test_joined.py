@@ -7,6 +7,7 @@ import pytest
 import metricdp as mdp
 from metricdp.partitions.finite.hst_partition import HSTHierarchy
 from metricdp.partitions.finite.ward import Hierarchy, hierarchy
+from tests import cases
 
 
 def plane(n: int = 400, d: int = 2) -> mdp.EuclideanMetric:
@@ -52,17 +53,15 @@ def test_refining_one_leaf_does_not_change_how_another_is_refined():
     assert len(pairs) == 4000
 
 
-@pytest.mark.parametrize(
+@cases(
     ("universe", "low", "high"),
-    [
-        (lambda: plane(2000, 1), 0.8, 1.3),
-        (lambda: plane(2000, 2), 1.6, 2.5),
-        (lambda: plane(2000, 6), 3.5, 9.0),
-        (lambda: mdp.GraphMetric(nx.grid_2d_graph(40, 40), weight=None), 1.6, 2.7),
-        (lambda: mdp.GraphMetric(nx.barabasi_albert_graph(3000, 3, seed=1), weight=None), 4, 99),
-        (lambda: plane(200, 6), 1.0, 1.0),
-        (lambda: mdp.EuclideanMetric(np.zeros((500, 2))), 1.0, 1.0),
-    ],
+    (lambda: plane(2000, 1), 0.8, 1.3),
+    (lambda: plane(2000, 2), 1.6, 2.5),
+    (lambda: plane(2000, 6), 3.5, 9.0),
+    (lambda: mdp.GraphMetric(nx.grid_2d_graph(40, 40), weight=None), 1.6, 2.7),
+    (lambda: mdp.GraphMetric(nx.barabasi_albert_graph(3000, 3, seed=1), weight=None), 4, 99),
+    (lambda: plane(200, 6), 1.0, 1.0),
+    (lambda: mdp.EuclideanMetric(np.zeros((500, 2))), 1.0, 1.0),
 )
 def test_growth_is_about_the_dimension(universe, low, high):
     assert low <= hierarchy(universe()).growth() <= high

@@ -6,22 +6,21 @@ import pytest
 import metricdp as mdp
 from metricdp.errors import InputError
 from metricdp.records.engines.folders import absent
+from tests import cases
 
 METRIC = mdp.GraphMetric(nx.path_graph(9), weight=None)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("named", "words"),
-    [
-        ("none*.csv", "no file has such a name"),
-        ("none*.parquet", "no file has such a name"),
-        ("hello world", "no such file"),
-        ("nowhere.parquet", "no such file"),
-        ("torn*.parquet", "none of its files can be read as Parquet"),
-        ("s4://bucket/homes.csv", "unknown kind of storage 's4'"),
-        ("ftp://host/homes.parquet", "unknown kind of storage 'ftp'"),
-        ("https://localhost:1/homes.csv", r"the storage \(https\) has no such file, or does not"),
-    ],
+    ("none*.csv", "no file has such a name"),
+    ("none*.parquet", "no file has such a name"),
+    ("hello world", "no such file"),
+    ("nowhere.parquet", "no such file"),
+    ("torn*.parquet", "none of its files can be read as Parquet"),
+    ("s4://bucket/homes.csv", "unknown kind of storage 's4'"),
+    ("ftp://host/homes.parquet", "unknown kind of storage 'ftp'"),
+    ("https://localhost:1/homes.csv", r"the storage \(https\) has no such file, or does not"),
 )
 def test_each_has_a_message_of_its_own(named, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

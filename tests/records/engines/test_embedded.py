@@ -8,21 +8,19 @@ import pytest
 
 from metricdp.errors import GraphFileError, InputError, MissingExtraError
 from metricdp.records.engines import embedded, tables
-from tests import refuses
+from tests import cases, refuses
 
 
-@pytest.mark.parametrize(
+@cases(
     ("start", "problem"),
-    [
-        (b"a,b\n1,2\n", ""),
-        (b"", "empty"),
-        (b"\xef\xbb\xbf \r\n\t", "empty"),
-        (b"\x1f\x8b rest", "gzip"),
-        (b"a\0\nb", "UTF-8"),
-        (b"a\0", "UTF-8"),
-        (b"a\n\0", ""),
-        (b"\0\n", "UTF-8"),
-    ],
+    (b"a,b\n1,2\n", ""),
+    (b"", "empty"),
+    (b"\xef\xbb\xbf \r\n\t", "empty"),
+    (b"\x1f\x8b rest", "gzip"),
+    (b"a\0\nb", "UTF-8"),
+    (b"a\0", "UTF-8"),
+    (b"a\n\0", ""),
+    (b"\0\n", "UTF-8"),
 )
 def test_text_is_reported_by_its_first_line(start, problem):
     assert problem in embedded._not_text(start, "a.csv")

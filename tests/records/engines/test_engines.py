@@ -34,7 +34,7 @@ from metricdp.privacy import (
 from metricdp.privacy.scores import CostQuery, CoverageQuery
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
 from metricdp.records.engines import RowEncoder, Tally, embedded, sources
-from tests import refuses
+from tests import cases, refuses
 from tests.privacy_worlds import THREE, all_text
 from tests.spark import session as spark_session
 
@@ -330,23 +330,17 @@ def test_subsampled_demand_has_its_share_by_fresh_coins(table):
     refuses("share", gate.subsampled, here, 1.5)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("source", "asked", "words"),
-    [
-        ("rows.npy", {"engine": "cloud"}, "engine must be one of embedded, dask, spark"),
-        ("*.parquet", {}, "no file has such a name"),
-        (pd.DataFrame({"x": [1.0], "y": [2.0]}), {"columns": ["x", "z"]}, "no column 'z'"),
-        (
-            pd.DataFrame({"x": [1.0], "y": [2.0]}),
-            {"columns": ["x"]},
-            "have 2 coordinates, 1 columns are named",
-        ),
-        (
-            pd.DataFrame({"x": [1.0], "y": [2.0]}),
-            {},
-            "coordinates need both x= and y=, or columns=",
-        ),
-    ],
+    ("rows.npy", {"engine": "cloud"}, "engine must be one of embedded, dask, spark"),
+    ("*.parquet", {}, "no file has such a name"),
+    (pd.DataFrame({"x": [1.0], "y": [2.0]}), {"columns": ["x", "z"]}, "no column 'z'"),
+    (
+        pd.DataFrame({"x": [1.0], "y": [2.0]}),
+        {"columns": ["x"]},
+        "have 2 coordinates, 1 columns are named",
+    ),
+    (pd.DataFrame({"x": [1.0], "y": [2.0]}), {}, "coordinates need both x= and y=, or columns="),
     ids=["engine", "nothing", "column", "dimension", "box"],
 )
 def test_mistakes_are_named(source, asked, words, tmp_path, monkeypatch):

@@ -10,21 +10,19 @@ import pytest
 
 from metricdp.errors import MissingExtraError
 from metricdp.records.engines import opening, spilling
-from tests import refuses
+from tests import cases, refuses
 
 
-@pytest.mark.parametrize(
+@cases(
     ("source", "asked", "words"),
-    [
-        ("a\0.csv", {}, "a path cannot hold"),
-        ("a.NPY", {"engine": "dask"}, "arrays are read by the embedded engine"),
-        ("a.gpkg", {"engine": "spark"}, "geographic files are read by the embedded engine"),
-        ("a.geojson", {"engine": "dask"}, "geographic files are read by the embedded engine"),
-        ("a.csv", {"layer": "roads"}, "a.csv: has no layers"),
-        ("a.csv", {"engine": "Dask"}, "engine must be one of"),
-        (7, {}, r"expected a path or .* table, got int$"),
-        (np.zeros(3), {}, r"got ndarray; a column alone is PrivateDemand\(universe, column\)"),
-    ],
+    ("a\0.csv", {}, "a path cannot hold"),
+    ("a.NPY", {"engine": "dask"}, "arrays are read by the embedded engine"),
+    ("a.gpkg", {"engine": "spark"}, "geographic files are read by the embedded engine"),
+    ("a.geojson", {"engine": "dask"}, "geographic files are read by the embedded engine"),
+    ("a.csv", {"layer": "roads"}, "a.csv: has no layers"),
+    ("a.csv", {"engine": "Dask"}, "engine must be one of"),
+    (7, {}, r"expected a path or .* table, got int$"),
+    (np.zeros(3), {}, r"got ndarray; a column alone is PrivateDemand\(universe, column\)"),
 )
 def test_what_no_engine_reads_is_refused_by_name(source, asked, words):
     refuses(words, opening.opened, source, **asked)

@@ -14,7 +14,7 @@ from metricdp.records.ingestion.cells import text_of
 from metricdp.records.ingestion.columns import column, texts
 from metricdp.records.ingestion.lines import Layout, Lines
 from metricdp.running.contributions import NUMBERS, contributors
-from tests import refuses, spark
+from tests import cases, refuses, spark
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -74,22 +74,20 @@ def outcomes(folder, lines, engines=("embedded", "large", "dask")):
     return found
 
 
-@pytest.mark.parametrize(
+@cases(
     ("lines", "expected"),
-    [
-        (b"u,v\na,1\nu,v\nu,2\n", [1, 1, 0]),
-        (b"\n \n# homes\nu,v\r\na,1\r\n\r\n  \nb,2", [2, 0, 0]),
-        (b"\xef\xbb\xbfu,v\ra,1\r\xef\xbb\xbfa,2\r", [0, 1, 0]),
-        (b"u,v\na,1\n\t\nb,2\n", None),
-        (b"u,v\na,1\n\xc2\xa0\nb,2\n", None),
-        (b"u\tv\na\t1\n\t\nb\t2\n", None),
-        (b"u,v\n#,1\n%,2\n", [2, 0, 0]),
-        (b"u,v\na,\xff\n", None),
-        (b"u,v\na,\xef\xbf\xbd\n", None),
-        (b"u,v\na,\0\n", None),
-        (b'u,v\n"a",1\n"a,b",1\n', [2, 0, 0]),
-        (b'u,v\n"a\nb",1\n', None),
-    ],
+    (b"u,v\na,1\nu,v\nu,2\n", [1, 1, 0]),
+    (b"\n \n# homes\nu,v\r\na,1\r\n\r\n  \nb,2", [2, 0, 0]),
+    (b"\xef\xbb\xbfu,v\ra,1\r\xef\xbb\xbfa,2\r", [0, 1, 0]),
+    (b"u,v\na,1\n\t\nb,2\n", None),
+    (b"u,v\na,1\n\xc2\xa0\nb,2\n", None),
+    (b"u\tv\na\t1\n\t\nb\t2\n", None),
+    (b"u,v\n#,1\n%,2\n", [2, 0, 0]),
+    (b"u,v\na,\xff\n", None),
+    (b"u,v\na,\xef\xbf\xbd\n", None),
+    (b"u,v\na,\0\n", None),
+    (b'u,v\n"a",1\n"a,b",1\n', [2, 0, 0]),
+    (b'u,v\n"a\nb",1\n', None),
 )
 def test_one_grammar_on_every_path(tmp_path, lines, expected):
     """A line equal to the head was no record; blanks counted by what stood in other lines."""

@@ -21,7 +21,7 @@ from metricdp.provenance import KEYS, package_facts
 from metricdp.report.assets import words
 from metricdp.report.evidence.facts import UNKNOWN
 from metricdp.report.evidence.people import BLANK, QUESTIONS
-from tests import refuses
+from tests import cases, refuses
 from tests.report.evidence.schema import problems
 
 SOFTWARE = """
@@ -237,16 +237,14 @@ def test_answers_take_the_place_of_blanks():
     assert all(point.answered for point in whole.checklist())
 
 
-@pytest.mark.parametrize(
+@cases(
     ("answers", "words"),
-    [
-        ({"colour": "red"}, "there is no blank 'colour'"),
-        ({"curator": ""}, "must be a text"),
-        ({"curator": 1.5}, "must be a text"),
-        ({"curator_type": "Bank"}, "must be one of Government"),
-        ({"units": "many"}, "must be a whole number"),
-        (["curator"], "must be a mapping"),
-    ],
+    ({"colour": "red"}, "there is no blank 'colour'"),
+    ({"curator": ""}, "must be a text"),
+    ({"curator": 1.5}, "must be a text"),
+    ({"curator_type": "Bank"}, "must be one of Government"),
+    ({"units": "many"}, "must be a whole number"),
+    (["curator"], "must be a mapping"),
 )
 def test_odd_answers_are_refused(answers, words):
     refuses(words, lambda: mdp.evidence(reported("partition"), answers=answers))

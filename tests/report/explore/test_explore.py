@@ -17,7 +17,7 @@ from metricdp.report import drawing
 from metricdp.report.canvas.network import _few
 from metricdp.report.explore.scene import _matched, level_names
 from metricdp.report.words import sureness
-from tests import refuses
+from tests import cases, refuses
 from tests.report.conftest import canvas, settle
 from tests.report.map.test_map import data_of, read_png, unsqueezed
 from tests.report.streets import streets
@@ -90,26 +90,24 @@ def test_levels_fit_their_ledger_and_relation(metric):
     assert ledger.left == 0
 
 
-@pytest.mark.parametrize(
+@cases(
     "wrong",
-    [
-        {"k": 0},
-        {"k": SIDE**2 + 1},
-        {"epsilons": []},
-        {"epsilons": [1, 1]},
-        {"names": ["one"]},
-        {"names": ["a", " "]},
-        {"repeats": -1},
-        {"records": 0},
-        {"method": "local-search"},
-        {"method": "quadtree"},
-        {"objective": "k-center"},
-        {"administrator": ["nowhere"]},
-        {"administrator": 5},
-        {"seed": -1},
-        {"epsilons": [1, 1e-12]},
-        {"delta": -1},
-    ],
+    {"k": 0},
+    {"k": SIDE**2 + 1},
+    {"epsilons": []},
+    {"epsilons": [1, 1]},
+    {"names": ["one"]},
+    {"names": ["a", " "]},
+    {"repeats": -1},
+    {"records": 0},
+    {"method": "local-search"},
+    {"method": "quadtree"},
+    {"objective": "k-center"},
+    {"administrator": ["nowhere"]},
+    {"administrator": 5},
+    {"seed": -1},
+    {"epsilons": [1, 1e-12]},
+    {"delta": -1},
 )
 def test_what_is_refused_costs_nothing(metric, wrong):
     ledger = mdp.Ledger(5)

@@ -24,7 +24,7 @@ from metricdp.report.colors import PALETTE, assign_colors
 from metricdp.report.evidence.statement import receipt_html
 from metricdp.report.words import show_number
 from metricdp.universe.graph import build_graph
-from tests import refuses
+from tests import cases, refuses
 from tests.report.conftest import disks, settle
 
 COUNTED = Mechanism("discrete Laplace", "histogram of 8 parts", 1, 3.0, Fraction(1, 3))
@@ -169,13 +169,11 @@ def test_without_weights_no_mass_is_on_the_page():
     assert 'value="demand"' not in page and "oisy demand" not in page
 
 
-@pytest.mark.parametrize(
+@cases(
     ("basis", "says", "never"),
-    [
-        (None, "states no privacy guarantee", "No private data took part"),
-        ("public", "No private data took part", "may reveal"),
-        ("non-private", "without differential privacy, on purpose", "No private data took part"),
-    ],
+    (None, "states no privacy guarantee", "No private data took part"),
+    ("public", "No private data took part", "may reveal"),
+    ("non-private", "without differential privacy, on purpose", "No private data took part"),
 )
 def test_without_a_receipt_the_page_promises_nothing_it_does_not_know(basis, says, never):
     page = map_page(grid(3), [0], basis=basis)

@@ -12,16 +12,15 @@ from metricdp.solvers.estimate import tree_posterior
 from metricdp.solvers.estimate.credible import Credible
 from metricdp.solvers.estimate.tree_posterior import Counts, joint_posterior
 from metricdp.solvers.kmedian import solve
+from tests import cases
 from tests.solvers.estimate.test_tree_posterior import PAIR, counts, integrated, random_tree
 
 
-@pytest.mark.parametrize(
+@cases(
     "rounds",
-    [
-        [counts([2], [70], 6.0), counts([0, 1], [40, 10], 8.0)],
-        [counts([2], [300], 6.0, True), counts([0, 1], [120, 190], 8.0, True)],
-        [counts([2], [-9], 6.0), counts([0, 1], [5, -3], 8.0)],
-    ],
+    [counts([2], [70], 6.0), counts([0, 1], [40, 10], 8.0)],
+    [counts([2], [300], 6.0, True), counts([0, 1], [120, 190], 8.0, True)],
+    [counts([2], [-9], 6.0), counts([0, 1], [5, -3], 8.0)],
 )
 def test_draws_have_the_posterior_mean(rounds, monkeypatch):
     monkeypatch.setattr(tree_posterior, "_ROUNDS", 1)

@@ -9,6 +9,7 @@ import pytest
 
 from metricdp.solvers.estimate import tree_posterior
 from metricdp.solvers.estimate.tree_posterior import Counts, joint_posterior
+from tests import cases
 from tests.solvers.estimate.test_tree_posterior import (
     PAIR,
     counts,
@@ -19,16 +20,14 @@ from tests.solvers.estimate.test_tree_posterior import (
 
 
 @pytest.mark.parametrize("any_share", [False, True])
-@pytest.mark.parametrize(
+@cases(
     "rounds",
-    [
-        [counts([2], [70], 6.0), counts([0, 1], [40, 10], 8.0)],
-        [counts([2], [20], 6.0), counts([0, 1], [40, 10], 8.0), counts([2], [45], 20.0)],
-        [counts([0, 1], [40, 10], 8.0), counts([0, 1], [25, 2], 12.0)],
-        [counts([2], [-9], 6.0), counts([0, 1], [5, -3], 8.0)],
-        [counts([2], [300], 6.0, True), counts([0, 1], [120, 190], 8.0, True)],
-        [counts([2, 0], [70, 20], 6.0), counts([0, 1], [40, 10], 8.0, True)],
-    ],
+    [counts([2], [70], 6.0), counts([0, 1], [40, 10], 8.0)],
+    [counts([2], [20], 6.0), counts([0, 1], [40, 10], 8.0), counts([2], [45], 20.0)],
+    [counts([0, 1], [40, 10], 8.0), counts([0, 1], [25, 2], 12.0)],
+    [counts([2], [-9], 6.0), counts([0, 1], [5, -3], 8.0)],
+    [counts([2], [300], 6.0, True), counts([0, 1], [120, 190], 8.0, True)],
+    [counts([2, 0], [70, 20], 6.0), counts([0, 1], [40, 10], 8.0, True)],
 )
 def test_two_parts_against_integration(rounds, any_share, monkeypatch):
     monkeypatch.setattr(tree_posterior, "_ROUNDS", 1)  # before anything is learned from the counts
