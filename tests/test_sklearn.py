@@ -261,12 +261,3 @@ def test_it_is_loaded_on_first_use_and_only_with_scikit_learn(monkeypatch):
     with pytest.raises(MissingExtraError) as raised:
         __import__("metricdp.sklearn")
     assert raised.value.extra == "sklearn"
-
-
-def test_bounds_of_two_features_are_lower_and_upper():
-    from metricdp.sklearn import _corners
-
-    for bounds in (((0, 1), (5, 9)), ([-1, -1], [2, 3]), {"lower": [0, 1], "upper": [5, 9]}):
-        pair = bounds.values() if isinstance(bounds, dict) else bounds
-        assert [c.tolist() for c in _corners(bounds, 2)] == [list(map(float, c)) for c in pair]
-    assert [c.tolist() for c in _corners([(0, 1), (0, 1)], 2)] == [[0.0, 0.0], [1.0, 1.0]]

@@ -12,7 +12,6 @@ import pytest
 
 import metricdp as mdp
 from metricdp.bench import pmed
-from metricdp.bench.report import Column, Report
 from tests import cases
 from tests.cli_world import run
 from tests.data import DATA
@@ -104,16 +103,6 @@ def test_the_table_says_what_the_json_says(library, capsys):
     assert re.fullmatch(r"time: [0-9.]+ s in the solver, [0-9.]+ s in all", lines[7])
 
 
-def test_output_is_the_json_whatever_stdout_shows(library, capsys):
-    ran = measured(capsys, "--output out.json")
-    assert ran.err == "metricdp: wrote out.json\n" and ran.out.startswith("instance ")
-    written = json.loads(Path("out.json").read_text())
-    assert list(written) == ["suite", "version", "settings", "rows", "summary"]
-    names = ["pmed1", "pmed2", "pmed10"]
-    assert written["suite"] == "pmed" and [row["instance"] for row in written["rows"]] == names
-    assert written["settings"] == {"instances": names, "seed": 0, "time_limit": None}
-
-
 def test_the_summary_counts_gaps():
     """Planted optima: one reached, one missed by a bit less than 0.1 %, one by more."""
 
@@ -151,30 +140,12 @@ def test_a_cost_below_the_stated_optimum_is_pointed_out(library, capsys):
     assert last == "pmed1: the cost is below the stated optimum, which is of another graph"
 
 
-def test_an_optimum_of_zero_is_no_division_by_it(library, capsys):
-    assert rows_of(capsys, "--instances 10")[0]["gap_percent"] == 0.0
-
-
 @pytest.mark.parametrize(
     ("text", "numbers"),
     [("10,1", ["pmed1", "pmed10"]), (" 1 - 2 ", ["pmed1", "pmed2"]), ("2,2", ["pmed2"])],
 )
 def test_instances_are_chosen_by_number(library, text, numbers):
     assert [row["instance"] for row in pmed.run(library, instances=text).rows] == numbers
-
-
-def test_a_time_limit_goes_to_the_solver(library, capsys, monkeypatch):
-    given = []
-    real = mdp.k_median
-
-    def watched(*args, **options):
-        given.append(options["time_limit"])
-        return real(*args, **options)
-
-    monkeypatch.setattr(mdp, "k_median", watched)
-    costs = [row["cost"] for row in rows_of(capsys)]
-    assert [row["cost"] for row in rows_of(capsys, "--time-limit 60")] == costs
-    assert given == [None] * 3 + [60.0] * 3
 
 
 @cases(
@@ -218,26 +189,12 @@ def test_help_and_a_missing_suite(capsys):
     assert run(capsys, "bench").status == run(capsys, "bench", "nothing").status == 2
 
 
-def test_table_of_a_report():
-    columns = [Column("a", "a"), Column("b", "long heading", ".1f")]
-    report = Report("s", {}, columns, [{"a": "x", "b": 2}, {"a": "yy"}], {}, ["end"])
-    assert report.table() == "a   long heading\nx            2.0\nyy             -\n\nend\n"
-
-
 @needs_data
 def test_without_a_folder_the_data_sets_are_used(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("METRICDP_DATA", str(DATA))
     monkeypatch.chdir(tmp_path)
     ran = run(capsys, "bench", "pmed", "--instances", "1,2", "--json")
     assert [row["optimum"] for row in json.loads(ran.out)["rows"]] == [5819, 4093]
-
-
-@needs_data
-def test_the_library_s_own_files_need_no_pmedopt(tmp_path):
-    (tmp_path / "pmed1.txt").write_bytes((DATA / "pmed/pmed1.txt").read_bytes())
-    (tmp_path / "pmed2.txt").write_bytes((DATA / "pmed/pmed2.txt").read_bytes() + b"\n")
-    report = pmed.run(tmp_path)
-    assert [row["optimum"] for row in report.rows] == [5819, None]
 
 
 @needs_data

@@ -11,60 +11,13 @@ from hypothesis import strategies as st
 
 import metricdp as mdp
 from benchmarks import paper3, paper4, paper5
-from benchmarks.frame import exhibits
-from benchmarks.frame.exhibits import Column, Curves, Exhibit, Scale
+from benchmarks.frame.exhibits import Scale
 from benchmarks.sets import exponential_grid, point_sets
-from metricdp.errors import GraphFileError
 from tests import refuses
 from tests.benchmarks.running import measure
 
 SUITES = {"paper3": paper3.EXHIBITS, "paper4": paper4.EXHIBITS, "paper5": paper5.EXHIBITS}
 SQUARE = mdp.EuclideanSpace([0, 0], [1, 1])
-
-
-def toy(measured=lambda case, scale: [{"x": case, "y": case**2, "by": "a"}], **changes):
-    """An exhibit that measures squares."""
-    columns = (Column("x", "number", "d"), Column("y", "square", "d"))
-    reported = "the sum is {}".format
-    made = Exhibit(
-        "toy",
-        "Figure 9. Squares",
-        "they grow",
-        "nothing differs",
-        columns,
-        lambda scale: list(range(1, scale.choose(2, 3, 4))),
-        measured,
-        lambda rows: [reported(sum(row["y"] for row in rows))],
-        Curves("x", "y", "by"),
-    )
-    return replace(made, **changes)
-
-
-def test_a_report_tells_the_papers_words_the_rows_and_what_differs():
-    report = exhibits.run_exhibits("toy", [toy()], Scale("middle", 1, 0))
-    lines = report.table().splitlines()
-    assert lines[:3] == ["Figure 9. Squares", "", "the paper: they grow"]
-    assert lines[4:7] == ["number  square", "     1       1", "     2       4"]
-    assert lines[8:10] == ["here: the sum is 5", "differs: nothing differs"]
-    reported = json.loads(json.dumps(report.to_dict()))
-    assert [row["exhibit"] for row in reported["rows"]] == ["toy", "toy"]
-    assert reported["summary"]["exhibits"][0]["paper"] == "they grow"
-
-
-def test_ctrl_c_keeps_what_is_done():
-    def measured(case, scale):
-        if case == 2:
-            raise KeyboardInterrupt
-        return [{"x": case, "y": case, "by": "a"}]
-
-    report = exhibits.run_exhibits("toy", [toy(measured)], Scale("full", 1, 0))
-    assert len(report.rows) == 1 and "interrupted after 1 of 3" in report.unfinished
-
-
-def test_an_exhibit_without_rows_is_left_out_of_the_table():
-    empty = toy(key="empty", title="Figure 10", cases=lambda scale: [])
-    report = exhibits.run_exhibits("toy", [toy(), empty], Scale("quick", 1, 0))
-    assert "Figure 9" in report.table() and "Figure 10" not in report.table()
 
 
 @pytest.mark.parametrize("suite", SUITES)
@@ -75,18 +28,6 @@ def test_exhibits_are_named_once_and_every_size_has_cases(suite):
         counts = [len(each.cases(Scale(size, 2, 0))) for size in ("quick", "middle", "full")]
         assert 0 < counts[0] <= counts[1] <= counts[2], each.key
         assert each.printed and each.differs and each.title
-
-
-@pytest.mark.parametrize(
-    ("options", "reported"),
-    [
-        (("--only", "figure99"), "only must be of"),
-        (("--repeats", "0"), "repeats must be at least 1"),
-    ],
-)
-def test_bad_options_are_one_line(options, reported, capsys):
-    ran = measure(capsys, "paper3", "--quick", *options)
-    assert ran.status == 2 and reported in ran.err
 
 
 def test_each_suite_runs_from_the_command_line(capsys, monkeypatch, tmp_path):
@@ -132,13 +73,6 @@ def test_pickups_are_drawn_from_the_file_in_the_box(tmp_path, monkeypatch):
     assert point_sets.trips(10).shape == (10, 4)
 
 
-def test_a_damaged_file_is_named(tmp_path, monkeypatch):
-    monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
-    (tmp_path / "demand").mkdir()
-    (tmp_path / point_sets.FILE).write_bytes(b"no gzip")
-    refuses("no list of", point_sets.pickups, 10, error=GraphFileError)
-
-
 @given(
     st.lists(st.tuples(*[st.floats(0, 1)] * 2), min_size=1, max_size=4),
     st.lists(st.tuples(*[st.floats(0, 1)] * 2), min_size=1, max_size=20),
@@ -168,12 +102,6 @@ def test_the_other_coreset_spends_epsilon_and_weighs_everything():
     places, weights = exponential_grid.coreset(SQUARE, demand, 3, "1/2", ledger)
     assert len(places) == len(weights) and (places >= 0).all() and (places <= 1).all()
     refuses("", ledger.charge, "1/1000", error=mdp.BudgetError)
-
-
-def test_table_2_is_the_papers():
-    assert paper3.TABLE2[100_000] == (0.02, 0.8, 3.5)
-    reported = {each.key: each for each in paper3.EXHIBITS}["table2"].printed
-    assert "n = 1,000,000: k = 1: 0.007, k = 5: 0.15, k = 10: 0.6" in reported
 
 
 def test_growth_is_the_slope():
@@ -212,9 +140,3 @@ def test_mixtures_are_the_papers():
         assert np.linalg.norm(middle) == pytest.approx(0.99, abs=0.002)
         assert np.linalg.norm(group - middle, axis=1).mean() == pytest.approx(0.01, rel=0.05)
     assert paper5.objective(points, np.zeros((1, 20))) == pytest.approx(0.98, abs=0.01)
-
-
-def test_only_what_is_asked_is_measured():
-    refuses("figure3", exhibits._wanted, paper3.EXHIBITS, "nothing")
-    expected = ["figure3", "figure7"]
-    assert [e.key for e in exhibits._wanted(paper3.EXHIBITS, "figure7,figure3")] == expected

@@ -14,11 +14,8 @@ import pytest
 
 import metricdp as mdp
 from benchmarks import paper1, peers
-from benchmarks.frame import costs, tables
+from benchmarks.frame import costs
 from benchmarks.sets import point_sets
-from benchmarks.sets.point_sets import gaussian_mixture
-from metricdp.errors import MissingExtraError
-from tests import refuses
 
 Capture = pytest.CaptureFixture[str]
 FAST = tuple(m for m in paper1.METHODS if m not in ("quadtree", "uniform"))
@@ -77,30 +74,6 @@ def test_sets_are_read_wherever_they_lie(data):
 def _skin(data: Path) -> np.ndarray:
     with gzip.open(data / "uci/Skin_NonSkin.txt.gz", "rt") as file:
         return np.array([float(v) for v in file.read().splitlines()[1].split(",")[:3]])
-
-
-def test_what_is_not_there_is_skipped_and_named(data):
-    mixtures = "gm-d2-k8 gm-d2-k20 gm-d10-k8 gm-d10-k20"
-    assert point_sets.chosen_sets("gm,s1", ())[0] == [*mixtures.split(), "s1"]
-    there, skipped = point_sets.chosen_sets("s1, s2", ())
-    assert there == ["s1"]
-    assert skipped == ["s2: skipped, METRICDP_DATA names no folder with sipu/s2.data (perhaps .gz)"]
-    for bad, message in (
-        ("s2", "nothing to measure; s2: skipped"),
-        ("s9", "sets must be of"),
-        ("", "got ''"),
-        ("g", "got 'g'"),
-    ):
-        refuses(message, point_sets.chosen_sets, bad, ())
-
-
-def test_mixtures_lie_in_the_ball_and_around_their_centers():
-    points = gaussian_mixture(4000, 3, 5, std=0.01, seed=1)
-    assert np.linalg.norm(points, axis=1).max() <= 1 + 1e-12
-    centers = costs.best_known(points, 5, 2, 0, 4)
-    assert costs.cost(points, centers, 2) / 4000 == pytest.approx(3 * 0.01**2, rel=0.1)
-    assert np.array_equal(points, gaussian_mixture(4000, 3, 5, std=0.01, seed=1))
-    assert not np.array_equal(points, gaussian_mixture(4000, 3, 5, std=0.01, seed=2))
 
 
 def test_mixtures_are_those_that_figures_speak_of():
@@ -162,18 +135,6 @@ def test_statements_are_judged_at_every_epsilon():
     assert verdicts["HST costs less than Balcan et al."] == (1, 2)
     assert verdicts["the LSH coreset costs less than Balcan et al."] == (2, 2)
     assert "private Lloyd" not in " ".join(verdicts)
-
-
-def test_times_are_medians_over_those_of_one_method():
-    rows = [
-        {"setting": "a/1", "k": 2, "method": "sklearn", "seconds": [2.0, 1.0, 9.0]},
-        {"setting": "a/2", "k": 2, "method": "sklearn", "seconds": [4.0, 4.0]},
-        {"setting": "a/1", "k": 2, "method": "x", "seconds": [8.0]},
-    ]
-    tables.timed(rows, "sklearn")
-    assert [row["cpu"] for row in rows] == [0.5, 1.0, 2.0]
-    tables.timed(rows)
-    assert [row["cpu"] for row in rows] == [2.0, 4.0, 8.0]
 
 
 # the whole
@@ -270,10 +231,3 @@ def test_peers_run_in_their_own_python_and_absent_ones_are_named(python):
     assert table.count("absent") >= 4 and "OpenDP's k-means: absent" in table
     assert "\n" in report.table()
     json.dumps(report.to_dict())
-
-
-def test_without_scikit_learn_nothing_is_measured(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn", None)
-    with pytest.raises(MissingExtraError) as raised:
-        peers.run("gm-d2-k8")
-    assert raised.value.extra == "sklearn"

@@ -138,19 +138,6 @@ def test_ratios_are_of_the_same_repetition():
     )
 
 
-def test_there_is_no_ratio_to_nothing(no_data, capsys):
-    zero = tables.gathered_rows(
-        {**d, "reference": 0.0}
-        for d in draws({"DP-rand": [1.0], "DP-kmedian++": [1.0], "DP-HST": [0.0]})
-    )
-    assert [row["ratios"] for row in zero] == [{}] * 3
-    assert tables.judged(LOWER, zero)["cells"] == 0
-    assert paper2.over_searched(zero, lower="DP-HST", other="DP-rand")["mean"] is None
-    ran = measure(capsys, "paper2", *TINY, "--records", "3", "-k", "3", "--repeats", "1", "--json")
-    assert ran.status == 0
-    assert {row["costs"]["final"][0] == 0 for row in json.loads(ran.out)["rows"]} == {True, False}
-
-
 LOWER = tables.Claim(
     "DP-HST is below", "initial", "DP-HST", ("DP-rand", "DP-kmedian++"), ("imbalanced",)
 )
@@ -176,25 +163,6 @@ def test_an_ordering_that_holds_and_one_that_does_not():
         tables.reported(verdict) == "DP-HST is below: in 1 of 2 settings, 1 of 3 cells; "
         "clearly not in graph-r1/imbalanced k=10 by 0.5"
     )
-
-
-def test_an_ordering_is_judged_where_it_is_claimed_and_measured_only():
-    balanced = draws(
-        {"DP-rand": [3.0], "DP-kmedian++": [2.0], "DP-HST": [1.0]}, setting="graph-r1/balanced"
-    )
-    partial = draws({"DP-rand": [3.0], "DP-HST": [1.0]})
-    assert tables.judged(LOWER, tables.gathered_rows([*balanced, *partial]))["cells"] == 0
-
-
-def test_fewer_iterations_are_judged_as_they_are():
-    claim = tables.Claim("fewer", tables.ITERATIONS, "DP-HST", ("DP-rand",), ("imbalanced",))
-    cell = [
-        *draws({"DP-rand": [1.0, 1.0]}, iterations=[9, 20]),
-        *draws({"DP-HST": [1.0, 1.0]}, iterations=[5, 6]),
-    ]
-    verdict = tables.judged(claim, tables.gathered_rows(cell))
-    assert verdict["holds_in_cells"] == 1
-    assert verdict["margins"]["graph-r1/imbalanced"] == pytest.approx(9.0)
 
 
 def test_the_default_over_private_local_search():
@@ -272,14 +240,6 @@ def test_costs_are_the_demand_s_exact_ones(trial):
         assert trial.cost(centers) == pytest.approx(
             mdp.exact_cost(trial.demand, [trial.universe.metric.ids[i] for i in centers])
         )
-
-
-def test_another_repetition_has_another_demand_and_tree_of_the_same_universe(trial):
-    asked = {"records": 25, "imbalanced": True, "power": 2, "epsilon": "1", "steps": 20}
-    other = paper2.Trial.drawn(trial.universe, **asked, seed=3, repeat=1)
-    assert set(other.positions) != set(trial.positions) and other.tree.beta != trial.tree.beta
-    assert np.array_equal(other.block, trial.universe.metric.matrix[:, other.positions] ** 2)
-    assert set(trial.universe.classes[other.positions]) == {0, 1}
 
 
 def test_what_lies_below_the_last_level_of_the_tree_does_not_matter(trial):

@@ -3,7 +3,6 @@ what its page promises.
 """
 
 import networkx as nx
-import numpy as np
 import pytest
 
 import metricdp as mdp
@@ -14,14 +13,6 @@ from benchmarks import private_graphs as suite
 def instance():
     metric = mdp.GraphMetric(nx.grid_2d_graph(7, 7), weight=None)
     return suite.Instance(metric, 2_000, 1, 3)
-
-
-def test_demand_is_drawn_by_its_seed(instance):
-    again = suite.Instance(instance.metric, 2_000, 1, 3)
-    other = suite.Instance(instance.metric, 2_000, 2, 3)
-    assert np.array_equal(instance.positions, again.positions)
-    assert not np.array_equal(instance.positions, other.positions)
-    assert len(instance.positions) == instance.counts.sum() == 2_000
 
 
 def test_costs_are_those_of_the_definition(instance):
@@ -45,16 +36,6 @@ def test_every_method_answers_or_refuses(instance):
         assert (row["ratio"] == "") == plane, method
         if not plane:
             assert 1 <= float(row["ratio"]) <= instance.cost([(0, 0)]) / instance.best
-
-
-def test_degrees_are_as_long_both_ways():
-    graph = nx.Graph()
-    for node, (x, y) in enumerate([(10, 59.9), (10, 60.1), (10.4, 60)]):
-        graph.add_node(node, x=x, y=y)
-    nx.add_path(graph, range(3), length=1.0)
-    graph.graph["crs"] = "EPSG:4326"
-    points = suite.plane(mdp.GraphMetric(graph, weight="length"))
-    assert np.isclose(np.ptp(points[:, 0]), np.ptp(points[:, 1]), rtol=0.01)
 
 
 def test_the_page_has_the_table_of_the_csv():

@@ -15,12 +15,6 @@ def script():
     return loaded(ROOT / "benchmarks" / "which_method.py")
 
 
-def test_the_best_of_a_row_and_what_is_close_is_bold(script):
-    row = {"universe": "u", "records": 5_000, "epsilon": "1", "a": 1.0, "b": 1.015, "c": None}
-    reported = script.table([row | {"d": 1.03}], ("a", "b", "c", "d")).splitlines()[-1]
-    assert reported == "| u | 5,000 | 1 | **1.00** | **1.01** | - | 1.03 |"
-
-
 def test_a_table_is_put_between_its_own_marks(script):
     page = "<!-- a -->\n<!-- end -->\nkept\n<!-- b -->\n\nold\n\n<!-- end -->\n"
     once = script.placed(script.placed(page, "a", "A"), "b", "B")

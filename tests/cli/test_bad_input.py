@@ -5,9 +5,6 @@ nothing private.
 import gzip
 import json
 import re
-import shlex
-import subprocess
-import sys
 
 import pytest
 
@@ -312,25 +309,6 @@ def test_every_good_base_would_pass(world, monkeypatch, capsys):
     for name in set(snapshot(world)) - set(before):
         (world / name).unlink()
     (world / "study.ledger").write_bytes(before["study.ledger"])
-
-
-@pytest.mark.extended
-@pytest.mark.parametrize("name", ["unknown id", "k zero", "ledger exhausted", "disconnected"])
-def test_the_same_in_a_process_of_its_own(name, world):
-    command, words = CASES[name]
-    before = snapshot(world)
-    done = subprocess.run(
-        [sys.executable, "-m", "metricdp", *shlex.split(command), "-q"],
-        cwd=world,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert (done.returncode, done.stdout) == (status_of(words), "")
-    assert len(done.stderr.splitlines()) == 1
-    assert words in done.stderr
-    assert snapshot(world) == before
-    assert_nothing_private(done.stderr, command)
 
 
 @cases(

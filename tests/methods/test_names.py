@@ -12,19 +12,10 @@ from metricdp import methods
 from metricdp.errors import InputError
 from metricdp.methods.catalogue import OF_BOXES_ALONE, OF_FINITE_UNIVERSES
 from metricdp.methods.method import Method
-from tests import refuses
 
 CLASSES = [name for name in methods.__all__ if isinstance(getattr(methods, name), type)]
 
 LISTED = OF_FINITE_UNIVERSES | OF_BOXES_ALONE
-
-
-@pytest.mark.parametrize("name", methods.__all__)
-def test_each_name_is_imported_from_the_package(name):
-    scope = {}
-    exec(f"from metricdp.methods import {name}", scope)
-    assert scope[name] is getattr(mdp.methods, name)
-    assert name in dir(methods)
 
 
 def test_every_method_that_has_a_name_has_its_class_here():
@@ -66,9 +57,3 @@ def test_a_class_is_the_first_thing_that_is_imported(name):
         text=True,
     )
     assert ran.stdout.strip() == name, ran.stderr
-
-
-def test_a_name_that_is_none_is_no_attribute():
-    refuses("", exec, "from metricdp.methods import Nothing", error=ImportError)
-    with pytest.raises(AttributeError, match="Nothing"):
-        methods.Nothing  # noqa: B018

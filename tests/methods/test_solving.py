@@ -254,16 +254,6 @@ def test_where_no_single_source_has_room():
 
 
 @pytest.mark.parametrize("universe", sorted(UNIVERSES))
-def test_equity_is_between_the_mean_and_the_farthest(universe):
-    metric = UNIVERSES[universe]
-    costs = metric.distances(metric.sites)
-    weights = np.random.default_rng(7).integers(0, 6, N).astype(float)
-    plan = mdp.solve(metric, o.Equity(3, aversion=0.5), weights=weights)
-    near = costs[metric.positions(plan.centers)].min(axis=0)
-    assert plan.mean <= plan.value <= near[weights > 0].max()
-
-
-@pytest.mark.parametrize("universe", sorted(UNIVERSES))
 @pytest.mark.parametrize(("share", "blend"), [(0, 0.5), (0.3, 1), (0.4, 0.3)])
 def test_ordered_medians(universe, share, blend):
     metric = UNIVERSES[universe]
@@ -280,17 +270,6 @@ def test_ordered_medians(universe, share, blend):
     assert plan.value == pytest.approx(best, rel=1e-6)
     assert plan.gap == pytest.approx(0, abs=1e-6)
     assert plan.bound <= best * (1 + 1e-9)
-
-
-def test_ends_of_ordered_medians():
-    metric = UNIVERSES["euclidean"]
-    mean = mdp.solve(metric, o.KMedian(3)).value / N
-    for objective in (o.OrderedMedian(3, share=1), o.OrderedMedian(3, blend=0)):
-        plan = mdp.solve(metric, objective)
-        assert plan.value == pytest.approx(mean)
-        assert plan.gap == 0
-    farthest = mdp.solve(metric, o.PCenter(3)).value
-    assert mdp.solve(metric, o.OrderedMedian(3, share=0)).value == pytest.approx(farthest)
 
 
 def test_new_objectives_answer_releases():
@@ -408,17 +387,6 @@ def test_boxes_are_answered_on_a_net():
     assert np.abs(plan.centers[0] - 0.3).max() < 0.1
     assert not plan.labels.any() and len(plan.labels) == len(release.weights)
     refuses("finite universe", lambda: release.solve(o.KMedian(1), candidates=[0]))
-
-
-def test_units_of_limits():
-    metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    refuses("not known what distances", lambda: mdp.solve(metric, o.MaxCoverage(1, "2 min")))
-    metric.measured_in = "s"
-    assert mdp.solve(metric, o.MaxCoverage(1, "0.05 min")).value == 7
-    refuses("measured in s", lambda: mdp.solve(metric, o.MaxCoverage(1, "2 km")))
-    places = mdp.HaversineMetric([[0.0, 0.0], [0.01, 0.0], [1.0, 0.0]])
-    assert mdp.solve(places, o.MaxCoverage(1, "1.2 km")).value == 2
-    refuses("one of mm, cm", o.MaxCoverage, 1, "2 parsecs")
 
 
 @cases(

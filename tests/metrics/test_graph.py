@@ -7,7 +7,6 @@ import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from metricdp.errors import UnknownIdError
@@ -37,24 +36,6 @@ def test_integer_lengths_are_exact(graph):
     assert metric.unit == 1.0
     np.testing.assert_array_equal(everything(metric), true)
     np.testing.assert_array_equal(metric.grid_rows(np.arange(graph[0])), true)
-
-
-@few
-@given(naive.graphs(), st.data())
-def test_blocks_and_nearest_centers(graph, data):
-    n, edges = graph
-    metric, true = metric_of(n, edges), naive.all_pairs(n, edges)
-    points = st.lists(st.integers(0, n - 1), max_size=5)
-    sources, targets = data.draw(points), data.draw(points)
-    np.testing.assert_array_equal(
-        metric.distances(sources, targets), true[np.ix_(sources, targets)]
-    )
-    np.testing.assert_array_equal(metric.distances(sources), true[sources])
-    centers = data.draw(st.lists(st.integers(0, n - 1), min_size=1, max_size=5))  # repeats too
-    label, distance = metric.nearest(centers)
-    np.testing.assert_array_equal(distance, naive.nearest(true, centers))
-    np.testing.assert_array_equal(true[np.array(centers)[label], np.arange(n)], distance)
-    assert label.dtype == np.int64 and distance.dtype == np.float64
 
 
 @pytest.mark.parametrize("integers", [True, False])
@@ -92,16 +73,6 @@ def test_of_several_weights_several_metrics(directed):
         GraphMetric(G, ["am", "pm"], directed=directed),
     ):
         assert [metric.distances([0])[0].tolist() for metric in many] == [[0, 1, 3], [0, 4, 5]]
-
-
-def test_the_order_inside_does_not_show():
-    n, edges = naive.random_graph(120, 3)
-    shuffle = np.random.default_rng(0).permutation(n)
-    moved = metric_of(n, [(shuffle[u], shuffle[v], w) for u, v, w in edges])
-    assert not np.array_equal(moved.order, np.arange(n))
-    np.testing.assert_array_equal(
-        everything(moved)[np.ix_(shuffle, shuffle)], everything(metric_of(n, edges))
-    )
 
 
 def test_the_same_with_any_number_of_processors(monkeypatch):

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from metricdp.errors import UnknownIdError
 from metricdp.metrics import EuclideanMetric, EuclideanSpace, ManhattanMetric, PrecomputedMetric
 from tests import cases, naive, refuses
-from tests.metrics.test_graph import check_metric, everything
+from tests.metrics.test_graph import everything
 
 few = settings(max_examples=80, derandomize=True)
 KINDS = {EuclideanMetric: "euclidean", ManhattanMetric: "cityblock"}
@@ -20,19 +20,6 @@ numbers = st.one_of(
 point_sets = st.tuples(st.integers(1, 7), st.integers(1, 3)).flatmap(
     lambda shape: arrays(np.float64, shape, elements=numbers)
 )
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@few
-@given(points=point_sets)
-def test_distances_and_nearest(kind, points):
-    metric = kind(points)
-    true = cdist(points, points, KINDS[kind])
-    np.testing.assert_allclose(everything(metric), true)
-    centers = list(range(0, len(points), 2))
-    label, distance = metric.nearest(centers)
-    np.testing.assert_allclose(distance, naive.nearest(true, centers))
-    np.testing.assert_allclose(true[np.array(centers)[label], np.arange(len(points))], distance)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -75,24 +62,6 @@ def test_bad_points_and_ids(kind):
     for tiny_or_huge in (1e-300, 1e-20, 1e30, 1e308):
         refuses("another unit", kind, [[-tiny_or_huge], [tiny_or_huge]])
     refuses("at least one center", lambda: kind([[0.0], [1.0]]).nearest([]))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@few
-@given(points=point_sets)
-def test_the_grid_is_a_metric_close_to_the_true_one(kind, points):
-    metric = kind(points)
-    q = metric.grid_rows(np.arange(len(points)))
-    check_metric(q)
-    true, d = cdist(points, points, KINDS[kind]), points.shape[1]
-    # two points, each moved by half a step a coordinate
-    slack = metric.unit * (np.sqrt(d) if kind is EuclideanMetric else d)
-    noise = 1e-9 * (1 + true)
-    assert (q * metric.unit >= true - slack - noise).all()
-    assert (q * metric.unit <= true + slack + metric.unit + noise).all()
-    assert len(points) * q.max() < 2**62
-    some = metric.grid_rows(np.arange(len(points)), np.array([0]))
-    np.testing.assert_array_equal(some[:, 0], q[:, 0])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -175,30 +144,6 @@ def test_seeds(kind):
 
 
 # Matrices
-
-
-@few
-@given(naive.graphs(), st.data())
-def test_matrix_metric(graph, data):
-    n = graph[0]
-    true = naive.all_pairs(*graph) * 0.3
-    metric = PrecomputedMetric(true, ids=[("v", i) for i in range(n)])
-    points = st.lists(st.integers(0, n - 1), min_size=1, max_size=4)
-    sources, targets = data.draw(points), data.draw(points)
-    np.testing.assert_array_equal(
-        metric.distance_rows(np.array(sources), np.array(targets)), true[np.ix_(sources, targets)]
-    )
-    label, distance = metric.nearest([("v", i) for i in sources])
-    np.testing.assert_array_equal(distance, naive.nearest(true, sources))
-    np.testing.assert_array_equal(true[np.array(sources)[label], np.arange(n)], distance)
-    assert metric.diameter_bound() == true.max()
-    q = metric.grid_rows(np.arange(n))
-    assert (q * metric.unit >= true).all() and (
-        (q - 1) * metric.unit < true
-    ).all()  # the ceiling, exactly
-    assert q.dtype == np.int64 and q.max() <= 2**40
-    exact = naive.all_pairs(*graph)
-    check_metric(PrecomputedMetric(exact).grid_rows(np.arange(n)))
 
 
 @cases(

@@ -13,7 +13,7 @@ import pytest
 import metricdp as mdp
 from metricdp.errors import InputError
 from metricdp.methods.finite.rounds import FEWEST_PARTS, number_of_parts
-from tests import naive, refuses
+from tests import refuses
 from tests.metrics.test_diameter import road_like
 from tests.metrics.test_graph import everything, metric_of
 
@@ -136,16 +136,6 @@ def test_few_or_many_records_for_the_universe(n_records, epsilon):
         assert abs(release.weights - true).max() < 1 + 0.02 * true.max()
 
 
-@pytest.mark.parametrize("n", [1, 2])
-def test_one_and_two_points(n):
-    points = mdp.EuclideanMetric(np.arange(float(n))[:, None])
-    for metric in (points, metric_of(n, [(0, 1, 3)][: n - 1]), metric_of(n, [(0, 1, 0)][: n - 1])):
-        demand = mdp.PrivateDemand(metric, [n - 1] * 500)
-        for k in range(1, n + 1):
-            check(mdp.k_median(metric, demand, k, epsilon=1.0), metric, k)
-        assert abs(mdp.release(metric, demand, epsilon=1.0).weights.sum() - 500) < 500
-
-
 def test_a_box(seed=7):
     box = mdp.EuclideanSpace([0, 0], [10, 20])
     rng = np.random.default_rng(seed)
@@ -246,12 +236,6 @@ def test_a_hint_saves_the_count():
         check(mdp.k_median(metric, demand, 3, epsilon=1, records_hint=hint), metric, 3)
 
 
-def test_without_a_ledger_one_is_made():
-    metric = TOWNS["graph"]()
-    receipt = mdp.k_median(metric, mdp.PrivateDemand(metric, []), 2, epsilon=0.1).receipt
-    assert receipt.epsilon == Fraction(1, 10) and receipt.neighboring == "add-remove"
-
-
 def test_number_of_parts():
     assert (
         number_of_parts(0, 1) == number_of_parts(-50, 1) == number_of_parts(10, 1) == FEWEST_PARTS
@@ -312,19 +296,6 @@ def test_the_public_universe():
     # 4·3 + 4·2 = 20; b: 3 + 18; a: 32
     assert mdp.k_means(metric, k=1, weights=[3, 0, 0, 0, 2]).centers == ["c"]
     assert sorted(mdp.k_median(metric, k=5).centers) == list("abcde")
-
-
-@pytest.mark.parametrize("power", [1, 2])
-def test_the_public_answer_is_the_best_of_all(power):
-    graph = naive.random_graph(14, 2)
-    metric, ask = metric_of(*graph), (mdp.k_median, mdp.k_means)[power - 1]
-    true, weights = naive.all_pairs(*graph), np.random.default_rng(0).integers(0, 5, 14)
-    for k in (1, 2, 3):
-        best = naive.best_centers(true, weights, k, power)[1]
-        assert (
-            naive.cost(true, weights, ask(metric, k=k, weights=weights).centers, power)
-            <= 1.03 * best
-        )
 
 
 def test_one_name_is_one_site():

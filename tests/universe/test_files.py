@@ -3,12 +3,10 @@
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 from metricdp.errors import DirectedGraphError, DisconnectedGraphError, GraphFileError, InputError
 from metricdp.universe import graph_from, read_graph_file, read_nodes, read_pmed_p
 from tests import cases, refuses
-from tests.universe.test_convert import all_distances, edge_lists, multigraph, nx_distances
 from tests.universe.test_tables import write
 
 
@@ -234,43 +232,6 @@ def test_disconnected_files_name_the_sizes(tmp_path):
     with pytest.raises(DisconnectedGraphError, match="2 components of 3, 1 vertices") as caught:
         read_graph_file(write(tmp_path, "4 2\n2\n1 3\n2\n\n", "a.graph"))
     assert caught.value.sizes == [3, 1]
-
-
-@settings(max_examples=40)
-@given(edge_lists())
-def test_every_format_gives_the_same_shortest_paths(tmp_path_factory, case):
-    n, rows = case
-    rows = rows or [(0, 0, 1.0)]
-    oracle = nx_distances(multigraph(n, rows), list(range(n)))
-    folder = tmp_path_factory.mktemp("g")
-    both = [(u + 1, v + 1, w) for u, v, w in rows] + [(v + 1, u + 1, w) for u, v, w in rows]
-    write(folder, "from,to,length\n" + "\n".join(f"{u},{v},{w}" for u, v, w in rows), "g.csv.gz")
-    write(
-        folder, f"p sp {n} {len(both)}\n" + "\n".join(f"a {u} {v} {w}" for u, v, w in both), "g.gr"
-    )
-    write(
-        folder,
-        "~\tinit_node\tterm_node\tlength\t;\n"
-        + "\n".join(f"\t{u}\t{v}\t{w}\t;" for u, v, w in both),
-        "g_net.tntp",
-    )
-    near = [" ".join(f"{v} {w}" for u, v, w in both if u == i) for i in range(1, n + 1)]
-    write(folder, f"{n} {len(rows)} 1\n" + "\n".join(near) + "\n", "g.graph")
-    graph = nx.MultiGraph()
-    graph.add_nodes_from(range(n))
-    graph.add_edges_from((u, v, {"length": w}) for u, v, w in rows)
-    nx.write_graphml(graph, folder / "g.graphml")
-    listed = "\n".join(f"{u} {v} {w}" for u, v, w in both)
-    write(
-        folder,
-        f"%%MatrixMarket matrix coordinate real general\n{n} {n} {len(both)}\n{listed}\n",
-        "g.mtx",
-    )
-    for name in ("g.csv.gz", "g.gr", "g_net.tntp", "g.graph", "g.graphml", "g.mtx"):
-        got = read_graph_file(folder / name)
-        assert len(got) == n, name
-        order = np.argsort(got.ids)
-        np.testing.assert_allclose(all_distances(got)[np.ix_(order, order)], oracle, err_msg=name)
 
 
 def test_parquet_edges_and_nodes(tmp_path):

@@ -13,18 +13,6 @@ from tests.methods.spending import BOX, blobs, box, cost
 METHODS = {"k-variates": k_variates.KVariates(), "balcan": balcan.Balcan(swaps=2)}
 
 
-def test_variates_answer_further_questions_for_free():
-    ledger = mdp.Ledger(5)
-    demand = PrivateDemand(BOX, blobs(20_000)[0])
-    asked = {"epsilon": 5, "ledger": ledger, "method": METHODS["k-variates"]}
-    release = mdp.k_means(BOX, demand, 3, **asked).release
-    assert release.k_median(7).centers.shape == (7, 2)
-    held, weights = release.coreset()
-    assert len(held) == len(weights) > 3
-    assert ledger.left == 0
-    assert abs(weights.sum() - 20_000) < 4000
-
-
 def test_variates_are_drawn_by_weight_and_distance():
     points, weights = np.array([[0.0], [1.0], [3.0]]), np.array([2.0, 1.0, 1.0])
     rng = np.random.default_rng(0)

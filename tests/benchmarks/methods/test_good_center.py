@@ -63,19 +63,6 @@ def test_the_center_of_a_cluster_is_found(d, images):
     assert price == 3 and query.exact(points)[0] >= 0.3 * len(points) * 2**good_center.BITS
 
 
-def test_rounds_have_coins_of_their_own():
-    points, _ = clusters(2)
-    grid = Grid(space_of(2), (16, 16))
-    questions = []
-    for seed in (0, 0, 1):
-        good, put, asked = exactly(grid, points, 2, seed)
-        for removed in ([], [(3, 100)]):
-            driven(good.next(1, removed), put)
-        questions.append([q.offsets.tolist() for q, _ in asked[1::2]])
-    assert questions[0] == questions[1] != questions[2]
-    assert questions[0][0] != questions[0][1]
-
-
 def test_prices_add_up():
     for axes in (0, 7):
         prices = Prices.of(Fraction(4, 5), 10, axes)

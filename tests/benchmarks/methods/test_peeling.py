@@ -127,38 +127,12 @@ def test_averages_are_the_papers():
     assert top_average(np.empty(0, np.int64), np.empty(0, np.int64), 3) == 0
 
 
-def test_what_is_left_is_the_same_kept_or_afresh():
-    grid, cells = grid_of((4, 5)), some_cells((4, 5), 40, 3)
-    memory, calls = {}, []
-
-    def counts():
-        calls.append(1)
-        return counted(cells, (4, 5)).astype(np.int64)
-
-    removed = [(3, 5), (17, 9), (8, 4)]
-    for upto in (0, 1, 1, 3, 2):
-        now = Peeled(grid, tuple(removed[:upto]))
-        assert now.left(counts, memory).tolist() == now.left(counts, {}).tolist()
-    # kept: at first, and where fewer are removed than before; 5 times afresh
-    assert len(calls) == 2 + 5
-
-
 @pytest.mark.parametrize("size", [2, 3, 5, 8, 9, 33, 100])
 def test_levels_by_definition(size):
     rng = np.random.default_rng(size)
     cases = rng.integers(-9, 9, size), -np.abs(np.arange(size) - size // 3), np.arange(size) - size
     for scores in cases:
         assert Levels(1, 4)(scores).tolist() == naive.levels(scores.tolist(), 1, 4)
-
-
-def test_intervals_cover_all_solutions():
-    scores = np.random.default_rng(0).integers(0, 99, 50)
-    for offset, starts in ((0, [0, 16, 32, 48]), (8, [0, 8, 24, 40])):
-        view = Intervals(16, offset)
-        assert view.starts(50).tolist() == starts
-        assert view(scores).tolist() == [
-            scores[a:b].max() for a, b in zip(starts, [*starts[1:], 50])
-        ]
 
 
 @cases(

@@ -6,13 +6,8 @@ import pytest
 import metricdp as mdp
 from benchmarks.methods.ball_counts import radii_of
 from benchmarks.methods.chunks import Chunks
-from benchmarks.methods.printed_coreset import PrintedCoreset, paper_cells, sizes
-from benchmarks.methods.rec_concave import (
-    published_promise,
-    rec_concave,
-    records_needed,
-    selections_of,
-)
+from benchmarks.methods.printed_coreset import PrintedCoreset, sizes
+from benchmarks.methods.rec_concave import rec_concave, selections_of
 from metricdp.methods.asking import driven
 from tests.methods.box.test_coreset import PLANE, clusters
 
@@ -31,16 +26,6 @@ def test_rec_concave_finds_good_solutions(size, where):
 
     found = driven(rec_concave(lambda views: views, size, 60), choose)
     assert quality[found] >= 30 and len(asked) == selections_of(size)
-
-
-def test_the_published_promise_is_out_of_reach():
-    assert published_promise(1000, 1.0, 1e-6) > 1e6
-    assert records_needed(1, 1.0, 1e-6, 2) > 5e8
-    assert (
-        records_needed(10, 0.5, 1e-6, 2)
-        > records_needed(5, 0.5, 1e-6, 2)
-        > records_needed(5, 1.0, 1e-6, 2)
-    )
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
@@ -66,19 +51,6 @@ def test_published_rounds_find_the_clusters(relation, delta, options):
     assert result.release.k_median(2).centers.shape == (2, 2) and ledger.spent == spent
 
 
-def test_rec_concave_with_constants_given():
-    points, _ = clusters(5000, 2)
-    demand = mdp.PrivateDemand(PLANE, points)
-    method = PrintedCoreset(radius="rec-concave", promise=200, cells=40**2, left_over=0.4)
-    result = mdp.k_means(PLANE, demand, 1, epsilon=20, method=method)
-    asked = [
-        sum(step in m.query for m in result.receipt.mechanisms)
-        for step in ("levels", "intervals", "only", "ball of")
-    ]
-    assert asked == [2, 4, 2, 2]  # two rounds
-    assert np.linalg.norm(result.centers[0] - points.mean(axis=0)) < 0.3
-
-
 def test_chunks_depend_on_the_record_alone():
     points = clusters(4000)[0]
     chunks = Chunks(PLANE, 4)
@@ -88,11 +60,6 @@ def test_chunks_depend_on_the_record_alone():
     assert (chunks.encode(points[:7]) == parts[:7]).all()
     assert np.bincount(parts, minlength=4).min() > 850
     assert (chunks.encode(np.array([[-0.0, 0.5]])) == chunks.encode(np.array([[0.0, 0.5]]))).all()
-
-
-def test_the_papers_grid():
-    cells = [paper_cells(n, 2) for n in (0, 3, 100_000, 10**6, 10**9)]
-    assert cells == [1, 4, 512**2, 1024**2, 2048**2]
 
 
 def test_sizes_of_rounds():

@@ -36,13 +36,6 @@ def test_finds_the_groups(inner, delta):
     assert result.centers.shape == (4, 30) and result.method == "projected"
 
 
-def test_few_dimensions_are_left_to_the_inner_method():
-    points, _ = mixture(500, 3)
-    space = box(3)
-    result = mdp.k_means(space, mdp.PrivateDemand(space, points), 4, epsilon=1, method=Projected())
-    assert result.method == "partition"
-
-
 def test_images_keep_lengths_on_average_and_lie_in_their_box():
     points, _ = mixture(2000, 60)
     projection = Projection(box(60), 12, 5)

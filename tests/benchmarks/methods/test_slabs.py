@@ -6,7 +6,7 @@ import pytest
 import metricdp as mdp
 from benchmarks.methods import slabs as module
 from benchmarks.methods.grid import Grid
-from benchmarks.methods.slabs import Slabs, directions, half_diagonal, middles, offsets
+from benchmarks.methods.slabs import Slabs, directions, middles, offsets
 
 
 def grid_of(shape):
@@ -36,15 +36,6 @@ def test_boxes_cell_by_cell(shape, keys, monkeypatch):
     assert [tuple(places[label]) for label in labels] == expected
     assert len(places) == len(set(expected)) and set(labels.tolist()) == set(range(len(places)))
     assert (middles(grid, np.arange(grid.n_parts)) == points).all()
-
-
-def test_middles_of_intervals():
-    coins = np.random.default_rng(0)
-    slabs = Slabs(directions(3, 3, coins), 0.25, coins.random(3))
-    points = coins.random((50, 3))
-    for x, place in zip(points, slabs.places(points)):
-        assert np.abs(slabs.middle(place) - slabs.along @ x).max() <= 0.125 + 1e-12
-    assert half_diagonal(2.0, 4) == 2.0
 
 
 def test_offsets_are_integers_within_the_ball():

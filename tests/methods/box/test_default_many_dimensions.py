@@ -1,6 +1,5 @@
 """The default method in a box of many dimensions: what it finds, costs and may see."""
 
-import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -112,17 +111,3 @@ def test_what_is_paid(delta, m, neighboring, monkeypatch):
     assert (release.receipt.epsilon, release.receipt.delta) == (Fraction(1, 2), delta)
     more = len(release.receipt.mechanisms) - len(kinds)  # the mean may be released again
     assert release.design != design or more in (-4, -2, 0)
-
-
-@pytest.mark.parametrize("delta", [0, DELTA])
-@pytest.mark.parametrize("n", [0, 1, 400])
-def test_any_number_of_distinct_centers_in_the_box(n, delta):
-    space, points = scene(n=400)
-    demand = PrivateDemand(space, points[:n])
-    for k in (1, 9, 80):
-        result = mdp.k_median(space, demand, k, epsilon=0.5, delta=delta)
-        for found in (result, result.release.k_means(k)):
-            assert len(np.unique(found.centers, axis=0)) == k
-            assert (np.abs(found.centers) <= 1).all()
-    again = pickle.loads(pickle.dumps(result.release))
-    assert again.k_means(3).centers.tolist() == result.release.k_means(3).centers.tolist()

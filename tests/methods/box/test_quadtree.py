@@ -49,21 +49,6 @@ def test_a_round_that_opens_nothing_leaves_its_share():
     assert result.release.cells.n_parts > 1
 
 
-def test_one_release_answers_many_questions():
-    points, _ = blobs(20_000)
-    release = mdp.k_means(
-        BOX, mdp.PrivateDemand(BOX, points), 3, epsilon=2, method="quadtree"
-    ).release
-    for k in (1, 3, 50):
-        for answer in (release.k_median(k), release.k_means(k)):
-            assert answer.centers.shape == (k, 2) == np.unique(answer.centers, axis=0).shape
-            assert ((answer.centers >= 0) & (answer.centers <= 10)).all()
-    coreset = release.coreset()
-    assert len(coreset.points) == len(coreset.weights)
-    assert coreset.weights.sum() == pytest.approx(20_000, rel=0.05)
-    assert "quadtree" in repr(release)
-
-
 def test_more_centers_than_cells():
     result = mdp.k_median(BOX, mdp.PrivateDemand(BOX, []), 100, epsilon=1, method="quadtree")
     assert result.release.cells.n_parts < 100
@@ -121,14 +106,6 @@ def test_counts_are_averaged_by_precision():
 )
 def test_wrong_options(options, message):
     refuses(message, Quadtree, **options)
-
-
-def test_users_with_several_records():
-    points, _ = blobs(6000)
-    demand = mdp.PrivateDemand(BOX, points, user=np.arange(6000) // 3, max_contributions=2)
-    result = mdp.k_median(BOX, demand, 3, epsilon=2, method="quadtree")
-    assert {m.sensitivity for m in result.receipt.mechanisms} == {2}
-    assert result.receipt.unit == "user"
 
 
 @pytest.mark.parametrize("d", [2, 6])

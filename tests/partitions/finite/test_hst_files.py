@@ -244,12 +244,6 @@ def test_command(world, capsys):
     refuses("another universe", mdp.HST.load, "t.npz", metric)
 
 
-def test_help(capsys):
-    ran = run(capsys, "tree", "--help")
-    assert ran.status == 0 and "--output" in ran.out and "metricdp.HST.load" in ran.out
-    assert "tree" in run(capsys, "--help").out
-
-
 @cases(
     ("line", "expected"),
     ("tree", "GRAPH"),

@@ -1,7 +1,6 @@
 """What the canvas is given of a universe: places, edges, weights and remarks, read back naively."""
 
 import base64
-import json
 
 import networkx as nx
 import numpy as np
@@ -19,12 +18,6 @@ def test_places_are_reported_to_a_millionth_of_the_longer_side():
     again = at * network.span(net.box) + net.box[:2]
     np.testing.assert_allclose(again, net.points, atol=network.span(net.box) / network.STEPS)
     assert at.min() == 0 and at.max() == 1 and sorted(net.order.tolist()) == list(range(49))
-
-
-def test_a_point_alone_has_a_place_too():
-    net = network.DrawnUniverse(grid(1))
-    assert network.span(net.box) == 1 and network.steps(net.points, net.box).tolist() == [[0, 0]]
-    assert net.data()["tails"]["n"] == 0 and net.ground is None
 
 
 def test_points_all_in_one_place_have_no_picture_of_territories():
@@ -76,15 +69,6 @@ def test_centers_without_a_place_are_records_too():
     reported = {"id": "a", "rank": 1, "color": 3, "vertices": 1, "mass": 1.0}
     assert first == {**reported, "x": 1.5, "y": 2.5}
     assert (second["id"], second["mass"], second["x"], second["y"]) == ("7", 1.5, None, None)
-
-
-def test_what_is_reported_is_json_of_any_universe():
-    social = mdp.GraphMetric(nx.karate_club_graph(), weight=None)
-    for net in (network.DrawnUniverse(social), network.DrawnUniverse(grid(3))):
-        json.dumps(net.data(), allow_nan=False)
-        assert net.data()["layout"] == (net.unit is None) == (net.ground is None)
-    assert "not geography" in network.DrawnUniverse(social).remarks()[0]
-    assert network.frame("km", "vertices", [0, 0, 1, 1])["steps"] == network.STEPS
 
 
 def test_edges_are_drawn_along_their_courses():

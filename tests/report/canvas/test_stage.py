@@ -31,13 +31,3 @@ def test_what_users_say_is_text():
 def test_without_an_attribution_there_is_an_empty_place_for_it():
     assert '<p id="credit" hidden></p>' in page()
     assert '<p id="credit">© me</p>' in page(credit="© me")
-
-
-def test_own_scripts_and_styles_come_after_the_shared_ones():
-    shown = page()
-    for texts in (
-        ("const byId", "const begin", "await begin("),
-        ("box-sizing", "#banner {", "@page"),
-    ):
-        places = [shown.index(text) for text in texts]
-        assert places == sorted(places)

@@ -54,13 +54,6 @@ def test_a_center_takes_the_number_of_the_nearest_that_left():
     assert sorted(_kept([0, 1], [2, 3, 4], points)) == [2, 3, 4]
 
 
-def test_nothing_of_a_user_is_markup():
-    metric = streets(SIDE, lambda i: f"{i}{EVIL}")
-    days = [d._replace(label=EVIL) for d in past(metric, (0, 1), (2, 1))]
-    page = days_page(metric, days, title=EVIL)
-    assert EVIL not in page and "window.stolen" in page
-
-
 def test_what_cannot_be_shown_is_refused(tmp_path):
     metric = streets(SIDE)
     refuses("no day", days_page, metric, [])

@@ -45,9 +45,3 @@ def test_any_interval_is_shown():
     table = intervals_html(Summary())
     assert "<td>Moves by</td><td>3</td><td>1 to 4.5</td>" in table
     assert table.count("<tr>") == 3
-
-
-def test_the_explore_page_holds_the_statement():
-    text = reported("explore").page()
-    assert "<summary>Privacy statement</summary>" in text
-    assert "noisy answers" in text

@@ -81,15 +81,6 @@ def test_ctrl_c_while_predicting_does_not_lose_what_was_paid(metric, monkeypatch
     assert "Predicted accuracy" not in levels.page()
 
 
-def test_levels_fit_their_ledger_and_relation(metric):
-    ledger = mdp.Ledger(1, neighboring="replace-one")
-    assert (
-        explored(metric, epsilons=[Fraction(1, 4), "3/4"], ledger=ledger).receipt.neighboring
-        == "replace-one"
-    )
-    assert ledger.left == 0
-
-
 @cases(
     "wrong",
     {"k": 0},
@@ -256,34 +247,6 @@ def test_an_empty_demand_makes_a_page(metric):
     box = mdp.EuclideanSpace([0, 0], [1, 1])
     demand = mdp.PrivateDemand(box, np.zeros((0, 2)))
     mdp.explore(box, demand, [1], 3, repeats=0, administrator=np.zeros((0, 2))).page()
-
-
-def test_pages_are_written_wholly_or_not_at_all(shown, tmp_path):
-    assert shown.write(tmp_path / "page.html").read_text(encoding="utf-8") == shown.page()
-    (tmp_path / "folder.html").mkdir()
-    refuses("", shown.write, tmp_path / "folder.html", error=OSError)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["folder.html", "page.html"]
-
-
-def test_squeezed_arrays_come_back():
-    rng = np.random.default_rng(0)
-    drawn = rng.integers(-9, 9, 700), rng.integers(0, 2**20, 300)
-    for values in ([], [5], [-1, 2**30, -(2**29)], *(some.tolist() for some in drawn)):
-        assert unsqueezed(drawing.squeezed(values)) == values
-
-
-def test_z_order_interleaves_bits():
-    points = np.random.default_rng(2).random((300, 2))
-    cells = (
-        np.minimum((points - points.min(axis=0)) / np.ptp(points, axis=0).max() * 65535, 65535)
-        .astype(int)
-        .tolist()
-    )
-    slow = [
-        sum(((x >> b & 1) << (2 * b)) | ((y >> b & 1) << (2 * b + 1)) for b in range(16))
-        for x, y in cells
-    ]
-    assert drawing.z_order(points).tolist() == np.argsort(slow, kind="stable").tolist()
 
 
 def test_centers_keep_their_rank_where_they_can():
