@@ -125,9 +125,10 @@ class PrivateDemand(Unique):
         crs : anything that pyproj reads, optional
             Of the points; by default the universe's own.
         max_snap : float or str, optional
-            Leave out a record that is farther than this from every point of the universe: "500m",
-            "0.3 mi"; a plain number counts meters where the universe's coordinates have a known
-            unit. Not with shares or caps, which are of all records of a user.
+            Leave out a record that is farther than this from every point of the universe, before a
+            user's are sampled: "500m", "0.3 mi"; a plain number counts meters where the universe's
+            coordinates have a known unit. Not with shares or caps, which are of all records of a
+            user.
         box : sequence of four floats, optional
             Where all points are, as far as is publicly known: x least, y least, x most, y most. A
             box that misses the universe is refused, and so is a point outside of it.
@@ -252,7 +253,7 @@ class PrivateDemand(Unique):
             kept = _kept(bound, capped)
             bounded = read(rule, lambda: kept.kept(names_of(user), records))
             held = weighted(bounded) if kept.weighted else bounded
-        if leaves_out:  # what is kept of a user first, then what is near: each by itself
+        if leaves_out:
             held = present(np.asarray(held))
         self._place(universe, held, bound, None, leaves_out, capped)
 

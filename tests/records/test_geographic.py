@@ -13,7 +13,7 @@ from tests import geo_world as world
 from tests import refuses
 from tests.records.test_ingestion import OTHERS, TEXTS, counts
 
-gpd = pytest.importorskip("geopandas")
+gpd, pd = pytest.importorskip("geopandas"), pytest.importorskip("pandas")
 shapely = pytest.importorskip("shapely")
 
 FILES = ("gpkg", "geojson", "shp", "fgb", "parquet")
@@ -85,6 +85,17 @@ def test_numbers_beside_missing_cells_stay_exact(load):
     big = 2**60 if load.kind != "shp" else 2**56
     frame = world.homes(2, user=[big, big + 1])
     assert counts(load(frame, user="user")).sum() == 2
+
+
+def test_far_records_of_a_user_take_no_place_of_a_near_one(load):
+    """Left out before a user's records are sampled; who has far ones alone adds nothing."""
+    near = world.homes(20, user=list(range(20)))
+    users, place = [*range(25)] * 9, shapely.Point(-71.27, -29.5)
+    far = gpd.GeoDataFrame({"user": users}, geometry=[place] * len(users), crs=near.crs)
+    frame = gpd.GeoDataFrame(pd.concat([far, near, near], ignore_index=True))
+    for m in (1, 2, 9):
+        demand = load(frame, user="user", max_contributions=m, max_snap="500m")
+        assert counts(demand).sum() == 20 * min(m, 2)
 
 
 def test_far_records_are_left_out_each_by_itself(load):

@@ -76,8 +76,10 @@ class Bounding(UserRule):
     areas: Ints | None = None
 
     def kept(self, users: Sequence[Hashable], records: NDArray[Any]) -> NDArray[Any]:
-        """1 to `parts` times `records` of each user, in their order."""
+        """Up to `parts` times `records` of each user, in their order."""
         codes, known = numbered(users, len(records))
+        if records.ndim == 1:  # positions: what is too far away (-1) takes no other's place
+            codes, records = codes[records >= 0], records[records >= 0]
         areas = np.zeros(len(records), np.int64) if self.areas is None else self.areas[records]
         _, cell = np.unique(codes * (int(areas.max(initial=0)) + 1) + areas, return_inverse=True)
         words = [axis.view(np.uint64) for axis in axes_of(records)]
