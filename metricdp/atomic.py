@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from io import FileIO
@@ -20,23 +20,24 @@ except ImportError:  # pragma: no cover - Windows
     fcntl = None  # type: ignore[assignment]
 
 
+def _beside(target: Path, start: str, end: str) -> Path:
+    """A name that no file has: known before there is one, so that no interruption leaves it."""
+    return target.with_name(f"{start}{secrets.token_hex(4)}{end}")
+
+
 @contextmanager
 def _replacing(target: Path, start: str, *, durable: bool) -> Iterator[BinaryIO]:
     """A temporary file beside `target` that takes its place when the block ends without an error:
     readable as other files are, or, if `durable`, by its owner alone, and synced to disk.
     """
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=start, suffix=".part")
-    draft = Path(temporary)
+    draft = _beside(target, start, ".part")
+    mode = 0o600 if durable else 0o666
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(draft, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             yield file
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
-        if not durable:
-            umask = os.umask(0)
-            os.umask(umask)
-            draft.chmod(0o666 & ~umask)
         draft.replace(target)
         if durable:
             folder = os.open(target.parent, os.O_RDONLY)
@@ -46,7 +47,7 @@ def _replacing(target: Path, start: str, *, durable: bool) -> Iterator[BinaryIO]
                 os.close(folder)
     except BaseException as error:
         draft.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename in (None, temporary):
+        if isinstance(error, OSError) and error.filename in (None, str(draft)):
             error.filename = str(target)  # a full disk, for one, names no file by itself
         raise
 
@@ -64,12 +65,8 @@ def drafted(target: Path) -> Iterator[Path]:
     """As `whole_file`, but a path, for libraries that write files by name: what these say of a full
     disk, each in its own words, is an OSError.
     """
-    ending = target.suffix.lower()
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".metricdp.", suffix=ending)
-    os.close(handle)
-    draft = Path(name)
+    draft = _beside(target, ".metricdp.", target.suffix.lower())
     try:
-        draft.unlink()
         yield draft
         with whole_file(target) as file:
             file.write(draft.read_bytes())

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 import metricdp as mdp
+from metricdp.atomic import durable_file, whole_file
+from metricdp.audit.patch import patched
 from metricdp.interruption import held
 from metricdp.records.trouble import Trouble, kind
 from tests.cli_world import run
@@ -38,6 +40,19 @@ def test_a_second_one_does_not_wait():
         done.append("saved")
     assert done == []
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("write", [whole_file, durable_file])
+def test_no_draft_is_left_where_one_was_just_made(tmp_path, write):
+    made = os.open
+
+    def stopped(*args):
+        os.close(made(*args))
+        raise KeyboardInterrupt
+
+    with patched(os, "open", stopped), pytest.raises(KeyboardInterrupt), write(tmp_path / "a"):
+        pass
+    assert not list(tmp_path.iterdir())
 
 
 def test_errors_of_the_block_go_on_and_threads_are_left_alone():

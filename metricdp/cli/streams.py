@@ -202,9 +202,8 @@ def _check_target(option: str, path: str, real: Path) -> None:
         if option not in KEPT and real.exists() and _is_kept(real):
             kinds = "a ledger, the state of a stream, a key or a study"
             raise InputError(f"{option} {path} is {kinds}, and would be lost: name another file")
-        handle, trial = tempfile.mkstemp(dir=real.parent, prefix=".metricdp.", suffix=".part")
-        os.close(handle)
-        Path(trial).unlink()
+        with tempfile.TemporaryFile(dir=real.parent):  # without a name, that none is left
+            pass
     except OSError as error:
         problem = error.errno or errno.EIO
     if problem:

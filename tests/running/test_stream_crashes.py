@@ -1,5 +1,6 @@
 """Streams that are cut short at every line of a step, and what the next process finds."""
 
+import builtins
 import gc
 import os
 import shutil
@@ -128,8 +129,8 @@ def test_a_disk_that_fails_at_any_call_refuses_the_day(tmp_path, call):
         raise OSError(28, "No space left on device")
 
     class Full:
-        def __init__(self, handle, mode):
-            self.handle = handle
+        def __init__(self, path, mode, opener):
+            self.handle = opener(path, os.O_CREAT | os.O_WRONLY)
 
         def __enter__(self):
             return self
@@ -139,7 +140,7 @@ def test_a_disk_that_fails_at_any_call_refuses_the_day(tmp_path, call):
 
         write = full
 
-    places = {"fsync": (os, "fsync", full), "write": (os, "fdopen", Full)}
+    places = {"fsync": (os, "fsync", full), "write": (builtins, "open", Full)}
     place = places.get(call, (atomic.Path, "replace", full))
     with patched(*place), pytest.raises(OSError, match="No space"):
         held.step(mdp.PrivateDemand(PATH, [2]), day=2)
