@@ -27,7 +27,8 @@ from metricdp.privacy import PrivateDemand, contribute
 from metricdp.running.charging import check_private
 from metricdp.unique import Unique
 
-_FORMAT = "metricdp holder, 1"
+_FORMATS = ("metricdp holder, 1", "metricdp holder, 2")
+"""The first had no checksum; it is read, and gone on from."""
 
 
 class Holder(Unique):
@@ -265,21 +266,28 @@ class HolderFile:
         """What it holds: keys, and the last answer of each study."""
         with suppress(ValueError, KeyError, TypeError, AttributeError):
             record = json.loads(self.path.read_bytes())
+            found = record.pop("check", None)
+            checks = dict(zip(_FORMATS, (None, _check(record))))
             keys, runs = Keys.from_dict(record["name"], record), record["runs"]
             texts = [record["name"]]
             for run in runs.values():
                 length, known = run["numbers"].split()
                 texts += [str(int(length)), known, run["invitation"], run["terms"]]
                 base64.b64decode(run["answer"], validate=True)
-            if record["format"] == _FORMAT and all(text.encode() for text in texts):
+            if checks[record["format"]] == found and all(text.encode() for text in texts):
                 return keys, runs
         raise InputError(f"{self.path}: is not the key of a holder, or is damaged")
 
     def write(self, keys: Keys, runs: dict[str, dict[str, str]]) -> None:
         """Put it on disk, whole or not at all."""
-        record = {"format": _FORMAT, "name": keys.card.name, **keys.to_dict()}
+        record = {"format": _FORMATS[-1], "name": keys.card.name, **keys.to_dict(), "runs": runs}
         with durable_file(self.path) as file:
-            file.write(json.dumps({**record, "runs": runs}).encode())
+            file.write(json.dumps({**record, "check": _check(record)}).encode())
+
+
+def _check(record: dict[str, Any]) -> str:
+    """Checksum of all of a file: a changed bit must not make a holder forget an answer."""
+    return _sha(json.dumps(record).encode())
 
 
 def _sha(text: bytes) -> str:

@@ -567,9 +567,32 @@ def test_a_damaged_part_of_a_key_is_refused_before_it_is_used(tmp_path, damage):
     cards = [one.card for one in holders]
     holders[0].answer(mdp.federated.Coordinator(METRIC, cards, epsilon=4).invite())
     key = json.loads((tmp_path / "a.key").read_text())
-    damage(key, *key["runs"].values())
-    (tmp_path / "a.key").write_text(json.dumps(key))
-    refuses("damaged", lambda: mdp.federated.Holder(demands()[0], tmp_path / "a.key"))
+    check = key.pop("check")
+    for old in (False, True):  # the first format had no checksum
+        changed = json.loads(json.dumps(key)) | ({"format": "metricdp holder, 1"} if old else {})
+        damage(changed, *changed["runs"].values())
+        (tmp_path / "a.key").write_text(json.dumps(changed | ({} if old else {"check": check})))
+        refuses("damaged", lambda: mdp.federated.Holder(demands()[0], tmp_path / "a.key"))
+
+
+def test_no_changed_bit_and_no_cut_makes_a_holder_forget_its_answer(tmp_path):
+    one, *others = kept(tmp_path)
+    cards = [holder.card for holder in (one, *others)]
+    asked = mdp.federated.Coordinator(METRIC, cards, epsilon=4).invite()
+    answer, file = one.answer(asked), tmp_path / "a.key"
+    whole = file.read_bytes()
+    damaged = [whole[:size] for size in range(0, len(whole), 37)]
+    for bit in range(0, 8 * len(whole), 5):
+        changed = int.from_bytes(whole, "big") ^ 1 << bit
+        damaged.append(changed.to_bytes(len(whole), "big"))
+    for content in damaged:
+        file.write_bytes(content)
+        refuses("damaged", lambda: one.answer(asked))
+    old = json.loads(whole) | {"format": "metricdp holder, 1"}
+    del old["check"]
+    for content in (whole, json.dumps(old).encode()):
+        file.write_bytes(content)
+        assert one.answer(asked) == answer
 
 
 def test_without_the_library_the_extra_is_named(monkeypatch):
