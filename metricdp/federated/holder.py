@@ -23,6 +23,7 @@ from metricdp.errors import InputError
 from metricdp.federated.course import Agreement, Course
 from metricdp.federated.keys import Card, Keys
 from metricdp.federated.messages import Answer, Invitation, opened_card, signed_card
+from metricdp.interruption import held
 from metricdp.privacy import PrivateDemand, contribute
 from metricdp.running.charging import check_private
 from metricdp.unique import Unique
@@ -132,7 +133,7 @@ class Holder(Unique):
         (True, True)
         """
         asked = Invitation.parsed(invitation)
-        with self._turn():
+        with self._turn(), held():  # an interruption waits until what was paid for is saved
             run = self._runs.get(asked.study, {})
             if run.get("invitation") == asked.digest.hex():
                 return base64.b64decode(run["answer"])

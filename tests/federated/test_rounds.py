@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import signal
 from fractions import Fraction
 
 import networkx as nx
@@ -12,10 +13,12 @@ from scipy.stats import chi2
 pytest.importorskip("cryptography")
 
 import metricdp as mdp
+from metricdp.audit.patch import patched
 from metricdp.federated import course as courses
 from metricdp.federated import holder as holders_module
 from metricdp.federated.keys import Keys
 from metricdp.federated.messages import Answer, Invitation, opened_card
+from metricdp.privacy import contribute
 from metricdp.privacy.shares import GaussianShares
 from tests import cases, refuses
 
@@ -573,6 +576,23 @@ def test_a_damaged_part_of_a_key_is_refused_before_it_is_used(tmp_path, damage):
         damage(changed, *changed["runs"].values())
         (tmp_path / "a.key").write_text(json.dumps(changed | ({} if old else {"check": check})))
         refuses("damaged", lambda: mdp.federated.Holder(demands()[0], tmp_path / "a.key"))
+
+
+@pytest.mark.usefixtures("ctrl_c_is_heeded")
+def test_an_interrupted_answer_is_saved_once_it_is_paid_for(tmp_path):
+    one, *others = kept(tmp_path)
+    cards = [each.card for each in (one, *others)]
+    asked = mdp.federated.Coordinator(METRIC, cards, epsilon=4).invite()
+
+    def interrupted(*args, **options):
+        signal.raise_signal(signal.SIGINT)
+        return contribute(*args, **options)
+
+    with patched(holders_module, "contribute", interrupted), pytest.raises(KeyboardInterrupt):
+        one.answer(asked)
+    assert one._ledger.spent == 4
+    assert len(one.answer(asked)) > 100
+    assert one._ledger.spent == 4
 
 
 def test_no_changed_bit_and_no_cut_makes_a_holder_forget_its_answer(tmp_path):
