@@ -56,7 +56,8 @@ def test_messages_are_decoded_to_where_users_are(known):
         assert abs(release.weights.sum() - 2000) < 20
         centers = estimate.k_median(metric=metric, k=3).centers
         cost = [float(weights @ metric.nearest(at)[1]) for at in (centers, best)]
-        assert cost[0] < 1.35 * cost[1]
+        # 200 draws: 1.09 (sd .05), 1.23 at the most; 1.96 without data
+        assert cost[0] < 1.6 * cost[1]
         assert estimate.counts.shape == (parameters.items["parts"],)
         assert estimate.deviation > 0 and estimate.receipt.epsilon == parameters.epsilon
 
