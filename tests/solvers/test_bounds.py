@@ -254,6 +254,16 @@ def naive_best(costs, k):
     return mdp.k_median(mdp.PrecomputedMetric(costs), k=k, certificate=True).certificate.cost
 
 
+@pytest.mark.parametrize("k", [1, 4, 40])
+def test_no_time_at_all_leaves_a_bound(k):
+    points = mdp.EuclideanMetric(np.random.default_rng(k).random((150, 2)))
+    limited = mdp.k_median(points, k=k, exact=True, time_limit=1e-9)
+    assert 0.5 * limited.certificate.cost < limited.lower_bound <= limited.certificate.cost
+    proof = certificate(points, np.ones(150), np.arange(k), time_limit=0.0)
+    best = mdp.k_median(points, k=k).centers
+    assert 0 < proof.lower_bound <= points.nearest(best)[1].sum() * (1 + 1e-9)
+
+
 def test_branches_are_not_begun_on_too_many_entries(monkeypatch):
     block = np.random.default_rng(5).integers(1, 60, (12, 20)).astype(float)
     monkeypatch.setattr(dual_ascent, "_STEPS", 5)

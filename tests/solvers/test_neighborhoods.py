@@ -2,17 +2,16 @@
 stay.
 """
 
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 import pytest
 
 from metricdp import EuclideanMetric
-from metricdp.kernels.near_swaps import state_at
 from metricdp.solvers import neighborhoods
 from metricdp.solvers.block import block_search
 from metricdp.solvers.near_lists import BlockCosts, MetricCosts
-from metricdp.solvers.neighborhoods import _balanced, _crossed, _Search, thorough_search
+from metricdp.solvers.neighborhoods import _Search, thorough_search
 from metricdp.solvers.stopping import Deadline
 
 
@@ -50,38 +49,6 @@ def test_parts_find_what_swaps_do_not_and_ends_by_itself():
     assert found[0][1] == found[1][1]
     assert len(np.unique(found[0][0])) == 80
     assert found[0][1] == block[found[0][0]].min(axis=0).sum()
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_a_crossing_takes_what_is_better_place_by_place(seed):
-    rng = np.random.default_rng(seed)
-    block = np.abs(np.subtract.outer(rng.permutation(300)[:30] * 1.0, np.arange(300.0)))
-    search = _Search(BlockCosts(block, np.ones(300)), np.empty(0, np.int64), Deadline(None))
-    first, second = (np.sort(rng.choice(30, 8, replace=False)) for _ in range(2))
-    near = search._near(first)
-    before = [state_at(near, rows, 0)[1] for rows in (first, second)]
-    mixed = _crossed(near, first, second)
-    assert len(mixed) == 8
-    assert np.isin(mixed, np.union1d(first, second)).all()
-    assert state_at(near, mixed, 0)[1] <= min(before) + 1e-9
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_parts_are_taken_that_gain_most_and_keep_the_number(seed):
-    rng = np.random.default_rng(seed)
-    change, size = rng.integers(-9, 5, 9).astype(float), rng.integers(-2, 3, 9)
-    taken = _balanced(change, size)
-    ways = [np.array(way, bool) for way in product((False, True), repeat=9)]
-    assert size[taken].sum() == 0
-    assert change[taken].sum() == min(change[way].sum() for way in ways if size[way].sum() == 0)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_parts_of_any_size_keep_the_number(seed):
-    rng = np.random.default_rng(seed)
-    change, size = rng.normal(-0.5, 1.0, 200), rng.integers(-160, 160, 200)
-    taken = _balanced(change, size)
-    assert taken.any() and size[taken].sum() == 0
 
 
 @pytest.mark.parametrize("opened", [[], [3, 70]])
