@@ -34,13 +34,19 @@ def cases(names: str | tuple[str, ...], *rows: Any, ids: Any = None) -> pytest.M
     return pytest.mark.parametrize(names, rows, ids=ids)
 
 
+Errors = type[BaseException] | tuple[type[BaseException], ...]
+
+
 def refuses(
-    words: str, call: Callable[..., object], /, *args: Any, error: type = InputError, **options: Any
-) -> None:
-    """Hold that a call is refused, with a message that has these words (a regular expression)."""
+    words: str, call: Callable[..., object], /, *args: Any, error: Errors = InputError, **more: Any
+) -> Any:
+    """Hold that a call is refused, with a message that has these words (a regular expression); the
+    error.
+    """
     __tracebackhide__ = True
-    with pytest.raises(error, match=words or None):
-        call(*args, **options)
+    with pytest.raises(error, match=words or None) as refused:
+        call(*args, **more)
+    return refused.value
 
 
 def loaded(script: Path) -> ModuleType:

@@ -235,9 +235,8 @@ def test_refusals_quote_no_entry_and_no_number_of_rows(table):
         PrivateKMeans(2, epsilon=1, bounds=(0, 1)).fit,
         PrivateKMeans(2, epsilon=1, bounds=(0, 1)).fit([[0.5, 0.5]]).predict,
     ):
-        with pytest.raises((InputError, TypeError)) as raised:
-            call(table)
-        error = raised.value
+        raised = refuses("", call, table, error=(InputError, TypeError))
+        error = raised
         while error is not None:
             assert not any(secret in str(error) for secret in (SECRET, "48611", "48,611"))
             assert error.__cause__ is None
@@ -258,6 +257,5 @@ def test_it_is_loaded_on_first_use_and_only_with_scikit_learn(monkeypatch):
     for name in ("sklearn", "medoids"):
         monkeypatch.delitem(sys.modules, f"metricdp.{name}")
     monkeypatch.setitem(sys.modules, "sklearn.base", None)
-    with pytest.raises(MissingExtraError) as raised:
-        __import__("metricdp.sklearn")
-    assert raised.value.extra == "sklearn"
+    raised = refuses("", __import__, "metricdp.sklearn", error=MissingExtraError)
+    assert raised.extra == "sklearn"

@@ -53,7 +53,6 @@ def test_zcdp_epsilon_covers_the_gaussian_and_is_near_it(rho, delta):
     assert gaussian_delta(float(rho), 0.8 * epsilon - 0.05) > float(delta)
 
 
-@settings(max_examples=100)
 @given(RHOS, DELTAS)
 def test_zcdp_epsilon_beats_the_first_bound(rho, delta):
     # Bun & Steinke 2016, proposition 1.3
@@ -61,7 +60,6 @@ def test_zcdp_epsilon_beats_the_first_bound(rho, delta):
     assert float(zcdp_epsilon(rho, delta)) <= first + 1e-9
 
 
-@settings(max_examples=100)
 @given(st.fractions(min_value=Fraction(1, 10**4), max_value=50, max_denominator=10**4), DELTAS)
 def test_rho_and_epsilon_invert_each_other(epsilon, delta):
     rho = zcdp_rho(epsilon, delta)

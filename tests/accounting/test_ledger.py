@@ -115,15 +115,14 @@ def test_eleven_elevenths_fit():
 def test_refusal_says_asked_spent_left_and_charges_nothing():
     ledger = Ledger("1", delta=1e-6)
     ledger.charge("0.75", purpose="first")
-    with pytest.raises(BudgetError) as refused:
-        ledger.charge(0.5)
-    reported = refused.value
+    refused = refuses("", ledger.charge, 0.5, error=BudgetError)
+    reported = refused
     assert (reported.asked, reported.spent, reported.left) == (
         Fraction(1, 2),
         Fraction(3, 4),
         Fraction(1, 4),
     )
-    assert str(refused.value) == "privacy budget refused: asked epsilon 0.5, spent 0.75, left 0.25"
+    assert str(refused) == "privacy budget refused: asked epsilon 0.5, spent 0.75, left 0.25"
     with pytest.raises(BudgetError, match="asked delta 1e-05, spent 0, left 1e-06"):
         ledger.charge(0.1, delta=1e-5)
     assert ledger.spent == Fraction(3, 4)

@@ -510,9 +510,8 @@ def test_a_bug_that_nothing_catches_makes_status_1(capsys, monkeypatch):
 
 
 def test_a_name_that_nothing_has_is_bad_input(capsys):
-    with pytest.raises(SystemExit) as left:
-        main(["--only", "no such thing"])
-    assert left.value.code == 2
+    left = refuses("", main, ["--only", "no such thing"], error=SystemExit)
+    assert left.code == 2
     assert "no check and no planted bug" in capsys.readouterr().err
 
 

@@ -4,7 +4,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metricdp.kernels.whole_service import Sites, explore
@@ -42,7 +42,6 @@ def _explored(costs, loads, room, first, fixed, chains) -> tuple[float, float]:
     return cost, best
 
 
-@settings(max_examples=100)
 @given(st.data(), st.booleans())
 def test_room_is_kept_and_nothing_is_cheaper_than_the_best(
     data: st.DataObject, chains: bool
@@ -94,7 +93,6 @@ def test_a_place_is_taken_where_the_other_loses_less() -> None:
     assert _served([[0.0, 9.0], [1.0, 2.0]], [1.0, 1.0], [1.0, 1.0]) == [0, 1]
 
 
-@settings(max_examples=100)
 @given(st.data())
 def test_sizes_fees_and_least_loads_are_kept(data: st.DataObject) -> None:
     """Three places in two sizes, of the larger of which one can be open."""

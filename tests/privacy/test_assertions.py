@@ -183,9 +183,8 @@ def test_images_are_refused_one_by_one():
 )
 def test_a_map_gives_every_record_one_place(images):
     demand = PrivateDemand(BOX, [[0.5], [2.5]])
-    with pytest.raises(mdp.InputError, match="cannot be mapped") as refused:
-        gate.mapped(demand, Mapped(images), BOX)
-    assert refused.value.__cause__ is refused.value.__context__ is None
+    refused = refuses("cannot be mapped", lambda: gate.mapped(demand, Mapped(images), BOX))
+    assert refused.__cause__ is refused.__context__ is None
     assert gate.mapped(demand, Mapped(lambda r: 7 * r), BOX).universe is BOX
 
 

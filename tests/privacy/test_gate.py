@@ -96,8 +96,7 @@ def test_the_budget_slice_pays_before_the_vault_opens(opened):
 def test_refused_calls_read_and_spend_nothing(opened, change, error):
     budget = Ledger(1).charge(0.5)
     call = {"demand": PrivateDemand(TWO, ["a", "b"]), "query": CountQuery(), "epsilon": 0.25}
-    with pytest.raises((InputError, BudgetError), match=error):
-        measure(**{**call, "budget": budget, **change})
+    refuses(error, measure, error=(InputError, BudgetError), **{**call, "budget": budget, **change})
     assert opened == []
     assert budget.spent == 0
 

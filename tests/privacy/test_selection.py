@@ -162,7 +162,6 @@ def test_more_bits_narrow_the_interval(bits, gumbel, more):
     assert low - slack <= inner_low <= inner_high <= high + slack
 
 
-@settings(max_examples=100)
 @given(
     st.lists(st.tuples(any_score, words | st.just(0)), min_size=1, max_size=8),
     st.fractions(min_value=Fraction(1, 10**12), max_value=1000),
@@ -427,8 +426,7 @@ def test_refused_selections_read_and_spend_nothing(monkeypatch):
         (CostQuery(TWO), -1),
         (CostQuery(TWO), 2),
     ):
-        with pytest.raises((InputError, BudgetError)):
-            select(demand, query, epsilon, budget)
+        refuses("", select, demand, query, epsilon, budget, error=(InputError, BudgetError))
     assert budget.spent == 0
     assert 0 < Fraction(1, 8) - Cost.selection(1).rho < Fraction(1, 500)
 

@@ -104,10 +104,7 @@ def test_delta_buys_gaussian_noise_where_that_is_less(grid, records):
 
 
 def test_centers_are_near_the_demand(grid, records):
-    check_near_the_demand(grid, records, DPHST(levels=6))
-
-
-def check_near_the_demand(grid, records, method):
+    method = DPHST(levels=6)
     demand = mdp.PrivateDemand(grid, records)
     result = mdp.k_median(grid, demand, 3, epsilon=50, method=method)
     true = np.bincount(grid.positions(records), minlength=len(grid))

@@ -56,10 +56,6 @@ def bound(relation, t, epsilon):
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_no_method_finds_more_than_any_can(method, relation):
-    check_bound(method, relation)
-
-
-def check_bound(method, relation):
     """False alarms: below 1e-7 each."""
     t, epsilon = 4, 0.25
     assert bound(relation, t, epsilon) + SLACK < 0.5

@@ -87,7 +87,6 @@ def without_users(counts):
     return found
 
 
-@settings(max_examples=100)
 @given(RECORDS, st.integers(1, 3), st.integers(1, 3))
 def test_what_is_kept_in_areas_is_that_of_the_definition(records, parts, each):
     users = [f"u{user}" for user, _ in records]
