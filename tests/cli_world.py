@@ -30,6 +30,19 @@ def run(capsys, *argv, main=main):
     return Ran(status, *capsys.readouterr())
 
 
+def works(capsys, *argv):
+    """The outcome of a call that succeeds."""
+    ran = run(capsys, *argv)
+    assert ran.status == 0, ran.err
+    return ran
+
+
+def fails(capsys, words, *argv, status=2):
+    """Hold that a call ends with this status, says these words, and prints no result."""
+    ran = run(capsys, *argv)
+    assert (ran.status, ran.out) == (status, "") and words in ran.err, ran.err
+
+
 def snapshot(folder):
     return {
         str(p.relative_to(folder)): p.read_bytes() if p.is_file() else b""

@@ -13,13 +13,19 @@ if settings.default.deadline is not None:  # else who runs the tests has setting
 
 
 @pytest.fixture
-def world(tmp_path, monkeypatch):
+def here(tmp_path, monkeypatch):
+    """A folder of the test's own, which it runs in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def world(here):
     """The world of `tests.cli_world` in a folder of its own, which the command line is called
     from.
     """
-    build_world(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    build_world(here)
+    return here
 
 
 @pytest.fixture

@@ -135,11 +135,10 @@ def test_packed_downloads_are_kept_unpacked(small, server, tmp_path, packed):
 )
 def test_a_wrong_download_is_refused_and_nothing_is_kept(small, server, tmp_path, page, reason):
     server.pages = {} if page is None else {"/small.txt": page}
-    with pytest.raises(DownloadError, match=reason) as caught:
-        datasets.fetch("small", cache=tmp_path)
-    assert (caught.value.name, caught.value.url) == ("small", small.url)
-    assert small.url in str(caught.value) and "METRICDP_DATA" in str(caught.value)
-    assert "\n" not in str(caught.value)
+    caught = refuses(reason, datasets.fetch, "small", error=DownloadError, cache=tmp_path)
+    assert (caught.name, caught.url) == ("small", small.url)
+    assert small.url in str(caught) and "METRICDP_DATA" in str(caught)
+    assert "\n" not in str(caught)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -12,7 +12,7 @@ import metricdp as mdp
 from metricdp import datasets
 from tests import refuses
 from tests.bench.test_tsplib import POINTS, least, text
-from tests.cli_world import run
+from tests.cli_world import run, works
 from tests.data import DATA
 from tests.test_datasets import needs_pooch, register, server
 
@@ -59,8 +59,7 @@ def test_the_benchmark_fetches_points_by_name(server, points, capsys, monkeypatc
     register(monkeypatch, info)
     cache = tmp_path / "cache"
     monkeypatch.setattr(datasets, "_cache_folder", lambda given: cache)
-    ran = run(capsys, "bench", "tsplib", "--instances", "tiny14", "-p", "3", "--exact", "--json")
-    assert ran.status == 0, ran.err
+    ran = works(capsys, "bench", "tsplib", "--instances", "tiny14", "-p", "3", "--exact", "--json")
     assert json.loads(ran.out)["rows"][0]["cost"] == least(3)
     assert (cache / "tiny14.tsp").read_bytes() == CONTENT
     server.pages.clear()

@@ -76,16 +76,15 @@ def test_python_runs_as_pasted(tmp_path):
     assert "spent 0.5 of 1, left 0.5" in done.stdout
 
 
-def test_the_tutorial_runs_as_pasted(tmp_path, monkeypatch, capsys):
+def test_the_tutorial_runs_as_pasted(here, capsys):
     for extra in ("pyogrio", "pandas"):
         pytest.importorskip(extra)
-    monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     for code in blocks(TUTORIAL, "python"):
         exec(code, names)
     said = capsys.readouterr().out
-    assert {path.name for path in tmp_path.iterdir()} == {"map.html", "plan.gpkg", "centers.csv"}
-    assert len((tmp_path / "centers.csv").read_text("utf-8").splitlines()) == 21
+    assert {path.name for path in here.iterdir()} == {"map.html", "plan.gpkg", "centers.csv"}
+    assert len((here / "centers.csv").read_text("utf-8").splitlines()) == 21
     assert re.search(r"mean distance +[78]\d\d m ", said) and "within 500 m" in said
     assert "spent 1.5 of 2, left 0.5" in said
 

@@ -21,14 +21,13 @@ def test_suites_are_all_there_and_parse_their_short_options():
     refuses("there is no suite 'pme'", everything._chosen, "pme")
 
 
-def test_a_run_writes_the_report_and_names_what_is_left_out(tmp_path, monkeypatch, capsys):
+def test_a_run_writes_the_report_and_names_what_is_left_out(here, monkeypatch, capsys):
     tiny = ("--sets", "gm-d2-k8", "--records", "300", "--repeats", "1", "-k", "3", "--methods")
     runs = (
         Run("paper1", "Boxes", (), (*tiny, "kmed++,uniform")),
-        Run("tsplib", "Points", (), (str(tmp_path / "absent"),)),
+        Run("tsplib", "Points", (), (str(here / "absent"),)),
     )
     monkeypatch.setattr(everything, "RUNS", runs)
-    monkeypatch.chdir(tmp_path)
     command = ("all", "--short", "--folder", "out", "--suites", "paper1,tsplib", "--json")
     ran = measure(capsys, *command)
     assert ran.status == 0

@@ -10,7 +10,7 @@ from benchmarks.federated import World, kills
 from tests.cli_world import run
 
 
-def test_a_holder_killed_in_each_round(tmp_path, monkeypatch, capsys):
+def test_a_holder_killed_in_each_round(here, monkeypatch, capsys):
     reported = []
 
     def done(world, *words):
@@ -18,8 +18,7 @@ def test_a_holder_killed_in_each_round(tmp_path, monkeypatch, capsys):
         ran = run(capsys, "federated", *words, "--json", "-q")
         return ran.status, json.loads(ran.out.strip() or "{}"), ran.err.strip()
 
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(World, "done", done)  # what nobody kills runs in this process
-    assert kills(tmp_path)
+    assert kills(here)
     reported = "".join([*reported, capsys.readouterr().out])
     assert reported.count("killed") >= 2 and "release: epsilon" in reported

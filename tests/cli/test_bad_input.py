@@ -9,7 +9,7 @@ import re
 import pytest
 
 from tests import cases
-from tests.cli_world import CANARIES, ROWS, build_ledger, build_world, run, snapshot
+from tests.cli_world import CANARIES, ROWS, build_ledger, build_world, run, snapshot, works
 
 PRIVATE = (
     "cluster roads.csv -k 2 --output out.json --coreset core.csv --demand homes.csv --epsilon 1/2 "
@@ -37,11 +37,8 @@ FILES = {
     "cut.json": b'{"centers": [100, 12',
     "other.json": b'{"k": 2}',
     "nocenters.json": b'{"centers": []}',
-    "nested.json": b'{"centers": [[100], [124]]}',
     "truth.json": b'{"centers": [true]}',
     "unknown.json": b'{"centers": [100, 5]}',
-    "textids.json": b'{"centers": ["100"]}',
-    "latin.json": b'{"centers": ["\xe9"]}',
     # ledgers
     "notledger": b"hello\n",
     "folder/inside": b"",
@@ -87,7 +84,6 @@ VARIED = {
     "cluster": {
         # the command itself
         "no graph": ("-k 2", "GRAPH"),
-        "two graphs": ("roads.csv roads.csv -k 2", "unrecognized arguments"),
         # the graph
         "missing file": ("nowhere.csv -k 2 --output out.json", "nowhere.csv: no such file"),
         "line break in a name": ("'no\nwhere.csv' -k 2", "no\\nwhere.csv: no such file"),
@@ -151,7 +147,6 @@ VARIED = {
         "k zero": ("-k 0", "at least 1, got '0'"),
         "k above n": ("-k 26", "only 25 vertices"),
         "k a fraction": ("-k 2.5", "whole number"),
-        "k of 400 digits": ("-k " + "9" * 400, "whole number"),
         "unknown method": ("--method magic", "partition, uniform"),
         "unknown objective": ("--objective k-center", "invalid choice"),
         "negative seed": ("--seed -1", "at least 0"),
@@ -159,7 +154,6 @@ VARIED = {
         # the price
         "epsilon zero": ("--epsilon 0", "between 1e-09 and 1000"),
         "epsilon NaN": ("--epsilon nan", "finite number"),
-        "epsilon of a huge exponent": ("--epsilon 1e999999999", "finite number"),
         "epsilon a word": ("--epsilon much", "finite number"),
         "non-private and epsilon": ("--non-private", "contradict"),
         "unknown relation": ("--neighboring swap", "invalid choice"),
@@ -174,11 +168,9 @@ VARIED = {
         "ledger the demand file": ("--ledger homes.csv", "same file"),
         # what is written
         "output nowhere": ("--output nowhere/out.json", "nowhere/out.json cannot be written"),
-        "output below a file": ("--output homes.csv/out.json", "cannot be written"),
         "output a directory": ("--output folder", "is a directory"),
         "output empty": ("--output ''", "--output"),
         "output a device": ("--output /dev/null", "not a regular file"),
-        "output of too long a name": ("--output " + "x" * 300, "cannot be written"),
         "output the graph": ("--output roads.csv", "--output and GRAPH are the same file"),
         "output the demand": ("--output ./homes.csv", "same file"),
         "map nowhere": ("--map nowhere/map.html", "--map nowhere/map.html cannot be written"),
@@ -193,13 +185,10 @@ VARIED = {
         "coordinates, graph without": ("--x lon --y lat", "--nodes"),
         "max-contributions alone": ("--max-contributions 2", "--user"),
         "max-contributions zero": ("--user person --max-contributions 0", "from 1"),
-        "max-contributions huge": ("--user person --max-contributions 9999999999", "from 1"),
         "missing demand file": ("--demand nowhere.csv", "nowhere.csv: no such file"),
         "demand a directory": ("--demand folder", "is a directory"),
         "no such column": ("--demand-column home", "no column 'home'"),
         "no such user column": ("--user patient", "no column 'patient'"),
-        "no such coordinate": ("--nodes nodes.csv --x lon --y breite", "no column 'breite'"),
-        "empty demand column": ("--demand-column ' '", "must not be empty"),
         "unknown id": ("--demand unknown.csv", FOUND),
         "id a word": ("--demand textid.csv", FOUND),
         "id missing": ("--demand gap.csv", "empty cell"),
@@ -219,7 +208,6 @@ VARIED = {
     PRIVATE + " --ledger new.ledger": {
         "budget below epsilon": ("--epsilon-budget 1/4", "asked epsilon 0.5, spent 0, left 0.25"),
         "unknown id, new ledger": ("--demand unknown.csv", FOUND),
-        "k above n, new ledger": ("-k 26", "only 25 vertices"),
     },
     PLACED: {
         # columns of the demand
@@ -232,15 +220,11 @@ VARIED = {
         "missing centers": ("--centers nowhere.json", "nowhere.json: No such file"),
         "centers a directory": ("--centers folder", "folder: Is a directory"),
         "centers not JSON": ("--centers cut.json", "not JSON"),
-        "centers not UTF-8": ("--centers latin.json", "not JSON"),
         "centers of another kind": ("--centers other.json", "no list 'centers'"),
         "no centers": ("--centers nocenters.json", "no list 'centers'"),
-        "nested centers": ("--centers nested.json", "must be vertex ids"),
         "a truth for a center": ("--centers truth.json", "must be vertex ids"),
         "center not in the graph": ("--centers unknown.json", "id 5"),
-        "center as text": ("--centers textids.json", "'100'"),
         "evaluate an unknown id": ("--demand unknown.csv", FOUND),
-        "evaluate x without y": ("--x lon", "go together"),
     },
 }
 CASES = {
@@ -302,8 +286,7 @@ def test_every_good_base_would_pass(world, monkeypatch, capsys):
     monkeypatch.chdir(world)
     before = snapshot(world)
     for command in (PUBLIC, PRIVATE, EVALUATE, PLACED + " --ledger new.ledger --user person"):
-        ran = run(capsys, command)
-        assert ran.status == 0, ran.err
+        ran = works(capsys, command)
         json.loads(ran.out)
         assert_nothing_private(ran.err, command)
     for name in set(snapshot(world)) - set(before):

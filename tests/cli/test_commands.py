@@ -23,7 +23,7 @@ from metricdp.cli.parsing import HELP_WIDTH
 from metricdp.universe import sample_path
 from metricdp.universe.formats import FORMATS
 from tests import cases
-from tests.cli_world import CANARIES, ROWS, run, snapshot
+from tests.cli_world import CANARIES, ROWS, fails, run, snapshot, works
 
 PRIVATE = ["cluster", "roads.csv", "-k", "2", "--demand", "homes.csv", "--epsilon", "1"]
 
@@ -40,9 +40,7 @@ needs_samples = pytest.mark.skipif(not has_samples(), reason="needs the folder g
 
 
 def test_private_centers_are_json_with_a_receipt(world, capsys):
-    ran = run(capsys, *PRIVATE)
-    assert ran.status == 0
-    result = json.loads(ran.out)
+    result = json.loads(works(capsys, *PRIVATE).out)
     assert list(result) == ["centers", "k", "method", "receipt", "estimates"]
     assert sorted(result["centers"]) == [100, 124]  # all records are there
     assert (result["k"], result["method"]) == (2, "partition")
@@ -234,8 +232,7 @@ def test_text_ids_match_numbers_in_the_demand(world, capsys):
     ([], "Public clustering"),
 )
 def test_map(options, words, world, capsys):
-    ran = run(capsys, "cluster roads.csv -k 2 --nodes nodes.csv --map map.html", *options)
-    assert ran.status == 0, ran.err
+    ran = works(capsys, "cluster roads.csv -k 2 --nodes nodes.csv --map map.html", *options)
     page = (world / "map.html").read_text("utf-8")
     assert words in page
     assert not [c for c in CANARIES if c in page and c != "-71.3002"]
@@ -334,8 +331,7 @@ def test_a_result_is_reported_even_if_its_files_fail(world, monkeypatch, capsys)
 )
 def test_the_map_is_the_page_that_save_writes(asked, world, capsys):
     options = "--output page.html --map map.html --title Town --attribution me".split()
-    ran = run(capsys, "cluster", "roads.csv", "-k", "2", "-q", *asked.split(), *options)
-    assert ran.status == 0, ran.err
+    works(capsys, "cluster", "roads.csv", "-k", "2", "-q", *asked.split(), *options)
     page = (world / "map.html").read_text("utf-8")
     assert "<title>Town" in page and page == (world / "page.html").read_text("utf-8")
 
@@ -445,8 +441,7 @@ def test_main_takes_the_arguments_of_the_process(monkeypatch, capsys):
 
 @needs_samples
 def test_demo(world, capsys):
-    ran = run(capsys, "demo", "-k", "5", "--directory", "out", "--epsilon", "1/2")
-    assert ran.status == 0, ran.err
+    ran = works(capsys, "demo", "-k", "5", "--directory", "out", "--epsilon", "1/2")
     result = json.loads((world / "out" / "coquimbo_centers.json").read_text())
     assert (len(result["centers"]), result["receipt"]["epsilon_exact"]) == (5, "1/2")
     table = [line.split() for line in ran.out.splitlines()[1:6]]
@@ -462,8 +457,7 @@ def test_demo(world, capsys):
     for command, words in zip(commands, ('"cost"', '"receipt"', '"receipt": null', "usage:")):
         argv = shlex.split(command)
         argv = argv[argv.index("metricdp") + 1 :] if "metricdp" in argv else argv[1:]
-        tried = run(capsys, *argv)
-        assert tried.status == 0, tried.err
+        tried = works(capsys, *argv)
         assert words in tried.out
 
 
@@ -485,8 +479,7 @@ def test_a_tree_is_built_once_and_used(world, capsys, method, monkeypatch):
 
 def test_a_tree_that_does_not_fit_is_refused_before_anything_is_charged(world, capsys):
     tree = ["--tree", "roads.npz", "--ledger", "study.ledger", "--epsilon-budget", "2"]
-    missing = run(capsys, *PRIVATE, *tree)
-    assert missing.status == 2 and "roads.npz" in missing.err
+    fails(capsys, "roads.npz", *PRIVATE, *tree)
     (world / "other.csv").write_text("tail,head,length\n1,2,3\n2,3,4\n")
     assert run(capsys, "tree", "other.csv", "--output", "roads.npz").status == 0
     for argv, rule in (
@@ -494,6 +487,5 @@ def test_a_tree_that_does_not_fit_is_refused_before_anything_is_charged(world, c
         ([*PRIVATE, "--method", "uniform", "--tree", "roads.npz"], "uses no tree"),
         (["cluster", "roads.csv", "-k", "2", "--tree", "roads.npz"], "private demand"),
     ):
-        ran = run(capsys, *argv)
-        assert ran.status == 2 and rule in ran.err and not ran.out
+        fails(capsys, rule, *argv)
     assert not (world / "study.ledger").exists()

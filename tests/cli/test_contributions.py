@@ -7,25 +7,23 @@ import pytest
 import metricdp as mdp
 from metricdp.accounting.binding import Protection
 from tests import cases
-from tests.cli_world import build_road, run, snapshot
+from tests.cli_world import build_road, fails, run, snapshot, works
 
 CHOOSE = ("contributions", "homes.csv", "--user", "who", "--epsilon", "1")
 NEW = ("--ledger", "a.ledger", "--epsilon-budget", "4")
 
 
 @pytest.fixture
-def town(tmp_path, monkeypatch):
+def town(here):
     """2,400 users: a third with one record each, a third with three, a third with six."""
-    monkeypatch.chdir(tmp_path)
     rows = [f"{(7 * i) % 40},canary{i}" for i in range(2400) for _ in range((1, 3, 6)[i % 3])]
-    build_road(tmp_path, 40, rows, "vertex,who")
-    return tmp_path
+    build_road(here, 40, rows, "vertex,who")
+    return here
 
 
 def test_m_is_reported_paid_and_kept_by_the_ledger(town, capsys):
     # the noise of 21 counts at epsilon 1 would have to sum to 400 to move the median: below e^-100
-    ran = run(capsys, *CHOOSE, *NEW, "--quantile", "0.5", "--output", "m.json")
-    assert ran.status == 0, ran.err
+    ran = works(capsys, *CHOOSE, *NEW, "--quantile", "0.5", "--output", "m.json")
     reported = json.loads(ran.out)
     assert reported == json.loads((town / "m.json").read_text())
     assert reported["max_contributions"] == 4 and abs(reported["counts"]["8"] - 800) < 100
@@ -36,24 +34,20 @@ def test_m_is_reported_paid_and_kept_by_the_ledger(town, capsys):
     assert kept.protects == Protection("user", 4) and kept.left == 3
 
     ask = ("cluster", "roads.csv", "--demand", "homes.csv", "-k", "2", "--epsilon", "1", "-q")
-    paid = run(capsys, *ask, "--user", "who", "--ledger", "a.ledger")
-    assert paid.status == 0, paid.err
+    paid = works(capsys, *ask, "--user", "who", "--ledger", "a.ledger")
     receipt = json.loads(paid.out)["receipt"]
     assert receipt["made"]["max_contributions"] == 4  # nobody had to say it again
     assert {one["sensitivity"] for one in receipt["mechanisms"]} == {4}
     other = run(capsys, *ask, "--user", "who", "--max-contributions", "2", "--ledger", "a.ledger")
     assert other.status == 2 and "up to 4 records" in other.err
-    records = run(capsys, *ask, "--ledger", "a.ledger")
-    assert records.status == 2 and "protects each user" in records.err
-    again = run(capsys, *CHOOSE, "--ledger", "a.ledger")
-    assert again.status == 2 and "before anything else" in again.err
+    fails(capsys, "protects each user", *ask, "--ledger", "a.ledger")
+    fails(capsys, "before anything else", *CHOOSE, "--ledger", "a.ledger")
     assert mdp.Ledger.open("a.ledger").left == 2
 
 
 def test_without_a_ledger_it_only_tells(town, capsys):
     before = snapshot(town)
-    ran = run(capsys, *CHOOSE, "--quantile", "9/10", "--neighboring", "replace-one")
-    assert ran.status == 0, ran.err
+    ran = works(capsys, *CHOOSE, "--quantile", "9/10", "--neighboring", "replace-one")
     assert json.loads(ran.out)["max_contributions"] == 8
     assert json.loads(ran.out)["receipt"]["mechanisms"][0]["sensitivity"] == 2
     assert snapshot(town) == before

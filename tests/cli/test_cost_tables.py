@@ -16,8 +16,7 @@ COSTS = np.array([[5.0, 9, 1, 4], [2, 7, 4, 4], [8, 1, 3, 9]])
 
 
 @pytest.fixture
-def files(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def files(here):
     pairs = [f"{s},{c},{COSTS[i, j]}" for i, s in enumerate(SITES) for j, c in enumerate(CLIENTS)]
     Path("long.csv").write_text("\n".join(["from_id,to_id,travel_time", *pairs]))
     rows = [f"{s},{','.join(map(str, COSTS[i]))}" for i, s in enumerate(SITES)]
@@ -29,7 +28,7 @@ def files(tmp_path, monkeypatch):
     Path("hole.csv").write_text("site,x,y\na,5,\nb,2,7\n")
     Path("minus.csv").write_text("site,x,y\na,5,-1\nb,2,7\n")
     Path("people.csv").write_text("vertex\n" + "x\n" * 500 + "y\n" * 400)
-    return tmp_path
+    return here
 
 
 @pytest.mark.parametrize("name", ["long.csv", "wide.csv"])
@@ -109,9 +108,8 @@ def test_other_commands_want_a_graph(files, capsys):
     assert ran.status == 2 and "--unreachable is for --format costs" in ran.err
 
 
-def test_a_private_answer_on_a_table_is_reported_with_its_estimates(tmp_path, monkeypatch, capsys):
+def test_a_private_answer_on_a_table_is_reported_with_its_estimates(here, capsys):
     """Centers are sites, and no points of the universe: nothing paid is lost on their way out."""
-    monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(3)
     costs = rng.integers(1, 90, (9, 40))
     rows = "\n".join(f"site {i}," + ",".join(map(str, row)) for i, row in enumerate(costs))

@@ -5,30 +5,27 @@ import json
 import pytest
 
 from tests import cases
-from tests.cli_world import run
+from tests.cli_world import run, works
 
 
 @pytest.fixture
-def line(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def line(here):
     edges = "".join(f"{i},{i + 1},1\n" for i in range(29))
-    (tmp_path / "line.csv").write_text("from,to,length\n" + edges)
-    (tmp_path / "homes.csv").write_text("vertex\n" + "3\n" * 400)
-    return tmp_path
+    (here / "line.csv").write_text("from,to,length\n" + edges)
+    (here / "homes.csv").write_text("vertex\n" + "3\n" * 400)
+    return here
 
 
 @pytest.mark.parametrize("how", ["quick", "thorough", "0.3"])
 def test_the_best_centers_are_proven(line, capsys, how):
-    ran = run(capsys, "cluster", "line.csv", "-k", "10", "--exact", "--effort", how)
-    assert ran.status == 0
+    ran = works(capsys, "cluster", "line.csv", "-k", "10", "--exact", "--effort", how)
     assert "proven optimal" in ran.err
     assert json.loads(ran.out)["certificate"] == {"cost": 20.0, "lower_bound": 20.0, "gap": 0.0}
 
 
 def test_private_demand_takes_effort_and_refuses_proofs(line, capsys):
     asked = ["cluster", "line.csv", "-k", "1", "--demand", "homes.csv", "--epsilon", "1"]
-    ran = run(capsys, *asked, "--effort", "thorough", "-q")
-    assert ran.status == 0
+    ran = works(capsys, *asked, "--effort", "thorough", "-q")
     assert json.loads(ran.out)["centers"] == [3]
     ran = run(capsys, *asked, "--exact")
     assert ran.status == 2

@@ -11,12 +11,11 @@ from tests.report.evidence.schema import problems
 
 
 @pytest.fixture
-def world(tmp_path, monkeypatch):
-    build_road(tmp_path, 9, [f"{i},p{i}" for i in range(9)], "vertex,who")
-    monkeypatch.chdir(tmp_path)
+def world(here):
+    build_road(here, 9, [f"{i},p{i}" for i in range(9)], "vertex,who")
     call = ["cluster", "roads.csv", "--demand", "homes.csv", "-k", "2", "--epsilon", "1/4"]
     assert main([*call, "--output", "result.json", "--quiet"]) == 0
-    return tmp_path
+    return here
 
 
 def test_record_statement_and_checklist(world, capsys):

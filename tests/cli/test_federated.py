@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("cryptography")
 
 import metricdp as mdp
-from tests.cli_world import run, snapshot
+from tests.cli_world import fails, run, snapshot, works
 
 
 @pytest.fixture
@@ -21,8 +21,7 @@ def here(tmp_path, monkeypatch):
 
 
 def ran(capsys, *argv):
-    done = run(capsys, "federated", *argv, "--json")
-    assert done.status == 0, done.err
+    done = works(capsys, "federated", *argv, "--json")
     return json.loads(done.out)
 
 
@@ -83,8 +82,7 @@ def test_what_is_lost_is_made_again(here, capsys):
     asked = (here / "1.invitation").read_bytes()
     ran(capsys, "invite", "study", "roads.csv", "--output", "1.invitation")
     assert (here / "1.invitation").read_bytes() == asked
-    done = run(capsys, "federated", *collect(2))
-    assert done.status == 2 and "south.answer" in done.err
+    fails(capsys, "south.answer", "federated", *collect(2))
     again = ("invite", "study", "roads.csv", "--again", "--output", "1.invitation")
     assert ran(capsys, *again)["round"] == 1
     assert answer(capsys, "north", 1)["attempt"] == 2

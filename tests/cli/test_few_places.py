@@ -12,17 +12,16 @@ from tests.cli_world import run
 
 
 @pytest.fixture
-def town(tmp_path, monkeypatch):
+def town(here):
     """A long path without places, a short one with; homes beside the short one."""
-    monkeypatch.chdir(tmp_path)
     long, short = [(i, i + 1) for i in range(40)], [(i, i + 1) for i in range(100, 110)]
     rows = [f"{a},{b},10" for a, b in long + short]
-    (tmp_path / "roads.csv").write_text("source,target,length\n" + "\n".join(rows) + "\n")
+    (here / "roads.csv").write_text("source,target,length\n" + "\n".join(rows) + "\n")
     places = [f"{i},{10 * (i - 100)},0" for i in range(100, 111)]
-    (tmp_path / "nodes.csv").write_text("id,x,y\n" + "\n".join(places) + "\n")
-    (tmp_path / "homes.csv").write_text("x,y\n" + "31,2\n82,-1\n" * 500)
-    (tmp_path / "ids.csv").write_text("vertex\n" + "3\n" * 200)
-    return tmp_path
+    (here / "nodes.csv").write_text("id,x,y\n" + "\n".join(places) + "\n")
+    (here / "homes.csv").write_text("x,y\n" + "31,2\n82,-1\n" * 500)
+    (here / "ids.csv").write_text("vertex\n" + "3\n" * 200)
+    return here
 
 
 ASKED = ("cluster", "roads.csv", "--nodes", "nodes.csv", "--largest-component", "-k", "2")

@@ -15,11 +15,10 @@ KEPT = [*CALL, "--ledger", "study.ledger", "--epsilon-budget", "1"]
 
 
 @pytest.fixture
-def world(tmp_path, monkeypatch):
-    build_road(tmp_path, 9, [f"{i},p{i}" for i in range(9)], "vertex,who")
-    monkeypatch.chdir(tmp_path)
+def world(here, monkeypatch):
+    build_road(here, 9, [f"{i},p{i}" for i in range(9)], "vertex,who")
     monkeypatch.setattr("metricdp.accounting.ledger.today", lambda: "2031-02-03")
-    return tmp_path
+    return here
 
 
 def test_show_prints_the_history(world, capsys):

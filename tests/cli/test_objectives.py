@@ -9,7 +9,7 @@ import metricdp as mdp
 from metricdp.cli.objectives import NAMES
 from metricdp.solvers.objectives import OBJECTIVES
 from tests import cases
-from tests.cli_world import run
+from tests.cli_world import run, works
 
 CALLS = {
     "k-median, limit": "-k 3 --limit 400",
@@ -35,8 +35,7 @@ CALLS = {
 @pytest.mark.parametrize("call", sorted(CALLS))
 def test_public_and_private(call, world, capsys):
     options = CALLS[call].split()
-    ran = run(capsys, "cluster", "roads.csv", *options)
-    public = json.loads(ran.out)
+    public = json.loads(works(capsys, "cluster", "roads.csv", *options).out)
     assert public["weights"] == "public" and public["receipt"] is None
     assert len(public["centers"]) == public["k"] == len(public["loads"])
     assert public["gap"] is not None
@@ -87,8 +86,7 @@ def test_a_unit_is_a_label_and_no_more(demand, world, capsys):
     assert list(plain) == list(named) and plain["coordinates"]
     if demand:
         assert named["estimates"]["distance_unit"] == "km"
-        ran = run(capsys, *call, "--measured-in", "km", "--method", "hst")
-        assert ran.status == 0, ran.err
+        works(capsys, *call, "--measured-in", "km", "--method", "hst")
     else:
         assert plain == named
 

@@ -7,15 +7,14 @@ from tests.cli_world import run
 
 
 @pytest.fixture
-def crooked(tmp_path, monkeypatch):
+def crooked(here):
     """Directed, in two pieces, with two columns that may be lengths."""
-    monkeypatch.chdir(tmp_path)
     rows = ["a,b,1,5", "b,c,1,5", "c,a,1,5", "x,y,1,5"]
-    (tmp_path / "roads.csv").write_text(
+    (here / "roads.csv").write_text(
         "\n".join(["from,to,length,time,oneway", *(f"{row},1" for row in rows)]) + "\n"
     )
     graph = nx.DiGraph([("a", "b"), ("b", "c"), ("c", "a"), ("x", "y")])
-    nx.write_graphml(graph, tmp_path / "plain.graphml")
+    nx.write_graphml(graph, here / "plain.graphml")
 
 
 @pytest.mark.usefixtures("crooked")

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from tests import cases
-from tests.cli_world import run
+from tests.cli_world import fails, run
 
 PRIVATE = ["cluster", "roads.csv", "-k", "3", "--demand", "homes.csv", "--epsilon", "1"]
 
@@ -51,6 +51,5 @@ def test_refused_before_anything_is_charged(options, message, world, capsys):
     Path("open.csv").write_text("vertex\n100\n101\n")
     Path("two.csv").write_text("a,b\n100,101\n")
     Path("nobody.csv").write_text("vertex\n7\n")
-    ran = run(capsys, *PRIVATE, "--ledger", "new.ledger", *options)
-    assert ran.status == 2 and message in ran.err and not ran.out
+    fails(capsys, message, *PRIVATE, "--ledger", "new.ledger", *options)
     assert not Path("new.ledger").exists()

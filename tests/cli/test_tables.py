@@ -13,11 +13,10 @@ PRIVATE = ["cluster", *GRAPH, "-k", "2", "--demand", "homes.csv", "--epsilon", "
 
 
 @pytest.fixture
-def world(tmp_path, monkeypatch, capsys):
-    build_world(tmp_path)
-    monkeypatch.chdir(tmp_path)
+def world(here, monkeypatch, capsys):
+    build_world(here)
     monkeypatch.setattr(type(sys.stdout), "isatty", lambda self: self is sys.stdout, raising=False)
-    return tmp_path
+    return here
 
 
 def test_private_centers_are_a_table_on_a_terminal(world, capsys):

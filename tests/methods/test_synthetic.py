@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import metricdp as mdp
 from metricdp.methods.synthetic import drawn, nearby
 from tests import refuses
-from tests.cli_world import build_road, run
+from tests.cli_world import build_road, fails, run
 
 
 @pytest.fixture(scope="module")
@@ -95,11 +95,10 @@ def test_geoparquet_is_read_by_geopandas(tmp_path):
     assert (frame.geometry.x == frame["lon"]).all() and frame.geometry.y[0] == -29.8
 
 
-def test_the_command_writes_points_and_pays_nothing(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    build_road(tmp_path, 30, ["7"] * 9000)
+def test_the_command_writes_points_and_pays_nothing(here, capsys):
+    build_road(here, 30, ["7"] * 9000)
     nodes = [f"{i},{-71 + i / 100},{-30}" for i in range(31)]
-    (tmp_path / "nodes.csv").write_text("id,lon,lat\n" + "\n".join(nodes) + "\n")
+    (here / "nodes.csv").write_text("id,lon,lat\n" + "\n".join(nodes) + "\n")
     graph = ("roads.csv", "--nodes", "nodes.csv")
     paid = ("--demand", "homes.csv", "--epsilon", "1", "--save-release", "homes.release")
     assert run(capsys, "cluster", *graph, "-k", "1", *paid).status == 0
@@ -108,13 +107,11 @@ def test_the_command_writes_points_and_pays_nothing(tmp_path, monkeypatch, capsy
     assert reported["points"] == [7] * 12 and reported["receipt"]["epsilon"] == 1
     ran = run(capsys, *ask, "--output", "points.geojson")
     assert ran.status == 0 and "points" not in json.loads(ran.out) and "wrote" in ran.err
-    features = json.loads((tmp_path / "points.geojson").read_text())["features"]
+    features = json.loads((here / "points.geojson").read_text())["features"]
     assert len(features) == 12 and features[0]["properties"] == {"vertex": 7}
     assert features[0]["geometry"]["coordinates"] == [-70.93, -30]
-    refused = run(capsys, *ask, "--output", "points.xyz")
-    assert refused.status == 2 and "ending" in refused.err
-    refused = run(capsys, *ask, "--output", "homes.release")
-    assert refused.status == 2 and "same file" in refused.err
+    fails(capsys, "ending", *ask, "--output", "points.xyz")
+    fails(capsys, "same file", *ask, "--output", "homes.release")
 
 
 def test_points_of_a_table_of_costs_are_clients():

@@ -65,9 +65,8 @@ def test_exceptions_of_libraries_go_by_their_names(name, expected):
 
 
 def test_programs_end_as_failed():
-    with pytest.raises(SystemExit) as ended:
-        trouble.raised(trouble.Trouble.ENDED)
-    assert ended.value.code == 1
+    ended = refuses("", trouble.raised, trouble.Trouble.ENDED, error=SystemExit)
+    assert ended.code == 1
     assert trouble.to_error(trouble.Ended(trouble.Trouble.ENDED), "").code == 1
 
 
@@ -209,9 +208,8 @@ def test_a_mistake_of_the_caller_s_own_iterable_is_no_traceback_to_records():
         yield CANARY
         raise RuntimeError(str(CANARY))
 
-    with pytest.raises(InputError) as caught:
-        PrivateDemand(THREE, ["a"], user=users())
-    assert caught.value.__context__ is None
+    caught = refuses("", lambda: PrivateDemand(THREE, ["a"], user=users()))
+    assert caught.__context__ is None
     assert measure(PrivateDemand(THREE, ["a"]), CountQuery(), 1, Ledger(1).charge(1))
 
 

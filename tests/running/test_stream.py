@@ -26,7 +26,7 @@ from metricdp.privacy import continual
 from metricdp.privacy.noise import Noise
 from metricdp.running.present import needed, present
 from tests import cases, refuses
-from tests.cli_world import build_road, run
+from tests.cli_world import build_road, fails, run, works
 
 PATH = mdp.GraphMetric(nx.path_graph(9), weight=None)
 SCHEDULES = st.one_of(
@@ -281,12 +281,11 @@ def test_what_is_kept_of_a_day_under_way_has_its_noise(tmp_path):
     assert (continual.stored(stream._state.counter) != 0).any()
 
 
-def test_the_command_line(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    build_road(tmp_path, 30)
+def test_the_command_line(here, capsys):
+    build_road(here, 30)
     for name, place in (("mon", 7), ("tue", 20)):
         text = "vertex\n" + "\n".join([str(place)] * 9000) + "\n"
-        (tmp_path / f"{name}.csv").write_text(text)
+        (here / f"{name}.csv").write_text(text)
     begin = ("stream", "init", "s.stream", "roads.csv", "--epsilon", "1", "--horizon", "30")
     paid = ("--ledger", "s.ledger", "--epsilon-budget", "2")
     ran = run(capsys, *begin, *paid)
@@ -302,15 +301,13 @@ def test_the_command_line(tmp_path, monkeypatch, capsys):
     again = run(capsys, *step, "--demand", "mon.csv", "--day", "mon", "-k", "1")
     assert again.out == ran.out
     kept = ("--save-release", "tue.release")
-    ran = run(capsys, *step, "--demand", "tue.csv", "--day", "tue", "-k", "2", *kept)
-    assert ran.status == 0, ran.err
+    ran = works(capsys, *step, "--demand", "tue.csv", "--day", "tue", "-k", "2", *kept)
     assert sorted(json.loads(ran.out)["centers"]) == [7, 20] and Path("tue.release").exists()
     shown = json.loads(run(capsys, "stream", "show", "s.stream").out)
     assert shown["days"] == 2 and shown["label"] == "tue" and "told" not in str(shown)
     refused = run(capsys, *step, "--demand", "mon.csv", "--day", "x", "--user", "vertex")
     assert refused.status == 2 and "protects records" in refused.err
-    refused = run(capsys, "stream", "show", "none.stream")
-    assert refused.status == 2 and "no such stream" in refused.err
+    fails(capsys, "no such stream", "stream", "show", "none.stream")
 
 
 def test_a_stream_is_never_there_twice(tmp_path):

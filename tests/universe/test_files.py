@@ -209,9 +209,8 @@ WITH_OPTIONS = [
 )
 def test_refusals_say_what_and_where(tmp_path, name, content, options, message):
     path = write(tmp_path, content, name)
-    with pytest.raises(InputError, match=message) as caught:
-        read_graph_file(path, **options)
-    assert "\n" not in str(caught.value) and (str(path) in str(caught.value) or "format" in options)
+    caught = refuses(message, read_graph_file, path, **options)
+    assert "\n" not in str(caught) and (str(path) in str(caught) or "format" in options)
 
 
 @cases(

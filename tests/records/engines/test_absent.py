@@ -6,7 +6,7 @@ import pytest
 import metricdp as mdp
 from metricdp.errors import InputError
 from metricdp.records.engines.folders import absent
-from tests import cases
+from tests import cases, refuses
 
 METRIC = mdp.GraphMetric(nx.path_graph(9), weight=None)
 
@@ -22,12 +22,10 @@ METRIC = mdp.GraphMetric(nx.path_graph(9), weight=None)
     ("ftp://host/homes.parquet", "unknown kind of storage 'ftp'"),
     ("https://localhost:1/homes.csv", r"the storage \(https\) has no such file, or does not"),
 )
-def test_each_has_a_message_of_its_own(named, words, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "torn1.parquet").write_bytes(b"PAR1 and no more")
-    with pytest.raises(InputError, match=words) as refused:
-        mdp.PrivateDemand.from_frame(METRIC, named)
-    assert str(refused.value).startswith(named)
+def test_each_has_a_message_of_its_own(named, words, here):
+    (here / "torn1.parquet").write_bytes(b"PAR1 and no more")
+    refused = refuses(words, mdp.PrivateDemand.from_frame, METRIC, named)
+    assert str(refused).startswith(named)
 
 
 def test_folders(tmp_path):

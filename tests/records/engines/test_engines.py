@@ -163,12 +163,11 @@ def test_counts_and_sums_of_a_box_are_the_same_bit_by_bit(frame, table):
 
 def refused(make, capfd, caplog):
     caplog.set_level(logging.DEBUG)
-    with pytest.raises(InputError, match="at least one is not") as error:
-        make()
-    shown = str(error.value) + caplog.text + "".join(capfd.readouterr())
+    error = refuses("at least one is not", make)
+    shown = str(error) + caplog.text + "".join(capfd.readouterr())
     assert CANARY not in shown
     assert not re.search(r"(?<![\w.])(?<!\d:)48611", shown)  # a port may have that number
-    assert error.value.__context__ is error.value.__cause__ is None
+    assert error.__context__ is error.__cause__ is None
 
 
 def test_spark_counts_bounds_and_refuses_alike(spark, table, capfd, caplog):
@@ -345,9 +344,8 @@ def test_subsampled_demand_has_its_share_by_fresh_coins(table):
 )
 def test_mistakes_are_named(source, asked, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=words) as error:
-        PrivateDemand.from_frame(BOX, source, **asked)
-    assert all_text(error.value)
+    error = refuses(words, PrivateDemand.from_frame, BOX, source, **asked)
+    assert all_text(error)
 
 
 def test_sources_lead_nowhere():

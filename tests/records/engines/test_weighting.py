@@ -18,7 +18,7 @@ from metricdp.records.engines import RowEncoder
 from metricdp.records.engines.bounding import WHOLE, SharesOfOne
 from metricdp.records.engines.weighting import WeightAt, Weighted
 from metricdp.records.ingestion.encoders import AsRead, Reading
-from tests.cli_world import build_road, run
+from tests.cli_world import build_road, fails, works
 
 PATH = mdp.GraphMetric(nx.path_graph(5), weight=None)
 POINTS = Reading(RowEncoder(("c",), lambda block: block[:, 0].astype(np.int64)), "w")
@@ -163,13 +163,10 @@ def test_weights_are_people(method):
     assert 2600 < hinted.weights.sum() < 3400
 
 
-def test_the_command_line(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_the_command_line(here, capsys):
     rows = [f"7,u{i}" for i in range(2000)] + ["20,busy"] * 9000
-    build_road(tmp_path, 30, rows, "vertex,who")
+    build_road(here, 30, rows, "vertex,who")
     ask = ("cluster", "roads.csv", "--demand", "homes.csv", "-k", "1", "--epsilon", "1")
-    ran = run(capsys, *ask, "--user", "who", "--weighting", "share")
-    reported = json.loads(ran.out)
+    reported = json.loads(works(capsys, *ask, "--user", "who", "--weighting", "share").out)
     assert reported["centers"] == [7] and reported["receipt"]["weighting"] == "share"
-    refused = run(capsys, *ask, "--weighting", "share")
-    assert refused.status == 2 and "--user" in refused.err
+    fails(capsys, "--user", *ask, "--weighting", "share")
