@@ -178,14 +178,8 @@ class CapacitySearch:
                 for b in [a, *others]:
                     tried = self.size[self.rows]
                     tried[b], tried[a] = tried[a], size
-                    self._sized(tried)
+                    self.take(tried * self._places + self.place[self.rows])
             better = self.upper < before and not self.deadline.over
-
-    def _sized(self, sizes: Rows) -> None:
-        """The places found in other sizes, if so many there are."""
-        assert self.rows is not None
-        if (np.bincount(sizes, minlength=self._sizes) <= self.rules.most).all():
-            self.take(sizes * self._places + self.place[self.rows])
 
     def serve(self, site: Rows | None) -> None:
         """All places are open: who is served where, from given service; no longer than needed."""
@@ -247,9 +241,11 @@ class CapacitySearch:
         self.take(rows)
 
     def take(self, rows: Rows) -> None:
-        """Take note of rows, if the cheapest shares of them are cheaper than the best."""
-        name = np.sort(rows).tobytes()
-        if name in self._seen:
+        """Take note of rows, if so many may have their sizes and the cheapest shares of them are
+        cheaper than the best.
+        """
+        name, of_size = np.sort(rows).tobytes(), np.bincount(self.size[rows])
+        if name in self._seen or (of_size > self.rules.most[: len(of_size)]).any():
             return
         self._seen.add(name)
         value = self.flow(rows)[0]

@@ -156,10 +156,7 @@ class Nested(Objective):
             if worst >= before or instance.deadline.left <= 0:
                 break
         instance.kept["stages"] = self._stages(instance, kept, best)
-        sites, judged = _ordered(kept), self.judge(instance, kept[-1])
-        if judged.assignment is not None:  # its numbers are of the sites in the judge's order
-            judged = self.judge(instance, sites)
-        return Chosen(sites, judged.value, best[-1].bound, judged.assignment)
+        return replace(self.judge(instance, _ordered(kept)), bound=best[-1].bound)
 
     def _chain(self, instance: Instance, best: list[Chosen], anchor: int) -> Chain:
         """A chain through the best sites of one stage."""

@@ -210,9 +210,10 @@ class Service:
         bound: float | None,
         served: Assignment,
     ) -> Chosen:
-        """The mandatory sites first."""
+        """The mandatory sites first; sites that were given as they were."""
         sites = places[search.place[rows]]
-        order = first_opened(self.instance, sites) if len(places) > len(rows) else sites
+        searched = places is self.instance.allowed
+        order = first_opened(self.instance, sites) if searched else places
         turn = np.argsort(sites)[np.searchsorted(np.sort(sites), order)]
         slot = np.empty(len(rows), np.int64)
         slot[turn] = np.arange(len(rows))

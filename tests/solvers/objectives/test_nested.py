@@ -83,3 +83,13 @@ def test_what_nested_cannot_do_is_said():
     with pytest.raises(InputError, match="stages are of"):
         _ = mdp.solve(metric, o.KMedian(2)).stages
     refuses("of must make an objective", o.Nested, [1], of=lambda k: k)
+
+
+def test_stages_with_sizes_tell_the_room_of_each_site():
+    metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    sizes = [o.Size(2.0), o.Size(7.0, most=1)]
+    plan = mdp.solve(metric, o.Nested([2, 3], of=lambda k: o.Capacitated(k, sizes)))
+    rows = plan.to_frame(assignments=True)
+    assert sorted(plan.capacities) == [2.0, 2.0, 7.0]
+    assert all(np.less_equal(list(plan.loads.values()), plan.capacities))
+    assert plan.value == pytest.approx((rows["distance"] * rows["share"]).sum())

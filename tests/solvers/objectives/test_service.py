@@ -2,6 +2,7 @@
 
 from itertools import combinations
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -138,3 +139,12 @@ def test_without_all_distances_sites_are_those_without_capacities(monkeypatch):
         sign = -1 if asked.maximized else 1
         assert sign * plan.bound <= sign * best.value <= sign * plan.value
         assert (np.array(list(plan.loads.values())) <= np.array(plan.capacities) + 1e-6).all()
+
+
+@pytest.mark.parametrize("opened", [[7, 5, 1], [5]])
+def test_mandatory_sites_come_first_and_have_no_more_large_sizes_than_there_are(opened):
+    metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    asked = o.Capacitated(3, [o.Size(2.0), o.Size(7.0, most=1)])
+    plan = mdp.solve(metric, asked, opened=opened, candidates=[1, 5, 7])
+    assert sorted(plan.centers[: len(opened)]) == sorted(opened)
+    assert sorted(plan.capacities) == [2.0, 2.0, 7.0] and plan.value == plan.bound == 9.0
