@@ -281,9 +281,9 @@ class Opening:
             if state.at[0] >= 0:
                 break
             lowest = float(state.found[0])
-            lower = proven if lowest >= target else lowest
-            self.lower = max(self.lower, min(lower * exactly, self.upper))
-            if lowest < target:
+            before, lower = self.lower, proven if lowest >= target else lowest
+            self.lower = max(before, min(lower * exactly, self.upper))
+            if lowest < target or self.lower == before:  # the least numbers there are stay
                 break
 
     def _next(self, least: float, most: float) -> tuple[float, float]:

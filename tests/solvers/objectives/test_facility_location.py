@@ -49,3 +49,12 @@ def test_bounds_far_off_are_raised_by_branches(seed, equal, monkeypatch):
     plan = mdp.solve(metric, objective)
     assert exact.gap == plan.gap == 0
     assert plan.value == pytest.approx(exact.value)
+
+
+def test_the_least_numbers_end_branches():
+    """Below 1e-320 sums are so coarse that bounds stay where they are."""
+    rng = np.random.default_rng(8)
+    points, weights = rng.integers(0, 5, (6, 2)), rng.integers(0, 4, 6) * 5e-324
+    objective = mdp.objectives.FacilityLocation(1e-323)
+    plan = mdp.solve(mdp.ManhattanMetric(points), objective, weights=weights)
+    assert 0 < plan.bound <= plan.value < 1e-321
