@@ -6,19 +6,24 @@ import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from threading import current_thread
 from typing import Any
+
+_NAME = "metricdp"
 
 
 @cache
 def _pool(process: int, threads: int) -> ThreadPoolExecutor:
     """A forked process needs threads of its own."""
-    return ThreadPoolExecutor(threads, "metricdp")
+    return ThreadPoolExecutor(threads, _NAME)
 
 
 def in_threads(work: Callable[[Any], object], items: Iterable[Any]) -> None:
-    """Run `work` on every item, on all processors, in any order."""
+    """Run `work` on every item, on all processors, in any order; one by one inside of such work,
+    which would wait for itself.
+    """
     items = list(items)
-    if len(items) <= 1:
+    if len(items) <= 1 or current_thread().name.startswith(_NAME):
         for item in items:
             work(item)
         return
