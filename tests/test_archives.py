@@ -30,9 +30,7 @@ def read(file, most=24):
     return None if found is None else found[1]["a"].tolist()
 
 
-@pytest.mark.parametrize(
-    "array", [np.zeros(0), np.zeros((0, 3)), np.arange(3.0), np.eye(3, dtype="b")]
-)
+@cases("array", np.zeros(0), np.zeros((0, 3)), np.arange(3.0), np.eye(3, dtype="b"))
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
 def test_arrays_as_long_as_was_asked_for_are_read_and_empty_ones(array, save):
     file = io.BytesIO()

@@ -182,9 +182,7 @@ def test_a_damaged_file_in_the_cache_is_replaced(small, server, tmp_path):
     assert server.asked == ["/small.txt"]
 
 
-@pytest.mark.parametrize(
-    "place", ["pmed/small.txt", "small.txt", "pmed/small.txt.gz", "small.txt.gz"]
-)
+@cases("place", "pmed/small.txt", "small.txt", "pmed/small.txt.gz", "small.txt.gz")
 def test_the_data_folder_wins_and_needs_no_pooch(small, server, tmp_path, monkeypatch, place):
     monkeypatch.setitem(sys.modules, "pooch", None)
     monkeypatch.setenv("METRICDP_DATA", str(tmp_path))

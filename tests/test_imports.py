@@ -9,6 +9,7 @@ import networkx as nx
 import pytest
 
 import metricdp
+from tests import cases
 
 grimp = pytest.importorskip("grimp")
 
@@ -127,9 +128,7 @@ def test_a_call_loads_no_more_than_it_needs():
     assert done.stdout == "[]\n[]\n", done.stderr
 
 
-@pytest.mark.parametrize(
-    "name", ["datasets", "federated", "local", "methods", "metrics", "objectives"]
-)
+@cases("name", "datasets", "federated", "local", "methods", "metrics", "objectives")
 def test_completion_shows_what_is_public(name):
     import metricdp as mdp
 

@@ -14,7 +14,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from metricdp.sklearn import KMedoids
-from tests import refuses
+from tests import cases, refuses
 
 
 @parametrize_with_checks(
@@ -42,9 +42,7 @@ def city(a, b):
     return float(np.abs(a - b).sum())
 
 
-@pytest.mark.parametrize(
-    "metric", ["euclidean", "l2", "manhattan", "cityblock", "chebyshev", "cosine", city]
-)
+@cases("metric", "euclidean", "l2", "manhattan", "cityblock", "chebyshev", "cosine", city)
 def test_small_optima_are_found(metric):
     rng = np.random.default_rng(3)
     for _ in range(5):

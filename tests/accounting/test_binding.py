@@ -305,9 +305,7 @@ def test_a_ledger_without_a_file_has_no_anchor():
     assert Ledger(1).anchor is None
 
 
-@pytest.mark.parametrize(
-    "text", ["", "3", "x-" + 32 * "0", "1-" + 31 * "0", "0-" + 32 * "0", "1-" + 32 * "g", 3]
-)
+@cases("text", "", "3", "x-" + 32 * "0", "1-" + 31 * "0", "0-" + 32 * "0", "1-" + 32 * "g", 3)
 def test_what_is_no_anchor_is_refused(text, tmp_path):
     with pytest.raises(InputError, match="an anchor is a number, a dash and 32"):
         Ledger(1, journal=tmp_path / "study.ledger", anchor=text)

@@ -63,9 +63,7 @@ def test_two_ledgers_on_one_file_see_each_other(path):
     assert one.spent == other.spent == 1
 
 
-@pytest.mark.parametrize(
-    "other", [{"epsilon": 2}, {"delta": 1e-6}, {"neighboring": "replace-one"}], ids=str
-)
+@cases("other", {"epsilon": 2}, {"delta": 1e-6}, {"neighboring": "replace-one"}, ids=str)
 def test_another_budget_is_refused(path, other):
     before = filled(path)
     with pytest.raises(JournalError, match="is of another ledger"):

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from metricdp.accounting.binding import Protection
 from metricdp.errors import BudgetError, InputError, JournalError
 from metricdp.privacy import Ledger, exact
-from tests import refuses
+from tests import cases, refuses
 
 epsilons = st.one_of(
     st.fractions(min_value=Fraction(1, 10**6), max_value=2, max_denominator=10**6),
@@ -85,9 +85,7 @@ def test_what_is_no_number_is_refused(value):
     refuses("delta", Ledger, 1, delta=value)
 
 
-@pytest.mark.parametrize(
-    "value", [0, -1, 0.0, -0.1, 1e-12, 1001, 1e9, 10**400, Fraction(-1, 3)], ids=repr
-)
+@cases("value", 0, -1, 0.0, -0.1, 1e-12, 1001, 1e9, 10**400, Fraction(-1, 3), ids=repr)
 def test_absurd_budgets_are_refused(value):
     ledger = Ledger(1)
     for make in (Ledger, ledger.charge, ledger.quote):

@@ -445,9 +445,7 @@ def test_chi_square_is_uniform_under_the_right_distribution():
     assert samplers.p_value(np.array([1, 5]), np.array([0.0, 1.0])) == 0.0
 
 
-@pytest.mark.parametrize(
-    "text", ["CANARY-48611-3", "48611", "48,611 records", "[48611]", "24306 kept", "n=24,306"]
-)
+@cases("text", "CANARY-48611-3", "48611", "48,611 records", "[48611]", "24306 kept", "n=24,306")
 def test_canaries_sing(text):
     assert canaries.sings(text)
 

@@ -8,7 +8,7 @@ from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import cdist
 
 from metricdp.kernels.ward import node_costs, ward_tree
-from tests import naive
+from tests import cases, naive
 
 
 def tree(points, sizes):
@@ -28,9 +28,7 @@ def scipy_merges(points):
     }
 
 
-@pytest.mark.parametrize(
-    ("n", "d", "seed"), [(2, 1, 0), (3, 2, 1), (40, 2, 2), (90, 3, 3), (60, 1, 4)]
-)
+@cases(("n", "d", "seed"), (2, 1, 0), (3, 2, 1), (40, 2, 2), (90, 3, 3), (60, 1, 4))
 def test_same_clusters_and_heights_as_scipy(n, d, seed):
     points = np.random.default_rng(seed).normal(size=(n, d)) * 10
     children = tree(points, np.ones(n))

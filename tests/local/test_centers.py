@@ -14,8 +14,8 @@ from metricdp.local.items import NetItems, items_of
 from metricdp.partitions.box.net_tree import build_tree, compute_threshold, lattice_children
 from metricdp.partitions.box.simhash_tree import prefix_children
 from metricdp.solvers.kmedian import solve
+from tests import cases, refuses
 from tests import naive_local as naive
-from tests import refuses
 from tests.cli_world import run, works
 
 GRID = mdp.GraphMetric(nx.grid_2d_graph(30, 30), weight=None)
@@ -33,9 +33,7 @@ def near(spots, n, seed=0):
     return [tuple(x) for x in at.tolist()]
 
 
-@pytest.mark.parametrize(
-    ("trust", "epsilon"), [("one_round_local", 2), ("one_round_shuffle", "1/2")]
-)
+@cases(("trust", "epsilon"), ("one_round_local", 2), ("one_round_shuffle", "1/2"))
 @pytest.mark.parametrize("power", [1, 2])
 def test_graph_centers_are_near_the_best(trust, epsilon, power):
     items = near([(5, 5), (24, 8), (12, 25)], 20_000)

@@ -12,7 +12,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.errors import InputError
-from tests import refuses
+from tests import cases, refuses
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +63,7 @@ def test_another_universe_is_refused(release, tmp_path):
             mdp.Release.load(tmp_path / "a.release", mdp.GraphMetric(other, weight=None))
 
 
-@pytest.mark.parametrize(
-    "change", ["cut", "empty", "json", "nan", "no weights", "receipt", "pickle"]
-)
+@cases("change", "cut", "empty", "json", "nan", "no weights", "receipt", "pickle")
 def test_damage_is_one_clear_error(release, town, tmp_path, change):
     path = tmp_path / "a.release"
     release.save(path)

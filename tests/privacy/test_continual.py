@@ -13,7 +13,7 @@ from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CountQuery, HistogramQuery, continual, gate
 from metricdp.privacy.continual import Counting, fresh, observe, restored, stored, whole_cost
 from metricdp.running.days import LeastNoise as Schedule
-from tests import refuses
+from tests import cases, refuses
 
 PATH = mdp.GraphMetric(nx.path_graph(3), weight=None)
 QUERY = HistogramQuery(LabelParts.of(PATH))
@@ -139,9 +139,7 @@ def test_who_may_be_counted():
     refuses("horizon of 1 days is over", lambda: observe(after, demand(0)))
 
 
-@pytest.mark.parametrize(
-    "schedule", [Schedule(12), Schedule(20, 6), Schedule(), Schedule(half_life=2.0)]
-)
+@cases("schedule", Schedule(12), Schedule(20, 6), Schedule(), Schedule(half_life=2.0))
 def test_a_node_is_the_sum_of_its_days(monkeypatch, schedule):
     monkeypatch.setattr(continual, "_opening", lambda c, node: np.array([node.level, 0, 100]))
     known = counting(schedule)

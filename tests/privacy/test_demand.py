@@ -40,9 +40,7 @@ def records(demand):
 # What enters
 
 
-@pytest.mark.parametrize(
-    "make", [list, tuple, iter, lambda r: np.array(r, dtype=object), collections.deque], ids=named
-)
+@cases("make", list, tuple, iter, lambda r: np.array(r, dtype=object), collections.deque, ids=named)
 def test_ids_from_any_sequence(make):
     assert records(PrivateDemand(THREE, make(["c", "a", "c", "c"]))) == [2, 0, 2, 2]
 

@@ -268,9 +268,7 @@ def test_exact_cost_sums_over_records_and_warns():
 
 
 @pytest.mark.filterwarnings("ignore::metricdp.privacy.PrivateDataWarning")
-@pytest.mark.parametrize(
-    "arguments", [([0],), ([],), ([0], 0), ([0], -1), ([0], float("nan")), (["zz"],)], ids=str
-)
+@cases("arguments", ([0],), ([],), ([0], 0), ([0], -1), ([0], float("nan")), (["zz"],), ids=str)
 def test_exact_cost_refuses(opened, arguments):
     demand = [0] if arguments == ([0],) else PrivateDemand(line(3), [0, 1])
     refuses("", exact_cost, demand, *arguments)
@@ -326,9 +324,7 @@ def test_everything_public_is_documented(name):
     assert getattr(metricdp.privacy, name).__doc__
 
 
-@pytest.mark.parametrize(
-    "thing", [CountQuery, HistogramQuery, PrivateDemand, Ledger, measure, exact_cost]
-)
+@cases("thing", CountQuery, HistogramQuery, PrivateDemand, Ledger, measure, exact_cost)
 def test_privacy_sections(thing):
     assert "**Privacy.**" in thing.__doc__
     assert issubclass(CountQuery, Query)

@@ -17,7 +17,7 @@ from metricdp.metrics import EuclideanSpace, PrecomputedMetric
 from metricdp.privacy import PrivateDemand, _vault
 from metricdp.records.engines import Source, embedded
 from metricdp.records.ingestion import cells, columns, lines, matching
-from tests import refuses
+from tests import cases, refuses
 
 pd, pl, pa = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
 pq, pads = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow.dataset")
@@ -218,9 +218,7 @@ def test_ids_of_every_type_in_one_column():
 # Lines
 
 
-@pytest.mark.parametrize(
-    "row", ['b,"x', "b", "b,x,y", 'b,x"y"', "b,\0", b"b,\xff", '"b,x\ny"', 'b,"x"y'], ids=repr
-)
+@cases("row", 'b,"x', "b", "b,x,y", 'b,x"y"', "b,\0", b"b,\xff", '"b,x\ny"', 'b,"x"y', ids=repr)
 def test_a_bad_line_is_refused_and_swallows_no_other(tmp_path, row):
     row = row if isinstance(row, bytes) else row.encode()
     path = tmp_path / "rows.csv"

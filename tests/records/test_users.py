@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from metricdp.records.ingestion.users import names_of
-from tests import refuses
+from tests import cases, refuses
 
 
 class Same:
@@ -80,9 +80,7 @@ def test_columns_of_arrow():
         refuses("a user is missing", names_of, missing)
 
 
-@pytest.mark.parametrize(
-    "cell", [None, "", "\t", float("nan"), 2.0**53, b"\xff", "a\0", "\ud800", [1], Odd(1), {}]
-)
+@cases("cell", None, "", "\t", float("nan"), 2.0**53, b"\xff", "a\0", "\ud800", [1], Odd(1), {})
 @pytest.mark.parametrize("others", [["a"], []], ids=["one of two", "alone"])
 def test_what_cannot_be_distinguished_is_missing(cell, others):
     refuses("a user is missing", names_of, [*others, cell])

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from tests import cases
+
 SHAPELY = pytest.importorskip("shapely")
 pytest.importorskip("geopandas")
 
@@ -43,9 +45,7 @@ def test_places_nearer_than_a_drawing_shows_are_one():
     assert sum(SHAPELY.area(area) for area in areas) == pytest.approx(1.0, rel=0.02)
 
 
-@pytest.mark.parametrize(
-    "places", [[[2.0, 3.0]], [[0, 0], [1, 0.0]], [[i, 2.0 * i] for i in range(9)]]
-)
+@cases("places", [[2.0, 3.0]], [[0, 0], [1, 0.0]], [[i, 2.0 * i] for i in range(9)])
 def test_few_places_or_a_line_of_them_have_areas(places):
     places = np.asarray(places, float)
     areas = _areas(places, np.arange(len(places)) % 2, 2)

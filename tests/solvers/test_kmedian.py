@@ -15,7 +15,7 @@ from metricdp.metrics import landmarks as landmark_module
 from metricdp.solvers import kmedian
 from metricdp.solvers.kmedian import solve
 from metricdp.universe.samples import sample_path
-from tests import naive, refuses
+from tests import cases, naive, refuses
 from tests.metrics.test_diameter import road_like
 from tests.metrics.test_graph import everything, metric_of
 
@@ -94,9 +94,7 @@ def test_one_and_two_points():
         assert sorted(solve(metric, np.array([1.0, 2.0]), 2).centers) == [0, 1]
 
 
-@pytest.mark.parametrize(
-    ("k", "candidates"), [(0, None), (-1, None), (17, None), (3, [1, 2, 2]), (1, [])]
-)
+@cases(("k", "candidates"), (0, None), (-1, None), (17, None), (3, [1, 2, 2]), (1, []))
 def test_k_out_of_range(k, candidates):
     metric = mdp.EuclideanMetric(np.arange(16.0)[:, None])
     allowed = None if candidates is None else np.array(candidates, int)

@@ -170,9 +170,7 @@ def test_missing_weight_names_what_exists():
     assert graph_from(ig, "weight").lengths.tolist() == [2.0, 2.0]
 
 
-@pytest.mark.parametrize(
-    "value", ["12.5", 12.5, np.float32(12.5), Decimal("12.5"), Fraction(25, 2)]
-)
+@cases("value", "12.5", 12.5, np.float32(12.5), Decimal("12.5"), Fraction(25, 2))
 def test_lengths_of_many_number_types(value):
     assert graph_from(nx.Graph([(0, 1, {"length": value})])).lengths.tolist() == [12.5, 12.5]
 

@@ -28,9 +28,7 @@ def text(data, separator=","):
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
-@pytest.mark.parametrize(
-    "ends", [("from_id", "to_id"), ("origin", "destination"), ("site", "client")]
-)
+@cases("ends", ("from_id", "to_id"), ("origin", "destination"), ("site", "client"))
 def test_frames(library, ends):
     kind = pytest.importorskip(library)
     make = kind.table if library == "pyarrow" else kind.DataFrame

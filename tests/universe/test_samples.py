@@ -20,7 +20,7 @@ from metricdp.universe import (
     sample_path,
     samples,
 )
-from tests import refuses
+from tests import cases, refuses
 
 INDEX = sample_index()
 FOLDER = sample_path("index.toml").parent
@@ -145,9 +145,7 @@ def test_the_stored_medians_have_the_stored_cost():
     )
 
 
-@pytest.mark.parametrize(
-    "name", ["generated_pmed.txt", "generated_social.csv.gz", "coquimbo_demand.csv.gz"]
-)
+@cases("name", "generated_pmed.txt", "generated_social.csv.gz", "coquimbo_demand.csv.gz")
 def test_recipes_write_the_same_again(name, tmp_path):
     entry = INDEX[name]
     if entry.get("networkx", nx.__version__) != nx.__version__:

@@ -76,9 +76,7 @@ def test_what_is_charged_is_spent_whoever_is_there(method, delta, relation):
     check_budget(method, relation, delta)
 
 
-@pytest.mark.parametrize(
-    "method", [PrintedHST(), *(TreeHST(centers=way) for way in ("solver", "initial", "tree"))]
-)
+@cases("method", PrintedHST(), *(TreeHST(centers=way) for way in ("solver", "initial", "tree")))
 def test_every_k_gets_distinct_centers_even_of_nobody(method):
     check_every_k(method)
 

@@ -7,6 +7,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.solvers.objectives import facility_location, instance, p_center
+from tests import cases
 from tests.solvers.objectives.universes import universes
 
 o = mdp.objectives
@@ -115,9 +116,7 @@ def few_listed(monkeypatch, most, metric, limit, weights, asked):
     return mdp.solve(metric, o.SetCover(limit), weights=weights, **asked)
 
 
-@pytest.mark.parametrize(
-    "asked", [mdp.objectives.FacilityLocation(3.0), mdp.objectives.Capacitated(3, 9.0)], ids=str
-)
+@cases("asked", mdp.objectives.FacilityLocation(3.0), mdp.objectives.Capacitated(3, 9.0), ids=str)
 @pytest.mark.parametrize("shape", [(30, 20), (20, 30)])
 def test_tables_of_which_not_all_costs_are_held(asked, shape, monkeypatch):
     """A table's sites are no clients: their numbers named clients that were others, or none."""
