@@ -123,7 +123,8 @@ def test_figures_are_those_of_the_records(town):
         assert report.areas.mean.estimate[i] == pytest.approx(away[here].mean(), rel=0.01)
         worst[name] = away[here].sum() / theirs[here].sum()
         assert report.areas.relative.estimate[i] == pytest.approx(worst[name], rel=0.01)
-    assert report.areas.worst == max(worst, key=worst.get)
+    # two areas are within four deviations of each other: either may be named, and no third
+    assert worst[report.areas.worst] == pytest.approx(max(worst.values()), rel=0.01)
     assert f"worst served: {report.areas.worst}" in str(report)
     reported = report.to_dict()["by_area"]
     assert reported["worst"] == report.areas.worst
