@@ -272,9 +272,8 @@ def test_the_command_tells_all_about_one(small, tmp_path, monkeypatch, capsys):
     assert ran.out.splitlines()[0] == "small"
     assert f"  here       {tmp_path / 'small.txt'}" in ran.out.splitlines()
     facts = json.loads(run(capsys, "datasets", "SMALL", "--json").out)["datasets"]
-    assert [(f["name"], f["k"], f["optimum"], f["path"]) for f in facts] == [
-        ("small", 1, 9, str(tmp_path / "small.txt"))
-    ]
+    expected = [("small", 1, 9, str(tmp_path / "small.txt"))]
+    assert [(f["name"], f["k"], f["optimum"], f["path"]) for f in facts] == expected
 
 
 def test_the_command_refuses(small, tmp_path, monkeypatch, capsys):

@@ -59,6 +59,5 @@ def test_release_is_frozen_and_survives_pickling():
     again = pickle.loads(pickle.dumps(release))
     assert again.values.tolist() == [3, -1]
     assert again.receipt == release.receipt
-    assert (
-        repr(release) == "Release(2 noisy values of histogram of 2 parts, epsilon 0.095 (19/200))"
-    )
+    found = repr(release)
+    assert found == "Release(2 noisy values of histogram of 2 parts, epsilon 0.095 (19/200))"

@@ -369,11 +369,8 @@ def test_receipts_of_a_zcdp_accountant_state_its_price():
         "exponential mechanism", "a point", 1, 10.0, Fraction(1, 10), rho=Fraction(1, 800)
     )
     receipt = accountant.receipt(Receipt.of([one], "add-remove", "record") for _ in range(20))
-    assert (receipt.epsilon, receipt.delta, receipt.bound) == (
-        accountant.epsilon,
-        accountant.delta,
-        "zCDP",
-    )
+    expected = (accountant.epsilon, accountant.delta, "zCDP")
+    assert (receipt.epsilon, receipt.delta, receipt.bound) == expected
     assert receipt.to_dict()["composition"] == "zCDP"
     assert receipt.to_dict()["mechanisms"][0]["rho_exact"] == "1/800"
     assert "by zCDP" in str(receipt)

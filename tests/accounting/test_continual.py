@@ -30,9 +30,8 @@ def test_blocks_of_an_unknown_horizon_follow_one_another():
     schedule = Schedule()
     blocks = [schedule.block(number) for number in range(4)]
     assert [(b.start, b.length) for b in blocks] == [(0, 16), (16, 64), (80, 256), (336, 1024)]
-    assert [(b.base, b.levels) for b in blocks] == [
-        best_for_totals(b.length, False) for b in blocks
-    ]
+    found = [(b.base, b.levels) for b in blocks]
+    assert found == [best_for_totals(b.length, False) for b in blocks]
     edges = [0, 15, 16, 79, 80, 335, 336]
     assert [schedule.number_of(day) for day in edges] == [0, 0, 1, 1, 2, 2, 3]
 

@@ -115,18 +115,14 @@ def test_refusal_says_asked_spent_left_and_charges_nothing():
     ledger.charge("0.75", purpose="first")
     refused = refuses("", ledger.charge, 0.5, error=BudgetError)
     reported = refused
-    assert (reported.asked, reported.spent, reported.left) == (
-        Fraction(1, 2),
-        Fraction(3, 4),
-        Fraction(1, 4),
-    )
+    expected = (Fraction(1, 2), Fraction(3, 4), Fraction(1, 4))
+    assert (reported.asked, reported.spent, reported.left) == expected
     assert str(refused) == "privacy budget refused: asked epsilon 0.5, spent 0.75, left 0.25"
     with pytest.raises(BudgetError, match="asked delta 1e-05, spent 0, left 1e-06"):
         ledger.charge(0.1, delta=1e-5)
     assert ledger.spent == Fraction(3, 4)
-    assert [(e.epsilon, e.delta, e.purpose) for e in ledger.entries] == [
-        (Fraction(3, 4), 0, "first")
-    ]
+    found = [(e.epsilon, e.delta, e.purpose) for e in ledger.entries]
+    assert found == [(Fraction(3, 4), 0, "first")]
     quarter, whole = Fraction(1, 4), Fraction(1, 10**6)
     assert ledger.quote(0.25) == (True, quarter, whole, quarter, 0, "basic composition")
     assert not ledger.quote(0.26).fits
@@ -235,9 +231,8 @@ def test_a_forked_process_cannot_spend_the_same_budget():
 def test_repr_shows_spent_and_left():
     ledger = Ledger(1, delta=1e-6, neighboring="replace-one")
     ledger.charge(0.25)
-    assert (
-        repr(ledger) == "Ledger(spent 0.25 of 1, left 0.75; delta: spent 0 of 1e-06; replace-one)"
-    )
+    found = repr(ledger)
+    assert found == "Ledger(spent 0.25 of 1, left 0.75; delta: spent 0 of 1e-06; replace-one)"
     assert repr(Ledger(0.5).charge(0.1)) == "BudgetSlice(spent 0 of 0.1, left 0.1; add-remove)"
 
 

@@ -208,9 +208,8 @@ def test_noise_that_is_not_on_the_tape_is_noticed():
         return len(_vault._open(demand)) + int(np.random.default_rng().laplace(0, 100) * 1000)
 
     two = worlds.worlds()["two points"]
-    assert (
-        examine(Case("own noise", two, call, worlds.demands(2, 1), "add-remove")).excess == math.inf
-    )
+    found = examine(Case("own noise", two, call, worlds.demands(2, 1), "add-remove")).excess
+    assert found == math.inf
 
 
 def test_a_check_that_breaks_down_fails_but_catches_nothing():
@@ -334,9 +333,8 @@ def test_distributions_are_normalized():
     for n in (1, 2, 5, 12):
         scores = rng.integers(-9, 9, n) * 10**15
         for distribution in distributions.DISTRIBUTIONS.values():
-            assert np.exp(distribution(scores, Fraction(1, 10**15))).sum() == pytest.approx(
-                1, abs=1e-12
-            )
+            found = np.exp(distribution(scores, Fraction(1, 10**15))).sum()
+            assert found == pytest.approx(1, abs=1e-12)
 
 
 def test_permute_and_flip_is_the_mechanism_itself():

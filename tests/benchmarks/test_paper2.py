@@ -133,9 +133,8 @@ def test_ratios_are_of_the_same_repetition():
     rows = tables.gathered_rows(draws({"DP-HST": [2.0, 6.0, 3.0]}))
     assert len(rows) == 1 and rows[0]["costs"]["final"] == [2.0, 6.0, 3.0]
     assert rows[0]["references"] == [1.0, 2.0, 3.0]
-    assert rows[0]["ratios"]["final"] == pytest.approx(
-        (2.0, np.std([2, 3, 1], ddof=1) / math.sqrt(3))
-    )
+    found = rows[0]["ratios"]["final"]
+    assert found == pytest.approx((2.0, np.std([2, 3, 1], ddof=1) / math.sqrt(3)))
 
 
 LOWER = tables.Claim(

@@ -141,10 +141,8 @@ def test_uniform_ignores_the_demand_and_costs_nothing(world, capsys):
     receipt = result["receipt"]
     reported = result["method"], receipt["epsilon"], receipt["mechanisms"]
     assert reported == ("uniform", 0.0, [])
-    assert (
-        result["centers"]
-        == json.loads(run(capsys, "cluster", "roads.csv", "-k", "2").out)["centers"]
-    )
+    found = result["centers"]
+    assert found == json.loads(run(capsys, "cluster", "roads.csv", "-k", "2").out)["centers"]
     assert mdp.Ledger(1, journal="study.ledger").spent == 0
 
 
@@ -157,9 +155,8 @@ def test_a_ledger_adds_up_over_calls(world, capsys):
     journal = (world / "study.ledger").read_bytes()
     refused = run(capsys, *later)
     assert (refused.status, refused.out) == (3, "")
-    assert refused.lines == [
-        "metricdp: error: privacy budget refused: asked epsilon 0.333333, spent 1, left 0"
-    ]
+    expected = ["metricdp: error: privacy budget refused: asked epsilon 0.333333, spent 1, left 0"]
+    assert refused.lines == expected
     assert (world / "study.ledger").read_bytes() == journal
     assert [str(c.epsilon) for c in mdp.Ledger(1, journal="study.ledger").entries] == ["1/3"] * 3
 

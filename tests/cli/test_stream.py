@@ -33,9 +33,8 @@ def test_a_step_finds_the_ledger_where_it_is_now(here, capsys):
     (here / "day.csv").write_text("vertex\n1\n4\n")
     begun = ("--epsilon", "1", "--ledger", "a.ledger", "--parts", "2", "-q")
     assert run(capsys, "stream", "init", "a.stream", "roads.csv", *begun).status == 0
-    assert (
-        run(capsys, "stream", "init", "b.stream", "roads.csv", *begun[:3], "b.ledger").status == 0
-    )
+    found = run(capsys, "stream", "init", "b.stream", "roads.csv", *begun[:3], "b.ledger").status
+    assert found == 0
     (here / "a.ledger").rename("moved.ledger")
     step = ("stream", "step", "a.stream", "roads.csv", "--demand", "day.csv", "-q", "--day")
     fails(capsys, "--ledger", *step, "1")

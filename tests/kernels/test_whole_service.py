@@ -132,7 +132,6 @@ def test_sizes_fees_and_least_loads_are_kept(data: st.DataObject) -> None:
     used = np.bincount(best_site, loads, k)
     assert (used <= room[best_rows]).all()
     assert (used >= least[best_rows]).all()
-    assert cost == pytest.approx(
-        both[np.arange(n), best_rows[best_site]].sum() + fee[best_rows].sum()
-    )
+    expected = pytest.approx(both[np.arange(n), best_rows[best_site]].sum() + fee[best_rows].sum())
+    assert cost == expected
     assert cost >= min(kept) - 1e-9

@@ -151,9 +151,8 @@ def test_thresholds_are_those_of_the_printed_algorithm_and_trees_hold_all_mass()
     for _ in range(200):
         m, k, a, most = (rng.integers(1, end) for end in (40, 4, 3, 8))
         f = rng.exponential(size=m) ** 3
-        assert compute_threshold(f, int(k), int(a), int(most)) == naive.threshold(
-            f.tolist(), int(k), int(a), int(most)
-        )
+        found = compute_threshold(f, int(k), int(a), int(most))
+        assert found == naive.threshold(f.tolist(), int(k), int(a), int(most))
     leaves = rng.exponential(size=64) ** 4
     levels = [leaves.reshape(1 << i, -1).sum(axis=1) for i in range(1, 7)]
     tree = build_tree(lambda level, nodes: levels[level - 1][nodes], prefix_children, 6, 2, 1, 6)

@@ -85,10 +85,8 @@ def test_a_planted_report_of_too_large_a_weight_is_seen():
         distribution(lambda below, v=value: Planted(Fraction(2), 5, 3).draw(v, below))
         for value in range(5)
     ]
-    assert (
-        max(p / distributions[1][output] for output, p in distributions[0].items())
-        > exp_bounds(Fraction(2))[1]
-    )
+    found = max(p / distributions[1][output] for output, p in distributions[0].items())
+    assert found > exp_bounds(Fraction(2))[1]
 
 
 def hand_made(*roles):
@@ -106,9 +104,8 @@ def test_whole_messages_of_several_roles_and_reports():
     ]
     low, _ = exp_bounds(Fraction(1))
     assert distributions[0] == distributions[1] != distributions[2]
-    assert {len(message) for found in distributions for message in found} == {
-        encoder.parameters.message_bytes
-    }
+    expected = {encoder.parameters.message_bytes}
+    assert {len(message) for found in distributions for message in found} == expected
     for mine in distributions:
         for other in distributions:
             assert all(p <= low * other[message] for message, p in mine.items())

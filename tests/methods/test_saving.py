@@ -133,10 +133,8 @@ def test_releases_of_0_1_0_are_read(name):
         OLD / f"{name}.release", box if in_a_box else mdp.GraphMetric(grid, weight=None)
     )
     reported = EXPECTED[name]
-    assert (str(release.receipt.epsilon), release.method) == (
-        reported["epsilon"],
-        reported["method"],
-    )
+    expected = (reported["epsilon"], reported["method"])
+    assert (str(release.receipt.epsilon), release.method) == expected
     assert release.weights.sum() == pytest.approx(reported["weights_sum"])
     if in_a_box:
         found, wanted = release.k_means(2).centers, np.array(reported["centers"])

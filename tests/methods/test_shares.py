@@ -27,9 +27,8 @@ def test_shares_of_a_zcdp_accountant_and_of_an_epsilon_get_the_noise_that_was_re
         ask = Ask(query, Fraction(1, 2))
         scale = run.put(ask).receipt.mechanisms[0].scale
         assert run.terms.scale_of(ask) == scale
-        assert run.terms.deviation_of_counts(Fraction(1, 2)) == pytest.approx(
-            scale * (1 if cost.delta else 2**0.5)
-        )
+        found = run.terms.deviation_of_counts(Fraction(1, 2))
+        assert found == pytest.approx(scale * (1 if cost.delta else 2**0.5))
         assert run.put(Account()).left == Fraction(1, 2)
         assert run.put(ask).receipt.mechanisms[0].scale == scale
         assert run.put(Account()).left == 0

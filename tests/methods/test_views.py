@@ -30,9 +30,8 @@ def test_labels_and_cost_of_public_weights():
 def test_cost_of_a_release_is_on_its_noisy_weights_alone():
     demand = mdp.PrivateDemand(METRIC, [0] * 500)
     result = mdp.k_median(METRIC, demand, k=1, epsilon=1)
-    assert result.cost == pytest.approx(
-        result.release.weights @ np.abs(np.arange(6) - result.centers[0])
-    )
+    found = result.cost
+    assert found == pytest.approx(result.release.weights @ np.abs(np.arange(6) - result.centers[0]))
     alone = mdp.k_median(METRIC, demand, k=1, epsilon=1, method="local-search")
     assert alone.cost is None and alone.weights is None
     assert len(alone.labels) == 6

@@ -294,12 +294,8 @@ def test_symmetrized_graphs_tell_how_far_both_directions_differ():
     ring = nx.cycle_graph(3, create_using=nx.DiGraph)
     metric = mdp.GraphMetric(ring, weight=None, symmetrize=True)
     reported = metric.graph.asymmetry
-    assert (reported.one_way, reported.unequal, reported.median, reported.largest) == (
-        3,
-        0,
-        2.0,
-        2.0,
-    )
+    expected = (3, 0, 2.0, 2.0)
+    assert (reported.one_way, reported.unequal, reported.median, reported.largest) == expected
     assert "3 arcs had no reverse" in str(reported)
     assert mdp.GraphMetric(nx.path_graph(3), weight=None, symmetrize=True).graph.asymmetry is None
 

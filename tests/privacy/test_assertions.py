@@ -118,9 +118,8 @@ def test_kernels_saturate_on_the_way(parts):
     for part, _ in parts:
         add_covered(np.zeros((1, 1), np.int64), np.array([part]), 0, covered)
     assert covered[0] == min(sum(min(p, CAP) for p, _ in parts), CAP)
-    assert Tally(np.zeros(len(parts), int), counts).counts.tolist() == (
-        [min(sum(p for p, _ in parts), CAP)] if parts else []
-    )
+    found = Tally(np.zeros(len(parts), int), counts).counts.tolist()
+    assert found == ([min(sum(p for p, _ in parts), CAP)] if parts else [])
 
 
 def test_warm_sums_of_large_demand_are_those_of_a_fresh_query():

@@ -58,11 +58,8 @@ def test_noise_follows_the_sensitivity_of_all_days(relation, unit, m):
     assert noise.scale == pytest.approx(2 * whole, rel=1e-9)
     assert known.variance(block) == 2 * noise.scale**2
     (reported,) = known.receipt(0).mechanisms
-    assert (reported.sensitivity, reported.scale, reported.epsilon) == (
-        whole,
-        noise.scale,
-        Fraction(1, 2),
-    )
+    expected = (whole, noise.scale, Fraction(1, 2))
+    assert (reported.sensitivity, reported.scale, reported.epsilon) == expected
     assert (reported.delta, reported.rho) == (0, None)
     schedule = Schedule(9, gaussian=True)
     block = schedule.block(0)

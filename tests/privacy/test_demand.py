@@ -446,10 +446,8 @@ def test_no_attribute_leads_to_the_records():
         == f"{demand}"
         == "PrivateDemand(universe; protects each record)".replace("universe", TOWN.name)
     )
-    assert (
-        repr(by_user)
-        == "PrivateDemand(5 points; protects each user, keeps up to 7 records of each)"
-    )
+    found = repr(by_user)
+    assert found == "PrivateDemand(5 points; protects each user, keeps up to 7 records of each)"
     refuses("", vars, demand, error=TypeError)
     with pytest.raises(AttributeError):
         demand.records = 1

@@ -127,11 +127,8 @@ def test_a_cover_is_paid_whole_and_drawn_with_the_factor_of_its_proof(
     eta, bound = exponent(price, 3, relation, m)
     assert seen == [eta] and (budget.spent, budget.spent_delta) == (price.epsilon, price.delta)
     (reported,) = receipt.mechanisms
-    assert (reported.epsilon, reported.delta, reported.scale) == (
-        price.epsilon,
-        price.delta,
-        float(1 / eta),
-    )
+    expected = (price.epsilon, price.delta, float(1 / eta))
+    assert (reported.epsilon, reported.delta, reported.scale) == expected
     assert reported.sensitivity == m * (1 if relation == "add-remove" else 2)
     assert bound in reported.query
     for held in (budget, ledger):

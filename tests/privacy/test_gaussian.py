@@ -98,9 +98,8 @@ def test_it_wins_from_some_number_of_levels_on():
         (mechanism,) = release.receipt.mechanisms
         distributions.append(mechanism.name)
         laplace, gaussian = 2 * n_levels**2, n_levels / (2 * Cost.zcdp(1, DELTA).rho)
-        assert mechanism.name == (
-            "discrete Laplace" if laplace <= gaussian else "discrete Gaussian"
-        )
+        found = mechanism.name
+        assert found == ("discrete Laplace" if laplace <= gaussian else "discrete Gaussian")
         assert budget.spent_delta == (0 if mechanism.name == "discrete Laplace" else DELTA)
     assert distributions == sorted(distributions, reverse=True)
     assert set(distributions) == {"discrete Laplace", "discrete Gaussian"}
@@ -136,9 +135,8 @@ def test_squared_sensitivities_over_all_neighbors(neighboring, m):
         answers = {d: query.exact(np.array([r for u in d for r in u], np.int64)) for d in demands}
         pairs = [(a, b) for a in demands for b in demands if neighbors(a, b, neighboring)]
         moves = [answers[a] - answers[b] for a, b in pairs]
-        assert max(int((move**2).sum()) for move in moves) == query.squared_sensitivity(
-            neighboring, m
-        )
+        found = max(int((move**2).sum()) for move in moves)
+        assert found == query.squared_sensitivity(neighboring, m)
         assert max(int(np.abs(move).sum()) for move in moves) == query.sensitivity(neighboring, m)
 
 

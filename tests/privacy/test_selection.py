@@ -110,9 +110,8 @@ def test_choose_itself_has_the_distribution(distribution):
         [choose([scores[:1], scores[1:]], Fraction(1), distribution) for _ in range(20_000)],
         minlength=3,
     )
-    assert (
-        chisquare(counts, distribution_of(scores, 1.0, distribution) * counts.sum()).pvalue > ALARM
-    )
+    found = chisquare(counts, distribution_of(scores, 1.0, distribution) * counts.sum()).pvalue
+    assert found > ALARM
 
 
 def test_opendp_agrees():
@@ -309,13 +308,11 @@ def test_scores_are_the_costs(seed, power, with_centers, cap):
     for c in range(12):
         reach = [min([int(grid[v, f]) for f in [*centers, c]] + [limit]) for v in records]
         assert scores[c] == -sum(math.ceil(d / step) ** power for d in reach)
-        assert -scores[c] * (step * universe.unit) ** power >= sum(
-            (d * universe.unit) ** power for d in reach
-        ) * (1 - 1e-12)
+        found = -scores[c] * (step * universe.unit) ** power
+        assert found >= sum((d * universe.unit) ** power for d in reach) * (1 - 1e-12)
     (covered,) = CoverageQuery(universe, 0.3).blocks(records)
-    assert covered.tolist() == [
-        sum(grid[v, c] * universe.unit <= 0.3 for v in records) for c in range(12)
-    ]
+    expected = [sum(grid[v, c] * universe.unit <= 0.3 for v in records) for c in range(12)]
+    assert covered.tolist() == expected
 
 
 def test_sensitivities_and_bounds_of_scores_in_numbers():

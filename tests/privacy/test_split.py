@@ -45,11 +45,8 @@ def test_the_largest_epsilons_that_one_unit_can_touch_are_paid(m, neighboring, c
     )
     parts = split(demand, THIRDS, ["1/8", "1/2", "1/4"], ledger, purpose="districts")
     assert ledger.spent == cost
-    assert [budget.epsilon for _, budget in parts] == [
-        Fraction(1, 8),
-        Fraction(1, 2),
-        Fraction(1, 4),
-    ]
+    expected = [Fraction(1, 8), Fraction(1, 2), Fraction(1, 4)]
+    assert [budget.epsilon for _, budget in parts] == expected
     assert {budget.neighboring for _, budget in parts} == {"add-remove"}
     assert all(part.max_contributions == m and part.unit == demand.unit for part, _ in parts)
 
@@ -104,9 +101,8 @@ def test_only_its_own_budget_slice_reads_a_part():
     with pytest.raises(InputError, match="paid from the budget slice that split returned"):
         mdp.k_median(THREE, one, k=1, epsilon=0.5)
     assert (ledger.spent, budget.spent, outside.spent) == (2, 0, 0)
-    assert mdp.k_median(THREE, one, k=1, epsilon=0.5, ledger=budget).receipt.epsilon == Fraction(
-        1, 2
-    )
+    found = mdp.k_median(THREE, one, k=1, epsilon=0.5, ledger=budget).receipt.epsilon
+    assert found == Fraction(1, 2)
     refuses("", mdp.k_median, THREE, one, error=BudgetError, k=1, epsilon=0.6, ledger=budget)
     inner = split(one, THIRDS, 0.5, budget)
     assert measure(*inner[0][:1], CountQuery(), 0.5, inner[0][1]).receipt.epsilon == Fraction(1, 2)

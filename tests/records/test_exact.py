@@ -112,9 +112,8 @@ def test_what_is_added_is_integers_or_floating_point_numbers():
     assert exact.exactly([2, 3]).tolist() == [2, 3]
     wide = exact.Sums(np.array([2**62])) << 1
     assert exact.exactly(wide) is wide and exact.to_array(wide).tolist() == [CAP]
-    assert exact.to_array(
-        exact.combined([(0, np.array([0.5])), (2, np.array([1.0]))])
-    ).tolist() == [4.5]
+    found = exact.to_array(exact.combined([(0, np.array([0.5])), (2, np.array([1.0]))])).tolist()
+    assert found == [4.5]
     assert exact.ROWS == 2**32
 
 

@@ -33,9 +33,8 @@ def test_points_and_demand_are_counted_by_distance():
     away = metric.nearest(plan.centers)[1]
     wanted = [int(d > 1.5) + int(d > 3.25) for d in away]
     assert bands.label.tolist() == wanted and bands.interval is None
-    assert bands.demand.tolist() == [
-        sum(i for i, b in enumerate(wanted) if b == c) for c in range(3)
-    ]
+    found = bands.demand.tolist()
+    assert found == [sum(i for i, b in enumerate(wanted) if b == c) for c in range(3)]
     assert bands.share.sum() == pytest.approx(1)
     assert bands.to_columns()["to"] == [*LIMITS, None]
 

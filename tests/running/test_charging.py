@@ -107,12 +107,8 @@ def test_what_is_charged_says_what_for_and_for_whom():
     assert (budget.epsilon, budget.delta) == (Fraction(3, 4), Fraction(3, 10**7))
     assert [terms.price.delta for terms in confirmed] == [Fraction(n, 10**7) for n in (1, 2)]
     own = Accountant(BOX, DEMAND, None).charge(both, confirmed.append, two, "two").parent
-    assert (own.epsilon, own.delta, own.left, own.left_delta) == (
-        budget.epsilon,
-        budget.delta,
-        0,
-        0,
-    )
+    expected = (budget.epsilon, budget.delta, 0, 0)
+    assert (own.epsilon, own.delta, own.left, own.left_delta) == expected
     in_rho = Accountant(BOX, DEMAND, ledger).charge(
         lambda terms: Cost.zcdp("1/2", "1e-7"), confirmed.append, [("1/2", "1e-7")], "pool"
     )

@@ -167,10 +167,8 @@ def test_public_coins_are_repeatable_noise_is_not():
         one.histograms[0].query.labels, two.histograms[0].query.labels
     )
     assert one.k_median(4, seed=3).centers == one.k_median(4, seed=3).centers
-    assert (
-        mdp.k_median(metric, k=4, seed=3).centers
-        == mdp.k_median(road_like(12), k=4, seed=3).centers
-    )
+    found = mdp.k_median(metric, k=4, seed=3).centers
+    assert found == mdp.k_median(road_like(12), k=4, seed=3).centers
 
 
 # What is paid
@@ -349,9 +347,8 @@ def test_a_solution_is_one_line():
     """In a shell: not its receipt with all mechanisms, nor a thousand centers."""
     metric = mdp.GraphMetric(nx.path_graph(50), weight=None)
     public = mdp.k_median(metric, k=2)
-    assert (
-        repr(public) == f"Solution(2 centers: {public.centers[0]}, {public.centers[1]}; k-median)"
-    )
+    expected = f"Solution(2 centers: {public.centers[0]}, {public.centers[1]}; k-median)"
+    assert repr(public) == expected
     demand = mdp.PrivateDemand(metric, [3] * 900)
     private = mdp.k_median(metric, demand, k=20, epsilon="1/2")
     assert repr(private).startswith("Solution(20 centers: ") and len(repr(private)) < 90

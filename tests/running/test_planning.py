@@ -57,9 +57,8 @@ def test_costs_are_exact_costs_of_made_up_demand():
     cost = sum(min(abs(a - x) + abs(b - y) for x, y in reported.example[0].centers) for a, b in ids)
     assert reported.cost[0, 0, 0] == cost
     blind = world.blind()
-    assert reported.blind[0, 0] == sum(
-        min(abs(a - x) + abs(b - y) for x, y in blind) for a, b in ids
-    )
+    found = reported.blind[0, 0]
+    assert found == sum(min(abs(a - x) + abs(b - y) for x, y in blind) for a, b in ids)
 
 
 def test_the_real_mechanism_runs_with_the_price_and_unit_asked_for(monkeypatch):
@@ -148,9 +147,8 @@ def test_a_box_is_planned_too():
     points = np.random.default_rng(0).random((50, 2))
     assert searched(points[:2], 3, 1, 0).shape == (3, 2)
     far = np.vstack([points, points + 9])
-    assert sorted(searched(far, 2, 2, 0)[:, 0]) == pytest.approx(
-        [points[:, 0].mean(), points[:, 0].mean() + 9]
-    )
+    found = sorted(searched(far, 2, 2, 0)[:, 0])
+    assert found == pytest.approx([points[:, 0].mean(), points[:, 0].mean() + 9])
 
 
 @pytest.mark.parametrize(

@@ -177,9 +177,8 @@ def test_quantile_reach_and_curvature_of_exact_counts():
     assert reported.reach(0).tolist() == pytest.approx([16, 2])
     assert reported.reach(10).tolist() == pytest.approx([8, 2])
     ring = np.array([16.0, 8.0]) * (1 + RATIO) / 2
-    assert reported.curvature(reported.quantile(0.3), 2)[0] == pytest.approx(
-        500 + 0.5 * 4 * (10 / ring[0] + 500 / ring[1])
-    )
+    found = reported.curvature(reported.quantile(0.3), 2)[0]
+    assert found == pytest.approx(500 + 0.5 * 4 * (10 / ring[0] + 500 / ring[1]))
     nothing = ShellCounts(np.zeros((1, N_SHELLS)), 1.0, outer)
     assert nothing.weight.tolist() == [0] and nothing.quantile(0.5).tolist() == [64]
     assert nothing.reach(1).tolist() == [64]

@@ -63,9 +63,8 @@ def test_open_facilities_stay_open(dtype, starts):
             others = [r for r in range(11) if r not in opened]
             left = 3 - len(opened)
             everyone = [(*opened, *more) for more in naive.itertools.combinations(others, left)]
-            assert cost == pytest.approx(
-                min(naive.cost(block, weights, c) for c in everyone), rel=1e-6
-            )
+            expected = pytest.approx(min(naive.cost(block, weights, c) for c in everyone), rel=1e-6)
+            assert cost == expected
 
 
 @pytest.mark.parametrize("signed", [False, True])

@@ -112,9 +112,8 @@ def test_sums_are_renewed(monkeypatch):
     metric, weights, rng = world(6)
     search = GraphSearch(metric, weights, np.arange(5))
     search.sweep(rng, 10)
-    assert search.cost == pytest.approx(
-        naive.cost(everything(metric), weights, search.centers), rel=1e-12
-    )
+    expected = pytest.approx(naive.cost(everything(metric), weights, search.centers), rel=1e-12)
+    assert search.cost == expected
 
 
 @pytest.mark.parametrize("power", [1, 2])

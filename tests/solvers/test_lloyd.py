@@ -28,10 +28,8 @@ def test_lloyd_finds_clusters_and_weighs_points(power):
         )
     repeated = lloyd(points, np.where(np.arange(200) < 50, 1.0, 0.0), 1, power=power)
     assert np.linalg.norm(repeated - middles[0]) < 0.3
-    assert (
-        lloyd(points, weights, 4, power=power, seed=5).tolist()
-        == lloyd(points, weights, 4, power=power, seed=5).tolist()
-    )
+    expected = lloyd(points, weights, 4, power=power, seed=5).tolist()
+    assert lloyd(points, weights, 4, power=power, seed=5).tolist() == expected
 
 
 @given(st.integers(0, 40), st.integers(1, 6), st.sampled_from([1, 2]))

@@ -30,9 +30,8 @@ def test_proven_is_best_and_bounds_hold(graph, power, data):
         asked = {"power": power, "allowed": None if allowed is None else candidates}
         found = part_median(metric, weights, part, searches=searches, **asked)
         assert found.center in candidates
-        assert found.cost == pytest.approx(
-            naive.cost(true, inside, [found.center], power), rel=1e-9
-        )
+        expected = pytest.approx(naive.cost(true, inside, [found.center], power), rel=1e-9)
+        assert found.cost == expected
         assert found.bound <= best * (1 + 1e-9) <= found.cost * (1 + 2e-9)
     assert found.cost == pytest.approx(best, rel=1e-9)
     assert found.bound == pytest.approx(best, rel=1e-9)

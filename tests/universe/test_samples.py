@@ -94,9 +94,8 @@ def test_counts(name):
 def test_coquimbo_lies_where_it_should_and_edges_are_about_as_long_as_on_the_map():
     graph = read("coquimbo.csv.gz")
     lon, lat = graph.coordinates.T
-    assert (lon.min(), lon.max(), lat.min(), lat.max()) == pytest.approx(
-        (-71.4, -71.1, -30.1, -29.8), abs=0.2
-    )
+    expected = pytest.approx((-71.4, -71.1, -30.1, -29.8), abs=0.2)
+    assert (lon.min(), lon.max(), lat.min(), lat.max()) == expected
     tails, heads = np.repeat(np.arange(len(graph)), np.diff(graph.indptr)), graph.indices
     east = np.radians(lon[heads] - lon[tails]) * np.cos(np.radians(lat[tails]))
     straight = 6_371_009 * np.hypot(east, np.radians(lat[heads] - lat[tails]))

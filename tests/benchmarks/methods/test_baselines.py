@@ -25,9 +25,8 @@ def test_variates_are_drawn_by_weight_and_distance():
         (3, 0): 0.25 * 18 / 22,
         (3, 1): 0.25 * 4 / 22,
     }
-    assert {pair: draws.count(pair) / 4000 for pair in distribution} == pytest.approx(
-        distribution, abs=0.03
-    )
+    expected = pytest.approx(distribution, abs=0.03)
+    assert {pair: draws.count(pair) / 4000 for pair in distribution} == expected
     assert k_variates.seeded(points, np.zeros(3), 5, 1, rng).shape == (5, 1)
 
 

@@ -81,9 +81,8 @@ def test_levels_and_shares_are_the_papers_and_add_up_to_epsilon():
         )
         expected = [Fraction(4, 7), Fraction(2, 7), Fraction(1, 7)]
         assert [m.epsilon for m in result.receipt.mechanisms] == expected
-        assert [m.scale for m in result.receipt.mechanisms] == pytest.approx(
-            [factor * 7 / 4, factor * 7 / 2, factor * 7]
-        )
+        found = [m.scale for m in result.receipt.mechanisms]
+        assert found == pytest.approx([factor * 7 / 4, factor * 7 / 2, factor * 7])
         assert (ledger.spent, ledger.spent_delta) == (1, 0)
         assert result.release.levels == (1, 2, 3)
     deep = mdp.k_median(metric, demand, 4, epsilon=1, method=PrintedHST(tree=tree))

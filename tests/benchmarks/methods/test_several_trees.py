@@ -57,9 +57,8 @@ def test_reverse_greedy_is_its_slow_twin(seed, m, power):
         rng.uniform(-3, 20, m),  # equal ones are ties, which rounding breaks
     )
     for k in range(1, m + 1):
-        assert reverse_greedy(
-            points, weights, k, power=power
-        ).tolist() == naive_centers.reverse_greedy(points, weights, k, power)
+        found = reverse_greedy(points, weights, k, power=power).tolist()
+        assert found == naive_centers.reverse_greedy(points, weights, k, power)
 
 
 @settings(max_examples=30)

@@ -56,9 +56,8 @@ def test_the_optimum_on_the_tree_is_that_of_all_choices(points, seed):
     costs = [naive.cost(distances, weights, c, power) for c in choices]
     scale = 1 + np.abs(weights).sum() * distances.max() ** power
     assert found.cost == pytest.approx(min(costs), abs=1e-9 * scale)
-    assert naive.cost(distances, weights, found.centers, power) == pytest.approx(
-        found.cost, abs=1e-9 * scale
-    )
+    expected = pytest.approx(found.cost, abs=1e-9 * scale)
+    assert naive.cost(distances, weights, found.centers, power) == expected
 
 
 @few

@@ -98,10 +98,8 @@ def test_lloyd_pays_counts_and_sums_by_the_published_rule():
     assert count_share(2) == Fraction(27, 100) and count_share(10) == Fraction(11, 100)
     assert count_share(100_000) == Fraction(1, 100)
     result = mdp.k_means(BOX, PrivateDemand(BOX, []), 2, epsilon=1, method=M.Lloyd(steps=4))
-    assert [m.epsilon for m in result.receipt.mechanisms] == [
-        Fraction(27, 400),
-        Fraction(73, 400),
-    ] * 4
+    found = [m.epsilon for m in result.receipt.mechanisms]
+    assert found == [Fraction(27, 400), Fraction(73, 400)] * 4
 
 
 def test_a_hash_is_of_the_point_alone():
@@ -154,9 +152,8 @@ def test_lsh_without_noise_is_the_means_of_the_nodes(exactly):
     fewest = min(lsh.LOW_NOISE * np.sqrt(2) * noise, 4000 / 6)
     kept = np.flatnonzero(counts >= fewest)
     assert len(kept) > 1 and release.weights.tolist() == counts[kept].tolist()
-    assert release.universe.points == pytest.approx(
-        np.array([points[part == j].mean(axis=0) for j in kept]), abs=0.01
-    )
+    expected = pytest.approx(np.array([points[part == j].mean(axis=0) for j in kept]), abs=0.01)
+    assert release.universe.points == expected
     inner = np.flatnonzero(release.partition.child >= 0)
     bits = release.partition.tree.bits(points)
     assert len(inner) and all(release.partition.level[inner] < bits.shape[1])
@@ -188,9 +185,8 @@ def test_moving_keeps_neighbors_neighbors():
         demand = PrivateDemand(
             space, [places[p] for user in one for p in user], user=users, max_contributions=2
         )
-        assert sorted(_vault._open(moved(demand, cells, metric))) == sorted(
-            p for user in there for p in user
-        )
+        found = sorted(_vault._open(moved(demand, cells, metric)))
+        assert found == sorted(p for user in there for p in user)
     for i, one in enumerate(some):
         for j, other in enumerate(some):
             for relation in ("add-remove", "replace-one"):

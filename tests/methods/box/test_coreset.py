@@ -165,9 +165,8 @@ def test_coresets_of_a_graph_are_saved(tmp_path):
     features = json.loads((tmp_path / "core.geojson").read_text())["features"]
     assert [f["properties"]["vertex"] for f in features] == ids
     assert features[0]["geometry"]["type"] == "Point"
-    assert [f["geometry"]["coordinates"] for f in features] == [
-        [float(i[0]), float(i[2])] for i in ids
-    ]
+    found = [f["geometry"]["coordinates"] for f in features]
+    assert found == [[float(i[0]), float(i[2])] for i in ids]
     table = pq.read_table(tmp_path / "core.parquet").to_pydict()
     assert table == {"vertex": ids, "weight": weights.tolist()}
     refuses("needs a box", release.coreset, 3)

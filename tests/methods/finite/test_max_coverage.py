@@ -67,9 +67,8 @@ def test_balls_are_the_points_within_the_radius(kind, some):
             total = np.full(len(centers), 7)
             add_sums(system, total, elements, amounts)
             assert total.tolist() == (7 + inside[:, elements] @ amounts).tolist()
-            assert [sorted(system.members(i)) for i in range(len(centers))] == [
-                np.flatnonzero(row).tolist() for row in inside
-            ]
+            found = [sorted(system.members(i)) for i in range(len(centers))]
+            assert found == [np.flatnonzero(row).tolist() for row in inside]
         assert balls.centers.tolist() == centers.tolist()
 
 

@@ -100,9 +100,8 @@ def test_the_rounds_are_on_the_ledger(neighboring, users):
     assert len(release.histograms) == 3 and len(histograms) >= 3
     assert release.histogram is release.histograms[-1]
     assert abs(release.weights.sum() - 2400) < 600  # of users 120 less as a rule (sd 44)
-    assert {h.query.n_parts for h in release.histograms} == {
-        len(h.values) for h in release.histograms
-    }
+    expected = {len(h.values) for h in release.histograms}
+    assert {h.query.n_parts for h in release.histograms} == expected
 
 
 @pytest.mark.extended

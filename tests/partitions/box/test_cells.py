@@ -32,9 +32,8 @@ def test_halves_and_folded_sums_by_hand():
     points, normal = rng.uniform(-3, 3, (500, 3)), np.array([1.0, 0.0, -2.0])
     center = np.array([0.5, 0.0, 0.25])
     halves = HalfSpaces(space, center, normal)
-    assert halves.encode(points).tolist() == [
-        int((point - center) @ normal < 0) for point in points
-    ]
+    found = halves.encode(points).tolist()
+    assert found == [int((point - center) @ normal < 0) for point in points]
     query = SumsQuery(HistogramQuery(halves), 12, center, [2.0, 2.0], folded=True)
     expected = np.zeros(3)
     for point in points:

@@ -61,9 +61,8 @@ def test_closed_cells_divide_the_box(space, seed):
     ).all(axis=2)
     assert (inside.sum(axis=1) == 1).all()
     assert np.array_equal(inside.argmax(axis=1), cells.encode(points))
-    assert sum(
-        np.prod([int(s) for s in sides], dtype=object) for sides in cells.size[leaves]
-    ) == 2 ** (BITS * space.dimension)
+    found = sum(np.prod([int(s) for s in sides], dtype=object) for sides in cells.size[leaves])
+    assert found == 2 ** (BITS * space.dimension)
 
 
 @few

@@ -155,9 +155,8 @@ def test_counts_and_sums_of_a_box_are_the_same_bit_by_bit(frame, table):
     for query in (CountQuery(), LEVELS, SUMS, GRID):
         assert exact(there, query) == exact(here, query)
     parts = split(there, QUARTERS, 1, Ledger(1))
-    assert [exact(part, CountQuery())[0] for part, _ in parts] == exact(
-        here, HistogramQuery(QUARTERS)
-    )
+    found = [exact(part, CountQuery())[0] for part, _ in parts]
+    assert found == exact(here, HistogramQuery(QUARTERS))
     assert exact(gate.moved(there, QUARTERS, BOX.net(QUARTERS.n_parts)), CountQuery()) == [N]
 
 
@@ -240,9 +239,8 @@ def test_a_tally_is_the_records_that_it_counts():
         )
         assert (here == there).all()
     with pytest.warns(mdp.privacy.PrivateDataWarning):
-        assert mdp.privacy.exact_cost(counted, some, 2) == pytest.approx(
-            mdp.privacy.exact_cost(listed, some, 2)
-        )
+        found = mdp.privacy.exact_cost(counted, some, 2)
+        assert found == pytest.approx(mdp.privacy.exact_cost(listed, some, 2))
     assert Tally(np.array([1]), np.array([2**61])).total(
         lambda block: np.bincount(block, minlength=2)
     ).tolist() == [0, 2**61]
@@ -286,9 +284,8 @@ def test_points_of_a_file_are_read_out_of_core(tmp_path):
     box = EuclideanSpace(-np.ones(5), np.ones(5))
     cells = HistogramQuery(Grid(box, 32))
     for source in (tmp_path / "points.npy", np.load(tmp_path / "points.npy", mmap_mode="r")):
-        assert exact(PrivateDemand.from_frame(box, source), cells) == exact(
-            PrivateDemand(box, points), cells
-        )
+        found = exact(PrivateDemand.from_frame(box, source), cells)
+        assert found == exact(PrivateDemand(box, points), cells)
     with pytest.raises(InputError, match="an array has no columns"):
         PrivateDemand.from_frame(box, tmp_path / "points.npy", user="who")
     np.save(tmp_path / "flat.npy", points[0])

@@ -37,9 +37,8 @@ def assert_right(costs, metric, centers, demand, scale):
     others = np.setdiff1d(np.arange(len(metric)), centers)
     assert costs.total == naive.cost_of(distance, centers, demand, scale)
     if len(others):
-        assert table_of(costs, metric, centers).tolist() == naive.swap_table(
-            distance, centers, demand, scale, others
-        )
+        found = table_of(costs, metric, centers).tolist()
+        assert found == naive.swap_table(distance, centers, demand, scale, others)
 
 
 @st.composite

@@ -34,9 +34,8 @@ def test_edges_are_reported_once_each_way_or_not():
         graph.nodes[v].update(x=x, y=y)
     net = network.DrawnUniverse(mdp.GraphMetric(graph, directed=True))
     ends = net.order[net.edges]
-    assert {frozenset(pair) for pair in ends.tolist()} == {
-        frozenset(pair) for pair in ((0, 1), (1, 2), (0, 2))
-    }
+    expected = {frozenset(pair) for pair in ((0, 1), (1, 2), (0, 2))}
+    assert {frozenset(pair) for pair in ends.tolist()} == expected
     reported = net.data()
     tails = np.array(unsqueezed(reported["tails"]))
     heads = tails + unsqueezed(reported["reach"])

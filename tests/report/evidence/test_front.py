@@ -222,9 +222,8 @@ def test_answers_take_the_place_of_blanks():
     record = found.registry()
     assert problems(record) == []
     curators = record["deployment"]["basic"]["data_curators"]
-    assert curators == [
-        {"data_curator_name": "Regional Health Office", "data_curator_type": "Government"}
-    ]
+    expected = [{"data_curator_name": "Regional Health Office", "data_curator_type": "Government"}]
+    assert curators == expected
     assert record["url_slug"].startswith("where-clinics-could-stand-")
     assert record["deployment"]["privacy_loss"]["number_of_privacy_units"] == 9000
     assert "placeholder" not in json.dumps(record)

@@ -282,9 +282,8 @@ def test_print_is_one_sheet_and_shows_what_the_screen_does(visit):
     page.emulate_media(media="print")
     stage = page.locator("#stage").bounding_box()
     drawing = page.locator("#ground").bounding_box()
-    assert (drawing["width"], drawing["height"]) == pytest.approx(
-        (stage["width"], stage["height"]), abs=1
-    )
+    expected = pytest.approx((stage["width"], stage["height"]), abs=1)
+    assert (drawing["width"], drawing["height"]) == expected
     assert stage["width"] <= 680
     on_paper, middle = seen(page), first[1] + first[0] / 2
     assert on_paper[0] >= first[0] and on_paper[1] + on_paper[0] / 2 == pytest.approx(middle)
