@@ -371,7 +371,7 @@ DOORS = [
     Door("GeoPandas", ("Places",), of_geopandas, ARROW),
     Door("Parquet, small", ("embedded", ".parquet", ".pq"), parquet, ARROW | NOT_UTF8, raw=True),
     Door(
-        "Parquet, large or several", ("Relation",), several, ARROW | NOT_UTF8, raw=True, large=True
+        "Parquet, large or several", ("embedded",), several, ARROW | NOT_UTF8, raw=True, large=True
     ),
     Door("Parquet by Dask", ("dask",), parquet, ARROW, "dask"),
     Door("GeoParquet", (".geoparquet",), geoparquet, ARROW | NOT_UTF8, raw=True),

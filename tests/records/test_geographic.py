@@ -225,7 +225,8 @@ def test_a_file_is_what_its_bytes_and_its_name_say_together(tmp_path, name, cont
             pytest.skip("has others beside it")
         assert counts(PrivateDemand.from_frame(METRIC, path, user="user")).sum() == 3
         return
-    refuses(r"begin like such a file|readable", PrivateDemand.from_frame, METRIC, path, user="user")
+    rule = r"begin like such a file|readable|read as Parquet"
+    refuses(rule, PrivateDemand.from_frame, METRIC, path, user="user")
 
 
 def test_users_of_geojson_keep_all_their_digits(tmp_path):

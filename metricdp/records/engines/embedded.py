@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import glob
 import gzip
 import zlib
 from collections.abc import Generator, Sequence
 from contextlib import closing, suppress
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import IO, Any
 
-from metricdp.records.engines.folders import absent, has_marks, is_parquet
+from metricdp.records.engines.folders import absent, file_system, has_marks, is_parquet, matching
 from metricdp.records.engines.frames import Frame
 from metricdp.records.engines.local import LocalFrame
-from metricdp.records.engines.parquet import parquet, small_parquet
+from metricdp.records.engines.parquet import parquet
 from metricdp.records.engines.tables import array_in
 from metricdp.records.ingestion.lines import Layout, blocks, decoded, layout
-from metricdp.refusals import GraphFileError, InputError, MissingExtraError
+from metricdp.refusals import GraphFileError, InputError
 
 AT_ONCE = 1 << 26
 """Bytes of a file whose records are kept; larger ones are read by every query about a box."""
@@ -70,32 +68,9 @@ def _unpacked(packed: gzip.GzipFile, size: int) -> bytes:
 def _opened(path: str) -> IO[bytes]:
     if "://" not in path:
         return Path(path).open("rb")
-    fs, inner = _file_system(path)
+    fs, inner = file_system(path)
     found: IO[bytes] = fs.open_input_stream(inner, compression=None)
     return found
-
-
-def _file_system(path: str) -> tuple[Any, str]:
-    try:
-        from pyarrow import fs
-    except ImportError:
-        raise MissingExtraError("reading from a network path", "engines") from None
-    found: tuple[Any, str] = fs.FileSystem.from_uri(path)
-    return found
-
-
-def _found(path: str) -> list[str]:
-    """The files that a path or a glob names, in order."""
-    if not has_marks(path):
-        return [path]
-    if "://" not in path:
-        return sorted(glob.glob(path))  # noqa: PTH207 - a path of any kind
-    from pyarrow import fs
-
-    system, inner = _file_system(path.split("*")[0].rpartition("/")[0])
-    scheme = path.partition("://")[0]
-    every = system.get_file_info(fs.FileSelector(inner, recursive=True))
-    return sorted(p for f in every if fnmatch(p := f"{scheme}://{f.path}", path))
 
 
 def text(path: str, asked: Sequence[Any]) -> TextFiles:
@@ -104,7 +79,7 @@ def text(path: str, asked: Sequence[Any]) -> TextFiles:
     start = b""
     files: list[str] = []
     try:
-        files = _found(path)
+        files = matching(path)
         if files:
             with closing(chunks(files[0])) as parts:
                 start = next(parts, b"")
@@ -146,7 +121,7 @@ def same_heads(files: Sequence[str], path: str, form: Layout, asked: Sequence[An
 
 def of_text(path: str) -> list[str]:
     """The text files that a path on this machine names, in order; none of a path elsewhere."""
-    return [] if "://" in path else _found(path)
+    return [] if "://" in path else matching(path)
 
 
 def _not_text(start: bytes, path: str) -> str:
@@ -168,9 +143,7 @@ def file(path: str, asked: Sequence[Any]) -> Frame:
     """
     if path.lower().endswith(".npy"):
         return array_in(path)
-    if not is_parquet(path):
-        return at_once(text(path, asked))
-    return parquet(path) if large(path) else small_parquet(path)
+    return at_once(parquet(path) if is_parquet(path) else text(path, asked))
 
 
 def at_once(frame: LocalFrame) -> LocalFrame:

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Iterable
+from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 from metricdp.records.ingestion.lines import TEXT
-from metricdp.refusals import InputError
+from metricdp.refusals import InputError, MissingExtraError
 
 _MARKS = "*?["
 STORAGES = ("file", "s3", "gs", "gcs", "hdfs", "abfs", "abfss", "http", "https")
@@ -22,6 +24,30 @@ _UNREAD = "none of its files can be read as {}"
 def has_marks(path: str) -> bool:
     """Whether a path is a glob, and no file of that very name."""
     return any(mark in path for mark in _MARKS) and ("://" in path or not Path(path).exists())
+
+
+def file_system(path: str) -> tuple[Any, str]:
+    """The storage of a path, and the path in it."""
+    try:
+        from pyarrow import fs
+    except ImportError:
+        raise MissingExtraError("reading from a network path", "engines") from None
+    found: tuple[Any, str] = fs.FileSystem.from_uri(path)
+    return found
+
+
+def matching(path: str) -> list[str]:
+    """The files that a path or a glob names, in order."""
+    if not has_marks(path):
+        return [path]
+    if "://" not in path:
+        return sorted(glob.glob(path))  # noqa: PTH207 - a path of any kind
+    from pyarrow import fs
+
+    system, inner = file_system(path.split("*")[0].rpartition("/")[0])
+    scheme = path.partition("://")[0]
+    every = system.get_file_info(fs.FileSelector(inner, recursive=True))
+    return sorted(p for f in every if fnmatch(p := f"{scheme}://{f.path}", path))
 
 
 def absent(path: str, kind: str = "text") -> str:

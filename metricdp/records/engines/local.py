@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from os import cpu_count
@@ -142,11 +142,3 @@ def arrow_table(columns: dict[str, Any], schema: Any) -> Any:
     import pyarrow as pa
 
     return pa.Table.from_pydict(columns, schema=schema)
-
-
-def streamed(relation: Any, names: Sequence[str]) -> Iterator[Any]:
-    """Columns of a relation of DuckDB, as record batches of Arrow."""
-    import duckdb
-
-    chosen = relation.select(*map(duckdb.ColumnExpression, dict.fromkeys(names)))
-    yield from chosen.to_arrow_reader(VALUES // len(names))

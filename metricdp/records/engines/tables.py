@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from metricdp.records.engines.frames import Frame
-from metricdp.records.engines.local import LocalFrame, streamed
+from metricdp.records.engines.local import LocalFrame
 from metricdp.records.engines.spilling import duckdb_module
 from metricdp.records.ingestion import geometry
 from metricdp.records.ingestion.encoders import VALUES
@@ -167,8 +167,11 @@ class Relation(LocalFrame):
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
         """Record batches of Arrow."""
+        import duckdb
+
         with self.lock:
-            yield from streamed(self.native, names)
+            chosen = self.native.select(*map(duckdb.ColumnExpression, dict.fromkeys(names)))
+            yield from chosen.to_arrow_reader(VALUES // len(names))
 
 
 _CUT = ("time with time zone", "uhugeint")

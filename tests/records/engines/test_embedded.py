@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from metricdp.errors import GraphFileError, InputError, MissingExtraError
-from metricdp.records.engines import embedded, tables
+from metricdp.records.engines import embedded, folders, tables
 from tests import cases, refuses
 
 
@@ -44,7 +44,7 @@ def test_parquet_is_reported_by_its_ending_else_by_its_first_bytes(tmp_path):
     assert not embedded.is_parquet(str(tmp_path / "none"))
     assert embedded.is_parquet("none.PARQUET") and not embedded.is_parquet("rows.csv")
     file.write_bytes(b"PAR1, and no table")
-    refuses("is not a readable Parquet file", lambda: embedded.small_parquet(str(file)))
+    refuses("cannot be read as Parquet", embedded.parquet, str(file))
 
 
 def test_what_is_large_is_read_when_it_is_asked(tmp_path, monkeypatch):
@@ -62,14 +62,14 @@ def test_files_of_a_storage_are_found_by_their_pattern(tmp_path):
     pytest.importorskip("pyarrow")
     for name in ("b.csv", "a.csv", "c.txt"):
         (tmp_path / name).write_text("x\n1\n")
-    found = embedded._found(f"file://{tmp_path}/*.csv")
+    found = folders.matching(f"file://{tmp_path}/*.csv")
     assert found == [f"file://{tmp_path}/{name}" for name in ("a.csv", "b.csv")]
 
 
 def test_libraries_that_are_missing_are_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    refuses("Parquet", embedded.small_parquet, "rows.parquet", error=MissingExtraError)
-    refuses("network", embedded._file_system, "s3://a", error=MissingExtraError)
+    refuses("Parquet", embedded.parquet, "rows.parquet", error=MissingExtraError)
+    refuses("network", folders.file_system, "s3://a", error=MissingExtraError)
 
 
 @pytest.mark.parametrize(("values", "rows"), [(1, [1] * 5), (7, [3, 2]), (99, [5])])
