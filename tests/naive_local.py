@@ -91,3 +91,19 @@ def threshold(frequencies, k, a, most):
         if sum(f[: m - (j - 1) * k * a]) <= 2 * sum(f[: m - j * k * a]):
             return (j - 1) * k * a
     return min(m, most * k * a)
+
+
+def report_chance(randomizer, value: int, output: tuple[int, ...]) -> Fraction:
+    """The chance of a report: outputs that the value favors have weight A, others B."""
+    domain, a, b = randomizer.domain, randomizer.favored, randomizer.unit
+    if randomizer.kind == "k-rr":
+        return Fraction(a if output[0] == value else b, a + (domain - 1) * b)
+    if randomizer.kind == "local-hashing":
+        functions, buckets = randomizer.limits
+        favored = randomizer.hash(output[0], value) == output[1]
+        return Fraction(a if favored else b, functions * (a + (buckets - 1) * b))
+    size = randomizer.size
+    if output[0].bit_count() != size:
+        return Fraction(0)
+    total = a * comb(domain - 1, size - 1) + b * comb(domain - 1, size)
+    return Fraction(a if output[0] >> value & 1 else b, total)

@@ -57,11 +57,9 @@ def ball_centers(estimate: Estimated, k: int, power: int, *, seed: int = 0) -> R
     places, weights = leaves.places, leaves.weights
     unit = np.zeros((0, estimate.items.dimension))
     if len(places):
-        chosen = (
-            lloyd(places, weights, min(k, len(places)), power=power, seed=seed, starts=_STARTS)
-            if len(places) > k
-            else places
-        )
+        chosen = places
+        if len(places) > k:
+            chosen = lloyd(places, weights, k, power=power, seed=seed, starts=_STARTS)
         label = nearest_centers(places, chosen)[0]
         unit = np.array([found.center(leaves.only(label == j), power) for j in np.unique(label)])
     missing = k - len(unit)
@@ -100,6 +98,16 @@ class _Tree:
             return np.zeros(self.items.domains[view])
         values, variance = self.counts[view]
         return np.where(values > STANDS_OUT * np.sqrt(variance), values, 0.0)
+
+    def all_levels(self) -> list[Floats]:
+        """`frequencies` of each."""
+        return [self.frequencies(view) for view in range(self.depth)]
+
+    def grown(self, views: list[Floats], children: Any, k: int) -> list[Leaf]:
+        """The leaves of the tree by the frequencies of each level."""
+        most = int(np.log2(self.n + 2)) + 1
+        held = lambda level, nodes: views[level - 1][nodes]  # noqa: E731
+        return build_tree(held, children, self.depth, k, NEAR, most)
 
 
 def _merged(old: NodeEstimates | None, new: NodeEstimates) -> NodeEstimates:
@@ -165,20 +173,9 @@ class _SimHash(_Tree):
         if not self.counts or not self.sums:
             return Leaves(np.zeros((0, d)), np.zeros(0), np.zeros((0, d)), np.zeros(0))
         held = self.frequencies(last)
-        levels = (
-            [self.frequencies(view) for view in range(self.depth)]
-            if len(self.counts) > 1
-            else level_sums(held, self.depth)
-        )
-        most = int(np.log2(self.n + 2)) + 1
-        tree = build_tree(
-            lambda level, nodes: levels[level - 1][nodes],
-            prefix_children,
-            self.depth,
-            k,
-            NEAR,
-            most,
-        )
+        several = len(self.counts) > 1
+        levels = self.all_levels() if several else level_sums(held, self.depth)
+        tree = self.grown(levels, prefix_children, k)
         return self._means(tree, held if len(self.counts) == 1 else None)
 
     def _means(self, tree: list[Leaf], held: Floats | None) -> Leaves:
@@ -213,15 +210,9 @@ class _Nets(_Tree):
 
     def leaves(self, k: int) -> Leaves:
         """Leaves of the tree with their net points."""
-        views = (
-            [self.frequencies(view) for view in range(self.depth)]
-            if len(self.counts) == self.depth
-            else self._from_below()
-        )
-        most = int(np.log2(self.n + 2)) + 1
-        tree = build_tree(
-            lambda level, nodes: views[level - 1][nodes], self._children, self.depth, k, NEAR, most
-        )
+        whole = len(self.counts) == self.depth
+        views = self.all_levels() if whole else self._from_below()
+        tree = self.grown(views, self._children, k)
         at = [self.items.places(np.array([leaf.node]), leaf.level - 1)[0] for leaf in tree]
         weights = np.array([leaf.frequency for leaf in tree])
         places = np.array(at).reshape(len(tree), self.items.dimension)

@@ -86,26 +86,18 @@ class LocalEstimate:
         if self.parameters.trust == TRUST[0]:
             return local
         roles = self.parameters.roles
-        single = (
-            roles[0].reports[0].randomizer
-            if len(roles) == len(roles[0].reports) == 1
-            else self.parameters.epsilon
-        )
-        shuffled = shuffled_epsilon(single, self.n_messages, self.parameters.delta)
-        return local.paid(
-            shuffled,
-            self.parameters.delta,
-            f"{self.n_messages:,} messages shuffled, numerical clone bound",
-        )
+        epsilon, delta = self.parameters.epsilon, self.parameters.delta
+        alone = len(roles) == len(roles[0].reports) == 1
+        single = roles[0].reports[0].randomizer if alone else epsilon
+        bound = f"{self.n_messages:,} messages shuffled, numerical clone bound"
+        return local.paid(shuffled_epsilon(single, self.n_messages, delta), delta, bound)
 
     def _made(self) -> Provenance:
         """Public circumstances of the collection."""
         text = self.parameters.to_json()
-        universe = {
-            "kind": "public parameters of a collection",
-            "name": str(self.parameters.items.get("kind", "items")),
-            "sha256": sha256(text.encode()).hexdigest(),
-        }
+        name = str(self.parameters.items.get("kind", "items"))
+        universe = {"kind": "public parameters of a collection", "name": name}
+        universe["sha256"] = sha256(text.encode()).hexdigest()
         asked = {"epsilon": self.parameters.epsilon, "delta": self.parameters.delta}
         facts = circumstances(
             {**asked, "users": self.parameters.users, "roles": len(self.parameters.roles)},
@@ -263,11 +255,5 @@ def _mechanism(report: Report) -> Mechanism:
     oracle = oracle_of(report.randomizer)
     what = "vector" if report.randomizer.kind == "top-vectors" else "part"
     query = f"{what} of one item, view {report.view}"
-    return Mechanism(
-        _NAMES[report.randomizer.kind],
-        query,
-        1,
-        sqrt(oracle.variance),
-        report.randomizer.epsilon,
-        proofs=(LOCAL,),
-    )
+    scale, epsilon = sqrt(oracle.variance), report.randomizer.epsilon
+    return Mechanism(_NAMES[report.randomizer.kind], query, 1, scale, epsilon, proofs=(LOCAL,))

@@ -166,19 +166,14 @@ class VectorOracle(Oracle):
     def variance(self) -> float:
         """Expected squared length of one user's estimate of its vector."""
         r = self.randomizer
-        return (
-            r.dimension - 1 + self._along(top_mean(r.candidates, r.top, 2), 1.0)
-        ) / self.scale**2
+        along = self._along(top_mean(r.candidates, r.top, 2), 1.0)
+        return (r.dimension - 1 + along) / self.scale**2
 
     @property
     def share(self) -> float:
         """The greatest length that one message adds to any bucket's sum."""
-        return (
-            float(streams.quantiles().max())
-            / streams.STEPS
-            * self.randomizer.dimension**0.5
-            / self.scale
-        )
+        most = float(streams.quantiles().max()) / streams.STEPS
+        return most * self.randomizer.dimension**0.5 / self.scale
 
     def add(self, array: Ints, columns: list[NDArray[Any]]) -> None:
         """Add the vectors named, each in the row of its character."""

@@ -198,14 +198,8 @@ class PublicParameters:
             raise InputError(f"public parameters need items and 1 to {_MOST_ROLES} roles")
         users = whole(given.get("users"), "users", 1, 1 << 50)
         delta = fraction(given.get("delta"), "delta")
-        found = cls(
-            given["trust"],
-            fraction(given.get("epsilon"), "epsilon"),
-            users,
-            delta,
-            items,
-            tuple(map(_role, roles)),
-        )
+        epsilon = fraction(given.get("epsilon"), "epsilon")
+        found = cls(given["trust"], epsilon, users, delta, items, tuple(map(_role, roles)))
         if given.get("message_bytes") != found.message_bytes:
             raise InputError("message_bytes is not the size of these messages")
         return found

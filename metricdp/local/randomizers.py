@@ -25,7 +25,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import comb, hypot, perm
+from math import hypot, perm
 from typing import Any, ClassVar
 
 from metricdp.local import streams
@@ -107,15 +107,6 @@ class FrequencyRandomizer(Randomizer):
 
     domain: int
 
-    @abstractmethod
-    def weight(self, value: int, output: tuple[int, ...]) -> int:
-        """Weight of an output: its probability is this over `total`."""
-
-    @property
-    @abstractmethod
-    def total(self) -> int:
-        """Sum of the weights of all outputs, the same for every value."""
-
 
 def _one_of(size: int, favored: int, unit: int, below: Below) -> int:
     """0 with weight `favored`, 1 … size - 1 with weight `unit` each."""
@@ -141,13 +132,9 @@ class KRR(FrequencyRandomizer):
         """The value shifted, round the domain, by 0 or with the small weight by something else."""
         return ((value + _one_of(self.domain, self.favored, self.unit, below)) % self.domain,)
 
-    def weight(self, value: int, output: tuple[int, ...]) -> int:
-        """A for the value itself."""
-        return self.favored if output[0] == value else self.unit
-
     @property
     def total(self) -> int:
-        """A + (domain - 1) B."""
+        """Sum of the weights of all outputs, A + (domain - 1) B."""
         return self.favored + (self.domain - 1) * self.unit
 
 
@@ -189,15 +176,6 @@ class LocalHashing(FrequencyRandomizer):
         other = _one_of(1 << self.log_buckets, self.favored, self.unit, below)
         return function, self.hash(function, value) ^ other
 
-    def weight(self, value: int, output: tuple[int, ...]) -> int:
-        """A where the reported hash is the value's."""
-        return self.favored if self.hash(output[0], value) == output[1] else self.unit
-
-    @property
-    def total(self) -> int:
-        """Number of functions times A + (buckets - 1) B."""
-        return self.limits[0] * (self.favored + (self.limits[1] - 1) * self.unit)
-
 
 @dataclass(frozen=True)
 class SubsetSelection(FrequencyRandomizer):
@@ -227,18 +205,6 @@ class SubsetSelection(FrequencyRandomizer):
             subset |= 1 << (pick if not subset >> pick & 1 else last)
         low = subset & ((1 << value) - 1)
         return (low | held << value | (subset ^ low) << 1,)
-
-    def weight(self, value: int, output: tuple[int, ...]) -> int:
-        """A where the subset holds the value; 0 for what is no subset of the size."""
-        if output[0].bit_count() != self.size:
-            return 0
-        return self.favored if output[0] >> value & 1 else self.unit
-
-    @property
-    def total(self) -> int:
-        """A for every subset that holds a value, B for the others."""
-        others = self.domain - 1
-        return self.favored * comb(others, self.size - 1) + self.unit * comb(others, self.size)
 
 
 @dataclass(frozen=True)

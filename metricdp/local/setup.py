@@ -9,15 +9,16 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from metricdp.accounting.cost import exact
 from metricdp.arguments import Amount, chosen, count, integer, positive, shown
 from metricdp.errors import InputError
-from metricdp.local.choosing import largest_local_epsilon
 from metricdp.local.items import MOST_NET_DIMENSIONS, bits_of, items_of
 from metricdp.local.oracles import best_frequency_randomizer, best_vector_randomizer, oracle_of
 from metricdp.local.parameters import TRUST, PublicParameters, Report, Role
 from metricdp.local.randomizers import LEAST_EPSILON, MOST_EPSILON
+from metricdp.local.shuffle import largest_local_epsilon
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.options import Coins, coins
@@ -202,14 +203,9 @@ def _levels(
     whole = hierarchy(universe, seed)
     cuts = [whole.cut(m) for m in sizes]
     tree = whole.joined(cuts)
-    items = {
-        "kind": "hierarchy",
-        "parts": tree.n_parts,
-        "ids": _ids(universe),
-        "labels": tree.labels.tolist(),
-        "children": tree.children.tolist(),
-        "levels": [cut.parts_in(tree).tolist() for cut in cuts[:-1]],
-    }
+    items = _labeled("hierarchy", universe, tree.n_parts, tree.labels)
+    items["children"] = tree.children.tolist()
+    items["levels"] = [cut.parts_in(tree).tolist() for cut in cuts[:-1]]
     domains = [cut.n_parts for cut in cuts[:-1]] + [tree.n_parts]
     roles = tuple(
         Role(share, (Report(best_frequency_randomizer(epsilon, domain), view),))
@@ -238,13 +234,12 @@ def _partition(universe: Metric, n_parts: int, seed: int) -> dict[str, Any]:
     )
     labels = measure.nearest_to(centers)[0]
     labels[centers] = np.arange(n_parts)  # points at distance 0 from each other
-    return {
-        "kind": "partition",
-        "parts": n_parts,
-        "ids": _ids(universe),
-        "labels": labels.tolist(),
-        "centers": centers.tolist(),
-    }
+    return {**_labeled("partition", universe, n_parts, labels), "centers": centers.tolist()}
+
+
+def _labeled(kind: str, universe: Metric, n_parts: int, labels: NDArray[Any]) -> dict[str, Any]:
+    """What items of a finite universe say in any case."""
+    return {"kind": kind, "parts": n_parts, "ids": _ids(universe), "labels": labels.tolist()}
 
 
 def _ids(universe: Metric) -> Any:
@@ -275,13 +270,9 @@ def _ball(
     if depth is not None:
         count(depth, "depth", 1, 20)
     signs = min(14, math.ceil(2 * math.log2(max(k, 2))) + 4)
-    return {
-        "kind": kind,
-        "middle": middle.tolist(),
-        "radius": float(reach),
-        "depth": integer(depth) or (signs if kind == "simhash" else 6 if d <= 2 else 4),
-        "seed": seed,
-    }
+    deep = integer(depth) or (signs if kind == "simhash" else 6 if d <= 2 else 4)
+    ball = {"middle": middle.tolist(), "radius": float(reach)}
+    return {"kind": kind, **ball, "depth": deep, "seed": seed}
 
 
 def _ball_roles(items: dict[str, Any], epsilon: Fraction) -> tuple[Role, ...]:

@@ -25,7 +25,7 @@ from metricdp.local.randomizers import (
     favored_weight,
 )
 from tests import cases, refuses
-from tests.naive_local import distribution
+from tests.naive_local import distribution, report_chance
 
 EPSILONS = [Fraction(epsilon) for epsilon in ("1/1000", "1/2", "1", "7/3", "5", "20")]
 SMALL = [
@@ -66,10 +66,7 @@ def test_every_output_has_its_stated_weight_and_no_pair_differs_by_more_than_exp
     low, _ = exp_bounds(randomizer.epsilon)
     for value, found in enumerate(distributions):
         assert sum(found.values()) == 1
-        assert all(
-            p == Fraction(randomizer.weight(value, output), randomizer.total)
-            for output, p in found.items()
-        )
+        assert all(p == report_chance(randomizer, value, output) for output, p in found.items())
         for output in found:
             assert all(0 <= n < limit for n, limit in zip(output, randomizer.limits))
     for mine in distributions:

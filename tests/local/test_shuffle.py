@@ -8,9 +8,14 @@ from fractions import Fraction
 import pytest
 
 import metricdp as mdp
-from metricdp.local.choosing import largest_local_epsilon
 from metricdp.local.randomizers import KRR, LocalHashing, SubsetSelection
-from metricdp.local.shuffle import _pair_delta, clone_weights, shuffled_delta, shuffled_epsilon
+from metricdp.local.shuffle import (
+    _pair_delta,
+    clone_weights,
+    largest_local_epsilon,
+    shuffled_delta,
+    shuffled_epsilon,
+)
 from tests import cases
 from tests import naive_local as naive
 from tests.naive_local import distribution

@@ -14,6 +14,7 @@ from metricdp.local.oracles import oracle_of
 from metricdp.local.randomizers import TopVectors
 from tests.local.test_centers import mixture, objective
 from tests.local.test_decoding import SMALL, are_valid
+from tests.naive_local import report_chance
 
 OPTIONS = [
     {"histogram": "levels", "split": "users"},
@@ -83,8 +84,10 @@ def test_many_dimensions_by_simhash(options):
 def test_drawn_reports_have_the_devices_distribution(randomizer):
     n = 40_000
     packed = drawn(randomizer, np.full(n, 2), np.random.default_rng(1))
-    outputs = [o for o in product(*map(range, randomizer.limits)) if randomizer.weight(2, o)]
+    outputs = [
+        o for o in product(*map(range, randomizer.limits)) if report_chance(randomizer, 2, o)
+    ]
     number = {randomizer.pack(o): i for i, o in enumerate(outputs)}
     seen = np.bincount([number[bytes(row)] for row in packed], minlength=len(outputs))
-    expected = np.array([randomizer.weight(2, o) / randomizer.total for o in outputs]) * n
+    expected = np.array([float(report_chance(randomizer, 2, o)) for o in outputs]) * n
     assert chisquare(seen, expected).pvalue > 1e-6
