@@ -8,7 +8,6 @@ from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import fields, replace
-from decimal import ROUND_CEILING, Decimal
 from pathlib import Path
 from typing import Any, cast
 
@@ -135,7 +134,7 @@ def _unprotected(args: Namespace, metric: Metric) -> Any:
     proof = {"certificate": args.certificate, "exact": args.exact}
     result = _solver(args)(metric, k=args.k, weights=weights, **proof, **search)
     if args.certificate or args.exact:
-        note(_proof(result.gap))
+        note(tables.proof(result.gap))
     return result
 
 
@@ -149,7 +148,7 @@ def _answered_objective(args: Namespace, of: Any, weights: Any, search: dict[str
     with _words_aside():
         result = mdp.solve(of, objective, **public, **search)
     kind = "noisy" if result.noisy else "given"
-    note(f"{objective.name}: {result.value:.6g} for the {kind} weights, {_proof(result.gap)}")
+    note(f"{objective.name}: {result.value:.6g} for the {kind} weights, {tables.proof(result.gap)}")
     if args.capacity is not None and result.has_intervals:
         note(objectives.margin(result))
     return result
@@ -165,21 +164,6 @@ def _words_aside() -> Iterator[None]:
     finally:
         os.dup2(kept, 1)
         os.close(kept)
-
-
-def _proof(gap: float | None) -> str:
-    """How far an answer can be from the best one."""
-    if gap is None:
-        return "nothing is proven"
-    return f"within {_rounded_up(100 * gap)} % of the best, proven" if gap else "proven optimal"
-
-
-def _rounded_up(percent: float) -> str:
-    """Two digits, never too small."""
-    if percent <= 0:
-        return "0"
-    step = Decimal(1).scaleb(Decimal(percent).adjusted() - 1)
-    return f"{Decimal(percent).quantize(step, ROUND_CEILING):f}"
 
 
 def _search(args: Namespace, metric: Metric) -> dict[str, Any]:

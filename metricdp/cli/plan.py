@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import metricdp as mdp
@@ -38,7 +38,7 @@ def run(args: Namespace) -> None:
         expected=objectives.expected(args, metric),
         by=None if args.by is None else sites.read_areas(args.by, args.by_column, metric),
         target=args.goal,
-        watch=_PlanRows(budgets) if not args.quiet and streams.on_screen() else None,
+        watch=_plan_rows(budgets) if not args.quiet and streams.on_screen() else None,
     )
     if plan.runs < plan.cost[0].size:
         done = f"simulated {plan.runs} of {plan.cost[0].size} demands in {args.time_limit:g} s"
@@ -53,23 +53,19 @@ def run(args: Namespace) -> None:
         note(f"wrote {args.output}")
 
 
-class _PlanRows:
-    """A row for each simulated demand, as soon as it is known."""
+def _plan_rows(budgets: Sequence[Fraction]) -> Callable[[str, Fraction, float], None]:
+    """Show a row for each simulated demand, as soon as it is known."""
+    cells: list[str] = []
 
-    def __init__(self, budgets: Sequence[Fraction]) -> None:
-        self._head = [f"{float(epsilon):g}" for epsilon in budgets]
-        self._cells: list[str] = []
-        self._begun = False
+    def show(shape: str, epsilon: Fraction, excess: float) -> None:
+        if not cells:
+            say("cost above the best known so far, by epsilon", raw=True)
+            say(_row("", [f"{float(budget):g}" for budget in budgets]), raw=True)
+        cells.append(percent(excess))
+        if len(cells) % len(budgets) == 0:
+            say(_row(shape, cells[-len(budgets) :]), raw=True)
 
-    def __call__(self, shape: str, epsilon: Fraction, excess: float) -> None:
-        self._cells.append(percent(excess))
-        if len(self._cells) == len(self._head):
-            if not self._begun:
-                self._begun = True
-                say("cost above the best known so far, by epsilon", raw=True)
-                say(_row("", self._head), raw=True)
-            say(_row(shape, self._cells), raw=True)
-            self._cells = []
+    return show
 
 
 def _row(name: str, cells: list[str]) -> str:

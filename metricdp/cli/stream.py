@@ -45,8 +45,7 @@ def run_step(args: Namespace) -> None:
     users = settings["unit"] == "user"
     parsing.check_unit(args, users, "stream")
     metric = inputs.read_universe(args)
-    if args.k is not None and args.k > len(metric.sites):
-        raise UsageError(f"-k {args.k}: {metric.name} has only {len(metric.sites):,} places")
+    inputs.check_k(args, metric)
     ledger = None if args.ledger is None else mdp.Ledger.open(args.ledger)
     stream = mdp.Stream.open(args.state, metric, ledger=ledger)
     args.max_contributions = settings["max_contributions"] if users else None

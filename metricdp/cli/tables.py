@@ -7,6 +7,7 @@ import sys
 import textwrap
 from argparse import Namespace
 from collections.abc import Callable
+from decimal import ROUND_CEILING, Decimal
 from functools import partial
 from typing import Any
 
@@ -61,7 +62,7 @@ def of_centers(result: Any, summary: Any = None) -> str:
         columns["mean distance"] = ["" if m is None else in_words(m, unit) for m in means]
     lines = [_fitting(columns)]
     if result.gap is not None or result.objective.name not in ("k-median", "k-means"):
-        lines += ["", f"{result.objective.name}: {result.value:,.6g}{_gap(result.gap)}"]
+        lines += ["", f"{result.objective.name}: {result.value:,.6g}; {proof(result.gap)}"]
     if summary is not None:
         lines += ["", *_folded(str(summary).splitlines()[0])]
     if result.receipt is not None:
@@ -124,10 +125,19 @@ def _fitting(columns: dict[str, list[str]]) -> str:
     return "\n\n".join(map(grid, pieces))
 
 
-def _gap(gap: float | None) -> str:
+def proof(gap: float | None) -> str:
+    """How far an answer can be from the best one."""
     if gap is None:
-        return ""
-    return "; proven best" if gap == 0 else f"; at most {100 * gap:.2g} % above the best, proven"
+        return "nothing is proven"
+    return f"within {_rounded_up(100 * gap)} % of the best, proven" if gap else "proven optimal"
+
+
+def _rounded_up(percent: float) -> str:
+    """Two digits, never too small."""
+    if percent <= 0:
+        return "0"
+    step = Decimal(1).scaleb(Decimal(percent).adjusted() - 1)
+    return f"{Decimal(percent).quantize(step, ROUND_CEILING):f}"
 
 
 def of_facts(value: dict[str, Any]) -> str:

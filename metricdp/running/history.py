@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from metricdp.accounting.journal import BUDGET, Journal, Line
-from metricdp.accounting.ledger import Ledger
+from metricdp.accounting.ledger import Charge, Ledger
 from metricdp.errors import JournalError
 
 
@@ -45,23 +45,25 @@ class History(Ledger):
         try:
             stated: dict[str, Any] = {name: self._read.header[name] for name in BUDGET}
             super().__init__(**stated, journal=path)
-            periods = {self.policy.period(c.day): c.day for c in self.entries}
-            spent = [self.spent_of(day) for day in periods.values()]
+            steps = list(self._steps_of())
         except JournalError:
             raise
         except (KeyError, ValueError, ZeroDivisionError):
             raise JournalError(f"{path} is not the journal of a ledger") from None
-        if any(used > self.epsilon or lost > self.delta for used, lost in spent):
+        if any(spent > self.epsilon or lost > self.delta for _, spent, lost in steps):
             raise JournalError(f"the journal {path} holds charges beyond its budget")
 
     def _opened(self, path: str | Path, header: Line, anchor: str | None) -> Journal:
         return self._read
 
-    def spent_of(self, day: str) -> tuple[Fraction, Fraction]:
-        """Epsilon and delta spent in the period of a day."""
-        period = self.policy.period(day)
-        now = [c for c in self.entries if self.policy.period(c.day) == period]
-        return sum((c.epsilon for c in now), Fraction(0)), sum((c.delta for c in now), Fraction(0))
+    def _steps_of(self) -> Iterator[tuple[Charge, Fraction, Fraction]]:
+        """Each charge, and what was spent in its period with it: epsilon and delta."""
+        period, spent, lost = "", Fraction(0), Fraction(0)
+        for charge in self.entries:
+            if (now := self.policy.period(charge.day)) != period:
+                period, spent, lost = now, Fraction(0), Fraction(0)
+            spent, lost = spent + charge.epsilon, lost + charge.delta
+            yield charge, spent, lost
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready form, with what was left after each charge; exact numbers are texts.
@@ -69,25 +71,14 @@ class History(Ledger):
         ``spent`` and ``left`` are those of the period in which the last charge was made; if the
         budget renews, ``ever_spent`` is that of all periods.
         """
-        left = self.epsilon
-        entries = []
-        period = None
-        for charge in self.entries:
-            if self.policy.period(charge.day) != period:
-                period = self.policy.period(charge.day)
-                left = self.epsilon
-            left -= charge.epsilon
-            entries.append(
-                {
-                    "day": charge.day,
-                    "purpose": charge.purpose,
-                    "epsilon": _number(charge.epsilon),
-                    "delta": _number(charge.delta),
-                    "left": _number(left),
-                }
-                | {name: text for name in ("who", "named") if (text := getattr(charge, name))}
-            )
-        spent, delta = self.spent_of(self.entries[-1].day if self.entries else "")
+        entries: list[dict[str, str]] = []
+        spent = delta = Fraction(0)
+        for charge, spent, delta in self._steps_of():  # noqa: B007 - the last ones are told below
+            facts = {"day": charge.day, "purpose": charge.purpose}
+            facts |= {"epsilon": _number(charge.epsilon), "delta": _number(charge.delta)}
+            facts |= {"left": _number(self.epsilon - spent)}
+            said = {name: text for name in ("who", "named") if (text := getattr(charge, name))}
+            entries.append(facts | said)
         return {
             "epsilon": _number(self.epsilon),
             "delta": _number(self.delta),
