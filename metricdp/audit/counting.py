@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -256,3 +257,42 @@ def _held(caps: Any, universe: Any, records: Any, users: Any, m: Any) -> Any:
         known[kind] += 1
         names[user] = f"{kind} {known[kind]}"
     return PrivateDemand(universe, records, user=[names[user] for user in users], caps=caps)
+
+
+def price_cases() -> Iterator[Case]:
+    """A query whose own partition tries to become finer while it is answered."""
+
+    def ask(demand: PrivateDemand, ledger: Ledger) -> Any:
+        class Cells(UnitCells):
+            def encode(self, records: Any) -> Any:
+                for query in made:
+                    with suppress(AttributeError):
+                        query.bits = 5
+                return super().encode(records)
+
+        made: list[Any] = []
+        query = SumsQuery(HistogramQuery(Cells(demand.universe)), bits=3)
+        made.append(query)
+        return asked(query, PRICE, demand, ledger)
+
+    box = worlds()["a box"]
+    some = demands(len(box.places), 2)
+    case = partial(Case, world=box, demands=some, relation="add-remove", essential=True)
+    kept = partial(HistogramQuery, Keeping(box.universe))
+    yield case("a query changed after its price", call=ask, reach=0.8)
+    yield case("a partition that keeps records", call=partial(asked, kept, PRICE))
+
+
+@dataclass(eq=False)
+class Keeping:
+    """A caller's partition that keeps what it is asked, and reads the next records by it."""
+
+    universe: Any
+    n_parts: int = 3
+    seen: int = 0
+
+    def encode(self, records: Any) -> Any:
+        """Cell of each point, moved on by what was asked before."""
+        before = self.seen
+        self.seen += len(records)
+        return (UnitCells(self.universe).encode(records) + before) % 3

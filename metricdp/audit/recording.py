@@ -82,11 +82,9 @@ class Recording:
         """Answer a selection: the candidate of that number, or the last with probability 0."""
         scores = np.concatenate([np.asarray(block) for block in blocks])
         choice = self.choose(len(scores))
-        log_p = (
-            float(distributions.DISTRIBUTIONS[distribution](scores, eta)[choice])
-            if choice < len(scores)
-            else -math.inf
-        )
+        log_p = -math.inf
+        if choice < len(scores):
+            log_p = float(distributions.DISTRIBUTIONS[distribution](scores, eta)[choice])
         self.draws.append(Draw(distribution, float(1 / eta), scores, len(scores), choice, log_p))
         return min(choice, len(scores) - 1)
 

@@ -180,14 +180,7 @@ def as_json(
         "scope": scope,
         "checks": [_row(f) for f in findings],
         "planted": [
-            {
-                "bug": c.bug,
-                "caught": bool(c.evidence),
-                "skipped": c.skipped,
-                "by": c.by,
-                "evidence": c.evidence and _row(c.evidence),
-                "seconds": c.seconds,
-            }
+            asdict(c) | {"caught": bool(c.evidence), "evidence": c.evidence and _row(c.evidence)}
             for c in catches
         ],
         "seconds": seconds,

@@ -14,9 +14,15 @@ from typing import Any
 
 from metricdp.audit import planted
 from metricdp.audit.asking import asking_cases
-from metricdp.audit.boxes import box_checks
+from metricdp.audit.blackbox import box_checks
 from metricdp.audit.canaries import canary_checks
-from metricdp.audit.counting import capping_cases, counting_cases, evaluation_cases, snap_cases
+from metricdp.audit.counting import (
+    capping_cases,
+    counting_cases,
+    evaluation_cases,
+    price_cases,
+    snap_cases,
+)
 from metricdp.audit.covering import covering_checks
 from metricdp.audit.devices import device_checks
 from metricdp.audit.doors import door_cases
@@ -25,11 +31,9 @@ from metricdp.audit.fresh import fresh_checks
 from metricdp.audit.holders import holder_checks
 from metricdp.audit.loaders import loader_checks
 from metricdp.audit.opening import opening_checks
-from metricdp.audit.prices import price_cases
 from metricdp.audit.report import REFUTED, Catch, Check, Finding
 from metricdp.audit.samplers import sampler_checks
-from metricdp.audit.saturation import saturation_checks
-from metricdp.audit.selecting import search_cases, selecting_cases
+from metricdp.audit.selecting import saturation_checks, search_cases, selecting_cases
 from metricdp.errors import MissingExtraError
 from metricdp.progress import progress
 

@@ -126,15 +126,9 @@ def selection(name: str, distribution: str, contest: str, quick: bool) -> Findin
     n = 20_000 if quick else 10**6 if contest == "five candidates" else 200_000
     counts = chosen(scores, eta, distribution, n)
     etas = [eta, *(eta * Fraction(factor).limit_denominator(10) for factor in FACTORS)]
-    return judged(
-        name,
-        distribution,
-        [
-            p_value(counts, np.exp(distributions.DISTRIBUTIONS[distribution](scores, e)))
-            for e in etas
-        ],
-        n,
-    )
+    log_p = distributions.DISTRIBUTIONS[distribution]
+    p_values = [p_value(counts, np.exp(log_p(scores, each))) for each in etas]
+    return judged(name, distribution, p_values, n)
 
 
 def against_opendp(name: str, distribution: str, quick: bool) -> Finding:
@@ -149,12 +143,8 @@ def against_opendp(name: str, distribution: str, quick: bool) -> Finding:
     n, many = (10_000, 30_000) if quick else (30_000, 100_000)
     theirs = np.bincount([draw(scores.tolist()) for _ in range(n)], minlength=len(scores))
     right = agreement(chosen(scores, eta, distribution, many), theirs)
-    wrong = [
-        agreement(
-            chosen(scores, eta * Fraction(f).limit_denominator(10), distribution, many), theirs
-        )
-        for f in FACTORS
-    ]
+    etas = [eta * Fraction(factor).limit_denominator(10) for factor in FACTORS]
+    wrong = [agreement(chosen(scores, each, distribution, many), theirs) for each in etas]
     return judged(name, f"OpenDP, {n:,} draws; ours", [right, *wrong], many)
 
 

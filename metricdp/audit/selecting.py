@@ -3,6 +3,7 @@ cover."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache, partial
@@ -13,6 +14,7 @@ import numpy as np
 
 from metricdp.accounting import Cost, Ledger, selection_epsilon
 from metricdp.audit.exact import Case
+from metricdp.audit.report import Check, Finding, weighed
 from metricdp.audit.worlds import (
     FORMS,
     RELATIONS,
@@ -24,6 +26,7 @@ from metricdp.audit.worlds import (
     worlds,
 )
 from metricdp.errors import BudgetError
+from metricdp.metrics import PrecomputedMetric
 from metricdp.metrics.set_systems import Balls, ListedSets
 from metricdp.privacy import (
     CentersQuery,
@@ -34,6 +37,7 @@ from metricdp.privacy import (
     SwapQuery,
     select,
 )
+from metricdp.records.engines import Tally
 
 LARGE = Fraction(5)
 """For selections: so large that few records come close to the worst demand of all."""
@@ -198,3 +202,30 @@ def _searches() -> Iterator[Case]:
         name, essential = "a swap after a swap", relation == "add-remove"
         form = (some, relation, None, (6, 0), 0.2)
         yield Case(name, world, after_a_swap, *form, essential=essential)
+
+
+CHECK = "score by score"
+FAR = 671_088_640.0
+"""Of 2^63 costs of this size one more is too many: 13,743,895,347 fit into int64."""
+
+
+def saturation_checks() -> Iterator[Check]:
+    """The check."""
+    yield Check.of("swaps of very many records", True, _swaps)
+
+
+def _swaps(name: str, quick: bool) -> Finding:
+    """No score may move by more than the query says, and none may wrap."""
+    universe = PrecomputedMetric([[0.0, FAR, FAR], [FAR, 0.0, FAR], [FAR, FAR, 0.0]])
+    query = SwapQuery(universe, [1])
+    claim = query.sensitivity("add-remove", 1)
+    worst = 0
+    for n in (0, 2**31, 13_743_895_346, 13_743_895_347, 2**40, 2**60):
+        some: Iterator[Any] = (Tally(np.array([0]), np.array([size])) for size in (n, n + 1))
+        one, more = (np.concatenate(list(query.blocks(held))).tolist() for held in some)
+        worst = max(worst, *(abs(a - b) for a, b in zip(one, more)))
+        if max(*one, *more) > 0:
+            worst = max(worst, *one, *more)
+    share = worst / claim if claim else math.inf
+    said = f"a score moves by {claim:,} at most"
+    return weighed(name, said, f"{worst:,}", CHECK, share)

@@ -11,7 +11,6 @@ import numpy as np
 
 import metricdp as mdp
 from metricdp import errors
-from metricdp.cli import cost_tables
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import note
 from metricdp.errors import GraphFileError, InputError
@@ -33,23 +32,30 @@ _READ = (
     *("format", "weight", "nodes", "source", "target", "layer", "crs", "topology", "directed"),
     *("direction", "symmetrize", "largest_component"),
 )
+COSTS = "costs"
+"""What ``--format`` calls them."""
+_GRAPHS: tuple[str, ...] = ("nodes", "layer", "crs", "topology", "symmetrize", "directed")
+_GRAPHS += ("direction", "largest_component")
+_OPTIONS = {"sites=, clients=": "--source, --target", "cost=": "--weight"}
+_OPTIONS |= {"unreachable=": "--unreachable"}
+"""What the command line calls arguments that messages name."""
 
 
 def read_universe(args: Namespace) -> Any:
     """Read the graph, or with ``--format costs`` the table of costs."""
-    if args.format == cost_tables.NAME:
-        table = cost_tables.read_costs(args)
+    if args.format == COSTS:
+        table = read_costs(args)
         _label(table, args)
         return table
     if args.unreachable is not None:
-        raise UsageError(f"--unreachable is for --format {cost_tables.NAME}")
+        raise UsageError(f"--unreachable is for --format {COSTS}")
     return read_metric(args)
 
 
 def read_metric(args: Namespace) -> GraphMetric:
-    """Read the graph, a file or ``dataset:NAME``, and say on stderr what it is."""
-    if args.format == cost_tables.NAME:
-        raise UsageError(f"--format {cost_tables.NAME} is for metricdp cluster and stream")
+    """Read the graph, a file or ``dataset:COSTS``, and say on stderr what it is."""
+    if args.format == COSTS:
+        raise UsageError(f"--format {COSTS} is for metricdp cluster and stream")
     path = args.graph
     doing(f"reading {Path(path).name}")
     options = {name: getattr(args, name) for name in _READ if hasattr(args, name)}
@@ -118,23 +124,13 @@ def read_demand(args: Namespace, metric: Metric) -> PrivateDemand:
         far = "a record of another town counts at the nearest vertex, however far that is"
         note(f"note: {far}; --max-snap 2km leaves it out, --box refuses it")
     doing("reading the demand")
-    caps = getattr(args, "caps", None)
-    return mdp.PrivateDemand.from_frame(
-        metric,
-        args.demand,
-        args.demand_column,
-        x=args.x,
-        y=args.y,
-        engine=getattr(args, "engine", None) or "embedded",
-        user=getattr(args, "user", None),
-        max_contributions=getattr(args, "max_contributions", None),
-        weighting=getattr(args, "weighting", None) or "record",
-        caps=None if caps is None else mdp.Caps(*caps),
-        layer=args.demand_layer,
-        crs=args.demand_crs,
-        max_snap=args.max_snap,
-        box=args.box,
-    )
+    asked = ("x", "y", "max_snap", "box", "engine", "user", "max_contributions", "weighting")
+    given = {name: getattr(args, name, None) for name in asked}
+    options = {name: value for name, value in given.items() if value is not None}
+    options |= {"layer": args.demand_layer, "crs": args.demand_crs}
+    if getattr(args, "caps", None) is not None:
+        options["caps"] = mdp.Caps(*args.caps)
+    return mdp.PrivateDemand.from_frame(metric, args.demand, args.demand_column, **options)
 
 
 def read_as_weights(args: Namespace, metric: Metric) -> Floats:
@@ -182,3 +178,24 @@ def _mended(error: InputError, options: dict[str, Any]) -> str | None:
         columns = said.partition("; name one")[0].rpartition(": ")[2]
         return f"--weight COLUMN, one of {columns}, or unit"
     return None
+
+
+def read_costs(args: Namespace) -> mdp.CostTable:
+    """The table, as a `metricdp.CostTable`: a long one, or a matrix; say on stderr what it is."""
+    for name in _GRAPHS:
+        if getattr(args, name):
+            option = "--" + name.replace("_", "-")
+            raise UsageError(f"{option} is about graphs: of no use with --format {COSTS}")
+    if args.map is not None or args.tree is not None:
+        option = "--tree" if args.map is None else "--map"
+        raise UsageError(f"{option} needs a graph: of no use with --format {COSTS}")
+    options = {"cost": args.weight, "unreachable": args.unreachable}
+    try:
+        table = mdp.CostTable(args.graph, args.source, args.target, **options)
+    except InputError as error:
+        refused = str(error)
+        for argument, option in _OPTIONS.items():
+            refused = refused.replace(f"({argument})", f"({option})")
+        raise InputError(f"{args.graph}: {refused.removeprefix(f'{args.graph}: ')}") from None
+    note(f"read {args.graph}: costs of {len(table.sites):,} sites × {len(table):,} clients")
+    return table

@@ -41,10 +41,15 @@ from metricdp.privacy import HistogramQuery, PrivateDemand
 from metricdp.privacy.continual import Counting, fresh, observe, whole_cost
 from metricdp.protocols import finite
 from metricdp.releases import Neighboring, Receipt
-from metricdp.running.days import LeastNoise
-from metricdp.running.present import needed, present
-from metricdp.running.stream_course import ChargedStream, ledgers_of, noted_path
-from metricdp.running.stream_file import StreamFile, StreamState, stream_contents
+from metricdp.running.days import LeastNoise, needed, present
+from metricdp.running.stream_file import (
+    ChargedStream,
+    StreamFile,
+    StreamState,
+    ledgers_of,
+    noted_path,
+    stream_contents,
+)
 from metricdp.solvers.estimate.tree_posterior import Counts, joint_posterior
 from metricdp.unique import Unique
 
@@ -233,19 +238,11 @@ class Stream(Unique):
         self._seed = coins(seed, rng)
         number = _parts(parts, records_hint, schedule, cost, unit)
         self.universe = metric
-        self._settings = {
-            "epsilon": str(cost.epsilon),
-            "delta": str(cost.delta),
-            "neighboring": relation,
-            "unit": unit,
-            "max_contributions": m,
-            "horizon": schedule.horizon,
-            "window": schedule.window,
-            "half_life": schedule.half_life,
-            "parts": number,
-            "recourse": self._recourse,
-            "seed": self._seed,
-        }
+        promised = {"epsilon": str(cost.epsilon), "delta": str(cost.delta), "neighboring": relation}
+        promised |= {"unit": unit, "max_contributions": m}
+        when = {name: getattr(schedule, name) for name in ("horizon", "window", "half_life")}
+        own = {"parts": number, "recourse": self._recourse, "seed": self._seed}
+        self._settings: dict[str, Any] = {**promised, **when, **own}
         self._partition = hierarchy(metric, self._seed).cut(number)
         query = HistogramQuery(self._partition)
         self.counting = Counting(query, schedule, cost, relation, unit, m)
@@ -462,16 +459,12 @@ class Stream(Unique):
         """
         state = self._state
         named = len(state.labels) == state.counter.days
-        return [
-            PastDay(
-                a["day"],
-                [self.universe.sites[i] for i in a["centers"]],
-                state.labels[a["day"] - 1] if named else None,
-                a["moved"],
-                a["alarm"],
-            )
-            for a in state.answers.get(str(k), [])
-        ]
+        past = []
+        for one in state.answers.get(str(k), []):
+            centers = [self.universe.sites[i] for i in one["centers"]]
+            label = state.labels[one["day"] - 1] if named else None
+            past.append(PastDay(one["day"], centers, label, one["moved"], one["alarm"]))
+        return past
 
     def __repr__(self) -> str:
         s = self._settings
@@ -498,17 +491,10 @@ class Stream(Unique):
         parts = np.arange(self._partition.n_parts)
         noise = Counts(parts, counts, max(deviation / np.sqrt(2.0), 0.5), gaussian=True)
         mean = joint_posterior(self._partition, [noise]).mean
-        return Release(
-            self.universe,
-            self._partition.spread(mean),
-            self.counting.receipt(day),
-            method="stream",
-            partition=self._partition,
-            day=day + 1,
-            label=state.label,
-            counts=counts,
-            deviation=deviation,
-        )
+        weights, receipt = self._partition.spread(mean), self.counting.receipt(day)
+        facts: dict[str, Any] = {"method": "stream", "day": day + 1, "label": state.label}
+        facts |= {"partition": self._partition, "counts": counts, "deviation": deviation}
+        return Release(self.universe, weights, receipt, **facts)
 
     def _moved(self, release: Release, k: int, before: list[int] | None) -> tuple[list[int], bool]:
         """Positions of the day's centers, and whether more of them should move."""

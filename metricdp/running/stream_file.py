@@ -4,7 +4,7 @@
   nothing and releases the same.
 - *Two processes* take turns under the lock. *A full disk* leaves the file as it was.
 - *Payment*: the file is made first under a name, which the ledger's entry bears.
-- *A copy*, or an older file, is refused by the ledger (`metricdp.running.stream_course`).
+- *A copy*, or an older file, is refused by the ledger (`ChargedStream`).
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from metricdp.accounting import Cost, Ledger
+from metricdp.accounting.binding import Protection
 from metricdp.accounting.continual import Node
 from metricdp.archives import read_archive
 from metricdp.arrays import Ints
@@ -74,20 +76,10 @@ class StreamFile:
     def write(self, state: StreamState, settings: dict[str, Any]) -> None:
         """Put the state on disk, whole or not at all."""
         nodes = list(state.released)
-        header = {
-            "format": FORMATS[-1],
-            "universe": self._universe,
-            "settings": settings,
-            "name": state.name,
-            "mark": state.mark,
-            "ledger": self.ledger,
-            "days": state.counter.days,
-            "open": [list(node) for node in state.counter.nodes],
-            "released": [list(node) for node in nodes],
-            "label": state.label,
-            "labels": list(state.labels),
-            "answers": state.answers,
-        }
+        header = {name: getattr(state, name) for name in ("name", "mark", "label", "answers")}
+        header |= {"format": FORMATS[-1], "universe": self._universe, "settings": settings}
+        header |= {"ledger": self.ledger, "days": state.counter.days, "labels": list(state.labels)}
+        header |= {"open": list(map(list, state.counter.nodes)), "released": list(map(list, nodes))}
         n_parts = state.counter.counting.query.n_parts
         values = [state.released[node] for node in nodes]
         facts = np.array(values, np.int64).reshape(len(nodes), n_parts)
@@ -120,15 +112,9 @@ class StreamFile:
         nodes = tuple(Node(*node) for node in header["open"])
         counter = restored(counting, int(header["days"]), nodes, arrays["open"])
         keys = [Node(*node) for node in header["released"]]
-        return StreamState(
-            header["name"],
-            header.get("mark", ""),
-            counter,
-            dict(zip(keys, arrays["told"])),
-            header["label"],
-            tuple(header["labels"]),
-            header["answers"],
-        )
+        names = header["name"], header.get("mark", "")
+        said: Any = header["label"], tuple(header["labels"]), header["answers"]
+        return StreamState(*names, counter, dict(zip(keys, arrays["told"])), *said)
 
     def remove(self) -> None:
         """Take the file away."""
@@ -159,3 +145,62 @@ def stream_contents(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
     if found is None or found[0].get("format") not in FORMATS or len(found[1]) != 2:
         raise InputError(f"{path}: is not the file of a stream, or is damaged")
     return found
+
+
+class ChargedStream(NamedTuple):
+    """A stream as its ledgers know it.
+
+    `name`: in all of them; `ledgers`: at most one of this process alone, and one on disk if the
+    stream has a file.
+    """
+
+    name: str
+    ledgers: tuple[Ledger, ...]
+    cost: Cost
+    protects: Protection
+
+    def pay(self) -> None:
+        """Before a day is read: charge the whole stream, once in each period in which it reads."""
+        for ledger in self.ledgers:
+            ledger.charge_once(self.name, self.cost, "stream", self.protects)
+
+    def follow(self, day: int, mark: str) -> None:
+        """Before a day is reported: note it, once."""
+        for ledger in self.ledgers:
+            ledger.follow(self.name, day, mark)
+
+
+def ledgers_of(
+    path: Path, named: Path | None, ledger: Ledger | None, counting: Counting, *, new: bool
+) -> tuple[tuple[Ledger, ...], Path]:
+    """The ledgers of a stream with a file, and the journal that keeps them.
+
+    The one that was given, if it has a journal; else the one that the file names; else one of its
+    own beside the file, of just what the stream costs.
+    """
+    if ledger is not None and ledger.journal is not None:
+        if named is not None and named.exists() and not named.samefile(ledger.journal):
+            raise InputError(f"{path}: its ledger is {named}, not {ledger.journal}")
+        return (ledger,), ledger.journal
+    journal = path.with_name(path.name + ".ledger") if named is None else named
+    if named is not None and not journal.exists():
+        raise InputError(
+            f"{path}: its ledger {journal}, which knows the days that were reported, is gone: give "
+            f"ledger= (--ledger), with the journal where it is now"
+        )
+    cost, relation = counting.cost, counting.neighboring
+    own = Ledger(cost.epsilon, cost.delta, relation, journal) if named is None else None
+    kept = own or Ledger.open(journal)
+    if kept.neighboring != relation:
+        raise InputError(f"{path}: is a stream of {relation} neighbors, unlike its ledger")
+    if new and kept.entries:
+        raise InputError(
+            f"{journal}: is the ledger of a stream whose file {path.name} is gone: remove it too "
+            f"to begin another one"
+        )
+    return ((kept,) if ledger is None else (ledger, kept)), journal
+
+
+def noted_path(journal: Path, path: Path) -> str:
+    """How a stream's file names its journal: from its own folder, so that both can be moved."""
+    return os.path.relpath(os.path.realpath(journal), path.parent)

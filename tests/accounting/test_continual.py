@@ -9,9 +9,8 @@ import pytest
 
 from metricdp.accounting.continual import DayBlock, Node, days_of, l1, squared
 from metricdp.accounting.continual import Schedule as Plain
+from metricdp.running.days import FAINT, best_for_totals, best_for_windows, needed, present
 from metricdp.running.days import LeastNoise as Schedule
-from metricdp.running.days import best_for_totals, best_for_windows
-from metricdp.running.present import FAINT, needed, present
 from tests import cases, refuses
 
 SCHEDULES = [

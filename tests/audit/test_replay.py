@@ -13,7 +13,7 @@ import pytest
 
 from metricdp.accounting import zcdp_epsilon
 from metricdp.audit import patch, planted, replay, report, runner
-from metricdp.audit.planted.mutating import Mutation, mutated
+from metricdp.audit.planted import Mutation, mutated
 from metricdp.audit.replay import losses, verifying
 from metricdp.audit.replay.subjects import subjects
 from metricdp.audit.replay.transcript import Draw, Transcript, recorded

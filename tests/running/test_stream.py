@@ -24,7 +24,7 @@ from metricdp.audit.patch import patched
 from metricdp.errors import BudgetError, InputError
 from metricdp.privacy import continual
 from metricdp.privacy.noise import Noise
-from metricdp.running.present import needed, present
+from metricdp.running.days import needed, present
 from tests import cases, refuses
 from tests.cli_world import build_road, fails, run, works
 

@@ -16,10 +16,10 @@ from metricdp.accounting import journal, ledger
 from metricdp.audit.patch import patched
 from metricdp.privacy import continual
 from metricdp.privacy.noise import Noise
-from metricdp.running import stream, stream_course, stream_file
+from metricdp.running import stream, stream_file
 
 PATH = mdp.GraphMetric(nx.path_graph(9), weight=None)
-MODULES = (stream, stream_course, stream_file, continual, atomic, ledger, journal)
+MODULES = (stream, stream_file, continual, atomic, ledger, journal)
 STEPS = {module.__file__ for module in MODULES}
 
 

@@ -10,12 +10,11 @@ from typing import Any
 
 from metricdp.arguments import file_path
 from metricdp.atomic import write_whole
-from metricdp.errors import InputError
-from metricdp.report.evidence.checklist import Point, checklist
+from metricdp.errors import InputError, MissingExtraError
+from metricdp.report.assets import words
 from metricdp.report.evidence.facts import Facts, is_evaluation
-from metricdp.report.evidence.people import CHOICES, QUESTIONS, checked_answers
-from metricdp.report.evidence.registry import placeholders, record, to_yaml
-from metricdp.report.evidence.statement import page
+from metricdp.report.evidence.named import CHOICES, QUESTIONS, checked_answers, filler
+from metricdp.report.evidence.statement import Point, checklist, page
 
 
 @dataclass(frozen=True)
@@ -52,13 +51,23 @@ class Evidence:
         return self.facts.missing
 
     def registry(self) -> dict[str, Any]:
-        """A record for the public registry of deployments, as its schema orders it."""
-        return record(self.facts, self.answers)
+        """A record for the public registry of deployments, as its schema orders it: ``[record]`` of
+        the words.
+
+        ``data_curator_type`` has no room for a blank: where nobody answered, the first choice
+        stands there, and the record says at once that it is no answer.
+        """
+        facts, answers = self.facts, self.answers
+        content = filler(facts, answers).fill(words()["record"])
+        loss = content["privacy_loss"]
+        if (units := loss.get("number_of_privacy_units")) is not None:
+            loss["number_of_privacy_units"] = int(str(units).replace(",", ""))
+        return {"url_slug": _slug(answers.get("name", "unnamed"), facts), "deployment": content}
 
     def yaml(self) -> str:
         """`registry` as YAML."""
         notes = {}
-        if placeholders(self.answers):
+        if "curator_type" not in self.answers:  # of which the record needs one, answered or not
             choices = ", ".join(CHOICES["curator_type"])
             notes["data_curator_type"] = f"FOR YOU TO ANSWER: one of {choices}"
         return to_yaml(self.registry(), notes)
@@ -170,3 +179,35 @@ def _receipt(result: Any) -> Any:
     if found is None:
         raise InputError("the receipt is empty: nothing private took part in this result")
     return found
+
+
+def _slug(name: str, facts: Facts) -> str:
+    words = "".join(c if c.isascii() and c.isalnum() else " " for c in name.lower()).split()
+    return "-".join([*words, str(facts.made.get("day", ""))[:4]]).strip("-") or "unnamed"
+
+
+def to_yaml(facts: Mapping[str, Any], notes: Mapping[str, str]) -> str:
+    """Readable YAML: texts of several lines as blocks, and a comment behind keys that are noted."""
+    try:
+        import yaml
+    except ImportError:
+        raise MissingExtraError("a record in YAML (JSON needs none)", "evidence") from None
+
+    class Dumper(yaml.SafeDumper):
+        """Texts of several lines as blocks."""
+
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    def text(dumper: Any, value: str) -> Any:
+        style = "|" if "\n" in value else None
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+    Dumper.add_representer(str, text)
+    plain = yaml.dump(facts, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=100)
+    lines = plain.splitlines()
+    for i, line in enumerate(lines):
+        key = line.strip().removeprefix("- ").split(":")[0]
+        if key in notes:
+            lines[i] = f"{line}  # {notes[key]}"
+    return "\n".join(lines) + "\n"

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from metricdp.report.assets import asset, filled, words
-from metricdp.report.evidence.checklist import checklist
 from metricdp.report.evidence.facts import UNKNOWN, Facts
-from metricdp.report.evidence.named import filler, product
-from metricdp.report.evidence.people import BLANK
+from metricdp.report.evidence.named import BLANK, filler, product
 from metricdp.report.words import exactly, show_number, sureness
 
 Answers = Mapping[str, str] | None
@@ -136,3 +134,25 @@ def _checklist(facts: Facts, answers: Mapping[str, str]) -> str:
         question, answer = escape(point.question), escape(point.answer)
         rows.append(f"<tr><td>{question}</td><td{kind}>{answer}</td></tr>")
     return f"<table><tbody>{''.join(rows)}</tbody></table>"
+
+
+class Point(NamedTuple):
+    """A point of the checklist.
+
+    `answered`: false: for a person to answer; `answer` then says what.
+    """
+
+    topic: str
+    question: str
+    answer: str
+    answered: bool
+
+
+def checklist(facts: Facts, answers: Mapping[str, str]) -> list[Point]:
+    """All points, in order."""
+    fill = filler(facts, answers)
+    return [
+        Point(topic, question, fill.text(said), said[:2] != "{?" or said[2:-1] in answers)
+        for topic, questions in words()["checklist"].items()
+        for question, said in questions.items()
+    ]

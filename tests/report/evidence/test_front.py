@@ -20,7 +20,7 @@ from metricdp.methods.method import Method
 from metricdp.provenance import KEYS, package_facts
 from metricdp.report.assets import words
 from metricdp.report.evidence.facts import UNKNOWN
-from metricdp.report.evidence.people import BLANK, QUESTIONS
+from metricdp.report.evidence.named import BLANK, QUESTIONS
 from tests import cases, refuses
 from tests.report.evidence.schema import problems
 

@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from metricdp.report.evidence.named import promise
-from metricdp.report.evidence.people import BLANK, QUESTIONS
+from metricdp.report.evidence.named import BLANK, QUESTIONS, promise
 from metricdp.report.evidence.statement import page
 from tests.report.evidence.test_front import CASES, reported
 
