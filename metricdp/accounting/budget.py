@@ -63,12 +63,8 @@ class Budget(Unique):
         part: LedgerPeriod | None = None,
     ) -> None:
         self._epsilon, self._delta, self._neighboring = budget.epsilon, budget.delta, neighboring
-        self._scope, self._parent, self._protects, self._ledger_period = (
-            scope,
-            parent,
-            protects,
-            part,
-        )
+        self._scope, self._parent = scope, parent
+        self._protects, self._ledger_period = protects, part
         self._spent, self._spent_delta = Fraction(0), Fraction(0)
         self._lock, self._process = Lock(), os.getpid()
 

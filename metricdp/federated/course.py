@@ -32,6 +32,7 @@ from metricdp.releases import Receipt, Release, Unit, installed_version
 from metricdp.running.attesting import PublicUniverse
 
 _KEPT = Kept()
+_PLAIN = ("holders", "colluding", "unit", "max_contributions", "seed")
 _POINTS = 1 << 12
 """Of a box, by whose parts partitions of it are distinguished."""
 
@@ -92,11 +93,7 @@ class Agreement:
             "options": _options(self.method),
             "epsilon": str(self.epsilon),
             "delta": str(self.delta),
-            "holders": self.holders,
-            "colluding": self.colluding,
-            "unit": self.unit,
-            "max_contributions": self.max_contributions,
-            "seed": self.seed,
+            **{name: getattr(self, name) for name in _PLAIN},
         }
 
     @classmethod
@@ -116,8 +113,7 @@ class Agreement:
         with suppress(KeyError, TypeError, ZeroDivisionError):
             method = BY_NAME[record["method"]](**record["options"])
             price = exact(record["epsilon"]), exact(record["delta"], "delta")
-            names = ("holders", "colluding", "unit", "max_contributions", "seed")
-            numbers: Any = [record[name] for name in names]
+            numbers: Any = [record[name] for name in _PLAIN]
             found = cls(answering(method, universe), *price, *numbers)
         if found is None or found.to_dict(universe) != record:
             raise InputError("this invitation is damaged: ask for it again")

@@ -149,11 +149,8 @@ class Answer(NamedTuple):
         """Read and check an answer."""
         record, numbers, text = _parsed(message, "answer")
         with _readable("answer"):
-            found = cls(
-                str(record["invitation"]),
-                int(record["holder"]),
-                np.frombuffer(numbers, "<u8").astype(np.uint64),
-            )
+            values = np.frombuffer(numbers, "<u8").astype(np.uint64)
+            found = cls(str(record["invitation"]), int(record["holder"]), values)
         if found.holder not in invitation.present:
             raise InputError("an answer is of nobody who was asked")
         card = invitation.holders[found.holder]

@@ -139,10 +139,11 @@ class Sums:
     @classmethod
     def cumulative(cls, counts: Ints) -> Sums:
         """Of the first 0, 1, …, n counts, shape (n + 1,)."""
-        found: Sums = combined(
+        found = combined(
             (bits, np.concatenate([np.zeros(1, np.int64), np.cumsum(digit)]))
             for bits, digit in digits(counts, 1)
         )
+        assert isinstance(found, Sums)
         return found
 
 
@@ -168,7 +169,7 @@ def doubled(total: Total, bits: int) -> Total:
     return total << bits if isinstance(total, Sums) else total * 2.0**bits
 
 
-def combined(parts: Iterable[tuple[int, Any]]) -> Any:
+def combined(parts: Iterable[tuple[int, Any]]) -> Total:
     """The sum of ``part * 2**bits`` over pairs (bits, part), at least one: exact of integers."""
     each = (doubled(exactly(part), bits) for bits, part in parts)
     total = next(each)
@@ -177,7 +178,7 @@ def combined(parts: Iterable[tuple[int, Any]]) -> Any:
     return total
 
 
-def by_digits(weights: Ints, answer: Any) -> Any:
+def by_digits(weights: Ints, answer: Any) -> Total:
     """The sum of an answer about weighted rows, one binary digit of weights at a time."""
     n_digits = int(weights.max(initial=0)).bit_length()
     having = (weights >> digit & 1 == 1 for digit in range(n_digits))
@@ -205,5 +206,4 @@ def grouped_sum(place: Ints, counts: Ints, n: int) -> Ints:
     halves = np.zeros((2, n), np.int64)
     np.add.at(halves[0], place, counts & HALF)
     np.add.at(halves[1], place, counts >> _BITS)
-    found: Sums = combined([(0, halves[0]), (_BITS, halves[1])])
-    return found.capped()
+    return to_array(combined([(0, halves[0]), (_BITS, halves[1])]))

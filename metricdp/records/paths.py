@@ -137,15 +137,9 @@ class Paths(Source):
         rank = np.full(len(ways), -1)
         for v in np.flatnonzero(level == start).tolist():
             rank[v] = bases.get(ways[v], -1)
-        keys = PathKeys(
-            self.tree,
-            np.where(level >= start, -1, cells.child),
-            cells.cut,
-            self.tree.axes[np.minimum(level, self.tree.depth - 1)],
-            rank,
-            start,
-            start + width,
-        )
+        child = np.where(level >= start, -1, cells.child)
+        axis = self.tree.axes[np.minimum(level, self.tree.depth - 1)]
+        keys = PathKeys(self.tree, child, cells.cut, axis, rank, start, start + width)
         return Segment(self.source, keys, bases)
 
     def _reach(self, level: int, path: int) -> list[int]:

@@ -499,12 +499,9 @@ class _Design:
         """Quantiles of distances: what is beyond the clip is between its band's ends."""
         bounds = self.bands.bounds
         most = max(float(bounds[-1]), self.clip)
-        nearest, farthest = (
-            answers.ratio(
-                far + self.vector("bands", np.maximum(ends - self.clip, 0.0)), everyone, (0.0, most)
-            )
-            for ends in (bounds[:-1], bounds[1:])
-        )
+        beyond = (np.maximum(ends - self.clip, 0.0) for ends in (bounds[:-1], bounds[1:]))
+        sums = (far + self.vector("bands", distance) for distance in beyond)
+        nearest, farthest = (answers.ratio(one, everyone, (0.0, most)) for one in sums)
         middle = (nearest.estimate + farthest.estimate) / 2
         return Interval(middle, nearest.low, min(farthest.high + rounding, most))
 

@@ -11,7 +11,6 @@ noise, and lattice noise gives the minimizers of neighbors disjoint supports.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import cast
 
@@ -95,10 +94,8 @@ def private_median(
     >>> mdp.private_median(space, demand, epsilon=1.0).centers.round()
     array([[30., 60.]])
     """
-    shares = _shares(steps, GROWTH[1])
-    start = _start(space, center)
-    source, budget = (demand, ledger), (epsilon, delta)
-    return _found(space, source, budget, start, shares, "private-median", power=1)
+    paid, start = (epsilon, delta, ledger), _start(space, center)
+    return _found("private-median", space, demand, paid, start, steps, GROWTH[1], power=1)
 
 
 def private_mean(
@@ -136,11 +133,9 @@ def private_mean(
     >>> mdp.private_mean(space, demand, epsilon=1.0).centers.round()
     array([[30., 60.]])
     """
-    within = None if radius is None else positive(radius, "radius")
-    shares = _shares((STEPS[2] if within is None else 1) if steps is None else steps, GROWTH[2])
-    start = _start(space, center)
-    source, budget = (demand, ledger), (epsilon, delta)
-    return _found(space, source, budget, start, shares, "private-mean", power=2, radius=within)
+    steps = (STEPS[2] if radius is None else 1) if steps is None else steps
+    paid, start = (epsilon, delta, ledger), _start(space, center)
+    return _found("private-mean", space, demand, paid, start, steps, GROWTH[2], radius=radius)
 
 
 def private_lloyd(
@@ -184,16 +179,10 @@ def private_lloyd(
     """
     if integer(power) not in (1, 2):
         raise InputError(f"power must be 1 or 2, got {shown(power)}")
-    within = None if radius is None else positive(radius, "radius")
-    shares = _shares(steps, Fraction(1))
     given = np.atleast_2d(floats(centers, "centers must be numbers"))
-    start = distinct_in(_boxed(space), space.clip(given))
-    source, budget = (demand, ledger), (epsilon, delta)
-    return _found(space, source, budget, start, shares, "private-lloyd", power=power, radius=within)
-
-
-def _shares(steps: int, growth: Fraction) -> list[Fraction]:
-    return level_shares(growth, count(steps, "steps", 1, MOST_STEPS))
+    paid, start = (epsilon, delta, ledger), distinct_in(_boxed(space), space.clip(given))
+    how = Fraction(1), power, radius
+    return _found("private-lloyd", space, demand, paid, start, steps, *how)
 
 
 def _boxed(space: EuclideanSpace) -> EuclideanSpace:
@@ -211,29 +200,29 @@ def _start(space: EuclideanSpace, center: ArrayLike | None) -> Floats:
 
 
 def _found(
-    space: EuclideanSpace,
-    source: tuple[PrivateDemand, Budget | None],
-    budget: tuple[Amount, Amount],
-    start: Floats,
-    shares: Sequence[Fraction],
     method: str,
-    *,
-    power: int,
+    space: EuclideanSpace,
+    demand: PrivateDemand,
+    paid: tuple[Amount, Amount, Budget | None],
+    start: Floats,
+    steps: int,
+    growth: Fraction,
+    power: int = 2,
     radius: float | None = None,
 ) -> Result:
     """The centers after all steps, charged once nothing else can be refused, with the public
     circumstances of the call on the receipt.
     """
+    shares = level_shares(growth, count(steps, "steps", 1, MOST_STEPS))
+    within = None if radius is None else positive(radius, "radius")
 
     def confirm(terms: Terms) -> None:
         terms.scale_of(least_of_steps(space, shares))
 
-    call = method.replace("-", "_")
-    run = Run(
-        source[0], Accountant(space, *source).charge(price_in_shares, confirm, [budget], call)
-    )
-    centers = run.drive(lloyd_steps(run.terms, space, start, shares, power=power, radius=radius))
-    made = provenance(
-        call, run.demand, run.budget, Description(method, *_DESCRIPTION), {"k": len(centers)}
-    )
+    epsilon, delta, ledger = paid
+    call, accountant = method.replace("-", "_"), Accountant(space, demand, ledger)
+    run = Run(demand, accountant.charge(price_in_shares, confirm, [(epsilon, delta)], call))
+    centers = run.drive(lloyd_steps(run.terms, space, start, shares, power=power, radius=within))
+    facts = Description(method, *_DESCRIPTION), {"k": len(centers)}
+    made = provenance(call, demand, run.budget, *facts)
     return attest(Result(centers, len(centers), method, run.receipt), made)

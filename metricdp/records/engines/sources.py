@@ -132,8 +132,7 @@ class Tally(Source):
 
     def sums(self, answer: Answer) -> Total:
         """One block for each binary digit of the counts: O(n · log(largest count)) time."""
-        total: Total = by_digits(self.counts, lambda which: answer(self.points[which]))
-        return total
+        return by_digits(self.counts, lambda which: answer(self.points[which]))
 
     def mapped(self, step: Answer) -> Tally:
         """Only for steps that leave out points."""
@@ -162,8 +161,7 @@ def sums(records: NDArray[Any] | Source, answer: Answer) -> Total:
     if isinstance(records, Source):
         return records.sums(answer)
     starts = range(0, max(len(records), 1), ROWS)
-    total: Total = combined((0, answer(records[start : start + ROWS])) for start in starts)
-    return total
+    return combined((0, answer(records[start : start + ROWS])) for start in starts)
 
 
 def total(records: NDArray[Any] | Source, answer: Answer) -> NDArray[Any]:

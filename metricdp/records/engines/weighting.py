@@ -37,8 +37,7 @@ class ByDigits:
 
     def __call__(self, rows: NDArray[Any]) -> Total:
         """The sum over a block."""
-        total: Total = by_digits(rows[:, -1].astype(np.int64), lambda which: self._of(rows[which]))
-        return total
+        return by_digits(rows[:, -1].astype(np.int64), lambda which: self._of(rows[which]))
 
     def _of(self, rows: NDArray[Any]) -> Any:
         records = np.ascontiguousarray(rows[:, :-1])

@@ -122,13 +122,10 @@ def _times(cells: Any) -> list[Any]:
     """Times of day of nanoseconds; text with nine digits where Python has too few."""
     import pyarrow as pa
 
-    count = cells.cast(pa.int64()).to_pylist()
+    times, counts = cells.to_pylist(), cells.cast(pa.int64()).to_pylist()
     return [
-        time
-        if n is None or n % 1000 == 0
-        else f"{n // 10**9 // 3600:02d}:"
-        f"{n // 10**9 // 60 % 60:02d}:{n // 10**9 % 60:02d}.{n % 10**9:09d}"
-        for time, n in zip(cells.to_pylist(), count)
+        time if n is None or n % 1000 == 0 else f"{time.replace(microsecond=0)}.{n % 10**9:09d}"
+        for time, n in zip(times, counts)
     ]
 
 

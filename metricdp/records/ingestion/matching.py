@@ -196,11 +196,8 @@ def _kind(cell: Any) -> str:
         return "text"
     if isinstance(cell, bool | np.bool_):
         return "truth"
-    return "number" if text_of(cell) is not None and _is_number(cell) else "other"
-
-
-def _is_number(cell: Any) -> bool:
-    return hasattr(cell, "__float__") and hasattr(cell, "__abs__")
+    number = hasattr(cell, "__float__") and hasattr(cell, "__abs__")
+    return "number" if number and text_of(cell) is not None else "other"
 
 
 def matcher(ids: Sequence[Hashable]) -> Matcher:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from metricdp.arrays import Ints
 from metricdp.kernels import swap_costs as kernels
 from metricdp.protocols import Finite
-from metricdp.records.exact import Sums, combined, digits
+from metricdp.records.exact import combined, digits, to_array
 from metricdp.refusals import InputError
 
 COST_BITS = 30
@@ -183,17 +183,9 @@ class SwapCosts:
             if new[0][i] >= 0:  # the slot's row needs pages wherever this search reached
                 self._claim(new[0][i], vertices)
             before, after = (tuple(int(part[i]) for part in side) for side in (old, new))
-            kernels.exchange(
-                vertices,
-                distance,
-                self._counts[i],
-                tuple(self._scale),
-                before,
-                after,
-                self._gain,
-                self._table,
-                self._pages,
-            )
+            sides = tuple(self._scale), before, after
+            tables = self._gain, self._table, self._pages
+            kernels.exchange(vertices, distance, self._counts[i], *sides, *tables)
 
         self._searches.each(which, bound, replace_one)
 
@@ -222,5 +214,5 @@ class CappedSwapCosts:
     def costs(self, slots: Ints, candidates: Ints) -> Iterator[Ints]:
         """As `SwapCosts.costs`, none beyond 2^61."""
         for blocks in zip(*(costs.costs(slots, candidates) for _, costs in self._digits)):
-            total: Sums = combined((bits, block) for (bits, _), block in zip(self._digits, blocks))
-            yield total.capped()
+            parts = ((bits, block) for (bits, _), block in zip(self._digits, blocks))
+            yield to_array(combined(parts))
