@@ -34,11 +34,8 @@ Coin = int | np.random.RandomState | None
 """Public coins, as scikit-learn takes them."""
 PRECOMPUTED = "precomputed"
 KNOWN: dict[str, Callable[[Floats], Metric]] = {
-    "euclidean": EuclideanMetric,
-    "l2": EuclideanMetric,
-    "manhattan": ManhattanMetric,
-    "cityblock": ManhattanMetric,
-    "l1": ManhattanMetric,
+    **dict.fromkeys(("euclidean", "l2"), EuclideanMetric),
+    **dict.fromkeys(("manhattan", "cityblock", "l1"), ManhattanMetric),
     "chebyshev": ChebyshevMetric,
 }
 """Distances that the solver computes by itself, from points; others are asked of scikit-learn."""

@@ -264,18 +264,17 @@ class ZCDPAccountant(BudgetSlice):
 
     rho = property(attrgetter("_rho"), doc="Fraction: rho in all.")
     spent_rho = property(attrgetter("_spent_rho"), doc="Fraction: rho spent.")
-    spent = property(
-        lambda self: (
-            min(zcdp_epsilon(self._spent_rho, self._delta), self._epsilon)
-            if self._spent_rho
-            else Fraction(0)
-        ),
-        doc="Fraction: epsilon of what was spent, at the accountant's delta.",
-    )
-    spent_delta = property(
-        lambda self: self._delta if self._spent_rho else Fraction(0),
-        doc="Fraction: delta, once in use.",
-    )
+
+    @property
+    def spent(self) -> Fraction:
+        """Epsilon of what was spent, at the accountant's delta."""
+        used = self._spent_rho
+        return min(zcdp_epsilon(used, self._delta), self._epsilon) if used else Fraction(0)
+
+    @property
+    def spent_delta(self) -> Fraction:
+        """Delta, once in use."""
+        return self._delta if self._spent_rho else Fraction(0)
 
     def receipt(self, receipts: Iterable[Receipt]) -> Receipt:
         """All mechanisms paid from this slice under its own price, less than the sum of theirs."""

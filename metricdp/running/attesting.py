@@ -60,17 +60,10 @@ def provenance(
     chooses: str | None = None,
 ) -> Provenance:
     """The circumstances of a call of the central model."""
-    facts = circumstances(
-        {"epsilon": budget.epsilon, "delta": budget.delta, **options},
-        recipe,
-        call=call,
-        method=recipe.name,
-        model="central",
-        max_contributions=demand.protects.max_contributions,
-        chooses=chooses or recipe.chooses,
-        afterwards=recipe.afterwards,
-        ledger=ledger_facts(budget),
-    )
+    asked = {"epsilon": budget.epsilon, "delta": budget.delta, **options}
+    said: dict[str, Any] = {} if chooses is None else {"chooses": chooses}
+    said |= {"call": call, "max_contributions": demand.protects.max_contributions}
+    facts = circumstances(asked, recipe, ledger=ledger_facts(budget), model="central", **said)
     return Provenance(facts, PublicUniverse(demand.universe))
 
 
@@ -79,9 +72,13 @@ def circumstances(
 ) -> dict[str, Any]:
     """What a receipt tells of a call of any model: what was asked, by which recipe, when."""
     options = {name: {"value": _plain(value)} for name, value in asked.items()}
-    own = {} if recipe is None else recipe_options(recipe)
+    how = dict[str, Any]()
+    if recipe is not None:
+        options |= recipe_options(recipe)
+        how = {name: getattr(recipe, name) for name in ("chooses", "afterwards")}
+        how["method"] = recipe.name
     made = {"ledger": ledger, "day": ledgers.today(), "package": package_facts()}
-    return {**facts, "options": options | own, **made}
+    return {**how, **facts, "options": options, **made}
 
 
 def recipe_options(recipe: Any) -> dict[str, dict[str, Any]]:
