@@ -107,12 +107,15 @@ class _InBox:
     @staticmethod
     def kept(release: Any, space: EuclideanSpace) -> tuple[dict[str, Any], dict[str, Any]]:
         arrays = {"points": release.universe.points}
-        return {"box": space.facts()["box"]}, arrays | _there(release, _BESIDE)
+        return {"box": space.facts()["box"], "crs": space.crs}, arrays | _there(release, _BESIDE)
 
     @staticmethod
     def check(space: EuclideanSpace, header: dict[str, Any], source: Path) -> None:
         if header.get("box") != space.facts()["box"]:
             raise InputError(f"{source}: is not a release of {space!r}")
+        crs = header.get("crs")  # of older files not known
+        if None not in (crs, space.crs) and crs != space.crs:
+            raise InputError(f"{source}: is a release of a box in {crs}, not in {space.crs}")
 
     @staticmethod
     def most(space: EuclideanSpace, size: int) -> dict[str, int]:

@@ -56,6 +56,20 @@ def test_a_box_comes_back(tmp_path):
         mdp.Release.load(tmp_path / "b.release", mdp.EuclideanSpace([0, 0], [8, 9]))
 
 
+def test_a_box_of_another_coordinate_system_is_another_place(tmp_path):
+    def box(crs):
+        return mdp.EuclideanSpace([0, 0], [8, 8], crs=crs)
+
+    for crs, others in (("EPSG:32719", ("EPSG:32718",)), (None, ())):
+        space = box(crs)
+        mdp.release(space, mdp.PrivateDemand(space, [[1, 1]] * 900), epsilon=1).save(tmp_path / "b")
+        for same in (crs, None, "EPSG:32719"):  # where one is not known, nothing differs
+            assert mdp.Release.load(tmp_path / "b", box(same)).space.crs == same
+        for other in others:
+            with pytest.raises(InputError, match="EPSG:32719, not in EPSG:32718"):
+                mdp.Release.load(tmp_path / "b", box(other))
+
+
 def test_another_universe_is_refused(release, tmp_path):
     release.save(tmp_path / "a.release")
     for other in (nx.grid_2d_graph(9, 8), nx.relabel_nodes(nx.grid_2d_graph(9, 9), {(0, 0): "x"})):
