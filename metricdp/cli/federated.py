@@ -7,7 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metricdp.atomic import whole_file
+from metricdp.atomic import write_whole
 from metricdp.cli import budget, inputs, parsing, streams, tables
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import note
@@ -122,6 +122,5 @@ def _short(card: Any) -> str:
 
 
 def _wrote(args: Namespace, message: bytes, facts: dict[str, Any]) -> None:
-    with whole_file(Path(os.path.realpath(args.output))) as file:
-        file.write(message)
+    write_whole(Path(os.path.realpath(args.output)), message)
     tables.show(args, {**facts, "output": args.output, "bytes": len(message)})

@@ -7,7 +7,6 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, NoReturn, TypeVar
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metricdp.accounting.binding import Protection
@@ -247,14 +246,12 @@ class PrivateDemand(Unique):
                 "user must give one entry per record; a column's name goes to from_frame, and so "
                 "does a table"
             )
-        held: NDArray[Any] | Source = records
+        held: NDArray[Any] | Source = present(records) if leaves_out and user is None else records
         if user is not None:
             rule = "user must give one entry per record, none of them missing"
             kept = _kept(bound, capped)
             bounded = read(rule, lambda: kept.kept(names_of(user), records))
             held = weighted(bounded) if kept.weighted else bounded
-        if leaves_out:
-            held = present(np.asarray(held))
         self._place(universe, held, bound, None, leaves_out, capped)
 
     def _place(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.arguments import integer
-from metricdp.arrays import Ints
+from metricdp.arrays import Ints, chunks
 from metricdp.privacy.queries import Query
 from metricdp.protocols import Measured, space_of
 from metricdp.refusals import InputError
@@ -62,8 +62,11 @@ class TotalsQuery(Query):
 
     def exact(self, records: NDArray[Any]) -> Ints:
         """Sums of amounts, shape (n_values,), before `shift`."""
-        amounts = self._bounded(records) if self.table is None else self.table[records]
-        found: Ints = amounts.sum(axis=0, dtype=np.int64)
+        found = np.zeros(self.n_values, np.int64)
+        for some in chunks(len(records), self.n_values):
+            few = records[some]
+            amounts = self._bounded(few) if self.table is None else self.table[few]
+            found += amounts.sum(axis=0, dtype=np.int64)
         return found
 
     def fits(self, answer: NDArray[Any], n_records: int) -> bool:

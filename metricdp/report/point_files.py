@@ -16,7 +16,7 @@ import numpy as np
 
 from metricdp.arguments import chosen, file_path
 from metricdp.arrays import Floats
-from metricdp.atomic import whole_file
+from metricdp.atomic import write_whole
 from metricdp.errors import InputError, MissingExtraError
 from metricdp.universe.crs import WGS84
 from metricdp.universe.geo import need_geo
@@ -80,8 +80,7 @@ def write_points(
         content = _geojson(degrees, properties)
     else:
         content = _parquet(columns, places if geometry else None, crs)
-    with whole_file(Path(os.path.realpath(path))) as file:
-        file.write(content)
+    write_whole(Path(os.path.realpath(path)), content)
 
 
 def _csv(columns: Columns) -> bytes:

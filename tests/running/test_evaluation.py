@@ -264,6 +264,23 @@ def test_totals_of_a_box_are_computed_record_by_record():
     assert query.exact(np.array([[0.5], [1.5], [0.0], [2.0]])).tolist() == [13, -5]
 
 
+def test_totals_of_many_values_see_few_records_at_a_time(monkeypatch):
+    """Else `by=` in a box would take memory for all records times all areas."""
+    seen, places = [], OneByOne(BOXED, [[8, 0], [-3, -5], [9, 0]])
+
+    def amounts(records):
+        seen.append(len(records))
+        return places.table[records[:, 0].astype(int)]
+
+    places.amounts = amounts
+    monkeypatch.setattr("metricdp.arrays.ENTRIES", 6)
+    assert TotalsQuery(places, 3).exact(np.array([[0.5], [1.5], [0.0], [2.0]] * 5)).tolist() == [
+        65,
+        -25,
+    ]
+    assert sum(seen) == 20 and max(seen) == 3
+
+
 def test_amounts_of_few_bits_are_bounded_as_all_are():
     """The absolute value of -128 in 8 bits is -128, below any bound."""
     metric = mdp.PrecomputedMetric(1 - np.eye(2))

@@ -20,11 +20,7 @@ _TEXT_ONLY = (str, bytes, float, timedelta, np.timedelta64, date, time, Decimal)
 def names_of(users: Any) -> list[Hashable]:
     """One name for each user: a cell's text, so that 5 and ``"5"`` are one, or the object."""
     cells = simplified(users)
-    named: list[Any] = []
-    if isinstance(cells, list):
-        named = [_name(cell) for cell in cells]
-    else:
-        named.extend(texts(cells))
+    named: list[Any] = list(map(_name, cells)) if isinstance(cells, list) else [*texts(cells)]
     if any(name is None for name in named):
         raise InputError("a user is missing")
     return named
