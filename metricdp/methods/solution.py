@@ -507,7 +507,9 @@ class Solution:
         (True, 2)
         """
         if not hasattr(self.release, "load_intervals"):
-            raise InputError("the weights are public: `loads` are exact, there are no intervals")
+            raise InputError(
+                "intervals are of one release, as each of `scenarios` has; public `loads` are exact"
+            )
         if self._instance.loads is not None:
             raise InputError("loads= are public: `loads` are exact, there are no intervals")
         if self._answered is None:

@@ -183,6 +183,8 @@ def _for_scenarios(
     if any(m is not metrics[0] and list(m.sites) != list(metrics[0].sites) for m in metrics):
         raise InputError("all scenarios need the same sites, in the same order")
     same = all(m is metrics[0] for m in metrics)
+    if not same and asked["loads"] is not None:
+        raise InputError("loads= of scenarios needs the same universe in all of them")
     totals = np.array([held.sum() for _, held, _ in parts])
     if not totals.all():
         raise InputError("a scenario has no demand")

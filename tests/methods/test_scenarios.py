@@ -72,6 +72,8 @@ def test_releases_of_several_days_share_their_sites():
     assert [one.release for one in plan.scenarios] == days
     assert plan.scenarios[0].summary().records == pytest.approx(900, abs=100)
     refuses("need a release of counts", plan.summary)
+    assert plan.scenarios[1].load_intervals().high[0] > 250
+    refuses("of one release, as each of `scenarios` has", plan.load_intervals)
 
 
 def test_coverage_of_the_worst_scenario():
@@ -86,7 +88,9 @@ def test_coverage_of_the_worst_scenario():
 def test_what_scenarios_cannot_do_is_said():
     metric = mdp.GraphMetric(nx.path_graph(5), weight=None)
     other = mdp.GraphMetric(nx.path_graph(6), weight=None)
+    again = mdp.GraphMetric(nx.path_graph(5), weight=None)
     cases = [
+        (([metric, again], o.KMedian(1)), {"loads": [1] * 10}, "the same universe"),
         (([metric] * 2, o.PCenter(1)), {}, "several scenarios are for"),
         (([metric, other], o.KMedian(1)), {}, "the same sites"),
         (([metric] * 2, o.KMedian(1)), {"scenarios": "median"}, "scenarios must be"),
