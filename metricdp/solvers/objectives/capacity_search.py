@@ -155,8 +155,9 @@ class CapacitySearch:
         limited, tried = self.limited, np.inf
         while not (self.proven or self.deadline.over):
             if self.upper < tried:
+                if tried < np.inf:
+                    self._climb()
                 tried = self.upper
-                self._climb()
                 self._settle(limited)
             elif not limited:
                 break
