@@ -203,6 +203,25 @@ def _change(
 
 
 @njit(cache=True, nogil=True)
+def row_changes(
+    rows: NDArray,
+    weights: NDArray,
+    labels: Labels,
+    losses: NDArray,
+    slots: NDArray,
+    changes: NDArray,
+) -> None:
+    """For each row of costs the slot that it best replaces, and the change of cost: fills `slots`
+    and `changes`. Other demand points are served no cheaper by it than by their second slot.
+    """
+    space = _workspace(rows.shape[1], len(losses))
+    for i in range(len(rows)):
+        shared = _change(rows[i], weights, labels, losses, space)
+        slots[i] = np.argmin(space.change)
+        changes[i] = shared + space.change[slots[i]]
+
+
+@njit(cache=True, nogil=True)
 def _swap(block: NDArray, centers: NDArray, slot: int, row: int, labels: Labels) -> None:
     """Put the row into the slot; the two cheapest slots of every demand point follow."""
     first, second, c_first, c_second = labels

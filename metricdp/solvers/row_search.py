@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from metricdp.arrays import Floats, Ints, chunks
-from metricdp.kernels.row_swaps import row_changes, row_losses
+from metricdp.kernels.block_swaps import Labels, block_losses, row_changes
 from metricdp.metrics.base import Metric
 from metricdp.progress import progress
 from metricdp.solvers.stopping import NEVER, Deadline
@@ -63,7 +63,7 @@ class RowSearch:
         n = len(self._demand)
         self._first, self._second = np.zeros(n, np.int64), np.full(n, -1)
         self._near, self._far = np.full(n, np.inf), np.full(n, np.inf)
-        self._costs, self._losses = (np.empty(n), np.empty(n)), np.empty(len(centers))
+        self._losses = np.empty(len(centers))
         self._find(np.arange(n))
         self._account()
 
@@ -82,16 +82,10 @@ class RowSearch:
                 self._far[some] = rows[self._second[some], at]
 
     def _account(self) -> None:
-        self.cost = row_losses(
-            self._weights,
-            self._first,
-            self._near,
-            self._far,
-            self.power,
-            *self._costs,
-            self._losses,
-        )
-        self._losses[: self._opened] = np.inf
+        far = np.where(np.isfinite(self._far), self._far, self._near)  # of one center twice it
+        costs = self._near**self.power, far**self.power
+        self._labels = Labels(self._first, self._second, *costs)
+        self.cost = block_losses(self._weights, self._opened, self._labels, self._losses)
 
     def improve(self, slot: int, candidates: Ints) -> int:
         """Try positions that a center serves, and take the best swaps; returns how many."""
@@ -121,20 +115,11 @@ class RowSearch:
         slots = np.empty(len(candidates), np.int64)
         changes = np.empty(len(candidates))
         some = np.flatnonzero(row - reach.max() < self._far * (1 + _SLACK))
-        near = self._costs[0][some]
-        far = self._costs[1][some]
+        labels = Labels(*(values[some] for values in self._labels))
         for part in chunks(len(candidates), len(some)):
             rows = self.metric.distance_rows(candidates[part], self._demand[some]) ** self.power
-            row_changes(
-                rows,
-                self._weights[some],
-                self._first[some],
-                near,
-                far,
-                self._losses,
-                slots[part],
-                changes[part],
-            )
+            mine = slots[part], changes[part]
+            row_changes(rows, self._weights[some], labels, self._losses, *mine)
         self.tried += len(candidates)
         return slots, changes
 

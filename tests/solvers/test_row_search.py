@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import metricdp as mdp
-from metricdp.kernels.row_swaps import row_changes, row_losses
 from metricdp.solvers.row_search import RowSearch
 from metricdp.solvers.stopping import Deadline
 from tests import naive
@@ -91,21 +90,14 @@ def test_moves_and_changes(data, power):
     np.testing.assert_allclose(changes, expected[np.arange(len(free)), slots], atol=1e-9)
 
 
-def test_kernels_with_one_center():
-    weights, infinite = np.array([1.0, 2.0]), np.full(2, np.inf)
-    losses, costs = np.empty(1), (np.empty(2), np.empty(2))
-    assert (
-        row_losses(
-            weights, np.zeros(2, np.int64), np.array([3.0, 1.0]), infinite, 2, *costs, losses
-        )
-        == 11
-    )
-    assert losses[0] == -11
-    slots, changes = np.empty(1, np.int64), np.empty(1)
-    row_changes(
-        np.array([[1.0, 4.0]]), weights, np.zeros(2, np.int64), *costs, losses, slots, changes
-    )
-    assert slots[0] == 0 and changes[0] == 9 - 11
+@pytest.mark.parametrize("power", [1, 2])
+def test_one_center_is_exchanged_for_the_best(power):
+    metric, weights, rng = world(n=60, seed=2)
+    search = RowSearch(metric, np.abs(weights), np.array([0]), power)
+    costs = metric.distance_rows(np.arange(60)) ** power @ np.abs(weights)
+    assert search.cost == pytest.approx(costs[0])
+    search.round(1, 60, rng)
+    assert search.centers[0] == costs.argmin() and search.cost == pytest.approx(costs.min())
 
 
 def test_opened_centers_stay_and_others_stand_only_where_allowed():
