@@ -20,7 +20,6 @@ _PLACES = np.array(
 )
 """The places of the ones in each byte, in order, and then the others."""
 _HOW_MANY = np.array([byte.bit_count() for byte in range(256)], np.uint64)
-_1, _2, _3, _4, _5, _6, _7 = np.arange(1, 8, dtype=np.uint64)
 
 
 class Labels(NamedTuple):
@@ -176,22 +175,8 @@ def _change(
     for q in range(found):
         at = 8 * words[q]
         byte = (eights[np.uint64(words[q])] * _GATHER_BITS) >> _BYTE
-        a = _PLACES[byte, 0]
-        b = _PLACES[byte, 1]
-        c = _PLACES[byte, 2]
-        d = _PLACES[byte, 3]
-        e = _PLACES[byte, 4]
-        f = _PLACES[byte, 5]
-        g = _PLACES[byte, 6]
-        h = _PLACES[byte, 7]
-        hits[count] = at + a
-        hits[count + _1] = at + b
-        hits[count + _2] = at + c
-        hits[count + _3] = at + d
-        hits[count + _4] = at + e
-        hits[count + _5] = at + f
-        hits[count + _6] = at + g
-        hits[count + _7] = at + h
+        for p in range(np.uint64(8)):
+            hits[count + p] = at + _PLACES[byte, p]
         count += _HOW_MANY[byte]
     for h in range(count):
         j = hits[h]
