@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 from copy import copy
-from typing import Any, NamedTuple, Protocol
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,8 @@ from metricdp.threads import in_threads
 _TREE_DIMENSIONS = 8
 _ASKED = 1024
 """Demand points whose neighbors are asked of a tree at once."""
+_DENSE = 0.03
+"""Share of all candidates from which on whole rows list what is near faster than a tree."""
 
 
 class Places(NamedTuple):
@@ -61,35 +64,10 @@ class NearLists(NamedTuple):
     cost: NDArray[Any]
 
 
-class Costs(Protocol):
-    """Costs of serving demand points from candidates, as far as a search asks for them.
-
-    `weights` (n_demand,); `whole`: whether all costs times weights are known to be whole numbers,
-    once lists were made.
-    """
-
-    shape: tuple[int, int]
-    weights: Floats
-
-    @property
-    def whole(self) -> bool:
-        """See above."""
-
-    def two_nearest(self, rows: Ints) -> tuple[Floats, Floats]:
-        """Costs of every demand point's two cheapest rows; of one row twice the same."""
-
-    def lists(self, reach: Floats, most: int) -> NearLists | None:
-        """What costs less than `reach` (n_demand,); None beyond `most` entries."""
-
-    def fresh(self, k: int, fixed: Ints, rng: np.random.Generator) -> Ints | None:
-        """Good rows from coins of their own, `fixed` first; None where they are dear."""
-
-    def among(self, rows: Ints) -> Costs:
-        """Those of some candidates, numbered anew."""
-
-
 class BlockCosts:
-    """All of them at hand: a block, shape (n_candidates, n_demand)."""
+    """Costs of serving demand points from candidates, as far as a search asks for them: all of them
+    at hand, a block, shape (n_candidates, n_demand). `weights` (n_demand,).
+    """
 
     def __init__(self, block: NDArray[Any], weights: Floats, deadline: Deadline = NEVER) -> None:
         self.block = block
@@ -99,30 +77,30 @@ class BlockCosts:
 
     @property
     def whole(self) -> bool:
-        """See `Costs`."""
+        """Whether all costs times weights are known to be whole numbers, once lists were made."""
         return _are_whole(self.weights) and _are_whole(self.block)
 
     def two_nearest(self, rows: Ints) -> tuple[Floats, Floats]:
-        """See `Costs`."""
+        """Costs of every demand point's two cheapest rows; of one row twice the same."""
         return _two(self.block[rows])
 
     def lists(self, reach: Floats, most: int) -> NearLists | None:
-        """See `Costs`."""
+        """What costs less than `reach` (n_demand,); None beyond `most` entries."""
         found = near_of_block(self.block, reach, most)
         return None if found is None else NearLists(*found)
 
     def fresh(self, k: int, fixed: Ints, rng: np.random.Generator) -> Ints | None:
-        """See `Costs`."""
+        """Good rows from coins of their own, `fixed` first; None where they are dear."""
         found = block_search(self.block, self.weights, k, rng, opened=fixed, deadline=self.deadline)
         return found[0]
 
-    def among(self, rows: Ints) -> Costs:
-        """See `Costs`."""
+    def among(self, rows: Ints) -> BlockCosts:
+        """Those of some candidates, numbered anew."""
         return BlockCosts(self.block[rows], self.weights, self.deadline)
 
 
 class MetricCosts:
-    """Of a metric, nothing held.
+    """The same of a metric, nothing held.
 
     `allowed`, `demand`: positions, ascending; `weights` (n_demand,); `steps`: count in steps of the
     metric's grid, on which all distances are, in place of its lengths.
@@ -154,7 +132,7 @@ class MetricCosts:
 
     @property
     def whole(self) -> bool:
-        """See `Costs`: in grid steps, by axes, or pair by pair."""
+        """See `BlockCosts`: in grid steps, by axes, or pair by pair."""
         return self._whole and _are_whole(self.weights)
 
     @property
@@ -167,7 +145,7 @@ class MetricCosts:
         return measure(sources, targets).astype(np.float64)
 
     def two_nearest(self, rows: Ints) -> tuple[Floats, Floats]:
-        """See `Costs`: one search along edges, a k-d tree of the centers, or their rows."""
+        """See `BlockCosts`: one search along edges, a k-d tree of the centers, or their rows."""
         centers = self.allowed[rows]
         metric = self.metric
         second = min(2, len(rows))
@@ -187,7 +165,7 @@ class MetricCosts:
         return two[0] ** self.power, two[1] ** self.power
 
     def lists(self, reach: Floats, most: int) -> NearLists | None:
-        """See `Costs`: bounded searches, a k-d tree of the candidates, or rows."""
+        """See `BlockCosts`: bounded searches, a k-d tree of the candidates, or rows."""
         within = np.minimum(reach, 1e300) ** (1 / self.power)
         if self.metric.network is not None:
             found = self._searched(within, most)
@@ -200,11 +178,11 @@ class MetricCosts:
         return NearLists(found.start, found.site, found.cost**self.power)
 
     def fresh(self, k: int, fixed: Ints, rng: np.random.Generator) -> Ints | None:
-        """See `Costs`."""
+        """None."""
         return None
 
-    def among(self, rows: Ints) -> Costs:
-        """See `Costs`."""
+    def among(self, rows: Ints) -> MetricCosts:
+        """See `BlockCosts`."""
         fewer = copy(self)
         fewer.allowed, fewer.shape = self.allowed[rows], (len(rows), len(self.demand))
         return fewer
@@ -244,8 +222,10 @@ class MetricCosts:
             total += int(count.sum())
             if total > most:
                 return None
+            if at == 0 and total > _DENSE * len(places) * len(self.allowed):
+                return self._by_rows(within, most)
             near = tree.query_ball_point(places, within[some], p=p)
-            site = np.fromiter((i for one in near for i in one), np.int32, int(count.sum()))
+            site = np.fromiter(chain.from_iterable(near), np.int32, int(count.sum()))
             difference = np.repeat(places, count, axis=0) - self._points[self.allowed[site]]
             cost = (
                 np.abs(difference).sum(axis=1) if p == 1 else np.sqrt((difference**2).sum(axis=1))
@@ -268,6 +248,10 @@ class MetricCosts:
             most -= len(near[1])
         self._whole = whole
         return _joined(parts, np.inf, 1.0)
+
+
+Costs = BlockCosts | MetricCosts
+"""What searches and proofs take."""
 
 
 def _are_whole(values: NDArray[Any]) -> bool:
