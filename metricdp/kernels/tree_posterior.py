@@ -154,10 +154,12 @@ def downward(
     seen: NDArray,
     inside: NDArray,
     outside: NDArray,
+    to_leaves: bool,
 ) -> NDArray:
-    """Messages from the root down to all nodes but leaves (`outside`), as `upward`; returns how
-    many splits of each band and kind there are in expectation (n_bands, C), of their `frequency`.
-    The root's row of `outside` is given: the prior of the total.
+    """Messages from the root down to all nodes (`outside`), as `upward`, but to leaves only where
+    that is asked for; returns how many splits of each band and kind there are in expectation
+    (n_bands, C), of their `frequency`. The root's row of `outside` is given: the prior of the
+    total.
     """
     m = len(splits.children) + 1
     grid = inside.shape[1]
@@ -171,7 +173,7 @@ def downward(
         weight[:] = 0.0
         support = _support(density, _NEGLIGIBLE)
         pair = splits.children[i]
-        inner = pair[0] >= m, pair[1] >= m
+        inner = pair[0] >= m or to_leaves, pair[1] >= m or to_leaves
         _message(inside[pair[0]], left)
         _message(inside[pair[1]], right)
         above[:] = 0.0
@@ -205,49 +207,6 @@ def downward(
         total = weight.sum()
         counts[splits.band[i]] += weight / total if total > 0.0 else own
     return counts
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def leaf_means(
-    splits: Splits, chances: NDArray, seen: NDArray, inside: NDArray, outside: NDArray
-) -> NDArray:
-    """Posterior mean of every leaf's count, shape (m,), by the messages."""
-    m = len(splits.children) + 1
-    grid = inside.shape[1]
-    means = np.empty(m)
-    left = np.empty((grid, 2))
-    right = np.empty((grid, 2))
-    for i in range(m - 1):
-        if splits.children[i].min() >= m:
-            continue
-        weight = outside[m + i] * seen[m + i]
-        support = _support(weight, _NEGLIGIBLE)
-        pair = splits.children[i]
-        _message(inside[pair[0]], left)
-        _message(inside[pair[1]], right)
-        total = 0.0
-        sum_l = 0.0
-        sum_r = 0.0
-        for q in range(chances.shape[1]):
-            chance = chances[i, q]
-            if chance <= _RARE:
-                continue
-            begin, end, x, dx, y, dy = _lines(splits, i, q, support, grid - 1)
-            for g in range(begin, end + 1):
-                j, f, a = _at(left, x + dx * g)
-                k, h, b = _at(right, y + dy * g)
-                here = chance * weight[g]
-                total += here * a * b
-                sum_l += here * b * (j * a + f * (left[j, 0] + left[j, 1]))
-                sum_r += here * a * (k * b + h * (right[k, 0] + right[k, 1]))
-        for child, summed in zip(pair, (sum_l, sum_r)):
-            if child < m:
-                own = inside[child]
-                place = (own * np.arange(grid)).sum() / own.sum()
-                if total > 0.0:
-                    place = summed / total
-                means[child] = splits.low[child] + splits.step[child] * place
-    return means
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -24,8 +24,15 @@ def run(children, low, step, fractions, chances, leaves, prior, above=None):
     outside[-1] = prior
     seen = np.r_[leaves, np.ones((n_splits, grid)) if above is None else above]
     scale = tree_posterior.upward(splits, chances, seen, inside)
-    posterior = tree_posterior.downward(splits, chances, chances, seen, inside, outside)
-    means = tree_posterior.leaf_means(splits, chances, seen, inside, outside)
+    messages = chances, seen, inside, outside
+    posterior = tree_posterior.downward(splits, chances, *messages, False)
+    np.testing.assert_array_equal(
+        posterior, tree_posterior.downward(splits, chances, *messages, True)
+    )
+    at = inside[: n_splits + 1] * outside[: n_splits + 1]
+    at = np.where(at.sum(axis=1, keepdims=True) > 0, at, inside[: n_splits + 1])
+    places = at @ np.arange(grid) / at.sum(axis=1)
+    means = low[: n_splits + 1] + step[: n_splits + 1] * places
     return inside, outside[n_splits + 1 :], posterior, scale, means
 
 

@@ -18,14 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv
 
 from metricdp.arrays import Floats, Ints
-from metricdp.kernels.tree_posterior import (
-    Splits,
-    consistent,
-    downward,
-    leaf_means,
-    sampled,
-    upward,
-)
+from metricdp.kernels.tree_posterior import Splits, consistent, downward, sampled, upward
 from metricdp.partitions.finite.ward import PartitionTree
 
 _GRID = 72
@@ -257,11 +250,10 @@ class _Model:
         first = np.full(number, 1.0 / number) if usual is None else usual
         weight = np.zeros(number) if usual is None else _USUAL_SPLITS * usual
         frequency = np.array([_start(known, b, first) for b in self.bands])
-        for _ in range(rounds):
+        for step in range(rounds):
             self._upward(frequency)
-            count = downward(
-                self.splits, frequency, self.chances, self.seen, self.inside, self.outside
-            )
+            self.at_leaves = step == rounds - 1
+            count = self._downward(frequency, self.at_leaves)
             before = frequency
             frequency = _frequencies(count, weight)
             if np.abs(frequency - before).max() < _SETTLED:
@@ -273,8 +265,14 @@ class _Model:
         return self._upward(np.tile(prior, (len(self.bands), 1)))
 
     def mean(self) -> Floats:
-        """Posterior mean of every part's count, by the last messages."""
-        return leaf_means(self.splits, self.chances, self.seen, self.inside, self.outside)
+        """Posterior mean of every part's count, by the last messages, passed on to parts."""
+        if not self.at_leaves:
+            self._downward(np.ones((len(self.bands), len(self.splits.kinds))), True)
+        m = self.tree.n_parts
+        weight = self.inside[:m] * self.outside[:m]
+        weight = np.where(weight.sum(axis=1, keepdims=True) > 0.0, weight, self.inside[:m])
+        place = weight @ np.arange(weight.shape[1]) / weight.sum(axis=1)
+        return self.splits.low[:m] + self.splits.step[:m] * place
 
     def draw(self, learned: Frequencies, coins: np.random.Generator, drawn: Floats) -> None:
         """Fill `drawn`, shape (n_draws, 2 · n_parts - 1), with joint counts of all nodes."""
@@ -292,6 +290,12 @@ class _Model:
             coins.random((len(drawn), len(self.tree.children))),
             drawn,
         )
+
+    def _downward(self, frequency: Floats, to_leaves: bool) -> Floats:
+        """Messages down, and how many splits of each kind there are."""
+        messages = self.chances, self.seen, self.inside, self.outside
+        counts: Floats = downward(self.splits, frequency, *messages, to_leaves)
+        return counts
 
     def _upward(self, frequency: Floats) -> float:
         """Messages up, every kind of split by its frequency in the split's band."""
