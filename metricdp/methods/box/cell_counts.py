@@ -11,7 +11,7 @@ from metricdp.kernels.hst_passes import consistent_counts, settled_counts
 from metricdp.methods.finite.hst_counts import noise_variance
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.quadtree import OpenedCells
-from metricdp.partitions.finite.ward import PartitionTree
+from metricdp.partitions.finite.ward import PartitionTree, upwards
 from metricdp.releases import Release
 from metricdp.solvers.estimate.tree_posterior import Counts, joint_posterior
 
@@ -73,21 +73,15 @@ class CellCounts:
 
     def posterior(self, cells: OpenedCells, scale: float) -> Floats:
         """Expected counts of closed cells, given the last histogram's and the root's; and sums."""
-        leaves = cells.leaves
-        inner = np.flatnonzero(cells.child >= 0)[::-1]
-        number = np.empty(len(cells.parent), np.int64)
-        number[leaves], number[inner] = np.arange(len(leaves)), len(leaves) + np.arange(len(inner))
-        children = number[np.stack([cells.child[inner], cells.child[inner] + 1], axis=1)]
-        each = np.arange(len(leaves), dtype=np.int32)
-        sizes = cells.volume[np.r_[leaves, inner]]
-        tree = PartitionTree(EuclideanMetric(cells.centers[leaves]), each, children, sizes)
-        counts = [Counts(np.arange(len(leaves)), self.measured[leaves], max(scale, 0.5))]
-        if np.isfinite(self.variance[0]) and len(inner):
-            root = np.array([2 * len(inner)])
+        leaves, (order, children) = cells.leaves, cells.upwards
+        m = len(leaves)
+        each = np.arange(m, dtype=np.int32)
+        universe = EuclideanMetric(cells.centers[leaves])
+        tree = PartitionTree(universe, each, children, cells.volume[order])
+        counts = [Counts(np.arange(m), self.measured[leaves], max(scale, 0.5))]
+        if np.isfinite(self.variance[0]) and m > 1:
             noise = max(np.sqrt(self.variance[0] / 2), 0.5)
-            counts.append(Counts(root, self.measured[:1], noise))
-        found = np.zeros(len(cells.parent))
-        found[leaves] = joint_posterior(tree, counts).mean
-        for v in inner:
-            found[v] = found[cells.child[v]] + found[cells.child[v] + 1]
+            counts.append(Counts(np.array([2 * m - 2]), self.measured[:1], noise))
+        found = np.empty(len(order))
+        found[order] = upwards(joint_posterior(tree, counts).mean, children)
         return found

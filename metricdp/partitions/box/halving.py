@@ -103,12 +103,7 @@ class Halving:
 
     def _parts(self, cells: Halves) -> CellParts:
         """Parts in the order of the closed cells, then the halved ones, children first."""
-        leaves = cells.leaves
-        inner = np.flatnonzero(cells.child >= 0)[::-1]
-        order = np.r_[leaves, inner]
-        number = np.empty(len(order), np.int64)
-        number[order] = np.arange(len(order))
-        children = number[np.stack([cells.child[inner], cells.child[inner] + 1], axis=1)]
+        leaves, (order, children) = cells.leaves, cells.upwards
         sizes = volumes = cells.volume[order]
         expected: dict[str, Floats] = {}
         if self.expected is not None:

@@ -111,6 +111,17 @@ class Cells(SplitNodes, TreeCells):
         return cells
 
     @cached_property
+    def upwards(self) -> tuple[Ints, Ints]:
+        """Closed cells, then split ones, children first; and the places in this order of the halves
+        of the latter, shape (n_parts - 1, 2).
+        """
+        inner = np.flatnonzero(self.child >= 0)[::-1]
+        order = np.r_[self.leaves, inner]
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        return order, place[np.stack([self.child[inner], self.child[inner] + 1], axis=1)]
+
+    @cached_property
     def sides(self) -> Floats:
         """Lengths of the cells' sides, shape (n_cells, d)."""
         return self.size * 2.0**-BITS * (self.tree.space.upper - self.tree.space.lower)
