@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -90,13 +91,9 @@ def site_costs(
     for i, site in enumerate(sites.tolist()):
         others = np.delete(sites, i)
         tried = _elsewhere(instance, sites, site, within) if points else others[:0]
-        without = (
-            _Sums(instance, objective, others)
-            if isinstance(objective, KZ)
-            else _Judged(instance, objective, others)
-        )
-        removal[i] = sign * (without.value - value)
-        found = np.array([sign * (without.with_site(place) - value) for place in tried.tolist()])
+        without, with_site = _without(instance, objective, others)
+        removal[i] = sign * (without - value)
+        found = np.array([sign * (with_site(place) - value) for place in tried.tolist()])
         best = int(np.argmin(found)) if len(found) else -1
         moving[i] = found[best] if len(found) else np.inf
         places.append(metric.ids[int(tried[best])] if len(found) else None)
@@ -126,33 +123,21 @@ def _judged(instance: Instance, objective: Objective, sites: Positions) -> float
     return 0.0 if objective.maximized else float("inf")
 
 
-class _Judged:
-    """Values of some sites and of one more, by what any objective can do."""
+def _without(
+    instance: Instance, objective: Objective, sites: Positions
+) -> tuple[float, Callable[[int], float]]:
+    """The value of some sites, and what gives that of one more: sums of costs by distances, those
+    of other objectives by what any can do.
+    """
+    if not isinstance(objective, KZ):
+        judged = _judged(instance, objective, sites)
+        return judged, lambda place: _judged(instance, objective, np.append(sites, place))
+    impedance, near = objective.impedance(instance), Nearness(instance)
+    for site in sites.tolist():
+        near.add(site)
 
-    def __init__(self, instance: Instance, objective: Objective, sites: Positions) -> None:
-        self._asked = instance, objective, sites
-        self.value = _judged(instance, objective, sites)
+    def summed(distance: Floats) -> float:
+        return float(instance.weight @ impedance(distance[instance.demand]))
 
-    def with_site(self, place: int) -> float:
-        """The value with one more."""
-        instance, objective, sites = self._asked
-        return _judged(instance, objective, np.append(sites, place))
-
-
-class _Sums:
-    """The same of sums of costs."""
-
-    def __init__(self, instance: Instance, objective: KZ, sites: Positions) -> None:
-        self._instance, self._impedance = instance, objective.impedance(instance)
-        self._near = Nearness(instance)
-        for site in sites.tolist():
-            self._near.add(site)
-        self.value = self._sum(self._near.distance) if len(sites) else float("inf")
-
-    def with_site(self, place: int) -> float:
-        """The value with one more."""
-        return self._sum(self._near.distance_with(place))
-
-    def _sum(self, distance: Floats) -> float:
-        cost = self._impedance(distance[self._instance.demand])
-        return float(self._instance.weight @ cost)
+    value = summed(near.distance) if len(sites) else float("inf")
+    return value, lambda place: summed(near.distance_with(place))
