@@ -272,6 +272,17 @@ def test_ordered_medians(universe, share, blend):
     assert plan.bound <= best * (1 + 1e-9)
 
 
+def test_ends_of_ordered_medians():
+    metric = UNIVERSES["euclidean"]
+    mean = mdp.solve(metric, o.KMedian(3)).value / N
+    for objective in (o.OrderedMedian(3, share=1), o.OrderedMedian(3, blend=0)):
+        plan = mdp.solve(metric, objective)
+        assert plan.value == pytest.approx(mean)
+        assert plan.gap == 0
+    farthest = mdp.solve(metric, o.PCenter(3)).value
+    assert mdp.solve(metric, o.OrderedMedian(3, share=0)).value == pytest.approx(farthest)
+
+
 def test_new_objectives_answer_releases():
     metric = UNIVERSES["graph"]
     demand = mdp.PrivateDemand(metric, [metric.ids[2]] * 400 + [metric.ids[8]] * 250)

@@ -136,6 +136,16 @@ def test_few_or_many_records_for_the_universe(n_records, epsilon):
         assert abs(release.weights - true).max() < 1 + 0.02 * true.max()
 
 
+@pytest.mark.parametrize("n", [1, 2])
+def test_one_and_two_points(n):
+    points = mdp.EuclideanMetric(np.arange(float(n))[:, None])
+    for metric in (points, metric_of(n, [(0, 1, 3)][: n - 1]), metric_of(n, [(0, 1, 0)][: n - 1])):
+        demand = mdp.PrivateDemand(metric, [n - 1] * 500)
+        for k in range(1, n + 1):
+            check(mdp.k_median(metric, demand, k, epsilon=1.0), metric, k)
+        assert abs(mdp.release(metric, demand, epsilon=1.0).weights.sum() - 500) < 500
+
+
 def test_a_box(seed=7):
     box = mdp.EuclideanSpace([0, 0], [10, 20])
     rng = np.random.default_rng(seed)

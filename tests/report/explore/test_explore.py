@@ -245,6 +245,10 @@ def test_an_empty_demand_makes_a_page(metric):
     mdp.explore(box, demand, [1], 3, repeats=0, administrator=np.zeros((0, 2))).page()
 
 
+def test_a_page_is_written(shown, tmp_path):
+    assert shown.write(tmp_path / "page.html").read_text(encoding="utf-8") == shown.page()
+
+
 def test_centers_keep_their_rank_where_they_can():
     rng = np.random.default_rng(3)
     before, after = rng.random((5, 2)), rng.random((5, 2))
