@@ -261,7 +261,9 @@ class Ascent:
         return (len(self.beyond) + rows + 4) * np.finfo(float).eps * ((rows + 2) * total - gain)
 
     def shrink(self) -> None:
-        """Fix and drop rows and pairs; an infinite bound if nothing better is left."""
+        """Fix and drop rows and pairs; an infinite bound if nothing better is left, and their cost
+        if one choice alone is.
+        """
         value, reduced, chosen = self._evaluate(self.best)
         inside = np.zeros(len(reduced), bool)
         inside[chosen] = True
@@ -278,6 +280,11 @@ class Ascent:
                 self.keep(~dear)
         if np.count_nonzero(self.must) > self.k or len(self.must) < self.k:
             self.bound = np.inf
+        rows = self.decided()
+        if rows is not None and self.bound < np.inf:
+            least = self.beyond.copy()
+            cheapest(*self.entries, rows, least)
+            self.bound = max(self.bound, float(least.sum()) * (1 - _EQUAL * (not self.whole)))
 
     def narrow(self) -> None:
         """Drop the entries that no better solution has: serving a demand point at more than its
@@ -357,16 +364,11 @@ class Ascent:
         return nodes * (8 * len(self.beyond) + 9 * len(self.rows)) > _MOST_BYTES
 
     def visit(self) -> None:
-        """Raise the bound of a branch, fix rows, and solve it if nothing is left to choose."""
+        """Raise the bound of a branch and fix rows."""
         self.shrink()
         if self.bound < np.inf:
             self.climb(self.best, _NODE_STEPS, _NODE_PACE, _NODE_PATIENCE)
             self.shrink()
-        rows = self.decided()
-        if rows is not None and self.bound < np.inf:
-            least = self.beyond.copy()
-            cheapest(*self.entries, rows, least)
-            self.bound = max(self.bound, float(least.sum()) * (1 - _EQUAL * (not self.whole)))
 
     def decided(self) -> Ints | None:
         """The only k rows that can be open, if there is no choice left."""

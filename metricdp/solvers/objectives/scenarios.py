@@ -22,6 +22,7 @@ _BLOCK = 100_000_000
 """Most costs of sites for all scenarios that a search holds, 400 MB: more sites are sampled."""
 _POOL = 10_000_000
 """Most costs that swaps for the worst scenario look at: some tenths of a second for each swap."""
+_EQUAL = 1e-9  # above rounding of sums, below any real gain
 _STEPS = 12
 """Most searches for the worst scenario. It bounds the time, and was not tuned."""
 
@@ -136,7 +137,7 @@ class Scenarios(Objective):
         """See the notes of the class."""
         if self.shares is not None:
             found = self._weighted(instance, self.shares)
-            return replace(self.judge(instance, found.sites), bound=found.bound)
+            return self._proven(instance, found.sites, found.bound)
         sign = -1.0 if self.maximized else 1.0
         n = len(self.instances)
         shares = np.full(n, 1.0 / n)
@@ -153,15 +154,17 @@ class Scenarios(Objective):
             shares /= shares.sum()
         pool = self._pool(instance, np.unique(np.concatenate(tried)), _POOL)
         best = self._swapped(instance, min(tried, key=self._badness), pool)
-        value = self.judge(instance, best).value
-        bound = sign * max(bounds) if bounds else None
-        if bound is not None and sign * bound > sign * value:  # rounded
-            bound = value
-        return Chosen(best, value, bound)
+        return self._proven(instance, best, sign * max(bounds) if bounds else None)
+
+    def _proven(self, instance: Instance, sites: Positions, bound: float | None) -> Chosen:
+        """Sites, and a bound that is their value where only rounding is between the two."""
+        found, sign = self.judge(instance, sites), -1.0 if self.maximized else 1.0
+        if bound is None or sign * (found.value - bound) > _EQUAL * abs(found.value):
+            return replace(found, bound=bound)
+        return replace(found, bound=found.value)
 
     def _badness(self, sites: Positions) -> float:
-        values = self.values(sites)
-        return float(-values.min() if self.maximized else values.max())
+        return (-1.0 if self.maximized else 1.0) * self.judge(self.instances[0], sites).value
 
     def _pool(self, instance: Instance, first: Positions, most: int) -> Positions:
         """Places for sites: all, or as many as so many costs allow, drawn by public coins."""
