@@ -159,9 +159,7 @@ class Capacitated(Objective):
                 instance.weight[clients] * found.assignment.shares[mine]
             )
             part = instance.demand[clients]
-            places = instance.allowed
-            if instance.metric.sites is instance.metric.ids:
-                places = np.intersect1d(part, instance.allowed)
+            places = np.intersect1d(part, instance.allowed)
             if len(places) == 0:
                 continue
             moved[i] = part_median(

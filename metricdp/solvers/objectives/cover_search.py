@@ -51,11 +51,10 @@ class CoverSearch:
             return value, sites, value
         if self.reach.nnz <= _PROGRAM_ENTRIES and not self.instance.deadline.over:
             kept = np.union1d(hopeful, np.r_[self.fixed, sites]).astype(np.int64)
-            worth = np.vstack([self.worth, np.zeros((1, self.worth.shape[1]))])
             answer = most_covered(
                 csr_array(self._back[:, kept]),
-                worth[0],
-                worth[1],
+                self._table[0],
+                self._table[1],
                 self.k,
                 np.searchsorted(kept, self.fixed),
                 self.instance.deadline,

@@ -155,7 +155,9 @@ class Nested(Objective):
             kept, worst = self._swapped(instance, kept, worst, best, pool)
             if worst >= before or instance.deadline.left <= 0:
                 break
-        instance.kept["stages"] = self._stages(instance, kept, best)
+        instance.kept["stages"] = tuple(
+            self._stage(instance, i, sites, best) for i, sites in enumerate(kept)
+        )
         return replace(self.judge(instance, _ordered(kept)), bound=best[-1].bound)
 
     def _chain(self, instance: Instance, best: list[Chosen], anchor: int) -> Chain:
@@ -210,9 +212,6 @@ class Nested(Objective):
             if prices[-1] > most:
                 return np.inf, np.inf
         return max(prices), sum(prices)
-
-    def _stages(self, instance: Instance, chain: Chain, best: list[Chosen]) -> tuple[Stage, ...]:
-        return tuple(self._stage(instance, i, sites, best) for i, sites in enumerate(chain))
 
 
 def _ordered(chain: Chain) -> Positions:
