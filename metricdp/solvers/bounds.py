@@ -49,9 +49,11 @@ class Certificate:
 
     @property
     def gap(self) -> float:
-        """Relative distance from the best: 0 if proven, up to `EQUAL` for non-integers."""
+        """Relative distance from the best: 0 if proven, up to `EQUAL` for non-integers; of a cost
+        of 0, as negative weights can have, relative to the bound.
+        """
         left = self.cost - self.lower_bound
-        return 0.0 if left <= EQUAL * abs(self.cost) else left / abs(self.cost)
+        return 0.0 if left <= EQUAL * abs(self.cost) else left / abs(self.cost or self.lower_bound)
 
     def to_dict(self) -> dict[str, float]:
         """JSON-ready form."""

@@ -99,7 +99,7 @@ def test_bad_centers_get_an_honest_gap():
         assert found.lower_bound == best[1]
         assert found.gap == pytest.approx(1 - best[1] / naive.cost(line, np.ones(12), centers))
     assert Certificate(8.0, 6.0).to_dict() == {"cost": 8.0, "lower_bound": 6.0, "gap": 0.25}
-    assert Certificate(0.0, 0.0).gap == 0
+    assert Certificate(0.0, 0.0).gap == 0 and Certificate(0.0, -2.0).gap == 1
 
 
 @pytest.mark.parametrize("power", [1, 2])
