@@ -235,12 +235,8 @@ class _Nets(_Tree):
         items = self.items
         if level == 0:
             return [np.arange(items.domains[0])]
-        pair = level - 1, level
-        found = lattice_children(
-            items.cells(nodes, level - 1),
-            tuple(items.spacing[i] for i in pair),
-            tuple(items.shifts[i] for i in pair),
-        )
+        lattices = (tuple(of[level - 1 : level + 1]) for of in (items.spacing, items.shifts))
+        found = lattice_children(items.cells(nodes, level - 1), *lattices)
         inside = [cells[(np.abs(cells) <= items.reach[level]).all(axis=1)] for cells in found]
         return [items.number(cells, level) for cells in inside]
 

@@ -210,12 +210,9 @@ class Layers:
         part, center, weight, middle = self._groups()
         known = np.isfinite(self.site_xy[center]).all(axis=1)
         ends = np.stack([middle, self.site_xy[center]], axis=1)[known]
-        columns = {
-            "part": part[known],
-            "rank": center[known] + 1,
-            "center": [self.facts["center"][c] for c in center[known].tolist()],
-            "demand": weight[known],
-        }
+        names = [self.facts["center"][c] for c in center[known].tolist()]
+        columns = {"part": part[known], "rank": center[known] + 1, "center": names}
+        columns["demand"] = weight[known]
         return self.frame(columns, shapely.linestrings(ends) if len(ends) else [])
 
     def _demand(self) -> Any:

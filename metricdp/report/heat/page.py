@@ -28,16 +28,10 @@ def heat_page(heat: Any, title: str | None, attribution: str | None) -> str:
     width = in_words(heat.bandwidth, unit_shown(metric))
     epsilon = None if receipt is None else receipt.to_dict().get("epsilon")
     spent = "" if epsilon is None else f" · ε = {show_number(epsilon)}"
-    return _page(
-        title or f"Heat map · {metric.name}{spent}",
-        {"territories": "Density"},
-        attribution,
-        net,
-        scene,
-        _facts(heat, width, per, net.noun) + (price_html(receipt) or _PLAIN),
-        _notes(heat, width, net),
-        "heat/page.js",
-    )
+    named, layers = title or f"Heat map · {metric.name}{spent}", {"territories": "Density"}
+    beside = _facts(heat, width, per, net.noun) + (price_html(receipt) or _PLAIN)
+    notes = _notes(heat, width, net)
+    return _page(named, layers, attribution, net, scene, beside, notes, "heat/page.js")
 
 
 def bands_page(bands: Any, plan: Any, title: str | None, attribution: str | None) -> str:
@@ -56,16 +50,12 @@ def bands_page(bands: Any, plan: Any, title: str | None, attribution: str | None
     ]
     inks, distances = ["#ffffff"] * (n + 1), far(bands.distance[net.order])
     scene = {"palette": [*colors, "#22262b"], "inks": inks, "levels": [level], "far": distances}
-    return _page(
-        title or f"Service bands · {metric.name}",
-        {"territories": "Bands", "centers": "Centers"},
-        attribution,
-        net,
-        scene | {"measure": unit_shown(metric) or ""},
-        _bands_table(bands, colors, net.noun) + price_html(plan.receipt),
-        net.remarks(shading="The ground has the band of what is nearest on the page."),
-        "heat/bands.js",
-    )
+    scene["measure"] = unit_shown(metric) or ""
+    named = title or f"Service bands · {metric.name}"
+    layers = {"territories": "Bands", "centers": "Centers"}
+    beside = _bands_table(bands, colors, net.noun) + price_html(plan.receipt)
+    notes = net.remarks(shading="The ground has the band of what is nearest on the page.")
+    return _page(named, layers, attribution, net, scene, beside, notes, "heat/bands.js")
 
 
 def _page(
