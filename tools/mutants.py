@@ -142,6 +142,7 @@ SETS = {
         "tests/privacy/test_apart.py",
         "tests/privacy/test_gate.py",
         "tests/records/test_users.py",
+        "tests/running/test_contributions.py",
         "tests/records/test_ingestion.py",
         "tests/records/test_trouble.py",
         "metricdp/privacy/demand.py",
@@ -162,10 +163,6 @@ SETS = {
         "tests/records/test_exact.py",
         "tests/methods/finite/test_max_coverage.py",
         "metricdp/privacy/coverage.py",
-    ),
-    "privacy/contributing.py": (
-        "tests/running/test_contributions.py",
-        "tests/records/test_typed_cells.py",
     ),
     "privacy/evaluation.py": (
         "tests/privacy/test_gate.py",

@@ -13,13 +13,14 @@ from metricdp.accounting.binding import Protection
 from metricdp.accounting.caps import Capped, UserCaps
 from metricdp.arguments import CRS, shown
 from metricdp.privacy import _vault
-from metricdp.protocols import Placing, Space, finite, space_of
+from metricdp.protocols import Finite, Placing, Space, finite, space_of
 from metricdp.records.engines import Source, asked, opened
-from metricdp.records.engines.bounding import WHOLE, Bounding, SharesOfOne, UserRule
+from metricdp.records.engines.bounding import WHOLE, Bounding, LogSizes, SharesOfOne, UserRule
 from metricdp.records.engines.frames import Wanted, are_ids, present
 from metricdp.records.engines.local import weighted
 from metricdp.records.ingestion.columns import points as points_of
-from metricdp.records.ingestion.matching import SECRET, in_hand
+from metricdp.records.ingestion.encoders import RowEncoder
+from metricdp.records.ingestion.matching import SECRET, Anywhere, in_hand
 from metricdp.records.ingestion.users import names_of
 from metricdp.records.trouble import FAULT
 from metricdp.refusals import InputError
@@ -28,6 +29,7 @@ from metricdp.unique import Unique
 
 T = TypeVar("T")
 Users = Iterable[Hashable] | None
+_ONE_EACH = "user must give one entry per record, none of them missing"
 _LINES = (
     ", and be one line of UTF-8 text with as many fields as the first row, quotes closed and no "
     "empty cell"
@@ -248,9 +250,8 @@ class PrivateDemand(Unique):
             )
         held: NDArray[Any] | Source = present(records) if leaves_out and user is None else records
         if user is not None:
-            rule = "user must give one entry per record, none of them missing"
             kept = _kept(bound, capped)
-            bounded = read(rule, lambda: kept.kept(names_of(user), records))
+            bounded = read(_ONE_EACH, lambda: kept.kept(names_of(user), records))
             held = weighted(bounded) if kept.weighted else bounded
         self._place(universe, held, bound, None, leaves_out, capped)
 
@@ -363,3 +364,29 @@ def _bound(
         raise InputError(f"caps must be mdp.Caps(parts, records), got {shown(caps)}")
     capped = None if caps is None else caps.max_contributions
     return Protection.asked(user is not None, max_contributions, weighting, capped, limited)
+
+
+def contributors(
+    users: Any, numbers: Finite, column: str | None = None, engine: str = "embedded"
+) -> PrivateDemand:
+    """One record for each user, at a point of `numbers`: point j of that public universe stands for
+    more than 2^(j-1), up to 2^j records, the last for more too.
+
+    **Privacy.** *Unit*: one user with all their records, who is one record here, at a point that
+    depends on those records alone (`LogSizes`): m = 1, for whichever number of records is kept of
+    them elsewhere. Nothing leaves; what is asked of it is paid for.
+    """
+    counted = LogSizes(len(numbers) - 1)
+    held: NDArray[Any] | Source
+    if column is None:
+        if isinstance(users, str | bytes):
+            raise InputError("users must give one entry per record; of a file, name user=COLUMN")
+        held = read(_ONE_EACH, lambda: counted.of(names_of(users)))
+    else:
+        frame = opened(users, engine, [column])
+        frame.check([column])
+        place = RowEncoder((column,), Anywhere())
+        held = read(_ONE_EACH, lambda: frame.records(numbers, place, column, counted))
+    demand = PrivateDemand.__new__(PrivateDemand)
+    demand._place(numbers, held, Protection("user", 1), None)
+    return demand

@@ -24,7 +24,8 @@ from metricdp.arguments import Amount, shown
 from metricdp.arrays import Ints
 from metricdp.errors import InputError
 from metricdp.partitions.finite.labels import LabelParts
-from metricdp.privacy import HistogramQuery, PrivateDemand, contributing, measure
+from metricdp.privacy import HistogramQuery, PrivateDemand, measure
+from metricdp.privacy.demand import contributors as numbered
 from metricdp.protocols import Finite
 from metricdp.releases import Neighboring, Receipt
 
@@ -57,7 +58,7 @@ NUMBERS = NumbersOfRecords()
 
 def contributors(users: Any, column: str | None = None, engine: str = "embedded") -> PrivateDemand:
     """One record for each user, at the number of that user's records."""
-    return contributing.contributors(users, NUMBERS, column, engine)
+    return numbered(users, NUMBERS, column, engine)
 
 
 class Contributions(NamedTuple):

@@ -11,7 +11,7 @@ from metricdp.accounting.binding import Protection
 from metricdp.errors import BudgetError, InputError, JournalError
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import HistogramQuery, gate
-from metricdp.privacy.contributing import contributors as of_numbers
+from metricdp.privacy.demand import contributors as of_numbers
 from metricdp.records.engines.bounding import LogSizes
 from metricdp.records.ingestion.encoders import Reading, RowEncoder
 from metricdp.records.ingestion.matching import Anywhere
