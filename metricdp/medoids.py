@@ -172,11 +172,17 @@ class KMedoids(Clusterer):
             raise InputError(
                 f"n_clusters={k} needs as many rows with a weight, got n_samples={len(allowed)}"
             )
-        effort, limit = checked_effort(self.effort), checked_time_limit(self.time_limit)
-        starts = _STARTS[len(universe) * len(allowed) > WHOLE_BLOCK]
-        places: dict[str, Any] = {"candidates": allowed, "first": self._first(at, k)}
-        search: dict[str, Any] = {"seed": self._seed(), "starts": starts, "time_limit": limit}
-        found = solve_with(effort, universe, total, k, **places, **search)
+        found = solve_with(
+            checked_effort(self.effort),
+            universe,
+            total,
+            k,
+            candidates=allowed,
+            seed=self._seed(),
+            starts=_STARTS[len(universe) * len(allowed) > WHOLE_BLOCK],
+            time_limit=checked_time_limit(self.time_limit),
+            first=self._first(at, k),
+        )
         where = {int(position): i for i, position in reversed(list(enumerate(at)))}
         medoids = np.array([where[int(position)] for position in found.centers], np.int64)
         medoids = medoids[_order(rows, medoids)]

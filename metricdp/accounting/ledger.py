@@ -52,9 +52,15 @@ class Charge(NamedTuple):
     @classmethod
     def stated(cls, line: Line) -> Charge:
         """What a line of a journal says."""
-        price = Fraction(line["epsilon"]), Fraction(line["delta"])
-        day, who, named = (line.get(name, "") for name in ("day", "who", "named"))
-        return cls(*price, line["purpose"], day, Protection.stated(line), who, named)
+        return cls(
+            Fraction(line["epsilon"]),
+            Fraction(line["delta"]),
+            line["purpose"],
+            line.get("day", ""),
+            Protection.stated(line),
+            line.get("who", ""),
+            line.get("named", ""),
+        )
 
 
 class _Tally(NamedTuple):

@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -106,10 +105,16 @@ class Coordinator:
             raise InputError("a release of several holders needs two or more, each with its card")
         check_distinct([card.name for card in cards], "holders need names of their own")
         price = Cost.of(exact(epsilon), exact(delta, "delta"), MIN_EPSILON)
-        parties = len(cards), colluding
-        whom: Any = chosen(unit, ("record", "user"), "unit")
-        paid = recipe, price.epsilon, price.delta
-        agreement = Agreement(*paid, *parties, whom, max_contributions, coins(seed, rng))
+        agreement = Agreement(
+            recipe,
+            price.epsilon,
+            price.delta,
+            len(cards),
+            colluding,
+            chosen(unit, ("record", "user"), "unit"),  # type: ignore[arg-type]
+            max_contributions,
+            coins(seed, rng),
+        )
         self._universe, self._agreement = universe, agreement
         self._keys, self._release = Keys("coordinator"), None
         first = Course.of(universe, agreement).at([])
@@ -276,7 +281,16 @@ class Coordinator:
 
 
 def run(
-    universe: Metric | EuclideanSpace, holders: Iterable[Holder], *, epsilon: Amount, **options: Any
+    universe: Metric | EuclideanSpace,
+    holders: Iterable[Holder],
+    *,
+    epsilon: Amount,
+    delta: Amount = 0,
+    colluding: int = 1,
+    method: str | Method = "partition",
+    records_hint: float | None = None,
+    seed: int = 0,
+    rng: Coins | None = None,
 ) -> Release:
     """One release of several holders in one process: to try out what it costs, and for tests.
 
@@ -285,9 +299,8 @@ def run(
     universe : Metric or EuclideanSpace
         That of all holders' demand.
     holders : iterable of Holder
-    epsilon, options
-        As `Coordinator`: delta, colluding, method, records_hint, seed, rng. Who is protected
-        follows from the holders' demand.
+    epsilon, delta, colluding, method, records_hint, seed, rng
+        As `Coordinator`.
 
     Raises
     ------
@@ -307,8 +320,19 @@ def run(
     if not everyone or not all(isinstance(one, Holder) for one in everyone):
         raise InputError("holders must be two or more mdp.federated.Holder(demand)")
     protects = everyone[0]._demand.protects
-    options |= {"unit": protects.unit, "max_contributions": protects.max_contributions}
-    coordinator = Coordinator(universe, [one.card for one in everyone], epsilon=epsilon, **options)
+    coordinator = Coordinator(
+        universe,
+        [one.card for one in everyone],
+        epsilon=epsilon,
+        delta=delta,
+        colluding=colluding,
+        method=method,
+        unit=protects.unit,
+        max_contributions=protects.max_contributions,
+        records_hint=records_hint,
+        seed=seed,
+        rng=rng,
+    )
     while True:
         invitation = coordinator.invite()
         release = coordinator.collect([one.answer(invitation) for one in everyone])

@@ -208,10 +208,15 @@ class Holder(Unique):
             name, agreement.cost, piece, turn, self._demand.protects, "federated"
         )
         others = [asked.holders[i] for i in asked.present if asked.holders[i] != card]
-        mask = self._keys.mask(asked.digest, others, query.n_values)
-        honest = len(asked.present) - agreement.colluding
-        parties = {"holders": noise.holders, "honest": honest}
-        values = contribute(self._demand, query, piece, budget, **parties, mask=mask)
+        values = contribute(
+            self._demand,
+            query,
+            piece,
+            budget,
+            holders=noise.holders,
+            honest=len(asked.present) - agreement.colluding,
+            mask=self._keys.mask(asked.digest, others, query.n_values),
+        )
         number = asked.holders.index(card)
         return Answer(asked.digest.hex(), number, values).signed(self._keys)
 

@@ -62,12 +62,17 @@ class Invitation:
     @cached_property
     def header(self) -> bytes:
         """All of it, but for the numbers, without the signature."""
-        plain = ("study", "agreement", "attempt", "question")
-        record = {name: getattr(self, name) for name in plain}
-        record |= {"kind": "invitation", "coordinator": self.coordinator.to_dict()}
-        record |= {"holders": [card.to_dict() for card in self.holders]}
-        record |= {"present": list(self.present)}
-        record["past"] = [[len(one.values), one.holders, one.attempt] for one in self.past]
+        record = {
+            "kind": "invitation",
+            "study": self.study,
+            "coordinator": self.coordinator.to_dict(),
+            "agreement": self.agreement,
+            "holders": [card.to_dict() for card in self.holders],
+            "present": list(self.present),
+            "past": [[len(one.values), one.holders, one.attempt] for one in self.past],
+            "attempt": self.attempt,
+            "question": self.question,
+        }
         return _text(record, self.numbers)
 
     @cached_property

@@ -74,9 +74,11 @@ def two_least(points: NDArray, centers: NDArray, power: int) -> tuple[NDArray, N
 def swaps(
     points: NDArray, weights: NDArray, centers: NDArray, coins: NDArray, power: int, least: float
 ) -> int:
-    """Put points that are drawn by weight and distance to the power in place of the center without
-    which the cost is then least, where that gains more than the part `least` of it: changes
-    `centers`, and returns how many. O(n · d) for each of the `coins`, O(n · k · d) for each swap.
+    """Draw points as k-means++ does, by weight · distance^power, one for each of the uniform
+    `coins`. A drawn point replaces the center whose removal then costs least, if the cost falls by
+    more than the fraction `least`. Changes `centers`; returns the number of swaps.
+
+    O(n · d) for each coin, O(n · k · d) for each swap.
     """
     n, k = len(points), len(centers)
     label, near, after = two_least(points, centers, power)

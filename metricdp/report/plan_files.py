@@ -117,9 +117,13 @@ def figure_bytes(plan: Any) -> bytes:
 def _write_geopackage(target: Path, plan: Any, firm: Any, bands: Any) -> None:
     content, layers = plan.to_dict(), plan.layers()
     with drafted(target) as draft:
-        said = {"RECEIPT": json.dumps(content["receipt"]), "METHOD": plan.method, "K": plan.k}
-        said |= {"OBJECTIVE": plan.objective.name, "UNIT": layers.metric.measured}
-        facts = {f"METRICDP_{name}": str(text) for name, text in said.items()}
+        facts = {
+            "METRICDP_RECEIPT": json.dumps(content["receipt"]),
+            "METRICDP_METHOD": str(plan.method),
+            "METRICDP_OBJECTIVE": plan.objective.name,
+            "METRICDP_K": str(plan.k),
+            "METRICDP_UNIT": layers.metric.measured,
+        }
         colors = _colors(layers)
         found = list[tuple[str, Any, str]]()
         for name in (n for n in _DRAWN if n in layers.names):

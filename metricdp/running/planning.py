@@ -539,11 +539,25 @@ def plan(
             blind_centers = world.blind()
         blind[s, r] = costs(made, where, blind_centers)
     steps.close()
-    asked = universe, n, int(k), recipe.name, objective, neighboring, m, budgets, tuple(shapes)
-    figures = cost.sum(axis=-1), reference, blind.sum(axis=-1)
-    shown = tuple(example), example_centers, shapes[shown_shape].name
-    by_area = None if areas is None else AreaCosts(areas.names, cost, noiseless)
-    return Plan(*asked, *figures, *shown, allowed, by_area)
+    return Plan(
+        universe,
+        n,
+        int(k),
+        recipe.name,
+        objective,
+        neighboring,
+        m,
+        budgets,
+        tuple(shapes),
+        cost.sum(axis=-1),
+        reference,
+        blind.sum(axis=-1),
+        tuple(example),
+        example_centers,
+        shapes[shown_shape].name,
+        allowed,
+        None if areas is None else AreaCosts(areas.names, cost, noiseless),
+    )
 
 
 def _in_turn(rounds: int, n_shapes: int, first: int) -> list[tuple[int, int]]:

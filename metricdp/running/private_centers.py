@@ -223,6 +223,6 @@ def _found(
     call, accountant = method.replace("-", "_"), Accountant(space, demand, ledger)
     run = Run(demand, accountant.charge(price_in_shares, confirm, [(epsilon, delta)], call))
     centers = run.drive(lloyd_steps(run.terms, space, start, shares, power=power, radius=within))
-    facts = Description(method, *_DESCRIPTION), {"k": len(centers)}
-    made = provenance(call, demand, run.budget, *facts)
+    facts = Description(method, *_DESCRIPTION)
+    made = provenance(call, demand, run.budget, facts, {"k": len(centers)})
     return attest(Result(centers, len(centers), method, run.receipt), made)

@@ -38,9 +38,14 @@ def terms_of(
     demand: PrivateDemand, neighboring: Neighboring, budget: BudgetSlice | None = None
 ) -> Terms:
     """What a method is given of a demand and of its budget, of nothing by default."""
-    price = Cost.of(0) if budget is None else _price(budget)
-    whom = demand.max_contributions, demand.weight_units, demand.unit, demand.caps
-    return Terms(price, neighboring, *whom)
+    return Terms(
+        Cost.of(0) if budget is None else _price(budget),
+        neighboring,
+        demand.max_contributions,
+        demand.weight_units,
+        demand.unit,
+        demand.caps,
+    )
 
 
 def price_of(method: Method, demand: PrivateDemand, epsilon: Amount, delta: Amount) -> Cost:

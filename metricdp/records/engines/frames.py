@@ -234,9 +234,14 @@ def asked(frame: Frame, universe: Space, wanted: Wanted) -> RowEncoder:
                 "y= (--x, --y), or leave these out"
             )
         return ids_encoder(wanted.names[0], ids)
-    said = {"names": () if geometry or wanted.columns else names, "geometry": geometry}
-    of_file = {"file_crs": frame.crs if geometry else None, "what": frame.path or "the demand"}
-    place = universe.placing(**said, **of_file, **wanted.where)
+    said = () if geometry or wanted.columns else names
+    place = universe.placing(
+        names=said,
+        geometry=geometry,
+        file_crs=frame.crs if geometry else None,
+        what=frame.path or "the demand",
+        **wanted.where,
+    )
     if len(names) != place.dimension:
         raise InputError(
             f"points of {universe.name} have {place.dimension} coordinates, {len(names)} columns "

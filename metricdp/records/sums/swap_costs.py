@@ -183,9 +183,17 @@ class SwapCosts:
             if new[0][i] >= 0:  # the slot's row needs pages wherever this search reached
                 self._claim(new[0][i], vertices)
             before, after = (tuple(int(part[i]) for part in side) for side in (old, new))
-            sides = tuple(self._scale), before, after
-            tables = self._gain, self._table, self._pages
-            kernels.exchange(vertices, distance, self._counts[i], *sides, *tables)
+            kernels.exchange(
+                vertices,
+                distance,
+                self._counts[i],
+                tuple(self._scale),
+                before,
+                after,
+                self._gain,
+                self._table,
+                self._pages,
+            )
 
         self._searches.each(which, bound, replace_one)
 

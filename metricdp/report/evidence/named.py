@@ -17,8 +17,17 @@ from metricdp.report.words import show_number, sureness
 
 _NAME = re.compile(r"\{(\??)(\w+)\}")
 _OPTIONAL = ("sector", "units")
-_ASKED: tuple[str, ...] = ("adjacency", "audited", "composition", "domain", "figures", "ledger")
-_ASKED += ("price", "protected", "unprotected")
+_ASKED = (
+    "adjacency",
+    "audited",
+    "composition",
+    "domain",
+    "figures",
+    "ledger",
+    "price",
+    "protected",
+    "unprotected",
+)
 """Facts that are stated as `Facts` states them."""
 _PRODUCTS = {"evaluate": "95 % intervals of how well public centers serve the records"}
 

@@ -245,9 +245,12 @@ def write_raster(target: Path, heat: Any) -> None:
         for axis in (0, 1)
     )
     rows, columns = ground.owner.shape
-    corner = left + across * ground.x, bottom + up * ground.y
-    pixel = across * ground.width / columns, up * ground.height / rows
-    transform = rasterio.transform.from_origin(*corner, *pixel)
+    transform = rasterio.transform.from_origin(
+        left + across * ground.x,
+        bottom + up * ground.y,
+        across * ground.width / columns,
+        up * ground.height / rows,
+    )
     doubt = heat.standard_error
     bands = [heat.density, np.full(len(heat.density), np.nan) if doubt is None else doubt]
     inside = ground.owner >= 0
