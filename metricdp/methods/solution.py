@@ -508,7 +508,8 @@ class Solution:
         """
         if not hasattr(self.release, "load_intervals"):
             raise InputError(
-                "intervals are of one release, as each of `scenarios` has; public `loads` are exact"
+                "there are no intervals: the weights are public, so `loads` are exact, or they are "
+                "of several releases, each of which has intervals of its own (`scenarios`)"
             )
         if self._instance.loads is not None:
             raise InputError("loads= are public: `loads` are exact, there are no intervals")
