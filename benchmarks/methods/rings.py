@@ -20,20 +20,20 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from metricdp.accounting import Budget
-from metricdp.arguments import Amount, positive, shown
+from metricdp.arguments import Amount, count, positive, shown
 from metricdp.arrays import Bools, Floats, Ints
 from metricdp.errors import InputError
 from metricdp.methods.asking import Ask
 from metricdp.methods.box.distances import N_SHELLS, RATIO
-from metricdp.methods.box.private_lloyd import least_of_steps, lloyd_step, lloyd_steps
+from metricdp.methods.box.private_lloyd import MOST_STEPS, least_of_steps, lloyd_step, lloyd_steps
 from metricdp.methods.result import Result
-from metricdp.methods.shares import Terms, deviation, price_in_shares
+from metricdp.methods.shares import Terms, deviation, level_shares, price_in_shares
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import Shells, WholeBox
 from metricdp.privacy import HistogramQuery, PrivateDemand
 from metricdp.protocols import trusted
 from metricdp.running.charging import Accountant
-from metricdp.running.private_centers import GROWTH, STEPS, _shares, _start
+from metricdp.running.private_centers import GROWTH, STEPS, _start
 from metricdp.running.runner import Run
 
 RING_SHARE = Fraction(1, 2)
@@ -78,7 +78,8 @@ def ring_median(
     share = positive(sample, "sample")
     if share > 1:
         raise InputError(f"sample must be at most 1, got {shown(sample)}")
-    first = [part * RING_SHARE for part in _shares(steps, GROWTH[1])]
+    shares = level_shares(GROWTH[1], count(steps, "steps", 1, MOST_STEPS))
+    first = [part * RING_SHARE for part in shares]
     start = _start(space, center)
 
     def work(terms: Terms) -> Generator[Any, Any, Floats]:
@@ -105,8 +106,8 @@ def _on_rings(
 ) -> Generator[Any, Any, Floats]:
     """Algorithm 5 from its second line on: rings that hold enough, and steps of their sample."""
     shells = Shells(WholeBox(space), center, N_SHELLS, RATIO)
-    count, *steps = _ring_shares()
-    seen = yield Ask(HistogramQuery(shells), count)
+    counts, *steps = _ring_shares()
+    seen = yield Ask(HistogramQuery(shells), counts)
     kept = seen.values > KEPT * deviation(seen)
     held = np.where(kept, seen.values, 0)
     inner = np.argmax(np.cumsum(held[::-1]) * 2 >= held.sum())
