@@ -74,7 +74,7 @@ def test_releases_of_several_days_share_their_sites():
     assert plan.scenarios[0].summary().records == pytest.approx(900, abs=100)
     refuses("need a release of counts", plan.summary)
     assert plan.scenarios[1].load_intervals().high[0] > 250
-    refuses("of one release, as each of `scenarios` has", plan.load_intervals)
+    refuses("of several releases, each of which has intervals", plan.load_intervals)
 
 
 def test_coverage_of_the_worst_scenario():
