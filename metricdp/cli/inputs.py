@@ -34,10 +34,21 @@ _READ = (
 )
 COSTS = "costs"
 """What ``--format`` calls them."""
-_GRAPHS: tuple[str, ...] = ("nodes", "layer", "crs", "topology", "symmetrize", "directed")
-_GRAPHS += ("direction", "largest_component")
-_OPTIONS = {"sites=, clients=": "--source, --target", "cost=": "--weight"}
-_OPTIONS |= {"unreachable=": "--unreachable"}
+_GRAPHS = (
+    "nodes",
+    "layer",
+    "crs",
+    "topology",
+    "symmetrize",
+    "directed",
+    "direction",
+    "largest_component",
+)
+_OPTIONS = {
+    "sites=, clients=": "--source, --target",
+    "cost=": "--weight",
+    "unreachable=": "--unreachable",
+}
 """What the command line calls arguments that messages name."""
 
 
@@ -53,7 +64,7 @@ def read_universe(args: Namespace) -> Any:
 
 
 def read_metric(args: Namespace) -> GraphMetric:
-    """Read the graph, a file or ``dataset:COSTS``, and say on stderr what it is."""
+    """Read the graph, a file or ``dataset:NAME``, and say on stderr what it is."""
     if args.format == COSTS:
         raise UsageError(f"--format {COSTS} is for metricdp cluster and stream")
     path = args.graph

@@ -239,10 +239,14 @@ class Coordinator:
             whole = ": a user as a whole where ids of users at different holders are disjoint"
         said = TRUST.format(c=c, n=n, m=n - c, unit=agreed.unit, whole=whole)
         asked = {"epsilon": agreed.epsilon, "delta": agreed.delta, "holders": n}
-        asked |= {"colluding": c, "seed": agreed.seed}
-        facts = {"trust": said, "max_contributions": agreed.max_contributions}
-        facts |= {"call": "federated", "model": "federated"}
-        facts = circumstances(asked, agreed.method, **facts)
+        facts = circumstances(
+            {**asked, "colluding": c, "seed": agreed.seed},
+            agreed.method,
+            call="federated",
+            model="federated",
+            trust=said,
+            max_contributions=agreed.max_contributions,
+        )
         return Provenance(facts, PublicUniverse(self._universe))
 
     def save(self, path: str | PathLike[str]) -> None:

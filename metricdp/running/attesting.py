@@ -61,9 +61,15 @@ def provenance(
 ) -> Provenance:
     """The circumstances of a call of the central model."""
     asked = {"epsilon": budget.epsilon, "delta": budget.delta, **options}
-    said: dict[str, Any] = {} if chooses is None else {"chooses": chooses}
-    said |= {"call": call, "max_contributions": demand.protects.max_contributions}
-    facts = circumstances(asked, recipe, ledger=ledger_facts(budget), model="central", **said)
+    facts = circumstances(
+        asked,
+        recipe,
+        call=call,
+        model="central",
+        max_contributions=demand.protects.max_contributions,
+        ledger=ledger_facts(budget),
+        **({} if chooses is None else {"chooses": chooses}),
+    )
     return Provenance(facts, PublicUniverse(demand.universe))
 
 

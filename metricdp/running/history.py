@@ -74,9 +74,13 @@ class History(Ledger):
         entries: list[dict[str, str]] = []
         spent = delta = Fraction(0)
         for charge, spent, delta in self._steps_of():  # noqa: B007 - the last ones are told below
-            facts = {"day": charge.day, "purpose": charge.purpose}
-            facts |= {"epsilon": _number(charge.epsilon), "delta": _number(charge.delta)}
-            facts |= {"left": _number(self.epsilon - spent)}
+            facts = {
+                "day": charge.day,
+                "purpose": charge.purpose,
+                "epsilon": _number(charge.epsilon),
+                "delta": _number(charge.delta),
+                "left": _number(self.epsilon - spent),
+            }
             said = {name: text for name in ("who", "named") if (text := getattr(charge, name))}
             entries.append(facts | said)
         return {

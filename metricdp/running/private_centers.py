@@ -181,8 +181,8 @@ def private_lloyd(
         raise InputError(f"power must be 1 or 2, got {shown(power)}")
     given = np.atleast_2d(floats(centers, "centers must be numbers"))
     paid, start = (epsilon, delta, ledger), distinct_in(_boxed(space), space.clip(given))
-    how = Fraction(1), power, radius
-    return _found("private-lloyd", space, demand, paid, start, steps, *how)
+    even = Fraction(1)
+    return _found("private-lloyd", space, demand, paid, start, steps, even, power, radius)
 
 
 def _boxed(space: EuclideanSpace) -> EuclideanSpace:

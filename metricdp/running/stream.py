@@ -238,11 +238,19 @@ class Stream(Unique):
         self._seed = coins(seed, rng)
         number = _parts(parts, records_hint, schedule, cost, unit)
         self.universe = metric
-        promised = {"epsilon": str(cost.epsilon), "delta": str(cost.delta), "neighboring": relation}
-        promised |= {"unit": unit, "max_contributions": m}
-        when = {name: getattr(schedule, name) for name in ("horizon", "window", "half_life")}
-        own = {"parts": number, "recourse": self._recourse, "seed": self._seed}
-        self._settings: dict[str, Any] = {**promised, **when, **own}
+        self._settings = {
+            "epsilon": str(cost.epsilon),
+            "delta": str(cost.delta),
+            "neighboring": relation,
+            "unit": unit,
+            "max_contributions": m,
+            "horizon": schedule.horizon,
+            "window": schedule.window,
+            "half_life": schedule.half_life,
+            "parts": number,
+            "recourse": self._recourse,
+            "seed": self._seed,
+        }
         self._partition = hierarchy(metric, self._seed).cut(number)
         query = HistogramQuery(self._partition)
         self.counting = Counting(query, schedule, cost, relation, unit, m)
@@ -491,10 +499,17 @@ class Stream(Unique):
         parts = np.arange(self._partition.n_parts)
         noise = Counts(parts, counts, max(deviation / np.sqrt(2.0), 0.5), gaussian=True)
         mean = joint_posterior(self._partition, [noise]).mean
-        weights, receipt = self._partition.spread(mean), self.counting.receipt(day)
-        facts: dict[str, Any] = {"method": "stream", "day": day + 1, "label": state.label}
-        facts |= {"partition": self._partition, "counts": counts, "deviation": deviation}
-        return Release(self.universe, weights, receipt, **facts)
+        return Release(
+            self.universe,
+            self._partition.spread(mean),
+            self.counting.receipt(day),
+            method="stream",
+            partition=self._partition,
+            day=day + 1,
+            label=state.label,
+            counts=counts,
+            deviation=deviation,
+        )
 
     def _moved(self, release: Release, k: int, before: list[int] | None) -> tuple[list[int], bool]:
         """Positions of the day's centers, and whether more of them should move."""

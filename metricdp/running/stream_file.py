@@ -76,10 +76,20 @@ class StreamFile:
     def write(self, state: StreamState, settings: dict[str, Any]) -> None:
         """Put the state on disk, whole or not at all."""
         nodes = list(state.released)
-        header = {name: getattr(state, name) for name in ("name", "mark", "label", "answers")}
-        header |= {"format": FORMATS[-1], "universe": self._universe, "settings": settings}
-        header |= {"ledger": self.ledger, "days": state.counter.days, "labels": list(state.labels)}
-        header |= {"open": list(map(list, state.counter.nodes)), "released": list(map(list, nodes))}
+        header = {
+            "format": FORMATS[-1],
+            "universe": self._universe,
+            "settings": settings,
+            "name": state.name,
+            "mark": state.mark,
+            "ledger": self.ledger,
+            "days": state.counter.days,
+            "open": [list(node) for node in state.counter.nodes],
+            "released": [list(node) for node in nodes],
+            "label": state.label,
+            "labels": list(state.labels),
+            "answers": state.answers,
+        }
         n_parts = state.counter.counting.query.n_parts
         values = [state.released[node] for node in nodes]
         facts = np.array(values, np.int64).reshape(len(nodes), n_parts)
@@ -112,9 +122,15 @@ class StreamFile:
         nodes = tuple(Node(*node) for node in header["open"])
         counter = restored(counting, int(header["days"]), nodes, arrays["open"])
         keys = [Node(*node) for node in header["released"]]
-        names = header["name"], header.get("mark", "")
-        said: Any = header["label"], tuple(header["labels"]), header["answers"]
-        return StreamState(*names, counter, dict(zip(keys, arrays["told"])), *said)
+        return StreamState(
+            header["name"],
+            header.get("mark", ""),
+            counter,
+            dict(zip(keys, arrays["told"])),
+            header["label"],
+            tuple(header["labels"]),
+            header["answers"],
+        )
 
     def remove(self) -> None:
         """Take the file away."""
