@@ -180,7 +180,8 @@ class Solution:
             return float(self._answered.value)
         if self.weights is None:
             return None
-        return float(self.weights @ self._nearest[1][: self._n_points] ** self.power)
+        asked = self._instance
+        return float(asked.weight @ self._nearest[1][asked.demand] ** self.power)
 
     @property
     def cost(self) -> float | None:

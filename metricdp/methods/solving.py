@@ -66,8 +66,8 @@ def solve(
     objective : Objective
         Such as ``mdp.objectives.MaxCoverage(k=10, limit=900)``.
     weights : array_like of shape (n_points,) or mapping from id to weight, optional
-        Public demand, none negative; by default 1 everywhere. Not with a release. Of a list of
-        universes a list of such, or one for all.
+        Public demand, none negative; by default, and where all are zero, 1 everywhere. Not with a
+        release. Of a list of universes a list of such, or one for all.
     loads : the same, optional
         What a point uses of a site's capacity, and what loads are stated in, where that is not its
         weight: vehicles beside people.

@@ -68,7 +68,7 @@ def k_median(
     method : str or Method
         One of `metricdp.METHODS`, or an object of `metricdp.methods` with options of its own.
     weights : array_like of shape (n_points,) or mapping from id to weight, optional
-        Public demand, in place of `demand`; by default 1 everywhere.
+        Public demand, in place of `demand`; by default, and where all are zero, 1 everywhere.
     candidates : iterable of ids, optional
         Where centers may stand; anywhere by default.
     opened : iterable of ids, optional

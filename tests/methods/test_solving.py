@@ -439,3 +439,11 @@ def test_bad_input_gets_one_clear_line(make, rule):
     metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
     caught = refuses(rule, make, metric)
     assert "\n" not in str(caught)
+
+
+def test_weights_that_are_all_zero_count_as_one_each():
+    metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
+    plain = mdp.k_median(metric, k=2, exact=True)
+    zero = mdp.k_median(metric, k=2, weights=np.zeros(9), exact=True)
+    asked = mdp.solve(metric, o.KMedian(2), weights=np.zeros(9))
+    assert zero.value == asked.value == plain.value == plain.bound == zero.bound == 10
