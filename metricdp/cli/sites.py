@@ -64,7 +64,7 @@ def read_vertices(path: str, metric: Metric, layer: str | None = None) -> list[A
         name = known[0] if known else table.names[0] if len(table.names) == 1 else None
         if name is None:
             raise InputError(f"{path}: needs a column 'vertex' or 'center', or only one column")
-        ids = list(table.strings(name) if _texts(metric.sites) else table.ids(name))
+        ids = _ids(table, name, metric.sites)
     if not ids:
         raise InputError(f"{path}: has no rows")
     metric.site_positions(ids)
@@ -120,7 +120,7 @@ def read_by_vertex(
     known, positions = metric.ids, metric.positions
     if of_sites:
         known, positions = metric.sites, metric.site_positions
-    ids = list(table.strings("vertex") if _texts(known) else table.ids("vertex"))
+    ids = _ids(table, "vertex", known)
     positions(ids)  # unknown ones are refused
     check_distinct(ids, f"{path}: a vertex is listed once")
     return ids, table
@@ -137,6 +137,14 @@ def _nearest(file: File, frame: Any, metric: Metric) -> list[Any]:
     place = placing(metric, geometry=True, file_crs=declared, what=str(file.path))
     at = np.unique(place(places_of(frame, file)))
     return [metric.ids[i] for i in at.tolist()]
+
+
+def _ids(table: Table, name: str, known: Iterable[Any]) -> list[Any]:
+    """A column of ids, of the kind that a universe has."""
+    if _texts(known):
+        return table.strings(name)
+    named = {str(i): i for i in known}  # one cell that is no number makes text of all
+    return [named.get(i, i) for i in table.listed(name)]
 
 
 def _texts(ids: Iterable[Any]) -> bool:

@@ -43,13 +43,13 @@ def test_a_time_limit(world, capsys):
     (["--opened", "two.csv"], "needs a column 'vertex'"),
     (["--opened", "open.csv", "-k", "1"], "at least their number, 2"),
     (["--candidates", "open.csv"], "number of candidates"),
-    (["--candidates", "nobody.csv"], "no point of"),
+    (["--candidates", "nobody.csv"], "has the id 'nobody'"),
     (["--candidates", "nowhere.csv"], "no such file"),
     (["--opened", "open.csv", "--output", "open.csv"], "same file"),
 )
 def test_refused_before_anything_is_charged(options, message, world, capsys):
     Path("open.csv").write_text("vertex\n100\n101\n")
     Path("two.csv").write_text("a,b\n100,101\n")
-    Path("nobody.csv").write_text("vertex\n7\n")
+    Path("nobody.csv").write_text("vertex\n100\nnobody\n")
     fails(capsys, message, *PRIVATE, "--ledger", "new.ledger", *options)
     assert not Path("new.ledger").exists()
