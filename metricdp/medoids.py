@@ -236,6 +236,12 @@ class KMedoids(Clusterer):
         found: Ints = pairwise_distances_argmin(rows, self.cluster_centers_, metric=self.metric)
         return found.astype(np.int64)
 
+    def score(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """Minus the sum of weights times distances to the nearest medoid, as `inertia_`."""
+        distance = self.transform(X).min(axis=1)
+        weight = _check_sample_weight(sample_weight, distance, dtype=np.float64)
+        return -float(weight @ distance)
+
     def transform(self, X: Any) -> Floats:
         """Distances to the medoids, shape (n, n_clusters)."""
         check_is_fitted(self)

@@ -133,3 +133,13 @@ def test_distances_that_are_no_numbers_are_refused():
     """Of a row of zeros there is no correlation: the sum of distances was reported as infinite."""
     X = np.array([[0.0, 0.0, 0.0], [1.0, 2.0, 5.0], [3.0, 1.0, 0.0]])
     refuses("finite", lambda: KMedoids(2, metric="correlation").fit(X), error=ValueError)
+
+
+def test_a_search_over_parameters_needs_no_scoring():
+    from sklearn.model_selection import GridSearchCV
+
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    model = KMedoids(3).fit(X, sample_weight=np.arange(60))
+    assert np.isclose(model.score(X, sample_weight=np.arange(60)), -model.inertia_)
+    found = GridSearchCV(KMedoids(), {"n_clusters": [1, 5]}, cv=3).fit(X)
+    assert found.best_params_ == {"n_clusters": 5}
