@@ -77,6 +77,8 @@ def _add(
         said |= {"action": "store_true"} | ({"default": None} if unset else {})
     if said.pop("repeated", False):
         said["action"] = "append"
+    if said.pop("once", False):
+        said["action"] = parsing.OneFile
     names = [name] if short is None else [short, name]
     group.add_argument(*names, help=" ".join(help.split()), **said)
 

@@ -170,6 +170,19 @@ class ShowVersion(argparse.Action):
         parser.exit()
 
 
+class OneFile(argparse.Action):
+    """A file, named once: argparse would pass over all but the last."""
+
+    def __call__(
+        self, parser: Any, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        """Keep its name."""
+        first = getattr(namespace, self.dest)
+        if first != self.default:
+            parser.error(f"argument {option} takes one file, got {first} and {values}")
+        setattr(namespace, self.dest, values)
+
+
 def whole_number(least: int, most: float = math.inf) -> Callable[[str], int]:
     """Return a parser of integers from `least` to `most`."""
     rule = f"of at least {least}" if math.isinf(most) else f"from {least} to {most:,}"

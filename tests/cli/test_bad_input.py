@@ -100,6 +100,7 @@ VARIED = {
     TWO: {
         "an option's end": ("--column x", "mean --demand-column? (see metricdp cluster --help)"),
         "a slip": ("--epsilom 1", "did you mean --epsilon?"),
+        "two demands": ("--demand a.csv --demand b.csv", "takes one file, got a.csv and b.csv"),
         "delta without demand": ("--delta 1e-6", "--delta is about private demand"),
     },
     ASKED: {
@@ -227,8 +228,17 @@ VARIED = {
         "evaluate an unknown id": ("--demand unknown.csv", FOUND),
     },
 }
+
+
+def varied(base, more):
+    """A command with more options; a demand among them stands in place of its own."""
+    if "--demand " in more:
+        base = base.replace(" --demand homes.csv", "")
+    return f"{base} {more}".strip()
+
+
 CASES = {
-    name: (f"{base} {more}".strip(), words)
+    name: (varied(base, more), words)
     for base, rows in VARIED.items()
     for name, (more, words) in rows.items()
 }
