@@ -1,10 +1,12 @@
-"""Counts and histograms under their exact distributions, alone and composed."""
+"""Counts and histograms under their exact distributions, alone and composed; how records go on
+inside the gate, as counts, Poisson subsamples, and under maps; and methods as they are asked.
+"""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,14 +17,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import metricdp as mdp
 from metricdp.accounting import Cost, Ledger
 from metricdp.arrays import Ints
 from metricdp.audit.exact import Case, Chance
+from metricdp.audit.patch import patched
 from metricdp.audit.worlds import (
     EPSILON,
     FORMS,
     PRICE,
     RELATIONS,
+    Demand,
     Labels,
     UnitCells,
     asked,
@@ -38,27 +43,37 @@ from metricdp.errors import BudgetError
 from metricdp.methods.caps import Caps
 from metricdp.metrics import EuclideanMetric
 from metricdp.privacy import (
+    CostQuery,
     CountQuery,
     HistogramQuery,
     LevelsQuery,
     PrivateDemand,
     SumsQuery,
+    SwapQuery,
+    mapped,
     measure,
     moved,
     split,
+    subsampled,
 )
 from metricdp.privacy.totals import TotalsQuery
+from metricdp.records.engines import Tally
 
 GAUSS = (Fraction(4), Fraction(1, 1000))
 RHO_BUDGET = partial(Cost.zcdp, *GAUSS)
+MUCH = partial(Cost.of, 5)
+HALF = 0.5
+"""Share of a subsampled demand."""
+FIRST = "partition"
+"""The method of the short form."""
 UNITS: tuple[int | None, ...] = (None, 1, 2)
 
 
 def counting_cases() -> Iterator[Case]:
-    """Counts, with Laplace noise and with Gaussian, and their compositions."""
-    yield from _counts()
-    yield from _gaussians()
-    yield from _composed()
+    """All cases."""
+    own = (_counts, _gaussians, _composed, _asked, _evaluated, _tallied, _subsampled, _mapped)
+    for make in (*own, _snapped, _capped, _priced):
+        yield from make()
 
 
 def _counts() -> Iterator[Case]:
@@ -159,7 +174,7 @@ def _composed() -> Iterator[Case]:
     yield Case(name, world, refused, some, "add-remove", reach=0.0, refused=True, essential=True)
 
 
-def snap_cases() -> Iterator[Case]:
+def _snapped() -> Iterator[Case]:
     """Records that lie too far from the universe are left out (`max_snap`), each by itself. Under
     replace-one that is refused: how many are left is no public fact, which it takes for granted.
     """
@@ -207,7 +222,7 @@ class Heavy:
         return np.array([-8, 9, 8])[records][:, None]
 
 
-def evaluation_cases() -> Iterator[Case]:
+def _evaluated() -> Iterator[Case]:
     """Sums of amounts, of which private evaluation is made."""
     kinds: Any = ("", "a box", TwoEnds), (" beyond the bound", "three points", Heavy)
     for (more, place, amounts), (relation, m) in product(kinds, FORMS):
@@ -222,7 +237,7 @@ KEY = b"\x5a"
 _URANDOM = os.urandom
 
 
-def capping_cases() -> Iterator[Case]:
+def _capped() -> Iterator[Case]:
     """Histograms of the very parts of the caps, and of one part that spans two of them."""
     world = worlds()["two points"]
     fine = HistogramQuery(finest(world.universe))
@@ -259,7 +274,7 @@ def _held(caps: Any, universe: Any, records: Any, users: Any, m: Any) -> Any:
     return PrivateDemand(universe, records, user=[names[user] for user in users], caps=caps)
 
 
-def price_cases() -> Iterator[Case]:
+def _priced() -> Iterator[Case]:
     """A query whose own partition tries to become finer while it is answered."""
 
     def ask(demand: PrivateDemand, ledger: Ledger) -> Any:
@@ -296,3 +311,124 @@ class Keeping:
         before = self.seen
         self.seen += len(records)
         return (UnitCells(self.universe).encode(records) + before) % 3
+
+
+def _as_tally(universe: Any, records: Sequence[Any], users: Any, m: int | None) -> Any:
+    """Records as an engine hands them over: how many at each point."""
+    positions = np.array([list(universe.ids).index(r) for r in records], dtype=np.int64)
+    tally = Tally(positions, np.ones(len(positions), dtype=np.int64))
+    return PrivateDemand(universe, [])._restricted(tally, universe)
+
+
+def _tallied() -> Iterator[Case]:
+    world = worlds()["a path"]
+    path = world.universe
+    calls: dict[str, tuple[Callable[..., Any], float]] = {
+        "HistogramQuery": (counted, 0.5),
+        "CountQuery": (partial(asked, CountQuery, PRICE), 0.0),
+        "CostQuery": (partial(asked, partial(CostQuery, path), MUCH), 0.2),
+        "SwapQuery": (partial(asked, partial(SwapQuery, path, [path.ids[1]]), MUCH), 0.05),
+        "split, counts": (partial(in_parts, CountQuery), 0.3),
+    }
+    for kind, (call, reach) in calls.items():
+        for relation in RELATIONS:
+            form = (demands(4, 2), relation, None, (5, 0), reach)
+            essential = relation == "add-remove" and kind in ("HistogramQuery", "CostQuery")
+            name = f"a tally, {kind}"
+            yield Case(name, world, call, *form, hold=_as_tally, essential=essential)
+
+
+def _tossed(demand: Demand) -> list[tuple[int, ...]]:
+    """A coin for each record."""
+    return list(product((0, 1), repeat=sum(map(len, demand))))
+
+
+def _coin_bytes(order: tuple[int, ...], n_bytes: int) -> bytes:
+    """As 32-bit numbers, small where a record stays."""
+    coins = np.array([0 if kept else 2**32 - 1 for kept in order] or [0], np.uint32)
+    return np.resize(coins, n_bytes // 4).tobytes()
+
+
+class _Binomial:
+    """A generator whose binomials count the scripted coins of each point's records in turn."""
+
+    def __init__(self, entropy: Any) -> None:
+        self._coins = iter(np.asarray(entropy) == 0)
+
+    def binomial(self, counts: Ints, share: float) -> Ints:
+        """How many of each count stay, at a share of a half."""
+        if share != HALF:
+            raise AssertionError("coins are fair here")
+        return np.array([sum(next(self._coins) for _ in range(c)) for c in counts], dtype=np.int64)
+
+
+def _subsampled() -> Iterator[Case]:
+    def sample(demand: PrivateDemand, ledger: Ledger) -> Any:
+        with patched(np.random, "default_rng", _Binomial):
+            fewer = subsampled(demand, HALF)
+        return counted(fewer, ledger)
+
+    # a sample of half tells at most ln((1 + exp(epsilon)) / 2) of epsilon
+    case = partial(Case, call=sample, demands=demands(3, 2), reach=0.2)
+    for relation in RELATIONS:
+        form: dict[str, Any] = {"relation": relation, "essential": relation == "add-remove"}
+        form["chance"] = Chance(_tossed, _coin_bytes)
+        yield case("subsampled", worlds()["a box"], **form)
+        yield case("subsampled tally", worlds()["a line"], **form, hold=_as_tally)
+
+
+class _Halved:
+    """A public map: the box at half its size."""
+
+    def __init__(self, universe: Any) -> None:
+        self.universe = universe
+
+    def encode(self, records: NDArray[Any]) -> NDArray[Any]:
+        """Half of each point."""
+        return records / 2
+
+
+def _mapped() -> Iterator[Case]:
+    smaller = mdp.EuclideanSpace([0.0], [1.2])
+
+    def elsewhere(demand: PrivateDemand, ledger: Ledger) -> Any:
+        return counted(mapped(demand, _Halved(demand.universe), smaller), ledger)
+
+    world = worlds()["a box"]
+    for relation, m in FORMS:
+        some = demands(3, 2) if m is None else demands(3, 2, 2, 3)
+        form = (some, relation, m)
+        yield Case("mapped, counts", world, elsewhere, *form, reach=0.3, essential=m is None)
+
+
+def _asked() -> Iterator[Case]:
+    """Methods as they are asked from the front door, and releases."""
+    for method in mdp.METHODS:
+        name = "two points" if mdp.methods.BY_NAME[method].in_finite else "a box"
+        world = worlds()[name]
+        some = demands(len(world.places), 2 if name == "two points" else 1)
+        reach = 0.9 if method == FIRST else 0.0
+        for relation in RELATIONS:
+            call = partial(_answer, method)
+            kind = f"k_median, {method}"
+            essential = method == FIRST and relation == "add-remove"
+            yield Case(kind, world, call, some, relation, reach=reach, essential=essential)
+    two = worlds()["two points"]
+    for kind, hint, relation in (
+        ("release", None, RELATIONS[0]),
+        ("release, hint", 50.0, RELATIONS[1]),
+    ):
+        call = partial(_release, hint)
+        form = (demands(2, 2), relation, None, (1, 0), 0.9)
+        yield Case(kind, two, call, *form, journal=True, essential=bool(hint))
+
+
+def _answer(method: str, demand: Any, ledger: Ledger) -> Any:
+    asked: dict[str, Any] = {"epsilon": EPSILON, "ledger": ledger, "method": method}
+    return mdp.k_median(demand.universe, demand, 2, **asked)
+
+
+def _release(hint: float | None, demand: Any, ledger: Ledger) -> Any:
+    asked: dict[str, Any] = {"epsilon": EPSILON, "ledger": ledger, "records_hint": hint}
+    noisy = mdp.release(demand.universe, demand, **asked)
+    return [noisy, noisy.histogram, noisy.k_median(1), noisy.k_means(2), noisy.receipt]

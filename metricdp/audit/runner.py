@@ -13,19 +13,11 @@ from multiprocessing import get_context
 from typing import Any
 
 from metricdp.audit import planted
-from metricdp.audit.asking import asking_cases
 from metricdp.audit.blackbox import box_checks
 from metricdp.audit.canaries import canary_checks
-from metricdp.audit.counting import (
-    capping_cases,
-    counting_cases,
-    evaluation_cases,
-    price_cases,
-    snap_cases,
-)
+from metricdp.audit.counting import counting_cases
 from metricdp.audit.covering import covering_checks
 from metricdp.audit.devices import device_checks
-from metricdp.audit.doors import door_cases
 from metricdp.audit.exact import Case, examine
 from metricdp.audit.fresh import fresh_checks
 from metricdp.audit.holders import holder_checks
@@ -33,7 +25,7 @@ from metricdp.audit.loaders import loader_checks
 from metricdp.audit.opening import opening_checks
 from metricdp.audit.report import REFUTED, Catch, Check, Finding
 from metricdp.audit.samplers import sampler_checks
-from metricdp.audit.selecting import saturation_checks, search_cases, selecting_cases
+from metricdp.audit.selecting import saturation_checks, selecting_cases
 from metricdp.errors import MissingExtraError
 from metricdp.progress import progress
 
@@ -45,9 +37,8 @@ SCRIPTS = 40
 
 def cases() -> Iterator[Case]:
     """All cases."""
-    own = (counting_cases, selecting_cases, asking_cases, search_cases, evaluation_cases)
-    for make in (*own, door_cases, snap_cases, capping_cases, price_cases):
-        yield from make()
+    yield from counting_cases()
+    yield from selecting_cases()
 
 
 def checks() -> Iterator[Check]:

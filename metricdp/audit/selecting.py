@@ -48,9 +48,8 @@ SPENT = "selections until a zCDP accountant is spent"
 
 def selecting_cases() -> Iterator[Case]:
     """All selections of the gate."""
-    yield from _selections()
-    yield from _zcdp_cases()
-    yield from _covers()
+    for make in (_selections, _zcdp_cases, _covers, _single, _searches):
+        yield from make()
 
 
 def _selections() -> Iterator[Case]:
@@ -157,13 +156,8 @@ SMALL = Fraction(1, 100)
 """Large, so that few records are nearly the worst demand; small, so that selection is a coin."""
 
 
-def search_cases() -> Iterator[Case]:
-    """A path of four vertices where one record can be the worst of all: at one end."""
-    yield from _single()
-    yield from _searches()
-
-
 def _single() -> Iterator[Case]:
+    """A path of four vertices where one record can be the worst of all: at one end."""
     world = worlds()["a path"]
     path = world.universe
     between = partial(SwapQuery, path, candidates=[0, 3])

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 
 import metricdp as mdp
@@ -86,25 +87,13 @@ def _geographic(frame: Any) -> Any:
 
 def _table(loader: str, frame: Any) -> Any:
     """The rows in a table of a library."""
+    table = nw.from_native(frame)
     if loader.startswith("Polars"):
-        import polars as pl
-
-        kinds = {"i": pl.Int64, "f": pl.Float64}
-        schema = {name: kinds.get(frame[name].dtype.kind, pl.String) for name in frame}
-        table = pl.DataFrame({name: frame[name].tolist() for name in frame}, schema=schema)
-        return table.lazy() if "lazy" in loader else table
+        return table.to_polars().lazy() if "lazy" in loader else table.to_polars()
     if loader == "Arrow":
-        import pyarrow as pa
-
-        return pa.Table.from_pandas(frame, preserve_index=False)
-    if loader == "DuckDB":
-        import duckdb
-
-        return duckdb.connect().from_df(frame)
-    if loader == "Ibis":
-        import ibis
-
-        return ibis.memtable(frame)
+        return table.to_arrow()
+    if loader in ("DuckDB", "Ibis"):
+        return table.lazy(loader.lower()).to_native()
     if loader == "Dask":
         from dask import dataframe
 
