@@ -2,7 +2,7 @@
 paper's Algorithm 4).
 
 1. Estimate the frequencies of nodes from the reports. What is within its noise counts as 0.
-2. Build the tree of the nodes that matter (`metricdp.partitions.box.net_tree.build_tree`).
+2. Build the tree of the nodes that matter (`build_tree`).
 3. Represent every leaf by its net point or, with SimHash, by its mean vector.
 4. Solve k-means or k-median of these weighted points, without noise.
 5. Return the mean of each center's leaves, in the ball; of vectors, shrunk by its noise (James &
@@ -11,6 +11,8 @@ paper's Algorithm 4).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,8 +24,6 @@ from metricdp.local.items import NetItems
 from metricdp.local.oracles import VectorOracle, oracle_of
 from metricdp.methods.result import Result
 from metricdp.options import checked_seed
-from metricdp.partitions.box.net_tree import Leaf, build_tree, lattice_children
-from metricdp.partitions.box.simhash_tree import leaves_below, level_sums, prefix_children
 from metricdp.solvers.lloyd import distinct, lloyd
 
 Estimated = Any
@@ -176,7 +176,7 @@ class _SimHash(_Tree):
         several = len(self.counts) > 1
         levels = self.all_levels() if several else level_sums(held, self.depth)
         tree = self.grown(levels, prefix_children, k)
-        return self._means(tree, held if len(self.counts) == 1 else None)
+        return self._means(tree, None if several else held)
 
     def _means(self, tree: list[Leaf], held: Floats | None) -> Leaves:
         values, variance = self.sums[self.depth - 1]
@@ -244,3 +244,93 @@ class _Nets(_Tree):
         """The mean or median of some leaves' net points."""
         center = lloyd(leaves.places, leaves.weights, 1, power=power, starts=1)[0]
         return center / max(1.0, float(np.linalg.norm(center)))
+
+
+class Leaf(NamedTuple):
+    """A leaf of the tree that was built: its level, its node there, its estimated frequency."""
+
+    level: int
+    node: int
+    frequency: float
+
+
+def compute_threshold(frequencies: Floats, k: int, a: int, most: int) -> int:
+    """How many of a level's nodes to split: the smallest multiple of ka at which the remaining
+    weight stops halving (Chang, Ghazi, Kumar & Manurangsi, ICML 2021, Algorithm 2).
+    """
+    m = len(frequencies)
+    step = k * a
+    weight = np.r_[0.0, np.cumsum(np.sort(frequencies))]
+    for j in range(1, min(most, m // step) + 1):
+        if weight[m - (j - 1) * step] <= 2 * weight[m - j * step]:
+            return (j - 1) * step
+    return min(m, most * step)
+
+
+def build_tree(
+    oracle: Callable[[int, Ints], Floats],
+    children: Callable[[int, Ints], list[Ints]],
+    depth: int,
+    k: int,
+    a: int,
+    most: int,
+) -> list[Leaf]:
+    """Leaves of the tree that splits every level's most frequent nodes (Algorithm 1 of the same
+    paper). Unlike printed, a node whose children hold less than half of it stays a leaf.
+    """
+    found: list[Leaf] = []
+    nodes = np.zeros(1, np.int64)
+    frequencies = np.array([0.0])
+    for level in range(depth + 1):
+        order = np.argsort(-frequencies, kind="stable")
+        nodes = nodes[order]
+        frequencies = frequencies[order]
+        opened = 0 if level == depth else compute_threshold(frequencies, k, a, most) if level else 1
+        below = children(level, nodes[:opened]) if opened else []
+        kept: list[tuple[Ints, Floats]] = []
+        for i, group in enumerate(below):
+            own = oracle(level + 1, group)
+            if own.sum() * 2 >= frequencies[i] and own.any():
+                kept.append((group[own > 0], own[own > 0]))
+            else:
+                found.append(Leaf(level, int(nodes[i]), float(frequencies[i])))
+        found += [
+            Leaf(level, int(node), float(f))
+            for node, f in zip(nodes[opened:], frequencies[opened:])
+        ]
+        if not kept:
+            break
+        nodes = np.concatenate([group for group, _ in kept])
+        frequencies = np.concatenate([own for _, own in kept])
+    return [leaf for leaf in found if leaf.level]
+
+
+def lattice_children(
+    cells: Ints, spacing: tuple[float, float], shift: tuple[Floats, Floats]
+) -> list[Ints]:
+    """Children of lattice points: points of the next finer lattice nearest to them."""
+    dimension = cells.shape[1]
+    middle = (cells + shift[0]) * spacing[0] / spacing[1] - shift[1]
+    around = np.array(list(product(range(-2, 3), repeat=dimension)), np.int64)
+    near = np.rint(middle).astype(np.int64)[:, None] + around
+    above = np.floor((near + shift[1]) * (spacing[1] / spacing[0]) - shift[0] + 0.5).astype(
+        np.int64
+    )
+    own = (above == cells[:, None]).all(axis=2)
+    return [candidates[mine] for candidates, mine in zip(near, own)]
+
+
+def prefix_children(level: int, nodes: Ints) -> list[Ints]:
+    """Children of every prefix: node z of level i has 2z and 2z + 1."""
+    return [2 * node + np.arange(2) for node in nodes]
+
+
+def level_sums(leaves: Floats, depth: int) -> list[Floats]:
+    """Sums of what the leaves below every node have, for the levels 1 … depth."""
+    return [leaves.reshape(1 << level, -1).sum(axis=1) for level in range(1, depth + 1)]
+
+
+def leaves_below(level: int, node: int, depth: int) -> Ints:
+    """Leaves, on level `depth`, below a node."""
+    width = 1 << (depth - level)
+    return node * width + np.arange(width)

@@ -10,9 +10,8 @@ import pytest
 
 import metricdp as mdp
 from benchmarks.methods.printed_local import simulated_sketch
+from metricdp.local.ball import build_tree, compute_threshold, lattice_children, prefix_children
 from metricdp.local.items import NetItems, items_of
-from metricdp.partitions.box.net_tree import build_tree, compute_threshold, lattice_children
-from metricdp.partitions.box.simhash_tree import prefix_children
 from metricdp.solvers.kmedian import solve
 from tests import cases, refuses
 from tests import naive_local as naive
