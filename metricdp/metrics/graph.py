@@ -27,7 +27,7 @@ from metricdp.progress import progress
 from metricdp.threads import in_threads
 from metricdp.universe.convert import graph_from
 from metricdp.universe.graph import Graph, build_graph
-from metricdp.universe.lengths import unit_of
+from metricdp.universe.moving import unit_of
 
 _DIAMETER_SEARCHES = 64  # a tighter bound against a search each
 _ROWS_AT_ONCE = 32  # memory against calls

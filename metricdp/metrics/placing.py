@@ -22,8 +22,8 @@ from metricdp.metrics.units import UNITS
 from metricdp.protocols import Space
 from metricdp.universe.crs import WGS84, crs_text
 from metricdp.universe.crs_kinds import described, kind_of
+from metricdp.universe.files import LAT_NAMES, LON_NAMES
 from metricdp.universe.moving import check_extent, check_meets, transformation
-from metricdp.universe.nodes import LAT_NAMES, LON_NAMES
 from metricdp.universe.transformation import Transformation
 
 _DISTANCE = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([a-zA-Z]*)\s*")

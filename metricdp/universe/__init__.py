@@ -12,11 +12,10 @@ from metricdp.lazy import on_first_use
 
 if TYPE_CHECKING:
     from metricdp.universe.convert import graph_from
-    from metricdp.universe.files import read_graph_file
+    from metricdp.universe.files import read_graph_file, read_nodes
     from metricdp.universe.formats import FORMATS
     from metricdp.universe.formats.pmed import read_pmed_p
     from metricdp.universe.graph import Graph, build_graph
-    from metricdp.universe.nodes import read_nodes
     from metricdp.universe.samples import sample_index, sample_path
     from metricdp.universe.tables import Table, read_table
 
