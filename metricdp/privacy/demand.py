@@ -18,10 +18,10 @@ from metricdp.records.engines import Source, asked, opened
 from metricdp.records.engines.bounding import WHOLE, Bounding, LogSizes, SharesOfOne, UserRule
 from metricdp.records.engines.frames import Wanted, are_ids, present
 from metricdp.records.engines.local import weighted
+from metricdp.records.ingestion.columns import names_of
 from metricdp.records.ingestion.columns import points as points_of
 from metricdp.records.ingestion.encoders import RowEncoder
 from metricdp.records.ingestion.matching import SECRET, Anywhere, in_hand
-from metricdp.records.ingestion.users import names_of
 from metricdp.records.trouble import FAULT
 from metricdp.refusals import InputError
 from metricdp.releases import Neighboring, Weighting

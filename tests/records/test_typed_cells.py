@@ -15,7 +15,7 @@ from metricdp.metrics import PrecomputedMetric
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import HistogramQuery, gate
 from metricdp.privacy.demand import PrivateDemand
-from metricdp.records.ingestion.users import names_of
+from metricdp.records.ingestion.columns import names_of
 from metricdp.running.contributions import NUMBERS, contributors
 from tests import cases, refuses
 from tests.records import doors

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from metricdp.records.ingestion.users import names_of
+from metricdp.records.ingestion.columns import names_of
 from tests import cases, refuses
 
 

@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 
 from metricdp.records.engines.bounding import UserRule
-from metricdp.records.engines.embedded import of_text, same_heads
+from metricdp.records.engines.embedded import layout_of, unread_in
 from metricdp.records.engines.folders import absent, is_parquet, parquet_files
 from metricdp.records.engines.frames import Frame, Seal
-from metricdp.records.engines.parquet import unread_in
 from metricdp.records.engines.sources import Answer, Groups, grouped_parts
 from metricdp.records.engines.work import GroupWork, Sum, Work, checked
 from metricdp.records.exact import Sums
 from metricdp.records.ingestion.encoders import USER, VALUES, Reading, RowEncoder
-from metricdp.records.ingestion.lines import Layout, Lines, body, decoded, layout
+from metricdp.records.ingestion.lines import Layout, Lines, body, decoded
 from metricdp.refusals import InputError, MissingExtraError
 
 FAN_IN = 8
@@ -168,9 +167,7 @@ def file(path: str, asked: Sequence[Any]) -> Frame:
         refused = unread_in(files or [], ("duration", "time64[ns]"))
         return DaskFrame(found, list(found.columns), path, refused)
     start, blocks = found
-    form = layout(decoded(start), path, asked)
-    same_heads(of_text(path), path, form, asked)
-    return DaskLines(blocks, path, form)
+    return DaskLines(blocks, path, layout_of(decoded(start), path, asked))
 
 
 def _connected() -> None:

@@ -8,14 +8,24 @@ from collections.abc import Generator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import IO, Any
+from urllib.parse import unquote
 
-from metricdp.records.engines.folders import absent, file_system, has_marks, is_parquet, matching
+from metricdp.records.engines.folders import (
+    absent,
+    file_system,
+    has_marks,
+    is_parquet,
+    matching,
+    named_twice,
+    parquet_files,
+    shown_file,
+)
 from metricdp.records.engines.frames import Frame
 from metricdp.records.engines.local import LocalFrame
-from metricdp.records.engines.parquet import parquet
 from metricdp.records.engines.tables import array_in
+from metricdp.records.ingestion.encoders import VALUES
 from metricdp.records.ingestion.lines import Layout, blocks, decoded, layout
-from metricdp.refusals import GraphFileError, InputError
+from metricdp.refusals import GraphFileError, InputError, MissingExtraError
 
 AT_ONCE = 1 << 26
 """Bytes of a file whose records are kept; larger ones are read by every query about a box."""
@@ -23,6 +33,11 @@ CHUNK = 1 << 23
 _NOT_PACKED = "is not a gzip file although its name ends in .gz"
 HEAD = 1 << 20
 """Bytes in which the first row of a file ends."""
+UNREAD = "has durations, or times finer than this engine reads: write them as text"
+"""Parquet has no durations; readers other than Arrow take them for integers."""
+_MISSING = "is not in all of the files"
+_NO_NAME = "__HIVE_DEFAULT_PARTITION__"
+"""What a folder is named after that has no value."""
 
 
 class TextFiles(LocalFrame):
@@ -93,16 +108,19 @@ def text(path: str, asked: Sequence[Any]) -> TextFiles:
             problem = _not_text(start, files[0])
     if problem:
         raise GraphFileError(path, problem)
-    form = layout(decoded(start), path, asked)
-    same_heads(files[1:], path, form, asked)
-    return TextFiles(files, path, form)
+    return TextFiles(files, path, layout_of(decoded(start), path, asked, files[1:]))
 
 
-def same_heads(files: Sequence[str], path: str, form: Layout, asked: Sequence[Any]) -> None:
-    """Refuse files that do not name the columns as the first one does."""
-    if form.names is None:
-        return
-    for file in files:
+def layout_of(
+    lines: Sequence[str], path: str, asked: Sequence[Any], others: Sequence[str] | None = None
+) -> Layout:
+    """The layout of text files, of which the first starts with some lines; refused where `others`
+    (by default all that lie on this machine) do not name the columns as it does.
+    """
+    form = layout(lines, path, asked)
+    if others is None:
+        others = [] if "://" in path else matching(path)
+    for file in () if form.names is None else others:
         start = b""
         with suppress(EOFError, OSError, ValueError), closing(chunks(file, HEAD)) as parts:
             start = next(parts, b"")
@@ -117,11 +135,7 @@ def same_heads(files: Sequence[str], path: str, form: Layout, asked: Sequence[An
                 f"{path}: the first rows of its files, which must name the columns, are not the "
                 f"same"
             )
-
-
-def of_text(path: str) -> list[str]:
-    """The text files that a path on this machine names, in order; none of a path elsewhere."""
-    return [] if "://" in path else matching(path)
+    return form
 
 
 def _not_text(start: bytes, path: str) -> str:
@@ -135,6 +149,82 @@ def _not_text(start: bytes, path: str) -> str:
 def _packed(path: str) -> bool:
     with closing(_opened(path)) as stream:
         return stream.read(2) == b"\x1f\x8b"
+
+
+def unread_in(files: Sequence[str], kinds: tuple[str, ...] = ("duration",)) -> dict[str, str]:
+    """Columns of files on this machine that are of certain types, by the headers of Arrow."""
+    import pyarrow.parquet as pq
+
+    found: dict[str, str] = {}
+    for file in files:
+        with suppress(OSError, ValueError):
+            for field in pq.read_schema(file):
+                if str(field.type).startswith(kinds):
+                    found[field.name] = UNREAD
+    return found
+
+
+class ParquetFiles(LocalFrame):
+    """Parquet files, each with the types that it declares: reading several as one table would cast
+    cells, and make one user of ``7`` and ``"007"``.
+
+    `native`: columns of each file. Of several files, folders ``column=value`` are columns of text.
+    """
+
+    def __init__(self, native: dict[str, list[str]], path: str, several: bool) -> None:
+        self._folders = {file: _folders(file) if several else {} for file in native}
+        refused: dict[str, str] = {}
+        columns: list[str] = []
+        for file, names in native.items():
+            more = self._folders[file]
+            every = [*names, *(name for name in more if name not in names)]
+            columns = columns or every
+            refused |= dict.fromkeys((name for name in columns if name not in every), _MISSING)
+            refused |= named_twice(names, more)
+        super().__init__(native, columns, path, refused)
+
+    def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
+        """Columns of Arrow, of one file after another."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        bad = False
+        try:
+            for path, columns in self.native.items():
+                texts = {n: text for n, text in self._folders[path].items() if n in names}
+                held = [name for name in columns if name in names]
+                with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20) as file:
+                    for batch in file.iter_batches(VALUES // len(names), columns=held):
+                        named = {name: [text] * len(batch) for name, text in texts.items()}
+                        yield {name: batch.column(name) for name in held} | named
+        except (pa.ArrowException, OSError):  # what Arrow says may quote a row
+            bad = True
+        if bad:
+            raise InputError(f"{self.path}: a file is damaged")
+
+
+def parquet(path: str) -> ParquetFiles:
+    """A frame of Parquet files: one, a folder, a glob."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise MissingExtraError("reading Parquet files", "parquet") from None
+    native: dict[str, list[str]] = {}
+    files = parquet_files(path)
+    with suppress(pa.ArrowException, OSError, ValueError):  # what Arrow says may quote a row
+        if files is None:
+            files = [file for file in matching(path) if shown_file(file)]
+        native = {file: pq.read_schema(file).names for file in files}
+    if not native:
+        raise GraphFileError(path, absent(path, "Parquet"))
+    return ParquetFiles(native, path, has_marks(path) or [*native] != [path])
+
+
+def _folders(file: str) -> dict[str, str | None]:
+    """What the folders of a file say of all its rows."""
+    named = (part.partition("=") for part in file.split("/")[:-1] if "=" in part)
+    return {name: None if text == _NO_NAME else unquote(text) for name, _, text in named}
 
 
 def file(path: str, asked: Sequence[Any]) -> Frame:

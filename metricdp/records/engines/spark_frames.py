@@ -19,16 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metricdp.records.engines.bounding import UserRule, whole_users
-from metricdp.records.engines.embedded import of_text, same_heads
+from metricdp.records.engines.embedded import layout_of, unread_in
 from metricdp.records.engines.folders import absent, is_parquet, named_twice, parquet_files
 from metricdp.records.engines.frames import Frame, Seal
 from metricdp.records.engines.local import arrow_schema, arrow_table
-from metricdp.records.engines.parquet import unread_in
 from metricdp.records.engines.sources import Answer, Groups, grouped_parts
 from metricdp.records.engines.work import GroupWork, Sum, Work
 from metricdp.records.exact import HALF, PIECES, Sums
 from metricdp.records.ingestion.encoders import USER, VALUES, Reading, RowEncoder
-from metricdp.records.ingestion.lines import Layout, Lines, decoded, has_names, layout
+from metricdp.records.ingestion.lines import Layout, Lines, decoded, has_names
 from metricdp.records.trouble import Trouble, raised
 from metricdp.refusals import InputError, MissingExtraError
 
@@ -246,9 +245,7 @@ def file(path: str, asked: Sequence[Any]) -> Frame:
     if frame is None:
         why = absent(path, "Parquet" if parquet else "text")
         raise InputError(f"{path}: {why} (by Spark, which needs Java)")
-    form = None if parquet else layout(start, path, asked)
-    if form is not None:
-        same_heads(of_text(path), path, form, asked)
+    form = None if parquet else layout_of(start, path, asked)
     return SparkFrame(frame, path, form, {**unread_in(files), **refused})
 
 

@@ -4,7 +4,7 @@
 names of columns, a file's head) *alone*. No reading and no refusal depends on another cell. So one
 record more adds what it adds and changes nothing else, as every sensitivity assumes.
 
-`cells` and `columns` read one cell or many as text and numbers; `matching` finds points;
+`cells` and `columns` read one cell or many as text, numbers and users; `matching` finds points;
 `geometry`, `shapefile` and `lines` read geometries, Shapefiles and text; `encoders` make records
 and users.
 """

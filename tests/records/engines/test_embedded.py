@@ -55,7 +55,13 @@ def test_what_is_large_is_read_when_it_is_asked(tmp_path, monkeypatch):
         assert embedded.large(str(file)) is expected
     assert not embedded.large(str(tmp_path / "none.csv")) and embedded.large(str(tmp_path))
     assert embedded.large("s3://bucket/a.csv") and embedded.large("*.csv")
-    assert embedded.of_text(str(file)) == [str(file)] and embedded.of_text("s3://a/*.csv") == []
+
+
+def test_files_elsewhere_are_left_to_their_engine(tmp_path):
+    file = tmp_path / "rows.csv"
+    file.write_text("x\n1\n")
+    assert embedded.layout_of(["x"], "s3://a/*.csv", ["x"]).names == ("x",)
+    refuses("not the same", embedded.layout_of, ["y"], str(file), ["y"])
 
 
 def test_files_of_a_storage_are_found_by_their_pattern(tmp_path):
