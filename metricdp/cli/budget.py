@@ -77,12 +77,6 @@ def protection(args: Namespace) -> Protection:
     return Protection("user", args.max_contributions or 1, weighting)
 
 
-def open_ledger(args: Namespace) -> Ledger:
-    """Open the ledger; its journal is made now if it does not exist."""
-    with held(report_interruption):  # a journal is made whole, or not at all
-        return Ledger(**_settings(args, stated_budget(args.ledger)), journal=args.ledger)
-
-
 def report_interruption() -> None:
     """Say that an interruption waits, by the system itself: Python may be writing to stderr."""
     with suppress(OSError):
@@ -90,11 +84,15 @@ def report_interruption() -> None:
 
 
 @contextmanager
-def noting_expense(ledger: Ledger) -> Iterator[None]:
-    """Add to an exception what was spent before it came."""
+def paying(args: Namespace) -> Iterator[Ledger]:
+    """The ledger, whose journal is made now if it does not exist; what was spent in this block
+    before an exception stands on it as a note.
+    """
+    with held(report_interruption):  # a journal is made whole, or not at all
+        ledger = Ledger(**_settings(args, stated_budget(args.ledger)), journal=args.ledger)
     before = ledger.spent
     try:
-        yield
+        yield ledger
     except BaseException as error:
         if ledger.spent > before:
             spent = f"{float(ledger.spent - before):g}"

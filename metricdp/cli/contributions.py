@@ -26,9 +26,8 @@ def run(args: Namespace) -> None:
     doing("reading the demand")
     asked = {"epsilon": args.epsilon, "quantile": args.quantile}
     with held(budget.report_interruption):  # what was paid for is reported
-        ledger = budget.open_ledger(args)
-        before = ledger.spent
-        with budget.noting_expense(ledger):
+        with budget.paying(args) as ledger:
+            before = ledger.spent
             engine = args.engine or "embedded"
             found = mdp.contributions(args.demand, args.user, ledger=ledger, engine=engine, **asked)
         tables.show(args, found.to_dict(), written=args.output)

@@ -43,10 +43,9 @@ def run(args: Namespace) -> None:
         tables.show(args, exact, lambda: _exact_table(exact, metric))
         return
     with held(budget.report_interruption):  # figures that are paid for are reported
-        ledger = budget.open_ledger(args)
         asked = {"epsilon": args.epsilon, "delta": args.delta or 0, "within": args.within or ()}
         asked |= {"against": others, "by": areas, "clip": args.clip}
-        with budget.noting_expense(ledger):
+        with budget.paying(args) as ledger:
             report = mdp.evaluate(metric, demand, centers, ledger=ledger, **asked)
         if not tables.on_terminal(args):
             for line in str(report).splitlines():

@@ -35,9 +35,8 @@ def run(args: Namespace) -> None:
     options |= {"delta": args.delta or 0, "names": names, "seed": args.seed}
     options |= {"administrator": _plain(args, metric)}
     options |= {"expected": objectives.expected(args, metric)}
-    ledger = budget.open_ledger(priced)
     to_the_page = held(budget.report_interruption)
-    with budget.noting_expense(ledger), _naming(args.output), to_the_page:
+    with budget.paying(priced) as ledger, _naming(args.output), to_the_page:
         levels = mdp.explore(metric, demand, args.epsilons, args.k, ledger=ledger, **options)
         facts = {**levels.to_dict(), "page": args.output}
         tables.show(args, facts, lambda: tables.of_levels(levels))

@@ -80,8 +80,7 @@ def run_answer(args: Namespace) -> None:
     holder.check(message)  # a ledger is made for nothing that is refused
     if args.ledger is not None:
         args.epsilon, args.delta = (asked.agreement[name] for name in ("epsilon", "delta"))
-        ledger = budget.open_ledger(args)
-        with budget.noting_expense(ledger):
+        with budget.paying(args) as ledger:
             answer = Holder(demand, args.key, ledger=ledger, peers=peers).answer(message)
         note(f"ledger {args.ledger}: {float(ledger.left):g} left, anchor {ledger.anchor}")
     else:

@@ -26,12 +26,11 @@ def run_init(args: Namespace) -> None:
         cost = whole_cost(args.epsilon, args.delta or 0)
         budget.check_budget(Namespace(**{**vars(args), **whose}), cost)
     metric = inputs.read_universe(args)
-    ledger = budget.open_ledger(args)
     asked = ["horizon", "unit", "window", "half_life", "max_contributions", "recourse"]
     asked += ["records_hint", "parts", "seed"]
     options = {name: getattr(args, name) for name in asked}
-    options |= {"ledger": ledger, "path": args.state}
-    with budget.noting_expense(ledger):
+    with budget.paying(args) as ledger:
+        options |= {"ledger": ledger, "path": args.state}
         stream = mdp.Stream(metric, args.epsilon, args.delta or 0, **options)
     budget.say_expense(args, stream.receipt, ledger)
     tables.show(args, stream.to_dict())
