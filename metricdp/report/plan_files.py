@@ -164,27 +164,20 @@ def band_layers(bands: Any) -> Iterator[tuple[str, Any, str]]:
 
 
 _MECHANISM = ("name", "query", "sensitivity", "scale", "epsilon_exact", "delta_exact")
+_COLUMNS = ("mechanism", "query", "sensitivity", "scale", "epsilon", "delta")
+"""What a receipt tells of a mechanism, and the columns that hold it."""
 
 
 def _add_receipt(draft: Path, facts: dict[str, Any]) -> None:
     """The receipt as a table without geometry: a row a mechanism."""
+    import pandas as pd
+    import pyogrio
+
     receipt = facts["receipt"]
-    mechanisms = receipt["mechanisms"] if receipt else []
-    with _opened(draft) as file:
-        file.execute(
-            "create table receipt (fid integer primary key, mechanism text, query text, "
-            "sensitivity integer, scale real, epsilon text, delta text)"
-        )
-        file.executemany(
-            "insert into receipt (mechanism, query, sensitivity, scale, epsilon, delta) "
-            "values (?, ?, ?, ?, ?, ?)",
-            [tuple(m[name] for name in _MECHANISM) for m in mechanisms],
-        )
-        file.execute(
-            "insert into gpkg_contents (table_name, data_type, identifier, description) "
-            "values ('receipt', 'attributes', 'receipt', ?)",
-            (json.dumps(receipt),),
-        )
+    rows = pd.DataFrame(receipt["mechanisms"] if receipt else [], columns=list(_MECHANISM))
+    rows = rows.astype({"sensitivity": "int64", "scale": "float64"}).set_axis(_COLUMNS, axis=1)
+    how = {"append": True, "driver": "GPKG", "layer": "receipt"}
+    pyogrio.write_dataframe(rows, draft, **how, layer_options={"DESCRIPTION": json.dumps(receipt)})
 
 
 _STYLES = """create table layer_styles (
