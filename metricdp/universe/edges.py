@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +14,7 @@ from metricdp.errors import GraphFileError, InputError
 from metricdp.options import check_distinct
 from metricdp.universe.bends import Bends, bends_of
 from metricdp.universe.graph import CoordinateSystem, Graph, build_graph
+from metricdp.universe.text import number
 
 LENGTH_NAMES = ("length", "weight", "length_m", "distance", "cost", "time", "travel_time", "w")
 """Columns and attributes taken for lengths when the caller names none and only one is there."""
@@ -121,18 +120,6 @@ def index_endpoints(tails: Any, heads: Any) -> tuple[Ints, Ints, list[Any]]:
     position = {each: at for at, each in enumerate(known)}
     t_at, h_at = (np.array([position[e] for e in ends], np.int64) for ends in (tails, heads))
     return t_at, h_at, list(known)
-
-
-def number(value: object) -> float | None:
-    """A number or numeric text as float; None for anything else."""
-    if not isinstance(value, str | Real | Decimal | np.number) or isinstance(
-        value, bool | np.complexfloating | np.timedelta64
-    ):
-        return None
-    try:
-        return None if isinstance(value, str) and "_" in value else float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
 
 
 def float_lengths(values: Sequence[Any], weight: object) -> Floats:

@@ -7,6 +7,8 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from decimal import Decimal
+from numbers import Real
 from pathlib import Path
 
 import numpy as np
@@ -70,13 +72,21 @@ def naming(path: str | Path) -> Iterator[None]:
         raise GraphFileError(path, str(error)) from None
 
 
-def is_number(cell: str) -> bool:
-    """Whether a cell reads as a number (``nan`` and ``inf`` count, underscores do not)."""
+def number(value: object) -> float | None:
+    """A number or numeric text as float (``nan`` and ``inf`` too, no underscores), or None."""
+    if not isinstance(value, str | Real | Decimal | np.number) or isinstance(
+        value, bool | np.complexfloating | np.timedelta64
+    ):
+        return None
     try:
-        float(cell)
-    except ValueError:
-        return False
-    return "_" not in cell
+        return None if isinstance(value, str) and "_" in value else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell reads as a number."""
+    return number(cell) is not None
 
 
 def numeric_rows(
