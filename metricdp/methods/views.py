@@ -95,37 +95,39 @@ def axes(places: Floats | None, ax: Any = None) -> Any:
 def draw(ax: Any, metric: Metric, label: Ints, places: Any, demand: Floats | None) -> None:
     """Network, territories, noisy demand and centers."""
     from matplotlib import colormaps
-    from matplotlib.collections import LineCollection
 
     xy: Any = metric.coordinates
-    color = colormaps["tab20"](label % 20)
-    if metric.graph is not None:
-        tails = metric.graph.tails()
-        once = tails < metric.graph.indices
-        ends = np.stack([xy[tails[once]], xy[metric.graph.indices[once]]], axis=1)
-        ax.add_collection(
-            LineCollection(list(ends), colors=color[tails[once]], linewidths=0.6, alpha=0.7)
-        )
-        ax.autoscale()
-    else:
-        ax.scatter(*xy.T, s=6, c=color, linewidths=0)
+    streets(ax, metric, colormaps["tab20"](label % 20), -np.arange(len(label)), alpha=0.7)
     if demand is not None and demand.max() > 0:
         size = 60 * demand / demand.max()
         size *= min(1.0, _INK / size.sum())  # of many points each is small, or all would be black
         ax.scatter(*xy.T, s=size, c="black", alpha=0.25, linewidths=0, zorder=3)
-    set_aspect(ax, metric)
     ax.scatter(*places.T, s=60, c="black", edgecolors="white", linewidths=1.2, zorder=5)
     for rank, at in enumerate(places, 1):
         if np.isfinite(at).all():
             ax.annotate(str(rank), at, xytext=(5, 4), textcoords="offset points", zorder=6)
 
 
-def set_aspect(ax: Any, metric: Metric) -> None:
-    """Draw degrees as long as on the ground, in the middle."""
+def streets(
+    ax: Any, metric: Metric, colors: Any, rank: Any, *, width: float = 0.6, alpha: float = 1.0
+) -> None:
+    """Streets, each in the color of its end of higher rank, the highest on top; points, where there
+    are none. Degrees are as long as on the ground, in the middle.
+    """
+    from matplotlib.collections import LineCollection
+
     xy: Any = metric.coordinates
+    if metric.graph is None:
+        ax.scatter(*xy.T, s=10 * width, c=colors, linewidths=0)
+    else:
+        u, v = metric.graph.pairs().T
+        higher = np.where(rank[u] >= rank[v], u, v)
+        order = np.argsort(rank[higher], kind="stable")
+        ends, drawn = np.stack([xy[u], xy[v]], axis=1)[order], colors[higher][order]
+        ax.add_collection(LineCollection(list(ends), colors=drawn, linewidths=width, alpha=alpha))
+        ax.autoscale()
     if metric.coordinate_system == "lonlat":
-        middle = np.radians(np.nanmean(xy[:, 1]))
-        ax.set_aspect(1 / max(float(np.cos(middle)), 0.01))
+        ax.set_aspect(1 / float(metric.stretch()[0]))
     elif metric.graph is None:
         ax.set_aspect("equal")
 

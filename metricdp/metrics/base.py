@@ -320,7 +320,7 @@ class Metric(Finite):
                 f"its vertices (nodes=)"
             )
         located = np.flatnonzero(np.isfinite(self.coordinates).all(axis=1))
-        stretched = Stretch(self._stretch())
+        stretched = Stretch(self.stretch())
         return Snapper(stretched(self.coordinates[located]), located=located, project=stretched)
 
     def placer(self, max_snap: float | None = None) -> tuple[Snapper, int]:
@@ -399,11 +399,15 @@ class Metric(Finite):
             _known.of(self)["snapper"] = self.snapper()
         return _known.of(self)["snapper"](points)
 
-    def _stretch(self) -> Floats:
+    def stretch(self) -> Floats:
+        """Factors that make degrees as long on the page as on the ground, at the middle latitude;
+        near a pole a hundredth.
+        """
         if self.coordinate_system != "lonlat" or self.coordinates is None:
             return np.ones(2)
         latitude = self.coordinates[:, 1]
-        return np.array([np.cos(np.radians((np.nanmin(latitude) + np.nanmax(latitude)) / 2)), 1.0])
+        middle = np.radians((np.nanmin(latitude) + np.nanmax(latitude)) / 2)
+        return np.array([max(float(np.cos(middle)), 0.01), 1.0])
 
 
 def metric_of(universe: Any, what: str, rule: str = "") -> Metric:

@@ -53,8 +53,7 @@ def project(metric: Any) -> Plane:
         east = _unwrapped(xy[:, 0])
         bends = bends if np.array_equal(east, xy[:, 0], equal_nan=True) else None
         xy[:, 0] = east
-        middle = np.radians((np.nanmin(xy[:, 1]) + np.nanmax(xy[:, 1])) / 2)
-        scale = np.radians(1.0) * EARTH_RADIUS_KM * np.array([max(float(np.cos(middle)), 0.01), 1])
+        scale = np.radians(1.0) * EARTH_RADIUS_KM * metric.stretch()
     xy *= scale
     zero = (np.nanmin(xy, axis=0) + np.nanmax(xy, axis=0)) / 2
     if bends is not None:

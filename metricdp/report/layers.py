@@ -118,17 +118,9 @@ class Layers:
         import shapely
 
         kept = np.flatnonzero(np.isfinite(self.xy).all(axis=1))
-        stretch = self._stretch()
+        stretch = self.metric.stretch()
         found = np.array(_areas(self.xy[kept] * stretch, label[kept], k), dtype=object)
         return list(shapely.transform(found, lambda points: points / stretch))
-
-    def _stretch(self) -> Floats:
-        """Factors that make degrees as long on the page as on the ground, at the middle."""
-        if self.metric.coordinate_system != "lonlat":
-            return np.ones(2)
-        latitude = self.xy[:, 1]
-        middle = np.radians((np.nanmin(latitude) + np.nanmax(latitude)) / 2)
-        return np.array([max(float(np.cos(middle)), 0.01), 1.0])
 
     def _streets(self) -> Any:
         """The edges of each territory as one shape; a two-way edge between two is cut where both

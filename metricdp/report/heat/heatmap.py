@@ -146,24 +146,8 @@ class Heatmap:
         """
         from metricdp.methods import views
 
-        xy = self.universe.coordinates
-        ax = views.axes(xy, ax)
-        from matplotlib.collections import LineCollection
-
-        colors = np.array(HEAT)[self.classes]
-        graph = self.universe.graph
-        if graph is None:
-            ax.scatter(*xy.T, s=12, c=colors, linewidths=0)
-        else:
-            u, v = graph.pairs().T
-            order = np.argsort(np.maximum(self.classes[u], self.classes[v]), kind="stable")
-            u, v = u[order], v[order]
-            ends = np.stack([xy[u], xy[v]], axis=1)
-            higher = np.where(self.density[u] >= self.density[v], u, v)
-            lines = LineCollection(list(ends), colors=colors[higher].tolist(), linewidths=1.2)
-            ax.add_collection(lines)
-            ax.autoscale()
-        views.set_aspect(ax, self.universe)
+        ax = views.axes(self.universe.coordinates, ax)
+        views.streets(ax, self.universe, np.array(HEAT)[self.classes], self.density, width=1.2)
         width = in_words(self.bandwidth, unit_shown(self.universe))
         ax.set_title(f"demand per {self.per[1]}, bandwidth {width}")
         return ax
