@@ -5,6 +5,8 @@ from itertools import combinations, product
 
 import numpy as np
 
+from metricdp.solvers import objectives as o
+
 
 def sums(costs, weights, power, limit=None):
     """Weighted sum of distances to the power; ten times the cost at the limit beyond it."""
@@ -163,3 +165,93 @@ def sized(value, k, sizes):
         if one is not None:
             values.append(one + sum(sizes[s][1] for s in own))
     return min(values, default=None)
+
+
+def definitions(k, limit, total, threshold=2.5):
+    """Of every objective, for k sites and about so much demand: what makes it, and the value of
+    some rows of costs; None where they cannot serve.
+    """
+    reach, price = limit * (1 + 1e-9), 0.1 * total * limit
+    room = 0.9 * total / max(k, 1) + 0.2 * total  # one site alone has room for all
+    small, least = 0.6 * room, 0.35 * total / max(k, 1)
+
+    def rooms(costs):
+        return np.full(len(costs), room)
+
+    def served(value, alone=lambda c, w: sums(c, w, 1)):
+        """The value of more sites than one, and of one; points without demand need none."""
+
+        def of_sites(costs, weights):
+            held = weights > 0
+            return (alone if len(costs) == 1 else value)(costs[:, held], weights[held])
+
+        return of_sites
+
+    def of_sizes(costs, weights):
+        sizes = [(small, 0.0, k), (room, price, max(k - 1, 1))]
+        return sized(lambda own: service(costs * weights, None, weights, own), len(costs), sizes)
+
+    return {
+        "k-median": (lambda: o.KMedian(k), lambda c, w: sums(c, w, 1)),
+        "k-means": (lambda: o.KMeans(k), lambda c, w: sums(c, w, 2)),
+        "kz": (lambda: o.KZ(k, z=3.5), lambda c, w: sums(c, w, 3.5)),
+        "limit": (lambda: o.KMedian(k, limit=limit), lambda c, w: sums(c, w, 1, limit)),
+        "p-center": (lambda: o.PCenter(k), farthest),
+        "threshold": (
+            lambda: o.PCenter(k, threshold=threshold),
+            lambda c, w: farthest(c, w, threshold),
+        ),
+        "p-dispersion": (lambda: o.PDispersion(k), lambda c, w: least_distance(c)),
+        "max-coverage": (lambda: o.MaxCoverage(k, limit), lambda c, w: covered(c, w, reach)),
+        "backup-coverage": (
+            lambda: o.BackupCoverage(k, limit, first=0.7),
+            lambda c, w: covered(c, w, reach, (0.7, 0.3)),
+        ),
+        "set-cover": (
+            lambda: o.SetCover(limit),
+            lambda c, w: float(len(c)) if (c <= reach).any(axis=0)[w > 0].all() else np.inf,
+        ),
+        "facility-location": (
+            lambda: o.FacilityLocation(price),
+            lambda c, w: with_prices(c, w, [price] * len(c)),
+        ),
+        "capacitated": (
+            lambda: o.Capacitated(k, room),
+            served(lambda c, w: within_room(c, w, w, rooms(c))),
+        ),
+        "single source": (
+            lambda: o.Capacitated(k, room, single_source=True),
+            served(lambda c, w: within_room_whole(c, w, w, rooms(c))),
+        ),
+        "minimum": (
+            lambda: o.Capacitated(k, room, minimum=least),
+            served(lambda c, w: service(c * w, None, w, rooms(c), least)),
+        ),
+        "sizes": (
+            lambda: o.Capacitated(k, [o.Size(small), o.Size(room, price, max(k - 1, 1))]),
+            served(of_sizes, lambda c, w: sums(c, w, 1) + price * (w.sum() > small)),
+        ),
+        "full coverage": (
+            lambda: o.MaxCoverage(k, limit, capacities=room / 2),
+            served(
+                lambda c, w: covered_within_room(c, w, w, rooms(c) / 2, reach),
+                lambda c, w: min(covered(c, w, reach), room / 2),
+            ),
+        ),
+        "full center": (
+            lambda: o.PCenter(k, capacities=room),
+            served(lambda c, w: farthest_within_room(c, w, rooms(c)), farthest),
+        ),
+        "equity": (
+            lambda: o.Equity(k, kappa=1 / limit),
+            lambda c, w: equal_distance(c, w, 1 / limit),
+        ),
+        "ordered-median": (
+            lambda: o.OrderedMedian(k, share=0.3, blend=0.5),
+            lambda c, w: ordered(c, w, 0.3, 0.5),
+        ),
+        "nested": (lambda: o.Nested([k]), lambda c, w: sums(c, w, 1)),
+    }
+
+
+OBJECTIVES = sorted(definitions(1, 1.0, 1.0))

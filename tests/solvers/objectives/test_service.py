@@ -26,8 +26,8 @@ def case(seed):
     return metric, costs, weights, loads, (loads.sum() * rng.uniform(0.42, 0.8, 6)).round(1)
 
 
-def of_kind(kind, whole, weights, loads, room):
-    """An objective, and the value of some rows (indices) by the definition."""
+def kinds(whole, weights, loads, room):
+    """Objectives, and the value of some rows (indices) by the definition."""
     sizes = [(0.35 * loads.sum(), 0.0, 2), (0.75 * loads.sum(), 3.0, 1)]
     sized = [o.Size(*one) for one in sizes]
 
@@ -40,10 +40,19 @@ def of_kind(kind, whole, weights, loads, room):
     def farthest(rows, costs, own):
         return naive.farthest_within_room(costs[rows], loads, own, whole)
 
+    def within(rows, costs, limit=None):
+        value = naive.within_room_whole if whole else naive.within_room
+        return value(costs[rows], weights, loads, room[rows], limit)
+
     free = [o.Size(one[0], most=one[2]) for one in sizes]
     bare = [(one[0], 0.0, one[2]) for one in sizes]
     half = 0.4 * loads.sum()
     return {
+        "sums": (o.Capacitated(2, room, single_source=whole), within),
+        "sums, limit": (
+            o.Capacitated(2, room, limit=LIMIT, single_source=whole),
+            lambda rows, costs: within(rows, costs, LIMIT),
+        ),
         "coverage": (
             o.MaxCoverage(2, LIMIT, room, whole),
             lambda rows, costs: covered(rows, costs, room[rows]),
@@ -72,12 +81,10 @@ def of_kind(kind, whole, weights, loads, room):
             o.Capacitated(2, sized, single_source=whole, minimum=half / 2),
             lambda rows, costs: naive.sized(lambda own: sums(rows, costs, own, half / 2), 2, sizes),
         ),
-    }[kind]
+    }
 
 
-KINDS = sorted(
-    ["coverage", "coverage, sizes", "center", "center, sizes", "minimum", "sizes", "sizes, minimum"]
-)
+KINDS = sorted(kinds(False, *case(0)[2:]))
 
 
 @pytest.mark.parametrize("opened", [(), (4,)])
@@ -86,7 +93,7 @@ KINDS = sorted(
 def test_no_choice_is_better_and_what_is_reported_is_kept(kind, whole, opened):
     for seed in range(MOST):
         metric, costs, weights, loads, room = case(seed)
-        asked, value = of_kind(kind, whole, weights, loads, room)
+        asked, value = kinds(whole, weights, loads, room)[kind]
         choices = [rows for rows in combinations(range(6), 2) if set(opened) <= set(rows)]
         known = [v for v in (value(list(rows), costs) for rows in choices) if v is not None]
         names = [metric.sites[i] for i in opened]
@@ -105,9 +112,14 @@ def test_no_choice_is_better_and_what_is_reported_is_kept(kind, whole, opened):
         assert (used >= getattr(asked, "minimum", 0.0) * (1 - 1e-6)).all()
         if not isinstance(asked.capacities, tuple):
             assert plan.capacities == room[metric.site_positions(plan.centers)].tolist()
-        if whole:
-            shares = plan.to_frame(assignments=True)["share"]
-            assert set(shares) <= {0.0, 1.0}
+        frame = plan.to_frame(assignments=True)
+        assert not whole or set(frame["share"]) <= {0.0, 1.0}
+        if kind.startswith("sums"):  # who is left out costs ten times the limit
+            served = frame.groupby("vertex")["share"].sum()
+            assert (served <= 1 + 1e-9).all() and (kind == "sums, limit" or np.allclose(served, 1))
+            paid = (frame["weight"] * frame["share"] * frame["distance"].fillna(0)).sum()
+            left = weights @ (1 - served[[f"c{i}" for i in range(7)]].to_numpy())
+            assert paid + 10 * LIMIT * left == pytest.approx(plan.value)
 
 
 def test_what_cannot_be_is_refused():
