@@ -4,6 +4,7 @@ line.
 
 import gzip
 import shlex
+from pathlib import Path
 from typing import NamedTuple
 
 import metricdp as mdp
@@ -38,15 +39,22 @@ def works(capsys, *argv):
 
 
 def fails(capsys, words, *argv, status=2):
-    """Hold that a call ends with this status, says these words, and prints no result."""
+    """Hold that a call ends with this status, says these words and its error in one line, prints no
+    result, and leaves the folder that it is called from as it was.
+    """
+    before = snapshot(Path())
     ran = run(capsys, *argv)
-    assert (ran.status, ran.out) == (status, "") and words in ran.err, ran.err
+    errors = [line for line in ran.lines if line.startswith("metricdp: error: ")]
+    assert (ran.status, ran.out, errors) == (status, "", ran.lines[-1:]), ran.err
+    assert words in ran.err and not [c for c in CANARIES if c in ran.err], ran.err
+    assert snapshot(Path()) == before
 
 
 def snapshot(folder):
     return {
         str(p.relative_to(folder)): p.read_bytes() if p.is_file() else b""
         for p in folder.rglob("*")
+        if p.suffix != ".lock"
     }
 
 

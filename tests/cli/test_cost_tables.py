@@ -9,7 +9,7 @@ import pytest
 import metricdp as mdp
 from metricdp.cli import main
 from tests import cases
-from tests.cli_world import run
+from tests.cli_world import fails, run
 
 SITES, CLIENTS = ["a", "b", "c"], ["x", "y", "z", "w"]
 COSTS = np.array([[5.0, 9, 1, 4], [2, 7, 4, 4], [8, 1, 3, 9]])
@@ -84,11 +84,7 @@ def test_private_demand(files, capsys):
     ("long.csv --objective set-cover --limit 0.5", "no choice of sites covers all demand"),
 )
 def test_bad_calls_get_one_line(options, rule, files, capsys):
-    ran = run(capsys, "cluster", *options.split(), "--format", "costs", "--quiet")
-    assert ran.status == 2
-    assert rule in ran.err
-    assert len(ran.err.strip().splitlines()) == 1
-    assert not ran.out
+    fails(capsys, rule, "cluster", *options.split(), "--format", "costs")
 
 
 def test_costs_have_a_unit_and_a_proof(files, capsys):
@@ -101,11 +97,11 @@ def test_costs_have_a_unit_and_a_proof(files, capsys):
 
 
 def test_other_commands_want_a_graph(files, capsys):
-    ran = run(capsys, "plan", "long.csv", "--format", "costs", "--records", "99", "-k", "1")
-    assert ran.status == 2 and "is for metricdp cluster" in ran.err
+    table = ("long.csv", "--format", "costs", "--records", "99")
+    fails(capsys, "is for metricdp cluster", "plan", *table, "-k", "1")
     Path("roads.csv").write_text("from,to,length\na,b,1\n")
-    ran = run(capsys, "cluster", "roads.csv", "-k", "1", "--unreachable", "3")
-    assert ran.status == 2 and "--unreachable is for --format costs" in ran.err
+    asked = ("cluster", "roads.csv", "-k", "1", "--unreachable", "3")
+    fails(capsys, "--unreachable is for --format costs", *asked)
 
 
 def test_a_private_answer_on_a_table_is_reported_with_its_estimates(here, capsys):

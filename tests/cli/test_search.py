@@ -52,4 +52,3 @@ def test_refused_before_anything_is_charged(options, message, world, capsys):
     Path("two.csv").write_text("a,b\n100,101\n")
     Path("nobody.csv").write_text("vertex\n100\nnobody\n")
     fails(capsys, message, *PRIVATE, "--ledger", "new.ledger", *options)
-    assert not Path("new.ledger").exists()
