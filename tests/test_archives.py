@@ -1,14 +1,17 @@
 """Archives of others: what is read of them, and what is none."""
 
 import io
+import tracemalloc
 import zipfile
 
+import networkx as nx
 import numpy as np
 import pytest
 from numpy.lib import format as npy
 
+import metricdp as mdp
 from metricdp.archives import read_archive
-from tests import cases
+from tests import cases, refuses
 
 HEADER = np.array('{"format": "a"}')
 
@@ -54,3 +57,52 @@ def test_arrays_as_long_as_was_asked_for_are_read_and_empty_ones(array, save):
 def test_what_an_array_says_of_its_length_must_be_so(shape, data, values):
     head = {"descr": "<f8", "fortran_order": False, "shape": shape}
     assert read(packed(head, data=data)) == values
+
+
+GRID = mdp.GraphMetric(nx.grid_2d_graph(9, 9), weight=None)
+MANY = np.zeros(1 << 23)
+
+
+def a_release(path):
+    demand = mdp.PrivateDemand(GRID, [(1, 1)] * 300)
+    mdp.release(GRID, demand, epsilon=1).save(path)
+    return mdp.Release.load
+
+
+def a_tree(path):
+    mdp.build_hst(GRID).save(path)
+    return mdp.HST.load
+
+
+def repacked(path, array, method, data):
+    """The archive with one of its arrays in other bytes."""
+    with zipfile.ZipFile(path) as archive:
+        whole = {name: archive.read(name) for name in archive.namelist()} | {array: data}
+    with zipfile.ZipFile(path, "w", method) as archive:
+        for name, content in whole.items():
+            archive.writestr(name, content)
+
+
+@cases(
+    ("save", "array"),
+    *((a_release, name) for name in ("header", "weights", "node", "mean")),
+    *((a_tree, name) for name in ("header", "order", "heights")),
+)
+@cases("how", "long", "lying head", "lzma")
+def test_a_bomb_is_refused_before_it_unpacks(save, array, how, tmp_path):
+    """Some 64 MB of zeros in a small file, where a few hundred bytes belong."""
+    path, content = tmp_path / "a", io.BytesIO()
+    load = save(path)
+    long = np.array("x" * len(MANY)) if array == "header" else MANY
+    with np.load(path) as archive:
+        npy.write_array(content, long if how == "long" else archive[array])
+    data = content.getvalue() + bytes(8 * len(MANY) if how == "lying head" else 0)
+    method = zipfile.ZIP_LZMA if how == "lzma" else zipfile.ZIP_DEFLATED
+    repacked(path, f"{array}.npy", method, data)
+    assert path.stat().st_size < 1 << 20
+    tracemalloc.start()
+    try:
+        refuses("is not a", load, path, GRID)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    finally:
+        tracemalloc.stop()

@@ -3,6 +3,7 @@ rounded down.
 """
 
 import json
+import tomllib
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +19,7 @@ from metricdp.solvers.bounds import Certificate, certificate, certify
 from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.entries import Entries
 from metricdp.solvers.stopping import Deadline
+from metricdp.universe.samples import sample_path
 from tests import data, naive
 from tests.metrics.test_diameter import road_like
 
@@ -144,34 +146,15 @@ def test_a_limit_of_branches_leaves_a_valid_bound(most, monkeypatch):
         assert 0.5 * best[1] < found.lower_bound <= best[1]
 
 
-@pytest.mark.parametrize(("k", "power"), [(3, 1), (9, 1), (4, 2)])
-def test_branches_agree_with_an_integer_program(k, power):
-    from scipy.optimize import LinearConstraint, milp
-
-    metric = mdp.EuclideanMetric(np.random.default_rng(k).random((40, 3)))
-    block = metric.distance_rows(np.arange(40)) ** power
-    n = len(block)
-    serves = [np.r_[np.zeros(n), np.tile(np.arange(n) == j, n)] for j in range(n)]
-    only = [
-        np.r_[-(np.arange(n) == i).astype(float), np.arange(n * n) == i * n + j]
-        for i in range(n)
-        for j in range(n)
-    ]
-    rules = [
-        LinearConstraint(serves, 1, 1),
-        LinearConstraint(only, -np.inf, 0),
-        LinearConstraint(np.r_[np.ones(n), np.zeros(n * n)], k, k),
-    ]
-    program = milp(
-        np.r_[np.zeros(n), block.ravel()],
-        integrality=np.r_[np.ones(n), np.zeros(n * n)],
-        bounds=(0, 1),
-        constraints=rules,
-    )
-    result = (mdp.k_median if power == 1 else mdp.k_means)(metric, k=k, certificate=True)
-    assert result.lower_bound == pytest.approx(program.fun, rel=1e-6) == result.certificate.cost
-    bad = certify(block, np.ones(n), np.arange(k))
-    assert bad.lower_bound == pytest.approx(program.fun, rel=1e-6) and bad.gap > 0.05
+def test_the_generated_instance_is_proven_from_any_centers():
+    path = sample_path("generated_pmed.txt")
+    index = tomllib.loads((path.parent / "index.toml").read_text("utf-8"))
+    optimum = index["generated_pmed.txt"]["optimum"]
+    metric, k = mdp.read_graph(path, format="pmed"), int(path.read_text().split()[2])
+    n = len(metric)
+    assert mdp.k_median(metric, k=k, certificate=True).certificate == Certificate(optimum, optimum)
+    bad = certify(metric.distance_rows(np.arange(n)), np.ones(n), np.arange(k))
+    assert bad.lower_bound <= optimum and bad.gap > 0.05
 
 
 def test_a_time_limit_leaves_a_valid_bound():

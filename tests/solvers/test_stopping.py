@@ -94,9 +94,9 @@ def test_an_interrupted_search_returns_what_it_has():
     plain = solve(metric, weights, 40, starts=1)  # compiled, and its distances known
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
-    begin = time.monotonic()
+    begin = time.process_time()
     found = solve(metric, weights, 40, starts=5000, time_limit=float("inf"))  # half a minute
-    assert time.monotonic() - begin < 15
+    assert time.process_time() - begin < 15
     assert len(set(found.centers.tolist())) == 40 and found.cost <= 1.05 * plain.cost
 
 

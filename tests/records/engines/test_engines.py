@@ -1,10 +1,8 @@
 """Demand on real engines: the same counts bit by bit, the same distribution of samples, nothing
-said of bad rows, nothing paid twice.
+paid twice.
 """
 
-import logging
 import os
-import re
 import signal
 import threading
 import time
@@ -17,7 +15,7 @@ import metricdp as mdp
 from benchmarks.methods.grid import Grid
 from metricdp.errors import InputError
 from metricdp.methods.box import default
-from metricdp.metrics import EuclideanMetric, EuclideanSpace, ManhattanMetric
+from metricdp.metrics import EuclideanMetric, EuclideanSpace
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.privacy import (
     CountQuery,
@@ -35,12 +33,12 @@ from metricdp.privacy.scores import CostQuery, CoverageQuery
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
 from metricdp.records.engines import RowEncoder, Tally, embedded, sources
 from tests import cases, refuses
-from tests.privacy_worlds import THREE, all_text
+from tests.privacy_worlds import all_text
 from tests.spark import session as spark_session
 
 pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
-CANARY, N = "CANARY-48611", 4000
+N = 4000
 ENGINES = ("pandas", "polars", "duckdb", "arrow", "parquet", "csv", "dask")
 BOX = EuclideanSpace([0, 0], [10, 4])
 POINTS = EuclideanMetric(
@@ -160,16 +158,7 @@ def test_counts_and_sums_of_a_box_are_the_same_bit_by_bit(frame, table):
     assert exact(gate.moved(there, QUARTERS, BOX.net(QUARTERS.n_parts)), CountQuery()) == [N]
 
 
-def refused(make, capfd, caplog):
-    caplog.set_level(logging.DEBUG)
-    error = refuses("at least one is not", make)
-    shown = str(error) + caplog.text + "".join(capfd.readouterr())
-    assert CANARY not in shown
-    assert not re.search(r"(?<![\w.])(?<!\d:)48611", shown)  # a port may have that number
-    assert error.__context__ is error.__cause__ is None
-
-
-def test_spark_counts_bounds_and_refuses_alike(spark, table, capfd, caplog):
+def test_spark_counts_and_bounds_alike(spark, table):
     rows, folder = table
     source, options = f"{folder}/rows-*.parquet", {"engine": "spark"}
     ids = PrivateDemand.from_frame(POINTS, source, user="who", max_contributions=3, **options)
@@ -177,8 +166,6 @@ def test_spark_counts_bounds_and_refuses_alike(spark, table, capfd, caplog):
     there = PrivateDemand.from_frame(BOX, spark.read.parquet(source), columns=["x", "y"])
     both = LevelsQuery([*LEVELS.levels, GRID])
     assert exact(there, both) == exact(located(rows), both)
-    bad = spark.createDataFrame([(CANARY, 1.0), ("2", 48611.0)], ["x", "y"])
-    refused(lambda: PrivateDemand.from_frame(BOX, bad, x="x", y="y"), capfd, caplog)
 
 
 def test_a_worker_killed_in_mid_job_changes_nothing_and_is_paid_once(dask_client, table):
@@ -292,24 +279,6 @@ def test_points_of_a_file_are_read_out_of_core(tmp_path):
     refuses(r"numbers of shape \(n, d\)", PrivateDemand.from_frame, box, tmp_path / "flat.npy")
 
 
-def test_snapping_is_that_of_the_universe():
-    import networkx as nx
-
-    rng = np.random.default_rng(4)
-    graph = nx.cycle_graph(30)
-    for v in graph:
-        graph.nodes[v].update(lon=float(rng.random()), lat=float(60 + rng.random()))
-    globe = mdp.GraphMetric(graph, weight=None)
-    assert globe.coordinate_system == "lonlat"
-    drawn = ManhattanMetric(rng.random((50, 2))), EuclideanMetric(rng.random((40, 3)))
-    for universe in (POINTS, *drawn, globe):
-        points = rng.random((500, universe.snapper().dimension)) + (
-            0 if universe is not globe else [0, 60]
-        )
-        assert (universe.snapper()(points) == universe.snap(points)).all()
-    refuses("has no coordinates", THREE.snapper)
-
-
 # Samples
 
 
@@ -354,29 +323,3 @@ def test_sources_lead_nowhere():
     held = [getattr(demand, name) for name in dir(demand) if not name.startswith("__")]
     assert not any(isinstance(each, sources.Source) for each in held)
     assert RowEncoder(("x",), np.asarray).empty().shape == (0, 1)
-
-
-def bad_tables():
-    """Rows that break a rule, and what is asked of them."""
-    nan = float("nan")
-    yield {"vertex": ["a", CANARY]}, {}
-    yield {"vertex": ["a", None]}, {}
-    yield {"vertex": ["a", "b"], "u": [48611, None]}, {"user": "u"}
-    yield {"x": [48611.0, nan], "y": [1.0, 2]}, {"columns": ["x", "y"]}
-    yield {"x": [CANARY, "1"], "y": [1.0, 2]}, {"columns": ["x", "y"]}
-    yield {"x": [48611.0, float("inf")], "y": [1.0, 2]}, {"columns": ["x", "y"]}
-
-
-@pytest.mark.parametrize("rows", list(bad_tables()), ids=lambda rows: "")
-@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask"])
-def test_bad_rows_are_refused_by_the_rule_alone(engine, rows, capfd, caplog, request):
-    columns, asked = rows
-    plain, universe = pd.DataFrame(columns), BOX if "columns" in asked else THREE
-    if engine == "dask":
-        request.getfixturevalue("dask_client")
-        source = pytest.importorskip("dask.dataframe").from_pandas(plain, npartitions=2)
-    elif engine == "duckdb":
-        source = pytest.importorskip("duckdb").connect().from_arrow(pa.table(columns))
-    else:
-        source = pytest.importorskip("polars").LazyFrame(columns)
-    refused(lambda: PrivateDemand.from_frame(universe, source, **asked), capfd, caplog)
