@@ -1,8 +1,10 @@
 """Demand on real engines: the same counts bit by bit, the same distribution of samples, nothing
-paid twice.
+said of bad rows, nothing paid twice.
 """
 
+import logging
 import os
+import re
 import signal
 import threading
 import time
@@ -33,12 +35,12 @@ from metricdp.privacy.scores import CostQuery, CoverageQuery
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
 from metricdp.records.engines import RowEncoder, Tally, embedded, sources
 from tests import cases, refuses
-from tests.privacy_worlds import all_text
+from tests.privacy_worlds import THREE, all_text
 from tests.spark import session as spark_session
 
 pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
-N = 4000
+CANARY, N = "CANARY-48611", 4000
 ENGINES = ("pandas", "polars", "duckdb", "arrow", "parquet", "csv", "dask")
 BOX = EuclideanSpace([0, 0], [10, 4])
 POINTS = EuclideanMetric(
@@ -158,7 +160,16 @@ def test_counts_and_sums_of_a_box_are_the_same_bit_by_bit(frame, table):
     assert exact(gate.moved(there, QUARTERS, BOX.net(QUARTERS.n_parts)), CountQuery()) == [N]
 
 
-def test_spark_counts_and_bounds_alike(spark, table):
+def refused(make, capfd, caplog):
+    caplog.set_level(logging.DEBUG)
+    error = refuses("at least one is not", make)
+    shown = str(error) + caplog.text + "".join(capfd.readouterr())
+    assert CANARY not in shown
+    assert not re.search(r"(?<![\w.])(?<!\d:)48611", shown)  # a port may have that number
+    assert error.__context__ is error.__cause__ is None
+
+
+def test_spark_counts_bounds_and_refuses_alike(spark, table, capfd, caplog):
     rows, folder = table
     source, options = f"{folder}/rows-*.parquet", {"engine": "spark"}
     ids = PrivateDemand.from_frame(POINTS, source, user="who", max_contributions=3, **options)
@@ -166,6 +177,8 @@ def test_spark_counts_and_bounds_alike(spark, table):
     there = PrivateDemand.from_frame(BOX, spark.read.parquet(source), columns=["x", "y"])
     both = LevelsQuery([*LEVELS.levels, GRID])
     assert exact(there, both) == exact(located(rows), both)
+    bad = spark.createDataFrame([(CANARY, 1.0), ("2", 48611.0)], ["x", "y"])
+    refused(lambda: PrivateDemand.from_frame(BOX, bad, x="x", y="y"), capfd, caplog)
 
 
 def test_a_worker_killed_in_mid_job_changes_nothing_and_is_paid_once(dask_client, table):
@@ -323,3 +336,29 @@ def test_sources_lead_nowhere():
     held = [getattr(demand, name) for name in dir(demand) if not name.startswith("__")]
     assert not any(isinstance(each, sources.Source) for each in held)
     assert RowEncoder(("x",), np.asarray).empty().shape == (0, 1)
+
+
+def bad_tables():
+    """Rows that break a rule, and what is asked of them."""
+    nan = float("nan")
+    yield {"vertex": ["a", CANARY]}, {}
+    yield {"vertex": ["a", None]}, {}
+    yield {"vertex": ["a", "b"], "u": [48611, None]}, {"user": "u"}
+    yield {"x": [48611.0, nan], "y": [1.0, 2]}, {"columns": ["x", "y"]}
+    yield {"x": [CANARY, "1"], "y": [1.0, 2]}, {"columns": ["x", "y"]}
+    yield {"x": [48611.0, float("inf")], "y": [1.0, 2]}, {"columns": ["x", "y"]}
+
+
+@pytest.mark.parametrize("rows", list(bad_tables()), ids=lambda rows: "")
+@pytest.mark.parametrize("engine", ["polars", "duckdb", "dask"])
+def test_bad_rows_are_refused_by_the_rule_alone(engine, rows, capfd, caplog, request):
+    columns, asked = rows
+    plain, universe = pd.DataFrame(columns), BOX if "columns" in asked else THREE
+    if engine == "dask":
+        request.getfixturevalue("dask_client")
+        source = pytest.importorskip("dask.dataframe").from_pandas(plain, npartitions=2)
+    elif engine == "duckdb":
+        source = pytest.importorskip("duckdb").connect().from_arrow(pa.table(columns))
+    else:
+        source = pytest.importorskip("polars").LazyFrame(columns)
+    refused(lambda: PrivateDemand.from_frame(universe, source, **asked), capfd, caplog)
