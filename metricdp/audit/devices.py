@@ -55,8 +55,8 @@ def _collections() -> dict[str, Callable[[], tuple[Any, Sequence[Any]]]]:
 
 
 def _of_parts(roles: Any) -> tuple[Any, Sequence[Any]]:
-    labels = {"labels": [0, 0, 1, 1, 2, 2], "centers": [0, 2, 4]}
-    items = {"kind": "partition", "parts": 3, "ids": {"range": 6}, **labels}
+    tree = {"labels": [0, 0, 1, 1, 2, 2], "children": [[0, 1], [3, 2]], "levels": []}
+    items = {"kind": "hierarchy", "parts": 3, "ids": {"range": 6}, **tree}
     return PublicParameters("one_round_local", Fraction(1), 10, Fraction(0), items, roles), range(6)
 
 

@@ -9,12 +9,10 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arrays import Floats
 from metricdp.errors import InputError
-from metricdp.kernels.ward import ward_tree
-from metricdp.local.items import BallItems, HierarchyItems
+from metricdp.local.items import BallItems
 from metricdp.local.oracles import FrequencyOracle, Sketch, oracle_of
 from metricdp.local.parameters import TRUST, PublicParameters, Report
 from metricdp.local.shuffle import shuffled_epsilon
@@ -155,12 +153,10 @@ class LocalEstimate:
                 "metric must be the universe that the public parameters were made for: the same "
                 "ids in the same order"
             )
+        children = np.array(self.items.children, np.int64).reshape(-1, 2)
         labels = np.array(self.items.labels, np.int32)
-        levels = isinstance(self.items, HierarchyItems)
-        if levels:
-            tree = _known_tree(metric, labels, np.array(self.items.children, np.int64))
-        else:
-            tree = _tree(metric, labels, np.array(self.items.centers))
+        sizes = upwards(np.bincount(labels, minlength=self.items.n_parts), children)
+        tree = PartitionTree(metric, labels, children, sizes)
         estimate = self.counts
         if not signed and self.n_messages:
             root = np.array([2 * tree.n_parts - 2])
@@ -168,7 +164,7 @@ class LocalEstimate:
             rounds += [
                 self._counts_of(number, tree) for number in range(len(self.parameters.roles))
             ]
-            estimate = joint_posterior(tree, rounds, any_share=levels).mean
+            estimate = joint_posterior(tree, rounds, any_share=bool(self.items.levels)).mean
         weights = tree.spread(estimate)
         return Release(metric, weights, self.receipt, method=self.parameters.trust)
 
@@ -233,21 +229,6 @@ class LocalEstimate:
         drawn = n * share * (1 - share) * (n / users - 1)
         scale = np.sqrt((np.maximum(deviation, 0.5) ** 2 + drawn) / 2)
         return Counts(nodes, values, scale, True)
-
-
-def _tree(metric: Metric, labels: NDArray[np.int32], centers: Ints) -> PartitionTree:
-    """The parts, and above them the Ward tree of their middles."""
-    m = len(centers)
-    sizes = np.bincount(labels, minlength=m).astype(np.float64)
-    between = metric.symmetric.distance_rows(centers, centers).astype(np.float32)
-    children = ward_tree(between * between, sizes) if m > 1 else np.empty((0, 2), np.int64)
-    return _known_tree(metric, labels, children)
-
-
-def _known_tree(metric: Metric, labels: NDArray[np.int32], children: Ints) -> PartitionTree:
-    """The parts, and the tree above them that the parameters tell."""
-    sizes = upwards(np.bincount(labels, minlength=len(children) + 1), children)
-    return PartitionTree(metric, labels, children, sizes)
 
 
 def _mechanism(report: Report) -> Mechanism:

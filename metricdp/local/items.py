@@ -1,7 +1,6 @@
 """From a user's item to its *views*, integers in public domains that reports are about.
 
-- partition: the item's part of one public partition.
-- hierarchy: its part at each of several levels of a public tree.
+- hierarchy: the item's part of a public partition, and at coarser levels of a public tree above it.
 - simhash, in a ball: for each level i the signs of its products with i public directions.
 - net, in a ball: for each level the net point of the chain of nearest ones from the finest up.
 
@@ -42,8 +41,11 @@ class Items(ABC):
         """The views of one item and its vector (None where there is none)."""
 
 
-class LabeledItems(Items):
-    """Ids of a finite universe, and the part of each in a public partition: the last view."""
+class HierarchyItems(Items):
+    """Ids of a finite universe; the views are the id's parts at levels of a tree. `plain` holds
+    ids, labels, parts, `children` (children before parents), and the nodes of coarser `levels`, if
+    there are any.
+    """
 
     def __init__(self, plain: dict[str, Any]) -> None:
         ids = plain.get("ids")
@@ -54,49 +56,21 @@ class LabeledItems(Items):
             if isinstance(ids, dict)
             else [_id(i) for i in ids or ()]
         )
-        if not _all_below(self.labels, self.n_parts) or not len(self.labels) == len(self.ids) > 0:
-            raise InputError("labels must give each id its part, a whole number below parts")
-        self.domains = (self.n_parts,)
+        known = _all_below(self.labels, self.n_parts) and len(self.labels) == len(self.ids)
+        if not known or len(set(self.labels)) < self.n_parts:
+            raise InputError(
+                "labels must give each id its part, a whole number below parts, and no part none"
+            )
         try:
             self._part = dict(zip(self.ids, self.labels))
         except TypeError:
             self._part = {}
         if len(self._part) != len(self.ids):
             raise InputError("ids must be distinct")
-
-    def values(self, item: Any) -> tuple[tuple[int, ...], Any]:
-        """The part of an id."""
-        part = None
-        with suppress(Exception):  # not hashable, or an id of a class with ideas of its own
-            part = self._part.get(item)
-        if part is None:
-            raise InputError(UNKNOWN)
-        return (part,), None
-
-
-class PartitionItems(LabeledItems):
-    """Ids of a finite universe; the view is the id's part."""
-
-    def __init__(self, plain: dict[str, Any]) -> None:
-        super().__init__(plain)
-        self.centers = plain.get("centers") or []
-        if not _all_below(self.centers, len(self.ids)):
-            raise InputError("centers must be the positions of the parts' middles")
-        if [self.labels[c] for c in self.centers] != list(range(self.n_parts)):
-            raise InputError("centers must give every part its middle, in order")
-
-
-class HierarchyItems(LabeledItems):
-    """Ids of a finite universe; the views are the id's parts at levels of a tree. `plain` holds
-    ids, labels, parts, `children` (children before parents), and the nodes of coarser `levels`.
-    """
-
-    def __init__(self, plain: dict[str, Any]) -> None:
-        super().__init__(plain)
         self.children, self.levels = plain.get("children"), plain.get("levels")
         below = self._below()
         self._views: list[tuple[int, ...]] = [()] * self.n_parts
-        if not isinstance(self.levels, list) or not 0 < len(self.levels) < 64:
+        if not isinstance(self.levels, list) or not len(self.levels) < 64:
             raise InputError("levels must list the nodes of each level but the finest")
         for level in self.levels:
             if not _all_below(level, len(below)):
@@ -125,8 +99,12 @@ class HierarchyItems(LabeledItems):
 
     def values(self, item: Any) -> tuple[tuple[int, ...], Any]:
         """The parts of an id, coarse to fine."""
-        (part,), vector = super().values(item)
-        return (*self._views[part], part), vector
+        part = None
+        with suppress(Exception):  # not hashable, or an id of a class with ideas of its own
+            part = self._part.get(item)
+        if part is None:
+            raise InputError(UNKNOWN)
+        return (*self._views[part], part), None
 
 
 def _all_below(numbers: Any, bound: int) -> bool:
@@ -281,7 +259,6 @@ class NetItems(BallItems):
 
 
 KINDS: dict[str, type[Any]] = {
-    "partition": PartitionItems,
     "hierarchy": HierarchyItems,
     "simhash": SimHashItems,
     "net": NetItems,

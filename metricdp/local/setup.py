@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from metricdp.accounting.cost import exact
 from metricdp.arguments import Amount, chosen, count, integer, positive, shown
 from metricdp.errors import InputError
+from metricdp.kernels.ward import ward_tree
 from metricdp.local.items import MOST_NET_DIMENSIONS, bits_of, items_of
 from metricdp.local.oracles import best_frequency_randomizer, best_vector_randomizer, oracle_of
 from metricdp.local.parameters import TRUST, PublicParameters, Report, Role
@@ -203,9 +204,8 @@ def _levels(
     whole = hierarchy(universe, seed)
     cuts = [whole.cut(m) for m in sizes]
     tree = whole.joined(cuts)
-    items = _labeled("hierarchy", universe, tree.n_parts, tree.labels)
-    items["children"] = tree.children.tolist()
-    items["levels"] = [cut.parts_in(tree).tolist() for cut in cuts[:-1]]
+    levels = [cut.parts_in(tree) for cut in cuts[:-1]]
+    items = _labeled(universe, tree.n_parts, tree.labels, tree.children, levels)
     domains = [cut.n_parts for cut in cuts[:-1]] + [tree.n_parts]
     roles = tuple(
         Role(share, (Report(best_frequency_randomizer(epsilon, domain), view),))
@@ -224,7 +224,9 @@ def number_of_parts(users: int, epsilon: Fraction, k: int, n_points: int) -> int
 
 
 def _partition(universe: Metric, n_parts: int, seed: int) -> dict[str, Any]:
-    """Cells of a public k-median solution with as many centers as parts."""
+    """Cells of a public k-median solution with as many centers as parts, and the Ward tree of their
+    middles.
+    """
     n = len(universe)
     measure = universe.symmetric
     centers = (
@@ -234,12 +236,21 @@ def _partition(universe: Metric, n_parts: int, seed: int) -> dict[str, Any]:
     )
     labels = measure.nearest_to(centers)[0]
     labels[centers] = np.arange(n_parts)  # points at distance 0 from each other
-    return {**_labeled("partition", universe, n_parts, labels), "centers": centers.tolist()}
+    children = np.empty((0, 2), np.int64)
+    if n_parts > 1:
+        between = measure.distance_rows(centers, centers).astype(np.float32)
+        sizes = np.bincount(labels, minlength=n_parts).astype(np.float64)
+        children = ward_tree(between * between, sizes)
+    return _labeled(universe, n_parts, labels, children)
 
 
-def _labeled(kind: str, universe: Metric, n_parts: int, labels: NDArray[Any]) -> dict[str, Any]:
-    """What items of a finite universe say in any case."""
-    return {"kind": kind, "parts": n_parts, "ids": _ids(universe), "labels": labels.tolist()}
+def _labeled(
+    universe: Metric, n_parts: int, labels: NDArray[Any], children: NDArray[Any], levels: Any = ()
+) -> dict[str, Any]:
+    """Items of a finite universe: its parts, and the tree above them."""
+    found = {"kind": "hierarchy", "parts": n_parts, "ids": _ids(universe)}
+    found |= {"labels": labels.tolist(), "children": children.tolist()}
+    return found | {"levels": [level.tolist() for level in levels]}
 
 
 def _ids(universe: Metric) -> Any:

@@ -87,8 +87,8 @@ def test_a_planted_report_of_too_large_a_weight_is_seen():
 
 
 def hand_made(*roles):
-    items = {"kind": "partition", "parts": 3, "ids": {"range": 6}}
-    items |= {"labels": [0, 0, 1, 1, 2, 2], "centers": [0, 2, 4]}
+    items = {"kind": "hierarchy", "parts": 3, "ids": {"range": 6}, "levels": []}
+    items |= {"labels": [0, 0, 1, 1, 2, 2], "children": [[0, 1], [3, 2]]}
     return PublicParameters("one_round_local", Fraction(1), 10, Fraction(0), items, roles)
 
 
@@ -178,7 +178,7 @@ def test_parameters_survive_json_and_hostile_ones_are_refused():
         {"users": 0},
         {"items": {}},
         {"items": plain["items"] | {"labels": [0] * 6}},
-        {"items": plain["items"] | {"centers": [9, 9, 9]}},
+        {"items": plain["items"] | {"children": [[0, 9], [3, 2]]}},
         {"roles": [{"share": 1, "reports": [report | {"epsilon": "30"}]}]},
         {"roles": [{"share": 1, "reports": [report | {"view": 1}]}]},
         {"roles": [{"share": 1, "reports": [report, report]}]},
