@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import Hashable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Hashable
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
 import metricdp as mdp
+from metricdp.atomic import durable_file, whole_file
 from metricdp.cli import budget, inputs, objectives, parsing, streams, tables
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import note, say
@@ -35,13 +35,21 @@ def run(args: Namespace) -> None:
     options |= {"delta": args.delta or 0, "names": names, "seed": args.seed}
     options |= {"administrator": _plain(args, metric)}
     options |= {"expected": objectives.expected(args, metric)}
-    to_the_page = held(budget.report_interruption)
-    with budget.paying(priced) as ledger, _naming(args.output), to_the_page:
-        levels = mdp.explore(metric, demand, args.epsilons, args.k, ledger=ledger, **options)
-        facts = {**levels.to_dict(), "page": args.output}
-        tables.show(args, facts, lambda: tables.of_levels(levels))
-        with _owner_only() if args.administrator else nullcontext():
-            streams.write_text(args.output, levels.page(args.title, attribution=args.attribution))
+    written = False
+    try:
+        with budget.paying(priced) as ledger, held(budget.report_interruption):  # to the page
+            levels = mdp.explore(metric, demand, args.epsilons, args.k, ledger=ledger, **options)
+            facts = {**levels.to_dict(), "page": args.output}
+            tables.show(args, facts, lambda: tables.of_levels(levels))
+            page = levels.page(args.title, attribution=args.attribution)
+            whole = durable_file if args.administrator else whole_file  # for its owner alone
+            with whole(Path(os.path.realpath(args.output))) as file:
+                file.write(page.encode())
+            written = True
+    except KeyboardInterrupt as stopped:
+        if written:
+            stopped.add_note(f"{args.output} holds all levels that were paid for")
+        raise
     budget.say_expense(args, levels.receipt, ledger)
     note(f"wrote {args.output}")
 
@@ -92,32 +100,3 @@ def _plain(args: Namespace, metric: Metric) -> list[Hashable] | None:
     say(f"warning: --administrator: {shows}: do not publish it, it may reveal the demand")
     counts = inputs.read_as_weights(args, metric).astype(np.int64)
     return [metric.ids[i] for i in np.repeat(np.arange(len(metric)), counts).tolist()]
-
-
-@contextmanager
-def _naming(page: str) -> Iterator[None]:
-    """Say of an interruption that came in time that the page is there."""
-    before = _changed(page)
-    try:
-        yield
-    except KeyboardInterrupt as stopped:
-        if _changed(page) != before:
-            stopped.add_note(f"{page} holds all levels that were paid for")
-        raise
-
-
-def _changed(page: str) -> int | None:
-    """When a file was last written, in nanoseconds; None where there is none."""
-    with suppress(OSError):
-        return Path(page).stat().st_mtime_ns
-    return None
-
-
-@contextmanager
-def _owner_only() -> Iterator[None]:
-    """Files made in this block can be read by their owner alone."""
-    before = os.umask(0o077)
-    try:
-        yield
-    finally:
-        os.umask(before)
