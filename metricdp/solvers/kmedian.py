@@ -27,7 +27,7 @@ _ROUGH_BLOCK = 6_000_000
 """The same where a share of the visits must do: larger ones take longer than they do on graphs."""
 _UNION = 20_000_000
 """Largest block of the centers of several searches that is searched once more."""
-_LARGE = 60_000
+LARGE = 60_000
 """Graphs of more vertices are solved on a graph of cells first."""
 _VISITS = 12_000_000
 _VISITS_EACH = 12
@@ -87,6 +87,7 @@ class _Problem:
     deadline: Deadline = NEVER
     effort: float = 1.0
     first: Ints | None = None
+    terms: tuple[float, ...] | None = None
 
     def begun(self, kind: type[S], metric: Any, centers: Ints) -> S:
         """A search on the problem's metric, or on what stands for it, from some centers."""
@@ -94,7 +95,7 @@ class _Problem:
             metric,
             self.weights,
             centers,
-            self.power,
+            self.power if self.terms is None else self.terms,
             allowed=self.allowed,
             opened=len(self.opened),
             deadline=self.deadline,
@@ -114,6 +115,7 @@ def solve(
     time_limit: float | None = None,
     first: Ints | None = None,
     share: float = 1.0,
+    terms: tuple[float, ...] | None = None,
 ) -> Found:
     """Find k centers of low cost ``sum over v of weights[v] · min over centers c of d(v,
     c)**power``.
@@ -128,7 +130,8 @@ def solve(
     demand points on a sample of them first; many centers of points in few dimensions by swaps and
     kicks on lists of what is near, found by a k-d tree (`metricdp.solvers.neighborhoods`). What
     several searches found is searched once more, all their centers together, by exact rows. Memory
-    O(n + m), at most 160 MB of rows; figures in ``benchmarks/graph_solver.md`` and
+    O(n + m), at most 160 MB of rows; `terms` are those of the impedance by which costs follow from
+    the distances along edges; figures in ``benchmarks/graph_solver.md`` and
     ``benchmarks/medoids.md``.
     """
     n = len(metric)
@@ -190,8 +193,9 @@ def solve(
         rng,
         opened=fixed,
         deadline=deadline,
-        effort=share * (_EFFORT if starts is not None and n > _LARGE else 1.0),
+        effort=share * (_EFFORT if starts is not None and n > LARGE and terms is None else 1.0),
         first=first,
+        terms=terms,
     )
     with deadline:
         if metric.network is not None:
@@ -304,7 +308,7 @@ def _start(problem: _Problem) -> Ints | None:
     """Centers to begin with: given, proposed by bounds (k = 1) or by a symmetric bound; or none."""
     if problem.first is not None:
         return problem.first
-    if problem.k == 1 and len(problem.metric) <= _LARGE and (problem.weights >= 0).all():
+    if problem.k == 1 and len(problem.metric) <= LARGE and (problem.weights >= 0).all():
         median = part_median(
             problem.metric,
             problem.weights,
@@ -315,7 +319,7 @@ def _start(problem: _Problem) -> Ints | None:
         )
         return np.array([median.center])
     bound = problem.metric.symmetric
-    if len(bound) > _LARGE and bound.network is not None and problem.metric.network is None:
+    if len(bound) > LARGE and bound.network is not None and problem.metric.network is None:
         bounded = replace(problem, metric=bound, effort=_EFFORT)
         return _on_network(bounded, bound.network, 1).centers  # rows of all are dear, these are not
     return None
@@ -324,7 +328,7 @@ def _start(problem: _Problem) -> Ints | None:
 def _on_network(problem: _Problem, metric: Network, starts: int | None) -> GraphSearch:
     """The best of some searches, ended by moves to neighboring vertices."""
     sweeps = _sweeps(problem)
-    small = len(metric) <= _LARGE and problem.k > 1
+    small = len(metric) <= LARGE and problem.k > 1
     more = _STARTS if problem.k < _MANY else _STARTS // 2
     count = (starts or _STARTS) if sweeps else more if starts is None and small else 1
     found: list[GraphSearch] = []
@@ -415,18 +419,19 @@ def _between(problem: _Problem, found: list[S]) -> S:
 def _sweeps(problem: _Problem) -> bool:
     """Whether all candidates can be tried several times at full resolution."""
     n = len(problem.metric)
-    return n <= _LARGE and 2 * n * len(problem.allowed) * _PASSES <= _VISITS * problem.k
+    return n <= LARGE and 2 * n * len(problem.allowed) * _PASSES <= _VISITS * problem.k
 
 
 def _searched(problem: _Problem, metric: Network, centers: Ints) -> GraphSearch:
     """On the graph of cells first, if the graph is large, then at full resolution."""
     n = len(metric)
     k = problem.k
-    if n > _LARGE and k <= n // 4 and not problem.deadline.over:
+    by_distance = problem.terms is None  # as paths between cells are
+    if by_distance and n > LARGE and k <= n // 4 and not problem.deadline.over:
         centers = _on_cells(problem, metric, centers)
     search = problem.begun(GraphSearch, metric, centers)
     search.budget = problem.effort * max(_VISITS, _VISITS_EACH * n)
-    if (sweeps := _sweeps(problem)) or k > 1 or n > _LARGE:
+    if (sweeps := _sweeps(problem)) or k > 1 or n > LARGE:
         search.explore(problem.rng, search.budget, sweeps)
     return search
 

@@ -43,7 +43,7 @@ def test_searches_by_rows_find_what_a_block_finds(monkeypatch):
     whole = solve(metric, np.ones(30), 3).cost
     monkeypatch.setattr("metricdp.solvers.kmedian.WHOLE_BLOCK", 0)
     assert np.isclose(solve(metric, np.ones(30), 3).cost, whole)
-    monkeypatch.setattr("metricdp.solvers.kmedian._LARGE", 10)  # from centers for the bound
+    monkeypatch.setattr("metricdp.solvers.kmedian.LARGE", 10)  # from centers for the bound
     found = solve(metric, np.ones(30), 3, candidates=np.arange(0, 30, 2), opened=np.array([7]))
     assert found.centers[0] == 7
     assert set(found.centers[1:] % 2) == {0}

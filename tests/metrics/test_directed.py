@@ -146,7 +146,7 @@ def test_searches_without_a_block_find_what_a_block_finds(direction, monkeypatch
     whole = solve(metric, weights, 4).cost
     monkeypatch.setattr("metricdp.solvers.kmedian.WHOLE_BLOCK", 0)
     for large in (60_000, 10):  # all candidates; by way of a graph of cells
-        monkeypatch.setattr("metricdp.solvers.kmedian._LARGE", large)
+        monkeypatch.setattr("metricdp.solvers.kmedian.LARGE", large)
         found = solve(metric, weights, 4)
         assert np.isclose(found.cost, weights @ costs[found.centers].min(axis=0))
         assert found.cost <= 1.1 * whole

@@ -126,7 +126,7 @@ def sampled(large, monkeypatch):
 def huge(large, monkeypatch):
     """And as too large for exact rows of landmarks: solved on cells first."""
     monkeypatch.setattr(landmark_module, "_ROW_ENTRIES", 0)
-    monkeypatch.setattr(kmedian, "_LARGE", 100)
+    monkeypatch.setattr(kmedian, "LARGE", 100)
 
 
 WORLDS = {

@@ -68,12 +68,16 @@ _SMALL = 1e-30
 
 
 class Seen(RowMetric):
-    """A universe whose "distances" are costs. Never for private demand: no triangle inequality."""
+    """A universe whose "distances" are costs. Never for private demand: no triangle inequality.
+
+    Its network is that of the universe, by whose distances searches along edges go.
+    """
 
     def __init__(self, metric: Metric, impedance: Impedance) -> None:
         self._metric, self._impedance = metric, impedance
         self.ids, self.name = metric.ids, metric.name
         self.held, self.directed = metric.held, metric.directed
+        self.network = metric.network
         top = float(impedance(np.array([metric.diameter_bound()]))[0])
         self._scale = 1.0 if top == 0 or _SMALL < top < 1 / _SMALL else 1.0 / top
 

@@ -12,8 +12,7 @@ from metricdp.errors import InputError
 from metricdp.options import Length
 from metricdp.solvers import kmedian
 from metricdp.solvers.bounds import MOST_ENTRIES, certify
-from metricdp.solvers.graph_search import GraphSearch
-from metricdp.solvers.kmedian import sampled
+from metricdp.solvers.kmedian import LARGE
 from metricdp.solvers.objectives.impedances import Impedance, Seen
 from metricdp.solvers.objectives.instance import Chosen, Floats, Instance, Positions, first_opened
 from metricdp.solvers.objectives.objective import Objective, steps_of
@@ -40,19 +39,23 @@ def chosen_by_impedance(
     first: Positions | None = None,
 ) -> Chosen:
     """k sites of least ``sum of weight · impedance(distance)``, with a bound if small."""
-    if impedance.plain or instance.fits or instance.metric.network is None:
-        found = _medians(instance, k, impedance, first)
-    else:  # searches of the graph itself, from medians by the distance
-        found = searched_by_impedance(
-            instance, _medians(instance, k, Impedance()) if first is None else first, impedance
-        )
+    direct = bool(impedance.plain) or instance.fits or instance.metric.network is None
+    if first is None and not direct:  # searches along edges begin at medians by the distance
+        first = _medians(instance, k, Impedance())
+    # small graphs with a limit are searched several times: what is beyond it tells nothing
+    several = impedance.limit < np.inf and len(instance.metric) <= LARGE
+    found = _medians(instance, k, impedance, first, None if direct or several else 1)
     sites = first_opened(instance, found)
     value = judged_by_impedance(instance, sites, impedance).value
     return Chosen(sites, value, _bound(instance, sites, impedance, value) if prove else None)
 
 
 def _medians(
-    instance: Instance, k: int, impedance: Impedance, first: Positions | None = None
+    instance: Instance,
+    k: int,
+    impedance: Impedance,
+    first: Positions | None = None,
+    starts: int | None = None,
 ) -> Positions:
     """Positions of k sites by `metricdp.solvers.kmedian`."""
     left = instance.deadline.left
@@ -61,10 +64,11 @@ def _medians(
         _weights(instance),
         k,
         power=impedance.plain or 1,
+        terms=None if impedance.plain or instance.metric.network is None else impedance.terms,
         candidates=instance.allowed,
         opened=instance.opened if len(instance.opened) else None,
         seed=instance.seed,
-        starts=None,
+        starts=starts,
         time_limit=None if left == float("inf") else max(left, 1e-9),
         first=first,
     ).centers
@@ -201,51 +205,6 @@ class KMeans(KZ):
     spopt: ClassVar[str] = "PMedian, squared costs"
 
     z: float = 2.0
-
-
-_VISITS, _VISITS_EACH, _LAST_VISITS = 12_000_000, 5, 4
-"""Vertices that a search may enter: in all, for each, and in the last descent."""
-_SMALL = 60_000
-"""Graphs of fewer vertices are descended until no move helps."""
-_PASSES = 3
-"""All vertices are tried, again and again, where that allows so many passes."""
-_STARTS = 4
-"""Searches on small graphs with a limit; all but the first begin at random."""
-
-
-def searched_by_impedance(instance: Instance, sites: Positions, impedance: Impedance) -> Positions:
-    """Positions of sites that exchanges make of these, the mandatory ones first.
-
-    Every exchange is judged exactly, as in `GraphSearch`: an impedance never falls with the
-    distance, so a site matters only where it is nearer than the second nearest.
-    """
-    n, fixed, weights, found = len(instance.metric), instance.opened, _weights(instance), []
-    assert instance.metric.network is not None
-    small = n <= _SMALL
-    for start in range(_STARTS if small and impedance.limit < np.inf else 1):
-        if start and instance.deadline.over:
-            break
-        rng = np.random.default_rng((instance.seed, start))
-        sites = (
-            sampled(instance.metric, instance.allowed, fixed, len(sites), weights, rng)
-            if start
-            else sites
-        )
-        search = GraphSearch(
-            instance.metric.network,
-            weights,
-            first_opened(instance, sites),
-            impedance.terms,
-            allowed=instance.allowed,
-            opened=len(fixed),
-            deadline=instance.deadline,
-        )
-        tries = _VISITS * len(sites) // (2 * n)
-        sweeps = small and _PASSES * len(instance.allowed) <= tries
-        search.explore(rng, max(_VISITS, _VISITS_EACH * n), sweeps)
-        search.descend(visits=float("inf") if small else _LAST_VISITS * n)
-        found.append(search)
-    return min(found, key=lambda search: search.cost).centers
 
 
 def _weights(instance: Instance) -> Floats:
