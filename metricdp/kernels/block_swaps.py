@@ -31,7 +31,7 @@ class Labels(NamedTuple):
     c_second: NDArray
 
 
-class _Workspace(NamedTuple):
+class Workspace(NamedTuple):
     """What trying a row writes to: changes of cost, a byte a demand point (cheaper than its second
     slot?), such words of eight bytes, and the demand points found.
     """
@@ -43,8 +43,9 @@ class _Workspace(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _workspace(n: int, k: int) -> _Workspace:
-    return _Workspace(
+def workspace(n: int, k: int) -> Workspace:
+    """For so many demand points and slots."""
+    return Workspace(
         np.empty(k, np.float64),
         np.zeros((n + 7) // 8 * 8, np.uint8),
         np.empty(n // 8 + 2, np.int32),
@@ -153,8 +154,8 @@ def _compare(row: NDArray, c_second: NDArray, nearer: NDArray) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _change(
-    row: NDArray, weights: NDArray, labels: Labels, losses: NDArray, space: _Workspace
+def row_change(
+    row: NDArray, weights: NDArray, labels: Labels, losses: NDArray, space: Workspace
 ) -> float:
     """Fill ``space.change``: entry s plus the value returned is the change if slot s closes."""
     first, _, c_first, c_second = labels
@@ -199,9 +200,9 @@ def row_changes(
     """For each row of costs the slot that it best replaces, and the change of cost: fills `slots`
     and `changes`. Other demand points are served no cheaper by it than by their second slot.
     """
-    space = _workspace(rows.shape[1], len(losses))
+    space = workspace(rows.shape[1], len(losses))
     for i in range(len(rows)):
-        shared = _change(rows[i], weights, labels, losses, space)
+        shared = row_change(rows[i], weights, labels, losses, space)
         slots[i] = np.argmin(space.change)
         changes[i] = shared + space.change[slots[i]]
 
@@ -246,7 +247,7 @@ def block_local_search(
     m, n = block.shape
     labels = label_columns(block, centers)
     losses = np.empty(len(centers), np.float64)
-    space = _workspace(n, len(centers))
+    space = workspace(n, len(centers))
     opened = np.zeros(m, np.bool_)
     opened[centers] = True
     cost = block_losses(weights, fixed, labels, losses)
@@ -257,7 +258,7 @@ def block_local_search(
         since += 1
         if opened[row]:
             continue
-        shared = _change(block[row], weights, labels, losses, space)
+        shared = row_change(block[row], weights, labels, losses, space)
         slot = np.argmin(space.change)
         if shared + space.change[slot] >= -tolerance * abs(cost):
             continue
@@ -295,7 +296,7 @@ def block_relink(
     way = len(missing)
     labels = label_columns(block, centers)
     losses = np.empty(k, np.float64)
-    space = _workspace(block.shape[1], k)
+    space = workspace(block.shape[1], k)
     change = space.change
     before = block_losses(weights, fixed, labels, losses)
     best = np.inf
@@ -310,7 +311,7 @@ def block_relink(
         slot = 0
         lowest = np.inf
         for t in range(way - step):
-            shared = _change(block[missing[t]], weights, labels, losses, space)
+            shared = row_change(block[missing[t]], weights, labels, losses, space)
             cheapest = int(np.argmin(change))
             if shared + change[cheapest] < lowest:
                 at = t

@@ -6,57 +6,33 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from metricdp.kernels.two_nearest import add_row
-
-
-@njit(cache=True, nogil=True)
-def two_cheapest(costs: NDArray, sites: NDArray, near: NDArray, d1: NDArray, d2: NDArray) -> None:
-    """Fill the cheapest open site (index) of every client, its cost and that of the second."""
-    near[:], d1[:], d2[:] = -1, np.inf, np.inf
-    for i in sites:
-        add_row(costs[i], i, near, d1, d2)
+from metricdp.kernels.block_swaps import (
+    Labels,
+    Workspace,
+    block_losses,
+    label_columns,
+    row_change,
+    workspace,
+)
 
 
 @njit(cache=True, nogil=True)
 def _best_entry(
-    costs: NDArray,
+    row: NDArray,
+    price: float,
+    weights: NDArray,
     prices: NDArray,
-    site: int,
-    near: NDArray,
-    d1: NDArray,
-    d2: NDArray,
+    labels: Labels,
     losses: NDArray,
-    may_close: NDArray,
-    opened: NDArray,
-    change: NDArray,
+    space: Workspace,
 ) -> tuple[float, int]:
-    """Change of the whole cost by opening a site, and the open site that then closes (-1: none)."""
-    gain = prices[site]
-    for i in opened:
-        change[i] = 0.0
-    for j in range(costs.shape[1]):
-        c = costs[site, j]
-        if c < d1[j]:
-            gain += c - d1[j]
-            change[near[j]] += d1[j] - d2[j]
-        elif c < d2[j]:
-            change[near[j]] += c - d2[j]
-    least, out = gain, -1
-    for i in opened:
-        if may_close[i] and gain + losses[i] + change[i] < least:
-            least, out = gain + losses[i] + change[i], i
-    return least, out
-
-
-@njit(cache=True, nogil=True)
-def _closing_losses(
-    prices: NDArray, opened: NDArray, near: NDArray, d1: NDArray, d2: NDArray, losses: NDArray
-) -> None:
-    """What closing each open site adds to the cost, its price taken off."""
-    for i in opened:
-        losses[i] = -prices[i]
-    for j in range(len(near)):
-        losses[near[j]] += d2[j] - d1[j]
+    """Change of the whole cost by opening a site, and the slot that then closes (-1: none)."""
+    if len(prices) == 1:  # what serves a client second is nobody
+        return price + np.minimum(row - labels.c_first, 0.0).sum(), -1
+    gain = price + row_change(row, weights, labels, losses, space)
+    out = int(np.argmin(space.change - prices))
+    least = gain + space.change[out] - prices[out]
+    return (least, out) if least < gain else (gain, -1)
 
 
 @njit(cache=True, nogil=True)
@@ -72,34 +48,30 @@ def open_and_close(
     are of opening, `order` is in which closed sites are tried.
     """
     m, n = costs.shape
-    near, d1, d2 = np.empty(n, np.int64), np.empty(n), np.empty(n)
-    losses, change = np.zeros(m), np.zeros(m)
-    opened = np.flatnonzero(is_open)
-    two_cheapest(costs, opened, near, d1, d2)
-    _closing_losses(prices, opened, near, d1, d2, losses)
-    vain, at = 0, 0
+    weights = np.ones(n)  # they are in the costs
+    cost, vain, at = np.inf, 0, 0
     while vain < m:
-        site = order[at]
-        at = (at + 1) % m
-        vain += 1
-        enters, leaves = -1, -1
-        if is_open[site]:
-            if may_close[site] and len(opened) > 1 and losses[site] < -tolerance:
-                leaves = site
-        else:
-            change_of, out = _best_entry(
-                costs, prices, site, near, d1, d2, losses, may_close, opened, change
-            )
-            if change_of < -tolerance:
-                enters, leaves = site, out
-        if enters < 0 and leaves < 0:
-            continue
-        if enters >= 0:
-            is_open[enters] = True
-        if leaves >= 0:
-            is_open[leaves] = False
         opened = np.flatnonzero(is_open)
-        two_cheapest(costs, opened, near, d1, d2)
-        _closing_losses(prices, opened, near, d1, d2, losses)
-        vain = 0
-    return d1.sum() + prices[opened].sum()
+        labels, losses = label_columns(costs, opened), np.empty(len(opened))
+        space = workspace(n, len(opened))
+        own = np.where(may_close[opened], prices[opened], -np.inf)
+        cost = block_losses(weights, 0, labels, losses) + prices[opened].sum()
+        vain, moved = 0, False
+        while vain < m and not moved:
+            site = order[at]
+            at = (at + 1) % m
+            vain += 1
+            if is_open[site]:
+                slot = np.searchsorted(opened, site)
+                moved = len(opened) > 1 and losses[slot] - own[slot] < -tolerance
+                is_open[site] = not moved
+                continue
+            change, slot = _best_entry(
+                costs[site], prices[site], weights, own, labels, losses, space
+            )
+            moved = change < -tolerance
+            if moved:
+                is_open[site] = True
+                if slot >= 0:
+                    is_open[opened[slot]] = False
+    return cost

@@ -1,4 +1,4 @@
-"""Which vertices are near which: bounded searches, and common marks."""
+"""Which vertices are near which: bounded searches."""
 
 from __future__ import annotations
 
@@ -19,37 +19,6 @@ def bounded_search(
         reached[j] = -1 - space.distance[space.touched[j]]
     forget(space, count)
     return count
-
-
-@njit(cache=True, nogil=True)
-def add_marks(
-    sites: NDArray, distances: NDArray, radius: float, mark: NDArray, marks: NDArray
-) -> None:
-    """Exclusive-or the two words of `mark` into ``marks[site]`` for every listed site within
-    `radius`: sites of equal marks are in the same lists, but for a chance of 2**-128 a pair.
-    """
-    for i in range(len(sites)):
-        if distances[i] <= radius:
-            marks[sites[i], 0] ^= mark[0]
-            marks[sites[i], 1] ^= mark[1]
-
-
-@njit(cache=True, nogil=True)
-def add_weight(
-    sites: NDArray, distances: NDArray, radius: float, weight: float, totals: NDArray
-) -> None:
-    """Add `weight` to ``totals[site]`` for every listed site within `radius`; as `add_marks`."""
-    for i in range(len(sites)):
-        if distances[i] <= radius:
-            totals[sites[i]] += weight
-
-
-@njit(cache=True, nogil=True)
-def add_farthest(sites: NDArray, distances: NDArray, count: NDArray, worst: NDArray) -> None:
-    """For every listed site, count one list more and keep its largest distance in `worst`."""
-    for i in range(len(sites)):
-        count[sites[i]] += 1
-        worst[sites[i]] = max(worst[sites[i]], distances[i])
 
 
 @njit(cache=True, nogil=True)

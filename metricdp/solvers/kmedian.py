@@ -91,11 +91,12 @@ class _Problem:
 
     def begun(self, kind: type[S], metric: Any, centers: Ints) -> S:
         """A search on the problem's metric, or on what stands for it, from some centers."""
+        impedance: Any = self.power if self.terms is None else self.terms
         return kind(
             metric,
             self.weights,
             centers,
-            self.power if self.terms is None else self.terms,
+            impedance,
             allowed=self.allowed,
             opened=len(self.opened),
             deadline=self.deadline,

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, eye_array
 
 from metricdp.arrays import Bools, Floats, Ints
 from metricdp.solvers.entries import Entries
-from metricdp.solvers.objectives.programs import Rule, beside, solved
+from metricdp.solvers.programs import Rule, beside, solved
 from metricdp.solvers.stopping import Deadline
 
 TRUST = 1e-7
@@ -27,7 +27,7 @@ class CheapestRows(NamedTuple):
 
     `beyond` (n_demand,): cost of serving a demand point otherwise; infinite if it cannot be; `must`
     (n_rows,): open in any case; `fewest`, `most`: how many rows may be open; `target`: nothing
-    dearer is of interest; `price`: what every open row costs.
+    dearer is of interest; `price`: what every open row costs, or each (n_rows,).
     """
 
     entries: Entries
@@ -36,7 +36,7 @@ class CheapestRows(NamedTuple):
     fewest: int
     most: int
     target: float
-    price: float = 0.0
+    price: float | Floats = 0.0
 
 
 def answered(question: CheapestRows, deadline: Deadline) -> Found:
@@ -49,7 +49,7 @@ def answered(question: CheapestRows, deadline: Deadline) -> Found:
     follows = np.flatnonzero(~levels.first)
     before = csr_array((np.ones(len(follows)), (follows, follows - 1)), (size, size))
     opens = csr_array((np.ones(len(levels.row)), (levels.level, levels.row)), (size, m))
-    cost = np.r_[np.full(m, question.price), levels.step]
+    cost = np.r_[np.broadcast_to(question.price, m), levels.step]
     room = _cutoff(question.target, levels.base, cost) - levels.base
     rules = [
         Rule(beside(opens, eye_array(size) - before), levels.first.astype(float), np.inf),

@@ -16,7 +16,7 @@ from metricdp.kernels.packing import knapsack, knapsacks
 from metricdp.kernels.transport import transport
 from metricdp.kernels.whole_service import Sites, explore
 from metricdp.solvers.objectives.instance import Floats
-from metricdp.solvers.objectives.programs import Optimum, Rule, beside, solved
+from metricdp.solvers.programs import Optimum, Rule, beside, solved
 from metricdp.solvers.stopping import Deadline
 
 _NEAR, _HEAT = 10, 2e-3

@@ -9,8 +9,8 @@ import numpy as np
 from metricdp.solvers.objectives.instance import WITHIN, Floats, Instance, Positions
 from metricdp.solvers.objectives.kinds import Kinds
 from metricdp.solvers.objectives.nearness import sites_filled
-from metricdp.solvers.objectives.programs import fewest_columns
 from metricdp.solvers.objectives.rows import ReachLists
+from metricdp.solvers.programs import fewest_columns
 
 CLOSE = 0.003
 """Searches in large universes end when what is left open is a smaller part of the radius."""

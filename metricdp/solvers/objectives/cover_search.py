@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from metricdp.arrays import Ints
 from metricdp.kernels.cover_swaps import cover_local_search, fill_greedily
 from metricdp.solvers.objectives.instance import Floats, Instance
-from metricdp.solvers.objectives.programs import most_covered
+from metricdp.solvers.programs import most_covered
 
 _PROGRAM_ENTRIES = 1_500_000
 """Pairs within the limit up to which HiGHS is asked for a proof."""

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array, eye_array
+from scipy.sparse import csr_array
 
 from metricdp.arrays import Bools, Ints
 from metricdp.errors import InputError
 from metricdp.kernels.cover_branches import NearSites, branches, search_branches
+from metricdp.kernels.dual_ascent import cheapest
 from metricdp.kernels.near_swaps import transposed
 from metricdp.kernels.opening import open_and_close
 from metricdp.kernels.row_weighting import cover_rows
@@ -18,9 +19,10 @@ from metricdp.options import Weights
 from metricdp.solvers import kmedian
 from metricdp.solvers.dual_ascent import Ascent
 from metricdp.solvers.entries import Entries
+from metricdp.solvers.level_programs import TRUST, CheapestRows, answered
 from metricdp.solvers.objectives.instance import Chosen, Floats, Instance, Positions, first_opened
 from metricdp.solvers.objectives.objective import Objective, per_site
-from metricdp.solvers.objectives.programs import Rule, beside, solved
+from metricdp.solvers.stopping import Deadline
 
 _STARTS = 12
 _START_ENTRIES = 40_000_000
@@ -184,7 +186,7 @@ class Opening:
             self._branch(entries)
         enough = self.upper * (1 - (_SETTLED if wide else _EQUAL))
         if self.lower < enough and not self.deadline.over:
-            self._program()
+            self._program(entries)
 
     def search(self) -> None:
         """Local search from one site, from all, and from random ones."""
@@ -299,33 +301,28 @@ class Opening:
             target = proven = self.lower + max((self.upper - self.lower) / 4, 0.01 * self.upper)
         return (target, proven) if proven < self.upper else (self.upper, self.upper)
 
-    def _program(self) -> None:
+    def _program(self, entries: Entries) -> None:
         """HiGHS on the rows left, beside the cheapest that must be open."""
-        costs, own, must = self.costs[self.rows], self.prices[self.rows], self.must
-        safe = costs[must].min(axis=0) if must.any() else np.full(costs.shape[1], np.inf)
-        optional = np.flatnonzero(~must)
-        pairs = np.argwhere(costs[optional] < safe)
-        if len(pairs) > _PROGRAM_PAIRS:
+        own, must, free = self.prices[self.rows], self.must, np.flatnonzero(~self.must)
+        safe = np.full(self.costs.shape[1], np.inf)
+        cheapest(*entries, np.flatnonzero(must), safe)
+        entries = entries.among(free, safe, np.zeros(len(free)))
+        if len(entries.cost) > _PROGRAM_PAIRS:
             return
-        m, n = len(optional), costs.shape[1]
-        sure = np.flatnonzero(np.isfinite(safe))
-        x = np.arange(len(pairs))
-        ones = np.ones(len(pairs))
-        served = csr_array((ones, (pairs[:, 1], x)), (n, len(pairs)))
-        safely = csr_array((np.ones(len(sure)), (sure, np.arange(len(sure)))), (n, len(sure)))
-        rules = [Rule(beside(m, served, safely), 1.0, 1.0)]
-        if len(pairs):
-            opens = csr_array((ones, (x, pairs[:, 0])), (len(pairs), m))
-            rules.append(Rule(beside(opens, -eye_array(len(pairs)), len(sure)), 0.0, np.inf))
-        cost = np.r_[own[optional], costs[optional][pairs[:, 0], pairs[:, 1]], safe[sure]]
-        answer = solved(cost, rules, m, self.deadline, most=_SECONDS)
-        paid = float(own[must].sum())
-        if answer.x is not None and answer.value + paid < self.upper * (1 - 1e-12):
-            chosen = np.r_[self.rows[must], self.rows[optional[answer.x[:m] > 0.5]]]
-            is_open = np.zeros(len(self.prices), bool)
-            is_open[chosen] = True
-            near = self.costs[chosen].min(axis=0).sum() + self.prices[chosen].sum()
-            if near < self.upper:
-                self.best, self.upper = np.flatnonzero(is_open), float(near)
-        settled = self.upper if answer.proven else answer.bound + paid
-        self.lower = max(self.lower, min(settled, self.upper))
+        paid, none = float(own[must].sum()), np.zeros(len(free), bool)
+        question = CheapestRows(
+            entries, safe, none, 0, len(free), self.upper - paid, price=own[free]
+        )
+        chosen, bound = None, float(safe.sum())
+        if len(entries.cost):
+            with Deadline(min(_SECONDS, max(self.deadline.left, 0.0))) as limit:
+                chosen, bound = answered(question, limit)
+        elif must.any():
+            chosen = free[:0]
+        if chosen is not None:
+            sites = np.union1d(self.rows[must], self.rows[free[chosen]])
+            cost = float(self.costs[sites].min(axis=0).sum() + self.prices[sites].sum())
+            if cost < self.upper * (1 - 1e-12):
+                self.best, self.upper = sites, cost
+        settled = bound + paid >= self.upper * (1 - 2 * TRUST)
+        self.lower = max(self.lower, self.upper if settled else min(bound + paid, self.upper))

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from metricdp.arrays import Ints
-from metricdp.kernels.reach import add_marks
 from metricdp.kernels.row_weighting import maximal_columns
 from metricdp.solvers.objectives.rows import ReachLists
 
@@ -17,7 +16,9 @@ _NONE = np.empty(0, np.int64)
 
 
 class Kinds:
-    """Of all sites those that reach different listed clients."""
+    """Of all sites those that reach different listed clients: sites are told apart by the sums of
+    their clients' random marks, equal otherwise with a chance of 2**-128 a pair.
+    """
 
     def __init__(self, lists: ReachLists, n_sites: int, rng: np.random.Generator) -> None:
         self.lists, self.n_sites, self._rng = lists, n_sites, rng
@@ -31,7 +32,8 @@ class Kinds:
             self._marks = np.concatenate([self._marks, fresh])
         marks = np.zeros((self.n_sites, 2), np.uint64)
         for j in which:
-            add_marks(*self.lists[j], radius, self._marks[j], marks)
+            at, distance = self.lists[j]
+            marks[at[distance <= radius]] ^= self._marks[j]  # a list has each site once
         seen = np.flatnonzero(marks.any(axis=1))
         order = np.lexsort((seen, marks[seen, 1], marks[seen, 0]))
         sorted_marks = marks[seen[order]]

@@ -26,9 +26,9 @@ from metricdp.solvers.objectives.instance import (
     first_opened,
 )
 from metricdp.solvers.objectives.objective import Objective
-from metricdp.solvers.objectives.programs import fewest_columns
 from metricdp.solvers.objectives.sizes import Size
 from metricdp.solvers.objectives.wide_center import WideSearch
+from metricdp.solvers.programs import fewest_columns
 
 _LARGE = 20_000
 """Universes of more sites are answered by `wide_center`."""

@@ -21,7 +21,7 @@ from metricdp.solvers.objectives.instance import (
 )
 from metricdp.solvers.objectives.kinds import matrix_of
 from metricdp.solvers.objectives.objective import Objective
-from metricdp.solvers.objectives.programs import Rule, solved
+from metricdp.solvers.programs import Rule, solved
 
 _STARTS = 30
 """Places from which sites are added farthest first, where all distances can be held."""

@@ -15,7 +15,7 @@ from scipy.sparse import csc_array, csr_array, eye_array, hstack, vstack
 from metricdp.arrays import Bools
 from metricdp.kernels.packing import kept_sets, left_of
 from metricdp.solvers.objectives.instance import Floats
-from metricdp.solvers.objectives.programs import Rule, scale_of, solved
+from metricdp.solvers.programs import Rule, scale_of, solved
 from metricdp.solvers.stopping import Deadline
 
 _FEW = 1_200

@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from metricdp.arrays import Ints
-from metricdp.kernels.reach import add_farthest, add_weight
 from metricdp.kernels.row_weighting import cover_rows
 from metricdp.solvers.objectives.center_search import CLOSE, CenterSearch
 from metricdp.solvers.objectives.instance import WITHIN, Floats, Instance, Positions
 from metricdp.solvers.objectives.kinds import Kinds, matrix_of, maximal
 from metricdp.solvers.objectives.nearness import Nearness, sites_filled
-from metricdp.solvers.objectives.programs import greedy_columns
 from metricdp.solvers.objectives.rows import Around, ReachLists
+from metricdp.solvers.programs import greedy_columns
 
 _LISTED, _LEAST_LISTED, _ENTRIES = 10, 100, 90_000_000
 """Demand points listed to begin with, for each of k, and at least; most pairs listed."""
@@ -337,7 +336,9 @@ class WideSearch(CenterSearch):
     def _middle(self, listed: Ints, site: int) -> int:
         """The listed site whose largest distance to these clients is least, or `site`."""
         for j in listed.tolist():
-            add_farthest(*self.lists[j], self._count, self._worst)
+            at, away = self.lists[j]
+            self._count[at] += 1
+            self._worst[at] = np.maximum(self._worst[at], away)
         at = self.lists[int(listed[0])][0]
         within = at[self._count[at] == len(listed)]
         best = site
@@ -376,10 +377,10 @@ class WideSearch(CenterSearch):
             collected = np.zeros(len(self.instance.allowed))
             for i in np.flatnonzero(prices > 0):
                 if i < len(open_):
-                    reached = self.lists[open_[i]]
+                    at, away = self.lists[open_[i]]
                 else:
-                    reached = self.lists.near(int(self._thin[thin[i - len(open_)]]))
-                add_weight(*reached, within, float(prices[i]), collected)
+                    at, away = self.lists.near(int(self._thin[thin[i - len(open_)]]))
+                collected[at[away <= within]] += prices[i]
             if total > left * max(float(collected.max()), 1e-300) * (1 + 1e-9):
                 return True
             over = np.flatnonzero(collected > 1 + 1e-6)
