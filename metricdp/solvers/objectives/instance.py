@@ -31,7 +31,7 @@ class Instance:
     sites, ascending; `loads` (n_points,): what a point uses of a site's capacity, if that is not
     its weight: vehicles rather than people; `seed`: public coins; `start`:
     sites known to be good, the mandatory ones first; `kept`: what an objective found out once and
-    needs again.
+    needs again; `prove`: whether a bound is wanted.
     """
 
     metric: Metric
@@ -43,6 +43,7 @@ class Instance:
     deadline: Deadline = NEVER
     start: Positions | None = None
     kept: dict[str, Any] = field(default_factory=dict)
+    prove: bool = True
 
     @cached_property
     def demand(self) -> Positions:

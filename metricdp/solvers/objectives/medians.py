@@ -76,7 +76,8 @@ def _medians(
 
 def provable(instance: Instance) -> bool:
     """Whether bounds are computed without being asked for."""
-    return len(instance.allowed) * len(instance.demand) <= min(_PROVEN_ENTRIES, MOST_ENTRIES)
+    entries = len(instance.allowed) * len(instance.demand)
+    return instance.prove and entries <= min(_PROVEN_ENTRIES, MOST_ENTRIES)
 
 
 def judged_by_impedance(instance: Instance, sites: Positions, impedance: Impedance) -> Chosen:

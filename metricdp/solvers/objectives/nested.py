@@ -193,7 +193,9 @@ class Nested(Objective):
     def _chosen(
         self, instance: Instance, i: int, opened: Positions, allowed: Positions
     ) -> Positions:
-        asked = replace(instance, allowed=np.sort(allowed), opened=np.sort(opened), kept={})
+        asked = replace(
+            instance, allowed=np.sort(allowed), opened=np.sort(opened), kept={}, prove=False
+        )
         return self.of(self.ks[i]).choose(asked).sites
 
     def _stage(self, instance: Instance, i: int, sites: Positions, best: list[Chosen]) -> Stage:

@@ -93,3 +93,15 @@ def test_stages_with_sizes_tell_the_room_of_each_site():
     assert sorted(plan.capacities) == [2.0, 2.0, 7.0]
     assert all(np.less_equal(list(plan.loads.values()), plan.capacities))
     assert plan.value == pytest.approx((rows["distance"] * rows["share"]).sum())
+
+
+def test_only_the_stages_alone_are_proved(monkeypatch):
+    """Chains between them are searched dozens of times, and their bounds were thrown away."""
+    from metricdp.solvers.objectives import medians
+
+    proved = []
+    certify = medians.certify
+    monkeypatch.setattr(medians, "certify", lambda *a, **o: proved.append(a) or certify(*a, **o))
+    metric = mdp.GraphMetric(nx.grid_2d_graph(5, 5), weight=None)
+    plan = mdp.solve(metric, mdp.objectives.Nested(ks=[2, 4, 6]))
+    assert len(proved) == 3 and all(stage.bound for stage in plan.stages)
