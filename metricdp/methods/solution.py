@@ -442,7 +442,7 @@ class Solution:
 
     def _found_anew(self, weights: Floats) -> tuple[Ints, float]:
         """Sites for other weights, and by which share of the value they are better than these."""
-        instance = replace(self._instance, weights=weights, kept={})
+        instance = replace(self._instance, weights=weights, kept={}, prove=False)
         found = self.objective.choose(instance)
         before = float(self.objective.judge(instance, self._chosen.sites).value)
         sign = -1 if self.objective.maximized else 1

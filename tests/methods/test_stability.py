@@ -40,6 +40,16 @@ def test_sites_of_any_objective_are_found_anew_by_it():
     assert squares.near.tolist() == [25 / 26] * 2
 
 
+def test_no_bound_is_proved_of_what_is_drawn(monkeypatch):
+    """Sites are found anew for two dozen draws, and nobody is told how good those could be."""
+    from metricdp.solvers.objectives import medians
+
+    homes = mdp.PrivateDemand(METRIC, [5] * 3000 + [50] * 3000)
+    plan = mdp.release(METRIC, homes, epsilon=4).solve(mdp.objectives.KMedian(2))
+    monkeypatch.setattr(medians, "certify", None)
+    assert plan.bound is not None and plan.stability(within=6).n_draws == 24
+
+
 def test_the_map_and_files_tell_how_firm_centers_are(tmp_path):
     graph = nx.grid_2d_graph(6, 6)
     for node, data in graph.nodes(data=True):

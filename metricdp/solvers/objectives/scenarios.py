@@ -214,15 +214,17 @@ class Scenarios(Objective):
         if not isinstance(metric, Together):
             return self.of.choose(asked)
         pool = self._pool(instance, self._firsts(instance), _BLOCK)
-        found: Chosen = self.of.choose(replace(asked, allowed=pool))
-        return found if len(pool) == len(instance.allowed) else replace(found, bound=None)
+        whole = len(pool) == len(instance.allowed)
+        found: Chosen = self.of.choose(replace(asked, allowed=pool, prove=whole))
+        return found if whole else replace(found, bound=None)
 
     def _firsts(self, instance: Instance) -> Positions:
         """Mandatory sites, and the best of each scenario alone where not all places are tried."""
         if "firsts" not in instance.kept:
             found = [instance.opened]
             if len(instance.allowed) * sum(len(own.demand) for own in self.instances) > _BLOCK:
-                found += [self.of.choose(own).sites for own in self.instances]
+                alone = [replace(own, prove=False) for own in self.instances]
+                found += [self.of.choose(own).sites for own in alone]
             instance.kept["firsts"] = np.unique(np.concatenate(found))
         return instance.kept["firsts"]
 
