@@ -6,7 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import metricdp as mdp
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -87,6 +90,13 @@ def test_the_tutorial_runs_as_pasted(here, capsys):
     assert len((here / "centers.csv").read_text("utf-8").splitlines()) == 21
     assert re.search(r"mean distance +[78]\d\d m ", said) and "within 500 m" in said
     assert "spent 1.5 of 2, left 0.5" in said
+
+
+@pytest.mark.parametrize("page", ["coreset.md", "euclidean.md", "quadtree.md"])
+def test_first_examples_of_boxes_run_as_pasted(page, here):
+    """On demand that none of their boxes holds, which is moved to it."""
+    code = blocks((ROOT / "docs" / page).read_text("utf-8"), "python")[0]
+    exec(code, {"mdp": mdp, "points": np.random.default_rng(0).normal(size=(5_000, 2))})
 
 
 def test_command_lines_of_the_readme_parse():
