@@ -1,36 +1,39 @@
-"""Slow twins of rounds of small balls: records one by one."""
+"""Slow twins of rounds of small balls: cell by cell, in Python's integers."""
 
 import math
+from collections import Counter
 
-import numpy as np
 
-
-def peeled(cells, shape, side, center, number):
-    """The records (cells as tuples) that are left when the `number` nearest a cell are gone, by
-    sorting single records.
-    """
+def peeled(counts, side, center, number):
+    """Records left in each cell (a tuple) when the `number` nearest a cell are gone."""
     steps = [round(s / max(side) * 256) for s in side]
 
     def order(cell):
-        away = sum(((a - b) * s) ** 2 for a, b, s in zip(cell, center, steps))
-        return away, int(np.ravel_multi_index(cell, shape))
+        return sum(((a - b) * s) ** 2 for a, b, s in zip(cell, center, steps)), cell
 
-    return sorted(cells, key=order)[number:]
+    left = Counter(counts)
+    for cell in sorted(left, key=order):
+        gone = min(left[cell], number)
+        left[cell] -= gone
+        number -= gone
+    return left
 
 
-def in_ball(cells, middle, radius):
+def in_ball(counts, middle, radius):
     """How many records lie within `radius` of a cell along every axis."""
-    return sum(all(abs(a - b) <= radius for a, b in zip(cell, middle)) for cell in cells)
+    return sum(
+        n for cell, n in counts.items() if all(abs(a - b) <= radius for a, b in zip(cell, middle))
+    )
 
 
 def averages(cells, radii, t):
     """The paper's L(r), rounded down (Algorithm 2, lines 1 and 2), by its definition over single
     records.
     """
-    found = []
+    found, counts = [], Counter(cells)
     for r in radii:
-        counts = sorted((min(in_ball(cells, cell, r), t) for cell in cells), reverse=True)
-        found.append(sum(counts[:t]) // t)
+        near = sorted((min(in_ball(counts, cell, r), t) for cell in cells), reverse=True)
+        found.append(sum(near[:t]) // t)
     return found
 
 

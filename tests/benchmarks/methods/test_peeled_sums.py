@@ -4,6 +4,7 @@ keeps between questions.
 
 import itertools
 import math
+from collections import Counter
 
 import hypothesis.strategies as st
 import numpy as np
@@ -30,16 +31,14 @@ def at(places):
 
 def naive_answer(places, removed):
     """Record by record."""
-    left = [tuple(map(int, np.unravel_index(p, SHAPE))) for p in places]
+    cells = list(np.ndindex(SHAPE))
+    left = Counter(cells[p] for p in places)
     for cell, number in removed:
-        left = naive.peeled(left, SHAPE, GRID.side, np.unravel_index(cell, SHAPE), number)
-    rows = {int(c): v for c, v in zip(CELLS, OFFSETS)}
-    total = np.zeros(3, np.int64)
-    for cell in left:
-        at = int(np.ravel_multi_index(cell, SHAPE))
-        if at in rows:
-            total += [4, *rows[at]]
-    return total.tolist()
+        left = naive.peeled(left, GRID.side, cells[cell], number)
+    return sum(
+        (left[cells[c]] * np.array([4, *offset]) for c, offset in zip(CELLS, OFFSETS)),
+        np.zeros(3, np.int64),
+    ).tolist()
 
 
 def query(removed=()):

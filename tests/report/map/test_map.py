@@ -11,8 +11,6 @@ from fractions import Fraction
 import networkx as nx
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import dijkstra
 from scipy.spatial.distance import cdist
 
 import metricdp as mdp
@@ -31,34 +29,6 @@ COUNTED = Mechanism("discrete Laplace", "histogram of 8 parts", 1, 3.0, Fraction
 RECEIPT = Receipt.of([COUNTED], "add-remove", "record")
 
 
-class StandIn:
-    """The part of the Metric protocol that the page uses, straightforwardly."""
-
-    symmetric = property(lambda self: self)
-    measured_in = None
-    measured = "the universe's own units"
-
-    def __init__(self, graph):
-        self.graph, self.ids, self.name = graph, graph.ids, graph.name
-        self.coordinates, self.coordinate_system = graph.coordinates, graph.coordinate_system
-        self.arcs = csr_array(
-            (graph.lengths, graph.indices, graph.indptr), shape=(len(graph), len(graph))
-        )
-
-    def __len__(self):
-        return len(self.ids)
-
-    def positions(self, ids):
-        return np.array([self.ids.index(i) for i in ids], dtype=np.int64)
-
-    def distance_rows(self, positions):
-        return dijkstra(self.arcs, indices=positions)
-
-    def nearest(self, ids):
-        rows = self.distance_rows(self.positions(ids))
-        return rows.argmin(axis=0), rows.min(axis=0)
-
-
 def grid(side, *, ids=None, coordinates="lonlat", name="grid"):
     """A side × side grid of unit edges, 0.01 degrees apart near Coquimbo."""
     at = np.arange(side * side).reshape(side, side)
@@ -71,7 +41,7 @@ def grid(side, *, ids=None, coordinates="lonlat", name="grid"):
     ]
     ids = list(range(side * side)) if ids is None else ids
     where = {"coordinates": place, "coordinate_system": coordinates} if coordinates else {}
-    return StandIn(
+    return GraphMetric(
         build_graph(pairs[:, 0], pairs[:, 1], None, ids=ids, directed=False, name=name, **where)
     )
 
@@ -147,11 +117,7 @@ def test_page_shows_centers_territories_and_noisy_mass():
         assert said in page
 
 
-def test_page_of_the_metrics_themselves():
-    graph = grid(6).graph
-    centers = [0, 34]  # an odd distance apart: no vertex is as near to both
-    stand_in = map_page(grid(6), centers, weights=np.ones(36), receipt=RECEIPT)
-    assert map_page(GraphMetric(graph), centers, weights=np.ones(36), receipt=RECEIPT) == stand_in
+def test_pages_of_points_and_of_a_matrix():
     points = np.random.default_rng(4).random((60, 2))
     page = map_page(EuclideanMetric(points), [7, 3])
     data = data_of(page)
@@ -224,8 +190,8 @@ def test_above_a_limit_points_do_not_answer_to_the_pointer(monkeypatch):
 
 def test_points_that_no_center_reaches_are_reported_so():
     metric = grid(3)
-    rows = metric.distance_rows
-    metric.distance_rows = lambda positions: np.where(np.arange(9) == 8, np.inf, rows(positions))
+    label, distance = metric.nearest([0])
+    metric.nearest = lambda centers: (label, np.where(np.arange(9) == 8, np.inf, distance))
     data = data_of(map_page(metric, [0], basis="public"))
     assert unsqueezed(data["far"])[ids_of(data).index("8")] == -1
     assert "Mean distance" not in map_page(metric, [0])
