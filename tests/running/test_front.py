@@ -13,7 +13,7 @@ import pytest
 import metricdp as mdp
 from metricdp.errors import InputError
 from metricdp.methods.finite.rounds import FEWEST_PARTS, number_of_parts
-from tests import refuses
+from tests import cases, refuses
 from tests.metrics.test_diameter import road_like
 from tests.metrics.test_graph import everything, metric_of
 
@@ -188,49 +188,29 @@ def mechanisms(receipt):
     return [(m.name, m.query.split(" of")[0], m.sensitivity, m.epsilon) for m in receipt.mechanisms]
 
 
-def test_receipt_of_add_remove():
-    metric, ledger = TOWNS["graph"](), mdp.Ledger("1/3")
-    receipt = mdp.k_median(
-        metric, mdp.PrivateDemand(metric, drawn(metric, 100)), 3, epsilon="1/3", ledger=ledger
-    ).receipt
-    assert receipt.epsilon == Fraction(1, 3) and receipt.delta == 0
-    assert (receipt.neighboring, receipt.unit) == ("add-remove", "record")
-    count, *rounds = mechanisms(receipt)
-    assert count == ("discrete Laplace", "number", 1, Fraction(1, 60))
-    assert {each[:3] for each in rounds} == {("discrete Laplace", "histogram", 1)}
-    assert sum(each[3] for each in rounds) == Fraction(19, 60)
+USERS = {"user": [i % 50 for i in range(300)], "max_contributions": 4}
+LAPLACE, TWENTIETH = "discrete Laplace", Fraction(1, 60)
+
+
+@cases(
+    ("neighboring", "users", "count", "sensitivity"),
+    ("add-remove", {}, (LAPLACE, "number", 1, TWENTIETH), 1),
+    ("replace-one", {}, ("exact", "number", 0, Fraction(0)), 2),
+    ("add-remove", USERS, (LAPLACE, "number", 4, TWENTIETH), 4),
+    ("replace-one", USERS, (LAPLACE, "number", 3, TWENTIETH), 8),
+)
+def test_a_receipt_names_the_count_and_the_histograms(neighboring, users, count, sensitivity):
+    metric, ledger = TOWNS["graph"](), mdp.Ledger("1/3", neighboring=neighboring)
+    demand = mdp.PrivateDemand(metric, drawn(metric, 300), **users)
+    receipt = mdp.k_median(metric, demand, 3, epsilon="1/3", ledger=ledger).receipt
+    assert (receipt.epsilon, receipt.delta) == (Fraction(1, 3), 0)
+    assert (receipt.neighboring, receipt.unit) == (neighboring, "user" if users else "record")
+    first, *rounds = mechanisms(receipt)
+    assert first == count
+    assert {each[:3] for each in rounds} == {(LAPLACE, "histogram", sensitivity)}
+    assert sum(each[3] for each in (first, *rounds)) == Fraction(1, 3)
     assert all(Fraction(m.scale) * m.epsilon >= m.sensitivity for m in receipt.mechanisms)
     assert ledger.left == 0 and ledger.entries[0].purpose == "k_median"
-
-
-def test_receipt_of_replace_one():
-    metric, ledger = TOWNS["graph"](), mdp.Ledger(1, neighboring="replace-one")
-    receipt = mdp.k_means(
-        metric, mdp.PrivateDemand(metric, drawn(metric, 100)), 3, epsilon=0.7, ledger=ledger
-    ).receipt
-    assert receipt.epsilon == Fraction(7, 10) == ledger.spent
-    assert receipt.neighboring == "replace-one"
-    assert mechanisms(receipt) == [
-        ("exact", "number", 0, Fraction(0)),
-        ("discrete Laplace", "histogram", 2, Fraction(7, 10)),
-    ]
-    assert receipt.mechanisms[1].scale == pytest.approx(2 / 0.7)
-
-
-@pytest.mark.parametrize("neighboring", ["add-remove", "replace-one"])
-def test_receipt_of_users(neighboring):
-    metric, ledger = TOWNS["graph"](), mdp.Ledger(1, neighboring=neighboring)
-    records = drawn(metric, 300)
-    demand = mdp.PrivateDemand(
-        metric, records, user=[i % 50 for i in range(300)], max_contributions=4
-    )
-    receipt = mdp.k_median(metric, demand, 3, epsilon=1, ledger=ledger).receipt
-    assert receipt.epsilon == 1 and receipt.unit == "user"
-    both = {"add-remove": (4, 4), "replace-one": (3, 8)}[neighboring]
-    count, *rounds = receipt.mechanisms
-    assert (count.sensitivity, count.epsilon) == (both[0], Fraction(1, 20))
-    assert {each.sensitivity for each in rounds} == {both[1]}
-    assert sum(each.epsilon for each in rounds) == Fraction(19, 20)
 
 
 def test_a_hint_saves_the_count():

@@ -63,9 +63,7 @@ def test_counts_of_balls(shape):
         assert scores(counted(cells, shape)).tolist() == counts.ravel().tolist()
         for index, count in enumerate(counts.ravel()):
             cell = np.unravel_index(scores.cell(index), shape)
-            assert (
-                count == naive.in_ball(held, cell, radius) == around[scores.cell(index)]
-            )
+            assert count == naive.in_ball(held, cell, radius) == around[scores.cell(index)]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
