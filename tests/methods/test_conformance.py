@@ -1,4 +1,4 @@
-"""Every private method inherits the tests of `metricdp.testing.MethodTestCase`."""
+"""Every private method passes the tests of `metricdp.testing.MethodTestCase`."""
 
 from fractions import Fraction
 
@@ -24,45 +24,15 @@ def small_nets():
         yield
 
 
-class TestPartition(MethodTestCase):
-    method = mdp.methods.Partition
+class TestMethods(MethodTestCase):
+    """Each that has a name in turn."""
 
+    @pytest.fixture(autouse=True, params=sorted(BY_NAME))
+    def named(self, request):
+        self.name = request.param
 
-class TestUniform(MethodTestCase):
-    method = mdp.methods.Uniform
-
-
-class TestHST(MethodTestCase):
-    method = mdp.methods.DPHST
-
-
-class TestLocalSearch(MethodTestCase):
-    method = mdp.methods.LocalSearch
-
-
-class TestMaxCoverage(MethodTestCase):
-    method = mdp.methods.MaxCoverage
-
-
-class TestQuadtree(MethodTestCase):
-    method = mdp.methods.Quadtree
-
-
-class TestCoreset(MethodTestCase):
-    method = mdp.methods.Coreset
-
-
-class TestLloyd(MethodTestCase):
-    method = mdp.methods.Lloyd
-
-
-class TestLSHCoreset(MethodTestCase):
-    method = mdp.methods.LSHCoreset
-
-
-def test_every_method_has_a_case():
-    cases = [c for c in MethodTestCase.__subclasses__() if c.__module__ == __name__]
-    assert {type(case().method()) for case in cases} >= set(BY_NAME.values())
+    def method(self):
+        return BY_NAME[self.name]()
 
 
 M = mdp.methods

@@ -25,79 +25,18 @@ def roads():
     return mdp.GraphMetric(G)
 
 
-class TestGraph(MetricTestCase):
-    def metric(self):
-        return roads()
-
-
-class TestEuclidean(MetricTestCase):
-    def metric(self):
-        return mdp.EuclideanMetric(PLANE)
-
-
-class TestEuclideanOnTheGrid(MetricTestCase):
-    def metric(self):
-        return mdp.EuclideanMetric(np.rint(PLANE * 3), ids=[f"p{i}" for i in range(len(PLANE))])
-
-
-class TestManhattan(MetricTestCase):
-    def metric(self):
-        return mdp.ManhattanMetric(PLANE)
-
-
-class TestChebyshev(MetricTestCase):
-    engines = (*MetricTestCase.engines, "dask")
-
-    def metric(self):
-        return mdp.ChebyshevMetric(PLANE)
-
-
-class TestChebyshevOfManyDimensions(MetricTestCase):
-    def metric(self):
-        return mdp.ChebyshevMetric(np.random.default_rng(2).normal(size=(45, 14)))
-
-
-class TestHaversine(MetricTestCase):
-    """A city."""
-
-    engines = (*MetricTestCase.engines, "dask")
-
-    def metric(self):
-        return mdp.HaversineMetric([13.4, 52.5] + (PLANE - 5) / 50)
-
-
-class TestHaversineOnTheWholeEarth(MetricTestCase):
+def earth():
     """Poles, the date line, opposite points, and points on one meridian."""
-
-    def metric(self):
-        rng = np.random.default_rng(4)
-        some = np.column_stack([rng.uniform(-180, 180, 40), rng.uniform(-90, 90, 40)])
-        line = np.column_stack([np.full(12, 30.0), np.linspace(-90, 90, 12)])
-        named = [[180, 10], [-180, 10], [0, 90], [77, 90], [0, -90], [0, 0], [180, 0], [-180, 0]]
-        return mdp.HaversineMetric(np.vstack([some, line, named]))
+    rng = np.random.default_rng(4)
+    some = np.column_stack([rng.uniform(-180, 180, 40), rng.uniform(-90, 90, 40)])
+    line = np.column_stack([np.full(12, 30.0), np.linspace(-90, 90, 12)])
+    named = [[180, 10], [-180, 10], [0, 90], [77, 90], [0, -90], [0, 0], [180, 0], [-180, 0]]
+    return mdp.HaversineMetric(np.vstack([some, line, named]))
 
 
-class TestPrecomputed(MetricTestCase):
-    def metric(self):
-        steps = np.abs(PLANE[:, None] - PLANE).sum(axis=2)
-        return mdp.PrecomputedMetric(np.sqrt((steps + steps.T) / 2))
-
-
-class TestGroundSet(MetricTestCase):
-    def metric(self):
-        return mdp.GroundSet("abcdefgh")
-
-
-class TestOnePoint(MetricTestCase):
-    def metric(self):
-        return mdp.HaversineMetric([[7.0, 50.0]])
-
-
-class TestADataclass(MetricTestCase):
-    """The one of docs/your-own-metric.md."""
-
-    def metric(self):
-        return EditDistance(WORDS)
+def matrix():
+    steps = np.abs(PLANE[:, None] - PLANE).sum(axis=2)
+    return mdp.PrecomputedMetric(np.sqrt((steps + steps.T) / 2))
 
 
 @dataclass(frozen=True)
@@ -112,14 +51,42 @@ class Frozen(mdp.RowMetric):
         return np.abs(self.at[sources][:, None] - there)
 
 
-class TestAFrozenDataclass(MetricTestCase):
+MADE = {
+    "graph": roads,
+    "Euclidean": lambda: mdp.EuclideanMetric(PLANE),
+    "Euclidean on the grid": lambda: mdp.EuclideanMetric(
+        np.rint(PLANE * 3), ids=[f"p{i}" for i in range(len(PLANE))]
+    ),
+    "Manhattan": lambda: mdp.ManhattanMetric(PLANE),
+    "Chebyshev": lambda: mdp.ChebyshevMetric(PLANE),
+    "Chebyshev of many dimensions": lambda: mdp.ChebyshevMetric(
+        np.random.default_rng(2).normal(size=(45, 14))
+    ),
+    "a city": lambda: mdp.HaversineMetric([13.4, 52.5] + (PLANE - 5) / 50),
+    "the whole earth": earth,
+    "matrix": matrix,
+    "ground set": lambda: mdp.GroundSet("abcdefgh"),
+    "one point": lambda: mdp.HaversineMetric([[7.0, 50.0]]),
+    "the one of docs/your-own-metric.md": lambda: EditDistance(WORDS),
+    "a frozen dataclass": lambda: Frozen(np.array([0.0, 1, 1, 4, 9, 16]), tuple("abcdef")),
+}
+
+
+class TestMetrics(MetricTestCase):
+    """Each in turn."""
+
+    @pytest.fixture(autouse=True, params=MADE)
+    def named(self, request):
+        self.name = request.param
+        if self.name in ("Chebyshev", "a city"):
+            self.engines = (*MetricTestCase.engines, "dask")
+
     def metric(self):
-        return Frozen(np.array([0.0, 1, 1, 4, 9, 16]), tuple("abcdef"))
+        return MADE[self.name]()
 
 
 def test_every_metric_has_its_tests():
-    tested = {type(case().metric()).__name__ for case in MetricTestCase.__subclasses__()}
-    assert set(METRICS) <= tested
+    assert set(METRICS) <= {type(make()).__name__ for make in MADE.values()}
 
 
 @dataclass

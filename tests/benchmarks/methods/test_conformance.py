@@ -21,40 +21,28 @@ from tests import cases
 from tests.methods.spending import check_budget, check_every_k
 
 
-class TestKVariates(MethodTestCase):
-    method = KVariates
+class TestMethods(MethodTestCase):
+    """Each in turn, as small as its tests need it."""
 
+    @pytest.fixture(
+        autouse=True,
+        params=[
+            KVariates(),
+            Balcan(),
+            PrintedCoreset(cells=16),
+            TreeHST(levels=2),
+            PrintedHST(),
+            Projected(dimensions=1),
+            SeveralTrees(passes=2, runs=2, centers="tree"),
+            PrintedQuadtree(),
+        ],
+        ids=lambda method: method.name,
+    )
+    def tried(self, request):
+        self.one = request.param
 
-class TestBalcan(MethodTestCase):
-    method = Balcan
-
-
-class TestPrintedCoreset(MethodTestCase):
     def method(self):
-        return PrintedCoreset(cells=16)
-
-
-class TestTreeHST(MethodTestCase):
-    def method(self):
-        return TreeHST(levels=2)
-
-
-class TestPrintedHST(MethodTestCase):
-    method = PrintedHST
-
-
-class TestProjected(MethodTestCase):
-    def method(self):
-        return Projected(dimensions=1)
-
-
-class TestSeveralTrees(MethodTestCase):
-    def method(self):
-        return SeveralTrees(passes=2, runs=2, centers="tree")
-
-
-class TestPrintedQuadtree(MethodTestCase):
-    method = PrintedQuadtree
+        return self.one
 
 
 PRINTED = [KVariates(), Balcan(swaps=2), PrintedQuadtree(passes=3)]
