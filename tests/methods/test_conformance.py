@@ -34,6 +34,20 @@ class TestMethods(MethodTestCase):
     def method(self):
         return BY_NAME[self.name]()
 
+    @cases(
+        ("kind", "universe", "place", "rule"),
+        ("in_finite", mdp.EuclideanMetric([[0.0], [1.0]]), 0, "needs a box"),
+        ("in_space", mdp.EuclideanSpace([0.0], [1.0]), [0.5], "needs a finite universe"),
+    )
+    def test_elsewhere_it_refuses_before_a_charge(self, kind, universe, place, rule):
+        demand, ledger = mdp.PrivateDemand(universe, [place]), mdp.Ledger(1)
+        asked = {"k": 1, "epsilon": 1, "ledger": ledger, "method": self.name}
+        if getattr(self.method(), kind):
+            assert mdp.k_means(universe, demand, **asked).k == 1
+        else:
+            refuses(rule, mdp.k_means, universe, demand, **asked)
+            assert ledger.spent == 0
+
 
 M = mdp.methods
 OF_A_BOX = [

@@ -233,15 +233,6 @@ def test_bad_options(make):
     refuses("", make)
 
 
-@pytest.mark.parametrize("name", ["lloyd", "lsh", "quadtree", "coreset"])
-def test_they_answer_in_boxes_only(name):
-    metric = mdp.EuclideanMetric([[0.0], [1.0]])
-    ledger = mdp.Ledger(1)
-    with pytest.raises(InputError, match="needs a box"):
-        mdp.k_means(metric, PrivateDemand(metric, [0]), 1, epsilon=1, ledger=ledger, method=name)
-    assert ledger.spent == 0
-
-
 def test_a_public_radius_means_less_noise():
     space, receipts = mdp.EuclideanSpace([-1] * 10, [1] * 10), {}
     for radius in (None, 1.0, 99.0):

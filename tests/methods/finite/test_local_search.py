@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 import metricdp as mdp
 from benchmarks.frame.best_swaps import best_swaps
 from metricdp.accounting import Ledger
-from metricdp.errors import BudgetError, InputError
 from metricdp.methods import DPHST
 from metricdp.methods.finite.local_search import LocalSearch, public_start
 from metricdp.methods.question import Question
@@ -120,35 +119,19 @@ def test_a_start_may_be_any_method(road):
         assert result.receipt.mechanisms[-1].epsilon == Fraction(1, 4)
 
 
-def test_a_tree_is_passed_on(road):
-    tree = mdp.build_hst(road, seed=5)
-    demand = mdp.PrivateDemand(road, [3] * 10)
-    assert len(mdp.k_median(road, demand, 2, epsilon=1, method=LocalSearch(tree=tree)).centers) == 2
-    other = metric_of(*naive.random_graph(61, seed=4))
-    ledger = Ledger(1)
-    with pytest.raises(InputError, match="tree"):
-        method = LocalSearch(tree=tree)
-        mdp.k_median(
-            other, mdp.PrivateDemand(other, [3]), 2, epsilon=1, ledger=ledger, method=method
-        )
-    assert ledger.spent == 0
-
-
-def test_refusals_charge_nothing(road):
-    some = each(steps=[-1, 1.5, True], start=["best", 3], share=[0, 1, "x"])
-    for options in some + each(cap=[0, np.inf], final=["no"], tree=[5]):
-        refuses("", LocalSearch, **options)
-    ledger = Ledger("1/10")
-    with pytest.raises(BudgetError):
-        mdp.k_median(
-            road, mdp.PrivateDemand(road, [1]), 2, epsilon=1, ledger=ledger, method="local-search"
-        )
-    with pytest.raises(InputError):
-        box = mdp.EuclideanSpace([0.0], [1.0])
-        mdp.k_median(
-            box, mdp.PrivateDemand(box, [[0.5]]), 2, epsilon=1, ledger=ledger, method="local-search"
-        )
-    assert ledger.spent == 0
+@pytest.mark.parametrize(
+    "options",
+    each(
+        steps=[-1, 1.5, True],
+        start=["best", 3],
+        share=[0, 1, "x"],
+        cap=[0, np.inf],
+        final=["no"],
+        tree=[5],
+    ),
+)
+def test_bad_options_are_refused(options):
+    refuses("", LocalSearch, **options)
 
 
 def test_public_starts_are_seeded_and_keep_to_the_candidates(road):

@@ -59,7 +59,9 @@ def test_the_tree_of_a_universe_is_kept_with_it():
     assert gone() is None
 
 
-@pytest.mark.parametrize("kind", [mdp.methods.DPHST, mdp.methods.Partition])
+@pytest.mark.parametrize(
+    "kind", [mdp.methods.DPHST, mdp.methods.LocalSearch, mdp.methods.Partition]
+)
 def test_methods_take_a_tree_of_the_very_universe_only(kind):
     metric, twin = (mdp.GraphMetric(nx.grid_2d_graph(4, 5), weight=None) for _ in range(2))
     demand, ledger = mdp.PrivateDemand(metric, [(0, 0)] * 40 + [(3, 4)] * 40), mdp.Ledger(2)
