@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from metricdp.solvers.objectives.instance import WITHIN, Floats, Instance, Positions
 from metricdp.solvers.objectives.kinds import Kinds
-from metricdp.solvers.objectives.nearness import sites_filled
+from metricdp.solvers.objectives.nearness import Nearness, sites_filled
 from metricdp.solvers.objectives.rows import ReachLists
 from metricdp.solvers.programs import fewest_columns
 
@@ -44,6 +44,24 @@ class CenterSearch:
         if distance.max() < self.upper:
             self.best, self.upper = sites, float(distance.max())
         return label, distance
+
+    def _farthest(self, near: Nearness, within: float = 0.0) -> Iterator[tuple[int, int]]:
+        """Clients that are farthest in turn, each with the site near it that joins then (Gonzalez
+        1985); the mandatory sites come first. One client at least, then those beyond a radius.
+        """
+        taken = [int(site) for site in self.instance.opened]
+        for site in taken:
+            near.add(site)
+        done = np.zeros(len(self.clients), bool)
+        while True:
+            distance = np.where(done, -1.0, near.distance[self.clients])
+            client = int(np.argmax(distance))
+            if distance[client] <= within and done.any():
+                return
+            done[client] = True
+            taken.append(near.site_of(int(self.clients[client]), taken))
+            near.add(taken[-1])
+            yield client, taken[-1]
 
     def _open(self, radius: float) -> list[int]:
         """Listed clients that no mandatory site reaches."""

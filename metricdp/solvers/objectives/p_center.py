@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import ClassVar
 
 import numpy as np
@@ -25,6 +26,7 @@ from metricdp.solvers.objectives.instance import (
     Positions,
     first_opened,
 )
+from metricdp.solvers.objectives.nearness import Nearness
 from metricdp.solvers.objectives.objective import Objective
 from metricdp.solvers.objectives.sizes import Size
 from metricdp.solvers.objectives.wide_center import WideSearch
@@ -161,20 +163,11 @@ class Search(CenterSearch):
         self.lower = float(above[0]) if len(above) else self.upper
 
     def _farthest_first(self) -> None:
-        """Sites near the farthest demand in turn (Gonzalez 1985), and that demand."""
-        sites = list(self.instance.opened)
-        distance = np.full(len(self.clients), np.inf)
-        if sites:
-            distance = self._distances(np.array(sites))[1]
-        client = int(np.argmax(distance)) if sites else 0
-        while True:
-            self.lists.add([client])
-            if len(sites) == self.k:
-                break
-            sites.append(self.lists.nearest_site(client, sites))
-            distance = np.minimum(distance, self._distances(np.array(sites[-1:]))[1])
-            client = int(np.argmax(distance))
-        self._judged(np.array(sites, np.int64))
+        """Sites near the farthest demand in turn, and that demand."""
+        found = list(islice(self._farthest(Nearness(self.instance)), self._left + 1))
+        self.lists.add([client for client, _ in found])
+        sites = [site for _, site in found[: self._left]]
+        self._judged(self._with(np.array(sites, np.int64)))
         self.lists.shorten(self.upper)
 
     def _decide(self, radius: float) -> bool:
@@ -208,9 +201,11 @@ class Search(CenterSearch):
     def cover(self, radius: float) -> tuple[Positions, int]:
         """The fewest sites that reach everybody within a radius, and a bound of their number."""
         instance, within, lower = self.instance, radius * (1 + WITHIN), len(self.instance.opened)
-        few = len(self.clients) <= _ALL_LISTED
-        sites = instance.opened
-        self.lists.add(list(range(len(self.clients))) if few else self._scattered(radius))
+        sites, clients = instance.opened, list(range(len(self.clients)))
+        if len(clients) > _ALL_LISTED:
+            scattered = self._farthest(Nearness(instance), within)
+            clients = [client for client, _ in islice(scattered, _SCATTERED)]
+        self.lists.add(clients)
         while True:
             open_ = self._open(radius)
             if open_:
@@ -227,19 +222,6 @@ class Search(CenterSearch):
             if instance.deadline.over or len(self.lists) > _MOST_LISTED:
                 return self._completed(sites, radius), max(lower, 1)
             self.lists.add(self._worst(label, distance, radius))
-
-    def _scattered(self, radius: float) -> list[int]:
-        """Clients far from each other: each is out of reach of what serves those before best."""
-        sites, found = list(self.instance.opened), [0]
-        distance = np.full(len(self.clients), np.inf)
-        while len(found) < _SCATTERED:
-            self.lists.add(found[-1:])
-            sites.append(self.lists.nearest_site(found[-1], sites))
-            distance = np.minimum(distance, self._distances(np.array(sites[-1:]))[1])
-            if distance.max() <= radius * (1 + WITHIN):
-                break
-            found.append(int(np.argmax(distance)))
-        return found
 
     def _completed(self, sites: Positions, radius: float) -> Positions:
         """These sites, and more until everybody is reached."""

@@ -69,15 +69,6 @@ class ReachLists:
         found = [d[(d >= low) & (d < high * (1 - WITHIN))] for _, d in self._lists]
         return np.unique(np.concatenate(found))
 
-    def nearest_site(self, client: int, taken: list[int]) -> int:
-        """The best site of a listed client, not one of `taken` unless there is no other."""
-        sites, distance = self._lists[self.numbers.index(client)]
-        free = ~np.isin(self.instance.allowed[sites], taken)
-        if not free.any():
-            return int(np.setdiff1d(self.instance.allowed, taken)[0])
-        at = np.flatnonzero(free)
-        return int(self.instance.allowed[sites[at[np.argmin(distance[at])]]])
-
     def near_any(self, sites: Positions, radius: float) -> list[bool]:
         """Whether each listed client is within a radius of any of some sites (indices)."""
         if len(sites) == 0:

@@ -116,25 +116,16 @@ class WideSearch(CenterSearch):
         """The farthest demand in turn; sites near the first k are a start (Gonzalez 1985)."""
         instance, clients = self.instance, self.clients
         size = min(max(_LISTED * self.k, _LEAST_LISTED), len(clients))
-        near = Nearness(instance)
+        near, found = Nearness(instance), list[int]()
         sites = [int(site) for site in instance.opened]
-        for site in sites:
-            near.add(site)
-        found: list[int] = []
-        done = np.zeros(len(clients), bool)
-        while len(found) < size or len(sites) < self.k:
-            distance = np.where(done, -1.0, near.distance[clients])
-            client = int(np.argmax(distance))
-            if distance[client] <= 0.0:
-                break
-            done[client] = True
+        for client, site in self._farthest(near):
             found.append(client)
-            site = near.site_of(int(clients[client]), sites)
-            near.add(site)
             if len(sites) < self.k:
                 sites.append(site)
             if len(found) == 1:
                 self._end = self._start + max(_SEARCHES * near.seconds, _SECONDS)
+            if len(found) >= size and len(sites) >= self.k:
+                break
         self.lists.around.searched += near.searched
         self.best = sites_filled(instance, np.array(sites, np.int64), _NONE, self.k)
         self._judged(self.best)
