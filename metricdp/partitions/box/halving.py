@@ -66,7 +66,6 @@ class Halving:
         keys, known = self._weights_of(density)
         weight = np.ones(1)
         size = np.ones(1)
-        inside = _Inside(self.expected)
         while cells.n_parts < n_parts:
             at = cells.leaves
             at = at[(cells.level[at] < cells.tree.depth) & (weight[at] >= least)]
@@ -77,7 +76,7 @@ class Halving:
             batch = np.sort(at[order[urgency[order] >= 0.5 * urgency[order[0]]]])
             cells = cells.open(batch)
             new = slice(len(weight), None)
-            size = np.r_[size, self._expected(cells.volume[new], inside.moved(cells, len(weight)))]
+            size = np.r_[size, self._sizes(cells, len(weight))]
             parent = cells.parent[new]
             below = weight[parent] * size[new] / np.maximum(size[parent], 1e-300)
             if len(keys):
@@ -86,8 +85,16 @@ class Halving:
             weight = np.r_[weight, below]
         return self._parts(cells)
 
-    def _expected(self, volumes: Floats, weights: Floats) -> Floats:
-        return volumes + (weights - volumes) * self.trust / 2
+    def _sizes(self, cells: Halves, first: int) -> Floats:
+        """Of the cells from the `first` on: half as expected, as far as that is trusted."""
+        volumes = cells.volume[first:]
+        if self.expected is None:
+            return volumes
+        points, weights = self.expected
+        at = cells.leaves[cells.encode(points)] - first
+        new = at >= 0
+        held = np.bincount(at[new], weights[new], len(volumes))
+        return volumes + (held - volumes) * self.trust / 2
 
     def joined(self, cuts: Sequence[Any]) -> CellParts:
         """The coarsest partition that is finer than all these cuts."""
@@ -126,29 +133,3 @@ class Halving:
         keys = self._known.nodes.view(np.uint64)
         order = np.argsort(keys)
         return keys[order], weight[order]
-
-
-class _Inside:
-    """Which cell each expected point is in, as cells are opened."""
-
-    def __init__(self, expected: tuple[Floats, Floats] | None) -> None:
-        self.expected = expected
-        self.steps: Any = None
-        self.at = np.zeros(0 if expected is None else len(expected[0]), np.int64)
-
-    def moved(self, cells: Halves, first: int) -> Floats:
-        """Weights of the cells from the `first` on, which were just made; without expectation
-        their volumes.
-        """
-        if self.expected is None:
-            return cells.volume[first:]
-        points, weights = self.expected
-        if self.steps is None:
-            self.steps = cells.tree.grid(points)
-        rows = np.flatnonzero(cells.child[self.at] >= first)
-        node = self.at[rows]
-        axis = cells.tree.axes[cells.level[node]]
-        self.at[rows] = cells.child[node] + (self.steps[rows, axis] >= cells.cut[node])
-        new = np.flatnonzero(self.at >= first)
-        number = len(cells.level) - first
-        return np.bincount(self.at[new] - first, weights[new], number).astype(np.float64)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from metricdp.arrays import Bools, Floats, Ints
+from metricdp.kernels.projections import projected
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.tree_cells import SplitNodes
 from metricdp.protocols import trusted
@@ -32,12 +33,8 @@ class SimHash:
         O(n · d · n_bits).
         """
         directions = self._directions[:, : self.n_bits if n_bits is None else n_bits]
-        place = np.zeros((len(points), directions.shape[1]))
-        for x, middle, direction in zip(
-            points.T, self._middle, directions
-        ):  # a product of matrices may round otherwise in other company
-            place += (x - middle)[:, None] * direction
-        return place > 0
+        # a product of matrices may round otherwise in other company
+        return projected(points, self._middle, directions.T) > 0
 
 
 @trusted
