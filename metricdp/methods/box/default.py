@@ -1,10 +1,11 @@
 """The default method in a box of more than three dimensions, from the records to the centers.
 
-1. Pay 1 % for the number of records. It decides the *design*: the shares of all reads, and how many
-   directions are looked for (`metricdp.methods.box.directions`).
-2. Release the mean, and the radius that holds the records around it.
+1. Pay 2.5 % for the number of records. It decides the *design*: the shares of all reads, and how
+   many directions are looked for (`metricdp.methods.box.directions`).
+2. Release the mean, and how far from it the records are.
 3. Release the directions along which records spread: a subspace with an ellipsoid in it.
-4. Two rounds of counts and means around candidates (`metricdp.methods.box.rounds`) make a coreset.
+4. Two rounds of counts and means around candidates (`metricdp.methods.box.rounds`) make a coreset;
+   a public cloud of points around the mean stands for records that these counts leave out.
 5. A call for k centers keeps a part for one step on the records, in all dimensions
    (`metricdp.methods.box.descent`).
 
@@ -40,8 +41,8 @@ from metricdp.methods.box.directions import (
     scales_around,
 )
 from metricdp.methods.box.distances import measured_together
-from metricdp.methods.box.halved import halved
-from metricdp.methods.box.rounds import ALONG, WHOLE, Round, release_of_rounds, two_rounds
+from metricdp.methods.box.halved import COUNT_SHARE, halved
+from metricdp.methods.box.rounds import ALONG, CLOUD, WHOLE, Round, release_of_rounds, two_rounds
 from metricdp.methods.demand_release import Release
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import BoxQuestion
@@ -50,11 +51,8 @@ from metricdp.methods.shares import Records, Terms, clipped_sums, count_records,
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import PartsOfImages, VoronoiCells, WholeBox
 from metricdp.partitions.box.images import Scaled
-from metricdp.partitions.box.subspace import Subspace
 from metricdp.privacy.queries import HistogramQuery, LevelsQuery
 
-COUNT_SHARE = Fraction(1, 100)
-"""Share of a release for the number of records: small, as noise is small beside it."""
 MARGIN = 2.0
 MARGIN_ALONG = 1.0
 """Lengths of noise below which the last step is not taken; the same along few directions."""
@@ -81,9 +79,9 @@ class RoundsMethod(Method):
 
     name = "partition"
     chooses = (
-        "The number of records is bought as a noisy count for 1 % of epsilon, unless it is public "
-        "(replace-one) or guessed (records_hint). Candidates, clipping radii and the shares of all "
-        "reads follow from the box, that count and what was released before."
+        "The number of records is bought as a noisy count for 2.5 % of epsilon, unless it is "
+        "public (replace-one) or guessed (records_hint). Candidates, clipping radii and the shares "
+        "of all reads follow from the box, that count and what was released before."
     )
     afterwards = (
         "Candidates that stand out of the noise become weighted points; centers by a public solver "
@@ -158,16 +156,17 @@ def rounds_release(
     rest -= shares.around + shares.mean + shares.near
     left = (yield Account()).left
     paid = shares.times(left / rest) if rest else shares
+    subspace = yield from private_subspace(seen, design.n_axes, paid, mean, records, rng)
     if design.n_axes:
-        subspace = yield from private_subspace(seen, design.n_axes, paid, mean, records, rng)
         found = yield from two_rounds(terms, seen, paid, subspace, records, k, rng)
     else:
-        subspace = Subspace(space, mean.point, None, np.zeros((space.dimension,) * 2))
         cells = VoronoiCells(space, mean.point[None])
         counted = yield Ask(HistogramQuery(cells), paid.counts, seen)
-        found = Round(cells, counted, mean.point[None], np.maximum(counted.values, 1.0))
+        found = Round(cells, counted, mean.point[None][:0], np.zeros(0))
+    cloud = subspace.cloud(mean.distances.drawn(CLOUD // 2, rng), mean.distances.quantile(0.5), rng)
     receipt = (yield Account()).receipt
-    return Rounds(release_of_rounds(design, subspace, found, sampled, receipt), seen, paid)
+    release = release_of_rounds(design, subspace, found, cloud, records, sampled, receipt)
+    return Rounds(release, seen, paid)
 
 
 def last_step(found: Rounds, centers: Floats, power: int) -> Generator[Any, Any, Floats]:

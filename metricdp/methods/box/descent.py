@@ -8,7 +8,8 @@ A record x of a cluster with center c and radius r counts as ``(x - c) / max(|x 
   or of Newton's method.
 
 A sum of length s is shortened by ``max(0, 1 - (margin · noise / s)²)`` (James and Stein), so that a
-move that noise could have made does not happen.
+move that noise could have made does not happen. Nor does any whose noise is longer than half of the
+radius: it would lead further away than the center is from a good place.
 
 **Privacy.** A step is one `SumsQuery`: a record adds one vector of length at most 2^12 to its own
 cluster's sum. Clusters, radii and weights follow from public facts and earlier releases.
@@ -69,9 +70,9 @@ def descended(
         total = max(float(step.weight[good].sum()), 1.0)
         shift = sums.sum(axis=0) / total
         common = float(np.sqrt((noise**2).sum())) / total
-        shift = shift * shrinkage(float(np.linalg.norm(shift)), common)
+        shift = shift * shrinkage(float(np.linalg.norm(shift)), common, step.radii.max())
     own = sums / weight[:, None] - shift
-    own *= (good * shrinkage(np.linalg.norm(own, axis=1), noise / weight))[:, None]
+    own *= (good * shrinkage(np.linalg.norm(own, axis=1), noise / weight, step.radii))[:, None]
     moves = shift + own
     if step.farthest is not None:
         length = np.linalg.norm(moves / scales, axis=1)
@@ -96,9 +97,12 @@ def pulls(
     return np.bincount(label, force, k).astype(np.float64)
 
 
-def shrinkage(length: Any, noise: Any) -> Any:
-    """What is left of a vector of some length, of which noise is so long."""
-    return np.maximum(1 - (noise / np.maximum(length, 1e-300)) ** 2, 0.0)
+def shrinkage(length: Any, noise: Any, radius: Any = np.inf) -> Any:
+    """What is left of a vector of some length, of which noise is so long; nothing where noise is
+    longer than half of a radius.
+    """
+    left = np.maximum(1 - (noise / np.maximum(length, 1e-300)) ** 2, 0.0)
+    return np.where(noise <= radius / 2, left, 0.0)
 
 
 def distinct_in(space: EuclideanSpace, centers: Floats) -> Floats:

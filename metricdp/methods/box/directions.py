@@ -2,8 +2,8 @@
 
 1. The *design*, from d, the noise and a guessed or noisy number of records: shares of all reads,
    and the number q of directions (`chosen_design`).
-2. The private mean. Histograms of shells show the ball that holds the records; their sum is clipped
-   at it.
+2. The private mean, shortened where noise could have made it, and the records' distances from it.
+   Histograms of shells show the ball that holds the records; their sum is clipped at it.
 3. Directions. For orthogonal public u, the clipped sum of sign(<u, x - mean>)·(x - mean) is about
    n·sqrt(2/pi)·C·u / sqrt(<u, C·u>) for covariance C. With q < d a second round starts from the
    directions that the first found.
@@ -25,7 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from metricdp.arrays import Floats
-from metricdp.methods.asking import Ask, Image
+from metricdp.methods.asking import Account, Ask, Image
+from metricdp.methods.box.descent import shrinkage
 from metricdp.methods.box.distances import DistancesTogether, measured_together
 from metricdp.methods.shares import clipped_sums, deviation
 from metricdp.metrics.space import EuclideanSpace
@@ -86,8 +87,8 @@ class Shares:
 
 BALL = Shares.percent(3, 2, 1, 0, 8, 17, 2, 10, 32, 2, 23)
 ELLIPSOID = Shares.percent(3, 2, 1, 5, 8, 15, 2, 9, 31, 2, 22)
-SUBSPACE = Shares.percent(2, 9, 1, 21, 4, 7, 1, 5, 15, 2, 33)
-ALONE = Shares.percent(4, 94, 0, 0, 2, 0, 0, 0, 0, 0, 0)
+SUBSPACE = Shares.percent(2, 9, 3, 21, 4, 7, 1, 5, 15, 2, 31)
+ALONE = Shares.percent(4, 86, 8, 0, 2, 0, 0, 0, 0, 0, 0)
 """Designs: rounds in a ball or an ellipsoid of the whole box, along few directions, none."""
 
 
@@ -138,15 +139,15 @@ def scales_around(space: EuclideanSpace, mean: Floats) -> Floats:
 
 
 class Mean(NamedTuple):
-    """A released mean, and the distances of the records from it, where they were asked for."""
+    """A released mean, and the distances of the records from it."""
 
     point: Floats
-    distances: DistancesTogether | None
+    distances: DistancesTogether
 
 
 def private_mean(seen: Image, records: float, shares: Shares) -> Generator[Any, Any, Mean]:
-    """Mean of the records, clipped at the ball that holds most of them, and their distances if
-    these have a share. In a loose box both are released again from the first mean, for as much.
+    """Mean of the records, clipped at the ball that holds most of them, and their distances. In a
+    loose box both are released again from the first mean, for as much, while that is left.
     """
     space: EuclideanSpace = seen.universe
     d = space.dimension
@@ -154,22 +155,24 @@ def private_mean(seen: Image, records: float, shares: Shares) -> Generator[Any, 
     scaled = Scaled(space, middle, scales_around(space, middle))
     image = seen.mapped(scaled, scaled.space)
     radius = (yield from measured_together(image, None, shares.around)).clipping(WITHIN)
-    for _ in range(MOST_MEANS):
+    for again in range(MOST_MEANS):
         query = clipped_sums(WholeBox(scaled.space), np.zeros((1, d)), [radius])
         summed = yield Ask(query, shares.mean, image)
         step = query.steps[0] / max(records, 1.0)
         offset = summed.values * step
         error = deviation(summed) * step * np.sqrt(d)
-        offset *= min(1.0, radius / max(float(np.linalg.norm(offset)), 1e-300))
+        length = float(np.linalg.norm(offset))
+        offset *= min(1.0, radius / max(length, 1e-300))
+        if not again:
+            offset *= shrinkage(length, error)
         mean = np.asarray(space.clip(scaled.back(offset[None]))[0])
-        if not shares.near:
-            return Mean(mean, None)
         scales = scales_around(space, mean) if shares.directions else np.ones(d)
         scaled = Scaled(space, mean, scales)
         image = seen.mapped(scaled, scaled.space)
         distances = yield from measured_together(image, None, shares.near)
         near = distances.clipping(WITHIN)
-        if near > min(2 * error, radius / 2) or error > radius / 4:
+        found = near > min(2 * error, radius / 2) or error > radius / 4
+        if found or (yield Account()).left < shares.mean + shares.near:
             break
         radius = near
     return Mean(mean, distances)
@@ -182,15 +185,11 @@ def private_subspace(
     space: EuclideanSpace = seen.universe
     d = space.dimension
     share = shares.directions
-    scaled = Scaled(space, mean.point, scales_around(space, mean.point))
-    image = seen.mapped(scaled, scaled.space)
     distances = mean.distances
     if not share:
-        if distances is None:
-            distances = yield from measured_together(seen, mean.point[None], shares.near)
         return Subspace(space, mean.point, None, distances.clipping(WITHIN_ALL) * np.eye(d))
-    if distances is None:
-        distances = yield from measured_together(image, None, shares.near)
+    scaled = Scaled(space, mean.point, scales_around(space, mean.point))
+    image = seen.mapped(scaled, scaled.space)
     whole = q == d
     radius = distances.clipping(WITHIN_ALL if whole else WITHIN_ALONG)
     axes = np.eye(d) if whole else np.linalg.qr(rng.normal(size=(d, q)))[0].T
@@ -201,7 +200,9 @@ def private_subspace(
         along = np.maximum((pulls * axes).sum(axis=1), noise / max(records, 1.0))
         sheared = along[:, None] * pulls if whole else pulls  # `along`: standard deviations
         _, variances, axes = np.linalg.svd(sheared, full_matrices=False)
-    lengths = np.sqrt(q + 2) * (np.sqrt(variances) if whole else variances)
+    lengths = np.sqrt(variances) if whole else variances
+    lengths *= min(1.0, distances.quantile(0.5) / max(float(np.linalg.norm(lengths)), 1e-300))
+    lengths *= np.sqrt(q + 2)
     if whole:
         return Subspace(space, mean.point, None, lengths[:, None] * axes)
     return Subspace(space, mean.point, axes, np.diag(lengths))

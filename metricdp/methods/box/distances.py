@@ -108,15 +108,27 @@ class DistancesTogether:
     def _above_noise(self) -> Floats:
         return np.where(self.counts > STANDS_OUT_TOGETHER * self.noise, self.counts, 0.0)
 
-    def quantile(self, share: float) -> float:
-        """Outer radius of the shell with the quantile; counts within the noise are 0."""
+    @cached_property
+    def _shares(self) -> Floats:
+        """Of each shell in the counts above the noise; without any, the one shell that holds most
+        together with its two neighbors.
+        """
         kept = self._above_noise
         if not kept.any():
-            kept[np.argmax(self.counts)] = max(self.counts.max(), 0.0)
-        weight = np.cumsum(kept[::-1])
-        if weight[-1] <= 0:
-            return float(self.outer[0])
+            kept[np.argmax(np.convolve(self.counts, (0.5, 1.0, 0.5), "same"))] = 1.0
+        shares: Floats = kept / kept.sum()
+        return shares
+
+    def quantile(self, share: float) -> float:
+        """Outer radius of the shell with the quantile."""
+        weight = np.cumsum(self._shares[::-1])
         return float(self.outer[::-1][np.searchsorted(weight, share * weight[-1])])
+
+    def drawn(self, n: int, rng: np.random.Generator) -> Floats:
+        """Distances like those of the records, shape (n,), by public coins."""
+        shell = rng.choice(len(self.outer), n, p=self._shares)
+        drawn: Floats = self.outer[shell] * rng.uniform(RATIO_TOGETHER, 1.0, n)
+        return drawn
 
     def clipping(self, share: float) -> float:
         """That quantile, or the least radius at which a sum can be clipped."""

@@ -6,7 +6,8 @@ dimensions.
 2. The next candidates are the means of the cells above the noise threshold, and random points
    around them. Release shells, whose quantile clips the sums, then counts and sums.
 
-The means and counts of the second round are a coreset.
+The means and counts of the second round are a coreset, with a cloud of public points for the
+records that these counts leave out: as far from the records' mean as they are.
 
 **Privacy.** A round is one `HistogramQuery` and one `SumsQuery`, between them one `HistogramQuery`
 of shells, in shares of one budget. Candidates and radii follow from public coins and earlier
@@ -25,7 +26,7 @@ import numpy as np
 from metricdp.arrays import Floats
 from metricdp.kernels.points import nearest_centers
 from metricdp.methods.asking import Ask, Image
-from metricdp.methods.box.anywhere import anywhere, searched
+from metricdp.methods.box.anywhere import on_points
 from metricdp.methods.box.directions import Design, Shares
 from metricdp.methods.box.distances import measured_together
 from metricdp.methods.demand_release import Release
@@ -37,7 +38,6 @@ from metricdp.partitions.box.subspace import Subspace, ball
 from metricdp.privacy.queries import HistogramQuery
 from metricdp.releases import Receipt
 from metricdp.releases import Release as Noisy
-from metricdp.solvers.stopping import Deadline
 
 FEWEST = 16
 MOST = 256
@@ -49,8 +49,8 @@ PROBES = 500
 """Random points whose distances from the first candidates are looked at: public."""
 SCATTER = (0.2, 0.8)
 """Sizes of ellipsoids for the second candidates, in steps from candidate to mean."""
-NEAR = 0.6
-"""Size of ellipsoids for centers beyond a release's means, relative to the records'."""
+CLOUD = 512
+"""Points that stand for the records of cells that are not above the threshold."""
 
 
 @dataclass(frozen=True)
@@ -87,39 +87,33 @@ class Round(NamedTuple):
 
 
 def release_of_rounds(
-    design: Design, subspace: Subspace, found: Round, sampled: float, receipt: Receipt
+    design: Design,
+    subspace: Subspace,
+    found: Round,
+    cloud: Floats,
+    records: float,
+    sampled: float,
+    receipt: Receipt,
 ) -> Release:
-    """The release of two rounds, with ``design`` and ``subspace``; candidates if all is noise."""
-    points = subspace.outside(found.means)
+    """The release of two rounds, with ``design`` and ``subspace``: of so many `records` those that
+    no count tells of are spread over the cloud.
+    """
+    points = np.concatenate([subspace.outside(found.means), cloud])
+    left_out = max(records - float(found.weights.sum()), 0.0 if len(found.means) else 1.0)
+    weights = np.concatenate([found.weights, np.full(len(cloud), left_out / len(cloud))])
     if np.ptp(points, axis=0).max() < EXTENTS[0]:  # nearer than distances are: one place
         points = np.repeat(points[:1], len(points), axis=0)
     return Release(
         EuclideanMetric(points),
-        found.weights / sampled,
+        weights / sampled,
         receipt,
         space=subspace.universe,
         partition=found.cells,
         histograms=(found.counted,),
-        search=around_means,
+        search=on_points,
         design=design,
         subspace=subspace,
-        places=found.means,
     )
-
-
-@anywhere
-def around_means(release: Any, k: int, power: int, seed: int, deadline: Deadline) -> Floats:
-    """k points of low cost for the means, and around them where there are more centers."""
-    places = release.places
-    weights = release.weights
-    rng = np.random.default_rng(seed)
-    missing = max(k - len(places), 0)
-    size = release.subspace.ellipsoid
-    found = searched(places, weights, k - missing, power=power, seed=seed, deadline=deadline)
-    parent = rng.choice(len(places), missing, p=weights / weights.sum())
-    others = places[parent] + NEAR * ball(missing, len(size), rng) @ size
-    outside: Floats = release.subspace.outside(np.concatenate([found, others]))
-    return outside
 
 
 def two_rounds(
@@ -150,11 +144,7 @@ def two_rounds(
     distances = yield from measured_together(image, again, shares.shells)
     near = distances.clipping(sizes.farthest) if len(first.means) else public
     paid = (shares.counts_2, shares.sums_2)
-    second = yield from one_round(image, again, near, paid, sizes.stands_out)
-    if len(second.means):
-        return second
-    places = candidates if subspace.is_whole else subspace.middle[None]
-    return second._replace(means=places, weights=np.ones(len(places)))
+    return (yield from one_round(image, again, near, paid, sizes.stands_out))
 
 
 def number_of_candidates(records_per_noise: float, k: int | None, sizes: Sizes) -> int:

@@ -43,6 +43,21 @@ class Subspace:
         """Points of the box, shape (n, d)."""
         return places if self.axes is None else self.universe.clip(self.point + places @ self.axes)
 
+    def cloud(self, distances: Floats, typical: float, rng: np.random.Generator) -> Floats:
+        """Points of the box like the records, as far as is known of them, two at each of the
+        `distances` from the middle, on opposite sides: in the ellipsoid's directions, and evenly in
+        those beyond its axes as far as it is shorter than the `typical` distance.
+        """
+        q, d = len(self.middle), self.universe.dimension
+        away = rng.normal(size=(len(distances), q)) @ self.ellipsoid / np.sqrt(q + 2)
+        if self.axes is not None:
+            left = max(typical**2 - float((self.ellipsoid**2).sum()) / (q + 2), 0.0)
+            beyond = rng.normal(size=(len(distances), d)) * np.sqrt(left / max(d - q, 1))
+            away = away @ self.axes + beyond - beyond @ self.axes.T @ self.axes
+        length = np.linalg.norm(away, axis=1)
+        away *= (distances / np.maximum(length, 1e-300))[:, None]
+        return self.universe.clip(self.point + np.concatenate([away, -away]))
+
     def drawn(self, n: int, rng: np.random.Generator, reach: float = 1.0) -> Floats:
         """Uniform points of the ellipsoid, every other one `reach` times as wide, (n, q)."""
         wide = np.where(np.arange(n) % 2, reach, 1.0)[:, None]

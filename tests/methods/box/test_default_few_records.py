@@ -39,9 +39,9 @@ def test_too_few_records_for_directions_give_the_mean():
     space, points, _ = thin_scene(n=300)
     found = mdp.k_means(space, PrivateDemand(space, points), 5, epsilon=4)
     assert found.release.design.name == "mean" and len(np.unique(found.centers, axis=0)) == 5
-    # 600 runs: 1.08, 1.44 at most; the middle of the box costs 4.4 times as much as the mean
-    assert cost(points, found.centers, 2) < 2.5 * cost(points, points.mean(axis=0)[None], 2)
-    assert len(found.receipt.mechanisms) == 4 and found.receipt.epsilon == 4
+    # 300 runs: 1.06, 1.57 at most; the middle of the box costs 4.4 times as much as the mean
+    assert cost(points, found.centers, 2) < 4 * cost(points, points.mean(axis=0)[None], 2)
+    assert len(found.receipt.mechanisms) == 5 and found.receipt.epsilon == 4
 
 
 def test_anisotropic_records():

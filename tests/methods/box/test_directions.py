@@ -19,6 +19,7 @@ from metricdp.methods.box.directions import (
     private_subspace,
     scales_around,
 )
+from metricdp.methods.box.distances import measured_together
 from metricdp.partitions.box.cells import HalfSpaces
 from metricdp.partitions.box.images import Scaled
 from metricdp.partitions.box.subspace import Subspace
@@ -105,7 +106,9 @@ def test_directions_of_a_plane_are_found():
     space, points, plane = thin_scene(n=20_000)
     budget = Ledger(4, DELTA).charge(Cost.zcdp(4, DELTA))
     run, rng = Run(PrivateDemand(space, points), budget), np.random.default_rng(0)
-    mean = Mean(points.mean(axis=0), None)
+    middle = points.mean(axis=0)
+    distances = run.drive(measured_together(Image(space), middle[None], SUBSPACE.near))
+    mean = Mean(middle, distances)
     frame = run.drive(private_subspace(Image(space), 4, SUBSPACE, mean, 20_000, rng))
     held = np.linalg.norm(frame.axes[:2] @ plane.T)
     assert held > 0.98 * 2**0.5  # both, of at most √2
