@@ -56,6 +56,10 @@ from metricdp.privacy.queries import HistogramQuery, LevelsQuery
 MARGIN = 2.0
 MARGIN_ALONG = 1.0
 """Lengths of noise below which the last step is not taken; the same along few directions."""
+AT_MEAN = 0.5
+"""Share of the records that stands on the mean where only that is known, beside the cloud: .125 as
+good, none worse if they lie in one spot (benchmarks/subspace.md).
+"""
 ENOUGH = 1 << 18
 RECORDS_PER_NOISE = 1 << 15
 """Records in the rounds' sample: so many, or so many for each noise deviation of a sum."""
@@ -162,7 +166,8 @@ def rounds_release(
     else:
         cells = VoronoiCells(space, mean.point[None])
         counted = yield Ask(HistogramQuery(cells), paid.counts, seen)
-        found = Round(cells, counted, mean.point[None][:0], np.zeros(0))
+        held = np.array([max(records, 1.0) * AT_MEAN])
+        found = Round(cells, counted, mean.point[None], held)
     cloud = subspace.cloud(mean.distances.drawn(CLOUD // 2, rng), mean.distances.quantile(0.5), rng)
     receipt = (yield Account()).receipt
     release = release_of_rounds(design, subspace, found, cloud, records, sampled, receipt)
