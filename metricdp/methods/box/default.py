@@ -57,8 +57,8 @@ MARGIN = 2.0
 MARGIN_ALONG = 1.0
 """Lengths of noise below which the last step is not taken; the same along few directions."""
 AT_MEAN = 0.5
-"""Share of the records that stands on the mean where only that is known, beside the cloud: .125 as
-good, none worse if they lie in one spot (benchmarks/subspace.md).
+"""Share of the records that stands on the mean where only that is known; the cloud has the others.
+An eighth costs about the same, none 3 % more on average (benchmarks/subspace.md).
 """
 ENOUGH = 1 << 18
 RECORDS_PER_NOISE = 1 << 15
