@@ -86,13 +86,22 @@ class CenterSearch:
         return (None if rows is None else self.instance.allowed[columns[rows]]), proven
 
     def _refute(
-        self, high: float, first: float, refuted: Callable[[float], bool], over: Callable[[], bool]
+        self,
+        high: float,
+        first: float,
+        refuted: Callable[[float], bool],
+        over: Callable[[], bool],
+        guess: Callable[[float], float] = lambda radius: 0.0,
     ) -> None:
-        """Raise `lower` by bisection below `high`, from a first radius on, until both are close."""
+        """Raise `lower` below `high`, from a first radius on, until both are close: by what is
+        guessed after each radius if it is between the two, else by bisection.
+        """
         radius = first
         while high - self.lower > CLOSE * self.upper and not over():
             if refuted(radius):
                 self.lower = radius
             else:
                 high = radius
-            radius = (self.lower + high) / 2 if self.lower else 0.9 * high
+            radius = guess(radius)
+            if not self.lower < radius < high:
+                radius = (self.lower + high) / 2 if self.lower else 0.9 * high

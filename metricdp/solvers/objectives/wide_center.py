@@ -98,7 +98,9 @@ class WideSearch(CenterSearch):
             self._from_above()
             self.lists.shorten(self.upper)
             self._longer = _LONGER[1]
-            self._raise(min(self.upper, self.lists.radius))
+            high = min(self.upper, self.lists.radius)
+            first = max(_FIRST_PRICED * high, (self.lower + high) / 2)
+            self._refute(high, first, self._refuted, lambda: self._late(1.0), self._by_area)
 
     def _tired(self, part: float = 1.0) -> bool:
         """Whether this part of the time or of the searches is used up, or all room for lists."""
@@ -340,17 +342,9 @@ class WideSearch(CenterSearch):
             self._worst[self.lists[j][0]] = 0.0
         return best
 
-    def _raise(self, high: float) -> None:
-        """Raise `lower` below `high` by prices: radii go on as if balls had areas of the plane."""
-        radius = max(_FIRST_PRICED * high, (self.lower + high) / 2)
-        while high - self.lower > CLOSE * self.upper and not self._late(1.0):
-            if self._refuted(radius):
-                self.lower = radius
-            else:
-                high = radius
-            radius *= (1 - CLOSE) * float(np.sqrt(self._total / max(self._left, 1)))
-            if not self.lower < radius < high:
-                radius = (self.lower + high) / 2 if self.lower else 0.9 * high
+    def _by_area(self, radius: float) -> float:
+        """The radius that a sum of prices tells, as if balls had areas of the plane."""
+        return radius * (1 - CLOSE) * float(np.sqrt(self._total / max(self._left, 1)))
 
     def _refuted(self, radius: float) -> bool:
         """Whether prices prove that k sites do not reach everybody within a radius."""
