@@ -65,7 +65,8 @@ def _definition(case, limit, total):
     kappa = {"equity, weak": 0.2 / limit, "equity, strong": 3 / limit}.get(case)
     if kappa is not None:
         return o.Equity(3, kappa=kappa), lambda c, w: naive.equal_distance(c, w, kappa)
-    make, value = naive.definitions(3, limit, total)[case]
+    k = 2 if case in ("kz", "limit", "threshold", "max-coverage") else 3  # 2: all are opened
+    make, value = naive.definitions(k, limit, total)[case]
     return make(), value
 
 

@@ -16,12 +16,12 @@ RNG = np.random.default_rng(17)
 PLANE = np.vstack([RNG.random((60, 2)) * 10, [[1.5, 2.5], [1.5, 2.5]]])
 
 
-def roads():
+def roads(x="x", y="y"):
     G = nx.grid_2d_graph(7, 8)
     for at, (_, _, edge) in enumerate(G.edges(data=True)):
         edge["length"] = 1 + at % 5 / 8
     for node, data in G.nodes(data=True):
-        data["x"], data["y"] = map(float, node)
+        data[x], data[y] = map(float, node)
     return mdp.GraphMetric(G)
 
 
@@ -53,6 +53,7 @@ class Frozen(mdp.RowMetric):
 
 MADE = {
     "graph": roads,
+    "graph on the earth": lambda: roads("lon", "lat"),
     "Euclidean": lambda: mdp.EuclideanMetric(PLANE),
     "Euclidean on the grid": lambda: mdp.EuclideanMetric(
         np.rint(PLANE * 3), ids=[f"p{i}" for i in range(len(PLANE))]
