@@ -60,6 +60,12 @@ AT_MEAN = 0.5
 """Share of the records that stands on the mean where only that is known; the cloud has the others.
 An eighth costs about the same, none 3 % more on average (benchmarks/subspace.md).
 """
+OUTSKIRTS = 0.25
+LEAST = 1e-3
+"""Shares of records: so many are in cells below the threshold anyway, near those above it, and have
+no part in the cloud; so many it has at least, for centers that outnumber means. With .0 clusters
+cost up to a fifth more for k-means, records that are spread about the same.
+"""
 ENOUGH = 1 << 18
 RECORDS_PER_NOISE = 1 << 15
 """Records in the rounds' sample: so many, or so many for each noise deviation of a sum."""
@@ -166,11 +172,12 @@ def rounds_release(
     else:
         cells = VoronoiCells(space, mean.point[None])
         counted = yield Ask(HistogramQuery(cells), paid.counts, seen)
-        held = np.array([max(records, 1.0) * AT_MEAN])
-        found = Round(cells, counted, mean.point[None], held)
+        found = Round(cells, counted, mean.point[None], np.array([max(records, 1.0) * AT_MEAN]))
+    usual = OUTSKIRTS if design.n_axes else 0.0
+    left_out = max((1 - usual) * records - float(found.weights.sum()), LEAST * records, 1.0)
     cloud = subspace.cloud(mean.distances.drawn(CLOUD // 2, rng), mean.distances.quantile(0.5), rng)
     receipt = (yield Account()).receipt
-    release = release_of_rounds(design, subspace, found, cloud, records, sampled, receipt)
+    release = release_of_rounds(design, subspace, found, cloud, left_out, sampled, receipt)
     return Rounds(release, seen, paid)
 
 

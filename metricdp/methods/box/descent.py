@@ -8,8 +8,8 @@ A record x of a cluster with center c and radius r counts as ``(x - c) / max(|x 
   or of Newton's method.
 
 A sum of length s is shortened by ``max(0, 1 - (margin · noise / s)²)`` (James and Stein), so that a
-move that noise could have made does not happen. Nor does any whose noise is longer than half of the
-radius: it would lead further away than the center is from a good place.
+move that noise could have made does not happen. It is shortened by ``1 + (margin · noise / r)²``,
+too, as a good place is known to be about a radius away: noise of that length halves a move.
 
 **Privacy.** A step is one `SumsQuery`: a record adds one vector of length at most 2^12 to its own
 cluster's sum. Clusters, radii and weights follow from public facts and earlier releases.
@@ -98,11 +98,11 @@ def pulls(
 
 
 def shrinkage(length: Any, noise: Any, radius: Any = np.inf) -> Any:
-    """What is left of a vector of some length, of which noise is so long; nothing where noise is
-    longer than half of a radius.
+    """What is left of a vector of some length, of which noise is so long, if nothing much longer
+    than a radius is expected.
     """
     left = np.maximum(1 - (noise / np.maximum(length, 1e-300)) ** 2, 0.0)
-    return np.where(noise <= radius / 2, left, 0.0)
+    return left / (1 + (noise / np.maximum(radius, 1e-300)) ** 2)
 
 
 def distinct_in(space: EuclideanSpace, centers: Floats) -> Floats:

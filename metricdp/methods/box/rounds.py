@@ -91,15 +91,14 @@ def release_of_rounds(
     subspace: Subspace,
     found: Round,
     cloud: Floats,
-    records: float,
+    left_out: float,
     sampled: float,
     receipt: Receipt,
 ) -> Release:
-    """The release of two rounds, with ``design`` and ``subspace``: of so many `records` those that
-    no count tells of are spread over the cloud.
+    """The release of two rounds, with ``design`` and ``subspace``; records that the counts leave
+    out are spread over the cloud.
     """
     points = np.concatenate([subspace.outside(found.means), cloud])
-    left_out = max(records - float(found.weights.sum()), 0.0 if len(found.means) else 1.0)
     weights = np.concatenate([found.weights, np.full(len(cloud), left_out / len(cloud))])
     if np.ptp(points, axis=0).max() < EXTENTS[0]:  # nearer than distances are: one place
         points = np.repeat(points[:1], len(points), axis=0)
