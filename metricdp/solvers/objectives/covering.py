@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from metricdp.arguments import positive
 from metricdp.errors import InputError
@@ -221,6 +222,8 @@ class SetCover(Objective):
                 f"limit, {limit:g}, from every place where a site may stand"
             )
         sites, bound = fewest_sites(instance, clients, limit)
+        if bound < len(sites) and (reach := reached(instance, clients, limit)) is not None:
+            sites = _fewer(instance, reach, sites, bound)
         return Chosen(first_opened(instance, sites), float(len(sites)), float(bound))
 
     def judge(self, instance: Instance, sites: Positions) -> Chosen:
@@ -233,3 +236,17 @@ class SetCover(Objective):
     def _clients(self, instance: Instance) -> Positions:
         at = np.flatnonzero(instance.weights > self.threshold)
         return at if len(at) else instance.demand
+
+
+def _fewer(instance: Instance, reach: csr_array, sites: Positions, bound: int) -> Positions:
+    """As few sites as the search of coverage finds to reach all clients, at least `bound`."""
+    everybody = np.ones((1, reach.shape[1]))
+    while bound < len(sites) and not instance.deadline.over:
+        k = (bound + len(sites)) // 2
+        search = CoverSearch(instance, reach, everybody, k)
+        found = search.search()
+        if search.value(found) < reach.shape[1]:
+            bound = k + 1
+        else:
+            sites = instance.allowed[found]
+    return sites

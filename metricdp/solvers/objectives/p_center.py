@@ -201,7 +201,7 @@ class Search(CenterSearch):
     def cover(self, radius: float) -> tuple[Positions, int]:
         """The fewest sites that reach everybody within a radius, and a bound of their number."""
         instance, within, lower = self.instance, radius * (1 + WITHIN), len(self.instance.opened)
-        sites, clients = instance.opened, list(range(len(self.clients)))
+        sites, clients, proven = instance.opened, list(range(len(self.clients))), True
         if len(clients) > _ALL_LISTED:
             scattered = self._farthest(Nearness(instance), within)
             clients = [client for client, _ in islice(scattered, _SCATTERED)]
@@ -210,7 +210,7 @@ class Search(CenterSearch):
             open_ = self._open(radius)
             if open_:
                 columns, covers = self._kinds.columns(open_, within)
-                rows, bound, _ = fewest_columns(covers, instance.deadline, most=_SECONDS)
+                rows, bound, proven = fewest_columns(covers, instance.deadline, most=_SECONDS)
                 assert rows is not None  # everybody is near some place
                 sites = np.r_[instance.opened, instance.allowed[columns[rows]]]
                 lower = max(lower, len(instance.opened) + int(bound))
@@ -219,7 +219,10 @@ class Search(CenterSearch):
             label, distance = self._distances(sites)
             if not (distance > within).any():
                 return sites, max(lower, 1)
-            if instance.deadline.over or len(self.lists) > _MOST_LISTED:
+            if not proven and len(self.lists) < len(self.clients) <= _MOST_LISTED:
+                self.lists.add(list(range(len(self.clients))))
+                continue
+            if not proven or instance.deadline.over or len(self.lists) > _MOST_LISTED:
                 return self._completed(sites, radius), max(lower, 1)
             self.lists.add(self._worst(label, distance, radius))
 
