@@ -124,7 +124,7 @@ def measured(
             cpu = (time.process_time() - start) / runs
             ratios = [cost(points, answer.centers, power) / best[power] for answer in answers]
             row = {
-                "design": answers[0].release.plan.name,
+                "design": answers[0].release.design.name,
                 "ratio": round(float(np.mean(ratios)), 4),
                 "worst": round(max(ratios), 4),
                 "cpu": round(cpu, 3),
