@@ -200,7 +200,10 @@ def private_subspace(
         along = np.maximum((pulls * axes).sum(axis=1), noise / max(records, 1.0))
         sheared = along[:, None] * pulls if whole else pulls  # `along`: standard deviations
         _, variances, axes = np.linalg.svd(sheared, full_matrices=False)
-    lengths = np.sqrt(q + 2) * (np.sqrt(variances) if whole else variances)
+    lengths = np.sqrt(variances) if whole else variances
+    # noise lengthens them: together no longer than the records' median distance
+    lengths *= min(1.0, distances.quantile(0.5) / max(float(np.linalg.norm(lengths)), 1e-300))
+    lengths *= np.sqrt(q + 2)
     if whole:
         return Subspace(space, mean.point, None, lengths[:, None] * axes)
     return Subspace(space, mean.point, axes, np.diag(lengths))
