@@ -284,8 +284,7 @@ def build_hst(metric: Metric, seed: int = 0, *, rng: Coins | None = None) -> HST
 
     Notes
     -----
-    Where costs depend on the direction the tree is that of ``metric.symmetric``. Distances are
-    compared as integers on the metric's grid.
+    Where costs depend on the direction the tree is that of ``metric.symmetric``.
 
     Distances are compared as integers on the metric's grid. For vectors, which snap to it, the tree
     adds the largest error of that.

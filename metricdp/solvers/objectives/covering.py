@@ -211,7 +211,7 @@ class SetCover(Objective):
     threshold: float = 0.0
 
     def choose(self, instance: Instance) -> Chosen:
-        """HiGHS on the points that decide it, joined by those left out; else the search of coverage."""
+        """HiGHS on the points that decide it, then on those left out too; else `CoverSearch`."""
         limit = steps_of(self.limit, instance.metric)
         clients = self._clients(instance)
         distance = instance.metric.nearest_to(instance.allowed)[1][clients]
