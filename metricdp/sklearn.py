@@ -150,9 +150,10 @@ class _PrivateCenters(Clusterer):
             )
 
     def _places(self) -> int:
-        """Weighted points of the release, or no fewer than the centers where it has none."""
+        """Places that the release tells of, or no fewer than the centers where it tells none."""
         universe = getattr(self.release_, "universe", None)
-        return self.n_clusters if universe is None else len(universe)
+        known = self.n_clusters if universe is None else len(universe)
+        return int(getattr(self.release_, "n_means", known))
 
     def predict(self, X: ArrayLike) -> Ints:
         """Nearest center of every row (n,): exact, for who may see that row."""

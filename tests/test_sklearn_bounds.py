@@ -54,10 +54,10 @@ def test_too_few_records_are_reported_from_the_noisy_count():
         PrivateKMeans(40, epsilon=50, bounds=(0, 1)).fit([[0.5, 0.5]])
 
 
-def test_an_answer_that_cannot_be_reported_from_one_center_is_warned_of():
+def test_centers_around_one_mean_are_warned_of():
     """Handwritten digits have 64 features: without a delta the noise hides where they differ."""
     rows = np.random.default_rng(0).integers(0, 17, (2_000, 64))
-    with pytest.warns(UserWarning, match="no better than one center; for n_clusters=10 give a del"):
+    with pytest.warns(UserWarning, match="around one mean; for n_clusters=10 give a del"):
         PrivateKMeans(10, epsilon=1, bounds=(0, 16)).fit(rows)
     differing = np.repeat([[0.1, 0.1], [0.9, 0.9]], 5_000, axis=0)
     with warnings.catch_warnings():

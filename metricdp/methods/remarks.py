@@ -57,7 +57,7 @@ def not_distinguished(places: int, k: int, name: str = "k") -> str:
     if places >= k:
         return ""
     known = (
-        "all differences: the answer serves no better than one center"
+        "all differences: the centers stand around one mean"
         if places < 2
         else f"all but {places:,} places: the other centers mean little"
     )

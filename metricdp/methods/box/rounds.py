@@ -95,8 +95,8 @@ def release_of_rounds(
     sampled: float,
     receipt: Receipt,
 ) -> Release:
-    """The release of two rounds, with ``design`` and ``subspace``; records that the counts leave
-    out are spread over the cloud.
+    """The release of two rounds, with ``design``, ``subspace`` and ``n_means``; records that the
+    counts leave out are spread over the cloud.
     """
     points = np.concatenate([subspace.outside(found.means), cloud])
     weights = np.concatenate([found.weights, np.full(len(cloud), left_out / len(cloud))])
@@ -112,6 +112,7 @@ def release_of_rounds(
         search=on_points,
         design=design,
         subspace=subspace,
+        n_means=len(found.means),
     )
 
 
