@@ -7,6 +7,7 @@ import pytest
 
 import metricdp as mdp
 from metricdp.solvers.objectives import facility_location, instance, p_center
+from metricdp.solvers.programs import fewest_columns, greedy_columns
 from tests import cases
 from tests.solvers.objectives.universes import universes
 
@@ -107,6 +108,19 @@ def test_fewest_sites(metric, asked, share, most, monkeypatch):
     near = metric.nearest(plan.centers)[1][clients]
     assert near.max() <= limit * (1 + 1e-6)
     assert plan.bound <= listed.value <= plan.value <= listed.value + 2
+
+
+def test_fewest_sites_where_no_program_is_settled(monkeypatch):
+    def unsettled(*args, **options):
+        rows, bound, _ = fewest_columns(*args, **options)
+        return greedy_columns(args[0]) if rows is None else rows, bound, False
+
+    metric = mdp.EuclideanMetric(np.random.default_rng(1).random((90, 2)))
+    best = mdp.solve(metric, o.SetCover(0.2))
+    monkeypatch.setattr(p_center, "fewest_columns", unsettled)
+    plan = few_listed(monkeypatch, 6000, metric, 0.2, np.ones(90), {})
+    assert best.gap == 0 and plan.bound <= best.value <= plan.value <= best.value + 1
+    assert metric.nearest(plan.centers)[1].max() <= 0.2 * (1 + 1e-6)
 
 
 def few_listed(monkeypatch, most, metric, limit, weights, asked):
