@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import metricdp as mdp
+from benchmarks.frame.costs import cost
 from benchmarks.sets.point_sets import gaussian_mixture
 
 DATA = Path(os.environ.get("METRICDP_DATA", "../shared/data")) / "points"
@@ -130,16 +131,6 @@ SETS: dict[str, tuple[Callable[[], Points], int, tuple[float, float]]] = {
     "rings": (rings, 15, (0, 1)),
     "incomes": (incomes, 6, (0, 10)),
 }
-
-
-def cost(points: Points, centers: Points, power: int) -> float:
-    """Sum of distances to the nearest center, or of their squares."""
-    total = 0.0
-    for start in range(0, len(points), 1 << 14):
-        block = points[start : start + (1 << 14)]
-        square = ((block[:, None, :] - centers) ** 2).sum(axis=2).min(axis=1)
-        total += float((square ** (power / 2)).sum())
-    return total
 
 
 def public_median(points: Points, start: Points) -> Points:

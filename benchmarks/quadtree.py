@@ -23,10 +23,10 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 import metricdp as mdp
+from benchmarks.frame.costs import cost
 from benchmarks.methods.printed_quadtree import PrintedQuadtree
 from benchmarks.methods.several_trees import SeveralTrees
 from benchmarks.sets.point_sets import POINT_SETS
-from metricdp.kernels.points import nearest_centers
 from metricdp.metrics import EuclideanMetric
 from metricdp.solvers.kmedian import solve
 from metricdp.solvers.lloyd import settled
@@ -61,11 +61,6 @@ METHODS = {
     "published, no steps": PrintedQuadtree(steps=0),
     "published, no steps, one pass": PrintedQuadtree(steps=0, passes=1),
 }
-
-
-def cost(points: np.ndarray, centers: np.ndarray, power: int) -> float:
-    """Sum of distances to the power."""
-    return float((nearest_centers(points, centers)[1] ** (power / 2)).sum())
 
 
 def reference(points: np.ndarray, k: int, power: int) -> float:

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import metricdp as mdp
+from benchmarks.frame.costs import cost
 from benchmarks.sets.point_sets import gaussian_mixture
-from metricdp.kernels.points import nearest_centers
 from metricdp.solvers.lloyd import settled
 
 DATA = Path(os.environ.get("METRICDP_DATA", "../shared/data")) / "points"
@@ -74,11 +74,6 @@ SETS: dict[str, tuple[Callable[[], Points], int, tuple[float, float]]] = {
     "shuttle-clipped": (lambda: shuttle().clip(-150, 150), 10, (-150, 150)),
     "mnist": (mnist, 10, (0, 255)),
 }
-
-
-def cost(points: Points, centers: Points, power: int) -> float:
-    """Sum of distances to the nearest center, or of their squares."""
-    return float((nearest_centers(points, np.ascontiguousarray(centers))[1] ** (power / 2)).sum())
 
 
 def measured(

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import metricdp as mdp
-from metricdp.kernels.points import nearest_centers
+from benchmarks.frame.costs import cost
 from metricdp.solvers.lloyd import lloyd
 
 Array = NDArray[np.float64]
@@ -78,10 +78,6 @@ class World(NamedTuple):
     k: int
     epsilon: str
 
-    def cost(self, centers: Array, power: int) -> float:
-        square = nearest_centers(self.points, centers)[1]
-        return float((square if power == 2 else np.sqrt(square)).sum())
-
 
 def world(number: int) -> World:
     coins = np.random.default_rng([1, number])
@@ -99,7 +95,7 @@ def best(given: World, power: int) -> float:
         n = len(given.points)
         some = given.points[coins.choice(n, min(n, SAMPLE), replace=False)]
         centers = lloyd(some, np.ones(len(some)), given.k, power=power, seed=seed, starts=4)
-        found.append(given.cost(centers, power))
+        found.append(cost(given.points, centers, power))
     return min(found)
 
 
@@ -122,24 +118,12 @@ def main() -> None:
         space = mdp.EuclideanSpace([0.0] * d, [1.0] * d)
         demand = mdp.PrivateDemand(space, given.points)
         least = best(given, power)
-        row = []
+        asked = {"k": given.k, "epsilon": given.epsilon, "delta": args.delta}
         for method in args.methods:
-            costs = [
-                given.cost(
-                    ask(
-                        space,
-                        demand,
-                        k=given.k,
-                        epsilon=given.epsilon,
-                        delta=args.delta,
-                        method=method,
-                    ).centers,
-                    power,
-                )
-                for _ in range(args.draws)
-            ]
+            found = [ask(space, demand, **asked, method=method) for _ in range(args.draws)]
+            costs = [cost(given.points, each.centers, power) for each in found]
             ratios[method].append(float(np.mean(costs)) / least)
-            row.append(f"{ratios[method][-1]:.3f}")
+        row = [f"{ratios[method][-1]:.3f}" for method in args.methods]
         facts = (number, given.shape, d, n, given.k, given.epsilon, *row)
         print("|", " | ".join(map(str, facts)), "|", flush=True)
     for method, each in ratios.items():

@@ -190,10 +190,9 @@ def _private(args: Namespace, metric: Metric) -> Any:
         hierarchy(metric, args.seed)  # public, long, and so before anything is paid
     price = price_of(mdp.methods.method_of(method), demand, args.epsilon, args.delta or 0)
     budget.check_budget(args, price)  # caps may make use of a delta: known only now
-    paid = {"epsilon": args.epsilon, "delta": args.delta or 0}
-    paid |= {"records_hint": args.records_hint, "expected": expected}
     with budget.paying(args) as ledger:
-        paid |= {"ledger": ledger}
+        paid = {"epsilon": args.epsilon, "delta": args.delta or 0, "ledger": ledger}
+        paid |= {"records_hint": args.records_hint, "expected": expected}
         saved = args.save_release is not None
         if method == "partition" and (saved or objectives.planned(args)):
             # from the charge to the file, which outlives an interruption
