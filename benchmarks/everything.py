@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from benchmarks import PAPERS, SUITES
 from benchmarks.frame.pages import facts, html_page, markdown_page
+from metricdp.bench.p_median import LIBRARIES
 from metricdp.bench.report import Column, Report
 from metricdp.cli import run_command
 from metricdp.cli.declared import declare_actions
@@ -207,7 +208,7 @@ def _made(folder: str) -> Path:
 
 
 def _chosen(suites: str | None) -> list[Run]:
-    names = [name.rsplit(".", 1)[1] for name in SUITES]
+    names = list(SUITES)
     runs = [*RUNS, *(Run(n, n) for n in names if n not in {one.suite for one in RUNS})]
     runs = [one for one in runs if one.suite in names]
     if suites is None:
@@ -217,10 +218,6 @@ def _chosen(suites: str | None) -> list[Run]:
     if unknown:
         raise InputError(f"there is no suite {unknown[0]!r}; there are {', '.join(names)}")
     return [one for one in runs if one.suite in asked]
-
-
-def _module(suite: str) -> str:
-    return next(name for name in SUITES if name.endswith(f".{suite}"))
 
 
 def _parser() -> ArgumentParser:
@@ -244,7 +241,8 @@ def _measured(
         known.plots = str(folder)
     start = time.perf_counter()
     try:
-        report = import_module(_module(one.suite)).measure(known)
+        suite = LIBRARIES.get(one.suite) or import_module(f"benchmarks.{one.suite}")
+        report = suite.measure(known)
     except MetricDPError as error:
         spent = time.perf_counter() - start
         return Part(one.title, command, None, spent, f"left out: {error}")

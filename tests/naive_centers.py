@@ -47,26 +47,6 @@ def badly_cut(lower, upper, axes, seed, center, chance, d):
     return False
 
 
-def opened(grid, axes, seed, depth, scale, noise):
-    """PrivTree by recursion: keys of the cells that are opened."""
-    bias, found = math.ceil(scale * math.log(4 / 3)), []
-
-    def visit(key, sides, inside, level):
-        if level == depth or max(len(inside) - bias * level, -bias) + noise(key, scale) <= 0:
-            return
-        found.append(key)
-        j = axes[level]
-        low, size = sides[j]
-        at = cut(key, low, size)
-        for upper_half, side in enumerate(((low, at - low), (at, low + size - at))):
-            child = mixed(key + (upper_half + 1) * 0x9E3779B97F4A7C15 & (2**64 - 1))
-            rest = [x for x in inside if (x[j] >= at) == bool(upper_half)]
-            visit(child, [*sides[:j], side, *sides[j + 1 :]], rest, level + 1)
-
-    visit(root_key(seed), [(0, 2**BITS)] * 2, grid, 0)
-    return found
-
-
 def smoothed_gradient(points, center, radius):
     """Sum of (x - c) / max(|x - c|, r)."""
     total = [0.0] * len(center)

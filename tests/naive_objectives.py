@@ -101,19 +101,6 @@ def equal_distance(costs, weights, kappa):
     return float(np.log(weights @ np.exp(kappa * near) / weights.sum()) / kappa)
 
 
-def ordered(costs, weights, share, blend):
-    """Mean distance, blended with that of the share of the demand that is farthest."""
-    near = costs.min(axis=0)
-    mean = float(weights @ near) / weights.sum()
-    left, tail = share * weights.sum(), 0.0
-    for distance, amount in sorted(zip(near, weights), reverse=True):
-        counted = min(amount, left)
-        left -= counted
-        tail += counted * distance
-    tail = tail / (share * weights.sum()) if share else near[weights > 0].max()
-    return (1 - blend) * mean + blend * float(tail)
-
-
 def service(cost, spare, loads, room, least=0.0, whole=False):
     """Least cost of serving each client from rows that serve `least` to `room`, or leaving it out
     for `spare` (None: nobody is); None if there is no service.
@@ -245,10 +232,6 @@ def definitions(k, limit, total, threshold=2.5):
         "equity": (
             lambda: o.Equity(k, kappa=1 / limit),
             lambda c, w: equal_distance(c, w, 1 / limit),
-        ),
-        "ordered-median": (
-            lambda: o.OrderedMedian(k, share=0.3, blend=0.5),
-            lambda c, w: ordered(c, w, 0.3, 0.5),
         ),
         "nested": (lambda: o.Nested([k]), lambda c, w: sums(c, w, 1)),
     }

@@ -11,7 +11,7 @@ import pytest
 import metricdp as mdp
 from metricdp import datasets
 from tests import refuses
-from tests.bench.test_tsplib import POINTS, least, text
+from tests.bench.test_p_median import POINTS, least, text
 from tests.cli_world import run, works
 from tests.data import DATA
 from tests.test_datasets import needs_pooch, register, server
@@ -68,18 +68,11 @@ def test_the_benchmark_fetches_points_by_name(server, points, capsys, monkeypatc
 
 def test_without_a_folder_names_must_be_those_of_point_sets(capsys, monkeypatch):
     monkeypatch.delenv("METRICDP_DATA", raising=False)
-    for name, error in (("pmed1", "pmed1 is a graph"), ("rl1305", "did you mean rl1304")):
+    for name, error in (("pmed1", "pmed1 is no instance"), ("rl1305", "did you mean rl1304")):
         ran = run(capsys, "bench", "tsplib", "--instances", name, "-p", "3")
         assert ran.status == 2
         assert error in ran.err
         assert ran.err.count("\n") == 1
-
-
-def test_a_data_folder_without_points_is_refused(capsys, monkeypatch, tmp_path):
-    monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
-    ran = run(capsys, "bench", "tsplib")
-    assert ran.status == 2
-    assert "has no .tsp files" in ran.err
 
 
 @pytest.mark.skipif(not (DATA / "plan/tsplib").is_dir(), reason="real data not found")

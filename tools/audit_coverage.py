@@ -31,7 +31,6 @@ _RUN = (
     "*message*",
     "*decoded*",
     "*shuffled*",
-    "openings*",
     "*seeded alike",
     "nothing*",
     "*five candidates",

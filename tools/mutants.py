@@ -147,11 +147,6 @@ SETS = {
         "tests/records/test_trouble.py",
         "metricdp/privacy/demand.py",
     ),
-    "privacy/opening.py": (
-        "tests/records/test_paths.py",
-        "tests/methods/box/test_quadtree.py::test_openings_are_those_of_the_recursion",
-        "metricdp/privacy/opening.py",
-    ),
     "privacy/shares.py": (
         "tests/privacy/test_shares.py",
         "tests/methods/test_shares.py",

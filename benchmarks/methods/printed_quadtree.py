@@ -53,8 +53,7 @@ class PrintedQuadtree(SeveralTrees):
     threshold: float | None = 20 / 3
     """The paper's 10·beta·d/epsilon, with beta = 8, in scales alpha·d/epsilon."""
     centers: str | None = "tree"
-    estimate: str | None = "own"
-    opening: str | None = "rounds"
+    estimate: str = "own"
     steps: int | None = 4
     passes: int | None = 2
 

@@ -22,7 +22,6 @@ from benchmarks.methods.quadtree_means import improved_means
 from benchmarks.methods.tree_dp import table_sizes, tree_k_median
 from metricdp.arguments import chosen, count
 from metricdp.arrays import Floats
-from metricdp.errors import InputError
 from metricdp.methods import Quadtree
 from metricdp.methods.asking import Ask
 from metricdp.methods.box.private_lloyd import MOST_STEPS
@@ -97,11 +96,6 @@ class SeveralTrees(Quadtree):
         if self.passes is not None:
             count(self.passes, "passes", 1, MOST_STEPS)
         count(self.runs, "runs", 1, MOST_STEPS)
-        if (self.passes or 1) > 1 and self.opening == "privtree":
-            raise InputError("there is one pass of privtree")
-
-    def _privtree(self, space: EuclideanSpace) -> bool:
-        return (self.passes or 1) == 1 and super()._privtree(space)
 
     def _trees(self, share: Fraction, power: int) -> list[Fraction]:
         """Shares of the trees; after several, of cluster sizes too."""

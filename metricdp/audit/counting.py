@@ -8,11 +8,11 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,7 @@ from metricdp.audit.worlds import (
 from metricdp.errors import BudgetError
 from metricdp.methods.caps import Caps
 from metricdp.metrics import EuclideanMetric
+from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.privacy import (
     CostQuery,
     CountQuery,
@@ -50,14 +51,17 @@ from metricdp.privacy import (
     PrivateDemand,
     SumsQuery,
     SwapQuery,
+    _vault,
     mapped,
     measure,
     moved,
+    preaggregated,
     split,
     subsampled,
 )
 from metricdp.privacy.totals import TotalsQuery
 from metricdp.records.engines import Tally
+from metricdp.records.engines.sources import Listed
 
 GAUSS = (Fraction(4), Fraction(1, 1000))
 RHO_BUDGET = partial(Cost.zcdp, *GAUSS)
@@ -399,6 +403,21 @@ def _mapped() -> Iterator[Case]:
         some = demands(3, 2) if m is None else demands(3, 2, 2, 3)
         form = (some, relation, m)
         yield Case("mapped, counts", world, elsewhere, *form, reach=0.3, essential=m is None)
+        case = Case("counts by paths", world, _by_paths, *form, reach=0.3, hold=_as_listed)
+        yield replace(case, essential=m is None and relation == "add-remove")
+
+
+def _by_paths(demand: PrivateDemand, ledger: Ledger) -> Any:
+    """Counts of a quadtree's cells, all from one reading."""
+    tree = ShiftedQuadtree(cast(Any, demand.universe))
+    query = HistogramQuery(tree.opened().open([0]).open([1, 2]))
+    return asked(query, PRICE, preaggregated(demand, tree), ledger)
+
+
+def _as_listed(universe: Any, records: Sequence[Any], users: Any, m: int | None) -> Any:
+    """Records as an engine holds them, which adds them up block by block."""
+    demand = PrivateDemand(universe, records, user=users, max_contributions=m)
+    return demand._restricted(Listed(_vault._open(demand)), universe)
 
 
 def _asked() -> Iterator[Case]:

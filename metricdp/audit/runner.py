@@ -22,7 +22,6 @@ from metricdp.audit.exact import Case, examine
 from metricdp.audit.fresh import fresh_checks
 from metricdp.audit.holders import holder_checks
 from metricdp.audit.loaders import loader_checks
-from metricdp.audit.opening import opening_checks
 from metricdp.audit.report import REFUTED, Catch, Check, Finding
 from metricdp.audit.samplers import sampler_checks
 from metricdp.audit.selecting import saturation_checks, selecting_cases
@@ -50,7 +49,7 @@ def checks() -> Iterator[Check]:
         short = case if case.reach else replace(case, limit=min(case.limit, SCRIPTS))
         until = partial(examine, short, REFUTED)
         yield Check(str(case), case.essential, partial(_examined, case, short), until)
-    own = (covering_checks, opening_checks, device_checks, holder_checks, saturation_checks)
+    own = (covering_checks, device_checks, holder_checks, saturation_checks)
     more = (sampler_checks, box_checks, fresh_checks, loader_checks, canary_checks)
     for make in own + more:
         yield from make()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -65,23 +64,6 @@ class Report:
             "summary": self.summary,
         }
         return whole | {"unfinished": self.unfinished} if self.unfinished else whole
-
-
-def costs_in_all(rows: Sequence[dict[str, Any]], start: float) -> dict[str, Any]:
-    """Gaps and seconds of all rows together, for a summary."""
-    gaps = [row["gap_percent"] for row in rows if row["gap_percent"] is not None]
-    return {
-        "mean_gap_percent": sum(gaps) / len(gaps) if gaps else None,
-        "worst_gap_percent": max(gaps, default=None),
-        "solver_seconds": sum(row["seconds"] for row in rows),
-        "total_seconds": time.perf_counter() - start,
-    }
-
-
-def times(summary: dict[str, Any]) -> str:
-    """The seconds of a summary, in words."""
-    solver, total = summary["solver_seconds"], summary["total_seconds"]
-    return f"time: {solver:.1f} s in the solver, {total:.1f} s in all"
 
 
 def aligned(columns: Sequence[Column], rows: Iterable[dict[str, Any]]) -> list[str]:

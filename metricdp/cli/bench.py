@@ -6,19 +6,19 @@ from argparse import Namespace
 from collections.abc import Callable
 from typing import Any
 
-from metricdp.bench import pmed, tsplib
+from metricdp.bench.p_median import LIBRARIES
 from metricdp.cli import INTERRUPTED, streams
 from metricdp.cli.streams import note, say
 
 
 def run_pmed(args: Namespace) -> int:
     """OR-Library's instances."""
-    return run(args, pmed.measure)
+    return run(args, LIBRARIES["pmed"].measure)
 
 
 def run_tsplib(args: Namespace) -> int:
     """TSPLIB's."""
-    return run(args, tsplib.measure)
+    return run(args, LIBRARIES["tsplib"].measure)
 
 
 def run(args: Namespace, measure: Callable[[Namespace], Any]) -> int:

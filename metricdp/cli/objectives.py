@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 PLAIN = ("k-median", "k-means")
 """Answered by `metricdp.k_median` and `metricdp.k_means` where nothing else is asked."""
 NAMES: tuple[str, ...] = (*PLAIN, "kz", "p-center", "p-dispersion", "max-coverage")
-NAMES += ("backup-coverage", "set-cover", "facility-location", "capacitated", "equity")
-NAMES += ("ordered-median", "nested")
+NAMES += ("backup-coverage", "set-cover", "facility-location", "capacitated", "equity", "nested")
 """Those of `metricdp.solvers.objectives.OBJECTIVES`, known without loading them."""
 _OTHERWISE = {"costs": "opening_costs", "capacities": "capacity"}
 """The command line's name of fields of objectives, where it is another one."""

@@ -24,16 +24,12 @@ def _power(distance: float, impedance: Any) -> Any:
 
 
 def _terms(distance: float, impedance: Any) -> Any:
-    z, growth, limit, beyond, share, steep, after, shift = impedance
+    z, growth, limit, beyond, shift = impedance
     if distance > limit:
         return beyond
     if shift != 0.0:
-        cost = math.exp(growth * (distance - shift))
-    else:
-        cost = math.expm1(growth * distance) if growth != 0.0 else distance**z
-    if steep != 0.0 and distance > after:
-        return share * cost + steep * (distance - after)
-    return share * cost
+        return math.exp(growth * (distance - shift))
+    return math.expm1(growth * distance) if growth != 0.0 else distance**z
 
 
 @overload(impedance_cost)

@@ -32,7 +32,6 @@ from metricdp.privacy.gate import (
     split,
     subsampled,
 )
-from metricdp.privacy.opening import OpeningQuery
 from metricdp.privacy.queries import CountQuery, HistogramQuery, LevelsQuery, Query, SumsQuery
 from metricdp.privacy.scores import CostQuery, CoverageQuery, SelectionQuery
 from metricdp.privacy.swaps import CentersQuery, SwapQuery
@@ -40,7 +39,7 @@ from metricdp.protocols import Partition
 
 __all__ = ["Budget", "BudgetSlice", "CentersQuery", "Charge", "Cost", "CostQuery", "CountQuery"]
 __all__ += ["CoverQuery", "CoverageQuery", "HistogramQuery", "Ledger", "LevelsQuery"]
-__all__ += ["OpeningQuery", "Partition", "PrivateDataWarning", "PrivateDemand", "Query", "Quote"]
+__all__ += ["Partition", "PrivateDataWarning", "PrivateDemand", "Query", "Quote"]
 __all__ += ["SelectionQuery", "SumsQuery", "SwapQuery", "ZCDPAccountant", "contribute", "cover"]
 __all__ += ["exact", "exact_cost", "mapped", "measure", "moved", "preaggregated"]
 __all__ += ["select", "selection_epsilon", "selections", "split", "subsampled"]

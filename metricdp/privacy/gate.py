@@ -26,7 +26,6 @@ from metricdp.privacy.caps import squared_sensitivity
 from metricdp.privacy.coverage import CoverQuery
 from metricdp.privacy.demand import PrivateDemand
 from metricdp.privacy.noise import Noise, best_noise
-from metricdp.privacy.opening import OpeningQuery
 from metricdp.privacy.queries import (
     CountQuery,
     HistogramQuery,
@@ -47,7 +46,7 @@ from metricdp.refusals import InputError
 from metricdp.releases import Mechanism, Neighboring, Receipt, Release
 from metricdp.unique import Apart
 
-TRUSTED = (CountQuery, HistogramQuery, LevelsQuery, SumsQuery, OpeningQuery, TotalsQuery)
+TRUSTED = (CountQuery, HistogramQuery, LevelsQuery, SumsQuery, TotalsQuery)
 TRUSTED_SELECTIONS = (CostQuery, CoverageQuery, SwapQuery, CentersQuery)
 ADDED = (CountQuery, HistogramQuery, LevelsQuery)
 """Queries with a proof in their own files. Several holders answer `ADDED` together."""
@@ -445,8 +444,6 @@ def _noisy(
     """With `_selected`, `_covered`, `_parts`, `moved`, `mapped`: the only exact answers."""
     with silent():
         records = _vault._open(demand)
-        if noise and isinstance(query, OpeningQuery):
-            return query.opened(records, noise)
         answer = query.resumed(records, _vault._memory(demand, budget) if budget else {})
     return noise(answer) if noise else answer
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from metricdp.arrays import Ints
 from metricdp.kernels.quadtree_cells import cells_of, path_bits
 from metricdp.protocols import CellTree, Partition, TreeCells
-from metricdp.records.engines.sources import Answer, Listed, Source
+from metricdp.records.engines.sources import Answer, Source
 from metricdp.records.exact import Sums, Total
 
 KEY_BITS = 64  # levels that one pass over the records reads
@@ -164,11 +164,3 @@ def _paths(cells: TreeCells) -> list[int]:
 def preaggregated(records: NDArray[Any] | Source, tree: CellTree) -> NDArray[Any] | Source:
     """The same records, read once for all cells of the tree; an array of them stays as it is."""
     return Paths(records, tree) if isinstance(records, Source) else records
-
-
-def by_paths(records: NDArray[Any] | Source, cells: Partition | TreeCells) -> NDArray[Any] | Source:
-    """Records that are read once for all cells that these are split into."""
-    known = isinstance(records, Paths) and records.tree is getattr(cells, "tree", None)
-    if known or not isinstance(cells, TreeCells):
-        return records
-    return Paths(records if isinstance(records, Source) else Listed(records), cells.tree)

@@ -145,7 +145,6 @@ def test_a_case_that_is_examined_until_it_is_refuted_says_the_same_of_what_is_no
     "selections until a zCDP accountant is spent, two points, add-remove",
     "CoverQuery, two points, add-remove",
     "covering loop, whole-loop bound, add-remove",
-    "openings, add-remove",
 )
 def test_what_is_right_is_looked_at_in_full_also_where_mutants_are_stopped(name):
     found = [runner.perform(CHECKS[name], True, refute) for refute in (False, True)]

@@ -28,7 +28,6 @@ CALLS = {
     "full center": "-k 3 --objective p-center --capacity 1e9",
     "equity": "-k 3 --objective equity --aversion 2",
     "nested": "--objective nested --ks 1,3",
-    "ordered-median": "-k 3 --objective ordered-median --share 0.2 --blend 0.5",
 }
 
 

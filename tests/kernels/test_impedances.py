@@ -14,8 +14,6 @@ IMPEDANCES = [
     Impedance(1.0, 0.0, 4.0, 40.0),
     Impedance(2.0, 0.0, 4.0, 160.0),
     Impedance(growth=3.0, shift=2.5, limit=4.0, beyond=1e6),
-    Impedance(share=0.25, steep=3.0, after=2.5),
-    Impedance(share=0.0, steep=1.0, after=0.0),
 ]
 DISTANCES = np.array([0.0, 0.5, 2.5, 3.0, 4.0, 4.0 * (1 + 5e-10), 4.1, 17.0])
 

@@ -78,7 +78,7 @@ OPTIONS = [
     methods.LocalSearch(cap=1e-300),
     methods.MaxCoverage(picks=2, share="1/100"),
     methods.Quadtree(rounds=6, budget="uniform", estimate="own", depth=6),
-    methods.Quadtree(opening="privtree", steps=2),
+    methods.Quadtree(steps=2),
     methods.Coreset(),
     methods.Lloyd(),
     methods.LSHCoreset(),

@@ -57,7 +57,7 @@ OF_A_BOX = [
     M.Quadtree(rounds=1),
     M.Quadtree(rounds=5, budget="geometric"),
     M.Quadtree(rounds=24, budget="uniform", estimate="own"),
-    M.Quadtree(opening="privtree", steps=3),
+    M.Quadtree(steps=3),
 ]
 
 

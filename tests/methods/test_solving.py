@@ -74,7 +74,7 @@ PRICES = np.array([3.0, 9, 4, 2, 7, 5, 5, 8, 1, 6, 3])
 
 
 OF_ANY_COSTS = "k-median k-means kz limit p-center threshold max-coverage backup-coverage"
-CASES = [*OF_ANY_COSTS.split(), "ordered-median", "equity, weak", "equity, strong"]
+CASES = [*OF_ANY_COSTS.split(), "equity, weak", "equity, strong"]
 
 
 def _checked(plan, value, costs, weights, allowed, opened, metric):
@@ -159,17 +159,6 @@ def test_where_no_single_source_has_room():
     with pytest.raises(InputError, match="no service of every point by one site alone"):
         mdp.solve(metric, o.Capacitated(2, 5, single_source=True), weights=[3, 3, 3])
     assert mdp.solve(metric, o.Capacitated(2, 5), weights=[3, 3, 3]).value == 3
-
-
-def test_ends_of_ordered_medians():
-    metric = UNIVERSES["euclidean"]
-    mean = mdp.solve(metric, o.KMedian(3)).value / N
-    for objective in (o.OrderedMedian(3, share=1), o.OrderedMedian(3, blend=0)):
-        plan = mdp.solve(metric, objective)
-        assert plan.value == pytest.approx(mean)
-        assert plan.gap == 0
-    farthest = mdp.solve(metric, o.PCenter(3)).value
-    assert mdp.solve(metric, o.OrderedMedian(3, share=0)).value == pytest.approx(farthest)
 
 
 def test_where_true_loads_are():
@@ -293,8 +282,6 @@ def test_nobody_is_served_beyond_the_limit():
     (lambda m: mdp.solve(m, o.FacilityLocation("a")), "costs must be numbers"),
     (lambda m: mdp.solve(m, o.FacilityLocation({0: "a"})), "costs must be one number"),
     (lambda m: mdp.solve(m, o.Equity(1, aversion=0)), "aversion must be positive"),
-    (lambda m: mdp.solve(m, o.OrderedMedian(1, share=1.5)), "share must be from 0 to 1"),
-    (lambda m: mdp.solve(m, o.OrderedMedian(1, blend=-1)), "blend must be"),
 )
 def test_bad_input_gets_one_clear_line(make, rule):
     metric = mdp.GraphMetric(nx.path_graph(9), weight=None)

@@ -69,13 +69,13 @@ def test_the_budget_slice_pays_before_the_vault_opens(opened):
     (
         {"query": "count"},
         "query must be one of CountQuery, HistogramQuery, LevelsQuery, SumsQuery, "
-        "OpeningQuery, TotalsQuery, got str",
+        "TotalsQuery, got str",
     ),
     ({"query": CountQuery}, "query must be one of"),
     (
         {"query": Sneaky()},
         "query must be one of CountQuery, HistogramQuery, LevelsQuery, SumsQuery, "
-        "OpeningQuery, TotalsQuery, got Sneaky",
+        "TotalsQuery, got Sneaky",
     ),
     ({"query": HistogramQuery(finest(THREE))}, "different universes"),
     (

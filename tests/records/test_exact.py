@@ -132,7 +132,6 @@ ALLOWED = {
         privacy/gate.py _split_price
         privacy/noise.py Noise._confirm
         privacy/noise.py best_noise
-        privacy/opening.py bias_of
         privacy/scores.py CostQuery.__init__
         privacy/shares.py GaussianShares.__init__
         privacy/shares.py LaplaceShares.__init__
@@ -190,7 +189,6 @@ ALLOWED = {
         records/engines/work.py GroupWork._joined""",
     "scores and counts within 2^61 of 0: one sum or difference of two": """
         privacy/continual.py _added
-        privacy/opening.py held
         privacy/selection.py choose
         privacy/selection.py _Leader.challenge
         privacy/selection.py _Leader._duel""",

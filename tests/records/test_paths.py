@@ -1,6 +1,5 @@
 """All cells of a quadtree from one reading, beside reading level by level."""
 
-import math
 import pickle
 
 import numpy as np
@@ -8,22 +7,13 @@ import pytest
 
 import metricdp as mdp
 from metricdp.errors import ReadingError
-from metricdp.kernels.scores import CAP
 from metricdp.methods import Quadtree
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
-from metricdp.privacy import (
-    HistogramQuery,
-    OpeningQuery,
-    PrivateDemand,
-    _vault,
-    measure,
-    preaggregated,
-)
-from metricdp.privacy.opening import FACTOR, bias_of, held
+from metricdp.privacy import HistogramQuery, PrivateDemand, _vault, measure, preaggregated
 from metricdp.records.engines import Source
-from metricdp.records.engines.sources import Gathered
+from metricdp.records.engines.sources import Gathered, Listed
 from metricdp.records.exact import combined
-from metricdp.records.paths import Listed, Paths
+from metricdp.records.paths import Paths
 from tests import cases, refuses
 
 BOX = mdp.EuclideanSpace([0.0, -3.0, 5.0], [1.0, 3.0, 5.5])
@@ -146,82 +136,11 @@ def test_any_order_of_questions_is_answered(seed):
     assert paths.counted(other.opened()) is None
 
 
-def level_by_level(query, points, noise):
-    """The loop of `OpeningQuery`, reading all records at each depth."""
-    bias = math.ceil(noise.scale * math.log1p(1 / (FACTOR - 2)) * (1 + 1e-12))
-    cells, n_decided, found = query.partition, 0, []
-    while n_decided < len(cells.level):
-        new = cells.leaves >= n_decided
-        at, n_decided = cells.leaves[new], len(cells.level)
-        excess = HistogramQuery(cells).exact(points)[new] - bias * cells.level[at]
-        opened = at[(noise(np.maximum(excess, -bias)) > 0) & (cells.level[at] < query.depth)]
-        found.extend(opened.tolist())
-        cells = cells.open(opened)
-    return found
-
-
-class Noise:
-    """Repeatable, and of a scale."""
-
-    def __init__(self, scale, seed):
-        self.scale, self._rng = scale, np.random.default_rng(seed)
-
-    def __call__(self, exact):
-        return exact + np.rint(self._rng.laplace(0, self.scale, len(exact))).astype(np.int64)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_decisions_are_bit_by_bit_those_of_one_reading_a_level(seed):
-    points = clusters(3000, seed)
-    tree = ShiftedQuadtree(BOX, seed=seed)
-    query = OpeningQuery(tree.opened(), 90)
-    expected = level_by_level(query, points, Noise(2.0, seed))
-    source = Counting(points)
-    assert query.opened(source, Noise(2.0, seed)).tolist() == expected
-    assert query.opened(points, Noise(2.0, seed)).tolist() == expected
-    depth = int(tree.opened().opened_again(expected).level.max())
-    assert depth > 20
-    assert source.readings == (1 if depth <= 64 else 2)
-
-
-class Silent:
-    """No noise at all, where a level lessens a count by one."""
-
-    scale = 3.0
-
-    def __call__(self, exact):
-        return exact
-
-
-@pytest.mark.parametrize(("n", "depth", "opened"), [(0, 9, 0), (1, 9, 1), (7, 9, 7), (7, 3, 3)])
-def test_a_cell_is_opened_if_more_records_are_in_it_than_it_is_deep(n, depth, opened):
-    query = OpeningQuery(ShiftedQuadtree(BOX).opened(), depth)
-    numbers = query.opened(np.full((n, 3), 0.3), Silent())
-    assert (len(numbers), numbers.dtype) == (opened, np.int64)
-    assert query.partition.opened_again(numbers).level.max() == opened
-    assert str(query) == f"cells to open down to depth {depth}"
-
-
-def test_what_an_opening_states_in_numbers():
-    """ln(4 / 3) = 0.2876820…; a scale that makes it an integer is rounded up beyond it."""
-    scales = [0.01, 1.0, 10.0, 100.0, 3 / math.log1p(1 / 3)]
-    assert [bias_of(scale) for scale in scales] == [1, 1, 3, 29, 4]
-    query = OpeningQuery(ShiftedQuadtree(BOX).opened(), 3)
-    for relation, most in (("add-remove", 5), ("replace-one", 10)):
-        for m in (1, 3):
-            assert query.sensitivity(relation, m) == most * m
-            assert query.squared_sensitivity(relation, m) == 0
-    counts, levels = np.array([9, 9, 9, CAP, CAP, 0]), np.array([0, 2, 7, CAP - 2, 2**61 + 5, 0])
-    assert held(counts, levels, 1).tolist() == [9, 7, 2, 2, -1, 0]
-    assert held(counts, levels, 4).tolist() == [9, 1, -4, -4, -4, 0]
-
-
 @cases(
     "method",
     Quadtree(depth=60),
-    Quadtree(opening="privtree", steps=0, depth=60),
     Quadtree(rounds=24, budget="uniform", estimate="own"),
-    ids=["rounds", "privtree", "by levels"],
+    ids=["rounds", "by levels"],
 )
 def test_a_method_reads_the_records_once(method, monkeypatch):
     """All of its noisy counts, and at least one is asked of more than one level."""

@@ -47,9 +47,6 @@ def loss_of(one: Draw, other: Draw) -> Loss:
     if one.kind == "gaussian":
         seen = float(sum((v - w) * (2 * one.output - v - w))) / (2 * one.scale**2)
         return Loss(seen, math.inf, float(sum((v - w) ** 2)) / (2 * one.scale**2))
-    if one.kind == "opening":
-        seen = math.fsum((_signs(one) - _signs(other)).tolist())
-        return Loss(seen, abs(seen), seen**2 / 2)
     p, q = (distributions.DISTRIBUTIONS[one.kind](d.hidden, one.scale) for d in (one, other))
     most = float(np.abs(p - q).max())
     rho = max(distributions.needed_rho(p, q), distributions.needed_rho(q, p))
@@ -69,17 +66,6 @@ def _laplace_rho(distance: NDArray[np.float64], scale: float) -> float:
             distributions.log_laplace(z, scale), distributions.log_laplace(z - shift, scale)
         )
     return total
-
-
-def _signs(draw: Draw) -> NDArray[np.float64]:
-    """Log probability of each decided cell's being opened, or not, as it was."""
-    at = draw.hidden[draw.decided].astype(float)
-    q, s = math.exp(-1 / draw.scale), draw.scale
-    rare = np.where(at <= 0, 1 - at, at)  # P(noise >= t) = P(noise <= -t) = q^t / (1 + q), t >= 1
-    log_rare = -rare / s - math.log1p(q)
-    log_rest = np.log1p(-np.exp(-rare / s) / (1 + q))
-    opened = draw.output[draw.decided] > 0
-    return np.where(opened == (at <= 0), log_rare, log_rest)
 
 
 def of_step(one: Step, other: Step) -> Loss:

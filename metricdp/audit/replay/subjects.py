@@ -174,7 +174,6 @@ def _options() -> Iterator[Subject]:
     for name, world, ask, method, budget in (
         ("k_means, rounds", "a box", mdp.k_means, ours.Partition(records_hint=1440), (1, 0)),
         ("k_means, expected", "a box", hoped, "partition", (1, 0)),
-        ("k_means, PrivTree", "a box", mdp.k_means, tree(opening="privtree", depth=2), (1, 0)),
         ("k_median, quadtree by levels", "a box", mdp.k_median, away, (1, 0)),
         ("k_means, max-coverage by hashing", "a box", mdp.k_means, hashed, (4, 0)),
         ("k_median, hst by levels", "a grid", mdp.k_median, ours.DPHST(levels=2), (1, 0)),

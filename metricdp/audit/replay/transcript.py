@@ -22,15 +22,12 @@ from metricdp.audit.patch import all_patched, noise_from
 
 @dataclass(frozen=True)
 class Draw:
-    """One output: its distribution (`kind`, `scale`), the exact answers or scores that it `hidden`,
-    and for splits the cells whose sign counts (`decided`).
-    """
+    """One output: its distribution (`kind`, `scale`) and the exact answers or scores `hidden`."""
 
     kind: str
     scale: Any
     hidden: NDArray[np.int64]
     output: Any
-    decided: Any = None
 
 
 @dataclass
@@ -72,16 +69,12 @@ class Transcript:
     draws: list[Draw] = field(default_factory=list)
     on_step: Callable[[Step], None] = lambda step: None
     diverged: str = ""
-    _cells: Any = None
     _charged: Any = None
 
     def asked(self, demand: Any, query: Any, *_: Any) -> None:
         """A question reached the gate, with everything refused that will be."""
         name = type(query).__name__
         self.steps.append(Step(query, name, describe(query, self.public), demand))
-        self._cells = None
-        if name == "OpeningQuery":
-            self._cells = (query.partition, 0)
         self.on_step(self.steps[-1])
 
     def spent(self, what: str, budget: Any, cost: Any) -> None:
@@ -99,7 +92,7 @@ class Transcript:
         under = self.beneath[at] if at < len(self.beneath) else 0
         hidden = np.array(values, dtype=np.int64) + under
         output = self._output(kind, len(hidden), lambda: self._fresh(real, values) + under)
-        self._note(Draw(*self._opening(kind, hidden, output, scale)))
+        self._note(Draw(kind, scale, hidden, output))
         return [int(v) for v in output - under]
 
     def _fresh(self, real: Callable[[list[int]], list[int]], values: list[int]) -> Any:
@@ -126,8 +119,7 @@ class Transcript:
         if at >= len(self.replays.draws):
             raise self._diverged(f"draw {at + 1} is one too many")
         planned = self.replays.draws[at]
-        expected = "laplace" if planned.kind == "opening" else planned.kind
-        if (kind, length) != (expected, len(planned.hidden)):
+        if (kind, length) != (planned.kind, len(planned.hidden)):
             raise self._diverged(
                 f"draw {at + 1} is {kind} of {length}, not {planned.kind} of {len(planned.hidden)}"
             )
@@ -142,16 +134,6 @@ class Transcript:
         if not self.steps:  # of a stream: nothing was asked before, all was paid at once
             self.steps.append(Step(None, "sums over days", "", None, self._charged))
         self.steps[-1].draws.append(draw)
-
-    def _opening(self, kind: str, hidden: Any, output: Any, scale: float) -> tuple[Any, ...]:
-        """The draw, as one of signs if cells of a hierarchy are to be opened by it."""
-        if self._cells is None:
-            return kind, scale, hidden, output
-        cells, known = self._cells
-        at = cells.leaves[cells.leaves >= known]
-        decided = cells.level[at] < self.steps[-1].query.depth
-        self._cells = (cells.open(at[(output > 0) & decided]), len(cells.level))
-        return "opening", scale, hidden, output, decided
 
 
 def _counts_rho(budget: Any) -> bool:

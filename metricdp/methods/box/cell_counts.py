@@ -9,11 +9,8 @@ import numpy as np
 from metricdp.arrays import Floats, Ints
 from metricdp.kernels.hst_passes import consistent_counts, settled_counts
 from metricdp.methods.finite.hst_counts import noise_variance
-from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.box.quadtree import OpenedCells
-from metricdp.partitions.finite.ward import PartitionTree, upwards
 from metricdp.releases import Release
-from metricdp.solvers.estimate.tree_posterior import Counts, joint_posterior
 
 SUPPORT = 3.0
 """Standard deviations of noise above which a cell's estimate is distinguished from nothing."""
@@ -63,25 +60,8 @@ class CellCounts:
             empty[at] = empty[above[at]] | (beside[above[at]] & ~stands[at])
         return np.where(empty, 0.0, amounts)
 
-    def estimated(self, cells: OpenedCells, estimate: str, scale: float) -> Floats:
-        """Estimates of all cells by one of `ESTIMATES`; `scale` is that of the last noise."""
+    def estimated(self, cells: OpenedCells, estimate: str) -> Floats:
+        """Estimates of all cells by one of `ESTIMATES`."""
         if estimate == "own":
             return np.where(np.isinf(self.variance), self.consistent(cells)[0], self.measured)
-        if estimate == "posterior":
-            return self.posterior(cells, scale)
-        return self.supported(cells) if estimate == "supported" else self.consistent(cells)[0]
-
-    def posterior(self, cells: OpenedCells, scale: float) -> Floats:
-        """Expected counts of closed cells, given the last histogram's and the root's; and sums."""
-        leaves, (order, children) = cells.leaves, cells.upwards
-        m = len(leaves)
-        each = np.arange(m, dtype=np.int32)
-        universe = EuclideanMetric(cells.centers[leaves])
-        tree = PartitionTree(universe, each, children, cells.volume[order])
-        counts = [Counts(np.arange(m), self.measured[leaves], max(scale, 0.5))]
-        if np.isfinite(self.variance[0]) and m > 1:
-            noise = max(np.sqrt(self.variance[0] / 2), 0.5)
-            counts.append(Counts(np.array([2 * m - 2]), self.measured[:1], noise))
-        found = np.empty(len(order))
-        found[order] = upwards(joint_posterior(tree, counts).mean, children)
-        return found
+        return self.supported(cells)

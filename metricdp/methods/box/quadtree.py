@@ -3,18 +3,17 @@ al., KDD 2022, Algorithms 1-3).
 
 1. Pay a share for the number of records, unless it is public or guessed (`records_hint`).
 2. In each of a few rounds, split cells whose counts are above the noise threshold, and release the
-   histogram of all closed cells. In many dimensions PrivTree splits all cells for half of epsilon,
-   in place of 1 and 2.
+   histogram of all closed cells.
 3. Estimate the true counts from all rounds together, and spread each over its cell.
 4. Solve on those weights, for any k.
-5. If a part was kept for it, take private steps on the records
+5. If a part was kept for it, as in many dimensions, take private steps on the records
    (`metricdp.methods.box.descent`).
 
 **Privacy.** Steps 1, 2 and 5 are the only reads. The tree is public, splits follow from earlier
 releases, and every record is in one closed cell: a round is one `HistogramQuery`. Shares are exact
-rationals that add up (sequential composition). PrivTree's decisions are one `OpeningQuery`. Records
-are read once for all rounds (`metricdp.records.paths`, Algorithm 4). Unlike the paper, noise is
-that of the rounds that are made, and n is private.
+rationals that add up (sequential composition). Records are read once for all rounds
+(`metricdp.records.paths`, Algorithm 4). Unlike the paper, noise is that of the rounds that are
+made, and n is private.
 """
 
 from __future__ import annotations
@@ -51,12 +50,10 @@ from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.cells import VoronoiCells
 from metricdp.partitions.box.quadtree import OpenedCells, ShiftedQuadtree
 from metricdp.partitions.box.refining import refined
-from metricdp.privacy.opening import OpeningQuery
 from metricdp.privacy.queries import HistogramQuery
 from metricdp.releases import Receipt
 
-OPENINGS = ("rounds", "privtree")
-ESTIMATES = ("supported", "posterior", "least-squares", "own")
+ESTIMATES = ("supported", "own")
 SIDE_CUTS = 24
 """Mean cuts across each side at most."""
 FEWEST_ROUNDS = 2
@@ -66,10 +63,9 @@ FEWEST_RECORDS = 4.0
 """Cells of fewer estimated records, in scales of the next round's noise, stay closed."""
 MOST_CELLS = 8192
 FEW_DIMENSIONS = 3
-"""Beyond, cells are opened by PrivTree, and a step on the records follows."""
-OPENING_SHARE = Fraction(1, 2)
+"""Beyond, cells stay large, and a step on the records follows."""
 STEP_SHARE = Fraction(1, 5)
-"""Share of the release for PrivTree's decisions; of the whole, for each later step."""
+"""Of the whole, for each step."""
 MARGIN = 2.0
 """Lengths of noise below which a step is not taken."""
 _MOST = 100_000  # more levels or rounds are never answered
@@ -94,25 +90,19 @@ class Quadtree(Method):
     threshold : float, optional
         Cells whose estimated count is no larger, in scales of the next round's noise, stay closed:
         4 by default.
-    estimate : {"supported", "posterior", "least-squares", "own"}
-        Of the cells' true counts. "least-squares": unbiased estimates that add up; "supported": the
-        same, without cells that do not stand out of the noise beside one that does; "posterior":
-        the mean under a prior on the tree (`metricdp.solvers.estimate.tree_posterior`); "own": each
-        cell's own noisy counts.
-    opening : {"rounds", "privtree"}
-        Which cells are opened: by the counts of earlier rounds, or by PrivTree's decisions, to any
-        depth for half of it; then `rounds`, `budget` and `threshold` have no meaning. By default
-        "rounds" in up to three dimensions, else "privtree".
+    estimate : {"supported", "own"}
+        Of the cells' true counts. "supported": least-squares estimates that add up, without cells
+        that do not stand out of the noise beside one that does; "own": each cell's own noisy
+        counts.
     steps : int, optional
         Private Lloyd (Weiszfeld) steps on the records from those centers, each for a fifth of the
-        budget: none after "rounds" by default, one after "privtree".
+        budget: none by default in up to three dimensions, one beyond.
 
     References
     ----------
     Cohen-Addad, Epasto, Lattanzi, Mirrokni, Munoz, Saulpic, Schwiegelshohn & Vassilvitskii,
     Scalable differentially private clustering via hierarchically separated trees (KDD 2022).
-    Qardaji, Yang & Li, Differentially private grids for geospatial data (ICDE 2013). Zhang, Xiao &
-    Xie, PrivTree: a differentially private algorithm for hierarchical decompositions (SIGMOD 2016).
+    Qardaji, Yang & Li, Differentially private grids for geospatial data (ICDE 2013).
 
     Examples
     --------
@@ -143,8 +133,7 @@ class Quadtree(Method):
     rounds: int | None = None
     budget: Any = None
     threshold: float | None = None
-    estimate: str | None = None
-    opening: str | None = None
+    estimate: str = ESTIMATES[0]
     steps: int | None = None
 
     def __post_init__(self) -> None:
@@ -157,9 +146,7 @@ class Quadtree(Method):
             checked_budget(self.budget)
         if self.threshold is not None:
             positive(self.threshold, "threshold")
-        for name, options in (("estimate", ESTIMATES), ("opening", OPENINGS)):
-            if getattr(self, name) is not None:
-                chosen(getattr(self, name), options, name)
+        chosen(self.estimate, ESTIMATES, "estimate")
 
     def least(self, terms: Terms, question: BoxQuestion) -> Iterable[Ask]:
         """Of every kind of read the least share; refuses a depth beyond the box's."""
@@ -168,9 +155,7 @@ class Quadtree(Method):
         return [*asked, least_of_steps(question.space, steps)] if steps else asked
 
     def _least_of_tree(self, space: EuclideanSpace, share: Fraction) -> Ask:
-        tree = ShiftedQuadtree(space, self._depth(space))
-        if self._privtree(space):
-            return Ask(OpeningQuery(tree.opened(), tree.depth), OPENING_SHARE * share)
+        ShiftedQuadtree(space, self._depth(space))  # refuses a depth beyond the box's
         rounds = (part * (1 - COUNT_SHARE) for part in self._shares(space))
         return Ask(counts_of(space), min(COUNT_SHARE, *rounds) * share)
 
@@ -207,13 +192,9 @@ class Quadtree(Method):
     def _depth(self, space: EuclideanSpace) -> int:
         return self.depth or SIDE_CUTS * space.dimension
 
-    def _privtree(self, space: EuclideanSpace) -> bool:
-        by_rounds = self.rounds or space.dimension <= FEW_DIMENSIONS
-        return (self.opening or ("rounds" if by_rounds else "privtree")) == "privtree"
-
     def _split(self, space: EuclideanSpace) -> tuple[Fraction, list[Fraction]]:
         """Shares of the tree, and of the steps."""
-        steps = int(self._privtree(space) if self.steps is None else self.steps)
+        steps = int(space.dimension > FEW_DIMENSIONS if self.steps is None else self.steps)
         each = min(self.step_share, Fraction(1, steps + 1))
         return 1 - each * steps, [each] * steps
 
@@ -236,20 +217,13 @@ class Quadtree(Method):
 
         guess = (self.records_hint or 0.0) * terms.weight_units
         known = CellCounts(np.array([guess]), np.array([np.inf]))
-        if self._privtree(space):
-            query = OpeningQuery(cells, self._depth(space))
-            found = yield Ask(query, share * OPENING_SHARE, image)
-            cells = cells.opened_again(found.values)
-            counts = yield histogram(cells, (yield Account()).left - end)
-            known = known.with_values(cells, cells.leaves, counts)
-        else:
-            part = share * COUNT_SHARE
-            records = yield from count_records(terms, part, self.records_hint, image)
-            if records.release is not None:
-                known = known.with_values(cells, np.array([0]), records.release)
-            cells, known = yield from self._rounds(terms, space, end, cells, known, histogram)
+        part = share * COUNT_SHARE
+        records = yield from count_records(terms, part, self.records_hint, image)
+        if records.release is not None:
+            known = known.with_values(cells, np.array([0]), records.release)
+        cells, known = yield from self._rounds(terms, space, end, cells, known, histogram)
         receipt = Receipt.combined((yield Account()).receipts[len(before.receipts) :])
-        return release_of(cells, known, receipt, self.estimate or ESTIMATES[0])
+        return release_of(cells, known, receipt, self.estimate)
 
     def _rounds(
         self,

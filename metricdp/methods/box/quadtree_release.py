@@ -31,7 +31,7 @@ def release_of(cells: OpenedCells, counts: CellCounts, receipt: Receipt, estimat
 
     It tells besides the ``cells``, their ``counts`` and ``amounts``, the estimated demand in each.
     """
-    whole = counts.estimated(cells, estimate, receipt.mechanisms[-1].scale)
+    whole = counts.estimated(cells, estimate)
     fine, amounts = refined(cells, whole, POINTS)
     weights = amounts[fine.leaves]
     diameter = fine.diameter[fine.leaves]

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metricdp.arrays import Floats, Ints
-from metricdp.errors import InputError
 from metricdp.kernels.quadtree_cells import BITS, MOST_CUTS, split_cells
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.protocols import TreeCells
@@ -97,18 +96,6 @@ class Cells(SplitNodes, TreeCells):
             size=np.r_[self.size, size],
             level=np.r_[self.level, np.repeat(self.level[at] + 1, 2)],
         )
-
-    def opened_again(self, numbers: ArrayLike) -> Self:
-        """These cells split as `metricdp.privacy.OpeningQuery` decided, down to the last."""
-        cells = self
-        left = np.asarray(numbers, np.int64)
-        while len(left):
-            there = left < len(cells.level)
-            if not there.any():
-                raise InputError("a cell cannot be opened before the one it is half of")
-            cells = cells.open(left[there])
-            left = left[~there]
-        return cells
 
     @cached_property
     def upwards(self) -> tuple[Ints, Ints]:

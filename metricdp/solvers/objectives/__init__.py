@@ -13,7 +13,6 @@ from metricdp.solvers.objectives.facility_location import FacilityLocation
 from metricdp.solvers.objectives.medians import KZ, KMeans, KMedian
 from metricdp.solvers.objectives.nested import Nested
 from metricdp.solvers.objectives.objective import Objective
-from metricdp.solvers.objectives.ordered_median import OrderedMedian
 from metricdp.solvers.objectives.p_center import PCenter
 from metricdp.solvers.objectives.p_dispersion import PDispersion
 from metricdp.solvers.objectives.sizes import Size
@@ -32,7 +31,6 @@ OBJECTIVES: dict[str, type[Objective]] = {
         FacilityLocation,
         Capacitated,
         Equity,
-        OrderedMedian,
         Nested,
     )
 }
@@ -50,7 +48,6 @@ __all__ = [
     "MaxCoverage",
     "Nested",
     "Objective",
-    "OrderedMedian",
     "PCenter",
     "PDispersion",
     "SetCover",

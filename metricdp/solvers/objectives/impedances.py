@@ -17,22 +17,17 @@ from metricdp.solvers.objectives.instance import WITHIN, Floats, Positions
 class Impedance:
     """Cost of serving one unit of demand from distance d: never falling with d.
 
-    ``share · d**z``, or ``exp(growth · d) - 1`` where there is a growth, ``exp(growth · (d -
-    shift))`` where there is a shift too; `steep` more for each unit of distance beyond `after`; the
-    constant `beyond` past a limit.
+    ``d**z``, or ``exp(growth · d) - 1`` where there is a growth, ``exp(growth · (d - shift))``
+    where there is a shift too; the constant `beyond` past a limit.
 
     `growth`: in units of one over distance; 0 for a power; `limit`: infinite if there is none;
-    `beyond`: at least the cost at the limit; `share`, `steep`, `after`: not negative; `shift`: 0
-    for none.
+    `beyond`: at least the cost at the limit; `shift`: 0 for none.
     """
 
     z: float = 1.0
     growth: float = 0.0
     limit: float = float("inf")
     beyond: float = 0.0
-    share: float = 1.0
-    steep: float = 0.0
-    after: float = 0.0
     shift: float = 0.0
 
     @property
@@ -46,8 +41,7 @@ class Impedance:
     def terms(self) -> tuple[float, ...]:
         """For compiled code: `metricdp.kernels.impedances.impedance_cost`."""
         limit = self.limit * (1 + WITHIN)
-        first = (self.z, self.growth, limit, self.beyond)
-        return tuple(float(x) for x in (*first, self.share, self.steep, self.after, self.shift))
+        return tuple(map(float, (self.z, self.growth, limit, self.beyond, self.shift)))
 
     def __call__(self, distance: NDArray[np.floating]) -> Floats:
         """Costs of distances."""
@@ -56,8 +50,6 @@ class Impedance:
             cost = np.exp(self.growth * (near - self.shift))
         else:
             cost = np.expm1(self.growth * near) if self.growth else near**self.z
-        if self.share != 1.0 or self.steep:
-            cost = self.share * cost + self.steep * np.maximum(distance - self.after, 0.0)
         if self.limit < float("inf"):
             cost = np.where(distance > self.limit * (1 + WITHIN), self.beyond, cost)
         return np.asarray(cost, np.float64)

@@ -10,7 +10,6 @@ import metricdp as mdp
 from metricdp.kernels.scores import CAP
 from metricdp.partitions.service import ClippedDistances, DistanceDifferences, Service
 from metricdp.privacy import CountQuery, HistogramQuery, PrivateDemand
-from metricdp.privacy.opening import held
 from metricdp.privacy.queries import answered
 from metricdp.privacy.totals import TotalsQuery
 from metricdp.records import exact
@@ -235,15 +234,6 @@ def test_cells_of_a_tree_are_differences_that_do_not_wrap():
     segment = Segment(Grown(), Keys(), {0: 0})
     expected = [CAP, CAP, 5, CAP, CAP]
     assert segment.counts([(0, 0), (1, 1), (3, 7), (3, 0), (2, 3)]).tolist() == expected
-
-
-def test_biases_of_deep_cells_do_not_wrap():
-    """2^55 a level, 3,000 levels deep, is beyond 64 bits."""
-    levels = np.array([0, 1, 200, 300, 3000, 10**6])
-    for bias in (1, 2**55, 2**56):
-        for counts in (np.zeros(6, np.int64), np.full(6, CAP)):
-            expected = [max(c - bias * v, -bias) for c, v in zip(counts.tolist(), levels.tolist())]
-            assert held(counts, levels, bias).tolist() == expected
 
 
 def test_weights_travel_beside_their_records_and_stay_behind():

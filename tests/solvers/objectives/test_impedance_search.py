@@ -14,12 +14,7 @@ from tests.solvers.objectives.universes import universes
 METRICS, RNG = universes(12, 5)
 WEIGHTS = RNG.integers(0, 9, 144).astype(float)
 o = mdp.objectives
-ASKED = {
-    "kz": o.KZ(5, z=3),
-    "limit": o.KMedian(5, limit=12),
-    "equity": o.Equity(5),
-    "ordered": o.OrderedMedian(4, share=0.2),
-}
+ASKED = {"kz": o.KZ(5, z=3), "limit": o.KMedian(5, limit=12), "equity": o.Equity(5)}
 
 
 def searched_along_edges(monkeypatch):

@@ -1,0 +1,202 @@
+"""p-median on the published instances of OR-Library (Beasley 1985) and of TSPLIB's point sets
+(Reinelt, ORSA Journal on Computing 3, 1991; distances rounded down), against the least costs known.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import time
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import metricdp as mdp
+from metricdp import datasets
+from metricdp.arrays import Floats
+from metricdp.bench.report import Column, Report, gathered
+from metricdp.errors import GraphFileError, InputError
+from metricdp.metrics.base import Metric
+from metricdp.universe.formats.tsplib import read_points
+
+TABLE = "pmedian_best_known.csv"
+"""A file in the folder that states more costs: columns instance, p and opt_or_best_known."""
+NEAR = 0.1
+EXACT = 1e-7
+"""Percent above the best known that count as near, and as none (sums of roots are rounded)."""
+_COLUMNS = [
+    Column("instance", "instance"),
+    Column("n", "n", "d"),
+    Column("p", "p", "d"),
+    Column("best_known", "best known", "d"),
+    Column("cost", "cost", ".10g"),
+    Column("gap_percent", "gap %", ".4f"),
+    Column("lower_bound", "bound", ".10g"),
+    Column("proven_percent", "proven %", ".4f"),
+    Column("seconds", "seconds", ".2f"),
+]
+Costs = dict[str, dict[int, int]]
+"""The least cost known by instance and number of centers."""
+
+
+def rounded_down(points: Floats) -> Floats:
+    """Euclidean distances rounded down, shape (n, n)."""
+    x, y = points.T
+    return np.floor(np.sqrt(np.subtract.outer(x, x) ** 2 + np.subtract.outer(y, y) ** 2))
+
+
+@dataclass(frozen=True)
+class Library:
+    """Published instances: how their files end, and how one is read. Those whose names are numbers
+    behind a `prefix` may be asked for by numbers.
+    """
+
+    name: str
+    ending: str
+    read: Callable[[Path], Metric]
+    prefix: str = ""
+
+    def best(self, folder: Path | None) -> Costs:
+        """Costs as published, and as the folder's table states them."""
+        every = map(datasets.describe, datasets.names())
+        mine = [info for info in every if info.file.endswith(self.ending)]
+        known: Costs = {i.name: dict(i.best) for i in mine if i.best}
+        known |= {i.name: {i.k: i.optimum} for i in mine if i.k and i.optimum is not None}
+        path = None if folder is None else folder / TABLE
+        if path is not None and path.is_file():
+            try:
+                for row in csv.DictReader(path.read_text("utf-8").splitlines()):
+                    p, cost = int(row["p"]), int(row["opt_or_best_known"])
+                    known[row["instance"]] = known.get(row["instance"], {}) | {p: cost}
+            except (KeyError, TypeError, ValueError):
+                rule = "expected columns instance, p and opt_or_best_known, whole numbers"
+                raise GraphFileError(path, rule) from None
+        return known
+
+    def names(self, text: str) -> list[str]:
+        """Names of a list such as ``rl1304,fl1400`` or ``1-5,40``."""
+        found: list[str] = []
+        for part in (part.strip() for part in text.split(",")):
+            ends = re.fullmatch(r"([0-9]{1,3})\s*(?:-\s*([0-9]{1,3}))?", part)
+            if self.prefix and ends:
+                numbers = range(int(ends[1]), int(ends[2] or ends[1]) + 1)
+                found += [f"{self.prefix}{number}" for number in numbers]
+            else:
+                found.append(part)
+        return list(dict.fromkeys(found))
+
+    def file(self, folder: Path | None, name: str) -> Path | None:
+        """An instance's file in the folder, gzipped or not; without a folder it is fetched."""
+        if folder is None:
+            info = datasets.describe(name)
+            if not info.file.endswith(self.ending):
+                raise InputError(f"{info.name} is no instance of {self.name}")
+            return datasets.fetch(name)
+        paths = (folder / f"{name}{self.ending}{packed}" for packed in ("", ".gz"))
+        return next((path for path in paths if path.is_file()), None)
+
+    def measure(self, args: Namespace) -> Report:
+        """Solve the instances that the command line asks for, and compare, up to Ctrl-C."""
+        start = time.perf_counter()
+        folder = None if args.folder is None else Path(args.folder)
+        if folder is not None and not folder.is_dir():
+            raise InputError(f"{folder} is not a folder")
+        known = self.best(folder)
+        names = self.names(args.instances) if args.instances is not None else list(known)
+        if folder is not None:
+            there = [name for name in names if self.file(folder, name) is not None]
+            if len(there) < len(names) and (args.instances is not None or not there):
+                lacking = next(name for name in names if name not in there)
+                raise InputError(f"{folder} has no {lacking[:40]}{self.ending}")
+            names = there
+        tasks = [(name, q) for name in names for q in args.p or sorted(known.get(name, {}))]
+        if not tasks:
+            raise InputError(f"no cost is known of {', '.join(names)}: give -p")
+        options = ("effort", "certificate", "exact", "time_limit", "seed")
+        asked = {name: getattr(args, name) for name in options}
+        step = partial(self._solved, folder=folder, known=known, asked=asked, kept={})
+        rows, unfinished = gathered(step, tasks, label=self.name, unit="problem")
+        settings = {"instances": names, "p": args.p, **asked}
+        return Report(self.name, settings, _COLUMNS, rows, *summary(rows, start), unfinished)
+
+    def _solved(
+        self,
+        task: tuple[str, int],
+        *,
+        folder: Path | None,
+        known: Costs,
+        asked: dict[str, Any],
+        kept: dict[str, Metric],
+    ) -> Iterator[dict[str, Any]]:
+        """One problem; `kept` holds the last instance."""
+        name, p = task
+        if name not in kept:
+            path = self.file(folder, name)
+            assert path is not None
+            kept.clear()
+            kept[name] = self.read(path)
+        metric = kept[name]
+        start = time.perf_counter()
+        result = mdp.k_median(metric, k=p, **asked)
+        seconds = time.perf_counter() - start
+        cost = float(metric.nearest(result.centers)[1].sum())
+        best = known.get(name, {}).get(p)
+        whole = 0.0 if cost == best else None  # of a best cost of 0, and of none
+        yield {
+            "instance": name,
+            "n": len(metric),
+            "p": p,
+            "best_known": best,
+            "cost": cost,
+            "gap_percent": 100 * (cost / best - 1) if best else whole,
+            "lower_bound": result.lower_bound,
+            "proven_percent": None if result.gap is None else 100 * result.gap,
+            "seconds": seconds,
+        }
+
+
+LIBRARIES = {
+    "pmed": Library("pmed", ".txt", partial(mdp.read_graph, format="pmed"), "pmed"),
+    "tsplib": Library(
+        "tsplib", ".tsp", lambda path: mdp.PrecomputedMetric(rounded_down(read_points(path)))
+    ),
+}
+
+
+def summary(rows: list[dict[str, Any]], start: float) -> tuple[dict[str, Any], list[str]]:
+    """What all rows say together, as values and in words."""
+    known = [row for row in rows if row["gap_percent"] is not None]
+    gaps = [row["gap_percent"] for row in known]
+    proven = [row["proven_percent"] for row in rows if row["proven_percent"] is not None]
+    said: dict[str, Any] = {
+        "problems": len(rows),
+        "with_known_value": len(known),
+        "at_best_known": sum(gap <= EXACT for gap in gaps),
+        "within_0.1_percent": sum(gap <= NEAR for gap in gaps),
+        "mean_gap_percent": sum(gaps) / len(gaps) if gaps else None,
+        "worst_gap_percent": max(gaps, default=None),
+        "proven_optimal": sum(gap == 0 for gap in proven),
+        "worst_proven_percent": max(proven, default=None),
+        "solver_seconds": sum(row["seconds"] for row in rows),
+        "total_seconds": time.perf_counter() - start,
+    }
+    lines = [f"{len(rows)} problems, the best cost is known of {len(known)}"]
+    if known:
+        lines += [
+            f"at the best known: {said['at_best_known']}; within {NEAR} %: "
+            f"{said['within_0.1_percent']}",
+            f"gap: mean {said['mean_gap_percent']:.4f} %, worst {said['worst_gap_percent']:.4f} %",
+        ]
+    if proven:
+        worst = f"worst proven gap {said['worst_proven_percent']:.4f} %"
+        lines.append(f"proven optimal: {said['proven_optimal']} of {len(proven)}; {worst}")
+    lines.append(
+        f"time: {said['solver_seconds']:.1f} s in the solver, {said['total_seconds']:.1f} s in all"
+    )
+    below = [row["instance"] for row in known if row["gap_percent"] < -EXACT]
+    return said, lines + [f"{name}: the cost is below the best that is stated" for name in below]
