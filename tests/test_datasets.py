@@ -251,40 +251,6 @@ def test_the_registry_is_complete():
         assert (info.k is None) == (info.optimum is None)
 
 
-def test_the_command_lists_all_sets(capsys, monkeypatch, tmp_path):
-    monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
-    ran = run(capsys, "datasets")
-    shown = {
-        line.split()[0]: line.split() for line in ran.out.splitlines() if line.startswith("  ")
-    }
-    assert (ran.status, ran.err, set(shown) - {"name"}) == (0, "", set(datasets.names()))
-    assert shown["pmed40"] == ["pmed40", "900", "15,879", "206", "kB", "90", "no"]
-    assert ran.out.startswith(
-        "OR-Library, uncapacitated p-median. License: MIT License, J. E. Beasley\n"
-    )
-
-
-def test_the_command_tells_all_about_one(small, tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
-    assert "here       no (--fetch downloads it)" in run(capsys, "datasets", "small").out
-    (tmp_path / "small.txt").write_bytes(CONTENT)
-    ran = run(capsys, "datasets", "small", "--fetch")
-    assert ran.out.splitlines()[0] == "small"
-    assert f"  here       {tmp_path / 'small.txt'}" in ran.out.splitlines()
-    facts = json.loads(run(capsys, "datasets", "SMALL", "--json").out)["datasets"]
-    expected = [("small", 1, 9, str(tmp_path / "small.txt"))]
-    assert [(f["name"], f["k"], f["optimum"], f["path"]) for f in facts] == expected
-
-
-def test_the_command_refuses(small, tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("METRICDP_DATA", str(tmp_path))
-    (tmp_path / "small.txt").write_bytes(CONTENT + b"\n")
-    cases = (["smal"], "did you mean small?"), (["small", "--fetch"], "is not the data set small")
-    for options, message in cases:
-        ran = run(capsys, "datasets", *options)
-        assert (ran.status, ran.out, len(ran.lines)) == (2, "", 1) and message in ran.err
-
-
 def test_a_graph_may_be_a_data_set(small, tmp_path, monkeypatch, capsys):
     """With the options it must be read with: here the largest component of two."""
     content = b"from,to,length\na,b,1\nb,c,1\nx,y,1\n"

@@ -27,7 +27,7 @@ from metricdp.waiting import Waiting
 
 COMMANDS: tuple[str, ...] = ("cluster", "explore", "plan", "evaluate", "evidence", "stream")
 COMMANDS += ("federated", "synthesize", "contributions", "ledger", "tree", "encode", "decode")
-COMMANDS += ("datasets", "bench", "demo")
+COMMANDS += ("bench", "demo")
 """In the order in which ``--help`` lists them."""
 
 BAD_INPUT = 2
