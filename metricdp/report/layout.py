@@ -1,4 +1,4 @@
-"""A public drawing of a metric without coordinates: pivot multidimensional scaling.
+"""A public drawing of a metric without coordinates: landmark multidimensional scaling.
 
 Everything here reads the public metric only.
 """
@@ -43,8 +43,8 @@ def pivot_layout(
 
     References
     ----------
-    Brandes, U. & Pich, C. (2007). Eigensolver methods for progressive multidimensional scaling of
-    large data. Graph Drawing 2006, LNCS 4372.
+    de Silva, V. & Tenenbaum, J. B. (2004). Sparse multidimensional scaling using landmark points.
+    Stanford University.
 
     Examples
     --------
@@ -58,43 +58,30 @@ def pivot_layout(
         gap = float(_row(metric, 0)[-1])
         return np.array([[-gap / 2, 0.0], [gap / 2, 0.0]])[: len(metric)]
     pivots, distances = pivot_distances(metric, n_pivots, seed)
-    placed = _to_scale(_pivot_mds(distances), pivots, distances)
+    placed = _placed(distances, pivots)
     if metric.graph is not None:
         placed += _apart(placed, 0.03 * float(distances.mean()), seed)
     placed -= placed.mean(axis=0)
-    return np.asarray(placed @ _principal_axes(placed))
+    axes = np.linalg.svd(placed, full_matrices=False)[2]  # the longer one horizontal
+    return np.asarray(placed @ axes.T)
 
 
 def _row(metric: Any, position: int) -> Floats:
     return np.asarray(metric.distance_rows(np.array([position]))[0], dtype=np.float64)
 
 
-def _pivot_mds(distances: Floats) -> Floats:
-    """Two columns of C·V, C the doubly centered squared distances (Brandes & Pich 2007)."""
+def _placed(distances: Floats, pivots: Ints) -> Floats:
+    """The pivots by classical scaling, all others by their squared distances from these."""
     squares = distances**2
-    row = squares.mean(axis=1, keepdims=True)
-    column = squares.mean(axis=0, keepdims=True)
-    centered = -0.5 * (squares - row - column + squares.mean())
-    _, vectors = np.linalg.eigh(centered @ centered.T)
+    mean = squares[:, pivots].mean(axis=1)
+    center = np.eye(len(pivots)) - 1 / len(pivots)
+    values, vectors = np.linalg.eigh(-0.5 * center @ squares[:, pivots] @ center)
     placed = np.zeros((distances.shape[1], 2))
-    top = vectors[:, ::-1][:, :2]
-    placed[:, : top.shape[1]] = (top.T @ centered).T
-    return placed / (np.abs(placed).max() or 1.0)
-
-
-def _to_scale(placed: Floats, pivots: Ints, distances: Floats) -> Floats:
-    """Map the drawing linearly so that drawn squared distances to the pivots fit the true ones
-    best.
-
-    The columns of C·V carry the pivots' own spread; with this they recover points of the plane
-    exactly.
-    """
-    some = slice(None, None, max(1, placed.shape[0] * len(pivots) // 200_000))
-    step = (placed[None, some] - placed[pivots][:, None]).reshape(-1, 2)
-    terms = np.column_stack([step[:, 0] ** 2, 2 * step[:, 0] * step[:, 1], step[:, 1] ** 2])
-    (xx, xy, yy), *_ = np.linalg.lstsq(terms, distances[:, some].ravel() ** 2, rcond=None)
-    values, axes = np.linalg.eigh(np.array([[xx, xy], [xy, yy]]))
-    return np.asarray(placed @ axes * np.sqrt(np.maximum(values, 0.05 * max(values[-1], 0.0))))
+    for axis, value in enumerate(values[:-3:-1]):
+        if value > 1e-9 * values[-1]:
+            along = vectors[:, -1 - axis] / np.sqrt(value)
+            placed[:, axis] = -0.5 * along @ (squares - mean[:, None])
+    return placed
 
 
 def _apart(placed: Floats, wide: float, seed: int) -> Floats:
@@ -104,12 +91,3 @@ def _apart(placed: Floats, wide: float, seed: int) -> Floats:
     )
     spread = wide * np.random.default_rng(seed).normal(size=placed.shape)
     return np.where(times[at.ravel()][:, None] > 1, spread, 0.0)
-
-
-def _principal_axes(placed: Floats) -> Floats:
-    """Orthogonal (2, 2) map to principal axes, longer one horizontal, with fixed signs."""
-    _, axes = np.linalg.eigh(placed.T @ placed)
-    axes = axes[:, ::-1]
-    turned = placed @ axes
-    largest = np.take_along_axis(turned, np.abs(turned).argmax(axis=0)[None], axis=0)[0]
-    return np.asarray(axes * np.where(largest < 0, -1.0, 1.0))

@@ -43,7 +43,6 @@ _ROWS = VALUES // 8
 _TIMES = ("datetime64[ms", "datetime64[us", "datetime64[ns")
 _MILLISECONDS = "is a date with a time, of which milliseconds are read only: write it as text"
 _NO_KIND = "is neither text nor number nor date: write it as text, or the file as GeoPackage"
-_NO_CODE = "is in a code page that is not read: write the file in UTF-8, or as GeoPackage"
 
 
 def is_geographic(path: str) -> bool:
@@ -118,8 +117,6 @@ class ShapefileTable(Layer):
         fields = self._file.fields
         self.columns = [*(field.name for field in fields), *AXES]
         self.refused = {field.name: _NO_KIND for field in fields if field.kind not in KINDS}
-        if self._file.encoding is None:
-            self.refused |= {field.name: _NO_CODE for field in fields if field.kind == "C"}
 
     def rows(self, plain: list[str], place: bool) -> Rows:
         """Rows from its three files."""

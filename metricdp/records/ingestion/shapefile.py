@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
@@ -22,8 +21,6 @@ from metricdp.refusals import GraphFileError
 _WHOLE = re.compile(rb"[+-]?[0-9]+")
 _NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _DATE = re.compile(rb"([0-9]{4})([0-9]{2})([0-9]{2})")
-_PAGES = {0: "utf-8", 1: "cp437", 2: "cp850", 3: "cp1252", 0x57: "cp1252", 0x58: "cp1252"}
-"""Code pages by the mark in a table's header, where no file beside it names one."""
 _LOST = "\ufffd"
 KINDS = {"C": "text", "N": "number", "F": "number", "D": "date"}
 """Types of fields that are read."""
@@ -43,13 +40,12 @@ class ShapefileField:
 class Shapefile:
     """What the headers of a Shapefile say.
 
-    `path`: of the shapes; `encoding`: of its text; None if it is not one in which each text has
-    bytes of its own.
+    `path`: of the shapes; `encoding`: of its text, UTF-8 or one in which each byte is a character.
     """
 
     path: Path
     fields: tuple[ShapefileField, ...]
-    encoding: str | None
+    encoding: str
     _places: tuple[int, int, int]
     """Where rows of the table begin, how long each is, and how many there are."""
 
@@ -78,7 +74,7 @@ class Shapefile:
         raw = held.view(f"V{field.stop - field.start}").ravel().tolist()
         read: Callable[[bytes], Any] = number if KINDS.get(field.kind) == "number" else day
         if field.kind == "C":
-            read = partial(text, encoding=self.encoding or "ascii")
+            read = partial(text, encoding=self.encoding)
         return list(map(read, raw))
 
 
@@ -135,7 +131,7 @@ def _headers(path: Path) -> Shapefile | None:
         one = head[i : i + 32]
         if one[:1] == b"\r":
             break
-        name = one[:11].partition(b"\0")[0].decode(encoding or "latin-1", "replace").strip()
+        name = one[:11].partition(b"\0")[0].decode(encoding, "replace").strip()
         fields.append(ShapefileField(name, chr(one[11]), at, at + one[16]))
         at += one[16]
     whole = table.stat().st_size >= first + n_rows * width
@@ -144,32 +140,12 @@ def _headers(path: Path) -> Shapefile | None:
     return Shapefile(path, tuple(fields), encoding, (first, width, n_rows))
 
 
-def _encoding(path: Path, mark: int) -> str | None:
-    """The code page that the file beside it names, else its header."""
-    named = _PAGES.get(mark)
+def _encoding(path: Path, mark: int) -> str:
+    """UTF-8, where the file beside it says so or nothing says anything; else a byte a character."""
+    said = ""
     with suppress(OSError):
-        said = _beside(path, ".cpg").read_text("latin-1").strip().lower()
-        digits = re.sub("[^0-9]", "", said)
-        named = said
-        if digits == "65001":
-            named = "utf-8"
-        elif "8859" in said:
-            named = f"iso8859-{digits.removeprefix('8859')}"
-        elif digits and "utf" not in said:
-            named = f"cp{digits}"
-    with suppress(LookupError, TypeError):
-        known = codecs.lookup(str(named)).name
-        return known if known in ("utf-8", "ascii") or _of_one_byte(known) else None
-    return None
-
-
-def _of_one_byte(encoding: str) -> bool:
-    """Whether each byte is a character of its own, or none."""
-    found = []
-    for i in range(256):
-        with suppress(UnicodeDecodeError):
-            found.append(bytes([i]).decode(encoding))
-    return len(found) > 200 and len(set(found)) == len(found) and len("".join(found)) == len(found)
+        said = _beside(path, ".cpg").read_text("latin-1").strip().lower().replace("-", "")
+    return "utf-8" if said in ("utf8", "65001") or not (said or mark) else "latin-1"
 
 
 def _beside(path: Path, ending: str) -> Path:

@@ -138,7 +138,7 @@ class DrawnUniverse:
         if self.unit is None:
             facts = [
                 "The universe has no coordinates: places are a layout computed from public "
-                "distances (pivot MDS), not geography."
+                "distances (landmark MDS), not geography."
             ]
         every, lost = len(self.everywhere), len(self.everywhere) - len(self.order)
         if lost:
