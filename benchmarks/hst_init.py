@@ -1,7 +1,6 @@
-"""What a public 2-HST is good for: private initial centers, starts of the solver, partitions of the
-default method.
+"""What a public 2-HST is good for: private initial centers, and starts of the solver.
 
-python -m benchmarks hst_init initial|starts|partitions [--draws 10] [--only NAME]
+python -m benchmarks hst_init initial|starts [--draws 10] [--only NAME]
 
 Costs over the best of some non-private searches, means over draws and k. Noise comes from the
 operating system, so figures vary from run to run; instances, trees and solvers are seeded.
@@ -109,35 +108,13 @@ def starts(metric, weights, records, draws) -> None:
         print(f"  {name:24s} start {before:.3f}   end {after:.4f}   {seconds:.2f} s", flush=True)
 
 
-def partitions(metric, weights, records, draws) -> None:
-    """The default method on the Ward tree and on a 2-HST."""
-    demand, ks = mdp.PrivateDemand(metric, records), (5, 10, 20)
-    best = {k: reference(metric, weights, k) for k in ks}
-    for name in ("Ward tree", "2-HST"):
-        shown = []
-        for epsilon in (0.1, 0.25, 1.0):
-            found = []
-            for draw in range(draws):
-                tree = mdp.build_hst(metric, draw) if name == "2-HST" else None
-                method = mdp.methods.Partition(tree=tree)
-                release = mdp.k_median(
-                    metric, demand, 1, epsilon=epsilon, method=method, seed=draw
-                ).release
-                found += [
-                    weights @ metric.nearest(release.k_median(k, seed=draw).centers)[1] / best[k]
-                    for k in ks
-                ]
-            shown.append(f"{np.mean(found):.4f} ({np.max(found):.3f})")
-        print(f"  {name:24s}", "   ".join(shown), flush=True)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", choices=("initial", "starts", "partitions"))
+    parser.add_argument("part", choices=("initial", "starts"))
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--only", action="append", help="an instance by name (may be repeated)")
     options = parser.parse_args()
-    part = {"initial": initial, "starts": starts, "partitions": partitions}[options.part]
+    part = {"initial": initial, "starts": starts}[options.part]
     for name in options.only or MAIN:
         metric, positions = MAIN[name]()
         weights = np.bincount(positions, minlength=len(metric)).astype(float)

@@ -65,6 +65,8 @@ def run(args: Namespace) -> None:
 
 def _check(args: Namespace) -> None:
     """Refuse all that can be refused without reading anything."""
+    if args.tree is not None and args.method == "partition":
+        args.method = "hst"
     objectives.check(args)
     _check_options(args)
     objectives.check_method(args, releases=False)

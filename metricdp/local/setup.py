@@ -9,12 +9,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.accounting.cost import exact
 from metricdp.arguments import Amount, chosen, count, integer, positive, shown
 from metricdp.errors import InputError
-from metricdp.kernels.ward import ward_tree
 from metricdp.local.items import MOST_NET_DIMENSIONS, bits_of, items_of
 from metricdp.local.oracles import best_frequency_randomizer, best_vector_randomizer, oracle_of
 from metricdp.local.parameters import TRUST, PublicParameters, Report, Role
@@ -23,9 +21,8 @@ from metricdp.local.shuffle import largest_local_epsilon
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.options import Coins, coins
-from metricdp.partitions.finite.ward import hierarchy
+from metricdp.partitions.finite.ward import PartitionTree, hierarchy
 from metricdp.protocols import Kind, space_of
-from metricdp.solvers.kmedian import solve
 
 PARTS_FACTOR = 1.5
 PARTS_EACH = 4
@@ -180,7 +177,8 @@ def _finite_collection(
 
     local = asked.local(randomizer_at)
     randomizer = randomizer_at(local)
-    items = _partition(universe, randomizer.domain, asked.seed)
+    cut = hierarchy(universe, asked.seed).cut(randomizer.domain)
+    items = _labeled(universe, cut)
     return asked.parameters(local, items, (Role(1, (Report(randomizer, 0),)),))
 
 
@@ -205,7 +203,7 @@ def _levels(
     cuts = [whole.cut(m) for m in sizes]
     tree = whole.joined(cuts)
     levels = [cut.parts_in(tree) for cut in cuts[:-1]]
-    items = _labeled(universe, tree.n_parts, tree.labels, tree.children, levels)
+    items = _labeled(universe, tree, levels)
     domains = [cut.n_parts for cut in cuts[:-1]] + [tree.n_parts]
     roles = tuple(
         Role(share, (Report(best_frequency_randomizer(epsilon, domain), view),))
@@ -223,33 +221,10 @@ def number_of_parts(users: int, epsilon: Fraction, k: int, n_points: int) -> int
     )
 
 
-def _partition(universe: Metric, n_parts: int, seed: int) -> dict[str, Any]:
-    """Cells of a public k-median solution with as many centers as parts, and the Ward tree of their
-    middles.
-    """
-    n = len(universe)
-    measure = universe.symmetric
-    centers = (
-        np.sort(solve(measure, np.ones(n), n_parts, seed=seed, starts=1).centers)
-        if n_parts < n
-        else np.arange(n)
-    )
-    labels = measure.nearest_to(centers)[0]
-    labels[centers] = np.arange(n_parts)  # points at distance 0 from each other
-    children = np.empty((0, 2), np.int64)
-    if n_parts > 1:
-        between = measure.distance_rows(centers, centers).astype(np.float32)
-        sizes = np.bincount(labels, minlength=n_parts).astype(np.float64)
-        children = ward_tree(between * between, sizes)
-    return _labeled(universe, n_parts, labels, children)
-
-
-def _labeled(
-    universe: Metric, n_parts: int, labels: NDArray[Any], children: NDArray[Any], levels: Any = ()
-) -> dict[str, Any]:
+def _labeled(universe: Metric, tree: PartitionTree, levels: Any = ()) -> dict[str, Any]:
     """Items of a finite universe: its parts, and the tree above them."""
-    found = {"kind": "hierarchy", "parts": n_parts, "ids": _ids(universe)}
-    found |= {"labels": labels.tolist(), "children": children.tolist()}
+    found = {"kind": "hierarchy", "parts": tree.n_parts, "ids": _ids(universe)}
+    found |= {"labels": tree.labels.tolist(), "children": tree.children.tolist()}
     return found | {"levels": [level.tolist() for level in levels]}
 
 

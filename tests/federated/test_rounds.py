@@ -451,7 +451,7 @@ def test_users_are_those_of_one_holder():
     ({"method": "uniform"}, "count"),
     ({"method": "max-coverage"}, "count"),
     ({"method": "local-search"}, "count"),
-    ({"method": mdp.methods.Partition(tree=mdp.build_hst(METRIC))}, "plain values"),
+    ({"method": mdp.methods.DPHST(tree=mdp.build_hst(METRIC))}, "plain values"),
     ({"method": "nothing"}, "method"),
     ({"seed": -1}, "seed"),
 )

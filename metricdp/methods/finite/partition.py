@@ -47,9 +47,6 @@ from metricdp.methods.finite.rounds import (
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import Question
 from metricdp.methods.shares import COUNT_SHARE, Records, Terms, count_records
-from metricdp.partitions.finite.hst import HST
-from metricdp.partitions.finite.hst_levels import checked_tree, tree_for
-from metricdp.partitions.finite.hst_partition import HSTHierarchy
 from metricdp.partitions.finite.ward import Hierarchy, PartitionTree, hierarchy
 from metricdp.privacy.queries import HistogramQuery
 from metricdp.releases import Release as Noisy
@@ -68,8 +65,6 @@ class Partition(Method):
 
     Parameters
     ----------
-    tree : HST, optional
-        Cut this public 2-HST of the very universe, in place of the Ward tree.
     expected : Expected, optional
         Public weights of points (`metricdp.methods.expected`), in place of one each.
 
@@ -98,30 +93,24 @@ class Partition(Method):
     adds_up = True
     releases = True
 
-    tree: HST | None = None
     expected: Expected | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checked_tree(self.tree)
         if self.expected is not None and not isinstance(self.expected, Expected):
             raise InputError("expected= of a method must be made with Expected.of(metric, weights)")
-        if self.expected is not None and self.tree is not None:
-            raise InputError("expected= shapes the default's tree: leave out one of them")
 
     def composition(self, offer: Terms) -> Composition:
         """rho where caps make Gaussian noise smaller than that of Laplace."""
         caps = offer.caps
-        if caps is None or caps.tree is None or self.tree is not None:
+        if caps is None or caps.tree is None:
             return "epsilon"
         in_rho = Cost.zcdp(offer.price.epsilon, offer.price.delta)
         laplace = 2 * offer.max_contributions**2 / in_rho.epsilon**2
         return "rho" if in_rho.rho and caps.square / (2 * in_rho.rho) < laplace else "epsilon"
 
     def least(self, terms: Terms, question: Question) -> Iterable[Ask]:
-        """A histogram of the share of the number of records; a tree must be of this universe."""
-        if self.tree is not None:
-            tree_for(self.tree, question.metric, 0)
+        """A histogram of the share of the number of records."""
         if self.expected is not None and terms.caps is not None and terms.caps.tree is not None:
             raise InputError("expected= does not go with Caps, whose areas are of their own")
         return super().least(terms, question)
@@ -133,10 +122,8 @@ class Partition(Method):
         constant of some 10^5 operations, for every round.
         """
         areas = terms.caps.tree if terms.in_rho and terms.caps is not None else None
-        whole: Any = HSTHierarchy(self.tree) if self.tree is not None else None
-        if whole is None:
-            expected = None if self.expected is None else self.expected.weights
-            whole = hierarchy(question.metric, question.seed if areas is None else 0, expected)
+        expected = None if self.expected is None else self.expected.weights
+        whole = hierarchy(question.metric, question.seed if areas is None else 0, expected)
         count = yield from count_records(terms, COUNT_SHARE, self.records_hint)
         refinement = yield from refined(terms, whole, count, areas=areas)
         receipt = (yield Account()).receipt

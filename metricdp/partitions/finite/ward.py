@@ -93,7 +93,9 @@ class Hierarchy:
         self.size: list[float] = []
         self.cost: list[float] = []
         self.points: dict[int, Ints] = {}
-        self.root = self._grow_root(seed)
+        top = landmarks(self._metric, seed=seed)
+        every = np.arange(len(universe))
+        self.root = self._graft(None, every, top.label, top.distance, top.between)
 
     def cut(
         self,
@@ -227,12 +229,6 @@ class Hierarchy:
     def _metric(self) -> Metric:
         """What distances are measured by."""
         return self.universe.symmetric
-
-    def _grow_root(self, seed: int) -> int:
-        top = landmarks(self._metric, seed=seed)
-        return self._graft(
-            None, np.arange(len(self.universe)), top.label, top.distance, top.between
-        )
 
     def _refine(self, leaf: int) -> bool:
         """Replace a leaf by the hierarchy of its points; False for a single point."""

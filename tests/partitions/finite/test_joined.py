@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.partitions.finite.hst_partition import HSTHierarchy
 from metricdp.partitions.finite.ward import Hierarchy, hierarchy
 from tests import cases
 
@@ -16,7 +15,6 @@ def plane(n: int = 400, d: int = 2) -> mdp.EuclideanMetric:
 
 HIERARCHIES = {
     "Ward": lambda: hierarchy(plane()),
-    "2-HST": lambda: HSTHierarchy(mdp.build_hst(plane(), seed=1)),
     "one place": lambda: hierarchy(mdp.EuclideanMetric(np.zeros((60, 2)))),
 }
 

@@ -1,41 +1,13 @@
-"""Partitions cut from a 2-HST, in place of the Ward tree, and where methods take a tree."""
+"""Levels of a 2-HST as partitions, and where methods take a tree."""
 
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import metricdp as mdp
 from metricdp.errors import InputError
 from metricdp.partitions.finite.hst_levels import kept_hst
-from metricdp.partitions.finite.hst_partition import HSTHierarchy
 from tests import refuses
-from tests.partitions.finite.test_ward import check, clusters
-
-few = settings(max_examples=60, derandomize=True)
-
-
-@few
-@given(st.lists(st.integers(0, 60), min_size=1, max_size=30, unique=True), st.integers(0, 99))
-def test_a_cut_is_a_partition_of_clusters_of_the_tree(places, seed):
-    metric = mdp.EuclideanMetric(np.array(places, float)[:, None])
-    tree = mdp.build_hst(metric, seed)
-    hierarchy = HSTHierarchy(tree)
-    nodes = {frozenset(tree.points(v).tolist()) for v in range(tree.n_nodes)}
-    for n_parts in (1, 2, 3, len(places) // 2 + 1, len(places), 99):
-        partition = hierarchy.cut(n_parts)
-        check(partition, metric, n_parts)
-        for cluster in clusters(partition) - nodes:  # a rest: some children of one node
-            above = min((n for n in nodes if cluster < n), key=len)
-            parts = [n for n in nodes if n < above and not any(n < m < above for m in nodes)]
-            assert cluster == frozenset().union(*(n for n in parts if n <= cluster))
-
-
-def test_points_at_one_place_stay_together():
-    metric = mdp.PrecomputedMetric([[0.0, 0, 3], [0, 0.0, 3], [3, 3, 0.0]])
-    partition = HSTHierarchy(mdp.build_hst(metric)).cut(3)
-    assert partition.n_parts == 2 and partition.labels[0] == partition.labels[1]
 
 
 def test_levels_are_partitions():
@@ -59,9 +31,7 @@ def test_the_tree_of_a_universe_is_kept_with_it():
     assert gone() is None
 
 
-@pytest.mark.parametrize(
-    "kind", [mdp.methods.DPHST, mdp.methods.LocalSearch, mdp.methods.Partition]
-)
+@pytest.mark.parametrize("kind", [mdp.methods.DPHST, mdp.methods.LocalSearch])
 def test_methods_take_a_tree_of_the_very_universe_only(kind):
     metric, twin = (mdp.GraphMetric(nx.grid_2d_graph(4, 5), weight=None) for _ in range(2))
     demand, ledger = mdp.PrivateDemand(metric, [(0, 0)] * 40 + [(3, 4)] * 40), mdp.Ledger(2)
