@@ -21,7 +21,7 @@ from metricdp.local.shuffle import largest_local_epsilon
 from metricdp.metrics.base import Metric
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.options import Coins, coins
-from metricdp.partitions.finite.ward import PartitionTree, hierarchy
+from metricdp.partitions.finite.ward import hierarchy
 from metricdp.protocols import Kind, space_of
 
 PARTS_FACTOR = 1.5
@@ -166,20 +166,27 @@ def _finite_collection(
         raise InputError("a universe of one point needs no messages")
     if parts is not None:
         count(parts, "parts", 2, size, "the number of points")
-    if parts is None and not asked.shuffled:
-        levels = level_sizes(n, asked.epsilon)
-        if len(set(levels)) == len(levels) and 4 * levels[-1] <= size:
-            return _levels(universe, levels, asked.epsilon, n, asked.seed)
 
     def randomizer_at(local: Fraction) -> Any:
         wanted = integer(parts) or number_of_parts(n, local, asked.k, size)
         return best_frequency_randomizer(local, wanted)
 
     local = asked.local(randomizer_at)
-    randomizer = randomizer_at(local)
-    cut = hierarchy(universe, asked.seed).cut(randomizer.domain)
-    items = _labeled(universe, cut)
-    return asked.parameters(local, items, (Role(1, (Report(randomizer, 0),)),))
+    sizes, shares = [randomizer_at(local).domain], [1]
+    if parts is None and not asked.shuffled:
+        several = level_sizes(n, local)
+        if len(set(several)) == len(several) and 4 * several[-1] <= size:
+            sizes, shares = several, [share for share, _ in LEVELS]
+    whole = hierarchy(universe, asked.seed)
+    cuts = [whole.cut(m) for m in sizes]
+    tree = whole.joined(cuts)
+    items = {"kind": "hierarchy", "parts": tree.n_parts, "ids": _ids(universe)}
+    items |= {"labels": tree.labels.tolist(), "children": tree.children.tolist()}
+    items["levels"] = [cut.parts_in(tree).tolist() for cut in cuts[:-1]]
+    domains = [cut.n_parts for cut in cuts[:-1]] + [tree.n_parts]
+    reports = [Report(best_frequency_randomizer(local, m), view) for view, m in enumerate(domains)]
+    roles = tuple(Role(share, (report,)) for share, report in zip(shares, reports))
+    return asked.parameters(local, items, roles)
 
 
 _SETUPS: dict[Kind, Callable[..., PublicParameters]] = {
@@ -195,23 +202,6 @@ def level_sizes(users: int, epsilon: Fraction) -> list[int]:
     return [min(max(round(times * one), 16), MOST_PARTS) for _, times in LEVELS]
 
 
-def _levels(
-    universe: Metric, sizes: list[int], epsilon: Fraction, users: int, seed: int
-) -> PublicParameters:
-    """A hierarchy whose levels share the users: a user is asked about one of them."""
-    whole = hierarchy(universe, seed)
-    cuts = [whole.cut(m) for m in sizes]
-    tree = whole.joined(cuts)
-    levels = [cut.parts_in(tree) for cut in cuts[:-1]]
-    items = _labeled(universe, tree, levels)
-    domains = [cut.n_parts for cut in cuts[:-1]] + [tree.n_parts]
-    roles = tuple(
-        Role(share, (Report(best_frequency_randomizer(epsilon, domain), view),))
-        for view, ((share, _), domain) in enumerate(zip(LEVELS, domains))
-    )
-    return PublicParameters(TRUST[0], epsilon, users, Fraction(0), items, roles)
-
-
 def number_of_parts(users: int, epsilon: Fraction, k: int, n_points: int) -> int:
     """M = 1.5 · (users / variance of a count for one user)^(1/3), at least 4k."""
     variance = oracle_of(best_frequency_randomizer(epsilon, 256)).variance
@@ -219,13 +209,6 @@ def number_of_parts(users: int, epsilon: Fraction, k: int, n_points: int) -> int
         n_points,
         max(PARTS_EACH * k, min(round(PARTS_FACTOR * math.cbrt(users / variance)), MOST_PARTS)),
     )
-
-
-def _labeled(universe: Metric, tree: PartitionTree, levels: Any = ()) -> dict[str, Any]:
-    """Items of a finite universe: its parts, and the tree above them."""
-    found = {"kind": "hierarchy", "parts": tree.n_parts, "ids": _ids(universe)}
-    found |= {"labels": tree.labels.tolist(), "children": tree.children.tolist()}
-    return found | {"levels": [level.tolist() for level in levels]}
 
 
 def _ids(universe: Metric) -> Any:
