@@ -106,8 +106,6 @@ _EXPECTED: dict[Kind, Callable[[Any, Any], Any]] = {"finite": Expected.of, "box"
 def _in_box(recipe: Method, space: EuclideanSpace) -> Method:
     """What answers in a box for a method that other methods answer for there."""
     if isinstance(recipe, Partition):
-        if recipe.tree is not None:
-            raise InputError("a tree is of a finite universe, and cannot be cut in a box")
         return default_of(space, recipe.records_hint)
     if isinstance(recipe, Coreset):
         return replace(recipe, source=recipe.source or default_of(space, recipe.records_hint))

@@ -10,20 +10,8 @@ from typing import Any
 import numpy as np
 
 from metricdp.arrays import Floats, Ints
+from metricdp.metrics.landmarks import landmarks
 from metricdp.options import Coins, coins
-
-
-def pivot_distances(metric: Any, n_pivots: int = 50, seed: int = 0) -> tuple[Ints, Floats]:
-    """Pivots, farthest first (Gonzalez 1985), and their distances to every point."""
-    n = len(metric)
-    start = int(np.random.default_rng(seed).integers(n))
-    nearest = _row(metric, start)
-    pivots, rows = list[int](), list[Floats]()
-    while len(pivots) < min(n_pivots, n) and (not pivots or nearest.max() > 0):
-        pivots.append(int(nearest.argmax()))
-        rows.append(_row(metric, pivots[-1]))
-        nearest = rows[0].copy() if len(rows) == 1 else np.minimum(nearest, rows[-1])
-    return np.array(pivots, dtype=np.int64), np.vstack(rows)
 
 
 def pivot_layout(
@@ -38,8 +26,8 @@ def pivot_layout(
 
     Notes
     -----
-    Complexity: `n_pivots` + 1 rows of the metric, then O(p² n_points) time; memory O(p · n_points)
-    for p pivots.
+    Complexity: twice `n_pivots` rows of the metric, then O(p² n_points) time; memory O(p ·
+    n_points) for p pivots.
 
     References
     ----------
@@ -55,19 +43,16 @@ def pivot_layout(
     """
     seed = coins(seed, rng)
     if len(metric) < 3:
-        gap = float(_row(metric, 0)[-1])
+        gap = float(metric.distance_rows(np.array([0]))[0, -1])
         return np.array([[-gap / 2, 0.0], [gap / 2, 0.0]])[: len(metric)]
-    pivots, distances = pivot_distances(metric, n_pivots, seed)
+    pivots = landmarks(metric, n_pivots, seed).positions
+    distances = metric.distance_rows(pivots).astype(np.float64)
     placed = _placed(distances, pivots)
     if metric.graph is not None:
         placed += _apart(placed, 0.03 * float(distances.mean()), seed)
     placed -= placed.mean(axis=0)
     axes = np.linalg.svd(placed, full_matrices=False)[2]  # the longer one horizontal
     return np.asarray(placed @ axes.T)
-
-
-def _row(metric: Any, position: int) -> Floats:
-    return np.asarray(metric.distance_rows(np.array([position]))[0], dtype=np.float64)
 
 
 def _placed(distances: Floats, pivots: Ints) -> Floats:

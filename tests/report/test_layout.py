@@ -8,28 +8,12 @@ from scipy.spatial.distance import cdist, pdist
 
 import metricdp as mdp
 from metricdp.report import pivot_layout
-from metricdp.report.layout import pivot_distances
 from tests.report.map.test_map import grid
-
-
-class Rows:
-    """A universe known by its matrix."""
-
-    graph = None
-
-    def __init__(self, matrix):
-        self.matrix = np.asarray(matrix, dtype=float)
-
-    def __len__(self):
-        return len(self.matrix)
-
-    def distance_rows(self, positions):
-        return self.matrix[positions]
 
 
 def test_points_of_the_plane_are_recovered():
     points = np.random.default_rng(0).random((400, 2)) * [3, 1]
-    placed = pivot_layout(Rows(cdist(points, points)))
+    placed = pivot_layout(mdp.PrecomputedMetric(cdist(points, points)))
     assert procrustes(points, placed)[2] < 1e-9
     np.testing.assert_allclose(pdist(placed), pdist(points), rtol=1e-6)
 
@@ -56,16 +40,6 @@ def test_layouts_are_deterministic_and_centered():
 @pytest.mark.parametrize("gap", [0.0, 1.0])
 def test_tiny_and_collapsed_universes(n, gap):
     line = gap * np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
-    placed = pivot_layout(Rows(line))
+    placed = pivot_layout(mdp.PrecomputedMetric(line))
     assert placed.shape == (n, 2) and np.isfinite(placed).all()
     assert np.ptp(placed[:, 0]) == pytest.approx(gap * (n - 1), abs=0.1)
-
-
-def test_pivots_are_farthest_first():
-    points = np.random.default_rng(3).random((200, 2))
-    matrix = cdist(points, points)
-    pivots, rows = pivot_distances(Rows(matrix), 10)
-    np.testing.assert_array_equal(rows, matrix[pivots])
-    for i in range(1, 10):
-        assert pivots[i] == matrix[pivots[:i]].min(axis=0).argmax()
-    assert len(pivot_distances(Rows(np.zeros((5, 5))), 10)[0]) == 1
