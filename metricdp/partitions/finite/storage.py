@@ -73,65 +73,37 @@ def load(path: Any, universe: Metric) -> dict[str, Any]:
             f"{source}: is not a tree that this version of metricdp wrote, or is damaged; build "
             f"it again"
         )
-    problem = _problem(arrays, beta, len(universe))
-    if problem:
-        raise InputError(f"{source}: is damaged ({problem}); build it again")
+    if not _sound(arrays, beta, len(universe)):
+        raise InputError(f"{source}: is damaged; build it again")
     return {"seed": seed, "beta": beta, **arrays}
 
 
-def _problem(arrays: dict[str, NDArray[Any]], beta: float, n: int) -> str:
-    """What makes the arrays no tree of n points; empty if nothing does. O(n_nodes log n_nodes)."""
+def _sound(arrays: dict[str, NDArray[Any]], beta: float, n: int) -> bool:
+    """Whether the arrays can be a tree of n points, whose nodes hold what their children hold."""
+    kinds = all(arrays[a].dtype == kind and arrays[a].ndim == 1 for a, kind in _ARRAYS.items())
     heights, order, parent, level, start, stop = (arrays[name] for name in _ARRAYS)
-    m = len(parent) if parent.ndim == 1 else 0
-    wrong = [
-        name
-        for name, dtype in _ARRAYS.items()
-        if arrays[name].dtype != dtype or arrays[name].ndim != 1
-    ]
-    if wrong or not 1 <= beta < 2:
-        return f"{wrong[0] if wrong else 'beta'} is of the wrong kind"
-    if not (
-        len(order) == n and 1 <= m < 2 * n + (n == 1) and len(level) == len(start) == len(stop) == m
-    ):
-        return "arrays have the wrong length"
-    n_levels = len(heights)
-    if not (
-        1 <= n_levels <= _MOST_LEVELS
-        and heights[-1] == 0
-        and np.isfinite(heights).all()
-        and (np.diff(heights) <= 0).all()
-    ):
-        return "heights do not fall to 0"
-    if order.min() < 0 or order.max() >= n or (np.bincount(order, minlength=n) != 1).any():
-        return "the order is no permutation"
-    if parent[0] != -1 or (start[0], stop[0], level[0]) != (0, n, 0):
-        return "the root is not first"
-    above = parent[1:]
-    if (above < 0).any() or (above >= np.arange(1, m)).any():
-        return "a node comes before its parent"
-    if (level[1:] <= level[above]).any() or (level >= n_levels).any() or (start >= stop).any():
-        return "levels or runs do not nest"
-    return (
-        ""
-        if m == 1 or _children_fit(above, level, start, stop)
-        else "runs of children do not fill their parent's"
+    if not kinds or not len(parent) == len(level) == len(start) == len(stop) >= 1:
+        return False
+    m, n_levels, above = len(parent), len(heights), parent[1:]
+    nodes = (
+        (parent[0], level[0], start[0], stop[0]) == (-1, 0, 0, n)
+        and (above >= 0).all()
+        and (above < np.arange(1, m)).all()
+        and (level[1:] > level[above]).all()
+        and (level < n_levels).all()
+        and (start < stop).all()
+        and (start[1:] >= start[above]).all()
+        and (stop[1:] <= stop[above]).all()
     )
-
-
-def _children_fit(
-    above: NDArray[Any], level: NDArray[Any], start: NDArray[Any], stop: NDArray[Any]
-) -> bool:
-    """Whether each node's children, two at least and of one level, make up its run."""
-    child = np.argsort(above, kind="stable")
-    of = above[child]
-    child = child + 1
-    next_ = of[1:] == of[:-1]
-    first = np.r_[True, ~next_]
-    last = np.r_[~next_, True]
+    if not nodes or not 1 <= n_levels <= _MOST_LEVELS:
+        return False
+    children, below = np.bincount(above, minlength=m), np.bincount(above, (stop - start)[1:], m)
     return bool(
-        not (first & last).any()
-        and (level[child[1:]] == level[child[:-1]])[next_].all()
-        and (start[child[1:]] == stop[child[:-1]])[next_].all()
-        and (start[child[first]] == start[of[first]]).all()
-        and (stop[child[last]] == stop[of[last]]).all()
+        1 <= beta < 2
+        and np.array_equal(np.sort(order), np.arange(n))
+        and np.isfinite(heights).all()
+        and heights[-1] == 0
+        and (np.diff(heights) <= 0).all()
+        and (children != 1).all()
+        and (below == (stop - start))[children > 0].all()
     )
