@@ -10,21 +10,14 @@ depth and the number of passes are public, where the paper has log n.
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from benchmarks.methods.several_trees import SeveralTrees
 from metricdp.methods.box.cell_counts import CellCounts
-from metricdp.methods.box.private_lloyd import lloyd_steps
-from metricdp.methods.demand_release import Release
 from metricdp.methods.finite.hst_counts import checked_budget
-from metricdp.methods.question import BoxQuestion
-from metricdp.methods.shares import Terms, level_shares
+from metricdp.methods.shares import level_shares
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.partitions.box.quadtree import OpenedCells
 
@@ -62,21 +55,6 @@ class PrintedQuadtree(SeveralTrees):
 
     def _shares(self, space: EuclideanSpace) -> list[Fraction]:
         return level_shares(checked_budget(self.budget), self.rounds or self._depth(space))
-
-    def _stepped(
-        self,
-        terms: Terms,
-        question: BoxQuestion,
-        centers: NDArray[np.float64],
-        release: Release,
-        shares: list[Fraction],
-    ) -> Generator[Any, Any, NDArray[np.float64]]:
-        if not shares:
-            return centers
-        found: NDArray[np.float64] = yield from lloyd_steps(
-            terms, question.space, centers, shares, power=question.power
-        )
-        return found
 
     def _opened(
         self, cells: OpenedCells, known: CellCounts, scale: float, depth: int

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from metricdp.arrays import Floats, Ints
+from metricdp.arrays import Floats
 from metricdp.methods.asking import Ask, Image
 from metricdp.methods.shares import clipped_sums, deviation
 from metricdp.metrics.space import EuclideanSpace
@@ -32,9 +32,6 @@ from metricdp.partitions.box.images import Scaled
 from metricdp.protocols import Partition
 from metricdp.releases import Release
 from metricdp.solvers.lloyd import distinct
-
-REACH = {1: 0.5, 2: 0.85}
-"""Quantile of a cluster's distances at which a step clips: for k-median and k-means."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,23 +75,6 @@ def descended(
         length = np.linalg.norm(moves / scales, axis=1)
         moves *= (step.farthest / np.maximum(length, np.maximum(step.farthest, 1e-300)))[:, None]
     return centers + moves
-
-
-def weighted_quantile(values: Floats, weights: Floats, share: float) -> float | None:
-    """Of values by noisy weights, negative ones as 0; None where there are no others."""
-    order = np.argsort(values)
-    weight = np.cumsum(np.maximum(weights[order], 0.0))
-    if not len(weight) or weight[-1] <= 0:
-        return None
-    return float(values[order][min(np.searchsorted(weight, share * weight[-1]), len(weight) - 1)])
-
-
-def pulls(
-    counts: Floats, distance: Floats, radius: Floats, label: Ints, power: int, k: int
-) -> Floats:
-    """Divisors (k,) of clipped sums: counts, for medians counts by what clipping leaves."""
-    force = counts if power == 2 else counts * radius / np.maximum(distance, radius)
-    return np.bincount(label, force, k).astype(np.float64)
 
 
 def shrinkage(length: Any, noise: Any, radius: Any = np.inf) -> Any:

@@ -7,13 +7,13 @@ al., KDD 2022, Algorithms 1-3).
 3. Estimate the true counts from all rounds together, and spread each over its cell.
 4. Solve on those weights, for any k.
 5. If a part was kept for it, as in many dimensions, take private steps on the records
-   (`metricdp.methods.box.descent`).
+   (`metricdp.methods.box.private_lloyd`).
 
 **Privacy.** Steps 1, 2 and 5 are the only reads. The tree is public, splits follow from earlier
-releases, and every record is in one closed cell: a round is one `HistogramQuery`. Shares are exact
-rationals that add up (sequential composition). Records are read once for all rounds
-(`metricdp.records.paths`, Algorithm 4). Unlike the paper, noise is that of the rounds that are
-made, and n is private.
+releases, and every record is in one closed cell: a round is one `HistogramQuery`, a private step
+one and a `SumsQuery`. Shares are exact rationals that add up (sequential composition). Records are
+read once for all rounds (`metricdp.records.paths`, Algorithm 4). Unlike the paper, noise is that of
+the rounds that are made, and n is private.
 """
 
 from __future__ import annotations
@@ -26,12 +26,10 @@ from typing import Any
 import numpy as np
 
 from metricdp.arguments import chosen, count, positive
-from metricdp.arrays import Floats
 from metricdp.methods.asking import Account, Ask, Image, Steps
 from metricdp.methods.box.cell_counts import CellCounts
-from metricdp.methods.box.descent import Step, descended, distinct_in
-from metricdp.methods.box.private_lloyd import MOST_STEPS, least_of_steps
-from metricdp.methods.box.quadtree_release import radii_and_weight, release_of
+from metricdp.methods.box.private_lloyd import MOST_STEPS, least_of_steps, lloyd_steps
+from metricdp.methods.box.quadtree_release import release_of
 from metricdp.methods.demand_release import Release
 from metricdp.methods.finite.hst_counts import checked_budget
 from metricdp.methods.finite.rounds import number_of_parts
@@ -47,7 +45,6 @@ from metricdp.methods.shares import (
     shares_of_rest,
 )
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.partitions.box.cells import VoronoiCells
 from metricdp.partitions.box.quadtree import OpenedCells, ShiftedQuadtree
 from metricdp.partitions.box.refining import refined
 from metricdp.privacy.queries import HistogramQuery
@@ -66,8 +63,6 @@ FEW_DIMENSIONS = 3
 """Beyond, cells stay large, and a step on the records follows."""
 STEP_SHARE = Fraction(1, 5)
 """Of the whole, for each step."""
-MARGIN = 2.0
-"""Lengths of noise below which a step is not taken."""
 _MOST = 100_000  # more levels or rounds are never answered
 
 
@@ -163,7 +158,9 @@ class Quadtree(Method):
         """Centers, and the release they were computed from."""
         share, steps = self._split(question.space)
         release, centers = yield from self._found(terms, question, share)
-        centers = yield from self._stepped(terms, question, centers, release, steps)
+        if steps:
+            space, power = question.space, question.power
+            centers = yield from lloyd_steps(terms, space, centers, steps, power=power)
         return Result(centers, question.k, self.name, (yield Account()).receipt, release)
 
     def _found(
@@ -172,22 +169,6 @@ class Quadtree(Method):
         """Steps 1 to 4, for a share."""
         release = yield from self._release(terms, question.space, question.seed, share)
         return release, release.answer(question.among(release.universe)).centers
-
-    def _stepped(
-        self,
-        terms: Terms,
-        question: BoxQuestion,
-        centers: Floats,
-        release: Release,
-        shares: list[Fraction],
-    ) -> Generator[Any, Any, Floats]:
-        """Centers after private steps on the records, one a share."""
-        space = question.space
-        for share in shares:
-            step = Step(*radii_and_weight(release, centers, question.power), MARGIN)
-            cells = VoronoiCells(space, centers)
-            centers = distinct_in(space, (yield from descended(cells, centers, step, share)))
-        return centers
 
     def _depth(self, space: EuclideanSpace) -> int:
         return self.depth or SIDE_CUTS * space.dimension

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 from metricdp.arrays import Floats
-from metricdp.kernels.points import nearest_centers
 from metricdp.methods.box.anywhere import searched
 from metricdp.methods.box.cell_counts import CellCounts
-from metricdp.methods.box.descent import REACH, pulls, weighted_quantile
 from metricdp.methods.demand_release import Release, on_weights
 from metricdp.methods.question import PointsQuestion, Question
 from metricdp.metrics.vectors import EuclideanMetric
@@ -64,15 +62,3 @@ def solver_centers(release: Any, question: Question) -> Floats:
         found = points[on_weights(release, question)]
     better = settled(points, release.weights, found, power=power, smooth=smooth)
     return distinct(better, points)
-
-
-def radii_and_weight(release: Any, centers: Floats, power: int) -> tuple[Floats, Floats]:
-    """For a step from these centers: radii of clipping, and divisors of sums, both (k,)."""
-    counts = release.weights
-    label, square = nearest_centers(release.universe.points, centers)
-    distance = np.sqrt(square)
-    radii = np.full(len(centers), 2 * release.smooth)
-    for j in range(len(centers)):
-        at = label == j
-        radii[j] = max(radii[j], weighted_quantile(distance[at], counts[at], REACH[power]) or 0)
-    return radii, pulls(counts, distance, radii[label], label, power, len(centers))

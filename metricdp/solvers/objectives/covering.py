@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -12,6 +12,8 @@ from scipy.sparse import csr_array
 from metricdp.arguments import positive
 from metricdp.errors import InputError
 from metricdp.options import Length, Weights
+from metricdp.solvers.dual_ascent import entries_within
+from metricdp.solvers.near_lists import MetricCosts
 from metricdp.solvers.objectives.cover_search import CoverSearch
 from metricdp.solvers.objectives.instance import (
     WITHIN,
@@ -23,10 +25,12 @@ from metricdp.solvers.objectives.instance import (
 )
 from metricdp.solvers.objectives.objective import Objective, steps_of
 from metricdp.solvers.objectives.p_center import fewest_sites
-from metricdp.solvers.objectives.reach import reached
 from metricdp.solvers.objectives.sampled_cover import sampled_cover
 from metricdp.solvers.objectives.service import Service
 from metricdp.solvers.objectives.sizes import Size
+
+MOST_ENTRIES = 40_000_000
+"""Pairs within the limit that are listed: 160 MB."""
 
 
 @dataclass(frozen=True)
@@ -250,3 +254,28 @@ def _fewer(instance: Instance, reach: csr_array, sites: Positions, bound: int) -
         else:
             sites = instance.allowed[found]
     return sites
+
+
+def reached(instance: Instance, clients: Positions, limit: float) -> csr_array | None:
+    """Matrix sites × clients (positions): 1 where a client is within the limit of a site; None if
+    there are too many such pairs.
+
+    Bounded searches from sites, or from clients where these are fewer, on graphs; elsewhere as
+    `MetricCosts` has it.
+    """
+    way: Any = instance.metric
+    near, asked = instance.allowed, clients
+    from_sites = way.network is not None and len(near) <= len(asked)
+    if from_sites:
+        near, asked = asked, near
+        way = way.reversed if way.directed else way
+    costs = MetricCosts(way, near, asked, np.ones(len(asked)))
+    reach = np.full(len(asked), np.nextafter(limit * (1 + WITHIN), np.inf))
+    if way.network is not None and entries_within(costs, reach) > 2 * MOST_ENTRIES:
+        return None
+    lists = costs.lists(reach, MOST_ENTRIES)
+    if lists is None:
+        return None
+    entries = np.ones(len(lists.site)), lists.site, lists.start
+    listed = csr_array(entries, shape=(len(asked), len(near)))
+    return listed if from_sites else csr_array(listed.T.tocsr())

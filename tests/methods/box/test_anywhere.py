@@ -9,7 +9,7 @@ import metricdp as mdp
 from metricdp.kernels.points import nearest_centers
 from metricdp.methods.box import anywhere
 from metricdp.methods.box.anywhere import STEEP, WIDTH, in_halves, leaning, on_points
-from metricdp.partitions.box.halves import Halves
+from metricdp.partitions.box.halving import Halves
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.partitions.box.refining import refined
 

@@ -10,7 +10,7 @@ import pytest
 import metricdp as mdp
 from metricdp.kernels.points import nearest_centers
 from metricdp.methods.box.halved import MOST_ROUNDS, number_of_cells
-from metricdp.partitions.box.halves import Halves
+from metricdp.partitions.box.halving import Halves
 from metricdp.solvers.lloyd import lloyd
 from tests import refuses
 
