@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import platform
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import Any
 
 from metricdp.releases import Provenance as Provenance
+from metricdp.releases import installed_version
 
 LIBRARIES = ("numpy", "scipy", "numba", "opendp")
 _ENDINGS = (".py", ".html", ".css", ".js", ".toml")
@@ -26,8 +26,8 @@ def package_facts() -> dict[str, Any]:
     The checksum is over the paths below the package and the bytes of all its source files, in order
     of the paths; one reading a process.
     """
-    facts = {"name": "metricdp", "version": _version("metricdp"), "sha256": _checksum()}
-    libraries = {name: _version(name) for name in LIBRARIES}
+    facts = {"name": "metricdp", "version": installed_version(), "sha256": _checksum()}
+    libraries = {name: installed_version(name) for name in LIBRARIES}
     return {**facts, "python": platform.python_version(), "libraries": libraries}
 
 
@@ -51,13 +51,6 @@ def _sources(folder: Any, path: str) -> list[tuple[str, bytes]]:
         elif name.endswith(_ENDINGS):
             found.append((name, entry.read_bytes()))
     return found
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "unknown"
 
 
 KEYS = {

@@ -38,10 +38,10 @@ def proof_page(number: int) -> str:
 
 
 @cache
-def installed_version() -> str:
-    """Version of metricdp that runs, as its package metadata tells."""
+def installed_version(package: str = "metricdp") -> str:
+    """Version of a package, as its metadata tells."""
     try:
-        return version("metricdp")
+        return version(package)
     except PackageNotFoundError:
         return "unknown"
 

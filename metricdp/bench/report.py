@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from metricdp.columns import aligned as in_columns
 from metricdp.progress import progress
+from metricdp.releases import installed_version
 
 Step = TypeVar("Step")
 
@@ -50,15 +51,9 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """The same as the table, and all that the rows hold: JSON-ready."""
-        from importlib.metadata import PackageNotFoundError, version
-
-        try:
-            number: str | None = version("metricdp")
-        except PackageNotFoundError:
-            number = None
         whole = {
             "suite": self.suite,
-            "version": number,
+            "version": installed_version(),
             "settings": self.settings,
             "rows": self.rows,
             "summary": self.summary,
