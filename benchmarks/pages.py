@@ -23,7 +23,7 @@ import numpy as np
 
 import metricdp as mdp
 from benchmarks.explore import SCREENS, busy, hot_spots, roads
-from metricdp.report import write_map
+from metricdp.report import map_page
 
 _DRAWN = """
 new MutationObserver((_, watch) => {
@@ -41,13 +41,10 @@ def written(size: int, folder: Path) -> Path:
     metric = roads(size)
     demand = mdp.PrivateDemand(metric, hot_spots(metric, 20_000))
     result = mdp.k_median(metric, demand, 10, epsilon=1)
-    return write_map(
-        folder / f"{len(metric)}.html",
-        metric,
-        result.centers,
-        weights=result.release.weights,
-        receipt=result.receipt,
-    )
+    known = {"weights": result.release.weights, "receipt": result.receipt}
+    path = folder / f"{len(metric)}.html"
+    path.write_text(map_page(metric, result.centers, **known), "utf-8")
+    return path
 
 
 def opened(browser: Any, page: Path, screen: dict[str, Any]) -> dict[str, float]:

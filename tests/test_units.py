@@ -101,7 +101,7 @@ def test_a_columns_name_tells_the_unit(tmp_path, column, unit):
 
 
 def test_figures_are_said_with_their_unit(tmp_path):
-    from metricdp.report import write_map
+    from metricdp.report import map_page
 
     graph = placed_grid("length")
     metric = mdp.GraphMetric(graph)
@@ -111,8 +111,7 @@ def test_figures_are_said_with_their_unit(tmp_path):
     assert " m " in lines["mean distance"] and "%" in lines["within 200 m"]
     found = mdp.k_median(metric, demand, 2, epsilon=4)
     assert " m [" in str(found.release.summary(found.centers))
-    write_map(tmp_path / "map.html", metric, found.centers, weights=found.release.weights)
-    page = (tmp_path / "map.html").read_text("utf-8")
+    page = map_page(metric, found.centers, weights=found.release.weights)
     assert "attribute &#x27;length&#x27;" not in page
     assert "<dt>Mean distance</dt><dd>" in page and " m, by " in page
     hops = mdp.GraphMetric(graph, weight=None)

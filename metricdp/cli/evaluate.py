@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from argparse import Namespace
 from collections.abc import Hashable
@@ -17,7 +16,7 @@ from metricdp.metrics.base import Metric
 from metricdp.metrics.units import in_words, unit_shown
 from metricdp.privacy import PrivateDemand, exact_cost
 from metricdp.privacy.evaluation import exact_counts
-from metricdp.report import write_map
+from metricdp.report import map_page
 
 _PRIVATE = (
     *("delta", "neighboring", "ledger", "user", "max_contributions", "weighting", "caps"),
@@ -55,9 +54,9 @@ def run(args: Namespace) -> None:
         figures["privacy"] = "differential"
         tables.show(args, figures, lambda: f"{report}\n\nreceipt: {report.receipt}\n")
     if args.map is not None:
-        shown = {"receipt": report.receipt, "evaluation": report, "k": len(centers)}
+        shown: dict[str, Any] = {"receipt": report.receipt, "evaluation": report, "k": len(centers)}
         said = {"title": args.title, "attribution": args.attribution}
-        write_map(os.path.realpath(args.map), metric, centers, **shown, **said)
+        streams.write_text(args.map, map_page(metric, centers, **shown, **said))
         note(f"wrote {args.map}")
 
 

@@ -11,7 +11,7 @@ from metricdp.cli import budget, inputs, parsing, streams, tables
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import note, say
 from metricdp.privacy.continual import whole_cost
-from metricdp.report import write_days
+from metricdp.report import days_page
 from metricdp.running.stream_file import public_facts, stream_contents
 
 
@@ -79,6 +79,7 @@ def run_show(args: Namespace) -> None:
         metric = inputs.read_metric(args)
         stream = mdp.Stream.open(args.state, metric)
         said = {"title": args.title, "attribution": args.attribution}
-        write_days(args.html, metric, stream.history(k), receipt=stream.receipt, **said)
+        page = days_page(metric, stream.history(k), receipt=stream.receipt, **said)
+        streams.write_text(args.html, page)
         note(f"wrote {args.html}")
     tables.show(args, facts)

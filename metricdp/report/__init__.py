@@ -3,8 +3,8 @@
 The page of several privacy levels is `metricdp.report.explore.front`, ``mdp.explore`` for short.
 """
 
-from metricdp.report.days.page import days_page, write_days
+from metricdp.report.days.page import days_page
 from metricdp.report.layout import pivot_layout
-from metricdp.report.map.page import map_page, write_map
+from metricdp.report.map.page import map_page
 
-__all__ = ["days_page", "map_page", "pivot_layout", "write_days", "write_map"]
+__all__ = ["days_page", "map_page", "pivot_layout"]

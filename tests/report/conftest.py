@@ -94,3 +94,8 @@ def disks(page):
     """The centers on the screen: x, y, radius, number's place (pixels of the stage), record."""
     settle(page)
     return list(page.evaluate("document.getElementById('stage').seen().circles"))
+
+
+def written(path, page):
+    path.write_text(page, encoding="utf-8")
+    return path

@@ -6,16 +6,12 @@ Everything on it was released before: public places, the centers of each day, th
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from metricdp.arguments import file_path
 from metricdp.arrays import Floats
-from metricdp.atomic import write_whole
 from metricdp.errors import InputError
 from metricdp.metrics.base import Metric
 from metricdp.report.assets import asset, filled
@@ -105,27 +101,6 @@ def days_page(
         styles=["explore/page.css", "days/page.css"],
         scripts=["days/draw.js", "days/controls.js"],
     )
-
-
-def write_days(
-    path: str | os.PathLike[str], metric: Metric, history: Sequence[Any], **options: Any
-) -> Path:
-    """Write `days_page` to a file, wholly or not at all; parameters as there.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> metric = mdp.GraphMetric(nx.path_graph(9), weight=None)
-    >>> from metricdp.report import write_days
-    >>> stream = mdp.Stream(metric, epsilon=1, horizon=7)
-    >>> _ = stream.step(mdp.PrivateDemand(metric, [2] * 900)), stream.k_median(k=2)
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "days.html"
-    >>> write_days(path, metric, stream.history(2), receipt=stream.receipt).name
-    'days.html'
-    """
-    target = file_path(path, "path")
-    write_whole(target, days_page(metric, history, **options))
-    return target
 
 
 def _scene(metric: Metric, days: list[Any]) -> dict[str, Any]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Hashable, Sequence
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metricdp.arguments import file_path, floats, integer, listed, shown
+from metricdp.arguments import floats, integer, listed, shown
 from metricdp.arrays import Floats
-from metricdp.atomic import write_whole
 from metricdp.errors import InputError
 from metricdp.metrics.units import in_words, unit_shown
 from metricdp.options import hashable
@@ -130,24 +127,6 @@ def _result(summary: str, receipt: Any, basis: Basis | None) -> str:
     said = price_html(receipt) or receipt_html(None, basis)
     warned = receipt is None and basis != "public"
     return said + summary if warned else summary + said
-
-
-def write_map(
-    path: str | os.PathLike[str], metric: Metric, centers: Sequence[Hashable], **options: Any
-) -> Path:
-    """Write `map_page` to a file, wholly or not at all.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from metricdp.report import write_map
-    >>> metric = mdp.EuclideanMetric([[0, 0], [4, 0], [9, 0]])
-    >>> write_map(pathlib.Path(tempfile.mkdtemp()) / "page.html", metric, [1]).name
-    'page.html'
-    """
-    target = file_path(path, "path")
-    write_whole(target, map_page(metric, centers, **options))
-    return target
 
 
 def _checked(

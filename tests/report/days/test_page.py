@@ -5,12 +5,12 @@ import re
 
 import numpy as np
 
-from metricdp.report import days_page, write_days
+from metricdp.report import days_page
 from metricdp.report.days.page import _kept
 from metricdp.running.stream import PastDay
 from tests import refuses
 from tests.cli_world import fails, run
-from tests.report.conftest import canvas, until
+from tests.report.conftest import canvas, until, written
 from tests.report.streets import streets
 
 EVIL = "</script><img src=x onerror='window.stolen=1'>"
@@ -54,10 +54,10 @@ def test_a_center_takes_the_number_of_the_nearest_that_left():
     assert sorted(_kept([0, 1], [2, 3, 4], points)) == [2, 3, 4]
 
 
-def test_what_cannot_be_shown_is_refused(tmp_path):
+def test_what_cannot_be_shown_is_refused():
     metric = streets(SIDE)
     refuses("no day", days_page, metric, [])
-    assert write_days(tmp_path / "a.html", metric, past(metric, (0,))).stat().st_size < 200_000
+    assert len(days_page(metric, past(metric, (0,)))) < 200_000
 
 
 def test_the_command_writes_it(here, capsys):
@@ -85,7 +85,7 @@ def test_the_command_writes_it(here, capsys):
 def test_a_browser_moves_through_the_days(show, tmp_path):
     metric = streets(SIDE, lambda i: f"{i}{EVIL}")
     days = past(metric, (0, 40, 80), (0, 80, 41), (1, 41, 79), (1, 41, 79))
-    path = write_days(tmp_path / "a.html", metric, days)
+    path = written(tmp_path / "a.html", days_page(metric, days))
     page = show(path, 1100, 700)
     assert page.text_content("#chosen").startswith("2026-11-04")
     assert page.locator("#centers tr").count() == 3

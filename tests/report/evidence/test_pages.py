@@ -1,29 +1,28 @@
 """Map and explore pages hold the statement; the map shows intervals of an evaluation."""
 
 import metricdp as mdp
-from metricdp.report import write_map
+from metricdp.report import map_page
 from metricdp.report.words import intervals_html
 from tests.report.evidence.test_front import demanded, grid, reported
 
 
-def test_the_map_holds_statement_and_intervals(tmp_path):
+def test_the_map_holds_statement_and_intervals():
     result = reported("partition")
     shown = {"receipt": result.receipt, "method": result.method}
-    path = write_map(tmp_path / "plain.html", grid(), result.centers, **shown)
-    text = path.read_text("utf-8")
+    text = map_page(grid(), result.centers, **shown)
     assert "<summary>Privacy statement</summary>" in text
     assert "What is not promised" in text
     assert "FOR YOU TO ANSWER" not in text
     assert 'class="intervals"' not in text
     report = mdp.evaluate(grid(), demanded(grid()), result.centers, epsilon=1, within=[2])
-    path = write_map(tmp_path / "more.html", grid(), result.centers, **shown, evaluation=report)
-    assert intervals_html(report) in path.read_text("utf-8")
+    page = map_page(grid(), result.centers, **shown, evaluation=report)
+    assert intervals_html(report) in page
 
 
-def test_a_page_without_circumstances_has_no_statement(tmp_path):
+def test_a_page_without_circumstances_has_no_statement():
     result = mdp.k_median(grid(), k=2)
-    path = write_map(tmp_path / "public.html", grid(), result.centers, basis="public")
-    assert "Privacy statement" not in path.read_text("utf-8")
+    page = map_page(grid(), result.centers, basis="public")
+    assert "Privacy statement" not in page
 
 
 def test_intervals_are_those_of_the_report():

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.report import write_map
-from tests.report.conftest import canvas, disks, seen, until
+from metricdp.report import map_page
+from tests.report.conftest import canvas, disks, seen, until, written
 from tests.report.map.test_map import RECEIPT, grid, read_png
 
 SIDE = 30
@@ -27,7 +27,7 @@ def four(tmp_path_factory):
     weights = np.random.default_rng(3).random(SIDE * SIDE)
     about = {"weights": weights, "receipt": RECEIPT, "attribution": "© <somebody>"}
     path = tmp_path_factory.mktemp("four") / "map.html"
-    return write_map(path, grid(SIDE), CENTERS, **about)
+    return written(path, map_page(grid(SIDE), CENTERS, **about))
 
 
 @pytest.fixture
@@ -245,7 +245,9 @@ def test_numbers_of_centers_in_one_place_do_not_cover_each_other(show, tmp_path)
     for v, (x, y) in nx.get_node_attributes(graph, "pos").items():
         graph.nodes[v].update(x=x, y=y)
     universe = mdp.GraphMetric(graph, weight=None)
-    page = show(write_map(tmp_path / "map.html", universe, [0, 1, 2, 3, 4, 5], basis="public"))
+    page = show(
+        written(tmp_path / "map.html", map_page(universe, [0, 1, 2, 3, 4, 5], basis="public"))
+    )
     places = [disk["label"] for disk in disks(page)]
     pairs = [(a, b) for i, a in enumerate(places) for b in places[:i]]
     gaps = [max(abs(a[0] - b[0]) / 9, abs(a[1] - b[1]) / 12) for a, b in pairs]
@@ -253,7 +255,9 @@ def test_numbers_of_centers_in_one_place_do_not_cover_each_other(show, tmp_path)
 
 
 def test_many_centers_have_numbers_where_the_view_is_near(show, tmp_path):
-    page = show(write_map(tmp_path / "map.html", grid(20), list(range(200)), basis="public"))
+    page = show(
+        written(tmp_path / "map.html", map_page(grid(20), list(range(200)), basis="public"))
+    )
     assert len(disks(page)) == 200 and all(disk["label"] is None for disk in disks(page))
     page.click("tbody tr:nth-child(150) button")
     page.click("#zoom-in")

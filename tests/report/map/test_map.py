@@ -17,13 +17,13 @@ import metricdp as mdp
 from metricdp.metrics.graph import GraphMetric
 from metricdp.metrics.vectors import EuclideanMetric, PrecomputedMetric
 from metricdp.releases import Mechanism, Receipt
-from metricdp.report import drawing, map_page, write_map
+from metricdp.report import drawing, map_page
 from metricdp.report.colors import PALETTE, assign_colors
 from metricdp.report.evidence.statement import receipt_html
 from metricdp.report.words import show_number
 from metricdp.universe.graph import build_graph
 from tests import cases, refuses
-from tests.report.conftest import disks, settle
+from tests.report.conftest import disks, settle, written
 
 COUNTED = Mechanism("discrete Laplace", "histogram of 8 parts", 1, 3.0, Fraction(1, 3))
 RECEIPT = Receipt.of([COUNTED], "add-remove", "record")
@@ -210,18 +210,6 @@ def test_bad_arguments_are_refused():
         refuses(rule, map_page, metric, centers, **options)
 
 
-def test_write_map_is_all_or_nothing(tmp_path):
-    target = tmp_path / "page.html"
-    assert write_map(target, grid(2), [0]) == target
-    before = target.read_text(encoding="utf-8")
-    assert before.startswith("<!doctype html>")
-    refuses("", lambda: write_map(target, grid(2), []))
-    assert target.read_text(encoding="utf-8") == before
-    (tmp_path / "folder.html").mkdir()
-    refuses("", lambda: write_map(tmp_path / "folder.html", grid(2), [0]), error=OSError)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["folder.html", "page.html"]
-
-
 def test_degrees_become_kilometers_at_the_middle_latitude():
     plane = drawing.project(grid(11))
     assert plane.unit == "km"
@@ -312,7 +300,7 @@ def test_browser_draws_territories_in_their_colors(show, tmp_path):
     centers = [a * 50 + b for a in (8, 25, 41) for b in (8, 25, 41)]
     noise = np.random.default_rng(2).random(2500)
     about = {"weights": noise, "receipt": RECEIPT}
-    path = write_map(tmp_path / "page.html", grid(50), centers, **about)
+    path = written(tmp_path / "page.html", map_page(grid(50), centers, **about))
     page = show(path)
     stage = read_png(page.locator("#stage").screenshot())[:, :, :3].astype(int)
     for center in centers_of(path.read_text("utf-8")):
@@ -326,7 +314,7 @@ def test_browser_shows_ids_as_text(show, tmp_path):
     evil = "<script>document.title='owned'</script><b>bold</b>"
     metric = grid(5, ids=[evil, *range(24)])
     about = {"weights": np.ones(25), "receipt": RECEIPT}
-    page = show(write_map(tmp_path / "page.html", metric, [evil, 12], **about), 500, 800)
+    page = show(written(tmp_path / "page.html", map_page(metric, [evil, 12], **about)), 500, 800)
     assert page.title() == "2 centers · grid · ε = 0.333333"
     stage, disk = page.locator("#stage").bounding_box(), disks(page)[0]
     page.mouse.move(stage["x"] + disk["x"], stage["y"] + disk["y"])
@@ -338,14 +326,16 @@ def test_browser_shows_ids_as_text(show, tmp_path):
 
 def test_browser_draws_the_smallest_universe(show, tmp_path):
     metric = grid(1, coordinates=None)
-    page = show(write_map(tmp_path / "page.html", metric, [0], basis="public"))
+    page = show(written(tmp_path / "page.html", map_page(metric, [0], basis="public")))
     assert len(disks(page)) == 1 and not page.locator("#scale").is_visible()
     assert page.troubles == []
 
 
 def test_browser_adds_up_noisy_weights_with_their_signs(show, tmp_path):
     weights = np.random.default_rng(5).normal(0.5, 2, 900)
-    page = show(write_map(tmp_path / "page.html", grid(30), [0], weights=weights, receipt=RECEIPT))
+    page = show(
+        written(tmp_path / "page.html", map_page(grid(30), [0], weights=weights, receipt=RECEIPT))
+    )
     stage = page.locator("#stage").bounding_box()
     for _ in range(7):
         page.click("#zoom-out")
