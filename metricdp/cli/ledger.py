@@ -13,7 +13,7 @@ from metricdp.cli import streams
 from metricdp.cli.parsing import UsageError
 from metricdp.cli.tables import grid
 from metricdp.errors import InputError, one_line
-from metricdp.running.history import read_history
+from metricdp.running.history import History
 
 _TERMS = ("epsilon", "delta", "neighboring", "dataset", "renews", "expires")
 """What is settled when a ledger is made, and never again."""
@@ -41,7 +41,7 @@ def _create(args: Namespace) -> None:
 
 
 def _show(args: Namespace) -> None:
-    history = read_history(args.ledger, anchor=args.anchor)
+    history = History(args.ledger, anchor=args.anchor)
     facts = history.to_dict()
     streams.show_result(streams.to_json(facts) if args.json else _table(facts))
     if history.torn:

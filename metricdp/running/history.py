@@ -25,18 +25,35 @@ class _Verified(Journal):
 class History(Ledger):
     """A ledger as its journal tells it: every line is verified, and nothing can be paid.
 
-    `anchored`: whether an anchor of an earlier state was given, and held; `torn`: whether an
-    unfinished line follows, that authorized nothing.
+    Parameters
+    ----------
+    path : path
+        Of the journal.
+    anchor : str, optional
+        `Ledger.anchor` of an earlier state, which this one must go on from.
+
+    Attributes
+    ----------
+    anchored : bool
+        Whether an anchor was given, and held.
+    torn : bool
+        Whether an unfinished line follows, that authorized nothing.
+
+    Raises
+    ------
+    JournalError, OSError
+        It is no journal, damaged, rolled back, holds more than its budget or mixes what it is
+        about; it cannot be read.
 
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from metricdp.running.history import read_history
+    >>> from metricdp.running.history import History
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "homes.ledger"
     >>> _ = mdp.Ledger(1, journal=path, purpose="clinics").charge("1/4")
-    >>> history = read_history(path)
-    >>> history.epsilon, len(history.entries), history.torn
-    (Fraction(1, 1), 1, False)
+    >>> history = History(path)
+    >>> history.epsilon, history.to_dict()["left"], history.torn
+    (Fraction(1, 1), '3/4', False)
     """
 
     def __init__(self, path: str | Path, anchor: str | None = None) -> None:
@@ -109,33 +126,6 @@ class History(Ledger):
             if charge.named:
                 sums[charge.named] = sums.get(charge.named, Fraction(0)) + charge.epsilon
         return {name: _number(value) for name, value in sums.items()}
-
-
-def read_history(path: str | Path, *, anchor: str | None = None) -> History:
-    """Read and verify a journal.
-
-    Parameters
-    ----------
-    path : path
-    anchor : str, optional
-        `Ledger.anchor` of an earlier state, which this one must go on from.
-
-    Raises
-    ------
-    JournalError, OSError
-        It is no journal, damaged, rolled back, holds more than its budget or mixes what it is
-        about; it cannot be read.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> from metricdp.accounting import Ledger
-    >>> path = os.path.join(tempfile.mkdtemp(), "study.ledger")
-    >>> budget = Ledger(1, journal=path).charge("1/4", purpose="clinics")
-    >>> read_history(path).to_dict()["left"]
-    '3/4'
-    """
-    return History(path, anchor)
 
 
 def _number(value: Fraction) -> str:

@@ -13,7 +13,7 @@ from metricdp.accounting.binding import dataset_name
 from metricdp.errors import BudgetError, InputError, JournalError
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CountQuery, measure, split
-from metricdp.running.history import read_history
+from metricdp.running.history import History
 from tests import cases, refuses
 
 pytestmark = pytest.mark.skipif(journal.fcntl is None, reason="no file locks on this platform")
@@ -213,7 +213,7 @@ def test_purposes_days_and_units_come_back(path, monkeypatch):
     ledger = Ledger(1, journal=path, purpose="clinics")
     ledger.charge("1/4", purpose="k_median", protects=USERS)
     ledger.charge("1/8")
-    for entries in (ledger.entries, Ledger.open(path).entries, read_history(path).entries):
+    for entries in (ledger.entries, Ledger.open(path).entries, History(path).entries):
         assert entries == (
             (Fraction(1, 4), 0, "clinics: k_median", "2031-02-03", USERS, "", "clinics"),
             (Fraction(1, 8), 0, "clinics", "2031-02-03", USERS, "", "clinics"),
@@ -243,7 +243,7 @@ def test_a_journal_of_the_first_format_is_gone_on_from(tmp_path):
     assert path.read_bytes().startswith(before)
     again = Ledger.open(path)
     assert (again.dataset, again.protects, again.spent) == ("homes", USERS, Fraction(3, 10))
-    assert read_history(path).to_dict()["entries"][0]["day"] == ""
+    assert History(path).to_dict()["entries"][0]["day"] == ""
 
 
 def test_a_format_of_the_future_is_refused(tmp_path):
@@ -252,7 +252,7 @@ def test_a_format_of_the_future_is_refused(tmp_path):
     made.header["format"] = "metricdp-journal-99"
     with made.locked():
         pass
-    for read in (Ledger.open, read_history):
+    for read in (Ledger.open, History):
         refuses("is of another ledger", read, path, error=JournalError)
 
 
@@ -273,7 +273,7 @@ def test_a_journal_that_was_rolled_back_is_noticed(tmp_path):
     for check in (
         lambda: Ledger(1, journal=path, anchor=late),
         lambda: Ledger.open(path, anchor=late),
-        lambda: read_history(path, anchor=late),
+        lambda: History(path, anchor=late),
     ):
         refuses("does not go on from the anchor 3-", check, error=JournalError)
     assert path.read_bytes() == copy.read_bytes()
@@ -323,14 +323,14 @@ def test_a_history_is_read_without_changing_a_byte(path):
     longer = path.read_bytes()
     for cut in range(len(whole) + 1, len(longer) - 1):
         path.write_bytes(longer[:cut])
-        history = read_history(path)
+        history = History(path)
         assert history.torn
         assert len(history.entries) == 1
         assert path.read_bytes() == longer[:cut]
     path.write_bytes(longer)
-    refuses("not locked", lambda: read_history(path).charge("1/9"), error=JournalError)
+    refuses("not locked", lambda: History(path).charge("1/9"), error=JournalError)
     assert path.read_bytes() == longer
-    reported = read_history(path).to_dict()
+    reported = History(path).to_dict()
     assert json.dumps(reported)
     assert (reported["left"], reported["left_delta"], reported["lines"]) == ("1/3", "1/2000", 3)
     assert [entry["left"] for entry in reported["entries"]] == ["2/3", "1/3"]

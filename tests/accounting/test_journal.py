@@ -17,7 +17,7 @@ import pytest
 from metricdp.accounting import journal
 from metricdp.errors import BudgetError, JournalError
 from metricdp.privacy import Ledger
-from metricdp.running.history import read_history
+from metricdp.running.history import History
 from tests import cases, refuses
 
 pytestmark = pytest.mark.skipif(journal.fcntl is None, reason="no file locks on this platform")
@@ -96,7 +96,7 @@ def budget_of(path):
     return Ledger(1, journal=path)
 
 
-@pytest.mark.parametrize("read", [budget_of, read_history])
+@pytest.mark.parametrize("read", [budget_of, History])
 def test_any_changed_byte_is_noticed(path, read):
     whole = filled(path, 2)
     for at in range(len(whole)):
@@ -105,7 +105,7 @@ def test_any_changed_byte_is_noticed(path, read):
             refuses(r"damaged|another ledger|not .* journal", read, path, error=JournalError)
 
 
-@pytest.mark.parametrize("read", [budget_of, read_history])
+@pytest.mark.parametrize("read", [budget_of, History])
 def test_lost_and_moved_lines_are_noticed(path, read):
     head, one, two, three = filled(path).splitlines(keepends=True)
     orders = [[head, two, three], [head, one, three], [head, two, one], [head, one, one]]
@@ -115,10 +115,10 @@ def test_lost_and_moved_lines_are_noticed(path, read):
         refuses("", read, path, error=JournalError)
     for torn in (b"", head[:30]):  # a budget begins a file anew
         path.write_bytes(torn)
-        refuses("", read_history, path, error=JournalError)
+        refuses("", History, path, error=JournalError)
 
 
-@pytest.mark.parametrize("read", [budget_of, read_history])
+@pytest.mark.parametrize("read", [budget_of, History])
 def test_a_file_of_someone_else_is_left_alone(tmp_path, read):
     path = tmp_path / "notes.txt"
     for text in (b"my notes", b"my notes\n", b'{"a": 1}\n', b"\0\0\0"):
@@ -421,7 +421,7 @@ def test_every_turn_is_locked_and_every_line_is_on_disk_before_it_counts(tmp_pat
     assert ledger.spent == TENTH and "fsync" not in done()
     torn = Ledger(1, journal=tmp_path / "torn")
     assert done() == [take, "fsync"] and torn.spent == 2 * TENTH
-    read_history(path)
+    History(path)
     assert look in done()
     handles = Path("/proc/self/fd")
     if handles.exists():

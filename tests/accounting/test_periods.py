@@ -17,7 +17,7 @@ from metricdp.accounting.policy import Policy
 from metricdp.errors import BudgetError, InputError
 from metricdp.partitions.finite.labels import LabelParts
 from metricdp.privacy import CostQuery, CountQuery, measure, select, split
-from metricdp.running.history import read_history
+from metricdp.running.history import History
 from tests import refuses
 
 METRIC = mdp.GraphMetric(nx.path_graph(4), weight=None)
@@ -173,7 +173,7 @@ def test_what_reads_on_is_charged_in_each_period_once(clock, path):
         for one in (account, Ledger.open(path)):
             one.charge_once("visits", "3/4", "stream", RECORD)
     assert [c.day for c in account.entries] == ["2030-12-30", "2031-01-01"]
-    assert read_history(path).to_dict()["ever_spent"] == "3/2"
+    assert History(path).to_dict()["ever_spent"] == "3/2"
     refuses("", account.charge_once, "others", "1/2", "stream", RECORD, error=BudgetError)
     clock["day"] = "2033-01-01"
     refuses("expired", account.charge_once, "visits", "3/4", "stream", RECORD)
@@ -248,7 +248,7 @@ def test_interrupted_between_any_two_instructions_the_journal_goes_on(path):
         assert account.quote(1).left == again.left
         assert granted <= again.spent == len(again.entries) == len(account.entries)
     account.charge(1)
-    told = Fraction(read_history(path).to_dict()["spent"])
+    told = Fraction(History(path).to_dict()["spent"])
     assert Ledger.open(path).spent == account.spent == told
 
 

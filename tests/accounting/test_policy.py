@@ -14,7 +14,7 @@ import metricdp as mdp
 from metricdp.accounting import Ledger, journal
 from metricdp.accounting.policy import Policy
 from metricdp.errors import BudgetError, JournalError
-from metricdp.running.history import read_history
+from metricdp.running.history import History
 from tests import cases, refuses
 
 files = pytest.mark.skipif(journal.fcntl is None, reason="no file locks on this platform")
@@ -154,7 +154,7 @@ def test_the_journal_keeps_policy_and_persons(clock, tmp_path):
     assert again.policy == Policy("yearly", "2032-12-31")
     assert again.left == 1
     again.charge("1/2")
-    history = read_history(path)
+    history = History(path)
     reported = history.to_dict()
     assert (reported["spent"], reported["left"], reported["ever_spent"]) == ("1/2", "1/2", "3/2")
     assert [entry["left"] for entry in reported["entries"]] == ["0", "1/2"]
@@ -176,7 +176,7 @@ def test_a_period_beyond_its_budget_is_noticed(clock, tmp_path):
     with forged._current():
         for line in large[1:]:
             forged._journal.append(json.loads(line)["line"])
-    refuses("beyond its budget", read_history, tmp_path / "forged", error=JournalError)
+    refuses("beyond its budget", History, tmp_path / "forged", error=JournalError)
     assert len(small) == 2
 
 
