@@ -174,9 +174,10 @@ def all_packs(
     starts: NDArray,
     members: NDArray,
     site: NDArray,
+    cost: NDArray,
 ) -> int:
     """All sets of clients, at least one, that earn a site at least so much; how many, or -1 if they
-    are too many for `starts` (n_sets + 1,), `members`, and `site` (n_sets,).
+    are too many for `starts` (n_sets + 1,), `members`, `site` and `cost` (n_sets,).
     """
     found, end = 0, 0
     starts[0] = 0
@@ -196,8 +197,10 @@ def all_packs(
                     if now >= floor:
                         if found >= len(site) or end + depth > len(members):
                             return -1
+                        cost[found] = 0.0
                         for d in range(depth):
                             members[end + d] = items[chosen[d]]
+                            cost[found] += costs[i, items[chosen[d]]]
                         end += depth
                         site[found] = i
                         found += 1

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metricdp.kernels.packing import all_packs, knapsacks
 from metricdp.solvers.objectives.capacity_search import CapacitySearch, Rows, Rules
@@ -16,8 +15,8 @@ from metricdp.solvers.objectives.instance import Floats
 from metricdp.solvers.objectives.partitioning import Partitioning
 from metricdp.solvers.stopping import Deadline
 
-_SETS = (200_000, 1_000_000, 4_000_000)
-"""Most sets of clients that are listed: at first, and when the search goes on."""
+_SETS = (1_000_000, 4_000_000)
+"""Most sets of clients that are listed: without a time limit, and with one."""
 _PARTS = (60, 120)
 """Clients of neighboring sites that are settled together, in turn; without a time limit only the
 first, .03 s each.
@@ -58,10 +57,8 @@ class WholeSearch(CapacitySearch):
         """Sets of clients; with sizes or a least load HiGHS."""
         if not self._plain:
             super()._settle(limited)
-            return
-        for most in _SETS if limited else _SETS[:-1]:
-            if self.proven or self.deadline.over or self._part(most):
-                break
+        elif not self.proven:
+            self._part(_SETS[limited])
 
     def _answered(self, rows: Rows, x: Floats) -> None:
         m, n = len(rows), len(self.loads)
@@ -131,10 +128,8 @@ class WholeSearch(CapacitySearch):
         self._found(rows, site, self._worth(rows, site))
         return self.upper < before - 1e-9 * abs(before)
 
-    def _part(self, most: int) -> bool:
-        """Choose among all sets of clients that may be part of anything better, if they are few;
-        whether they are.
-        """
+    def _part(self, most: int) -> None:
+        """Choose among all sets of clients that may be part of anything better, if they are few."""
         m = len(self.costs)
         worth, price = np.empty(m), self._paid
         assert price is not None
@@ -145,7 +140,7 @@ class WholeSearch(CapacitySearch):
         gap = self._aim() - self._bound
         least = np.where(fixed, worth, np.maximum(worth, last)) - gap
         starts, site = np.empty(most + 1, np.int64), np.empty(most, np.int32)
-        members = np.empty(most * 20, np.int32)
+        members, cost = np.empty(most * 20, np.int32), np.empty(most)
         count = all_packs(
             self.costs,
             price,
@@ -156,11 +151,12 @@ class WholeSearch(CapacitySearch):
             starts,
             members,
             site,
+            cost,
         )
         if count < 0:
-            return False
-        starts, members, site = starts[: count + 1], members[: starts[count]], site[:count]
-        cost = _sums(self.costs, starts, members, site)
+            return
+        starts, members = starts[: count + 1], members[: starts[count]]
+        site, cost = site[:count], cost[:count]
         if self.spare is not None:
             alone = np.flatnonzero(self.spare - price <= gap)
             starts = np.r_[starts, starts[-1] + 1 + np.arange(len(alone))]
@@ -173,7 +169,6 @@ class WholeSearch(CapacitySearch):
         if answer.sets is not None:
             self._taken(answer.sets)
         self._bounded(answer.bound)
-        return True
 
     def _taken(self, sets: list[tuple[Rows, int]]) -> None:
         """The choice of some sets, if that is better; rows that stay empty are any."""
@@ -198,11 +193,3 @@ class _Part(WholeSearch):
 
     def _mend(self) -> None:
         """It has no parts of its own."""
-
-
-def _sums(costs: Floats, starts: Rows, members: NDArray[Any], site: NDArray[Any]) -> Floats:
-    """Cost of each set of clients at its site."""
-    if len(site) == 0:
-        return np.empty(0)
-    each = costs[np.repeat(site, np.diff(starts)), members]
-    return np.add.reduceat(each, starts[:-1])

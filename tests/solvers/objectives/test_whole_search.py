@@ -36,8 +36,10 @@ def least(costs, loads, room, k, fixed, spare=None):
 
 
 @pytest.mark.parametrize("way", ["plain", "fixed", "spare"])
-def test_it_is_proven_best(way, monkeypatch):
+@pytest.mark.parametrize("nearest", [5, 1_000])
+def test_it_is_proven_best(way, nearest, monkeypatch):
     monkeypatch.setattr(partitioning, "_FEW", 3)  # cuts, and not HiGHS at once
+    monkeypatch.setattr(partitioning, "_NEAREST", nearest)
     for seed in range(8):
         costs, loads, room = instance(seed)
         fixed = np.array([4]) if way == "fixed" else NONE
@@ -112,7 +114,7 @@ def test_time_is_used_while_a_gap_is_open_and_not_after(monkeypatch):
     made = WholeSearch(costs, loads, room, 3, NONE, None, Deadline(600))
     made.run(np.arange(3))
     assert made.proven
-    monkeypatch.setattr(whole_search, "_SETS", (1,))
+    monkeypatch.setattr(whole_search, "_SETS", (1, 1))
     monkeypatch.setattr(capacity_search, "_STEPS", 2)
     deadline = Deadline(0.5)
     WholeSearch(costs, loads, room, 3, NONE, None, deadline).run(np.arange(3))
