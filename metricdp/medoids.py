@@ -58,8 +58,10 @@ class _Asked(RowMetric):
         found = pairwise_distances(self.points[sources], self.points[at], metric=self._metric)
         if isinstance(self._metric, str):  # as among the rows alone: cosines of zeros, rounding
             found[sources[:, None] == at] = 0.0
-        if not np.isfinite(found).all():
-            raise InputError(f"distances must be finite numbers; those of {self._metric} are not")
+            np.maximum(found, 0.0, out=found)
+        if not ((found >= 0.0) & (found < np.inf)).all():
+            needs = "distances must be finite numbers, none negative"
+            raise InputError(f"{needs}; those of {self._metric} are not")
         return found
 
 

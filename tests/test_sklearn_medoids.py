@@ -133,6 +133,7 @@ def test_distances_that_are_no_numbers_are_refused():
     """Of a row of zeros there is no correlation: the sum of distances was reported as infinite."""
     X = np.array([[0.0, 0.0, 0.0], [1.0, 2.0, 5.0], [3.0, 1.0, 0.0]])
     refuses("finite", lambda: KMedoids(2, metric="correlation").fit(X), error=ValueError)
+    refuses("none negative", KMedoids(2, metric=lambda a, b: -1.0).fit, X, error=ValueError)
 
 
 def test_a_search_over_parameters_needs_no_scoring():

@@ -35,7 +35,7 @@ def run(args: Namespace) -> None:
     metric = inputs.read_metric(args)
     centers = sites.read_centers(args.centers, metric, args.centers_layer)
     others = None if args.against is None else sites.read_centers(args.against, metric)
-    areas = None if args.by is None else sites.read_areas(args.by, args.by_column, metric)
+    areas = sites.read_areas(args.by, args.by_column, metric)
     demand = inputs.read_demand(args, metric)
     if args.epsilon is None:
         exact = _exactly(args, metric, demand, centers)

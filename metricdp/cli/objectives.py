@@ -134,11 +134,19 @@ def expected(args: Namespace, metric: Metric) -> Any:
     from metricdp.methods.expected import STREETS
 
     if args.expected is None or args.expected == STREETS:
+        if args.expected_column is not None:
+            raise UsageError("--expected-column names a column of --expected FILE: give both")
         return args.expected
-    frame = sites.read_polygons(args.expected, args.expected_column, "--expected-column")
+    column = args.expected_column or "weight"
+    frame = sites.read_polygons(args.expected, column, "--expected-column")
     if frame is not None:
-        return frame.assign(weight=frame[args.expected_column])
-    return _by_vertex(args.expected, args.expected_column, metric, " (--expected-column)")
+        return frame.assign(weight=frame[column])
+    nodes = args.expected == args.nodes
+    ids, table = sites.read_by_vertex(
+        args.expected, column, metric, " (--expected-column)", of_nodes=nodes
+    )
+    known = set(metric.ids)
+    return {i: w for i, w in zip(ids, table.numbers(column).tolist()) if i in known}
 
 
 def _sizes(text: str) -> list[Size] | None:
@@ -164,9 +172,7 @@ def _number_or_table(text: str, column: str, metric: Metric) -> float | dict[Any
         return _by_vertex(text, column, metric, of_sites=True)
 
 
-def _by_vertex(
-    path: str, column: str, metric: Metric, option: str = "", of_sites: bool = False
-) -> dict[Any, float]:
+def _by_vertex(path: str, column: str, metric: Metric, of_sites: bool = False) -> dict[Any, float]:
     """A mapping from site, or from demand point, to number, out of a public table."""
-    ids, table = sites.read_by_vertex(path, column, metric, option, of_sites)
+    ids, table = sites.read_by_vertex(path, column, metric, of_sites=of_sites)
     return dict(zip(ids, table.numbers(column).tolist()))

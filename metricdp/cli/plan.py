@@ -36,7 +36,7 @@ def run(args: Namespace) -> None:
         **{name: getattr(args, name) for name in asked},
         delta=args.delta or 0,
         expected=objectives.expected(args, metric),
-        by=None if args.by is None else sites.read_areas(args.by, args.by_column, metric),
+        by=sites.read_areas(args.by, args.by_column, metric),
         target=args.goal,
         watch=_plan_rows(budgets) if not args.quiet and streams.on_screen() else None,
     )

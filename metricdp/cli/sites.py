@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from metricdp.cli.parsing import UsageError
 from metricdp.cli.streams import read_json
 from metricdp.errors import InputError
 
@@ -86,10 +87,15 @@ def _geographic(
     return file, geographic.layer(file, layer, usual)
 
 
-def read_areas(path: str, column: str, metric: Metric) -> Any:
+def read_areas(path: str | None, column: str | None, metric: Metric) -> Any:
     """Public areas, as `metricdp.partitions.areas.Areas.of` takes them: polygons, whose index is
-    the column that names them, or a mapping from vertex to name.
+    the column that names them, or a mapping from vertex to name; None if no file was given.
     """
+    if path is None:
+        if column is not None:
+            raise UsageError("--by-column names a column of --by FILE: give both")
+        return None
+    column = column or "area"
     frame = read_polygons(path, column, "--by-column")
     if frame is not None:
         return frame.set_index(column).geometry
@@ -108,20 +114,30 @@ def read_polygons(path: str, column: str, option: str) -> Any:
 
 
 def read_by_vertex(
-    path: str, column: str, metric: Metric, option: str = "", of_sites: bool = False
+    path: str,
+    column: str,
+    metric: Metric,
+    option: str = "",
+    of_sites: bool = False,
+    of_nodes: bool = False,
 ) -> tuple[list[Any], Table]:
-    """A public table of a column by vertex: ids of demand points or sites, each once, and it."""
+    """A public table of a column by vertex: ids of demand points or sites, each once, and it.
+    Of a table of nodes (`of_nodes`), which names ids as the graph does and may list more of them.
+    """
     from metricdp.options import check_distinct
+    from metricdp.universe.edges import ID_NAMES
     from metricdp.universe.tables import read_table
 
     table = read_table(path)
-    if not {"vertex", column} <= set(table.names):
+    named = table.find(*ID_NAMES) if of_nodes else "vertex" if "vertex" in table.names else None
+    if named is None or column not in table.names:
         raise InputError(f"{path}: needs the columns 'vertex' and '{column}'{option}")
     known, positions = metric.ids, metric.positions
     if of_sites:
         known, positions = metric.sites, metric.site_positions
-    ids = _ids(table, "vertex", known)
-    positions(ids)  # unknown ones are refused
+    ids = _ids(table, named, known)
+    if not of_nodes:
+        positions(ids)  # unknown ones are refused
     check_distinct(ids, f"{path}: a vertex is listed once")
     return ids, table
 

@@ -12,6 +12,8 @@ _NEGLIGIBLE = 1e-12
 """Probability of a value below which it is left out of the downward pass."""
 _RARE = 1e-10
 """Likelihood, or prior probability of a share, below which it is left out of both."""
+_IMPOSSIBLE = -700.0
+"""Evidence of counts that contradict each other: logarithm of the least float."""
 
 
 class Splits(NamedTuple):
@@ -143,6 +145,7 @@ def upward(splits: Splits, chances: NDArray, seen: NDArray, inside: NDArray) -> 
             evidence += np.log(top)
         else:  # what was counted below contradicts this node: it starts anew
             inside[m + i] = own
+            evidence += _IMPOSSIBLE
     return evidence
 
 

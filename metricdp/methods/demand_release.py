@@ -432,7 +432,7 @@ class Release:
                 f"is of method {self.method!r}: metricdp.evaluate measures it privately"
             )
         clustered = self.growth > FAST_GROWTH or self.space is not None
-        shift = HUBS if clustered else ROADS
+        shift = HUBS if clustered and not self.estimate.by_chance else ROADS
         credible = Credible(self.estimate, weight_units=self.receipt.grains, shift=shift)
         here = np.arange(len(self.weights))  # a cell's size is its volume, not a number of points
         return credible if self.space is None else credible.split(here, self.weights)

@@ -104,10 +104,10 @@ def spread_evenly(points: Metric, frame: Any, column: str) -> Floats:
     try:
         weights = np.r_[np.asarray(frame[column], np.float64), 0.0]
     except (TypeError, ValueError):
-        raise InputError(f"the polygons' column {column!r} must hold numbers") from None
+        raise InputError("what polygons weigh must be numbers") from None
     found = _polygons(frame.geometry.reset_index(drop=True), points)
     if found is None or not (np.isfinite(weights).all() and (weights >= 0).all()):
-        raise InputError(f"the polygons' column {column!r} must be finite and at least 0")
+        raise InputError("what polygons weigh must be finite and at least 0")
     label = _held(points, found[1])
     return weights[label] / np.bincount(label)[label]
 

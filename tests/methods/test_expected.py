@@ -153,6 +153,13 @@ def test_the_command(tmp_path, capsys):
     capsys.readouterr()
     assert main([*asked, "--epsilon", "1", *column[:2]]) == 2  # no column weight
     assert "'weight'" in capsys.readouterr().err
+    assert main([*asked, "--epsilon", "1", "--expected", "streets", *column[2:]]) == 2
+    assert "--expected-column names" in capsys.readouterr().err
+    nodes, page = tmp_path / "nodes.csv", tmp_path / "page.html"  # of more vertices than the graph
+    nodes.write_text("id,x,y,people\n" + "".join(f"v{i},{i},0,{i}\n" for i in range(70)))
+    column_of = ["--nodes", str(nodes), "--expected", str(nodes), "--expected-column", "people"]
+    assert main([*asked, "--epsilon", "1", *column_of, "--map", str(page)]) == 0
+    assert "what was expected where, which was not made of this data" in page.read_text()
     assert main(["cluster", str(graph), "-k", "2", *column]) == 2
     assert main([*asked, "--epsilon", "1", "--method", "hst", *column]) == 2
 
@@ -174,7 +181,7 @@ def test_polygons_are_spread_over_the_points_in_them():
         (frame.drop(columns="weight"), "column 'weight'"),
         (frame.set_geometry(frame.centroid), "no polygon for"),
         (frame.assign(weight=-1), "at least 0"),
-        (frame.assign(weight="many"), "must hold numbers"),
+        (frame.assign(weight="many"), "must be numbers"),
     ):
         refuses(said, Expected.of, metric, wrong, error=mdp.errors.InputError)
 

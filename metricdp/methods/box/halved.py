@@ -124,7 +124,7 @@ def _released(
     estimate: Any = refinement.estimate
     noise = refinement.releases[-1].receipt.mechanisms[0].scale
     sides = tree.cells.sides[tree.cells.leaves]
-    kept = shrunk(tree, estimate, noise, k)
+    kept = np.ones(len(sides)) if estimate.by_chance else shrunk(tree, estimate, noise, k)
     if expected is not None and estimate.trust:
         estimate = replace(estimate, tree=_with_points(tree, expected))
         n = len(expected.points)

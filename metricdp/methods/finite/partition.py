@@ -163,6 +163,8 @@ def refined(
             parts = whole.joined([areas, parts])
         found = yield Ask(HistogramQuery(keys_of(parts)), share)
         refinement.add(parts, found, many=each.share < 1)
+    if refinement.estimate is not None:
+        refinement.use(refinement.estimate.if_by_chance())
     return refinement
 
 
@@ -237,7 +239,7 @@ class Refinement:
         root = np.array([2 * self.tree.n_parts - 2])
         counts += [_counts(root, total, 0.5) for total in self.totals]
         known = {} if self.estimate is None else self.estimate.frequencies
-        self.estimate = joint_posterior(
+        estimate = joint_posterior(
             self.tree,
             counts,
             any_share=many or self.usual,
@@ -246,6 +248,11 @@ class Refinement:
             quickly=self.quickly,
             several=many,
         )
+        self.use(estimate)
+
+    def use(self, estimate: Estimate) -> None:
+        """Weights and density by an estimate."""
+        self.estimate = estimate
         self.weights = self.estimate.spread(self.estimate.mean)
         each = self.estimate.spread(self.estimate.trusted_tree.sizes[: self.tree.n_parts])
         each /= each.sum()

@@ -136,6 +136,9 @@ class Facts:
             "the universe (network, points or box) with its distances",
             "all options of the call, the receipt and the ledger",
         ]
+        options = self.made.get("options") or {}
+        if expected := (options.get("expected") or {}).get("value"):
+            facts.append(f"what was expected where, which was not made of this data: {expected}")
         if self.devices:
             facts.append("the number of messages and who sent one")
         elif self.receipt["neighboring"] == "replace-one":

@@ -10,7 +10,7 @@ is linear in the weights, so the posterior mean minimizes the expected cost.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -122,8 +122,13 @@ class Estimate:
     @property
     def trust(self) -> float:
         """Whether expected weights are trusted, 1, or left out, 0, as the counts showed."""
-        fewest = 0 if self.tree.numbers is None else len(_USUAL_EXPECTED) - 1
+        fewest = 0 if self.tree.numbers is None or self.by_chance else len(_USUAL_EXPECTED) - 1
         return float(all(len(kinds) >= fewest for kinds in self.frequencies.values()))
+
+    @property
+    def by_chance(self) -> bool:
+        """Whether each record by itself follows what is expected (`if_by_chance`)."""
+        return any(len(kinds) < len(_USUAL) - 1 for kinds in self.frequencies.values())
 
     @property
     def trusted_tree(self) -> PartitionTree:
@@ -151,6 +156,22 @@ class Estimate:
         """Amounts of parts over their points, by expected weights if they are trusted."""
         return self.trusted_tree.spread(amounts)
 
+    def if_by_chance(self) -> Estimate:
+        """The posterior of records that each by itself follow what is expected, if the noisy counts
+        are likelier so than with the learned frequencies; else this. Such counts tell nothing
+        beside what is expected but their noise (benchmarks/partition_method.md).
+        """
+        if self.tree.numbers is None or self.tree.n_parts == 1:
+            return self
+        model = _Model(self.trusted_tree, self.looks, self.any_share)
+        likely = model._upward(np.array([self.frequencies[b] for b in model.bands.tolist()]))
+        model = _Model(self.tree, self.looks, self.any_share, by_chance=True)
+        kinds = np.array([1.0, 0.0])
+        if model.evidence(kinds) <= likely:
+            return self
+        learned = dict.fromkeys(model.bands.tolist(), kinds)
+        return replace(self, mean=model.mean(), frequencies=learned)
+
     def draw(self, n_draws: int, seed: int = 0) -> Floats:
         """True counts of every part, drawn from their joint posterior, shape (n_draws, n_parts).
 
@@ -162,7 +183,8 @@ class Estimate:
             center, spread = least_squares(self.tree, self.looks)
             return np.maximum(center + spread * coins.standard_normal((n_draws, 1)), 0.0)
         drawn = np.empty((n_draws, 2 * m - 1))
-        _Model(self.trusted_tree, self.looks, self.any_share).draw(self.frequencies, coins, drawn)
+        model = _Model(self.trusted_tree, self.looks, self.any_share, by_chance=self.by_chance)
+        model.draw(self.frequencies, coins, drawn)
         return drawn[:, :m]
 
 
@@ -224,7 +246,12 @@ class _Model:
     """Grids, likelihoods and kinds of split of a tree, and the messages on it."""
 
     def __init__(
-        self, tree: PartitionTree, rounds: Sequence[Counts], any_share: bool, quick: bool = False
+        self,
+        tree: PartitionTree,
+        rounds: Sequence[Counts],
+        any_share: bool,
+        quick: bool = False,
+        by_chance: bool = False,
     ) -> None:
         self.tree = tree
         m = tree.n_parts
@@ -236,13 +263,15 @@ class _Model:
         reach = _REACH * spread + 4.0 * tail
         low = np.maximum(center - reach, 0.0)
         step = (np.maximum(center, 0.0) + reach - low) / (grid - 1)
-        fractions, kinds = _shares(tree, center, spread, any_share, _QUICK if quick else _FINE)
+        at = _QUICK if quick else _FINE
+        fractions, kinds = _shares(tree, center, spread, any_share, at, by_chance)
         band, self.bands = _bands(tree)
         self.splits = Splits(tree.children, low, step, fractions, kinds, band)
         self.seen = _likelihood(low[:, None] + step[:, None] * np.arange(grid), rounds)
         self.inside = np.empty((2 * m - 1, grid))
         self.outside = np.empty((2 * m - 1, grid))
         self.outside[-1] = 1.0 / grid
+        self.at_leaves = False
 
     def learn(self, known: Frequencies | None, usual: Floats | None, rounds: int) -> Floats:
         """Frequencies of the kinds of split in every band, by expectation maximization."""
@@ -333,11 +362,17 @@ def _likelihood(values: Floats, rounds: Sequence[Counts]) -> Floats:
 
 
 def _shares(
-    tree: PartitionTree, center: Floats, spread: Floats, any_share: bool, at: _Shares
+    tree: PartitionTree,
+    center: Floats,
+    spread: Floats,
+    any_share: bool,
+    at: _Shares,
+    by_chance: bool,
 ) -> tuple[Floats, Floats]:
     """Possible shares of the left child, shape (m - 1, S), and their probabilities under each of C
     kinds of split, shape (C, m - 1, S): one-sided; proportional to what is expected, and to the
-    number of points where that is something else; around these; any.
+    number of points where that is something else; around these; any. Of splits `by_chance`: around
+    these alone, as near as those of so many records that each follow what is expected.
     """
     m = tree.n_parts
     left = tree.children[:, 0]
@@ -349,17 +384,19 @@ def _shares(
     whole = np.maximum(center[m:], spread[m:])[:, None]
     noise = np.minimum(spread[left], spread[tree.children[:, 1]])[:, None] / whole
     observed = np.clip(center[left][:, None] / whole, 0.0, 1.0) + np.array(at.around) * noise
-    columns = [_quantiles(p, at.quantiles) for p in means]
+    near = np.maximum(whole, 1.0) if by_chance else np.full_like(whole, _CONCENTRATION)
+    columns = [_quantiles(p, near, at.quantiles) for p in means]
     columns.append(np.clip(observed, 0.0, 1.0))
-    if any_share:
+    if any_share and not by_chance:
         columns.append(np.tile((np.arange(at.anywhere) + 0.5) / at.anywhere, (m - 1, 1)))
     drawn = np.sort(np.concatenate(columns, axis=1), axis=1)
     between = (drawn[:, 1:] + drawn[:, :-1]) / 2
     one = np.ones_like(means[0])
     zero = np.zeros_like(one)
-    priors = [betainc(_CONCENTRATION * p, _CONCENTRATION * (1 - p), between) for p in means] + [
-        between
-    ] * any_share
+    priors = [betainc(near * p, near * (1 - p), between) for p in means]
+    if by_chance:
+        return drawn, np.stack([np.diff(each, axis=1, prepend=0.0, append=1.0) for each in priors])
+    priors += [between] * any_share
     points = np.concatenate([one, zero, *means], axis=1)
     kinds = [np.concatenate([means[0], 1 - means[0], *[zero] * len(means)], axis=1)]
     kinds += [np.zeros_like(points) for _ in means]
@@ -372,11 +409,12 @@ def _shares(
     return np.concatenate([points, drawn], axis=1), np.stack(kinds)
 
 
-def _quantiles(p: Floats, number: int) -> Floats:
+def _quantiles(p: Floats, near: Floats, number: int) -> Floats:
     """Of the beta distribution around each share, shape (m - 1, number)."""
-    sizes, split = np.unique(p[:, 0], return_inverse=True)  # most splits are of few kinds
-    a = _CONCENTRATION * sizes[:, None]
-    return betaincinv(a, _CONCENTRATION - a, (np.arange(number) + 0.5) / number)[split]
+    both = np.concatenate([p, near], axis=1)
+    each, split = np.unique(both, axis=0, return_inverse=True)  # most splits are of few kinds
+    a, b = each[:, :1] * each[:, 1:], (1 - each[:, :1]) * each[:, 1:]
+    return betaincinv(a, b, (np.arange(number) + 0.5) / number)[split.ravel()]
 
 
 def _bands(tree: PartitionTree) -> tuple[Ints, Ints]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 
 from metricdp.solvers.estimate import tree_posterior
 from metricdp.solvers.estimate.tree_posterior import Counts, joint_posterior
@@ -105,3 +106,51 @@ def test_usual_splits_help_where_counts_are_few():
         errors.append([((each - true) ** 2).sum() for each in (alone, usual)])
     learned, held = np.mean(errors, axis=0)
     assert held < learned
+
+
+def sums(tree, parts):
+    """Amounts of parts, summed up the tree."""
+    found = parts.tolist()
+    for left, right in tree.children:
+        found.append(found[left] + found[right])
+    return np.array(found)
+
+
+def test_chance_in_two_parts_against_integration():
+    rounds = [counts([0, 1], [40, 13], 8.0), counts([2], [55], 6.0)]
+    model = tree_posterior._Model(PAIR, rounds, False, by_chance=True)
+    model.evidence(np.ones(1))
+    records = tree_posterior.least_squares(PAIR, rounds)[0][2]
+    x, at = np.linspace(0, 400, 4001)[:, None], np.linspace(0, 1, 4002)
+    share = (at[1:] + at[:-1])[None, :] / 2
+    chance = np.diff(beta(records * 0.75, records * 0.25).cdf(at))
+    off = np.abs(40 - share * x) + np.abs(13 - (1 - share) * x)
+    weight = np.exp(-off / 8 - np.abs(55 - x) / 6) * chance
+    weight /= weight.sum()
+    exact = [(weight * share * x).sum(), (weight * (1 - share) * x).sum()]
+    np.testing.assert_allclose(model.mean(), exact, rtol=0.02)
+
+
+def test_records_that_follow_what_is_expected_are_told_from_others():
+    rng, errors = np.random.default_rng(8), []
+    for seed in range(12):
+        tree = random_tree(48, seed)
+        tree = replace(tree, numbers=sums(tree, rng.lognormal(0, 1, 48)))
+        spots = np.where(np.arange(48) < 4, 0.25, 0.0)
+        points = tree.even().sizes[:48] / tree.even().sizes[-1]
+        for share in (tree.sizes[:48] / tree.sizes[-1], spots, points):
+            true = rng.multinomial(2000, share)
+            counted = [Counts(np.arange(48), laplace(true, 10, rng), 10.0)]
+            estimate = joint_posterior(tree, counted, any_share=True, usual=True)
+            found = estimate.if_by_chance()
+            if share is spots or share is points:
+                assert found is estimate
+                continue
+            assert found.by_chance and found.trust == 1.0
+            drawn = found.draw(200)
+            assert np.abs(drawn.mean(axis=0) - found.mean).sum() < 0.1 * found.mean.sum()
+            errors.append([np.abs(each.mean - true).sum() for each in (estimate, found)])
+    learned, held = np.mean(errors, axis=0)
+    assert held < 0.9 * learned
+    alone = joint_posterior(tree.even(), counted)
+    assert alone.if_by_chance() is alone
