@@ -1,11 +1,12 @@
-"""Random boxes of four to twenty dimensions: each method's cost over the best non-private search.
+"""Random boxes of any dimensions: each method's cost over the best non-private search.
 
     python -m benchmarks worlds                        worlds 0 to 39, four draws of each method
     python -m benchmarks worlds --first 600 --last 680 --methods partition
     python -m benchmarks worlds --k-means --delta 1e-6
+    python -m benchmarks worlds --dimensions 1 2 3 --records 300 1000 3000
 
-A world's number fixes its dimension, records, k and epsilon, and one of ten shapes of demand, so
-two versions of the package are compared by running both on the same worlds.
+A world's number draws one of the dimensions and numbers of records, k, epsilon and one of ten
+shapes of demand, so two versions of the package are compared by running both on the same worlds.
 """
 
 from __future__ import annotations
@@ -79,10 +80,10 @@ class World(NamedTuple):
     epsilon: str
 
 
-def world(number: int) -> World:
+def world(number: int, records: list[int], dimensions: list[int]) -> World:
     coins = np.random.default_rng([1, number])
     shape = str(coins.choice(list(SHAPES)))
-    n, d = (int(coins.choice(each)) for each in (RECORDS, DIMENSIONS))
+    n, d = (int(coins.choice(each)) for each in (records, dimensions))
     points = np.clip(SHAPES[shape](n, d, coins), 0.0, 1.0)
     return World(shape, points, int(coins.choice(CENTERS)), str(coins.choice(EPSILONS)))
 
@@ -107,13 +108,15 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=["partition", "quadtree", "uniform"])
     parser.add_argument("--k-means", action="store_true")
     parser.add_argument("--delta", default=0)
+    parser.add_argument("--records", type=int, nargs="+", default=RECORDS)
+    parser.add_argument("--dimensions", type=int, nargs="+", default=DIMENSIONS)
     args = parser.parse_args()
     power = 2 if args.k_means else 1
     ask = mdp.k_means if args.k_means else mdp.k_median
     ratios: dict[str, list[float]] = defaultdict(list)
     print("| world | shape | d | records | k | epsilon |", " | ".join(args.methods), "|")
     for number in range(args.first, args.last):
-        given = world(number)
+        given = world(number, args.records, args.dimensions)
         n, d = given.points.shape
         space = mdp.EuclideanSpace([0.0] * d, [1.0] * d)
         demand = mdp.PrivateDemand(space, given.points)

@@ -511,7 +511,8 @@ def above_noise(points, counts, deviation, unit, sure):
         for size in range(1, len(near) + 1):
             held = sum(counts[j] for j in near[:size])
             noise = 2 * sure * sum(deviation[j] ** 2 for j in near[:size])
-            if held > math.sqrt(noise + sure * (sure - 4) * unit**2):
+            largest = max(unit**2, *(deviation[j] ** 2 / 2 for j in near[:size]))
+            if held > math.sqrt(max(noise + sure * (sure - 4) * largest, 0.0)):
                 for j in near:
                     found[j] = True
     return found

@@ -16,10 +16,12 @@ ENOUGH = 65.0
 LEAST = 5.0
 MOST = 12.0
 LIGHT = 3.0
+FEW = 50.0
 """Cells stand out where noise does so with a chance of about e^-L, L = 3 ln(x / 65) for x records
 per unit of noise, 5 to 12. With more records lighter clusters can be distinguished from noise, and
-a center that noise holds far away is the greater part of the cost. Where k centers are asked for, L
-is at most x / 3k: clusters of few units of noise would not stand out.
+a center that noise holds far away is the greater part of the cost. But L is at most x / 50, and x /
+3k where k centers are asked for: else spread demand, or clusters of few units of noise, would not
+stand out, and centers would follow the loudest noise (benchmarks/euclidean.md).
 """
 CLEAR = 3.0
 BAND = 8.0
@@ -35,8 +37,8 @@ def surety(records: float, unit: float, k: int = 0) -> float:
     that cells stand out.
     """
     x = max(records / unit, 1.0)
-    enough = SURER * np.log(x / ENOUGH)
-    return float(np.clip(min(enough, x / (LIGHT * k)) if k else enough, LEAST, MOST))
+    enough = np.clip(SURER * np.log(x / ENOUGH), LEAST, MOST)
+    return float(min(enough, x / max(LIGHT * k, FEW)))
 
 
 def above_noise(
@@ -57,7 +59,8 @@ def above_noise(
     sums, squares = (np.cumsum(each[near], axis=1) for each in (counts, deviation**2))
     # s / √2 is the unit of a cell counted once: of a sum the largest counts
     units = np.maximum(np.maximum.accumulate(deviation[near] ** 2, axis=1) / 2, unit**2)
-    out = sums > np.sqrt(2 * sure * squares + sure * (sure - 4) * units)
+    noise = 2 * sure * squares + sure * (sure - 4) * units
+    out = sums > np.sqrt(np.maximum(noise, 0.0))
     found = np.zeros(m, bool)
     found[near[out.any(axis=1)]] = True
     return found
