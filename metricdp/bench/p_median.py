@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import re
 import time
 from argparse import Namespace
@@ -22,10 +23,14 @@ from metricdp.arrays import Floats
 from metricdp.bench.report import Column, Report, gathered
 from metricdp.errors import GraphFileError, InputError
 from metricdp.metrics.base import Metric
+from metricdp.universe.formats.pmed import read_pmed_p
 from metricdp.universe.formats.tsplib import read_points
+from metricdp.universe.text import read_bytes, read_text
 
 TABLE = "pmedian_best_known.csv"
 """A file in the folder that states more costs: columns instance, p and opt_or_best_known."""
+OPTIMA = "pmedopt.txt"
+"""OR-Library's own."""
 NEAR = 0.1
 EXACT = 1e-7
 """Percent above the best known that count as near, and as none (sums of roots are rounded)."""
@@ -40,8 +45,8 @@ _COLUMNS = [
     Column("proven_percent", "proven %", ".4f"),
     Column("seconds", "seconds", ".2f"),
 ]
-Costs = dict[str, dict[int, int]]
-"""The least cost known by instance and number of centers."""
+Costs = dict[str, dict[int, int | None]]
+"""The least cost known, if any, by instance and number of centers."""
 
 
 def rounded_down(points: Floats) -> Floats:
@@ -52,8 +57,8 @@ def rounded_down(points: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Library:
-    """Published instances: how their files end, and how one is read. Those whose names are numbers
-    behind a `prefix` may be asked for by numbers.
+    """Published instances: how their files end, and how one is read. Names of OR-Library's are
+    numbers behind a `prefix`, and may be asked for by numbers; its files tell their p.
     """
 
     name: str
@@ -67,6 +72,8 @@ class Library:
         mine = [info for info in every if info.file.endswith(self.ending)]
         known: Costs = {i.name: dict(i.best) for i in mine if i.best}
         known |= {i.name: {i.k: i.optimum} for i in mine if i.k and i.optimum is not None}
+        if folder is not None and self.prefix:
+            known = dict(self._asked(folder))
         path = None if folder is None else folder / TABLE
         if path is not None and path.is_file():
             try:
@@ -77,6 +84,25 @@ class Library:
                 rule = "expected columns instance, p and opt_or_best_known, whole numbers"
                 raise GraphFileError(path, rule) from None
         return known
+
+    def _asked(self, folder: Path) -> Iterator[tuple[str, dict[int, int | None]]]:
+        """What each file of OR-Library's kind asks, and its optimum: as `OPTIMA` states it, else
+        the published one of the library's own file.
+        """
+        path, stated = folder / OPTIMA, dict[str, str]()
+        if path.is_file():
+            stated = dict(re.findall(r"(?m)^\s*(\w+)\s+([0-9]{1,15})\s*$", read_text(path)))
+            if not stated:
+                raise GraphFileError(path, "expected lines such as 'pmed1 5819'")
+        numbers = (re.fullmatch(r"pmed([1-9][0-9]?)\.txt(\.gz)?", p.name) for p in folder.iterdir())
+        for number in sorted({int(found[1]) for found in numbers if found}):
+            name = f"{self.prefix}{number}"
+            file = self.file(folder, name)
+            assert file is not None
+            info = datasets.describe(name) if name in datasets.names() else None
+            own = info and hashlib.sha256(read_bytes(file)).hexdigest() in info.sha256
+            best = int(stated[name]) if name in stated else info.optimum if info and own else None
+            yield name, {read_pmed_p(file): best}
 
     def names(self, text: str) -> list[str]:
         """Names of a list such as ``rl1304,fl1400`` or ``1-5,40``."""
@@ -116,7 +142,8 @@ class Library:
             names = there
         tasks = [(name, q) for name in names for q in args.p or sorted(known.get(name, {}))]
         if not tasks:
-            raise InputError(f"no cost is known of {', '.join(names)}: give -p")
+            lacking = f"no cost is known of {', '.join(names)}: give -p"
+            raise InputError(lacking if names else f"{folder} has no file of {self.name}")
         options = ("effort", "certificate", "exact", "time_limit", "seed")
         asked = {name: getattr(args, name) for name in options}
         step = partial(self._solved, folder=folder, known=known, asked=asked, kept={})
@@ -152,6 +179,7 @@ class Library:
             "n": len(metric),
             "p": p,
             "best_known": best,
+            **({"k": p, "optimum": best} if self.prefix else {}),  # their names until 0.1.0
             "cost": cost,
             "gap_percent": 100 * (cost / best - 1) if best else whole,
             "lower_bound": result.lower_bound,
@@ -177,6 +205,7 @@ def summary(rows: list[dict[str, Any]], start: float) -> tuple[dict[str, Any], l
         "problems": len(rows),
         "with_known_value": len(known),
         "at_best_known": sum(gap <= EXACT for gap in gaps),
+        "optimal": sum(gap <= EXACT for gap in gaps),
         "within_0.1_percent": sum(gap <= NEAR for gap in gaps),
         "mean_gap_percent": sum(gaps) / len(gaps) if gaps else None,
         "worst_gap_percent": max(gaps, default=None),

@@ -105,6 +105,24 @@ def test_all_instances_of_a_folder_in_order_against_brute_force(library, capsys)
         assert 0 < row["seconds"] < 60
 
 
+def test_files_ask_for_their_own_p_and_their_folder_states_optima(library, capsys):
+    (library / p_median.TABLE).unlink()
+    content, optimum = instance(12, 4, 5)
+    (library / "pmed1.txt").write_text(content)  # no copy of the library's own
+    optima = library / p_median.OPTIMA
+    optima.write_text(f"pmed1 {optimum}\n  pmed10   0 \nPmed 3\n")
+    found = reported(capsys)
+    assert [(r["p"], r["best_known"]) for r in found["rows"]] == [(4, optimum), (3, None), (9, 0)]
+    assert [(row["k"], row["optimum"]) for row in found["rows"]] == [
+        (4, optimum),
+        (3, None),
+        (9, 0),
+    ]
+    assert found["summary"]["optimal"] == found["summary"]["at_best_known"]
+    optima.write_text("no optimum\n")
+    assert "expected lines such as 'pmed1 5819'" in measured(capsys).err
+
+
 def test_gaps_and_proofs_against_all_choices(library, capsys):
     found = reported(capsys, "--exact --effort thorough", "tsplib")
     assert [(row["p"], row["cost"]) for row in found["rows"]] == [(2, least(2)), (3, least(3))]
@@ -173,7 +191,8 @@ def test_instances_are_chosen_by_number(given, numbers):
 @cases(
     ("suite", "options", "message"),
     ("pmed", ["nowhere"], "nowhere is not a folder"),
-    ("pmed", ["empty"], "no cost is known"),
+    ("pmed", ["empty"], "empty has no file of pmed"),
+    ("tsplib", ["empty"], "empty has no"),
     ("pmed", ["orlib", "--instances", "1-3"], "orlib has no pmed3.txt"),
     ("pmed", ["orlib", "--instances", "1;2"], "orlib has no 1;2.txt"),
     ("pmed", ["orlib", "--seed", "-1"], "--seed"),
