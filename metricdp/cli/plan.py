@@ -16,7 +16,7 @@ from metricdp.running.target import LADDER, checked_target
 
 def run(args: Namespace) -> None:
     """Check, read the graph, simulate, write."""
-    if args.target is not None and args.target[:1].isdigit():  # else the name of a column
+    if args.target is not None and args.target.lstrip(".")[:1].isdigit():  # else a column
         args.goal, args.target = args.target, None
     if args.goal is not None:
         checked_target(args.goal)

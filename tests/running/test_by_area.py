@@ -60,8 +60,9 @@ def test_labels_that_say_nothing_are_refused_before_a_charge(town, by):
     assert ledger.left == 1
 
 
-def test_a_label_for_each_point_is_refused_in_a_box():
+def test_labels_of_points_are_refused_in_a_box_and_where_names_agree(town):
     refuses("polygons", lambda: Areas.of(mdp.EuclideanSpace([0, 0], [1, 1]), ["a"]))
+    refuses("different labels of one name", Areas.of, town, {town.ids[0]: 1, town.ids[1]: "1"})
 
 
 def test_polygons_hold_points_of_graphs_and_of_boxes(town):
