@@ -42,7 +42,7 @@ from metricdp.report.heat.heatmap import Heatmap
 from metricdp.report.layers import crs_of
 from metricdp.report.point_files import checked_ending, write_points
 from metricdp.solvers.effort import Effort
-from metricdp.solvers.estimate.credible import HUBS, ROADS, Credible
+from metricdp.solvers.estimate.credible import HUBS, ROADS, Credible, in_cells
 from metricdp.solvers.estimate.intervals import LEVEL, Interval
 from metricdp.solvers.estimate.smoothing import drawn_demand
 from metricdp.solvers.estimate.tree_posterior import Estimate
@@ -431,8 +431,11 @@ class Release:
                 f"free intervals need a release of counts of parts (method 'partition'); this one "
                 f"is of method {self.method!r}: metricdp.evaluate measures it privately"
             )
-        clustered = self.growth > FAST_GROWTH or self.space is not None
-        shift = HUBS if clustered and not self.estimate.by_chance else ROADS
+        shift = HUBS if self.growth > FAST_GROWTH else ROADS
+        if self.estimate.by_chance:
+            shift = ROADS
+        elif self.space is not None:
+            shift = in_cells(self.estimate.uneven)
         credible = Credible(self.estimate, weight_units=self.receipt.grains, shift=shift)
         here = np.arange(len(self.weights))  # a cell's size is its volume, not a number of points
         return credible if self.space is None else credible.split(here, self.weights)

@@ -8,8 +8,8 @@ territory. Three unknowns have a term each.
   its prior. They are weighted by inverse variances, widened by `_CURSE` (centers were chosen for
   this noise) and `_TRUST`.
 - *Where demand stands inside its part*: evenly plus a normal shift per unit of the part's mean
-  absolute deviation, of `ROADS` or `HUBS`. For sums over territories each divided part has a shift
-  of `UNEVEN`.
+  absolute deviation, of `ROADS`, `HUBS` or `in_cells`. For sums over territories each divided part
+  has a shift of `UNEVEN`.
 - *That demand is a finite number of people*: the sampling error of points drawn in their parts.
 
 ``benchmarks/free_intervals.md`` says where the constants come from and where coverage fails.
@@ -51,20 +51,32 @@ class Shift(NamedTuple):
 
 ROADS = Shift(0.0, 0.35)
 HUBS = Shift(0.45, 0.4)
-"""Where demand follows streets, and where it clusters within parts: in boxes, and where balls grow
-faster than in the plane.
+"""Where demand follows streets, and where it clusters within parts, as balls grow faster than in
+the plane.
 """
+EVEN, CLUSTERED = 0.15, 0.25
+"""Unevenness of splits (`Estimate.uneven`) from which demand clusters within cells of a box, and at
+which it does so as `HUBS`.
+"""
+IN_CELLS = 0.45
+"""Standard deviation of the shift in cells."""
 UNEVEN = 0.6
 """Of a part that a border divides: how uneven, relative to all of it standing on one point."""
 _ENTRIES = 4_000_000
 """Most counts drawn in all: between 64 and 400 draws of all parts."""
 
 
+def in_cells(uneven: float) -> Shift:
+    """In cells of a box whose splits are so uneven."""
+    clustered = float(np.clip((uneven - EVEN) / (CLUSTERED - EVEN), 0.0, 1.0))
+    return Shift(HUBS.nearer * clustered, IN_CELLS)
+
+
 class Credible:
     """What a release tells of sums and means of its demand, each with an interval.
 
     `estimate`: of the release: its rounds and what was learned from them; `weight_units`: counts
-    are in units of one over this; `shift`: `ROADS` or `HUBS`, by public facts of the universe;
+    are in units of one over this; `shift`: by public facts of the universe, or the noisy counts;
     `seed`: public coins of the draws: they touch no record.
 
     Some 100 draws of the posterior and of the noise: O(n_parts) each, once; then O(n_points) a
