@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -80,7 +80,7 @@ class World(NamedTuple):
     epsilon: str
 
 
-def world(number: int, records: list[int], dimensions: list[int]) -> World:
+def world(number: int, records: Sequence[int], dimensions: Sequence[int]) -> World:
     coins = np.random.default_rng([1, number])
     shape = str(coins.choice(list(SHAPES)))
     n, d = (int(coins.choice(each)) for each in (records, dimensions))

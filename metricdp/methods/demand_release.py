@@ -431,11 +431,12 @@ class Release:
                 f"free intervals need a release of counts of parts (method 'partition'); this one "
                 f"is of method {self.method!r}: metricdp.evaluate measures it privately"
             )
-        shift = HUBS if self.growth > FAST_GROWTH else ROADS
         if self.estimate.by_chance:
             shift = ROADS
         elif self.space is not None:
             shift = in_cells(self.estimate.uneven)
+        else:
+            shift = HUBS if self.growth > FAST_GROWTH else ROADS
         credible = Credible(self.estimate, weight_units=self.receipt.grains, shift=shift)
         here = np.arange(len(self.weights))  # a cell's size is its volume, not a number of points
         return credible if self.space is None else credible.split(here, self.weights)

@@ -65,14 +65,13 @@ class Areas:
             raise InputError(_RULE)
         at = points.positions(ids)
         known = [(i, one) for i, one in zip(at.tolist(), labels) if one is not None and one == one]
-        known = [(i, one) for i, one in known if str(one) != ELSEWHERE]  # as without a label
-        given = [(i, str(one)) for i, one in known]
-        names = sorted({name for _, name in given})
-        if len({one for _, one in known}) > len(names):
+        given = {i: one for i, one in known if str(one) != ELSEWHERE}  # as without a label
+        names = sorted(set(map(str, given.values())))
+        if len(set(given.values())) > len(names):
             raise InputError("by= has different labels of one name, such as 1 and '1'")
         number = {name: i for i, name in enumerate(names)}
         table = np.full(len(points), len(names))
-        table[[i for i, _ in given]] = [number[name] for _, name in given]
+        table[list(given)] = [number[str(one)] for one in given.values()]
         return cls._finite(universe, names, table)
 
     @classmethod
