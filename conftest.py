@@ -55,7 +55,7 @@ EXTENDED = (
     "tests/solvers/objectives/test_beyond_a_block.py",
     "tests/solvers/objectives/test_sampled_cover.py",
     "tests/solvers/objectives/test_service.py",
-    "tests/solvers/objectives/test_whole_search.py",
+    "tests/solvers/objectives/test_single_source.py",
     "tests/solvers/objectives/test_wide_center.py",
     "tests/test_from_clone_to_map.py",
     "tests/test_gallery.py",

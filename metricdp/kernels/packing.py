@@ -1,4 +1,6 @@
-"""What one site earns: knapsacks that are filled with shares of clients or with whole ones."""
+"""Knapsacks of one site: which clients it serves for the largest gain within its capacity, where
+each client pays a dual price. Fractional (clients can be split) or 0-1 (single source).
+"""
 
 from __future__ import annotations
 
@@ -7,29 +9,31 @@ from numba import njit
 from numpy.typing import NDArray
 
 _NODES = 5_000
-"""Of one knapsack's search tree; where it is larger, shared clients bound what can be earned."""
+"""Nodes of one 0-1 knapsack's search tree; beyond it the fractional bound is returned."""
 
 
 @njit(cache=True, nogil=True)
-def _sorted(
-    row: NDArray, price: NDArray, loads: NDArray, room: float, most_lost: float
+def _by_ratio(
+    row: NDArray, prices: NDArray, loads: NDArray, capacity: float, max_loss: float
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Clients who fit and do not cost more than `most_lost`, gains and loads; best ratio first."""
+    """Clients who fit and whose gain is above ``-max_loss``, their gains and loads; by gain per
+    load.
+    """
     count = 0
     items = np.empty(len(row), np.int64)
     for j in range(len(row)):
-        if price[j] - row[j] > -most_lost and loads[j] <= room:
+        if prices[j] - row[j] > -max_loss and loads[j] <= capacity:
             items[count] = j
             count += 1
     items = items[:count]
-    gain = price[items] - row[items]
+    gain = prices[items] - row[items]
     order = np.argsort(-gain / np.maximum(loads[items], 1e-300))
     return items[order], gain[order], loads[items][order]
 
 
 @njit(cache=True, nogil=True)
-def _shared(gain: NDArray, load: NDArray, t: int, left: float) -> float:
-    """What the items from t on can add at most, the last of them in part."""
+def _fractional_bound(gain: NDArray, load: NDArray, t: int, left: float) -> float:
+    """The most that items t, t + 1, … can add, the last of them in part (Dantzig's bound)."""
     total = 0.0
     while t < len(gain) and gain[t] > 0.0:
         if load[t] > left:
@@ -41,57 +45,57 @@ def _shared(gain: NDArray, load: NDArray, t: int, left: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _pack(
-    row: NDArray, price: NDArray, loads: NDArray, room: float, served: NDArray, add: float
+def _knapsack01(
+    row: NDArray, prices: NDArray, loads: NDArray, capacity: float, served: NDArray, add: float
 ) -> float:
-    """The most one site earns from whole clients (branch and bound: Horowitz & Sahni, 1974), or a
-    little more where that takes long; `add` is added to `served` of those it serves.
+    """The most that one site earns from whole clients, by branch and bound (Horowitz & Sahni,
+    1974); beyond `_NODES` an upper bound. Adds `add` to `served` of the clients chosen.
     """
-    items, gain, load = _sorted(row, price, loads, room, 0.0)
+    items, gain, load = _by_ratio(row, prices, loads, capacity, 0.0)
     n = len(items)
-    first = _shared(gain, load, 0, room)
+    first = _fractional_bound(gain, load, 0, capacity)
     chosen, kept = np.empty(n, np.int64), np.empty(n, np.int64)
-    depth, size, best, now, left, t = 0, 0, 0.0, 0.0, room, 0
-    least = 1e-12 * first
-    proven = False
+    depth, size, best, earned, left, t = 0, 0, 0.0, 0.0, capacity, 0
+    tolerance = 1e-12 * first
+    exact = False
     for _ in range(_NODES):
-        if t < n and now + _shared(gain, load, t, left) > best + least:
+        if t < n and earned + _fractional_bound(gain, load, t, left) > best + tolerance:
             while t < n and load[t] <= left:
                 chosen[depth] = t
                 depth += 1
-                now += gain[t]
+                earned += gain[t]
                 left -= load[t]
                 t += 1
             t += 1
-            if now > best:
-                best, size = now, depth
+            if earned > best:
+                best, size = earned, depth
                 kept[:depth] = chosen[:depth]
             continue
         if depth == 0:
-            proven = True
+            exact = True
             break
         depth -= 1
         t = chosen[depth]
-        now -= gain[t]
+        earned -= gain[t]
         left += load[t]
         t += 1
     for i in kept[:size]:
         served[items[i]] += add
-    return best + least if proven else first
+    return best + tolerance if exact else first
 
 
 @njit(cache=True, nogil=True)
-def _shares(
+def _fractional_knapsack(
     row: NDArray,
     prices: NDArray,
     loads: NDArray,
-    room: float,
-    least: float,
+    capacity: float,
+    min_load: float,
     served: NDArray,
     add: float,
 ) -> float:
-    """What one site earns that serves `least` load at least, and ``add`` times the shares it serves
-    added to `served`.
+    """The most that one site earns from shares of clients while it serves a load of `min_load` or
+    more. Adds ``add`` times the shares to `served`.
     """
     n = len(row)
     items, count, need, total = np.empty(n, np.int64), 0, 0.0, 0.0
@@ -101,11 +105,11 @@ def _shares(
             count += 1
             need += loads[j]
             total += prices[j] - row[j]
-    if least <= need <= room:
+    if min_load <= need <= capacity:
         for t in range(count):
             served[items[t]] += add
         return total
-    if need < least:
+    if need < min_load:
         count = n
         items[:] = np.arange(n)
     ratio = np.empty(count)
@@ -115,7 +119,7 @@ def _shares(
     used, total = 0.0, 0.0
     for t in np.argsort(ratio):
         j = items[t]
-        most = (room if ratio[t] < 0.0 else least) - used
+        most = (capacity if ratio[t] < 0.0 else min_load) - used
         share = 1.0 if loads[j] <= most else max(most, 0.0) / max(loads[j], 1e-300)
         if ratio[t] >= 0.0 and loads[j] <= 0.0:
             continue
@@ -132,18 +136,18 @@ def knapsack(
     row: NDArray,
     prices: NDArray,
     loads: NDArray,
-    room: float,
-    least: float,
+    capacity: float,
+    min_load: float,
     whole: bool,
     served: NDArray,
     add: float,
 ) -> float:
-    """The most that one site earns from clients who pay ``prices``, of `whole` ones (then `least`
-    is not heeded) or of shares; ``add`` times what it serves is added to `served`.
+    """The most that one site earns from clients who pay `prices`: from `whole` ones (whatever
+    `min_load` is) or from shares. Adds ``add`` times what it serves to `served`.
     """
     if whole:
-        return _pack(row, prices, loads, room, served, add)
-    return _shares(row, prices, loads, room, least, served, add)
+        return _knapsack01(row, prices, loads, capacity, served, add)
+    return _fractional_knapsack(row, prices, loads, capacity, min_load, served, add)
 
 
 @njit(cache=True, nogil=True)
@@ -151,50 +155,56 @@ def knapsacks(
     costs: NDArray,
     prices: NDArray,
     loads: NDArray,
-    room: NDArray,
-    least: float,
+    capacity: NDArray,
+    min_load: float,
     whole: bool,
     rows: NDArray,
     worth: NDArray,
 ) -> None:
-    """Fill the most that each of some sites earns."""
+    """Fill `worth` with the `knapsack` of each site in `rows`."""
     served = np.zeros(costs.shape[1])
     for i in rows:
-        worth[i] = knapsack(costs[i], prices, loads, room[i], least, whole, served, 0.0)
+        worth[i] = knapsack(costs[i], prices, loads, capacity[i], min_load, whole, served, 0.0)
 
 
 @njit(cache=True, nogil=True)
-def all_packs(
+def profitable_sets(
     costs: NDArray,
-    price: NDArray,
+    prices: NDArray,
     loads: NDArray,
-    room: NDArray,
-    least: NDArray,
-    lost: float,
+    capacity: NDArray,
+    min_worth: NDArray,
+    max_loss: float,
     starts: NDArray,
     members: NDArray,
     site: NDArray,
     cost: NDArray,
 ) -> int:
-    """All sets of clients, at least one, that earn a site at least so much; how many, or -1 if they
-    are too many for `starts` (n_sets + 1,), `members`, `site` and `cost` (n_sets,).
+    """List every nonempty set of clients by which a site i earns ``min_worth[i]`` or more; no
+    client in it loses more than `max_loss`.
+
+    Fills `starts` (n_sets + 1,), `members`, `site` and `cost` (n_sets,). Returns the number of
+    sets, -1 where the arrays are too short or the search too long.
     """
     found, end = 0, 0
     starts[0] = 0
     for i in range(len(costs)):
-        items, gain, load = _sorted(costs[i], price, loads, room[i], lost)
+        items, gain, load = _by_ratio(costs[i], prices, loads, capacity[i], max_loss)
         chosen = np.empty(len(items), np.int64)
-        depth, now, left, t, steps = 0, 0.0, room[i], 0, 0
-        floor = least[i] - 1e-12 * abs(least[i])
+        depth, earned, left, t, steps = 0, 0.0, capacity[i], 0, 0
+        threshold = min_worth[i] - 1e-12 * abs(min_worth[i])
         while True:
             steps += 1
-            if t < len(items) and now + max(_shared(gain, load, t, left), gain[t]) >= floor:
+            if (
+                t < len(items)
+                and earned + max(_fractional_bound(gain, load, t, left), gain[t]) >= threshold
+            ):
                 if load[t] <= left:
                     chosen[depth] = t
                     depth += 1
-                    now += gain[t]
+                    earned += gain[t]
                     left -= load[t]
-                    if now >= floor:
+                    if earned >= threshold:
                         if found >= len(site) or end + depth > len(members):
                             return -1
                         cost[found] = 0.0
@@ -211,7 +221,7 @@ def all_packs(
                 break
             depth -= 1
             t = chosen[depth]
-            now -= gain[t]
+            earned -= gain[t]
             left += load[t]
             t += 1
             if steps > 100 * len(members):
@@ -220,38 +230,39 @@ def all_packs(
 
 
 @njit(cache=True, nogil=True)
-def left_of(
+def reduced_costs(
     sets: tuple,
     cost: NDArray,
-    paid: NDArray,
+    duals: NDArray,
     triples: NDArray,
-    extra: NDArray,
-    most: NDArray,
-    rest: NDArray,
+    cut_duals: NDArray,
+    ceilings: NDArray,
+    reduced: NDArray,
 ) -> None:
-    """What each set of clients costs beyond what they pay; where that is less than `most`, also
-    beyond what triples give, two of whom at least are in it. `sets`: starts, members; fills `rest`.
+    """Fill `reduced` with the reduced costs of sets of clients (`sets`: starts, members): their
+    costs less the dual prices of the clients, plus those of the cuts of `triples` that hold two or
+    more of them. Cuts are skipped where the sum without them reaches `ceilings`.
     """
     starts, members = sets
-    inside = np.zeros(len(paid), np.bool_)
+    inside = np.zeros(len(duals), np.bool_)
     for s in range(len(cost)):
         mine = members[starts[s] : starts[s + 1]]
         total = cost[s]
         for j in mine:
-            total -= paid[j]
-        if total < most[s]:
+            total -= duals[j]
+        if total < ceilings[s]:
             inside[mine] = True
             for t in range(len(triples)):
                 a, b, c = triples[t]
-                if extra[t] > 0.0 and int(inside[a]) + int(inside[b]) + int(inside[c]) >= 2:
-                    total += extra[t]
+                if cut_duals[t] > 0.0 and int(inside[a]) + int(inside[b]) + int(inside[c]) >= 2:
+                    total += cut_duals[t]
             inside[mine] = False
-        rest[s] = total
+        reduced[s] = total
 
 
 @njit(cache=True, nogil=True)
-def kept_sets(sets: tuple, kept: NDArray) -> tuple:
-    """Starts and members of some sets."""
+def subsets_of(sets: tuple, kept: NDArray) -> tuple:
+    """Starts and members of the sets of these numbers."""
     starts, members = sets
     new = np.zeros(len(kept) + 1, starts.dtype)
     for i in range(len(kept)):

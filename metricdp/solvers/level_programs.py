@@ -1,4 +1,6 @@
-"""Integer programs (HiGHS) with a variable a cost level (Elloumi, 2010)."""
+"""p-median as an integer program whose variables are the different costs of each client (Elloumi,
+2010), by HiGHS.
+"""
 
 from __future__ import annotations
 
@@ -9,25 +11,27 @@ from scipy.sparse import csr_array, eye_array
 
 from metricdp.arrays import Bools, Floats, Ints
 from metricdp.solvers.entries import Entries
-from metricdp.solvers.programs import Rule, beside, solved
+from metricdp.solvers.programs import Constraint, minimized, side_by_side
 from metricdp.solvers.stopping import Deadline
 
 TRUST = 1e-7
-"""Relative slack of a program's bound: its arithmetic is floating."""
+"""Relative slack of HiGHS's bounds: its arithmetic is floating-point."""
 _RELATIVE_GAP = 1e-4
-"""Relative slack of a program's limit for costs that are not whole."""
+"""Relative slack of the cutoff where costs are no integers."""
 MOST_PAIRS = 60_000
 """Larger programs are not begun."""
 Found = tuple[Ints | None, float]
-"""Rows of the best solution within a target, if any were found, and what all such cost at least."""
+"""The best rows that cost at most the target, None if there are none; a lower bound of
+their cost.
+"""
 
 
 class CheapestRows(NamedTuple):
-    """Which rows are the cheapest.
+    """Question: which rows serve all demand at least cost?
 
-    `beyond` (n_demand,): cost of serving a demand point otherwise; infinite if it cannot be; `must`
-    (n_rows,): open in any case; `fewest`, `most`: how many rows may be open; `target`: nothing
-    dearer is of interest; `price`: what every open row costs, or each (n_rows,).
+    `beyond` (n_demand,): cost of a demand point that no row serves, infinite where that is not
+    allowed; `must` (n_rows,): required rows; `fewest`, `most`: how many rows may be open; `target`:
+    dearer solutions are of no interest; `price`: opening cost, of every row or of each (n_rows,).
     """
 
     entries: Entries
@@ -50,15 +54,19 @@ def answered(question: CheapestRows, deadline: Deadline) -> Found:
     before = csr_array((np.ones(len(follows)), (follows, follows - 1)), (size, size))
     opens = csr_array((np.ones(len(levels.row)), (levels.level, levels.row)), (size, m))
     cost = np.r_[np.broadcast_to(question.price, m), levels.step]
-    room = _cutoff(question.target, levels.base, cost) - levels.base
+    budget = _cutoff(question.target, levels.base, cost) - levels.base
     rules = [
-        Rule(beside(opens, eye_array(size) - before), levels.first.astype(float), np.inf),
-        Rule(beside(np.ones((1, m)), size), float(question.fewest), float(question.most)),
-        Rule(csr_array(cost[None]), -np.inf, room),
+        Constraint(
+            side_by_side(opens, eye_array(size) - before), levels.first.astype(float), np.inf
+        ),
+        Constraint(
+            side_by_side(np.ones((1, m)), size), float(question.fewest), float(question.most)
+        ),
+        Constraint(csr_array(cost[None]), -np.inf, budget),
     ]
     upper = np.r_[np.ones(m), np.where(levels.dead, 0.0, 1.0)]
     must = np.flatnonzero(question.must)
-    found = solved(cost, rules, m, deadline, upper=upper, must=must, most=np.inf)
+    found = minimized(cost, rules, m, deadline, upper=upper, at_one=must, seconds=np.inf)
     bound = levels.base + found.bound
     if found.x is None:
         return None, np.inf if found.proven else bound - TRUST * abs(bound)
@@ -73,9 +81,9 @@ def answered(question: CheapestRows, deadline: Deadline) -> Found:
 
 
 def _cutoff(target: float, base: float, cost: Floats) -> float:
-    """What a program may cost at most, so far above the target that no arithmetic mistakes one for
-    the other: HiGHS's presolve found nothing where the best cost the target and the limit was a
-    ten-millionth above it.
+    """The limit of a program's cost: so far above the target that rounding cannot confuse the two.
+    HiGHS's presolve found nothing where the best cost the target and the limit was a ten-millionth
+    above it.
     """
     if base == np.rint(base) and (cost == np.rint(cost)).all():
         return float(np.floor(target + TRUST * max(abs(target), 1.0))) + 0.5
@@ -83,11 +91,12 @@ def _cutoff(target: float, base: float, cost: Floats) -> float:
 
 
 class _Levels(NamedTuple):
-    """Different costs of every demand point, upwards, those of one after those of another.
+    """The different costs (levels) of each demand point in ascending order, one point after the
+    other.
 
-    `first`: whether a level is its demand point's first; `step`: what being served beyond it costs
-    more; `dead`: whether nothing is beyond it; `level`, `row` (n_entries,): which row serves at
-    which level; `base`: sum of the first levels' costs.
+    `first`: whether a level is the first of its point; `step`: cost of the next level above this
+    one; `dead`: whether there is none; `level`, `row` (n_entries,): which row serves at which
+    level; `base`: sum of the first levels.
     """
 
     first: Bools
@@ -99,7 +108,7 @@ class _Levels(NamedTuple):
 
 
 def _levels(entries: Entries, beyond: Floats) -> _Levels | None:
-    """None if a demand point can be served by nobody."""
+    """None if some demand point cannot be served."""
     client, cost, row = entries.client, entries.cost, entries.row
     useful = cost < beyond[client]
     client, cost, row = client[useful], cost[useful], row[useful]

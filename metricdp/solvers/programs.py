@@ -1,4 +1,4 @@
-"""Small integer programs, by HiGHS: coverage by a few columns, and its weighted forms."""
+"""Linear and integer programs by HiGHS: a thin layer on scipy, set cover and maximum coverage."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ tolerances are absolute, beside loads of 1e-7 it would see nothing, and 1e20 cou
 """
 
 
-class Rule(NamedTuple):
-    """Rows of a program: ``lower <= matrix @ x <= upper``."""
+class Constraint(NamedTuple):
+    """``lower <= matrix @ x <= upper``, row by row."""
 
     matrix: Any
     lower: Any
@@ -26,10 +26,10 @@ class Rule(NamedTuple):
 
 
 class Optimum(NamedTuple):
-    """What a program ended with.
+    """What HiGHS ended with.
 
-    `x`: the best point found; None if there is none, or none was found in time; `value`: of it;
-    `bound`: of all; `proven`: whether that is settled: x is best, or there is none.
+    `x`: the best point found, None if there is none or time ended before; `value`: its objective;
+    `bound`: lower bound of all; `proven`: whether x is proven best, or that there is none.
     """
 
     x: Floats | None
@@ -38,32 +38,32 @@ class Optimum(NamedTuple):
     proven: bool
 
 
-def solved(
+def minimized(
     cost: Floats,
-    constraints: list[Rule],
-    whole: int,
+    constraints: list[Constraint],
+    n_integers: int,
     deadline: Deadline,
     *,
     upper: float | Floats = 1.0,
-    must: Ints | None = None,
-    most: float = 60.0,
+    at_one: Ints | None = None,
+    seconds: float = 60.0,
     gap: float = 0.0,
 ) -> Optimum:
-    """Minimize ``cost @ x`` for ``0 <= x <= upper``, the first `whole` of them integers, and those
-    that `must` be at least 1, in `most` seconds.
+    """Minimize ``cost @ x`` for ``0 <= x <= upper``, the first `n_integers` variables integers,
+    those of `at_one` at least 1, within `seconds`; ends at a relative gap of `gap`.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
-    seconds = max(min(most, deadline.left), 0.01)
+    limit = max(min(seconds, deadline.left), 0.01)
     lower = np.zeros(len(cost))
-    lower[[] if must is None else must] = 1.0
+    lower[[] if at_one is None else at_one] = 1.0
     unit = scale_of(cost)
     found = milp(
         cost * unit,
-        constraints=[LinearConstraint(*_scaled(rule)) for rule in constraints],
-        integrality=np.arange(len(cost)) < whole,
+        constraints=[LinearConstraint(*_rescaled(rule)) for rule in constraints],
+        integrality=np.arange(len(cost)) < n_integers,
         bounds=Bounds(lower, upper),
-        options={"time_limit": seconds, "mip_rel_gap": gap, "disp": False},
+        options={"time_limit": limit, "mip_rel_gap": gap, "disp": False},
     )
     infeasible = found.status == 2
     bound = getattr(found, "mip_dual_bound", None)
@@ -74,30 +74,35 @@ def solved(
 
 
 def scale_of(coefficients: Floats) -> float:
-    """What HiGHS is given so many times as large: a power of two, 1 where nothing is amiss."""
+    """The power of two by which HiGHS gets these coefficients multiplied; 1 for ordinary ones."""
     largest = float(np.abs(coefficients).max(initial=0.0))
     if largest == 0.0 or _PLAIN[0] <= largest <= _PLAIN[1]:
         return 1.0
     return float(np.ldexp(1.0, min(_BITS - int(np.frexp(largest)[1]), 1000)))
 
 
-def _scaled(rule: Rule) -> Rule:
-    """The same rule in another unit."""
+def _rescaled(rule: Constraint) -> Constraint:
+    """The same constraint in another unit."""
     unit = scale_of(rule.matrix.data if issparse(rule.matrix) else rule.matrix)
-    return Rule(*(part * unit for part in rule))
+    return Constraint(*(part * unit for part in rule))
 
 
-def beside(*parts: Any) -> csr_array:
-    """Matrices side by side; a number is so many columns of zeros."""
+def side_by_side(*parts: Any) -> csr_array:
+    """Matrices side by side; an integer stands for so many columns of zeros."""
     height = next(part.shape[0] for part in parts if not isinstance(part, int))
     blocks = [csr_array((height, part)) if isinstance(part, int) else part for part in parts]
     return csr_array(hstack(blocks, format="csr"))
 
 
 def fewest_columns(
-    covers: csr_array, deadline: Deadline, *, at_most: int | None = None, most: float = 60.0
+    covers: csr_array, deadline: Deadline, *, at_most: int | None = None, seconds: float = 60.0
 ) -> tuple[Ints | None, float, bool]:
-    """Fewest columns of a 0-1 matrix that cover all its rows."""
+    """Set cover: the fewest columns of a 0-1 matrix that cover all its rows; with `at_most` any
+    cover of so few columns.
+
+    Returns the columns (None where there are none, or none were found in time), a lower bound of
+    their number, and whether the answer is settled.
+    """
     from scipy.optimize import linprog
 
     n_rows, n_columns = covers.shape
@@ -114,18 +119,18 @@ def fewest_columns(
         b_ub=-np.ones(n_rows),
         bounds=(0, 1),
         method="highs",
-        options={"time_limit": max(min(most, deadline.left), 0.01)},
+        options={"time_limit": max(min(seconds, deadline.left), 0.01)},
     )
     lower = float(np.ceil(relaxed.fun - _ROUNDING)) if relaxed.status == 0 else 0.0
     if at_most is not None and lower > at_most:
         return None, lower, True
     if lower >= len(greedy):
         return greedy, lower, True
-    rules = [Rule(covers, 1.0, np.inf)]
+    rules = [Constraint(covers, 1.0, np.inf)]
     if at_most is not None:
-        rules.append(Rule(np.ones((1, n_columns)), 0.0, float(at_most)))
+        rules.append(Constraint(np.ones((1, n_columns)), 0.0, float(at_most)))
     target = np.full(n_columns, 1.0 if at_most is None else 0.0)
-    found = solved(target, rules, n_columns, deadline, most=most)
+    found = minimized(target, rules, n_columns, deadline, seconds=seconds)
     if found.x is None:
         if at_most is not None:
             return None, np.inf if found.proven else lower, found.proven
@@ -140,7 +145,7 @@ def fewest_columns(
 
 
 def greedy_columns(covers: csr_array) -> Ints:
-    """Columns that cover all rows, greedily; then needless ones are left out."""
+    """A greedy set cover (columns), without those that turn out redundant."""
     by_column = covers.T.tocsr()
     open_rows = np.ones(covers.shape[0])
     chosen: list[int] = []
@@ -166,15 +171,19 @@ def most_covered(
     k: int,
     fixed: Ints,
     deadline: Deadline,
-    most: float = 60.0,
+    seconds: float = 60.0,
 ) -> Optimum:
-    """k columns that cover the largest sum of `first` (once) and `second` (twice)."""
+    """Maximum coverage: k columns that cover the rows of the largest sum of `first`, and of
+    `second` for rows covered twice; `fixed` columns are among them.
+    """
     n_rows, n_columns = covers.shape
     twice = bool((second > 0).any())
     served = [-eye_array(n_rows)] * (2 if twice else 1)
-    linked = Rule(beside(covers, *served), 0.0, np.inf)
-    count = Rule(beside(np.ones((1, n_columns)), n_rows * len(served)), float(k), float(k))
+    linked = Constraint(side_by_side(covers, *served), 0.0, np.inf)
+    count = Constraint(
+        side_by_side(np.ones((1, n_columns)), n_rows * len(served)), float(k), float(k)
+    )
     cost = -np.r_[np.zeros(n_columns), first, second if twice else np.empty(0)]
-    found = solved(cost, [linked, count], n_columns, deadline, must=fixed, most=most)
+    found = minimized(cost, [linked, count], n_columns, deadline, at_one=fixed, seconds=seconds)
     x = None if found.x is None else found.x[:n_columns]
     return Optimum(x, -found.value, -found.bound, found.proven)

@@ -131,7 +131,9 @@ class Capacitated(Objective):
 
     def _moved(self, instance: Instance, sites: Positions) -> Chosen:
         """Room for everybody; then sites move to the medians of whom they serve, if that helps."""
-        best = self.judge(instance, self._service(instance).roomy(sites, self.limit is not None))
+        best = self.judge(
+            instance, self._service(instance).with_capacity(sites, self.limit is not None)
+        )
         known = instance.metric.sites is instance.metric.ids  # medians are looked for among clients
         for _ in range(_ROUNDS if known else 0):
             moved = self._medians(instance, best)

@@ -81,7 +81,7 @@ class CenterSearch:
             return np.empty(0, np.int64), True
         columns, covers = self._kinds.columns(which, radius * (1 + WITHIN))
         rows, _, proven = fewest_columns(
-            covers, self.instance.deadline, at_most=self._left, most=most
+            covers, self.instance.deadline, at_most=self._left, seconds=most
         )
         return (None if rows is None else self.instance.allowed[columns[rows]]), proven
 

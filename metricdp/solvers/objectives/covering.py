@@ -147,7 +147,9 @@ class MaxCoverage(_Coverage):
         def costs(places: Positions) -> tuple[Floats, Floats]:
             return np.where(instance.block(places) > limit * (1 + WITHIN), 2 * weight, 0.0), weight
 
-        return Service(instance, self.k, self.capacities, self.single_source, costs, costly=False)
+        return Service(
+            instance, self.k, self.capacities, self.single_source, costs, priced_sizes=False
+        )
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ class FullCenters:
         `low`.
         """
         instance, best = self._narrowed, None
-        start = self._service(_NOTHING, np.inf).roomy(start, False)
+        start = self._service(_NOTHING, np.inf).with_capacity(start, False)
         with suppress(InputError):
             best = self.judge(start)
         bound: float | None = low
@@ -103,9 +103,9 @@ class FullCenters:
                 rows = block[np.searchsorted(instance.allowed, places)]
             return np.where(rows > radius * (1 + WITHIN), 2 * lost, 0.0), lost
 
-        enough = _NOBODY * float(lost.sum())
+        cutoff = _NOBODY * float(lost.sum())
         asked = self.k, self.capacities, self.single_source
-        return Service(instance, *asked, costs, enough=enough, costly=False)
+        return Service(instance, *asked, costs, cutoff=cutoff, priced_sizes=False)
 
     def _bisected(
         self, block: Floats, radii: Floats, start: Positions, sites: Positions | None = None
@@ -119,12 +119,12 @@ class FullCenters:
             middle = (low + high) // 2
             service = self._service(block, float(radii[middle]))
             found = service.choose(start) if sites is None else service.judge(sites)
-            if found.value <= _ROUNDING * service.enough:
+            if found.value <= _ROUNDING * service.cutoff:
                 best, high = self._completed(found), middle
                 start = found.sites
                 continue
             low = middle + 1
-            if found.bound is not None and found.bound > service.enough:
+            if found.bound is not None and found.bound > service.cutoff:
                 proven = low
         return best, None if proven >= high else float(radii[proven])
 

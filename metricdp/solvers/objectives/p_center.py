@@ -210,7 +210,7 @@ class Search(CenterSearch):
             open_ = self._open(radius)
             if open_:
                 columns, covers = self._kinds.columns(open_, within)
-                rows, bound, proven = fewest_columns(covers, instance.deadline, most=_SECONDS)
+                rows, bound, proven = fewest_columns(covers, instance.deadline, seconds=_SECONDS)
                 assert rows is not None  # everybody is near some place
                 sites = np.r_[instance.opened, instance.allowed[columns[rows]]]
                 lower = max(lower, len(instance.opened) + int(bound))

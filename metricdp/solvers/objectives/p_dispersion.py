@@ -21,7 +21,7 @@ from metricdp.solvers.objectives.instance import (
 )
 from metricdp.solvers.objectives.kinds import matrix_of
 from metricdp.solvers.objectives.objective import Objective
-from metricdp.solvers.programs import Rule, solved
+from metricdp.solvers.programs import Constraint, minimized
 
 _STARTS = 30
 """Places from which sites are added farthest first, where all distances can be held."""
@@ -229,10 +229,10 @@ class _Search:
             return None, False
         cliques = matrix_of(_cliques(close), len(close))
         n, deadline = len(close), self.instance.deadline
-        rules = [Rule(np.ones((1, n)), float(self.k), float(self.k))]
+        rules = [Constraint(np.ones((1, n)), float(self.k), float(self.k))]
         if cliques.shape[0]:
-            rules.append(Rule(cliques, 0.0, 1.0))
-        answer = solved(np.zeros(n), rules, n, deadline, must=self.fixed, most=_SECONDS)
+            rules.append(Constraint(cliques, 0.0, 1.0))
+        answer = minimized(np.zeros(n), rules, n, deadline, at_one=self.fixed, seconds=_SECONDS)
         if answer.x is None:
             return None, answer.proven
         return np.flatnonzero(answer.x > 0.5), True

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from metricdp.solvers.objectives import capacity_search
-from metricdp.solvers.objectives.capacity_search import CapacitySearch, Rules
-from metricdp.solvers.objectives.whole_search import WholeSearch
+from metricdp.solvers.objectives.capacity_search import CapacitySearch, SiteRules
+from metricdp.solvers.objectives.single_source import SingleSourceSearch
 from metricdp.solvers.stopping import NEVER
 
 
@@ -47,13 +47,13 @@ def test_sharing_clients_is_no_dearer_without_programs_too(sizes, monkeypatch):
         costs = np.linalg.norm(points[:, None] - points[None], axis=2) * loads
         room = np.repeat([1.3, 0.9][:sizes], 40) * loads.sum() / 4
         fee = np.repeat([1.0, 0.0][:sizes], 40)
-        rules = Rules(np.array([2, 4][-sizes:]), fee, least=0.8 * loads.sum() / 4)
+        rules = SiteRules(np.array([2, 4][-sizes:]), fee, min_load=0.8 * loads.sum() / 4)
         asked = np.tile(costs, (sizes, 1)), loads, room, 4, np.empty(0, np.int64), None, NEVER
-        shared, whole = CapacitySearch(*asked, rules=rules), WholeSearch(*asked, rules=rules)
+        shared, whole = CapacitySearch(*asked, rules=rules), SingleSourceSearch(*asked, rules=rules)
         for made in (shared, whole):
             made.run(np.arange(4))
             assert made.rows is not None and len(np.unique(made.place[made.rows])) == 4
         assert shared.lower <= shared.upper <= whole.upper * (1 + 1e-9)
         used = np.bincount(whole.site, loads, 4)
-        assert (used >= rules.least * (1 - 1e-9)).all()
+        assert (used >= rules.min_load * (1 - 1e-9)).all()
         assert (used <= room[whole.rows] * (1 + 1e-9)).all()

@@ -5,8 +5,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from metricdp.solvers.objectives import capacity_search, partitioning, whole_search
-from metricdp.solvers.objectives.whole_search import WholeSearch
+from metricdp.solvers.objectives import capacity_search, partitioning, single_source
+from metricdp.solvers.objectives.single_source import SingleSourceSearch
 from metricdp.solvers.stopping import NEVER, Deadline
 from tests.naive_objectives import within_room_whole
 
@@ -38,8 +38,8 @@ def least(costs, loads, room, k, fixed, spare=None):
 @pytest.mark.parametrize("way", ["plain", "fixed", "spare"])
 @pytest.mark.parametrize("nearest", [5, 1_000])
 def test_it_is_proven_best(way, nearest, monkeypatch):
-    monkeypatch.setattr(partitioning, "_FEW", 3)  # cuts, and not HiGHS at once
-    monkeypatch.setattr(partitioning, "_NEAREST", nearest)
+    monkeypatch.setattr(partitioning, "_FEW_SETS", 3)  # cuts, and not HiGHS at once
+    monkeypatch.setattr(partitioning, "_NEAREST_SETS", nearest)
     for seed in range(8):
         costs, loads, room = instance(seed)
         fixed = np.array([4]) if way == "fixed" else NONE
@@ -48,7 +48,7 @@ def test_it_is_proven_best(way, nearest, monkeypatch):
             spare, room = np.full(len(loads), 60.0), 0.7 * room
             given = np.where(costs > 6.0, 2 * spare[0], costs)
         best = least(costs, loads, room, 3, fixed, spare)
-        made = WholeSearch(given, loads, room, 3, fixed, spare, NEVER)
+        made = SingleSourceSearch(given, loads, room, 3, fixed, spare, NEVER)
         made.run(np.r_[fixed, np.setdiff1d([0, 1, 2], fixed)][:3])
         if np.isinf(best):
             assert made.rows is None
@@ -65,14 +65,14 @@ def test_it_is_proven_best(way, nearest, monkeypatch):
 
 def test_a_cut_short_bound_is_still_below(monkeypatch):
     """Whatever ends the search among sets, nothing that is better is excluded."""
-    monkeypatch.setattr(whole_search, "_SETS", (40, 400))
-    monkeypatch.setattr(partitioning, "_FEW", 1)
-    monkeypatch.setattr(partitioning, "_MOST", 0)
-    monkeypatch.setattr(partitioning, "_ROUNDS", 2)
+    monkeypatch.setattr(single_source, "_MOST_SETS", (40, 400))
+    monkeypatch.setattr(partitioning, "_FEW_SETS", 1)
+    monkeypatch.setattr(partitioning, "_MOST_SETS", 0)
+    monkeypatch.setattr(partitioning, "_CUT_ROUNDS", 2)
     monkeypatch.setattr(capacity_search, "_STEPS", 30)
     for seed in range(8):
         costs, loads, room = instance(seed)
-        made = WholeSearch(costs, loads, room, 3, NONE, None, NEVER)
+        made = SingleSourceSearch(costs, loads, room, 3, NONE, None, NEVER)
         made.run(np.arange(3))
         best = least(costs, loads, room, 3, NONE)
         assert made.lower <= best * (1 + 1e-9)
@@ -84,26 +84,28 @@ def test_a_choice_of_sets_finds_what_the_search_did_not(monkeypatch):
     found = []
     for seed in range(8):
         costs, loads, room = instance(seed)
-        made = WholeSearch(costs, loads, room, 3, NONE, None, NEVER)
+        made = SingleSourceSearch(costs, loads, room, 3, NONE, None, NEVER)
         made.run(np.arange(3))
-        again = WholeSearch(costs, loads, room, 3, NONE, None, NEVER)
-        again._begin(np.argsort(-room)[:3], None)
-        again._explore(0, 0.0)
+        again = SingleSourceSearch(costs, loads, room, 3, NONE, None, NEVER)
+        again._start(np.argsort(-room)[:3], None)
+        again._search(0, 0.0)
         if again.rows is None:
             continue
         found.append(again.upper > made.upper * (1 + 1e-9))
-        again._climb()
-        again._settle(False)
+        again._raise_bound()
+        again._solve_remaining(False)
         assert again.upper == pytest.approx(made.upper)
         assert again.proven
     assert any(found)
 
 
 def test_the_roomiest_sites_are_packed_where_the_search_finds_no_room(monkeypatch):
-    monkeypatch.setattr(capacity_search, "_QUIET", 0)
-    monkeypatch.setattr(whole_search.WholeSearch, "_explore", lambda self, rounds, seconds: rounds)
+    monkeypatch.setattr(capacity_search, "_STALLED", 0)
+    monkeypatch.setattr(
+        single_source.SingleSourceSearch, "_search", lambda self, rounds, seconds: rounds
+    )
     loads = np.array([5.0, 4.0, 3.0, 2.0])
-    made = WholeSearch(np.zeros((3, 4)), loads, np.array([1.0, 7, 7]), 2, NONE, None, NEVER)
+    made = SingleSourceSearch(np.zeros((3, 4)), loads, np.array([1.0, 7, 7]), 2, NONE, None, NEVER)
     made.run(np.array([0, 1]))
     assert made.rows.tolist() == [1, 2]
     assert np.bincount(made.site, loads).tolist() == [7.0, 7.0]
@@ -111,30 +113,30 @@ def test_the_roomiest_sites_are_packed_where_the_search_finds_no_room(monkeypatc
 
 def test_time_is_used_while_a_gap_is_open_and_not_after(monkeypatch):
     costs, loads, room = instance(1)
-    made = WholeSearch(costs, loads, room, 3, NONE, None, Deadline(600))
+    made = SingleSourceSearch(costs, loads, room, 3, NONE, None, Deadline(600))
     made.run(np.arange(3))
     assert made.proven
-    monkeypatch.setattr(whole_search, "_SETS", (1, 1))
+    monkeypatch.setattr(single_source, "_MOST_SETS", (1, 1))
     monkeypatch.setattr(capacity_search, "_STEPS", 2)
     deadline = Deadline(0.5)
-    WholeSearch(costs, loads, room, 3, NONE, None, deadline).run(np.arange(3))
+    SingleSourceSearch(costs, loads, room, 3, NONE, None, deadline).run(np.arange(3))
     assert deadline.over
 
 
 @pytest.mark.parametrize("spare", [None, 30.0])
 def test_neighboring_sites_are_settled_with_all_they_serve(spare, monkeypatch):
-    monkeypatch.setattr(whole_search, "_PARTS", (8, 12))
+    monkeypatch.setattr(single_source, "_PART_CLIENTS", (8, 12))
     costs, loads, room = instance(1, 30)
     room = np.full(30, 1.2 * loads.sum() / 6)
     unserved = None if spare is None else np.full(30, spare)
-    made = WholeSearch(costs, loads, room, 6, np.array([4, 20]), unserved, NEVER)
-    made._begin(made.with_room(np.array([4, 20, 0, 1, 2, 3])), None)
+    made = SingleSourceSearch(costs, loads, room, 6, np.array([4, 20]), unserved, NEVER)
+    made._start(made.with_capacity(np.array([4, 20, 0, 1, 2, 3])), None)
     for rounds in range(1, 100):
-        made._explore(rounds, 0.0)
+        made._search(rounds, 0.0)
         if np.isfinite(made.upper):
             break
     before = made.upper
-    made._mend()
+    made._improve_parts()
     served = made.site >= 0
     assert made.upper < before
     assert served.all() or spare is not None

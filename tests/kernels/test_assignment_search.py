@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metricdp.kernels.whole_service import Sites, explore
+from metricdp.kernels.assignment_search import Sites, local_search
 
 NUMBERS = st.integers(0, 9).map(float)
 
@@ -33,7 +33,7 @@ def _explored(costs, loads, room, first, fixed, chains) -> tuple[float, float]:
     coins, price = np.array([1], np.uint64), np.array([1.0, 0.1, 1e6])
     near = np.tile(np.arange(m), (n, 1))
     moves = (coins, price, 1.0, 300, chains, best_rows, best_site, np.inf)
-    cost = explore(costs, loads, _sites(room), rows, site, fixed, near, *moves)
+    cost = local_search(costs, loads, _sites(room), rows, site, fixed, near, *moves)
     if np.isfinite(cost):
         assert best_rows[:fixed].tolist() == first[:fixed].tolist()
         assert len(set(best_rows.tolist())) == k
@@ -79,7 +79,7 @@ def _served(costs: list[list[float]], loads: list[float], room: list[float]) -> 
     moves = (coins, price, 0.0, 0, True, best_rows, best_site, np.inf)
     held = len(rows)
     sites = _sites(np.array(room))
-    assert explore(table, np.array(loads), sites, rows, site, held, near, *moves) < np.inf
+    assert local_search(table, np.array(loads), sites, rows, site, held, near, *moves) < np.inf
     return best_site.tolist()
 
 
@@ -123,7 +123,7 @@ def test_sizes_fees_and_least_loads_are_kept(data: st.DataObject) -> None:
     coins, price = np.array([1], np.uint64), np.array([1.0, 0.1, 1e6])
     near = np.tile(np.arange(6), (n, 1))
     moves = (coins, price, 1.0, 600, True, best_rows, best_site, np.inf)
-    cost = explore(both, loads, sites, rows, site, fixed, near, *moves)
+    cost = local_search(both, loads, sites, rows, site, fixed, near, *moves)
     if np.isinf(cost):
         return
     assert place[best_rows][:fixed].tolist() == list(range(fixed))
