@@ -1,14 +1,14 @@
-"""Exact sums of private integers: one type, of 128 bits, which cannot wrap.
+"""Exact sums over private records in 128-bit integers, which cannot overflow.
 
-A sum that wraps moves by everything when one record joins. So whatever adds up over records is
-here:
+A sum that wraps around changes arbitrarily when one record is added, so no sensitivity would hold.
+All code that adds up over records is therefore here:
 
-- A *block* has at most `ROWS` rows, and a row adds at most 2^30, so a block's answer is in int64.
-- `Sums` adds up blocks, digits of counts, or parts of them, and stays below 2^126.
-- `Sums.capped`, once, at the end, saturates at `CAP` on both sides. That moves neighbors no farther
-  apart; saturating earlier could.
+- A *block* has at most `ROWS` rows, and a row adds at most 2^30, so a block's sum fits int64.
+- `Sums` adds up blocks, or digits of counts, and stays below 2^126.
+- `Sums.capped` saturates at `CAP` on both sides, once, at the end. Saturating a final sum moves
+  neighbors no farther apart; saturating partial sums could.
 
-A test reads the sources of `records` and `privacy`: only lines of its list add up elsewhere.
+A test reads the sources of `records` and `privacy`, and refuses sums over records elsewhere.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from metricdp.arrays import Floats, Ints
 from metricdp.kernels.scores import CAP
 
 ROWS = 1 << 32
-"""Of a block, at most."""
+"""Most rows of a block."""
 PIECES = 4
-"""Of 32 bits, of a sum, for engines that add in 64."""
+"""Pieces of 32 bits that a 128-bit sum is split into, for engines that add in 64 bits."""
 _BITS = 32
 HALF = (1 << _BITS) - 1
-"""The lower half of a word."""
+"""Mask of the lower 32 bits of a 64-bit word."""
 
 
 class Sums:
-    """Exact sums, one a place: integers from -2^127 to 2^127 - 1.
+    """A vector of n exact sums: integers from -2^127 to 2^127 - 1.
 
-    `low` (n,): the lower 64 bits; `high` (n,): the upper 64 bits: by default the sign of `low`, as
-    of every sum that is in int64.
+    `low` (n,): the lower 64 bits; `high` (n,): the upper 64 bits, by default the sign extension of
+    `low`, which is right for sums that fit int64.
     """
 
     __slots__ = ("_high", "_low", "_most")
@@ -51,7 +51,7 @@ class Sums:
 
     @classmethod
     def _of(cls, low: Ints, most: int) -> Sums:
-        """In int64: none is beyond `most` in absolute value."""
+        """Sums that fit int64, of absolute value at most `most`."""
         new = cls.__new__(cls)
         new._low, new._high, new._most = low, None, most
         return new
@@ -74,7 +74,7 @@ class Sums:
         return self + Sums(~other._low, ~other._upper) + Sums(np.ones(len(other), np.int64))
 
     def __lshift__(self, bits: int) -> Sums:
-        """Times 2^bits, 0 to 63."""
+        """Multiplied by 2^bits, for bits from 0 to 63."""
         if not bits:
             return self
         if self._most << bits < 2**63:
@@ -83,7 +83,7 @@ class Sums:
         return Sums(self._low << bits, self._upper << bits | over)
 
     def __rshift__(self, bits: int) -> Sums:
-        """Divided by 2^bits, 0 to 63, rounded down."""
+        """Divided by 2^bits, for bits from 0 to 63, and rounded down."""
         if self._high is None or not bits:
             return Sums(self._low >> bits, self._high)
         under = (self._low.view(np.uint64) >> np.uint64(bits)).view(np.int64)
@@ -93,23 +93,23 @@ class Sums:
         return Sums(self._low[places], None if self._high is None else self._high[places])
 
     def joined(self, more: Sums) -> Sums:
-        """These, and more of them behind."""
+        """This vector with `more` appended."""
         low = np.concatenate([self._low, more._low])
         narrow = self._high is None and more._high is None
         return Sums(low, None if narrow else np.concatenate([self._upper, more._upper]))
 
     def places(self) -> Ints:
-        """Where there is another number than 0."""
+        """Indices of the nonzero sums."""
         return np.flatnonzero(self._low if self._high is None else self._low | self._high)
 
     def spread(self, places: Ints, n: int) -> Sums:
-        """These at some of n places, and 0 elsewhere."""
+        """A vector of n sums that has these at the indices `places`, and 0 elsewhere."""
         whole = np.zeros((2, n), np.int64)
         whole[:, places] = self._low, self._upper
         return Sums(whole[0], None if self._high is None else whole[1])
 
     def capped(self) -> Ints:
-        """As int64, saturating at `CAP` on both sides, shape (n,)."""
+        """The sums as int64, saturated at `CAP` on both sides, shape (n,)."""
         if self._most <= CAP:
             return self._low
         inside = np.clip(self._low, -CAP, CAP)
@@ -119,18 +119,18 @@ class Sums:
         return np.where(self._high == self._low >> 63, inside, beyond)
 
     def tolist(self) -> list[int]:
-        """As they are."""
+        """The sums as Python integers, without saturation."""
         low = self._low.view(np.uint64).tolist()
         return [high << 64 | word for high, word in zip(self._upper.tolist(), low)]
 
     def pieces(self) -> Ints:
-        """Four pieces of 32 bits (4, n), lowest first, for engines that add in int64."""
+        """The sums as pieces of 32 bits (4, n), lowest first, for engines that add in int64."""
         low, high = self._low, self._upper
         return np.stack([low & HALF, low >> _BITS & HALF, high & HALF, high >> _BITS])
 
     @classmethod
     def of_pieces(cls, pieces: Ints) -> Sums:
-        """What such pieces, each perhaps a sum of some, come to."""
+        """The sums with these `pieces`, which may themselves be sums of pieces."""
         total = cls(pieces[3])
         for piece in pieces[2::-1]:
             total = (total << _BITS) + cls(piece)
@@ -138,7 +138,7 @@ class Sums:
 
     @classmethod
     def cumulative(cls, counts: Ints) -> Sums:
-        """Of the first 0, 1, …, n counts, shape (n + 1,)."""
+        """Prefix sums: of the first 0, 1, …, n counts, shape (n + 1,)."""
         found = combined(
             (bits, np.concatenate([np.zeros(1, np.int64), np.cumsum(digit)]))
             for bits, digit in digits(counts, 1)
@@ -148,11 +148,11 @@ class Sums:
 
 
 Total = Sums | Floats
-"""Of answers: exact, or floating-point numbers, of what is on no ledger."""
+"""A sum of answers: exact, or in floating point for what no ledger is charged for."""
 
 
 def exactly(answer: Any) -> Total:
-    """An answer about a block, for adding up: integers as `Sums`."""
+    """The answer of one block, ready to be added: integers become `Sums`."""
     if isinstance(answer, Sums):
         return answer
     found = np.asarray(answer)
@@ -160,18 +160,18 @@ def exactly(answer: Any) -> Total:
 
 
 def to_array(total: Total) -> NDArray[Any]:
-    """What leaves: integers in int64, saturating; floating-point numbers as they are."""
+    """The final array: integers saturated in int64, floating-point numbers unchanged."""
     return total.capped() if isinstance(total, Sums) else total
 
 
-def doubled(total: Total, bits: int) -> Total:
-    """Times 2^bits."""
+def shifted(total: Total, bits: int) -> Total:
+    """The total multiplied by 2^bits."""
     return total << bits if isinstance(total, Sums) else total * 2.0**bits
 
 
 def combined(parts: Iterable[tuple[int, Any]]) -> Total:
-    """The sum of ``part * 2**bits`` over pairs (bits, part), at least one: exact of integers."""
-    each = (doubled(exactly(part), bits) for bits, part in parts)
+    """The sum of ``part * 2**bits`` over at least one pair (bits, part); exact for integers."""
+    each = (shifted(exactly(part), bits) for bits, part in parts)
     total = next(each)
     for more in each:
         total = total + more  # type: ignore[operator]
@@ -179,15 +179,18 @@ def combined(parts: Iterable[tuple[int, Any]]) -> Total:
 
 
 def by_digits(weights: Ints, answer: Any) -> Total:
-    """The sum of an answer about weighted rows, one binary digit of weights at a time."""
+    """The sum of an answer over weighted rows, one binary digit of the weights at a time.
+
+    `answer`: from a mask (n,) of rows to the sum over these rows, each counted once.
+    """
     n_digits = int(weights.max(initial=0)).bit_length()
-    having = (weights >> digit & 1 == 1 for digit in range(n_digits))
-    parts = [(digit, answer(which)) for digit, which in enumerate(having) if which.any()]
+    masks = (weights >> digit & 1 == 1 for digit in range(n_digits))
+    parts = [(digit, answer(mask)) for digit, mask in enumerate(masks) if mask.any()]
     return combined([(0, answer(np.zeros(len(weights), bool))), *parts])
 
 
 def digits(counts: Ints, largest: int) -> Iterator[tuple[int, Ints]]:
-    """Counts as sums of ``digit << bits`` that cannot wrap; `combined` joins them."""
+    """Counts split into ``digit << bits`` such that n digits times `largest` fit int64."""
     if exact_sum(counts) * largest < 2**63:
         yield 0, counts
         return
@@ -197,12 +200,12 @@ def digits(counts: Ints, largest: int) -> Iterator[tuple[int, Ints]]:
 
 
 def exact_sum(counts: Ints) -> int:
-    """Their sum, beyond int64 too."""
+    """The sum of the counts as a Python integer, which may exceed int64."""
     return (int((counts >> _BITS).sum()) << _BITS) + int((counts & HALF).sum())
 
 
 def grouped_sum(place: Ints, counts: Ints, n: int) -> Ints:
-    """The sums of the counts of each of n places, saturating at `CAP`, shape (n,)."""
+    """The sum of the counts in each of n groups, saturated at `CAP`, shape (n,)."""
     halves = np.zeros((2, n), np.int64)
     np.add.at(halves[0], place, counts & HALF)
     np.add.at(halves[1], place, counts >> _BITS)

@@ -1,7 +1,7 @@
-"""What can go wrong while private records are in hand, without showing them.
+"""Errors while private records are read, reported without showing the records.
 
 A traceback leads to local variables, and an exception's text may quote a record. So `attempt`
-swallows exceptions and keeps their *kind* alone: ``INTERRUPTED`` and ``ENDED`` (Ctrl-C,
+catches all exceptions and keeps only their *kind*: ``INTERRUPTED`` and ``ENDED`` (Ctrl-C,
 `SystemExit`), ``RESOURCES`` (memory, disk, open files), ``CHANGED`` (a table differed between
 readings), ``BAD`` (`InputError`: a record breaks a rule), ``FAULT`` (anything else).
 """
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class Trouble(IntEnum):
-    """Kinds of trouble; of two at once the larger is reported."""
+    """Kinds of errors; where two meet, the larger is reported."""
 
     BAD = 1
     CHANGED = 2
@@ -50,25 +50,25 @@ _FULL = {
     if hasattr(errno, name)
 }
 _INTERRUPTED_NAMES = ("InterruptException",)
-"""What DuckDB makes of Ctrl-C."""
+"""What DuckDB raises at Ctrl-C."""
 _FULL_NAMES = ("OutOfMemoryException", "ArrowMemoryError")
 
 
 class Change(Exception):
-    """A table was not the same in two readings."""
+    """A table differed between two readings."""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How an attempt ended that has no result."""
+    """The outcome of an attempt that raised."""
 
     trouble: Trouble
 
 
 def attempt(work: Callable[[], T]) -> T | Ended:
-    """``work()``, or how it ended. A second Ctrl-C while the first is being reported ends it too.
+    """``work()``, or the kind of its exception, also if Ctrl-C comes while one is being handled.
 
-    NumPy warns of no cell: of one that overflows, say.
+    NumPy's warnings are off: they would tell that some cell overflows.
     """
     try:
         try:
@@ -81,7 +81,7 @@ def attempt(work: Callable[[], T]) -> T | Ended:
 
 
 def kind(error: BaseException) -> Trouble:
-    """Which kind of trouble an exception is."""
+    """The kind of an exception."""
     if isinstance(error, InputError):
         return Trouble.BAD
     if isinstance(error, KeyboardInterrupt) or _named(error, _INTERRUPTED_NAMES):
@@ -101,12 +101,12 @@ def _named(error: BaseException, names: tuple[str, ...]) -> bool:
 
 
 def raised(trouble: Trouble) -> None:
-    """Raise this trouble inside an attempt, to be reported by whoever made it."""
+    """Raise an exception of this kind inside an attempt, which reports it."""
     raise _error(trouble, InputError("a record breaks a rule"), Change(), FAULT)
 
 
 def to_error(ended: Ended, rule: str, fault: str | None = FAULT) -> BaseException:
-    """The fresh exception for the caller: `rule` is for bad records."""
+    """A fresh exception for the caller; `rule`: its message if a record breaks a rule."""
     if ended.trouble is Trouble.FAULT and fault is None:
         return InputError(rule)
     return _error(ended.trouble, InputError(rule), ReadingError(CHANGED), fault or FAULT)

@@ -143,7 +143,7 @@ ALLOWED = {
         records/paths.py PathKeys.__call__
         records/paths.py Segment.holds
         records/paths.py Paths._read
-        records/paths.py Paths._reach
+        records/paths.py Paths._covered
         records/paths.py _paths
         records/sums/swap_costs.py Scale.of
         records/sums/swap_costs.py Scale.unit

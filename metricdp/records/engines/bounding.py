@@ -1,8 +1,8 @@
-"""What is kept of each user's records: a sample (`Bounding`), all with weights (`SharesOfOne`), or
-their number (`LogSizes`).
+"""Contribution bounds: what is kept of each user's records, a sample (`Bounding`), all of them with
+weights that sum to one (`SharesOfOne`), or only their number (`LogSizes`).
 
-A rule is one function of all records of some users, wherever they are. In this process it gets all
-records at once; on an engine, which sorts rows by user, blocks that hold all rows of their users.
+A rule is a function of all records of some users. In this process it gets all records at once; on
+an engine, which sorts rows by user, it gets blocks that hold all rows of their users.
 
 **Privacy.** What a rule keeps of a user depends on that user's records (in any order), public facts
 and one secret key alone, drawn when the demand is made. So for each key neighbors keep multisets
@@ -28,30 +28,30 @@ from metricdp.records.ingestion.encoders import USER, Reading
 from metricdp.refusals import InputError
 
 WHOLE = 1 << 16
-"""Fixed-point units of a unit of weight."""
+"""Fixed-point weight units of one user's weight of 1."""
 
 
 class UserRule(ABC):
-    """What is kept of each user's records."""
+    """A contribution bound: maps all records of each user to those that are kept."""
 
     weighted: ClassVar[bool] = False
-    """Whether what it keeps has weights, in the last column."""
+    """Whether kept records have weights, in the last column."""
 
     @abstractmethod
     def kept(self, users: Sequence[Hashable], records: NDArray[Any]) -> NDArray[Any]:
-        """Of records, shape (n,) or (n, d), all those of their users, one user for each."""
+        """The kept ones of `records` (n,) or (n, d), which must be all records of `users` (n,)."""
 
     def rows(self, block: Any, reading: Reading) -> dict[str, Any]:
-        """The same of rows that were read, as columns; of rows that could not be read, those that
-        say why.
+        """The kept rows of a block, as columns; if any row could not be read, only the rows that
+        report why.
         """
         users = texts(column(block, USER))
         numbers: list[NDArray[Any]] = [
             np.asarray(column(block, name), reading.kind) for name in reading.names[:-1]
         ]
-        lost = np.array([user is None for user in users], bool)
-        if lost.any():
-            codes = [each[lost] for each in (*numbers, *numbers[: self.weighted])]
+        errors = np.array([user is None for user in users], bool)
+        if errors.any():
+            codes = [each[errors] for each in (*numbers, *numbers[: self.weighted])]
             return reading.named(codes, [None] * len(codes[0]))
         records = np.column_stack(numbers) if reading.encode.empty().ndim > 1 else numbers[0]
         found = np.atleast_2d(self.kept(users, records).T)
@@ -62,10 +62,10 @@ class UserRule(ABC):
 class Bounding(UserRule):
     """At most `records` of each user in a part of a public partition, and in at most `parts` parts.
 
-    A user's records come in random order, that of a keyed hash of (user, record, j), where equal
-    records are numbered j = 0, 1, …. One is kept if its part is among the first `parts` met and
-    holds fewer than `records` of that user's so far. Without `areas` all parts are one: a sample
-    of `records` of them, uniform for a random hash.
+    A user's records are sorted by a keyed hash of (user, record, j), where equal records are
+    numbered j = 0, 1, …. A record is kept if its part is among the first `parts` in that order, and
+    fewer than `records` of the user's were kept in it. Without `areas` there is one part: a sample
+    of `records` of the user's, uniform for a random hash.
 
     `key`: secret; `areas` (n_points,): part of each point of a finite universe.
     """
@@ -78,7 +78,7 @@ class Bounding(UserRule):
     def kept(self, users: Sequence[Hashable], records: NDArray[Any]) -> NDArray[Any]:
         """Up to `parts` times `records` of each user, in their order."""
         codes, known = numbered(users, len(records))
-        if records.ndim == 1:  # positions: what is too far away (-1) takes no other's place
+        if records.ndim == 1:  # positions: a record beyond the snapping limit (-1) uses up no bound
             codes, records = codes[records >= 0], records[records >= 0]
         areas = np.zeros(len(records), np.int64) if self.areas is None else self.areas[records]
         _, cell = np.unique(codes * (int(areas.max(initial=0)) + 1) + areas, return_inverse=True)
@@ -92,10 +92,10 @@ class Bounding(UserRule):
         return records[(place < self.records) & (met[cell] < self.parts)]
 
     def _seeds(self, codes: Ints, known: Sequence[Hashable]) -> NDArray[np.uint64]:
-        """A hash of each user; of those who keep all in any order, 0."""
-        few = self.records if self.areas is None else min(self.parts, self.records)
+        """A keyed hash of each user; 0 for those so few records that all are kept in any order."""
+        all_kept = self.records if self.areas is None else min(self.parts, self.records)
         seeds = np.zeros(len(known), np.uint64)
-        for i in np.flatnonzero(np.bincount(codes) > few).tolist():
+        for i in np.flatnonzero(np.bincount(codes) > all_kept).tolist():
             text = f"{self.key}|{known[i]}".encode("utf-8", "surrogatepass")
             seeds[i] = int.from_bytes(sha256(text).digest()[:8], "big")
         return seeds
@@ -103,8 +103,8 @@ class Bounding(UserRule):
 
 @dataclass(frozen=True)
 class SharesOfOne(UserRule):
-    """All records of each user, with one unit of weight spread over them in integers: of r records
-    in the order of their places the first i have floor(`WHOLE` · i / r) together.
+    """All records of each user, with weights that sum to one unit: of r records, sorted by their
+    coordinates, the first i together have floor(`WHOLE` · i / r) fixed-point units.
 
     **Privacy.** A user adds exactly WHOLE units, none negative: at most m = WHOLE contributions of
     one unit each for every query. Rounding each share by itself could exceed that: the audit keeps
@@ -114,7 +114,7 @@ class SharesOfOne(UserRule):
     weighted = True
 
     def kept(self, users: Sequence[Hashable], records: NDArray[Any]) -> NDArray[Any]:
-        """Beside their weights."""
+        """The records and their weights, shape (n, d + 1)."""
         codes, _ = numbered(users, len(records))
         place = ranks([codes], axes_of(records))
         of = np.bincount(codes)[codes]
@@ -123,7 +123,7 @@ class SharesOfOne(UserRule):
 
 @dataclass(frozen=True)
 class LogSizes(UserRule):
-    """One record a user: the least j with at most 2^j records, `most` at most."""
+    """One record a user: the least j such that the user has at most 2^j records, or `most`."""
 
     most: int
 
@@ -132,14 +132,14 @@ class LogSizes(UserRule):
         return self.of(users)
 
     def of(self, users: Sequence[Hashable]) -> Ints:
-        """The same: where records are does not matter."""
+        """j of each user: only the number of records matters."""
         sizes = np.bincount(numbered(users, len(users))[0])
         bounds = 2 ** np.arange(self.most, dtype=np.int64)
         return np.searchsorted(bounds, sizes, side="left").astype(np.int64)
 
 
 def numbered(users: Sequence[Hashable], n_records: int) -> tuple[Ints, Sequence[Hashable]]:
-    """Number of each record's user, in the order in which users come, and the users."""
+    """The index of each record's user in order of first appearance, and the users."""
     if len(users) != n_records or any(u is None or u != u for u in users):
         raise InputError("one user per record")
     number: dict[Hashable, int] = {}
@@ -148,12 +148,12 @@ def numbered(users: Sequence[Hashable], n_records: int) -> tuple[Ints, Sequence[
 
 
 def axes_of(records: NDArray[Any]) -> list[NDArray[Any]]:
-    """The numbers that records are made of; -0.0 is 0.0."""
+    """The coordinates of records, one array each, with -0.0 as 0.0."""
     return [np.ascontiguousarray(axis) + 0 for axis in np.atleast_2d(records.T)]
 
 
 def ranks(groups: list[NDArray[Any]], order: list[NDArray[Any]]) -> Ints:
-    """Place of each row, from 0, in the order of some columns, among those of equal groups."""
+    """The rank of each row, from 0, among the rows of equal `groups`, sorted by `order`."""
     at = np.lexsort([*reversed(order), *reversed(groups)])
     first = np.ones(len(at), bool)
     first[1:] = np.any([each[at][1:] != each[at][:-1] for each in groups], axis=0)
@@ -164,7 +164,7 @@ def ranks(groups: list[NDArray[Any]], order: list[NDArray[Any]]) -> Ints:
 
 
 def whole_users(batches: Iterable[Any]) -> Iterator[Any]:
-    """Batches of Arrow in the order of users, as tables that have all rows of their users."""
+    """Arrow batches sorted by user, regrouped into tables that have all rows of their users."""
     import pyarrow as pa
 
     held: list[Any] = []

@@ -1,4 +1,4 @@
-"""Demand in Dask: blocks are mapped where they are, and vectors added in a tree."""
+"""Demand in Dask: workers map the blocks that they hold, and a tree of tasks adds the vectors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class DaskFrame(Frame):
     libraries = ("dask", "dask_expr")
 
     def blocks(self, names: Sequence[str]) -> list[Any]:
-        """Delayed ones of some columns."""
+        """Delayed blocks of some columns."""
         found: list[Any] = self.native[list(names)].to_delayed()
         return found
 
@@ -49,13 +49,13 @@ class DaskFrame(Frame):
         return unpacked(vectors[0].compute()) if vectors else work.start()
 
     def groups(self, encode: RowEncoder, of: Answer) -> tuple[Groups, Seal]:
-        """Groups of blocks, added up where they are."""
+        """Counts by key, merged by workers."""
         work = GroupWork(encode, of)
         whole = checked(work.added(work.start(), self.add(work)))
         return grouped_parts([whole[1:]]), Seal(*whole[0].tolist())
 
     def by_user(self, reading: Reading, rule: UserRule) -> DaskFrame:
-        """Records are shuffled by user, so that a block holds all of each of its users."""
+        """Records are shuffled by user, so that a block holds all records of its users."""
         import dask.dataframe as dd
         from dask import delayed
 
@@ -70,7 +70,7 @@ class DaskFrame(Frame):
 class DaskLines(DaskFrame):
     """Text files, as blocks of lines that workers read.
 
-    `native`: of each file.
+    `native`: the delayed blocks of each file.
     """
 
     lines = True
@@ -80,7 +80,7 @@ class DaskLines(DaskFrame):
         self._form = form
 
     def blocks(self, names: Sequence[str]) -> list[Any]:
-        """Of whole lines."""
+        """Delayed blocks of whole lines."""
         from dask import delayed
 
         return [
@@ -91,17 +91,17 @@ class DaskLines(DaskFrame):
 
 
 def lines_of(block: bytes, form: Layout, first: bool) -> Lines:
-    """A block as lines; the first of a file without its head."""
+    """A block as lines; the first of a file without its header."""
     return Lines((body(block) or b"") if first and form.names is not None else block, form)
 
 
 def rows(block: Any, reading: Reading) -> Any:
-    """A block's records beside their users."""
+    """The records of a block, with their users."""
     return framed(reading.rows(block))
 
 
 def kept(block: Any, reading: Reading, rule: UserRule) -> Any:
-    """What a rule keeps of a block that holds all rows of its users."""
+    """The rows that a rule keeps of a block that holds all rows of its users."""
     return framed(rule.rows(block, reading))
 
 
@@ -113,7 +113,7 @@ def framed(columns: dict[str, Any]) -> Any:
 
 
 def packed(vector: Sum) -> Any:
-    """Sums as length, places and values other than 0, if that is shorter."""
+    """Sums as length, indices and values of the nonzero ones, if that is shorter."""
     if not isinstance(vector, Sums):
         return vector
     places = vector.places()
@@ -121,7 +121,7 @@ def packed(vector: Sum) -> Any:
 
 
 def unpacked(vector: Any) -> Sum:
-    """The vector again."""
+    """The inverse of `packed`."""
     if not isinstance(vector, tuple):
         return vector
     n, places, values = vector
@@ -129,7 +129,7 @@ def unpacked(vector: Any) -> Sum:
 
 
 def in_blocks(work: Work, block: Any) -> Any:
-    """Sum over pieces of a partition, which may be large."""
+    """The sum over a Dask partition, in blocks, as it may be large."""
     if isinstance(block, Lines):
         return packed(work(block))
     step = max(1, VALUES // max(len(work.names), 1))
@@ -138,7 +138,7 @@ def in_blocks(work: Work, block: Any) -> Any:
 
 
 def all_added(work: Work, vectors: list[Any]) -> Any:
-    """Sum of a few vectors."""
+    """The sum of a few vectors."""
     return packed(reduce(work.added, map(unpacked, vectors)))
 
 
@@ -153,7 +153,7 @@ def file(path: str, asked: Sequence[Any]) -> Frame:
     files = parquet_files(path) if parquet else None
     found: Any = None
     try:
-        # folders named column=value are no columns: types of such are guessed from all names
+        # folders named column=value are not columns: their types would be inferred from all names
         plain = {"partitioning": None}
         if not parquet:
             found = _blocks(path)
@@ -163,7 +163,7 @@ def file(path: str, asked: Sequence[Any]) -> Frame:
         found = None
     if found is None:
         raise InputError(f"{path}: {absent(path, 'Parquet' if parquet else 'text')}")
-    if parquet:  # pandas has of times of day no nanoseconds
+    if parquet:  # pandas has no nanoseconds in times of day
         refused = unread_in(files or [], ("duration", "time64[ns]"))
         return DaskFrame(found, list(found.columns), path, refused)
     start, blocks = found
@@ -171,7 +171,7 @@ def file(path: str, asked: Sequence[Any]) -> Frame:
 
 
 def _connected() -> None:
-    """Make the scheduler of DASK_SCHEDULER_ADDRESS the default; else use threads."""
+    """Make the scheduler at DASK_SCHEDULER_ADDRESS the default; without one, threads are used."""
     import dask
 
     if dask.config.get("scheduler-address", None):

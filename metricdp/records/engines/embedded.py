@@ -1,4 +1,4 @@
-"""Files that this process reads: text and Parquet, one, a folder or a glob; arrays of NumPy."""
+"""Files that this process reads: text, Parquet (a file, a folder or a glob) and NumPy arrays."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from metricdp.records.ingestion.lines import Layout, blocks, decoded, layout
 from metricdp.refusals import GraphFileError, InputError, MissingExtraError
 
 AT_ONCE = 1 << 26
-"""Bytes of a file whose records are kept; larger ones are read by every query about a box."""
+"""Largest file, in bytes, whose records are kept in memory; larger ones are read by each query."""
 CHUNK = 1 << 23
 _NOT_PACKED = "is not a gzip file although its name ends in .gz"
 HEAD = 1 << 20
-"""Bytes in which the first row of a file ends."""
+"""Bytes within which a file's row of names must end."""
 UNREAD = "has durations, or times finer than this engine reads: write them as text"
-"""Parquet has no durations; readers other than Arrow take them for integers."""
+"""Parquet has no durations: readers other than Arrow read them as integers."""
 _MISSING = "is not in all of the files"
 _NO_NAME = "__HIVE_DEFAULT_PARTITION__"
-"""What a folder is named after that has no value."""
+"""The value in a folder's name that stands for a missing one."""
 
 
 class TextFiles(LocalFrame):
-    """Lines of text files, read where they are.
+    """Lines of text files.
 
-    `native`: paths; `path`: what the caller named.
+    `native`: paths of the files; `path`: as the caller named them.
     """
 
     lines = True
@@ -59,7 +59,7 @@ class TextFiles(LocalFrame):
 
 
 def chunks(path: str, size: int = CHUNK) -> Generator[bytes, None, None]:
-    """The content of a file, unpacked if its name ends in ``.gz``."""
+    """The content of a file in chunks, decompressed if its name ends in ``.gz``."""
     with closing(_opened(path)) as stream:
         if not path.lower().endswith(".gz"):
             while data := stream.read(size):
@@ -71,7 +71,7 @@ def chunks(path: str, size: int = CHUNK) -> Generator[bytes, None, None]:
 
 
 def _unpacked(packed: gzip.GzipFile, size: int) -> bytes:
-    """The next chunk; a damaged file cannot be distinguished from a truncated one."""
+    """The next chunk; raises EOFError for a damaged file as for a truncated one."""
     data = None
     with suppress(zlib.error):
         data = packed.read(size)
@@ -114,8 +114,8 @@ def text(path: str, asked: Sequence[Any]) -> TextFiles:
 def layout_of(
     lines: Sequence[str], path: str, asked: Sequence[Any], others: Sequence[str] | None = None
 ) -> Layout:
-    """The layout of text files, of which the first starts with some lines; refused where `others`
-    (by default all that lie on this machine) do not name the columns as it does.
+    """The layout of text files, from the first `lines` of the first. Raises InputError if `others`
+    (by default all files on this machine) do not name the same columns.
     """
     form = layout(lines, path, asked)
     if others is None:
@@ -152,7 +152,7 @@ def _packed(path: str) -> bool:
 
 
 def unread_in(files: Sequence[str], kinds: tuple[str, ...] = ("duration",)) -> dict[str, str]:
-    """Columns of files on this machine that are of certain types, by the headers of Arrow."""
+    """Columns of Parquet files whose declared type begins with one of `kinds`, and why refused."""
     import pyarrow.parquet as pq
 
     found: dict[str, str] = {}
@@ -165,10 +165,11 @@ def unread_in(files: Sequence[str], kinds: tuple[str, ...] = ("duration",)) -> d
 
 
 class ParquetFiles(LocalFrame):
-    """Parquet files, each with the types that it declares: reading several as one table would cast
-    cells, and make one user of ``7`` and ``"007"``.
+    """Parquet files, each read with the types that it declares: reading several as one table would
+    cast cells, and ``7`` and ``"007"`` would be one user.
 
-    `native`: columns of each file. Of several files, folders ``column=value`` are columns of text.
+    `native`: the columns of each file. For `several` files, folders ``column=value`` are columns of
+    text.
     """
 
     def __init__(self, native: dict[str, list[str]], path: str, several: bool) -> None:
@@ -184,7 +185,7 @@ class ParquetFiles(LocalFrame):
         super().__init__(native, columns, path, refused)
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
-        """Columns of Arrow, of one file after another."""
+        """Columns of Arrow batches, file by file."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -204,7 +205,7 @@ class ParquetFiles(LocalFrame):
 
 
 def parquet(path: str) -> ParquetFiles:
-    """A frame of Parquet files: one, a folder, a glob."""
+    """A frame of Parquet files: one, a folder or a glob."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -222,14 +223,14 @@ def parquet(path: str) -> ParquetFiles:
 
 
 def _folders(file: str) -> dict[str, str | None]:
-    """What the folders of a file say of all its rows."""
+    """Values of columns that the folders ``column=value`` of a file give all its rows."""
     named = (part.partition("=") for part in file.split("/")[:-1] if "=" in part)
     return {name: None if text == _NO_NAME else unquote(text) for name, _, text in named}
 
 
 def file(path: str, asked: Sequence[Any]) -> Frame:
-    """A frame of text or Parquet files, or of an array: a small one is read at once, larger ones
-    whenever they are asked.
+    """A frame of text or Parquet files, or of an array. Small files are read once, larger ones by
+    each query.
     """
     if path.lower().endswith(".npy"):
         return array_in(path)
@@ -237,13 +238,13 @@ def file(path: str, asked: Sequence[Any]) -> Frame:
 
 
 def at_once(frame: LocalFrame) -> LocalFrame:
-    """The frame of a file, which is read at once if it is small."""
+    """The frame of a file, marked to be read once if the file is small."""
     frame.at_once = not large(str(frame.path))
     return frame
 
 
 def large(path: str) -> bool:
-    """Whether it is several files, or a large one."""
+    """Whether a path names several files or a large one."""
     if "://" in path:
         return True
     try:

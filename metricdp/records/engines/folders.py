@@ -1,5 +1,5 @@
-"""Which files a path names, and why none of them can be read. In a folder files hold records whose
-names do not begin with ``_`` or ``.``, as in Spark.
+"""The files that a path, a folder or a glob names, and why none of them can be read. As in Spark,
+files in a folder whose names begin with ``_`` or ``.`` hold no records.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _UNREAD = "none of its files can be read as {}"
 
 
 def has_marks(path: str) -> bool:
-    """Whether a path is a glob, and no file of that very name."""
+    """Whether a path is a glob, and not a file that has just this name."""
     return any(mark in path for mark in _MARKS) and ("://" in path or not Path(path).exists())
 
 
 def file_system(path: str) -> tuple[Any, str]:
-    """The storage of a path, and the path in it."""
+    """The Arrow file system of a path, and the path in it."""
     try:
         from pyarrow import fs
     except ImportError:
@@ -37,7 +37,7 @@ def file_system(path: str) -> tuple[Any, str]:
 
 
 def matching(path: str) -> list[str]:
-    """The files that a path or a glob names, in order."""
+    """The files that a path or a glob names, sorted."""
     if not has_marks(path):
         return [path]
     if "://" not in path:
@@ -51,7 +51,7 @@ def matching(path: str) -> list[str]:
 
 
 def absent(path: str, kind: str = "text") -> str:
-    """The reason why no engine could read a path."""
+    """The reason to report where no engine could read a path."""
     scheme, mark, _ = path.partition("://")
     if mark and scheme not in STORAGES:
         return f"unknown kind of storage {scheme!r} (known: {', '.join(STORAGES)})"
@@ -81,7 +81,7 @@ _LOGS = ("_delta_log", "_spark_metadata")
 
 
 def parquet_files(path: str) -> list[str] | None:
-    """The Parquet files of a folder or a glob, in order; None if the engine must look."""
+    """The Parquet files of a folder or a glob, sorted; None if only the engine can list them."""
     if "://" in path:
         return None
     if has_marks(path):
@@ -92,7 +92,7 @@ def parquet_files(path: str) -> list[str] | None:
 
 
 def is_parquet(path: str) -> bool:
-    """Whether a path names Parquet files: by its ending, else by the first bytes, else a folder."""
+    """Whether a path names Parquet files, by its ending, the first bytes, or a folder's files."""
     lower = path.lower()
     if lower.endswith(TEXT):
         return False
@@ -108,13 +108,13 @@ def is_parquet(path: str) -> bool:
 
 
 def shown_file(path: str) -> bool:
-    """Whether a file that was not named itself holds data, by its name."""
+    """Whether a file that was found in a folder holds data, by its name."""
     parts = Path(path).parts
     return not parts[-1].startswith(("_", ".")) and "_temporary" not in parts
 
 
 def _inside(folder: Path) -> list[str]:
-    """Those of a folder, and of folders in it that are named ``column=value``."""
+    """The Parquet files of a folder, and of folders in it named ``column=value``."""
     found: list[str] = []
     for one in sorted(folder.iterdir()):
         if one.name in _LOGS:
@@ -132,8 +132,8 @@ def _inside(folder: Path) -> list[str]:
 
 
 def named_twice(columns: Iterable[str], folders: Iterable[str]) -> dict[str, str]:
-    """Columns of files that folders ``column=value`` name too, and these, in capitals or not:
-    engines that do not tell these apart take the folder's value for all rows.
+    """Columns that both files and folders ``column=value`` name, with the reason to refuse them.
+    Case is ignored: some engines do so, and take the folder's value for all rows.
     """
     held, named = ({name.lower(): name for name in names} for names in (columns, folders))
     both = [names[low] for low in held.keys() & named.keys() for names in (held, named)]

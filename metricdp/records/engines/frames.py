@@ -1,4 +1,4 @@
-"""What an engine must do: name columns, add up vectors of blocks, bound users."""
+"""The interface of engines: list columns, add up vectors of blocks, bound contributions."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from metricdp.refusals import InputError
 
 
 class Frame(ABC):
-    """A table of private rows on an engine, of some `libraries`. Such a class and its place in
-    `opening.ENGINES` make an engine; `metricdp.testing.engines` has its tests.
+    """A table of private rows of one of some `libraries`. A subclass listed in `opening.ENGINES` is
+    an engine; `metricdp.testing.engines` has its tests.
 
-    `native`: the engine's own object; `columns`: names, of a file perhaps a row of data, so not to
-    be shown; of points in an array their numbers; `path`: the file it is read from; `refused`: why
-    columns of certain declared types are not read: two users could become one.
+    `native`: the library's own object; `columns`: names, or numbers of an array's coordinates (a
+    file's names may be a row of data, so messages do not show them); `path`: the file; `refused`:
+    why columns of certain declared types are not read, as two users could become one.
     """
 
     libraries: ClassVar[tuple[str, ...]] = ()
     lines: bool = False
     """Whether each row is a line of a text file."""
     geometry: bool = False
-    """Whether rows have a place of their own: in the columns `AXES`."""
+    """Whether rows have a geometry, with coordinates in the columns `AXES`."""
     crs: str | None = None
-    """The coordinate reference system that it declares for that."""
+    """The coordinate reference system that the table declares for it."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Frame(ABC):
 
     @classmethod
     def takes(cls, table: Any) -> bool:
-        """Whether it counts this table: asked without importing any library."""
+        """Whether this class reads the table; answers without importing any library."""
         return type(table).__module__.partition(".")[0] in cls.libraries
 
     @classmethod
@@ -68,15 +68,15 @@ class Frame(ABC):
 
     @abstractmethod
     def by_user(self, reading: Reading, rule: UserRule) -> Frame:
-        """What a rule keeps of each user's rows, the same whenever they are read."""
+        """The rows that a rule keeps of each user, the same ones in each reading."""
 
     def check(self, names: Sequence[Any]) -> None:
-        """Raise InputError if a column is missing, there twice, or of a type that is not read."""
+        """Raise InputError if a column is missing, not unique, or of a type that is not read."""
         if not all(isinstance(name, str | int) for name in names):
             raise InputError("node, x, y, columns and user are names of columns")
         known = list(self.columns)
         if missing := [name for name in names if name not in known]:
-            if self.path is not None:  # which there are is not reported: it may be a row of data
+            if self.path is not None:  # existing names are not shown: they may be a row of data
                 raise InputError(
                     f"{self.path}: no column {shown(missing[0])}; the first row must name the "
                     f"columns, and --demand-column (column=), or --x and --y (x=, y=), those that "
@@ -94,7 +94,7 @@ class Frame(ABC):
     def records(
         self, universe: Space, encode: RowEncoder, user: str | None, rule: UserRule | None = None
     ) -> Source | NDArray[Any]:
-        """The rows as records, bounded by the rule. Private, as what it raises is."""
+        """The rows as records, bounded by the rule. They are private, and so are exceptions."""
         frame: Frame = self
         weighted = rule is not None and rule.weighted
         if user is not None and rule is not None:
@@ -104,7 +104,7 @@ class Frame(ABC):
             total, _ = frame.sums(encode, WeightAt(n) if weighted else Tallied(np.asarray, n))
             held = to_array(total)
             return Tally(np.flatnonzero(held), held[held > 0])
-        # reads all rows once: a bad one is refused before anything is charged
+        # read all rows once, so that a bad one is refused before anything is charged
         source = Encoded(frame, encode, frame.sums(encode, _nothing)[1])
         return Weighted(source) if weighted else source
 
@@ -115,7 +115,7 @@ class Frame(ABC):
         return total[:-2], Seal(*total[-2:].tolist())
 
     def groups(self, encode: RowEncoder, of: Answer) -> tuple[Groups, Seal]:
-        """Encoded rows by key, as `Source.groups`, and the seal of this reading."""
+        """Counts of encoded rows by key, as `Source.groups`, and the seal of this reading."""
         seals = []
 
         def sums(answer: Answer) -> Total:
@@ -132,21 +132,21 @@ class Frame(ABC):
 
 @dataclass(frozen=True)
 class Seal:
-    """The seal of a reading: how many rows, and the sum of their hashes. Private."""
+    """Number of rows of a reading and sum of their hashes, to detect changed tables. Private."""
 
     n_rows: float
     digest: float
 
     def compare(self, other: Seal, digest: bool = True) -> None:
-        """Raise `Change` unless another reading has it too."""
+        """Raise `Change` unless the other reading has the same seal."""
         if self.n_rows != other.n_rows or (digest and (self.digest - other.digest) % 2**64):
             raise Change
 
 
 class Encoded(Source):
-    """Rows of a frame, encoded whenever they are read.
+    """Rows of a frame, encoded in each reading.
 
-    `seal`: of the first reading, which every other must have.
+    `seal`: of the first reading; every later one must have the same.
     """
 
     def __init__(self, frame: Frame, encode: RowEncoder, seal: Seal) -> None:
@@ -167,11 +167,11 @@ class Encoded(Source):
         return groups
 
     def mapped(self, step: Answer) -> Encoded:
-        """One step more whenever they are read."""
+        """The records after one more step, applied in each reading."""
         return Encoded(self._frame, self._encode.then(step), self._seal)
 
     def subsampled(self, share: float) -> Source | NDArray[Any]:
-        """On this machine, an array."""
+        """A Poisson subsample; of a table of this machine, an array."""
         return self._frame.subsampled(self._encode, share, self._seal)
 
 
@@ -181,10 +181,10 @@ def _nothing(block: NDArray[Any]) -> Ints:
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which columns records are made of, and where coordinates are; all public.
+    """The columns that make up a record, by the caller's arguments; all public.
 
-    `node`, `x`, `y`: the column of ids; those of coordinates; `columns`: of coordinates, in place
-    of x and y; `where`: options of `metricdp.metrics.placing.placing`.
+    `node`: the column of ids; `x`, `y`, or `columns`: those of coordinates; `where`: options of
+    `metricdp.metrics.placing.placing`.
     """
 
     node: str | None = None
@@ -201,7 +201,7 @@ class Wanted:
 
     @property
     def names(self) -> list[Any]:
-        """All columns that are named, or meant by their usual name."""
+        """All columns: those named, or the default one of ids."""
         return [
             *(self.axes or [NODE if self.node is None else self.node]),
             *([] if self.user is None else [self.user]),
@@ -209,11 +209,11 @@ class Wanted:
 
 
 NODE = "vertex"
-"""The usual name of the column of ids."""
+"""The default name of the column of ids."""
 
 
 def asked(frame: Frame, universe: Space, wanted: Wanted) -> RowEncoder:
-    """How a record is made of columns that are all there."""
+    """The encoder of rows to records, after a check that all columns exist."""
     space_of(universe)
     names = wanted.axes
     positional = isinstance(frame.columns, range)
@@ -252,10 +252,10 @@ def asked(frame: Frame, universe: Space, wanted: Wanted) -> RowEncoder:
 
 
 def present(positions: Ints) -> Ints:
-    """Those within the limit (not -1), each by itself."""
+    """The positions of records within the snapping limit (not -1)."""
     return positions[positions >= 0]
 
 
 def are_ids(encode: RowEncoder) -> bool:
-    """Whether records are named by ids."""
+    """Whether records are given by ids, not by coordinates."""
     return isinstance(encode.place, Matcher)

@@ -1,9 +1,9 @@
 """Geographic files of private rows: GeoPackage by SQLite, Shapefiles byte by byte, FlatGeobuf
 through GDAL, GeoParquet through Arrow, GeoJSON as JSON.
 
-What is read of a file as a whole are public facts of its name and header: kind, layers, columns
-with declared types, coordinate system. Types are never inferred, and extents never read. GDAL's log
-is closed while rows are read, as it may quote a cell.
+Only public facts are taken from a file's name and header: kind, layers, columns with declared
+types, coordinate system. Types are never inferred, and extents never read. GDAL's log is disabled
+while rows are read, as it may quote a cell.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _is_geoparquet(path: str) -> bool:
 
 
 def geographic_file(path: str, layer: str | None = None) -> Frame:
-    """A frame of a geographic file; small ones are read at once."""
+    """A frame of a geographic file, which is read at once if it is small."""
     if not Path(path).is_file():
         raise GraphFileError(path, "no such file")
     kind = file_kind(path, _start(path))
@@ -75,7 +75,7 @@ def geographic_file(path: str, layer: str | None = None) -> Frame:
 
 
 def _start(path: str) -> bytes:
-    """The first bytes of a file, unpacked."""
+    """The first bytes of a file, decompressed."""
     start = b""
     with suppress(OSError, EOFError), closing(chunks(path, 64)) as parts:
         start = next(parts, b"")
@@ -83,13 +83,13 @@ def _start(path: str) -> bytes:
 
 
 def of_arrow(batch: Any, plain: Sequence[str], shapes: str | None) -> tuple[Columns, Columns]:
-    """Places, if they are asked for, and other columns of a batch of Arrow."""
+    """Coordinates from the column `shapes`, if one is named, and columns `plain` of a batch."""
     places = {} if shapes is None else geometry.of_wkb(batch.column(shapes))
     return places, {name: batch.column(name) for name in plain}
 
 
 class Layer(Placed):
-    """A layer of a file of layers; columns are those that its header declares."""
+    """A layer of a file with layers; its columns are those that the header declares."""
 
     def __init__(self, path: str, layer: str | None) -> None:
         with quiet_gdal():
@@ -119,13 +119,13 @@ class ShapefileTable(Layer):
         self.refused = {field.name: _NO_KIND for field in fields if field.kind not in KINDS}
 
     def rows(self, plain: list[str], place: bool) -> Rows:
-        """Rows from its three files."""
+        """Rows from the three files."""
         for cells, at in self._file.rows(plain, _ROWS):
             yield dict(zip(AXES, at.T)), cells
 
 
 class FlatGeobuf(Layer):
-    """A FlatGeobuf by GDAL in Arrow's batches, with the header's types and the file's bytes."""
+    """A FlatGeobuf file read by GDAL in Arrow batches, with the types of its header."""
 
     def __init__(self, path: str, layer: str | None) -> None:
         super().__init__(path, layer)
@@ -133,7 +133,7 @@ class FlatGeobuf(Layer):
         self.refused = dict.fromkeys(times, _MILLISECONDS)
 
     def rows(self, plain: list[str], place: bool) -> Rows:
-        """Places from well-known binary, and other columns as they are."""
+        """Coordinates from well-known binary, and other columns unchanged."""
         from pyogrio.raw import open_arrow
 
         wanted = {"layer": self._layer, "columns": plain, "read_geometry": place}
@@ -151,7 +151,7 @@ _LAYERS: dict[str, Callable[[str, str | None], LocalFrame]] = {
     ".shp": ShapefileTable,
     ".fgb": FlatGeobuf,
 }
-"""How each kind of file of layers is read."""
+"""Frame class of each kind of file with layers."""
 
 
 class GeoParquet(Placed):
@@ -166,7 +166,7 @@ class GeoParquet(Placed):
         super().__init__(None, [*pq.read_schema(path).names, *AXES], path)
 
     def rows(self, plain: list[str], place: bool) -> Rows:
-        """Row groups in parts."""
+        """Row groups in batches."""
         import pyarrow.parquet as pq
 
         held = self._shapes if place else None
@@ -184,20 +184,20 @@ class Features(Placed):
         self.crs = crs
 
     def check(self, names: Sequence[Any]) -> None:
-        """Any text may name a property."""
+        """Raise InputError unless all names are text: any text may name a property."""
         bad = [name for name in names if not isinstance(name, str)]
         if bad:
             raise InputError(f"a property's name is text, not {shown(bad[0])}")
 
     def rows(self, plain: list[str], place: bool) -> Rows:
-        """Some features at a time."""
+        """Blocks of features."""
         for start in range(0, len(self.native), _ROWS):
             some = self.native[start : start + _ROWS]
             yield geometry.of_geojson(some), geometry.properties(some, plain)
 
 
 def _geojson(path: str) -> Features:
-    """Features of a collection, numbers with all digits, without quotes in errors."""
+    """The features of a FeatureCollection, numbers with all digits; errors quote no content."""
     content: Any = None
     with suppress(OSError, EOFError, ValueError, RecursionError):
         content = json.loads(b"".join(chunks(path)), parse_float=Decimal)
@@ -209,7 +209,7 @@ def _geojson(path: str) -> Features:
 
 @contextmanager
 def quiet_gdal() -> Iterator[None]:
-    """Close the logs of pyogrio and its warnings, which may quote cells."""
+    """Disable logs and warnings of pyogrio, which may quote cells."""
     names = [n for n in logging.Logger.manager.loggerDict if n.partition(".")[0] == "pyogrio"]
     logs = [logging.getLogger(name) for name in {*names, "pyogrio", "pyogrio._io"}]
     before = [log.level for log in logs]

@@ -1,4 +1,4 @@
-"""Tables of this machine: blocks come to this process, one after another."""
+"""Tables that this process reads, block by block."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from metricdp.records.ingestion.encoders import (
 
 
 class LocalFrame(Frame):
-    """A table whose blocks come to this process.
+    """A table that this process reads, block by block.
 
-    `at_once`: whether it is small, or in memory already: read once, when the demand is made, and
-    kept as records.
+    `at_once`: whether all records are read once, when the demand is made, and kept: for tables that
+    are small or already in memory.
     """
 
     at_once: bool = False
@@ -45,7 +45,7 @@ class LocalFrame(Frame):
     def records(
         self, universe: Space, encode: RowEncoder, user: str | None, rule: UserRule | None = None
     ) -> Source | NDArray[Any]:
-        """As elsewhere; of a table that is read at once all records, with what the rule keeps."""
+        """As `Frame.records`; if the table is read at once, all records that the rule keeps."""
         if not self.at_once:
             return super().records(universe, encode, user, rule)
         reading = None if user is None else Reading(encode, user)
@@ -68,7 +68,7 @@ class LocalFrame(Frame):
         return Tally(*np.unique(records, return_counts=True)) if records.ndim == 1 else records
 
     def add(self, work: Work) -> Sum:
-        """Blocks in a few threads, each with its encoded records and answer."""
+        """Blocks are encoded and answered by a few threads."""
         n_threads = min(4, cpu_count() or 1)
         total = work.start()
         with ThreadPoolExecutor(n_threads) as pool:
@@ -85,11 +85,11 @@ class LocalFrame(Frame):
         return total
 
     def by_user(self, reading: Reading, rule: UserRule) -> Frame:
-        """Sorted by DuckDB, which writes to disk what does not fit into memory."""
+        """DuckDB sorts the rows by user, and spills to disk what does not fit into memory."""
         return ByUser(self, reading, rule)
 
     def subsampled(self, encode: RowEncoder, share: float, seal: Seal) -> NDArray[Any]:
-        """An array: drawn once, as large as the sample."""
+        """A Poisson subsample, an array, drawn once."""
         coins = Coins(share)
         kept = [encode.empty()]
         n, sums = 0, 0
@@ -103,19 +103,19 @@ class LocalFrame(Frame):
 
 
 def weighted(rows: NDArray[Any]) -> Source:
-    """Records in hand with their weights behind them: positions, which are integers, or points."""
+    """A source of records (n, d + 1), weights last: positions if they are integers, else points."""
     return Tally(rows[:, 0], rows[:, 1]) if rows.dtype.kind == "i" else Weighted(rows)
 
 
 class ByUser(LocalFrame):
-    """What a rule keeps of each user's rows; DuckDB sees records and user texts only."""
+    """The rows that a rule keeps of each user; DuckDB sees only records and texts of users."""
 
     def __init__(self, frame: LocalFrame, reading: Reading, rule: UserRule) -> None:
         super().__init__(frame, reading.encoder(rule.weighted).names)
         self._reading, self._rule = reading, rule
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
-        """Columns of what is kept, from blocks that have all rows of their users."""
+        """Columns of kept rows, from blocks that have all rows of their users."""
         with connected() as connection:
             schema = arrow_schema(self._reading)
             connection.from_arrow(schema.empty_table()).create("_rows")
@@ -129,7 +129,7 @@ class ByUser(LocalFrame):
 
 
 def arrow_schema(reading: Reading, weighted: bool = False) -> Any:
-    """Of rows that were read, perhaps with weights."""
+    """The Arrow schema of rows that were read, with weights if `weighted`."""
     import pyarrow as pa
 
     kind = pa.from_numpy_dtype(reading.kind)
@@ -138,7 +138,7 @@ def arrow_schema(reading: Reading, weighted: bool = False) -> Any:
 
 
 def arrow_table(columns: dict[str, Any], schema: Any) -> Any:
-    """Columns as a table of Arrow."""
+    """Columns as an Arrow table."""
     import pyarrow as pa
 
     return pa.Table.from_pydict(columns, schema=schema)

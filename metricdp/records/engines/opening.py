@@ -1,4 +1,4 @@
-"""From what a user has, a path or some library's table, to a `Frame`."""
+"""Opens private demand, a path or some library's table, as a `Frame`."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ ENGINES: tuple[type[Frame], ...] = (
     spark_frames.SparkFrame,
     tables.TableInMemory,
 )
-"""Frames of all libraries, in order. None imports its library before counting."""
+"""Frame classes in the order in which they are tried. None imports its library to be asked."""
 READERS = {"embedded": embedded.file, "dask": dask_frames.file, "spark": spark_frames.file}
-"""Who can be asked to read a path, the default first."""
+"""Engines that read paths, the default first."""
 
 
 def opened(

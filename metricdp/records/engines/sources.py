@@ -1,4 +1,4 @@
-"""Records of which only sums are asked: counted ones, and blocks that lie on an engine."""
+"""Records of which only sums are computed: counts by point, and blocks on an engine."""
 
 from __future__ import annotations
 
@@ -24,99 +24,99 @@ from metricdp.records.exact import (
 from metricdp.refusals import ReadingError
 
 Answer = Callable[[NDArray[Any]], Any]
-"""From a block of records to an array or `Sums`, by each record alone."""
+"""Maps a block of records to an array or `Sums` to which each record adds independently."""
 
 
 class Source(ABC):
-    """Private records that are never listed."""
+    """Private records that are summed over, never listed."""
 
     @abstractmethod
     def sums(self, answer: Answer) -> Total:
-        """The sum of `answer` over blocks of all records: exact for integers."""
+        """The sum of `answer` over all blocks of records; exact for integers."""
 
     def total(self, answer: Answer) -> NDArray[Any]:
-        """The same in 64 bits: integers saturate at 2^61 on both sides."""
+        """`sums` in 64 bits: integers are saturated at 2^61 on both sides."""
         return to_array(self.sums(answer))
 
     def grouped(self, key: Answer) -> Groups:
-        """Distinct keys of 64 bits in order, and how many records have each: one reading."""
+        """Sorted distinct keys of 64 bits and the number of records of each, from one reading."""
         return self.groups(Grouped(key))
 
     def groups(self, of: Answer) -> Groups:
-        """The same of what a function of a block gives, as `Grouped` does."""
+        """Counts by key, where `of` maps a block to keys and counts, as `Grouped` does."""
         return Gathered(of).all_of(self.sums)
 
     @abstractmethod
     def mapped(self, step: Answer) -> Source:
-        """The records that `step` makes of these, block by block."""
+        """The records that `step` makes of these, block by block (a stable transformation)."""
 
     @abstractmethod
     def subsampled(self, share: float) -> Source | NDArray[Any]:
-        """Each record with this probability, by a coin of its own."""
+        """A Poisson subsample: each record with probability `share`."""
 
     def __reduce__(self) -> Any:
         raise TypeError("a source is not pickled: it leads to private records")
 
 
 Groups = tuple[NDArray[np.uint64], Ints]
-"""Keys in order, each once, and their counts."""
+"""Sorted distinct keys, and their counts."""
 
 
 @dataclass(frozen=True)
 class Grouped:
-    """Records of a block by key, as integers: (n_keys, 2), 64-bit keys and counts."""
+    """Counts of a block's records by 64-bit key: keys and counts as integers (n_keys, 2)."""
 
     key: Answer
 
     def __call__(self, block: NDArray[Any]) -> Ints:
-        """Each key once."""
+        """Distinct keys and their counts."""
         keys, counts = np.unique(self.key(block).astype(np.uint64, copy=False), return_counts=True)
         return np.stack([keys.view(np.int64), counts.astype(np.int64)], axis=1)
 
 
 class Gathered:
-    """Records of blocks by key, kept in this process; answers with how many there were."""
+    """Collects blocks' counts by key in this process; its answer is the number of records."""
 
     def __init__(self, of: Answer) -> None:
         self.parts: list[Ints] = []
         self._of = of
 
     def __call__(self, block: NDArray[Any]) -> Ints:
-        """Records that have a key, shape (1,)."""
+        """The number of records that have a key, shape (1,)."""
         part = self._of(block)
         self.parts.append(part)
         return np.array([exact_sum(part[:, 1])])
 
     def all_of(self, sums: Callable[[Answer], Total]) -> Groups:
-        """Of one reading, by what adds it up; refused if not all of it came here."""
+        """Counts by key from one reading by `sums`; raises if some did not arrive here."""
         if sums(self).tolist() != [sum(exact_sum(part[:, 1]) for part in self.parts)]:
             raise ReadingError("keys of records were lost on their way")
         return grouped_parts(self.parts)
 
 
 def grouped_parts(parts: Sequence[Ints]) -> Groups:
-    """All of some blocks' groups together; counts saturate at 2^61."""
+    """Counts by key of some blocks, merged; counts are saturated at 2^61."""
     whole = np.concatenate([np.empty((0, 2), np.int64), *parts])
     keys, place = np.unique(whole[:, 0].view(np.uint64), return_inverse=True)
     return keys, grouped_sum(place, whole[:, 1], len(keys))
 
 
 class Listed(Source):
-    """Records that are in memory, an array."""
+    """Records in an array in memory."""
 
     def __init__(self, records: NDArray[Any]) -> None:
         self._records = records
 
     def sums(self, answer: Answer) -> Total:
-        """In blocks."""
+        """The sum of `answer`, in blocks."""
         return sums(self._records, answer)
 
     def mapped(self, step: Answer) -> Listed:
-        """What the step makes of them."""
+        """The mapped records."""
         return Listed(step(self._records))
 
     def subsampled(self, share: float) -> NDArray[Any]:
-        """An array."""
+        """A Poisson subsample, an array."""
         return Coins(share)(self._records)
 
 
@@ -135,12 +135,12 @@ class Tally(Source):
         return by_digits(self.counts, lambda which: answer(self.points[which]))
 
     def mapped(self, step: Answer) -> Tally:
-        """Only for steps that leave out points."""
+        """The records of the points that remain; only for steps that drop points."""
         kept = np.isin(self.points, step(self.points))
         return Tally(self.points[kept], self.counts[kept])
 
     def subsampled(self, share: float) -> Tally:
-        """A binomial number of each count."""
+        """A Poisson subsample: a binomial number of each count."""
         return Tally(self.points, kept_of(self.counts, share))
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -150,7 +150,7 @@ class Tally(Source):
 
 
 def size(records: NDArray[Any] | Source) -> int | None:
-    """Number of records, where it is known without reading them anew."""
+    """Number of records, or None where they would have to be read again."""
     if isinstance(records, Tally):
         return exact_sum(records.counts)
     return None if isinstance(records, Source) else len(records)
@@ -165,17 +165,17 @@ def sums(records: NDArray[Any] | Source, answer: Answer) -> Total:
 
 
 def total(records: NDArray[Any] | Source, answer: Answer) -> NDArray[Any]:
-    """The same in 64 bits: integers saturate at 2^61 on both sides."""
+    """`sums` in 64 bits: integers are saturated at 2^61 on both sides."""
     return to_array(sums(records, answer))
 
 
 def subsampled(records: NDArray[Any] | Source, share: float) -> NDArray[Any] | Source:
-    """Each record with probability `share`, by the operating system's entropy."""
+    """A Poisson subsample with probability `share`, drawn by the operating system's entropy."""
     return records.subsampled(share) if isinstance(records, Source) else Coins(share)(records)
 
 
 def mapped(records: NDArray[Any] | Source, *steps: Answer) -> NDArray[Any] | Source:
-    """What the steps make of the records, one after another."""
+    """The records after some steps, applied one after another."""
     for step in steps:
         records = records.mapped(step) if isinstance(records, Source) else step(records)
     return records
@@ -190,7 +190,7 @@ def placed(records: NDArray[Any] | Source, encode: Answer, n_parts: int) -> Ints
 
 
 def divided(records: NDArray[Any] | Source, encode: Answer, n_parts: int) -> list[Any]:
-    """The records of each part, by the part that `encode` names for each record."""
+    """The records of each part, where `encode` gives the part of each record."""
     if isinstance(records, Source):
         return [records.mapped(InPart(encode, part)) for part in range(n_parts)]
     labels = encode(records)
@@ -200,34 +200,34 @@ def divided(records: NDArray[Any] | Source, encode: Answer, n_parts: int) -> lis
 
 @dataclass(frozen=True)
 class InPart:
-    """Keep the records of one part."""
+    """A step that keeps the records of one part."""
 
     encode: Answer
     part: int
 
     def __call__(self, block: NDArray[Any]) -> NDArray[Any]:
-        """Those in it."""
+        """The records in the part."""
         found: NDArray[Any] = block[self.encode(block) == self.part]
         return found
 
 
 @dataclass(frozen=True)
 class Tallied:
-    """Records in each part."""
+    """Counts the records in each part."""
 
     encode: Answer
     n_parts: int
 
     def __call__(self, block: NDArray[Any]) -> Ints:
-        """Shape (n_parts,)."""
+        """Counts, shape (n_parts,)."""
         counts = np.bincount(self.encode(block), minlength=self.n_parts)
         return counts.astype(np.int64, copy=False)
 
 
 def kept_of(counts: Ints, share: float) -> Ints:
-    """How many of each count stay: binomials by a generator with a 256-bit secret seed. What is
-    released of those that stay is paid for in full (`gate.subsampled`), so no guarantee rests on
-    them.
+    """A binomial sample of each count, from a generator with a 256-bit secret seed. Releases of the
+    sample are charged without amplification by sampling (`gate.subsampled`), so no guarantee rests
+    on these draws.
     """
     coins = np.random.default_rng(np.frombuffer(os.urandom(32), np.uint32))
     return coins.binomial(counts, share)
@@ -235,14 +235,14 @@ def kept_of(counts: Ints, share: float) -> Ints:
 
 @dataclass(frozen=True)
 class Coins:
-    """Keep each record with a probability, by 32 fresh bits. Should an engine mix two readings of a
-    block, one record still only adds or removes itself.
+    """A step that keeps each record with probability `share`, by 32 fresh bits. Even if an engine
+    mixes two readings of a block, one more record adds or removes only itself.
     """
 
     share: float
 
     def __call__(self, block: NDArray[Any]) -> NDArray[Any]:
-        """Those that stay."""
+        """The records that stay."""
         return block[
             np.frombuffer(os.urandom(4 * len(block)), np.uint32) < round(self.share * 2.0**32)
         ]

@@ -1,6 +1,6 @@
-"""Demand in a data frame of Spark, or in files that it reads: Arrow batches are mapped by its
-Python workers, and keys and counts alone are shuffled. Text is handed to them as lines, for what
-Spark makes of a bad one it prints.
+"""Demand in a Spark data frame, or in files that Spark reads: Python workers map Arrow batches, and
+only keys and counts are shuffled. Workers parse text files themselves, line by line, as Spark
+would print rows that it cannot parse.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from metricdp.records.trouble import Trouble, raised
 from metricdp.refusals import InputError, MissingExtraError
 
 VALUE, SEAL, TROUBLE = range(3)
-"""What a number tells that a worker hands on, beside its key."""
+"""Kinds of numbers that a worker returns, each with a key."""
 
 
 class SparkFrame(Frame):
-    """A data frame of Spark, computed by its session.
+    """A Spark data frame, computed by its session.
 
-    `form`: of its one column of lines, if it is a text file.
+    `form`: the layout of its one column of lines, if it is a text file.
     """
 
     libraries = ("pyspark",)
 
     @classmethod
     def of(cls, table: Any) -> Frame:
-        """All of it."""
+        """A frame of the table."""
         return cls(table)
 
     def __init__(
@@ -66,8 +66,8 @@ class SparkFrame(Frame):
         return self.native.select(*(self.native[_quoted(name)] for name in names))
 
     def _summed(self, work: Work, number: str) -> list[NDArray[Any]]:
-        """Workers hand on numbers under kinds and keys, by which Spark groups and adds up; the sums
-        come here.
+        """Workers return numbers with kinds and keys; Spark adds them up by these. Returned: arrays
+        of kinds, keys and sums.
         """
         from pyspark.sql import functions as F
 
@@ -88,15 +88,15 @@ class SparkFrame(Frame):
         return SparkFrame(ordered.mapInArrow(kept(reading, rule), kinds))
 
     def groups(self, encode: RowEncoder, of: Answer) -> tuple[Groups, Seal]:
-        """Each partition gives its keys and counts."""
+        """Counts by key: each Spark partition returns its keys and counts."""
         kind, at, n = self._summed(GroupWork(encode, of), "long")
         n_rows, low, high = (int(n[(kind == SEAL) & (at == j)].max(initial=0)) for j in range(3))
         groups = np.stack([at[kind == VALUE], n[kind == VALUE]], axis=1).astype(np.int64)
         return grouped_parts([groups]), Seal(n_rows, low + (high << 32))
 
     def add(self, work: Work) -> Sum:
-        """Each partition gives its vector: integers in pieces of 32 bits, which Spark, whose
-        partitions have numbers of 32 bits, cannot add up to more than 64.
+        """Each Spark partition returns its vector, integers in pieces of 32 bits. As there are less
+        than 2^32 partitions, sums of the pieces fit 64 bits.
         """
         start = work.start()
         pieces = isinstance(start, Sums)
@@ -109,7 +109,7 @@ class SparkFrame(Frame):
 def in_partition(
     work: Work, form: Layout | None, number: str
 ) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A worker's batches: groups block by block, or all blocks' vectors as one."""
+    """What a worker does with its batches: counts by key of each block, or the sum of vectors."""
 
     def mapped(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
@@ -127,7 +127,7 @@ def in_partition(
 
 
 def pairs(total: Sum) -> list[NDArray[Any]]:
-    """What a worker found as kinds, keys and numbers."""
+    """A worker's answer as arrays of kinds, keys and numbers."""
     if isinstance(total, Trouble):
         return [np.array([held]) for held in (TROUBLE, int(total), 1)]
     if isinstance(total, np.ndarray) and total.ndim > 1:
@@ -141,7 +141,7 @@ def pairs(total: Sum) -> list[NDArray[Any]]:
 
 
 def gathered(batches: Iterable[Any], width: int, form: Layout | None) -> Iterator[Any]:
-    """Batches as blocks of a good size: Arrow tables, or lines."""
+    """Batches joined to blocks of about `VALUES` numbers: Arrow tables, or lines."""
     import pyarrow as pa
 
     held: list[Any] = []
@@ -169,18 +169,18 @@ _LINES = (
     "_metadata.file_path AS file",
     "_metadata.file_block_start AS start",
 )
-"""A line as its bytes, and from which part of which file Spark read it."""
+"""A line's bytes, its file, and the offset of the part of the file that Spark read it from."""
 
 
 class Heads:
-    """Leaves out the heads of files in a partition's lines."""
+    """Drops the headers of files from a partition's lines."""
 
     def __init__(self) -> None:
         self._file: str | None = None
         self._inside = False
 
     def without(self, batch: Any) -> Any:
-        """A batch of `_LINES` without those of heads."""
+        """A batch of `_LINES` without lines of headers."""
         starts = batch.column(2).to_numpy()
         if starts.all():
             self._file = None
@@ -198,7 +198,7 @@ class Heads:
 
 
 def rows(reading: Reading, form: Layout | None) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """What a worker does before users are bounded: read records and users."""
+    """What a worker does before contributions are bounded: read records and users."""
 
     def mapped(batches: Iterable[Any]) -> Iterator[Any]:
         for block in gathered(batches, len(reading.columns), form):
@@ -208,7 +208,7 @@ def rows(reading: Reading, form: Layout | None) -> Callable[[Iterable[Any]], Ite
 
 
 def kept(reading: Reading, rule: UserRule) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """What it does then with rows in the order of users."""
+    """What a worker does with rows sorted by user: apply the rule."""
 
     def mapped(batches: Iterable[Any]) -> Iterator[Any]:
         schema = arrow_schema(reading, rule.weighted)
@@ -237,7 +237,7 @@ def file(path: str, asked: Sequence[Any]) -> Frame:
         if parquet:
             of_files = session.read.option("recursiveFileLookup", "true").parquet(path).columns
             refused = named_twice(of_files, _folders(frame, path))
-        else:  # rows of the start of a file, which Spark reads first
+        else:  # the first rows, which Spark takes from the start of a file
             first = frame.selectExpr(*_LINES).limit(100).collect()
             start = [decoded(row["value"])[0] for row in first]
     except Exception:  # what a reader says may quote a row
@@ -250,7 +250,7 @@ def file(path: str, asked: Sequence[Any]) -> Frame:
 
 
 def _folders(frame: Any, path: str) -> set[str]:
-    """Columns that the folders ``column=value`` below a path name."""
+    """Names of columns given by folders ``column=value`` below a path."""
     above = path if "://" in path else str(Path(path).absolute())
     inside = (unquote(file).partition(above)[2] for file in frame.inputFiles())
     parts = (part.partition("=") for one in inside for part in one.split("/")[:-1])
@@ -259,7 +259,7 @@ def _folders(frame: Any, path: str) -> set[str]:
 
 @contextmanager
 def _untyped_folders(session: Any) -> Iterator[None]:
-    """Folders named ``column=value`` are columns of text, so ``007`` and ``7`` stay apart."""
+    """Read values of folders ``column=value`` as text, so that ``007`` and ``7`` differ."""
     name = "spark.sql.sources.partitionColumnTypeInference.enabled"
     before = session.conf.get(name)
     session.conf.set(name, "false")
@@ -270,7 +270,7 @@ def _untyped_folders(session: Any) -> Iterator[None]:
 
 
 def _types(reading: Reading, weighted: bool = False) -> str:
-    """Columns of rows that were read, perhaps with weights, as Spark's types."""
+    """The Spark schema of rows that were read, with weights if `weighted`."""
     kind = "long" if reading.kind is np.int64 else "double"
     numbers = [f"{name} {kind}" for name in reading.encoder(weighted).columns]
     return ", ".join([*numbers, f"{USER} string"])

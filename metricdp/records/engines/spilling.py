@@ -1,4 +1,4 @@
-"""DuckDB connections for one reading, each with a private folder for spilled data."""
+"""DuckDB connections for one reading, each with a private folder for data spilled to disk."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from metricdp.refusals import MissingExtraError
 
 try:
     import fcntl
-except ImportError:  # where there are no such locks, nothing is swept
+except ImportError:  # without file locks, folders of killed processes are not removed
     fcntl = None  # type: ignore[assignment]
 
 MEMORY = "1GB"
-"""What DuckDB may use before it writes to disk."""
+"""Memory that DuckDB may use before it spills to disk."""
 _PREFIX = "metricdp-spill-"
 _LOCK = "lock"
 
@@ -42,7 +42,7 @@ def connected() -> Iterator[Any]:
 
 @contextmanager
 def spilling() -> Iterator[str]:
-    """A fresh private folder, removed at the end, or by the next reading after a kill."""
+    """A fresh private folder, removed at the end, or by the next reading if this process dies."""
     _sweep()
     folder = tempfile.mkdtemp(prefix=_PREFIX)  # 0700
     lock = None
@@ -56,7 +56,7 @@ def spilling() -> Iterator[str]:
 
 
 def _locked(path: Path) -> int | None:
-    """Lock a new file for as long as this process lives, and only then give it its name."""
+    """Lock a new file while this process lives; renamed once locked, so others see it locked."""
     if fcntl is None:
         return None
     fresh = path.with_suffix(".new")
@@ -67,7 +67,7 @@ def _locked(path: Path) -> int | None:
 
 
 def _sweep() -> None:
-    """Remove folders of this user whose lock nobody holds any more."""
+    """Remove folders of this user whose lock no living process holds."""
     if fcntl is None:
         return
     for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/{_LOCK}"):
@@ -81,10 +81,10 @@ def _sweep() -> None:
 
 
 def duckdb_module() -> Any:
-    """DuckDB, if it and PyArrow are there."""
+    """The module duckdb; raises MissingExtraError unless it and PyArrow are installed."""
     try:
         import duckdb
-        import pyarrow  # noqa: F401 - in which DuckDB hands out blocks
+        import pyarrow  # noqa: F401 - in whose batches DuckDB returns rows
     except ImportError:
         raise MissingExtraError("demand that is streamed from files", "engines") from None
     return duckdb

@@ -1,6 +1,6 @@
-"""Tables of libraries whose batches come to this process: those in memory, of whatever library
-narwhals knows, GeoDataFrames, and what streams: lazy frames of Polars, relations of DuckDB, data
-sets of Arrow, expressions of Ibis, points in arrays that lie in a file.
+"""Frames of tables that this process reads: in memory, of any library that narwhals knows, and
+GeoDataFrames; and streamed, lazy Polars frames, DuckDB relations, Arrow data sets, Ibis
+expressions and arrays in files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from metricdp.refusals import GraphFileError, InputError
 
 
 class TableInMemory(LocalFrame):
-    """A table in memory, of whatever library narwhals knows: one block."""
+    """A table in memory, of any library that narwhals knows: one block."""
 
     at_once = True
 
@@ -37,7 +37,7 @@ class TableInMemory(LocalFrame):
 
     @classmethod
     def of(cls, table: Any) -> Frame:
-        """Of its own library."""
+        """A frame of the library's own table."""
         return cls(_in_memory(table))
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
@@ -56,41 +56,41 @@ def _in_memory(table: Any) -> Any:
 
 Columns = dict[str, Any]
 Rows = Generator[tuple[Columns, Columns], None, None]
-"""Places of some rows, by the names `AXES`, and their other columns."""
+"""Coordinates of some rows, by the names `AXES`, and their other columns."""
 
 
 class Placed(LocalFrame):
-    """A table whose rows have a place of their own."""
+    """A table whose rows have a geometry."""
 
     geometry = True
 
     @abstractmethod
     def rows(self, plain: list[str], place: bool) -> Rows:
-        """Blocks of some columns, and of places if they are asked for."""
+        """Blocks of coordinates, if `place` asks for them, and of the columns `plain`."""
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
-        """Both together."""
+        """Blocks with coordinates among the columns."""
         plain = [name for name in dict.fromkeys(names) if name not in AXES]
         for places, columns in self.rows(plain, any(name in AXES for name in names)):
             yield geometry.block(places, columns, names)
 
 
 class Places(Placed):
-    """A GeoDataFrame, or a GeoSeries made one, with the system that it declares: one block."""
+    """A GeoDataFrame, or a GeoSeries converted to one, with its declared CRS: one block."""
 
     libraries = ("geopandas",)
     at_once = True
 
     @classmethod
     def takes(cls, table: Any) -> bool:
-        """A series, or a table whose geometry is set."""
+        """Whether it is a series, or a table with an active geometry."""
         if not super().takes(table):
             return False
         return not hasattr(table, "columns") or table._geometry_column_name is not None
 
     @classmethod
     def of(cls, table: Any) -> Frame:
-        """Also of a series."""
+        """A frame of a table or a series."""
         return cls(table if hasattr(table, "columns") else table.to_frame("geometry"))
 
     def __init__(self, native: Any) -> None:
@@ -104,7 +104,7 @@ class Places(Placed):
 
 
 class PolarsFrame(LocalFrame):
-    """A lazy frame of Polars; those in memory are any library's."""
+    """A lazy Polars frame; one in memory is a `TableInMemory`."""
 
     libraries = ("polars",)
 
@@ -115,18 +115,18 @@ class PolarsFrame(LocalFrame):
 
     @classmethod
     def of(cls, table: Any) -> Frame:
-        """With the columns that it will have."""
+        """A frame with the columns of the query's result."""
         return cls(table, table.collect_schema().names())
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
-        """Arrow tables."""
+        """Blocks as Arrow tables."""
         chosen = self.native.select(list(dict.fromkeys(names)))
         for block in chosen.collect_batches(chunk_size=VALUES // len(names), maintain_order=False):
             yield block.to_arrow()
 
 
 class ArrowData(LocalFrame):
-    """Rows of a data set of Arrow, in its own batches; tables in memory are any library's."""
+    """An Arrow data set in its own batches; an Arrow table in memory is a `TableInMemory`."""
 
     libraries = ("pyarrow",)
 
@@ -137,7 +137,7 @@ class ArrowData(LocalFrame):
 
     @classmethod
     def of(cls, table: Any) -> Frame:
-        """With the columns of its schema."""
+        """A frame with the columns of the schema."""
         return cls(table, list(table.schema.names))
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
@@ -147,7 +147,7 @@ class ArrowData(LocalFrame):
 
 
 class Relation(LocalFrame):
-    """A relation of the caller's own connection, which reads it and may spill to disk."""
+    """A DuckDB relation, read through the caller's connection, which may spill to disk."""
 
     libraries = ("duckdb", "_duckdb")
     lock = threading.RLock()
@@ -155,15 +155,15 @@ class Relation(LocalFrame):
 
     @classmethod
     def of(cls, table: Any) -> Frame:
-        """If PyArrow is there, in which DuckDB hands out blocks."""
+        """A frame; needs PyArrow, in whose batches DuckDB returns rows."""
         duckdb_module()
         return cls(table)
 
     def __init__(self, native: Any) -> None:
         kinds = {name: str(kind).lower() for name, kind in zip(native.columns, native.types)}
-        why = "is {}, of which DuckDB hands out a part only: cast it to text"
-        cut = {name: why.format(kind) for name, kind in kinds.items() if kind in _CUT}
-        super().__init__(native, list(native.columns), None, cut)
+        why = "is {}, of which DuckDB returns a part only: cast it to text"
+        refused = {name: why.format(kind) for name, kind in kinds.items() if kind in _TRUNCATED}
+        super().__init__(native, list(native.columns), None, refused)
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
         """Record batches of Arrow."""
@@ -174,8 +174,8 @@ class Relation(LocalFrame):
             yield from chosen.to_arrow_reader(VALUES // len(names))
 
 
-_CUT = ("time with time zone", "uhugeint")
-"""Types of which Arrow has no counterpart: a time loses its zone, a number its sign."""
+_TRUNCATED = ("time with time zone", "uhugeint")
+"""Types without a counterpart in Arrow: a time would lose its zone, a number its sign."""
 
 
 class IbisFrame(LocalFrame):
@@ -187,7 +187,7 @@ class IbisFrame(LocalFrame):
         """Record batches of Arrow."""
         chosen = self.native.select(*dict.fromkeys(names))
         backend = chosen.get_backend()
-        if backend.name == "duckdb":  # Ibis 12 asks for a method that DuckDB 2 has no more
+        if backend.name == "duckdb":  # Ibis 12 calls a method that DuckDB 2 no longer has
             backend._run_pre_execute_hooks(chosen)
             with Relation.lock:
                 yield from backend.con.sql(backend.compile(chosen)).to_arrow_reader(VALUES)
@@ -196,10 +196,10 @@ class IbisFrame(LocalFrame):
 
 
 class ArrayFile(LocalFrame):
-    """Points in a file, mapped to memory block by block, so that what was read can leave memory
-    again.
+    """Points in an array file, memory-mapped block by block, so that blocks that were read can be
+    evicted.
 
-    `native`: shape (n, d), in the order of C.
+    `native`: shape (n, d), C-contiguous.
     """
 
     def __init__(self, native: Any, rule: str = "numpy.memmap must hold") -> None:
@@ -210,16 +210,16 @@ class ArrayFile(LocalFrame):
 
     @classmethod
     def takes(cls, table: Any) -> bool:
-        """Whether it is mapped from a file."""
+        """Whether it is a memory-mapped array."""
         return isinstance(table, np.memmap)
 
     @classmethod
     def of(cls, table: Any) -> Frame:
-        """All of it."""
+        """A frame of all points."""
         return cls(table)
 
     def check(self, names: Sequence[Any]) -> None:
-        """Raise InputError unless the columns are all coordinates in order."""
+        """Raise InputError unless all coordinates are named, in order."""
         if list(names) != list(self.columns):
             raise InputError(
                 "an array has no columns for node, x, y, columns or user: it is read as points, "
@@ -227,7 +227,7 @@ class ArrayFile(LocalFrame):
             )
 
     def batches(self, names: Sequence[str]) -> Generator[Any, None, None]:
-        """Arrays."""
+        """Blocks of points (n, d)."""
         n, d = self.native.shape
         step = max(1, VALUES // d)
         for start in range(0, n, step):
@@ -240,7 +240,7 @@ class ArrayFile(LocalFrame):
 
 
 def array_in(path: str) -> ArrayFile:
-    """A frame of an ``.npy`` file, left on disk."""
+    """A frame of an ``.npy`` file, which stays on disk."""
     array = None
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)

@@ -1,4 +1,4 @@
-"""Records with weights, integers from 0 to 2^16: each counts as often as its weight says."""
+"""Records with integer weights from 0 to 2^16: a record of weight w counts as w records."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ from metricdp.records.exact import Total, by_digits, grouped_sum
 
 @dataclass(frozen=True)
 class WeightAt:
-    """Weight at each point of a finite universe."""
+    """The sum of weights at each point of a finite universe."""
 
     n_points: int
 
     def __call__(self, rows: Ints) -> Ints:
-        """Shape (n_points,), of positions and weights (n, 2)."""
+        """Shape (n_points,), from positions and weights (n, 2)."""
         return grouped_sum(rows[:, 0], rows[:, 1], self.n_points)
 
 
 @dataclass(frozen=True)
 class ByDigits:
-    """An answer about the records of rows after some steps, one binary digit of weights at a time.
-
-    Steps may leave out records, so they see records alone, all of which have the digit.
+    """A weighted sum of `answer` over records after some `steps`, one binary digit of weights at a
+    time. Steps may drop records, so they get only the records whose weight has the digit.
     """
 
     answer: Answer
@@ -47,10 +46,10 @@ class ByDigits:
 
 
 class GroupedByDigits(ByDigits):
-    """The same of records by key: (n, 2), keys, perhaps repeated, and weights."""
+    """Weight by key of a block's records: (n, 2), keys, which may repeat, and weights."""
 
     def __call__(self, rows: NDArray[Any]) -> Any:
-        """Of a block."""
+        """Keys and weights of a block."""
         return np.concatenate(list(self._parts(rows, rows[:, -1].astype(np.int64))))
 
     def _parts(self, rows: NDArray[Any], weights: Ints) -> Iterator[NDArray[Any]]:
@@ -61,12 +60,12 @@ class GroupedByDigits(ByDigits):
 
 @dataclass(frozen=True)
 class KeptWeights:
-    """Each unit of weight with a probability, by a coin of its own."""
+    """A Poisson subsample of units of weight: each stays with probability `share`."""
 
     share: float
 
     def __call__(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Records with what is left of their weights; new ones in each reading."""
+        """The rows with subsampled weights, drawn anew in each reading."""
         kept = rows.copy()
         kept[:, -1] = kept_of(rows[:, -1].astype(np.int64), self.share)
         return kept
@@ -83,17 +82,17 @@ class Weighted(Source):
         self._steps = steps
 
     def sums(self, answer: Answer) -> Total:
-        """Of each record as often as its weight says."""
+        """The weighted sum of `answer`."""
         return self._rows.sums(ByDigits(answer, self._steps))
 
     def groups(self, of: Answer) -> Groups:
-        """One reading."""
+        """Weight by key, from one reading."""
         return self._rows.groups(GroupedByDigits(of, self._steps))
 
     def mapped(self, step: Answer) -> Weighted:
-        """A step more, which may move or leave out records: not their weights."""
+        """The records after one more step, which may move or drop records, not weights."""
         return Weighted(self._rows, (*self._steps, step))
 
     def subsampled(self, share: float) -> Weighted:
-        """Each unit with this probability; on an engine drawn anew in each reading."""
+        """A Poisson subsample of units of weight; an engine draws anew in each reading."""
         return Weighted(self._rows.mapped(KeptWeights(share)), self._steps)

@@ -1,4 +1,4 @@
-"""What a worker does with a block of private rows: one sealed answer, or the trouble it met."""
+"""What a worker computes from a block of private rows: a sealed answer, or a kind of error."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from metricdp.records.ingestion.encoders import RowEncoder, columns_of, n_rows
 from metricdp.records.trouble import Ended, Trouble, attempt, raised
 
 Sum = Any
-"""Of blocks: `Total` of `Work`, an array of `GroupWork`; `Trouble` if one of them met any."""
+"""A sum over blocks: `Total` for `Work`, an array for `GroupWork`, `Trouble` if any failed."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """Encode, answer and seal a block: the answer, and at its end the number of rows and their
-    digest. Errors say nothing, as engines log exceptions.
+    """Encodes a block and answers about its records. The answer is sealed: the number of rows and
+    their digest are appended. Only the kind of an error is returned, as engines log exceptions.
     """
 
     encode: RowEncoder
@@ -30,15 +30,15 @@ class Work:
 
     @property
     def names(self) -> Sequence[str]:
-        """Columns that a block must have."""
+        """The columns that are read."""
         return self.encode.names
 
     def start(self) -> Sum:
-        """What no rows come to."""
+        """The sum over no rows."""
         return self._of(np.empty((0, len(self.encode.columns))))
 
     def __call__(self, block: Any) -> Sum:
-        """Of a block."""
+        """The sealed answer of a block."""
         done = attempt(lambda: self._of(block))
         return done.trouble if isinstance(done, Ended) else done
 
@@ -55,7 +55,7 @@ class Work:
         return np.append(vector, [n_rows, 0.0])
 
     def added(self, some: Sum, more: Sum) -> Sum:
-        """What two parts come to; trouble spreads, the worse of two."""
+        """The sum of two parts; if either failed, the worse kind of error."""
         trouble = [part for part in (some, more) if isinstance(part, Trouble)]
         return max(trouble) if trouble else self._joined(some, more)
 
@@ -64,8 +64,8 @@ class Work:
 
 
 class GroupWork(Work):
-    """Likewise of records by key, as `Grouped` gives them: (n_keys + 1, 2), the seal first. Digests
-    wrap: they are compared modulo 2^64.
+    """`Work` for counts by key, as `Grouped` returns them: (n_keys + 1, 2), the seal in the first
+    row. Digests wrap around: they are compared modulo 2^64.
     """
 
     def _sealed(self, answer: Any, n_rows: int, digest: int) -> Sum:
@@ -78,14 +78,14 @@ class GroupWork(Work):
 
 
 def digest(records: NDArray[Any]) -> int:
-    """The sum of a hash of each record, in any order."""
+    """The sum of a hash of each record, which does not depend on their order."""
     words = np.ascontiguousarray(records)
     words = words.view(np.uint64) if words.dtype.itemsize == 8 else words.astype(np.uint64)
     return int(sum_of_hashes(words[:, None] if words.ndim == 1 else words))
 
 
 def checked(total: Sum) -> Any:
-    """What was added up, unless something went wrong."""
+    """The total; raises if a block failed."""
     if isinstance(total, Trouble):
         raised(total)
     return total

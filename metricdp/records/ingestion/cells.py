@@ -1,4 +1,4 @@
-"""What one private cell means: as text, for users and ids, and as a number, for coordinates."""
+"""Reads one private cell: as text, for users and ids, or as a number, for coordinates."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ BLANKS = (
     "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005"
     "\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
-"""What is stripped from both ends of a text: the characters that Python counts as white space."""
+"""Characters stripped from both ends of a text: Python's white space."""
 EXACT = 2**53
-"""A floating-point number from here on stands for several integers."""
+"""From here on a floating-point number stands for several integers."""
 LOST = "\ufffd"
-"""What decoders write in place of bytes that are no text: two texts may have become one."""
+"""Decoders write it for bytes that are not text; so two different texts may become one."""
 _DIGITS = 400
 """Most digits of an integer, and largest exponent of a numeral."""
 _NUMERAL = re.compile(r"([+-]?)(0|[1-9][0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,4}))?", re.ASCII)
@@ -88,12 +88,12 @@ def _plain(text: str) -> str | None:
 
 
 def _encodable(text: str) -> bool:
-    """Whether it is text: no half of a pair, no mark of what a decoder lost."""
+    """Whether a text has no lone surrogate and no `LOST`."""
     return LOST not in text and not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def canonical(numeral: str) -> str | None:
-    """A number's one spelling, without exponent and needless zeros; None if no numeral."""
+    """The canonical spelling of a number, without exponent or superfluous zeros; else None."""
     found = _NUMERAL.fullmatch(numeral)
     if found is None:
         return None

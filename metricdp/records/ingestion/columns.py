@@ -1,4 +1,4 @@
-"""Columns of a block, from any library, as cells, with fast ways to the same values."""
+"""Columns of a block, from any library, as cells; whole-column shortcuts give equal values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from metricdp.records.ingestion.cells import BLANKS, NO_NUMBER, number_of, text_
 from metricdp.refusals import InputError
 
 Column = Any
-"""An array of integers or floating-point numbers of NumPy, a string array of Arrow, or a list."""
+"""A numeric NumPy array, an Arrow string array, or a list of Python objects."""
 _IN_NUMBERS = str.maketrans("", "", "0123456789+-.eE \t")
 
 
@@ -39,7 +39,7 @@ def simplified(cells: Any) -> Column:
     if library == "pandas":
         return _from_pandas(cells)
     if isinstance(cells, np.ndarray) and not isinstance(cells, np.ma.MaskedArray):
-        if cells.dtype.kind in "mM":  # of nanoseconds NumPy makes integers
+        if cells.dtype.kind in "mM":  # tolist() makes integers of nanoseconds
             return [*cells]
         return cells if cells.dtype.kind in "iuf" else cells.tolist()
     return listed(cells)
@@ -68,7 +68,7 @@ def _from_pandas(series: Any) -> Column:
             import pyarrow as pa
         except ImportError:
             return series.tolist()
-        with suppress(pa.ArrowException, UnicodeError):  # half of a pair: cell by cell
+        with suppress(pa.ArrowException, UnicodeError):  # a lone surrogate: cell by cell
             return _from_arrow(pa.array(series, from_pandas=True))
     return series.tolist()
 
@@ -99,7 +99,7 @@ def _from_arrow(cells: Any) -> Column:
 
 
 def _is_sound(cells: Any) -> bool:
-    """Whether all text of an Arrow array is UTF-8: none of its own readers asks."""
+    """Whether all text of an Arrow array is UTF-8, which Arrow does not check by itself."""
     import pyarrow as pa
 
     with suppress(pa.ArrowException):
@@ -109,7 +109,7 @@ def _is_sound(cells: Any) -> bool:
 
 
 def _objects(cells: Any) -> list[Any]:
-    """Python's objects of an Arrow array; None of dates that Python lacks."""
+    """Python objects of an Arrow array; None for dates that Python cannot represent."""
     with suppress(OverflowError, ValueError):
         return list(cells.to_pylist())
     found: list[Any] = []
@@ -121,7 +121,7 @@ def _objects(cells: Any) -> list[Any]:
 
 
 def _times(cells: Any) -> list[Any]:
-    """Times of day of nanoseconds; text with nine digits where Python has too few."""
+    """Times of day; as text with nine digits where Python's microseconds do not suffice."""
     import pyarrow as pa
 
     times, counts = cells.to_pylist(), cells.cast(pa.int64()).to_pylist()
@@ -132,12 +132,12 @@ def _times(cells: Any) -> list[Any]:
 
 
 def is_text(cells: Column) -> bool:
-    """Whether it is a string array of Arrow."""
+    """Whether it is an Arrow string array."""
     return not isinstance(cells, np.ndarray | list)
 
 
 def trimmed(cells: Any) -> Any:
-    """A string array of Arrow, stripped, with null for what `text_of` calls missing."""
+    """An Arrow string array, stripped, with null for what `text_of` takes for missing."""
     import pyarrow.compute as pc
 
     plain = pc.utf8_trim(cells, characters=BLANKS)
@@ -155,7 +155,7 @@ def texts(cells: Column) -> list[str | None]:
 
 
 def texts_of_numbers(cells: NDArray[Any]) -> list[str | None]:
-    """The same of an array of NumPy."""
+    """`text_of` of each number of a NumPy array."""
     if cells.dtype.kind in "iu":
         return list(map(str, cells.tolist()))
     return [text_of(c) for c in cells.tolist()]
@@ -169,9 +169,11 @@ def numbers(cells: Column) -> Floats:
 
 
 def spelled(cells: Sequence[Any]) -> Floats:
-    """The same of a list: at once where all are text made of what numbers are made of."""
+    """`number_of` of each cell of a list; converted as a whole if all are plain numerals."""
     array = None
-    with suppress(TypeError, ValueError):  # not text, or no number: cell by cell, for the same end
+    with suppress(
+        TypeError, ValueError
+    ):  # not text, or not a number: cell by cell, with the same result
         if not "".join(cells).translate(_IN_NUMBERS):
             array = np.array(list(map(float, cells)), np.float64)
     if array is None:
@@ -180,7 +182,7 @@ def spelled(cells: Sequence[Any]) -> Floats:
 
 
 def points(values: Any, dimension: int | None) -> Floats:
-    """Finite points (n, d) from an array, a frame or lists; `dimension` is for empty ones."""
+    """Finite points (n, d) from an array, a frame or lists; `dimension`: d, or None for any."""
     array = values if isinstance(values, np.ndarray) else None
     if array is None and hasattr(values, "__array__"):
         array = np.asarray(values)
@@ -202,7 +204,7 @@ def points(values: Any, dimension: int | None) -> Floats:
 
 
 def _nested(rows: list[Any]) -> NDArray[Any]:
-    """Rows of cells as an array of objects, without a common type."""
+    """Rows of cells as an array of objects, so that NumPy casts none."""
     if not rows:
         return np.empty(0)
     lists = [r.tolist() if isinstance(r, np.ndarray) else r for r in rows]
@@ -215,7 +217,7 @@ def _nested(rows: list[Any]) -> NDArray[Any]:
 
 
 _TEXT_ONLY = (str, bytes, float, timedelta, np.timedelta64, date, time, Decimal)
-"""What is a user by its text or not at all, as in a file."""
+"""Types of cells that name a user by their text only, as in a file."""
 
 
 def names_of(users: Any) -> list[Hashable]:

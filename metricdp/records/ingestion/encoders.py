@@ -1,4 +1,4 @@
-"""From blocks of a table to records and users: the same code on every engine."""
+"""Encodes blocks of a table as records and users, by the same code on every engine."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from metricdp.refusals import InputError
 
 Step = Callable[[NDArray[Any]], NDArray[Any]]
 VALUES = 1 << 20
-"""Numbers of a block: 8 MB."""
+"""Numbers in a block: 8 MB."""
 USER = "_user"
-"""Column of the users' texts in rows that were read already."""
+"""Name of the column of users in rows that were read already."""
 
 
 @dataclass(frozen=True)
 class RowEncoder:
-    """Columns of a block to records, by a `Matcher` of ids or a map of finite points (`place`),
-    then `steps`. With `read`, columns hold encoded records beside their users. It travels to
-    workers.
+    """Maps the columns of a block to records: by `place`, a `Matcher` of ids or a map of points,
+    then by `steps`. With `read`, columns hold records that were encoded already, and their users.
+    Workers get a copy.
     """
 
     columns: tuple[str, ...]
@@ -40,13 +40,13 @@ class RowEncoder:
         return self.stepped(self.first(columns_of(block, self.names)))
 
     def stepped(self, records: NDArray[Any]) -> NDArray[Any]:
-        """All steps, in turn."""
+        """The records after all steps."""
         for step in self.steps:
             records = step(records)
         return records
 
     def first(self, block: Any) -> NDArray[Any]:
-        """The same before any step."""
+        """The records before any step."""
         if isinstance(block, np.ndarray):
             points = cells_of.points(block, len(self.columns))
             return self.place(points[:, 0] if isinstance(self.place, Matcher) else points)
@@ -59,15 +59,15 @@ class RowEncoder:
 
     @property
     def names(self) -> list[str]:
-        """Columns that a block must have."""
+        """The columns that are read."""
         return list(dict.fromkeys([*self.columns, USER] if self.read else self.columns))
 
     def then(self, step: Step) -> RowEncoder:
-        """The same, and one step more."""
+        """This encoder with one more step."""
         return replace(self, steps=(*self.steps, step))
 
     def empty(self) -> NDArray[Any]:
-        """No records."""
+        """An array of no records."""
         return self(np.empty((0, len(self.columns))))
 
 
@@ -77,19 +77,19 @@ def ids_encoder(column: str, ids: Sequence[Hashable]) -> RowEncoder:
 
 
 def columns_of(block: Any, names: Sequence[str]) -> Any:
-    """A block's columns, if it is lines of text still."""
+    """The columns of a block, which is parsed if it is still lines of text."""
     return block.table(names) if isinstance(block, Lines) else block
 
 
 def n_rows(block: Any) -> int:
-    """Rows of an opened block."""
+    """Number of rows of a parsed block."""
     if isinstance(block, dict):
         return len(next(iter(block.values())))
     return block.num_rows if hasattr(block, "num_rows") else len(block)
 
 
 def checked_users(block: Any) -> None:
-    """Raise unless every row that was read has a user."""
+    """Raise unless every row has a user: rows without one report a kind of error."""
     users = cells_of.texts(cells_of.column(block, USER))
     lost = [at for at, user in enumerate(users) if user is None]
     if lost:
@@ -99,9 +99,10 @@ def checked_users(block: Any) -> None:
 
 @dataclass(frozen=True)
 class Reading:
-    """Rows of a block as records with their users, before users are bounded: what engines sort.
+    """Reads rows as records with their users, which engines then sort by user to bound
+    contributions.
 
-    `encode`: whose steps come after users are bounded; `user`: the column of users.
+    `encode`: its steps are applied after that; `user`: the column of users.
     """
 
     encode: RowEncoder
@@ -116,7 +117,7 @@ class Reading:
         return self.encode.first(table), users  # type: ignore[return-value]
 
     def rows(self, block: Any) -> dict[str, Any]:
-        """Columns `names` of a block; one row that tells of trouble if it cannot be read."""
+        """Columns `names` of a block; one row with the kind of error if it cannot be read."""
         done = attempt(lambda: self(block))
         if isinstance(done, Ended):
             width = len(self.names) - 1
@@ -126,26 +127,26 @@ class Reading:
 
     @staticmethod
     def named(columns: Sequence[NDArray[Any]], users: Sequence[str | None]) -> dict[str, Any]:
-        """Columns of numbers, by their place, and users."""
+        """Columns of numbers, named by their index, and of users."""
         return {**{f"_{j}": numbers for j, numbers in enumerate(columns)}, USER: users}
 
     @property
     def columns(self) -> list[str]:
-        """Columns that a block must have."""
+        """The columns that are read."""
         return list(dict.fromkeys([*self.encode.columns, self.user]))
 
     @property
     def kind(self) -> type:
-        """Of the numbers that a record is made of."""
+        """Type of the numbers that make up a record."""
         return np.int64 if self.encode.empty().dtype.kind in "iu" else np.float64
 
     @property
     def names(self) -> list[str]:
-        """Columns that rows have then: the record's numbers and its user."""
+        """Columns of the rows: the record's numbers and its user."""
         return list(self.named([*np.atleast_2d(self.encode.empty().T)], []))
 
     def encoder(self, weighted: bool = False) -> RowEncoder:
-        """The encoder of such rows, perhaps with a weight behind the numbers of each."""
+        """The encoder of these rows, with a weight as last number if `weighted`."""
         columns = tuple(f"_{j}" for j in range(len(self.names) - 1 + weighted))
         flat = len(columns) == 1 and self.kind is np.int64
         return RowEncoder(columns, AsRead(self.kind, flat), self.encode.steps, read=True)
@@ -153,11 +154,11 @@ class Reading:
 
 @dataclass(frozen=True)
 class AsRead:
-    """Records that were read already, of numbers of a kind; positions where they are `flat`."""
+    """Records that were read already, numbers of a type; positions (n,) if `flat`."""
 
     kind: type
     flat: bool
 
     def __call__(self, rows: Floats) -> NDArray[Any]:
-        """Shape (n,) or (n, d)."""
+        """The records, shape (n,) or (n, d)."""
         return rows[:, 0].astype(self.kind) if self.flat else rows.astype(self.kind)

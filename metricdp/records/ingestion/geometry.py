@@ -1,4 +1,4 @@
-"""What a geometry means: a point, or a collection of one, is its x and y; else NaN."""
+"""Coordinates of geometries: x and y of a point or a MultiPoint of one, NaN of all others."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from metricdp.arrays import Floats
 from metricdp.records.ingestion.columns import simplified
 
 AXES = ("geometry.x", "geometry.y")
-"""Columns that hold the places of a layer's rows."""
+"""Columns that hold the coordinates of a layer's rows."""
 _POINTS = ("Point", "MultiPoint")
 
 
 def of_shapes(shapes: Any) -> dict[str, Floats]:
-    """Columns `AXES` of geometries of shapely."""
+    """Columns `AXES` of shapely geometries."""
     import shapely
 
     cells = np.array(list(shapes), dtype=object)
@@ -32,16 +32,18 @@ def of_shapes(shapes: Any) -> dict[str, Floats]:
 
 
 def of_wkb(cells: Any) -> dict[str, Floats]:
-    """Columns `AXES` of geometries as well-known binary; bytes that are none have no place."""
+    """Columns `AXES` of geometries in well-known binary; NaN for other bytes."""
     import shapely
 
     values = cells.to_pylist() if hasattr(cells, "to_pylist") else list(cells)
-    plain = np.array([None, *values], dtype=object)[1:]  # of no common type
+    plain = np.array([None, *values], dtype=object)[
+        1:
+    ]  # the leading None keeps NumPy from a common type
     return of_shapes(shapely.from_wkb(plain, on_invalid="ignore"))
 
 
 def of_geojson(features: Sequence[Any]) -> dict[str, Floats]:
-    """Columns `AXES` of features of GeoJSON, as Python reads JSON."""
+    """Columns `AXES` of GeoJSON features, parsed by Python's JSON reader."""
     places = np.array([_place(feature) for feature in features], np.float64).reshape(-1, 2)
     return dict(zip(AXES, (places[:, 0].copy(), places[:, 1].copy())))
 
@@ -81,5 +83,5 @@ def _properties(feature: Any) -> dict[str, Any]:
 def block(
     places: dict[str, Floats], columns: dict[str, Any], names: Sequence[str]
 ) -> dict[str, Any]:
-    """The asked columns of some rows: places, and others as `columns` holds them."""
+    """The columns `names` of some rows: coordinates, and others from `columns`."""
     return {name: places[name] if name in AXES else simplified(columns[name]) for name in names}

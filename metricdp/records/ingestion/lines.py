@@ -1,17 +1,17 @@
 r"""CSV, TSV and blank-separated files of private rows: **one line is one record**, read by itself.
 
-- A file is UTF-8 text, packed by gzip if and only if its name ends in ``.gz``.
+- A file is UTF-8 text, compressed by gzip if and only if its name ends in ``.gz``.
 - A line ends at ``\n``, ``\r\n`` or ``\r``, also inside quotes, so that an open quote swallows no
   later record.
-- The *head* is the first line that is neither blank nor a comment (``#``, ``%``), with what stands
-  before it. It names the columns.
-- Blank lines are no records. Every other line is one.
+- The *header* ends with the first line that is neither blank nor a comment (``#``, ``%``), which
+  names the columns.
+- Blank lines are not records. Every other line is one.
 - Cells stand between delimiters, or in quotes as in CSV. A record with a wrong number of cells, a
   misplaced quote, bytes that are not UTF-8 or NUL is a row of missing cells, which the rules
   refuse.
 
-A line is read by a function of the line and of the file's public `Layout`: `Lines.columns`. A file
-whose columns are asked for by place, ``"1"``, ``"2"``, …, has no head.
+`Lines.columns` reads a line by a function of the line and of the file's public `Layout`. A file
+whose columns are named by number, ``"1"``, ``"2"``, …, has no header.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ class Layout:
 
     @property
     def columns(self) -> Sequence[str]:
-        """Names of the columns, or their places."""
+        """Names of the columns, or their numbers from 1."""
         return [str(j + 1) for j in range(99_999)] if self.names is None else self.names
 
     def place(self, name: str) -> int:
-        """Where a column is, from 0."""
+        """Index of a column, from 0."""
         return int(name) - 1 if self.names is None else self.names.index(name)
 
 
 def by_place(asked: Sequence[str]) -> bool:
-    """Whether all columns are asked for by place: a file without names."""
+    """Whether all columns are given by number, as for a file without names."""
     return all(
         isinstance(n, str) and n.isascii() and n.isdigit() and n[0] != "0" and len(n) < 6
         for n in asked
@@ -64,7 +64,7 @@ def by_place(asked: Sequence[str]) -> bool:
 
 
 def layout(lines: Iterable[str], path: str, asked: Sequence[str]) -> Layout:
-    """The layout of a file that starts with some lines."""
+    """The layout of a file whose first lines are given."""
     bare = path.lower().removesuffix(".gz")
     if by_place(asked):
         return Layout(
@@ -84,7 +84,7 @@ def layout(lines: Iterable[str], path: str, asked: Sequence[str]) -> Layout:
 
 
 def has_names(line: str) -> bool:
-    """Whether a line of a file's head is the one that names the columns, and the last."""
+    """Whether a line of a file's header is its last, which names the columns."""
     return bool(line.strip()) and not line.lstrip().startswith(_COMMENTS)
 
 
@@ -96,7 +96,7 @@ def _delimiter(line: str, is_csv: bool) -> str | None:
 
 
 def split(line: str, delimiter: str | None) -> list[str] | None:
-    """The cells of a line, as they are; None if its quotes are not in order."""
+    """The cells of a line, not stripped; None if quotes are unbalanced or misplaced."""
     if '"' not in line or delimiter is None:
         return line.split(delimiter)
     try:
@@ -107,7 +107,7 @@ def split(line: str, delimiter: str | None) -> list[str] | None:
 
 
 def decoded(data: bytes) -> list[str]:
-    """Lines of bytes, one that is no UTF-8 with the mark of what was lost."""
+    """The lines of some bytes; bytes that are not UTF-8 become `LOST`."""
     text = data.decode("utf-8", "replace")
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -116,7 +116,7 @@ def decoded(data: bytes) -> list[str]:
 
 
 def body(data: bytes) -> bytes | None:
-    """What follows the head of a file that starts so; None if the head does not end there."""
+    """What follows the header of a file that starts with `data`; None if it does not end there."""
     at = 0
     for end in _LINE_END.finditer(data):
         (line,) = decoded(data[at : end.start()])
@@ -128,7 +128,7 @@ def body(data: bytes) -> bytes | None:
 
 @dataclass(frozen=True, repr=False)
 class Lines:
-    """Some lines of a file: private, read where they are needed.
+    """Some lines of a file, private, parsed by the worker that needs them.
 
     `data`: whole lines.
     """
@@ -137,32 +137,32 @@ class Lines:
     layout: Layout
 
     def table(self, names: Sequence[str]) -> Any:
-        """Columns of cells: an Arrow table where a block is plain, else a dict of lists."""
+        """Columns of cells: an Arrow table if the fast parser applies, else a dict of lists."""
         fast = _quickly(self.data, self.layout, names)
         return self.columns(names) if fast is None else fast
 
     def columns(self, names: Sequence[str]) -> dict[str, list[str | None]]:
-        """Line by line: what the lines mean."""
+        """Columns of cells, parsed line by line: the definition."""
         blank = None if self.layout.delimiter is None else " "
         kept = [line for line in decoded(self.data) if line.strip(blank)]
         cells = list(map(split, kept, repeat(self.layout.delimiter)))
         at = [self.layout.place(name) for name in names]
         wide = None if self.layout.names is None else len(self.layout.names)
-        none: list[str | None] = [None] * (max(at) + 1)
+        missing: list[str | None] = [None] * (max(at) + 1)
         rows: list[Any] = [
             row
             if row is not None
-            and (len(row) == wide if wide is not None else len(row) >= len(none))
+            and (len(row) == wide if wide is not None else len(row) >= len(missing))
             and LOST not in line
             and "\0" not in line
-            else none
+            else missing
             for row, line in zip(cells, kept)
         ]
         return {name: [row[j] for row in rows] for name, j in zip(names, at)}
 
 
 def _quickly(data: bytes, layout: Layout, names: Sequence[str]) -> Any:
-    """The same by Arrow's parser, for simple blocks of UTF-8 without quotes; else None."""
+    """The same columns by Arrow's parser, for UTF-8 blocks without quotes; else None."""
     delimiter = layout.delimiter
     known = layout.names
     if known is None or delimiter is None or len(known) < 2 or len(data) < 10_000:
@@ -194,7 +194,7 @@ def _quickly(data: bytes, layout: Layout, names: Sequence[str]) -> Any:
 
 
 def _is_text(data: bytes) -> bool:
-    """Whether it is UTF-8: Arrow asks it of the columns alone that it is to read."""
+    """Whether all bytes are UTF-8: Arrow checks only the columns that it reads."""
     try:
         return data.isascii() or bool(data.decode())
     except UnicodeDecodeError:
@@ -202,7 +202,7 @@ def _is_text(data: bytes) -> bool:
 
 
 def without_head(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """A file's chunks without its head."""
+    """A file's chunks without its header."""
     head: bytes | None = b""
     for chunk in chunks:
         if head is None:
@@ -210,14 +210,14 @@ def without_head(chunks: Iterable[bytes]) -> Iterator[bytes]:
             continue
         head += chunk
         found = body(head)
-        # a lone \r at the end may be half of a line's end
+        # a \r at the end may be the first half of a line end
         if found is not None and (found or not head.endswith(b"\r")):
             head = None
             yield found
 
 
 def blocks(chunks: Iterable[bytes], layout: Layout) -> Iterator[Lines]:
-    """Records of a file's chunks, in whole lines."""
+    """The lines of a file's chunks, in blocks of whole lines."""
     rest: list[bytes] = []
     for chunk in chunks if layout.names is None else without_head(chunks):
         end = chunk.rfind(b"\n") + 1

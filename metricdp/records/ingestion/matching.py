@@ -1,4 +1,4 @@
-"""From cells to points of a finite universe, each cell by itself.
+"""Matches private cells to points of a finite universe, each cell independently.
 
 A cell matches the id that it equals; else the id with its text, of the cell's kind if two have it;
 else, if the text is a numeral, the *number* among the ids with its value, so that ``"1.0"`` finds 1
@@ -23,11 +23,11 @@ from metricdp.refusals import InputError
 
 UNKNOWN = "a record is no id of the universe"
 _SPREAD = 8
-"""Integer ids in a range of at most so many times their number are found in a table."""
+"""Integer ids use a lookup table, if their range is at most this many times their number."""
 
 
 class Matcher(ABC):
-    """The ids of a universe, to be found by cells: public, and sent to workers."""
+    """Finds cells among the ids of a universe. It is public, and sent to workers."""
 
     def __call__(self, cells: Column) -> Ints:
         """Positions of a column of cells."""
@@ -39,15 +39,15 @@ class Matcher(ABC):
 
     @abstractmethod
     def position(self, cell: Any) -> int:
-        """The position of one cell: the rule itself."""
+        """The position of one cell: the rule of the module."""
 
     def _of_numbers(self, cells: NDArray[Any]) -> Ints:
-        """Of an array of integers or floating-point numbers: each distinct one once."""
+        """Positions of an array of numbers; each distinct one is matched once."""
         distinct, place = np.unique(cells, return_inverse=True)
         return self(distinct.tolist())[place]
 
     def _of_text(self, cells: Any) -> Ints:
-        """Of a string array of Arrow: each distinct text once."""
+        """Positions of an Arrow string array; each distinct text is matched once."""
         encoded = cells.dictionary_encode()
         at = self(encoded.dictionary.to_pylist())
         if encoded.indices.null_count:
@@ -57,9 +57,9 @@ class Matcher(ABC):
 
 
 class Integers(Matcher):
-    """Ids that are integers of 64 bits.
+    """Finds cells among distinct 64-bit integers.
 
-    `ids`: distinct.
+    Consecutive ids need no lookup; others take a table, or a sorted array if they are sparse.
     """
 
     def __init__(self, ids: Sequence[Any]) -> None:
@@ -80,7 +80,7 @@ class Integers(Matcher):
             self._sorted = array[self._order]
 
     def position(self, cell: Any) -> int:
-        """The integer that the cell is or spells."""
+        """The position of the integer that the cell is or spells."""
         text = text_of(cell)
         number = None if text is None or isinstance(cell, bool | np.bool_) else canonical(text)
         if number is None or "." in number or not self._low <= int(number) <= self._high:
@@ -88,7 +88,7 @@ class Integers(Matcher):
         return int(self._found(np.array([int(number)], np.int64))[0])
 
     def __call__(self, cells: Column) -> Ints:
-        """The same; integers among Python objects at once."""
+        """Positions of a column; a list of Python integers is converted as a whole."""
         if isinstance(cells, list) and all(type(c) is int for c in cells):
             if cells and not self._low <= min(cells) <= max(cells) <= self._high:
                 raise InputError(UNKNOWN)
@@ -96,7 +96,7 @@ class Integers(Matcher):
         return super().__call__(cells)
 
     def _of_numbers(self, cells: NDArray[Any]) -> Ints:
-        if cells.dtype == np.float16:  # 2^53 is no number of its kind
+        if cells.dtype == np.float16:  # float16 cannot represent 2^53
             cells = cells.astype(np.float64)
         if cells.dtype.kind == "f" and not (
             (np.abs(cells) < EXACT).all() and (cells == np.floor(cells)).all()
@@ -107,7 +107,7 @@ class Integers(Matcher):
         return self._found(cells.astype(np.int64))
 
     def _found(self, numbers: Ints) -> Ints:
-        """Positions of integers from the lowest to the highest id."""
+        """Positions of integers in the range of the ids."""
         if self._table is not None:
             at = self._table[numbers - self._low]
         elif self._sorted is not None and self._order is not None:
@@ -121,9 +121,10 @@ class Integers(Matcher):
 
 
 class Ids(Matcher):
-    """Ids of any kind.
+    """Finds cells among distinct ids of any kind.
 
-    `ids`: distinct.
+    Four tables, in the order of the module's rule: by the object itself, by text, by kind and text,
+    by canonical numeral. Ambiguous keys have position -1.
     """
 
     def __init__(self, ids: Sequence[Hashable]) -> None:
@@ -147,11 +148,11 @@ class Ids(Matcher):
 
     @staticmethod
     def _add(found: dict[Any, int], key: Any, at: int) -> None:
-        """Note an id; what two ids share finds neither."""
+        """Enter an id; a key that two ids share becomes ambiguous (-1)."""
         found[key] = -1 if key in found else at
 
     def position(self, cell: Any) -> int:
-        """The rule of the module's head."""
+        """The rule of the module."""
         kind = _kind(cell)
         text = text_of(cell)
         at = -1
@@ -170,7 +171,7 @@ class Ids(Matcher):
     def _as_it_is(self, kind: str, cell: Any) -> int:
         try:
             return self._as_they_are.get((kind, cell), -1)
-        except (TypeError, ValueError):  # it cannot be hashed, or compares to no truth value
+        except (TypeError, ValueError):  # it cannot be hashed, or its comparison has no truth value
             return -1
 
     def _of_text(self, cells: Any) -> Ints:
@@ -180,7 +181,7 @@ class Ids(Matcher):
 
 
 class Anywhere(Matcher):
-    """Every cell is at position 0: for tables of which only users are read."""
+    """Matches every cell to position 0, for tables of which only users are read."""
 
     def __call__(self, cells: Column) -> Ints:
         """Zeros."""
@@ -201,7 +202,7 @@ def _kind(cell: Any) -> str:
 
 
 def matcher(ids: Sequence[Hashable]) -> Matcher:
-    """The way to find these ids that is quick for their kind, a public fact."""
+    """The faster matcher for the kind of these ids, which is public."""
     if isinstance(ids, range) and ids.step == 1:
         return Integers(ids)
     whole = [int(i) for i in ids if type(i) is int or isinstance(i, np.integer)]
@@ -211,17 +212,17 @@ def matcher(ids: Sequence[Hashable]) -> Matcher:
 
 
 def positions(ids: Sequence[Hashable], records: Any) -> Ints:
-    """Positions of records in hand, any sequence or column."""
+    """Positions of records in memory, in any sequence or column."""
     return matcher(ids)(simplified(records))
 
 
 SECRET = "at least one is not (which one, and how many, is private)"
 Reading = tuple[str, Callable[[], NDArray[Any]]]
-"""The rule that every record must keep, and what reads them."""
+"""The rule that all records must satisfy, for messages, and a function that reads them."""
 
 
 def in_hand(universe: Space, records: Any) -> Reading:
-    """How records are read."""
+    """The reader of records in memory, by the kind of the universe."""
     return _IN_HAND[universe.kind](universe, records)
 
 

@@ -1,7 +1,7 @@
-"""Sums of amounts over public sets: how many records each set holds.
+"""Coverage counts: how many records each set of a public set system contains.
 
-All buffers live for one call: a bounded search leaves the neighborhood of its last source in them,
-and that source may be where a record is.
+All buffers live for one call: after a bounded search they hold the neighborhood of its source,
+which may be a record's point.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from metricdp.refusals import InputError
 
 
 def bounded(counts: Ints) -> Ints:
-    """A copy of counts, each at most `CAP` divided by their number, so that sums never pass `CAP`
-    and can be taken back exactly. A record more still raises its count by 0 or 1.
+    """A copy of counts, each clipped to `CAP` divided by their number, so that sums stay within
+    `CAP` and can be subtracted exactly. One more record still raises its count by 0 or 1.
     """
     return np.minimum(counts, CAP // max(1, len(counts)))
 
 
 def add_sums(sets: SetSystem, total: Ints, elements: Ints, amounts: Ints) -> None:
-    """Add ``amounts[i]`` to ``total[s]`` for every set s that holds ``elements[i]``.
+    """Add ``amounts[i]`` to ``total[s]`` for every set s that contains ``elements[i]``.
 
-    Listed sets: the number of sets of each element. Balls: one bounded search, or row of distances,
-    an element.
+    Complexity, for each element: listed sets, the number of sets that contain it; balls, one
+    bounded search or one row of distances.
     """
     if not is_trusted(sets):
         raise InputError("sums over sets need ListedSets or Balls")

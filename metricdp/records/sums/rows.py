@@ -1,4 +1,4 @@
-"""Rows of grid distances from some records' distinct points to all points."""
+"""Rows of quantized distances from the records' distinct points to all points."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from metricdp.protocols import Finite, sound_rows
 
 
 def rows_from(universe: Finite, records: Ints) -> Iterator[tuple[NDArray[Any], Ints, Ints]]:
-    """Distinct points of the records, their counts, and grid distances, some at a time."""
+    """Distinct points of records, their counts, quantized distances (n, n_points), in blocks."""
     points, counts = np.unique(records, return_counts=True)
     for part in chunks(len(points), len(universe)):
         yield points[part], counts[part].astype(np.int64), sound_rows(universe, points[part])

@@ -1,4 +1,4 @@
-"""Exact costs of all swaps of one center, kept up to date from swap to swap."""
+"""Exact costs of all swaps of one center for one other point, updated after each swap."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from metricdp.records.exact import combined, digits, to_array
 from metricdp.refusals import InputError
 
 COST_BITS = 30
-"""Of the largest cost of one record: sums over less than 2^33 records stay in int64."""
+"""Bits of the largest cost of one record: sums over fewer than 2^33 records fit int64."""
 BLOCK = 1 << 18
-"""Costs handed out at a time: 2 MB."""
+"""Costs yielded at a time: 2 MB."""
 
 
 class Scale(NamedTuple):
-    """Cost of d grid steps: ``min(ceil(d / 2**shift), cap) ** power``, at most 30 bits."""
+    """Cost of a quantized distance d: ``min(ceil(d / 2**shift), cap) ** power``, in 30 bits."""
 
     shift: int
     cap: int
@@ -30,32 +30,32 @@ class Scale(NamedTuple):
 
     @classmethod
     def of(cls, metric: Finite, power: int, cap: float | None = None) -> Scale:
-        """The public scale: `cap` is at most, and by default, the bound of the diameter."""
+        """The scale from public facts; `cap` defaults to the diameter bound and is at most that."""
         bound = metric.diameter_bound()
         steps = max(1, math.ceil((bound if cap is None else min(cap, bound)) / metric.unit))
         shift = max(0, steps.bit_length() - COST_BITS // power)
         return cls(shift, -(-steps >> shift), power)
 
     def cost(self, distances: Ints) -> Ints:
-        """Cost of each distance, in steps of the grid."""
+        """Cost of each quantized distance, shape (n,)."""
         out = np.empty(len(distances), np.int64)
         kernels.coarse_costs(np.ascontiguousarray(distances), *self, out)
         return out
 
     @property
     def unit(self) -> int:
-        """How many grid steps (to the power) a cost of 1 stands for."""
+        """Quantization steps (to the power) that a cost of 1 stands for."""
         return 1 << self.shift * self.power
 
     @property
     def beyond(self) -> int:
-        """All distances from here on cost the same."""
+        """The distance from which on all distances cost the same."""
         return self.cap << self.shift
 
 
 class Served(NamedTuple):
-    """Centers, one a slot, and for every point in the inner order the slot of the nearest (`first`)
-    and the distances to the two nearest (`near`, `far`).
+    """The assignment of all points, in the metric's inner order, to the `centers` (k,): the slot (0
+    to k - 1) of the nearest (`first`), the distances to the two nearest (`near`, `far`).
     """
 
     centers: Ints
@@ -65,7 +65,7 @@ class Served(NamedTuple):
 
     @classmethod
     def by(cls, metric: Finite, centers: Ints) -> Served:
-        """About three Dijkstra searches of a graph; k rows of distances elsewhere."""
+        """The assignment to these centers: three Dijkstra searches in a graph, else k rows."""
         first, near, far = metric.two_nearest(centers)
         if (near < 0).any() or (far < near).any():
             raise InputError("two_nearest of a metric must give distances 0 <= near <= far")
@@ -73,13 +73,14 @@ class Served(NamedTuple):
 
 
 class SwapCosts:
-    """The exact cost of demand for centers with any one of them swapped for any other point.
+    """The exact cost of demand after any one center is swapped for any other point.
 
-    Everything here is made of the demand: where that is private, no such object may leave the
-    vault. Sums are int64 (`CappedSwapCosts` sees to it).
+    All attributes depend on the demand: where that is private, no such object may leave the vault.
+    Sums must fit int64, which `CappedSwapCosts` ensures.
 
-    A search from every demand point enters about 2·n/k vertices; after a swap only those with
-    changed nearest centers, about 4/k. Memory: O(n + m) and pages of an n × k table.
+    At the start a search from every demand point enters about 2·n/k vertices. After a swap only
+    points whose two nearest centers changed, about 4/k of them, are searched from again. Memory:
+    O(n + m) and pages of an n × k table.
     """
 
     total: int
@@ -98,7 +99,7 @@ class SwapCosts:
         self._gain = np.zeros(len(metric), np.int64)
 
     def serve(self, served: Served) -> None:
-        """Bring all sums up to date with these centers, searching changed points again."""
+        """Update all sums to these centers, with a search from each point whose cost changed."""
         if len(served.centers) != len(self._centers):
             self._start(len(served.centers))
         slot = served.first[self._at]
@@ -123,7 +124,7 @@ class SwapCosts:
         self.total = kernels.removal_costs(slot, near, far, self._counts, self._removal)
 
     def costs(self, slots: Iterable[int], candidates: Ints) -> Iterator[Ints]:
-        """Costs after the swap of each slot for each candidate, slot by slot, in blocks."""
+        """Cost after each slot's center is swapped for each candidate, slot by slot, in blocks."""
         for slot in slots:
             for start in range(0, len(candidates), BLOCK):
                 some = candidates[start : start + BLOCK]
@@ -152,7 +153,7 @@ class SwapCosts:
         self._used = 0
 
     def _vacate(self, slots: Ints) -> None:
-        """Empty the rows of slots that have another center: their pages may be used again."""
+        """Free the pages of slots whose center changed."""
         for slot in slots:
             row = self._table[slot]
             pages = row[row >= 0]
@@ -175,7 +176,7 @@ class SwapCosts:
     def _exchange(
         self, which: Ints, bound: Ints, old: tuple[Any, ...], new: tuple[Any, ...]
     ) -> None:
-        """Search from some demand points, and replace what each adds under its `old` two nearest
+        """Search from demand points `which`, and replace what each adds under its `old` two nearest
         centers by what it adds under the `new` ones (slot, -1 for none, and two costs).
         """
 
@@ -199,8 +200,8 @@ class SwapCosts:
 
 
 class CappedSwapCosts:
-    """The same for any number of records: ``min(2**61, cost)``, exactly. Counts are split into
-    digits whose sums cannot leave int64, and the costs of the digits are added up saturating.
+    """`SwapCosts` for any number of records: ``min(2**61, cost)``, exactly. Counts are split into
+    digits whose sums fit int64; the costs of the digits are added in 128 bits and saturated.
     """
 
     def __init__(self, metric: Finite, points: Ints, counts: Ints, scale: Scale) -> None:
@@ -211,16 +212,16 @@ class CappedSwapCosts:
 
     @property
     def total(self) -> int:
-        """Cost of the centers as they are, in the scale's units; not saturated."""
+        """Cost of the current centers in the scale's units, not saturated."""
         return sum(int(costs.total) << bits for bits, costs in self._digits)
 
     def serve(self, served: Served) -> None:
-        """Bring all sums up to date with these centers."""
+        """Update all sums to these centers."""
         for _, costs in self._digits:
             costs.serve(served)
 
     def costs(self, slots: Ints, candidates: Ints) -> Iterator[Ints]:
-        """As `SwapCosts.costs`, none beyond 2^61."""
+        """As `SwapCosts.costs`, saturated at 2^61."""
         for blocks in zip(*(costs.costs(slots, candidates) for _, costs in self._digits)):
             parts = ((bits, block) for (bits, _), block in zip(self._digits, blocks))
             yield to_array(combined(parts))
