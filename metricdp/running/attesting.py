@@ -1,6 +1,6 @@
-"""The public circumstances of a call, put on its receipt: what the front doors know of it.
+"""Provenance of receipts: the public circumstances of a call (arguments, universe, ledger, day).
 
-**Privacy.** Arguments, universe, ledger, day: nothing here reads a record.
+**Privacy.** Nothing here reads a record.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class PublicUniverse:
         self._universe = universe
 
     def facts(self) -> dict[str, Any]:
-        """JSON-ready form; O(size), once a universe."""
-        room = _KEPT.of(self._universe)
-        if "facts" not in room:
-            room["facts"] = _facts(self._universe)
-        return dict(room["facts"])
+        """JSON-ready form; computed once for each universe, in O(size)."""
+        cache = _KEPT.of(self._universe)
+        if "facts" not in cache:
+            cache["facts"] = _facts(self._universe)
+        return dict(cache["facts"])
 
 
 def _facts(universe: Any) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def _facts(universe: Any) -> dict[str, Any]:
 
 
 class Description(NamedTuple):
-    """What a call does that is no method's: its name, what it chooses, and what follows."""
+    """A call without a method: its name, what it chooses, and its post-processing, in words."""
 
     name: str
     chooses: str
@@ -59,7 +59,7 @@ def provenance(
     options: Mapping[str, Any],
     chooses: str | None = None,
 ) -> Provenance:
-    """The circumstances of a call of the central model."""
+    """The circumstances of a call in the central model."""
     asked = {"epsilon": budget.epsilon, "delta": budget.delta, **options}
     facts = circumstances(
         asked,
@@ -76,7 +76,7 @@ def provenance(
 def circumstances(
     asked: Mapping[str, Any], recipe: Any = None, *, ledger: Any = None, **facts: Any
 ) -> dict[str, Any]:
-    """What a receipt tells of a call of any model: what was asked, by which recipe, when."""
+    """The circumstances of a call in any trust model: options, method, ledger, day, package."""
     options = {name: {"value": _plain(value)} for name, value in asked.items()}
     how = dict[str, Any]()
     if recipe is not None:
@@ -88,7 +88,7 @@ def circumstances(
 
 
 def recipe_options(recipe: Any) -> dict[str, dict[str, Any]]:
-    """Every field of a method: its value, and whether it is the default."""
+    """Each field of a method: its value, and whether it is the default."""
     if not is_dataclass(recipe):
         return {}
     options = {}
@@ -100,7 +100,7 @@ def recipe_options(recipe: Any) -> dict[str, dict[str, Any]]:
 
 
 def ledger_facts(budget: Any) -> dict[str, Any] | None:
-    """State of the ledger that a budget slice was charged to; None if there was none."""
+    """State of the ledger to which a budget slice was charged, or None."""
     while isinstance(budget, BudgetSlice):
         budget = budget.parent
     return budget.state() if isinstance(budget, Ledger) else None
@@ -112,7 +112,7 @@ def attested(receipt: Receipt, made: Provenance) -> Receipt:
 
 
 def attest(answer: Any, made: Provenance) -> Any:
-    """A result or a release whose receipt tells its circumstances."""
+    """The result or release with its circumstances on the receipt."""
     release = getattr(answer, "release", None)
     if is_dataclass(answer) and not isinstance(answer, type):
         if release is not None and hasattr(release, "receipt"):
@@ -124,7 +124,7 @@ def attest(answer: Any, made: Provenance) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A public value as JSON; large ones by their size, others by their kind."""
+    """A public value as JSON: collections by their size, other objects by their type."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Fraction):

@@ -1,4 +1,4 @@
-"""How well each of some public areas is served: who bears the noise, and who the distance."""
+"""Private evaluation by public area: number of records, mean distance, cost relative to others."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from metricdp.partitions.service import BITS
 from metricdp.solvers.estimate.intervals import Floats, Interval, Noisy
 
 MOST = 1e6
-"""A ratio beyond it is reported as without a bound."""
+"""An interval of a ratio that reaches it is reported as unbounded above."""
 
 
 @dataclass(frozen=True)
 class ByArea:
-    """Figures of each area, with 95 % intervals, each by itself.
+    """Figures of each area, each with a 95 % interval.
 
     Attributes
     ----------
     names : tuple of str, length n
     records : Interval of arrays, shape (n,)
     mean : Interval of arrays, shape (n,)
-        Mean distance of the area's records to their nearest center: of all, none is cut off.
+        Mean distance of the area's records to their nearest center; distances are not clipped.
     relative : Interval of arrays, shape (n,), or None
-        The area's cost divided by its cost with the centers of `against`. Where no bound can be
-        reported, the estimate is NaN and the interval's end infinite.
+        The area's cost divided by its cost with the centers of `against`. If no bound can be
+        reported, the estimate is NaN and the upper end infinite.
 
     Examples
     --------
@@ -50,13 +50,13 @@ class ByArea:
     def read(
         cls, answers: Noisy, where: Sequence[slice], amounts: Sequence[AreaDistances]
     ) -> ByArea:
-        """Of the noisy amounts of each area, and of other centers' where they were asked.
+        """From noisy sums of each area, for the centers and, if asked, those of `against`.
 
         Parameters
         ----------
         answers : Noisy
         where : sequence of slice
-            Where the amounts stand among the answers, of each set of centers.
+            The slice of the sums among the answers, for each set of centers.
         amounts : sequence of AreaDistances
         """
         names, reach = amounts[0].names, amounts[0].reach
@@ -77,9 +77,8 @@ class ByArea:
 
     @property
     def worst(self) -> str:
-        """The area whose records have the farthest to go by the estimates, or with `against`, that
-        loses most; areas whose number of records cannot be distinguished from none are left out, if
-        others are there.
+        """The area with the largest estimated mean distance or, with `against`, relative cost.
+        Areas whose number of records is not significantly positive are ignored if there are others.
         """
         figure = self.mean if self.relative is None else self.relative
         sure = self.records.low > 0
@@ -87,7 +86,7 @@ class ByArea:
         return self.names[int(np.argmax(np.where(sure | ~sure.any(), known, -np.inf)))]
 
     def to_columns(self) -> dict[str, list[Any]]:
-        """A row an area: its name, and each figure with the ends of its interval."""
+        """One row for each area: its name, and each figure with the ends of its interval."""
         columns: dict[str, list[Any]] = {"area": list(self.names)}
         for name in ("records", "mean", "relative"):
             figure = getattr(self, name)
@@ -97,8 +96,7 @@ class ByArea:
         return columns
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form: `worst`, and an entry for each area; null for what cannot be
-        estimated."""
+        """JSON-ready form: `worst` and an entry for each area, with null for unknown figures."""
         columns = self.to_columns()
         ends = {"estimate": "", "low": "_low", "high": "_high"}
         entries = []
@@ -113,7 +111,7 @@ class ByArea:
 
 
 def _vectors(answers: Noisy, where: slice, reach: Floats, i: int) -> tuple[Floats, Floats]:
-    """Coefficients of an area's number of records, and of the sum of their distances."""
+    """Coefficients of the i-th area's number of records, and of its sum of distances."""
     everyone, far = np.zeros((2, len(answers.values)))
     everyone[where.start + 2 * i : where.start + 2 * i + 2] = 1.0
     far[where.start + 2 * i + 1] = reach[i]

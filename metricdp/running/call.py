@@ -1,4 +1,4 @@
-"""What the front door was asked of whose demand, as it hands it on."""
+"""Arguments of `k_median` and `k_means` that only private calls use, as one value."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Call(NamedTuple):
-    """Whose demand is clustered, what pays for it, and how."""
+    """Demand, budget, ledger and method of a call; `budget`: (epsilon, delta)."""
 
     demand: PrivateDemand | None
     budget: tuple[Amount | None, Amount]

@@ -1,7 +1,7 @@
-"""What every call that spends a budget does before a record is read: check, price, charge.
+"""Checks, prices and charges every call that spends a budget, before a record is read.
 
-1. `Accountant`: demand and ledger fit each other and the universe.
-2. The method names its *price*: public arithmetic.
+1. `Accountant` checks that demand, ledger and universe fit.
+2. The method computes its *price* from public terms.
 3. The method *confirms*, from public facts, that it can answer at that price.
 4. The ledger is *charged* once, and returns the budget slice that the call may spend.
 
@@ -26,16 +26,16 @@ from metricdp.releases import Neighboring
 from metricdp.running.runner import terms_of
 
 Price = Callable[[Terms], Cost]
-"""What a recipe charges for a call that may spend the price of these terms."""
+"""The price of a call that may spend at most the price in these terms."""
 Confirm = Callable[[Terms], None]
-"""Refuses, from public facts, what a recipe cannot do at a price."""
+"""Raises InputError if, by public facts, a method cannot answer at a price."""
 
 
 def check_private(demand: object) -> PrivateDemand:
-    """The demand, unless it is none."""
+    """The demand; raises InputError if it is not a `PrivateDemand`."""
     if isinstance(demand, Integral):
         raise InputError(
-            f"what comes after the universe is the private demand: write k={demand:d} for the "
+            f"the argument after the universe is the private demand: write k={demand:d} for the "
             f"number of centers"
         )
     if not isinstance(demand, PrivateDemand):
@@ -47,10 +47,10 @@ def check_private(demand: object) -> PrivateDemand:
 
 
 class Accountant:
-    """Private demand, and the ledger that pays for what is asked about it: both checked.
+    """A private demand, and the ledger to which calls on it are charged, both checked.
 
-    `universe`: the demand's, by identity; `ledger`: by default one of its own is made of what a
-    call may spend.
+    `universe`: must be the demand's own object; `ledger`: by default a fresh one of what a call may
+    spend.
     """
 
     def __init__(
@@ -77,13 +77,13 @@ class Accountant:
 
     @property
     def neighboring(self) -> Neighboring:
-        """The relation of every guarantee that is paid here."""
+        """The neighboring relation of all guarantees charged here."""
         return "add-remove" if self._ledger is None else self._ledger.neighboring
 
     def charge(
         self, price: Price, confirm: Confirm, budgets: Sequence[tuple[Any, Any]], purpose: str
     ) -> BudgetSlice:
-        """A slice for one call's prices, once nothing else can be refused."""
+        """Charge one call, which may spend all `budgets`, once nothing else can be refused."""
         for budget in budgets:
             if budget[0] is None:
                 raise InputError(
@@ -95,7 +95,7 @@ class Accountant:
         terms = terms_of(self.demand, self.neighboring)
         prices = [price(replace(terms, price=Cost.of(*budget))) for budget in budgets]
         for each in prices:
-            if each.epsilon > 0:  # else the ledger says it better
+            if each.epsilon > 0:  # the ledger has the better message for epsilon <= 0
                 confirm(replace(terms, price=each))
         total = prices[0] if len(prices) == 1 else _sum(prices)
         own = budgets[0] if len(budgets) == 1 else (total.epsilon, total.delta)
@@ -103,15 +103,15 @@ class Accountant:
         return ledger.charge(total, purpose=purpose, protects=self.demand.protects)
 
     def nothing(self) -> BudgetSlice:
-        """A budget slice of nothing, for what reads no demand."""
+        """An empty budget slice, for methods that read no demand."""
         return BudgetSlice(Cost.of(0), self.neighboring, self.demand.part)
 
 
 def checked_universe(universe: Any) -> Metric | EuclideanSpace:
-    """The universe given."""
+    """The universe; raises InputError if it is not one."""
     return cast(Metric | EuclideanSpace, space_of(universe))
 
 
 def _sum(prices: Sequence[Cost]) -> Cost:
-    """Of calls charged together: basic composition."""
+    """The price of several calls together, by basic composition."""
     return Cost.of(sum(each.epsilon for each in prices), sum(each.delta for each in prices))

@@ -1,12 +1,11 @@
-"""How many records of each user to keep: a quantile of how many they have, for a slice of the
-budget.
+"""Private choice of the contribution bound m: a quantile of the number of records per user.
 
-1. Count users by their number of records, in 21 parts: up to 1, 2, 4, …
-2. Take the least 2^j at which, by the noisy counts, enough users have no more.
+1. Release a histogram of users by their number of records, in 21 parts: up to 1, 2, 4, …
+2. Return the least 2^j such that, by the noisy counts, a share `quantile` of users has at most 2^j.
 
 **Privacy.** Step 1 is one histogram of users: sensitivity 1, or 2 under replace-one. *Composition*:
-sequential with everything else about these users. The ledger is held to the limit m from then on
-and keeps the noisy counts: the same question again reads nothing (`Ledger.answer_once`).
+sequential with everything else about these users. From then on the ledger accepts only the bound m.
+It keeps the noisy counts, so that the same question again reads nothing (`Ledger.answer_once`).
 """
 
 from __future__ import annotations
@@ -34,21 +33,21 @@ MOST = 20
 
 
 class NumbersOfRecords(Finite):
-    """The public universe: point j stands for more than 2^(j-1), up to 2^j records."""
+    """The public universe: point j stands for more than 2^(j-1) and at most 2^j records."""
 
     name = "numbers of records"
     unit = 1.0
     ids = tuple(2**j for j in range(MOST + 1))
 
     def diameter_bound(self) -> float:
-        """Doublings."""
+        """The largest number of doublings."""
         return float(MOST)
 
     def check(self) -> None:
-        """Nothing to look at."""
+        """It is valid by construction."""
 
     def grid_rows(self, sources: Ints, targets: Ints | None = None) -> Ints:
-        """How many doublings lie between."""
+        """Number of doublings between two points."""
         to = np.arange(len(self)) if targets is None else targets
         return np.abs(sources[:, None] - to[None, :])
 
@@ -57,21 +56,21 @@ NUMBERS = NumbersOfRecords()
 
 
 def contributors(users: Any, column: str | None = None, engine: str = "embedded") -> PrivateDemand:
-    """One record for each user, at the number of that user's records."""
+    """A demand of one record a user, located at the user's number of records."""
     return numbered(users, NUMBERS, column, engine)
 
 
 class Contributions(NamedTuple):
-    """How many records of each user to keep; all of it released.
+    """A contribution bound; all fields are released values.
 
     Attributes
     ----------
     max_contributions : int
         A power of two.
     quantile : float
-        Share of users who have no more records, as far as is known.
+        Share of users with at most `max_contributions` records, by the noisy counts.
     counts : dict
-        Noisy number of users by number of records: of ``counts[8]`` more than 4, up to 8.
+        Noisy number of users by number of records: ``counts[8]`` of more than 4, at most 8.
     receipt : Receipt
 
     Examples
@@ -102,7 +101,7 @@ class Contributions(NamedTuple):
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Contributions:
-        """Those whose `to_dict` this is.
+        """The inverse of `to_dict`.
 
         Examples
         --------
@@ -125,38 +124,38 @@ def contributions(
     neighboring: Neighboring = "add-remove",
     engine: str = "embedded",
 ) -> Contributions:
-    """Choose `max_contributions` privately: a quantile of how many records users have.
+    """Choose `max_contributions` privately: a quantile of the number of records per user.
 
     Parameters
     ----------
     users : iterable, or table or path
-        Whose each record is: one entry per record; or, with `user`, a table or a file as
+        The user of each record, one entry per record; or, with `user`, a table or a file as
         `PrivateDemand.from_frame` reads.
     user : str, optional
         The column of users.
     epsilon : int, float, str, Decimal or Fraction
-        Of this choice: a small part of what there is, say a twentieth. With N users its error is
-        some 6 / (epsilon · N) of a quantile.
+        Budget of this choice: a small part of the whole, say a twentieth. With N users the quantile
+        is off by about 6 / (epsilon · N).
     quantile : number
-        Above 0, below 1: share of users of whom all records are kept.
+        Above 0 and below 1: share of users all of whose records are kept.
     ledger : Ledger, optional
-        Where it is charged; one that no demand was paid from yet. From then on it pays for demand
-        of these users with this `max_contributions`. The same question (epsilon and quantile) again
-        costs nothing: it is given what it was given before, of whatever users. One that was cut
-        short after its charge is charged again.
+        Is charged; no demand may have been charged to it before. From then on it accepts demand of
+        these users with this `max_contributions` only. The same question (epsilon and quantile)
+        again is free: the former answer is returned, whatever the users. A call that was
+        interrupted after its charge is charged again.
     neighboring : {"add-remove", "replace-one"}
-        Of a fresh ledger.
+        Relation of a fresh ledger.
     engine : {"embedded", "dask", "spark"}
 
     Raises
     ------
     InputError, BudgetError
-        A bad argument, or a ledger that is held to a unit already: nothing was read or charged.
+        A bad argument, or a ledger that already protects another unit: nothing was read or charged.
 
     Notes
     -----
-    Shares (``weighting="share"``) need no such number. Noise is proportional to m, so a lower
-    quantile is mostly better; a higher one keeps more of those who have many records.
+    Shares (``weighting="share"``) need no bound. Noise is proportional to m, so a lower quantile is
+    mostly better; a higher one keeps more records of users with many.
 
     Examples
     --------
@@ -192,14 +191,14 @@ def contributions(
 
 
 def question_of(epsilon: Amount, quantile: Amount) -> str:
-    """What tells one such question from another, by which a ledger knows it again."""
+    """The key by which a ledger recognizes the same question."""
     share, price = exact(quantile, "quantile"), exact(epsilon, "epsilon")
     return f"contributions, quantile {share}, epsilon {price}"
 
 
 def _least(counts: Ints, share: Fraction) -> tuple[int, float]:
-    """The least power of two that so many users do not exceed, and how many that are."""
+    """The least power of two that a share of users does not exceed, and the share reached."""
     total = max(int(counts.sum()), 1)
-    within = np.cumsum(counts)
-    j = next((j for j, n in enumerate(within.tolist()) if n >= share * total), len(counts) - 1)
-    return 2**j, min(max(float(within[j] / total), 0.0), 1.0)
+    cumulated = np.cumsum(counts)
+    j = next((j for j, n in enumerate(cumulated.tolist()) if n >= share * total), len(counts) - 1)
+    return 2**j, min(max(float(cumulated[j] / total), 0.0), 1.0)

@@ -1,4 +1,4 @@
-"""Maximum coverage of a private demand by any public sets (Jones, Nguyen & Nguyen, AAAI 2021)."""
+"""Private maximum coverage by any public sets (Jones, Nguyen & Nguyen, AAAI 2021)."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ DESCRIPTION = Description(
 
 @dataclass(frozen=True)
 class Coverage:
-    """Sets that cover most of a private demand.
+    """Sets selected to cover a private demand.
 
     Attributes
     ----------
     sets : list
-        Numbers of the sets, or their names if they came as a mapping, in the order in which they
+        Indices of the sets, or their names if a mapping was given, in the order in which they
         were selected.
     receipt : Receipt
-        What they cost.
+        Cost of the selections.
 
     Examples
     --------
@@ -63,8 +63,8 @@ def max_coverage(
 ) -> Coverage:
     """Select m of the given sets that together cover many private records.
 
-    Greedy, each set drawn with probability proportional to exp(eta · number of records that it
-    covers and none before it does).
+    Greedy: each set is drawn with probability proportional to exp(eta · number of records that it
+    covers and no earlier set does).
 
     Parameters
     ----------
@@ -76,10 +76,10 @@ def max_coverage(
     m : int
         Sets to select, 1 to their number; none is selected twice.
     epsilon, delta : int, float, str, Decimal or Fraction
-        What all selections together may spend. A delta allows a larger eta where m is large.
+        Budget of all selections together. A delta allows a larger eta if m is large.
     ledger : Ledger (or BudgetSlice), optional
-        Where it is charged, before any data is read; a fresh one of that size by default
-        (add-remove neighbors).
+        Is charged before any data is read; a fresh one of that size by default (add-remove
+        neighbors).
 
     Raises
     ------

@@ -1,5 +1,5 @@
-"""Which tree of days has least noise. Any tree is safe (`metricdp.accounting.continual`): what is
-chosen here decides how much noise there is, and nothing that is promised.
+"""Chooses the tree of the binary (base-b) mechanism of continual counting with the least noise. The
+guarantee holds for any tree (`metricdp.accounting.continual`).
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from metricdp.accounting.continual import Node, Schedule
 
 
 class LeastNoise(Schedule):
-    """Days in trees whose base and levels make the mean noise least."""
+    """A schedule whose trees have the base and the number of levels of least mean noise."""
 
     def shape(self, days: int) -> tuple[int, int]:
-        """Of windows, or of totals."""
+        """Base and number of levels, for windows or for totals."""
         return (best_for_totals if self.window is None else best_for_windows)(days, self.gaussian)
 
 
 @lru_cache(maxsize=256)
 def best_for_totals(days: int, gaussian: bool) -> tuple[int, int]:
-    """Base and levels of least mean noise over the totals of 1, 2, …, `days` days."""
-    total = np.unique(np.linspace(1, days, 512).astype(np.int64))
+    """Base and levels of least mean noise for the totals of the first 1, 2, …, `days` days."""
+    totals = np.unique(np.linspace(1, days, 512).astype(np.int64))
 
     def nodes(base: int, levels: int) -> float:
         top = base ** (levels - 1)
-        count = total // top
-        rest = total % top
+        count = totals // top
+        rest = totals % top
         for level in range(levels - 2, -1, -1):
             count = count + rest // base**level
             rest = rest % base**level
@@ -40,30 +40,30 @@ def best_for_totals(days: int, gaussian: bool) -> tuple[int, int]:
 
 @lru_cache(maxsize=256)
 def best_for_windows(window: int, gaussian: bool) -> tuple[int, int]:
-    """Base and levels of least mean noise over all windows of so many days."""
+    """Base and levels of least mean noise for all windows of `window` days."""
 
     def nodes(base: int, levels: int) -> float:
         period = base ** (levels - 1)
         starts = np.unique(np.linspace(0, period - 1, 24).astype(np.int64))
-        tree = _Shaped(window=window, fixed=(base, levels))
+        tree = _FixedShape(window=window, fixed=(base, levels))
         return float(np.mean([len(list(tree.cover(s, s + window - 1))) for s in starts]))
 
     return _least(window, gaussian, nodes)
 
 
 @dataclass(frozen=True)
-class _Shaped(Schedule):
-    """Days in a tree of this base and so many levels."""
+class _FixedShape(Schedule):
+    """A schedule with a given base and number of levels."""
 
     fixed: tuple[int, int] = (2, 1)
 
     def shape(self, days: int) -> tuple[int, int]:
-        """As it was asked for."""
+        """The given shape."""
         return self.fixed
 
 
 def _least(days: int, gaussian: bool, nodes: Callable[[int, int], float]) -> tuple[int, int]:
-    """The shape of least noise: the mean number of nodes, times the levels, squared for Laplace."""
+    """The shape of least variance: mean number of nodes times levels (squared for Laplace)."""
     best = (np.inf, 2, 1)
     for levels in range(1, max(2, days.bit_length() + 1)):
         if levels == 1 and days > 4096:
@@ -73,17 +73,17 @@ def _least(days: int, gaussian: bool, nodes: Callable[[int, int], float]) -> tup
         for base in bases:
             if base ** (levels - 1) > days:
                 continue
-            price = nodes(base, levels) * (levels if gaussian else levels**2)
-            best = min(best, (price, base, levels))
+            variance = nodes(base, levels) * (levels if gaussian else levels**2)
+            best = min(best, (variance, base, levels))
     return best[1], best[2]
 
 
 FAINT = 2.0**-20
-"""Weight of a day below which it is forgotten, under a half-life."""
+"""With a half-life, days of less weight are dropped."""
 
 
 def present(schedule: Schedule, day: int) -> list[tuple[Node, float]]:
-    """What the present is after a day: nodes and their weights."""
+    """The nodes of the tree whose weighted sum is the present after a day, and their weights."""
     if schedule.half_life is not None:
         found = []
         for past in range(day, -1, -1):
@@ -97,7 +97,7 @@ def present(schedule: Schedule, day: int) -> list[tuple[Node, float]]:
 
 
 def needed(schedule: Schedule, node: Node, day: int) -> bool:
-    """Whether a node may be part of the present on some day after this one."""
+    """Whether the present of some later day may use a node."""
     first = schedule.days(node)[0]
     if schedule.half_life is not None:
         return bool(2.0 ** (-(day + 1 - first) / schedule.half_life) >= FAINT)

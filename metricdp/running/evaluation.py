@@ -1,16 +1,16 @@
-"""How well given centers serve private demand: an answer under privacy, with intervals.
+"""Private evaluation: how well given centers serve the demand, with confidence intervals.
 
-1. The centers say for every place who serves it and from how far, up to a public clip
+1. Assign every place to its nearest center, with distances clipped at a public threshold
    (`metricdp.partitions.service`).
-2. Four releases, each with a share of the budget: sums of distances for the mean; counts of the
-   bands asked about (`within`); counts of narrow bands, for median and 90th percentile; counts of
-   territories. `against` adds the sum of differences of two sets of centers, `by` the sums of
-   near and far in each area: a record adds to one area alone.
-3. Intervals from the distribution of the noise (`metricdp.solvers.estimate.intervals`) hold for
-   every demand.
+2. Release, each with a share of the budget: the sum of distances, for the mean; histograms of the
+   distance bands asked about (`within`) and of narrow bands, for median and 90th percentile; the
+   number of records of each center. `against` adds the sum of differences of distances to two
+   sets of centers, `by` sums of distances in each area, where a record adds to one area only.
+3. Compute intervals from the distribution of the noise (`metricdp.solvers.estimate.intervals`).
+   They hold for every demand.
 
-**Privacy.** Records are read by the queries of step 2 alone, by sequential composition, in epsilon
-or with a delta. Bands and clips come from public facts or earlier releases. Intervals are
+**Privacy.** Only the queries of step 2 read records, by sequential composition, in epsilon or with
+a delta. Bands and the clipping threshold come from public facts or earlier releases. Intervals are
 post-processing.
 """
 
@@ -65,16 +65,18 @@ SHARES = {
     "narrow": Fraction(12, 100),
     "loads": Fraction(10, 100),
 }
-"""Of the budget, where nothing else is asked."""
+"""Shares of the budget, without `against` and `by`."""
 AREAS = ("areas", "other areas")
 ASIDE = dict.fromkeys(("against", *AREAS), Fraction(1, 4))
-"""Of what is asked besides (`against`, `by`, and both together): all others give it up."""
+"""Shares of additional queries (`against`, `by`, both together), taken from all others alike."""
 NARROW = np.array([*range(1, 10), 9.4, 9.7, 9.9]) / 10
-"""Narrow bands, for quantiles: their edges are these quantiles of the expected demand."""
+"""The edges of narrow bands are these quantiles of the expected demand's distances."""
 CLIP_QUANTILE = 0.99
-"""Distances are clipped at this quantile of the expected demand."""
+"""Distances are clipped at this quantile of the expected demand's distances."""
 TAIL = 6
-"""Bands from the clip to the farthest place: more tell better how far, and add noise."""
+"""Bands from the clipping threshold to the farthest place: more bound the mean more tightly, and
+add noise.
+"""
 
 DESCRIPTION = Description(
     "evaluate",
@@ -87,12 +89,12 @@ DESCRIPTION = Description(
 
 @dataclass(frozen=True)
 class Comparison:
-    """Mean distance of the centers less that of the others.
+    """Mean distance to the centers less mean distance to the other centers.
 
     Attributes
     ----------
     difference : Interval
-        In the metric's unit, a record.
+        Mean over records, in the metric's unit.
     verdict : {"yes", "no", "cannot tell"}
         Whether the centers serve better than the others.
 
@@ -124,21 +126,21 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How well centers serve private demand: estimates and 95 % intervals, each by itself.
+    """How well centers serve private demand: estimates, and a 95 % interval of each.
 
     Attributes
     ----------
     records : Interval
-        Number of records (with users: of those kept; of users, where each has one unit of weight).
+        Number of records (with users: of kept ones; of users, where each has one unit of weight).
     mean, median, p90 : Interval
         Distance of a record to its nearest center, in the metric's unit: mean, median and 90th
         percentile.
     mean_capped : Interval
-        The mean where distances beyond `clip` count as `clip`: narrower, and of another number.
+        Mean of distances clipped at `clip`: a narrower interval, of another quantity.
     clip : float
-        A public distance.
+        The public clipping threshold.
     clipped : Interval
-        Share of the records beyond it, 0 to 1.
+        Share of the records farther away than `clip`, 0 to 1.
     within : tuple of float
         The distances asked about.
     share : Interval of arrays, shape (len(within),)
@@ -148,7 +150,7 @@ class Evaluation:
     against : Comparison or None
     areas : ByArea or None
     receipt : Receipt or None
-        What it cost; None for a plan.
+        What the evaluation cost; None for a plan.
     unit : str or None
         Of distances, where it is known: ``"m"``.
 
@@ -200,18 +202,18 @@ class Evaluation:
         return figures
 
     def __str__(self) -> str:
-        far, clip = self._distance_said, self._distance_said(self.clip)
+        far, clip = self._distance_text, self._distance_text(self.clip)
         lines = [f"{'':24}{'estimate':>12}  {100 * self.mean.level:g} % interval"]
-        lines.append(_line("records", self.records, _number_said))
+        lines.append(_line("records", self.records, _number_text))
         lines.append(_line("mean distance", self.mean, far))
         lines.append(_line(f"mean up to {clip}", self.mean_capped, far))
         lines.append(_line("median distance", self.median, far))
         lines.append(_line("90th percentile", self.p90, far))
-        lines.append(_line(f"beyond {clip}", self.clipped, _percent_said))
+        lines.append(_line(f"beyond {clip}", self.clipped, _percent_text))
         for i, limit in enumerate(self.within):
-            lines.append(_line(f"within {far(limit)}", self.share, _percent_said, i))
+            lines.append(_line(f"within {far(limit)}", self.share, _percent_text, i))
         for i in range(len(self.loads.estimate)):
-            lines.append(_line(f"load of center {i + 1}", self.loads, _number_said, i))
+            lines.append(_line(f"load of center {i + 1}", self.loads, _number_text, i))
         if self.against is not None:
             lines.append(_line("less than the others'", self.against.difference, far))
             lines.append(f"serves better than the others: {self.against.verdict}")
@@ -223,7 +225,7 @@ class Evaluation:
             lines.append(f"worst served: {self.areas.worst}")
         return "\n".join(lines)
 
-    def _distance_said(self, distance: float) -> str:
+    def _distance_text(self, distance: float) -> str:
         return in_words(distance, self.unit)
 
 
@@ -241,24 +243,24 @@ def evaluate(
     release: Release | None = None,
     clip: Length | None = None,
 ) -> Evaluation:
-    """How well centers serve private demand, under privacy, with 95 % intervals for every figure.
+    """How well centers serve private demand, with a 95 % interval for every figure.
 
     Parameters
     ----------
     universe : Metric or EuclideanSpace
     demand : PrivateDemand
-        In this very universe.
+        In this same universe object.
     centers : iterable of ids, or array_like of shape (k, d) in a box
-        Public, or released before; k at least 1.
+        Public, or from an earlier release; k is at least 1.
     epsilon : int, float, str, Decimal or Fraction
         What this call may spend.
     delta : same
-        With one, a query gets Gaussian noise where that is smaller.
+        If positive, queries get Gaussian noise where that is smaller.
     ledger : Ledger or BudgetSlice, optional
-        Where it is charged, before any data is read; one of its own (add-remove) by default.
+        Is charged before any data is read; a fresh one (add-remove) by default.
     within : float or str, or sequence of these
-        Distances, in the universe's units or with one of their own (``"5 min"``): what share of
-        the records is served within each of them?
+        Distances, in the universe's units or with a unit (``"5 min"``): what share of the records
+        is within each of them of a center?
     against : iterable of ids, or array_like, optional
         Other centers: do these serve better?
     by : mapping, sequence, GeoDataFrame or GeoSeries, optional
@@ -266,12 +268,12 @@ def evaluate(
         ``metric.ids``, or polygons, named by their index. How well is each of them served
         (`Evaluation.areas`)? With `against`, also the cost of each relative to the others'.
     release : release of `metricdp.release`, optional
-        Made before: edges of bands and `clip` follow its weights in place of an even spread over
-        the universe.
+        An earlier release: edges of bands and `clip` are quantiles for its weights instead of for
+        demand spread evenly over the universe.
     clip : float or str, optional
-        In `Evaluation.mean_capped`, distances beyond it count as this much: public knowledge, or
-        released before. By default hardly any record is expected beyond it; what lies there is
-        added to the mean from counts of `TAIL` bands (`docs/evaluation.md`).
+        Clipping threshold of distances, public or from an earlier release. By default 1 % of
+        the expected records are beyond it. `Evaluation.mean` bounds what clipping takes away by
+        counts of `TAIL` bands (`docs/evaluation.md`).
 
     Raises
     ------
@@ -282,10 +284,10 @@ def evaluate(
 
     Notes
     -----
-    **Privacy.** (epsilon, delta)-DP: see the module. Of users, the kept records count.
+    **Privacy.** (epsilon, delta)-DP: see the module. Of each user, only kept records count.
 
-    Every interval holds for every demand. In a box the mean's interval grows with the box: name a
-    tight one. O(n · k) time in a box; in a finite universe one search from all centers.
+    Every interval holds for every demand. In a box the mean's interval grows with the box, so it
+    should be tight. O(n · k) time in a box; in a finite universe one search from all centers.
 
     Examples
     --------
@@ -311,7 +313,7 @@ def evaluate(
         "release": "none" if release is None else "an earlier one",
     }
     made = provenance("evaluate", demand, budget, DESCRIPTION, asked)
-    return attest(_asked(design, demand, budget), made)
+    return attest(_measured(design, demand, budget), made)
 
 
 def plan_evaluation(
@@ -327,20 +329,20 @@ def plan_evaluation(
     release: Release | None = None,
     clip: Length | None = None,
 ) -> Evaluation:
-    """The intervals that `evaluate` would give, from public information alone: free.
+    """The intervals that `evaluate` would give, from public information alone, at no cost.
 
     Parameters
     ----------
     universe, centers, epsilon, delta, within, against, by, release, clip
         As for `evaluate` (add-remove neighbors, records as units).
     records : float
-        A public guess of their number.
+        A public guess of the number of records.
 
     Returns
     -------
     Evaluation
-        Of demand spread as the release says, else evenly over the universe's points; its widths are
-        what to look at.
+        For demand distributed as in the release, else evenly over the universe's points. Only the
+        widths of its intervals are meaningful.
 
     Examples
     --------
@@ -356,7 +358,7 @@ def plan_evaluation(
 
 @dataclass(frozen=True)
 class _Design:
-    """All that is public about an evaluation: what will be asked, and how the answers are read."""
+    """The public part of an evaluation: its queries, and how intervals follow from the answers."""
 
     service: Service
     within: tuple[float, ...]
@@ -381,59 +383,62 @@ class _Design:
         clip: Length | None,
         weight_units: int = 1,
     ) -> _Design:
-        """Check the arguments and choose the edges."""
+        """Check the arguments, and choose the clipping threshold and the edges of bands."""
         service = Service(universe, centers)
         limits = _limits(universe, within)
         places, density = _expected(universe, release)
         distance = service.served(places)[1]
         usual = _quantiles(distance, density, np.array([CLIP_QUANTILE]))[0]
-        most = float(usual) if clip is None else _number(universe, clip, "clip")
-        most = min(most, service.farthest) or service.farthest or 1.0
-        asked = {limit for limit in (*limits, most) if limit < service.farthest}
-        if most < service.farthest:
-            asked |= set(np.geomspace(most, service.farthest, TAIL + 1)[1:-1].tolist())
+        threshold = float(usual) if clip is None else _number(universe, clip, "clip")
+        threshold = min(threshold, service.farthest) or service.farthest or 1.0
+        edges = {limit for limit in (*limits, threshold) if limit < service.farthest}
+        if threshold < service.farthest:
+            edges |= set(np.geomspace(threshold, service.farthest, TAIL + 1)[1:-1].tolist())
         fine = np.unique(_quantiles(distance, density, NARROW))
-        bands = DistanceBands(service, sorted(asked))
+        bands = DistanceBands(service, sorted(edges))
         narrow = DistanceBands(service, fine[(fine > 0) & (fine < service.farthest)].tolist())
-        shift = weight_units.bit_length() - 1  # sums of shares are reported in wholes
+        shift = weight_units.bit_length() - 1  # with shares, sums are rounded to whole users
         queries: dict[str, TotalsQuery | HistogramQuery] = {
-            "distances": TotalsQuery(ClippedDistances(service, most), BITS, shift),
+            "distances": TotalsQuery(ClippedDistances(service, threshold), BITS, shift),
             "bands": HistogramQuery(bands),
             "narrow": HistogramQuery(narrow),
             "loads": HistogramQuery(Nearest(service)),
         }
         differences = None
-        judged = [service]
+        services = [service]
         if against is not None:
-            judged.append(Service(universe, against))
-            differences = DistanceDifferences(*judged)
+            services.append(Service(universe, against))
+            differences = DistanceDifferences(*services)
             queries["against"] = TotalsQuery(differences, BITS, shift)
-        drawn = [] if by is None else [Areas.of(universe, by)] * len(judged)
-        areas = tuple(map(AreaDistances, judged, drawn))
+        drawn = [] if by is None else [Areas.of(universe, by)] * len(services)
+        areas = tuple(map(AreaDistances, services, drawn))
         for name, amounts in zip(AREAS, areas):
             queries[name] = TotalsQuery(amounts, BITS, shift)
         public = (places, density, areas)
-        return cls(service, limits, most, bands, narrow, differences, *public, queries)
+        return cls(service, limits, threshold, bands, narrow, differences, *public, queries)
 
     @property
     def shares(self) -> dict[str, Fraction]:
-        """Share of the budget of every query; they add up to 1."""
+        """Share of the budget of each query; they sum to 1."""
         aside = {name: share for name, share in ASIDE.items() if name in self.queries}
         rest = 1 - sum(aside.values())
         return {name: share * rest for name, share in SHARES.items()} | aside
 
     def confirm(self, terms: Terms) -> None:
-        """Refuse a price whose shares are too small for the noise, before it is charged."""
+        """Refuse, before the charge, a price with shares too small for any noise scale."""
         for name, query in self.queries.items():
             terms.scale_of(Ask(query, self.shares[name]))
 
     def work(self, terms: Terms) -> Generator[Any, Any, Evaluation]:
-        """Every query once, paid with its share. Queries that count records count the same ones."""
+        """Ask every query once, with its share of the budget.
+
+        Four queries each count all records. That these totals are equal narrows the intervals.
+        """
         counting = [self.vector(name, 1.0) for name in self.queries if name not in ASIDE]
         equal = np.array([counting[0] - other for other in counting[1:]])
         known = equal, np.zeros(len(equal))
         if CountQuery().sensitivity(terms.neighboring, terms.max_contributions) == 0:
-            # exact, and costs nothing
+            # under replace-one the number of records is public: exact, and free
             total = float((yield Ask(CountQuery(), Fraction(1))).values[0]) / terms.weight_units
             known = np.array(counting), np.full(len(counting), total)
         releases: list[Released] = []
@@ -443,10 +448,10 @@ class _Design:
         shifts = np.array([r.query.shift for r in releases for _ in r.values])
         values = np.concatenate([r.values for r in releases]).astype(np.float64)
         spread = np.array([m.scale for m in noise])
-        # an exact answer may have saturated if noise alone takes its value there: e^-40 of all do
-        # else
-        lost = np.abs(values) >= CAP - 40 * spread
-        off = np.where(lost, np.inf, shifts > 0)  # what is rounded down is off by less than one
+        # an answer within 40 noise scales of the cap may have saturated: no bound holds for it
+        # (noise exceeds that with probability e^-40)
+        saturated = np.abs(values) >= CAP - 40 * spread
+        off = np.where(saturated, np.inf, shifts > 0)  # rounding down is off by less than one
         whole = terms.weight_units / 2.0**shifts
         sums = [isinstance(r.query, TotalsQuery) for r in releases for _ in r.values]
         units = np.where(sums, 2.0**-BITS, 1.0)
@@ -456,19 +461,19 @@ class _Design:
 
     @cached_property
     def places_of(self) -> dict[str, slice]:
-        """Where the answers to each query stand among all of them."""
+        """The slice of each query's answers among all answers."""
         sizes = [query.n_values for query in self.queries.values()]
         ends = np.cumsum(sizes)
         return {name: slice(e - n, e) for name, n, e in zip(self.queries, sizes, ends.tolist())}
 
     def vector(self, name: str, values: ArrayLike) -> Floats:
-        """Coefficients of a linear statistic of all answers that asks one query alone."""
+        """Coefficients of a linear statistic of all answers that uses only one query's."""
         every = np.zeros(self.places_of[next(reversed(self.queries))].stop)
         every[self.places_of[name]] = values
         return every
 
     def report(self, answers: Noisy, receipt: Receipt | None) -> Evaluation:
-        """Read the intervals off the answers."""
+        """Compute estimates and intervals from the noisy answers."""
         everyone = self.vector("distances", 1.0)
         far = self.vector("distances", [0.0, self.clip])
         capped = answers.ratio(far, everyone, (0.0, self.clip))
@@ -496,7 +501,7 @@ class _Design:
         )
 
     def _mean(self, answers: Noisy, far: Floats, everyone: Floats, rounding: float) -> Interval:
-        """Quantiles of distances: what is beyond the clip is between its band's ends."""
+        """The mean distance: a record beyond the threshold is between the edges of its band."""
         bounds = self.bands.bounds
         most = max(float(bounds[-1]), self.clip)
         beyond = (np.maximum(ends - self.clip, 0.0) for ends in (bounds[:-1], bounds[1:]))
@@ -506,7 +511,7 @@ class _Design:
         return Interval(middle, nearest.low, min(farthest.high + rounding, most))
 
     def _share(self, answers: Noisy, inside: Bools) -> Interval:
-        """Share of the records in some of the bands."""
+        """Share of the records in the bands of a mask."""
         if inside.all() or not inside.any():
             exact = float(inside.all())
             return Interval(exact, exact, exact)
@@ -526,15 +531,15 @@ class _Design:
         return Comparison(difference, verdict(difference))
 
 
-def _asked(design: _Design, demand: PrivateDemand, budget: BudgetSlice) -> Evaluation:
-    """What the gate answers, read."""
+def _measured(design: _Design, demand: PrivateDemand, budget: BudgetSlice) -> Evaluation:
+    """The evaluation of the gate's answers."""
     run = Run(demand, budget)
     evaluation: Evaluation = run.drive(design.work(run.terms))
     return evaluation
 
 
 def _planned(design: _Design, records: float, price: Cost) -> Evaluation:
-    """The same of expected answers, and the noise that they would get."""
+    """The evaluation of expected answers, with the noise that they would get."""
     amounts = records * design.density
     terms = Terms(price, "add-remove")
     distribution = "discrete Gaussian" if terms.in_rho else "discrete Laplace"
@@ -571,7 +576,7 @@ def _number(universe: Universe, distance: Length, name: str) -> float:
 
 
 def _expected(universe: Universe, release: Release | None) -> tuple[Any, Floats]:
-    """Places, and the share of the demand expected at each: public, or released before."""
+    """Places and the share of the demand expected at each, from an earlier release or evenly."""
     if release is not None:
         if getattr(release, "universe", None) is universe:
             weights = np.maximum(np.asarray(release.weights, np.float64), 0.0)
@@ -581,7 +586,7 @@ def _expected(universe: Universe, release: Release | None) -> tuple[Any, Floats]
             places = universe.clip(places)
             weights = np.maximum(weights, 0.0)
         else:
-            raise InputError("release must be one of metricdp.release in this very universe")
+            raise InputError("release must be one of metricdp.release in this same universe")
         if weights.sum() > 0:
             return places, weights / weights.sum()
     return universe.expected()
@@ -594,15 +599,15 @@ def _quantiles(values: Floats, shares: Floats, at: Floats) -> Floats:
     return values[order][np.minimum(place, len(values) - 1)]
 
 
-def _percent_said(share: float) -> str:
+def _percent_text(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def _number_said(number: float) -> str:
+def _number_text(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= 100 else f"{number:,.3g}"
 
 
-def _line(name: str, figure: Interval, said: Callable[[float], str], i: int = 0) -> str:
-    """A figure, or the i-th of several, and the ends of its interval."""
-    estimate, low, high = (said(float(np.atleast_1d(end)[i])) for end in figure.ends)
+def _line(name: str, figure: Interval, text: Callable[[float], str], i: int = 0) -> str:
+    """A table row: a figure, or the i-th of several, and the ends of its interval."""
+    estimate, low, high = (text(float(np.atleast_1d(end)[i])) for end in figure.ends)
     return f"{name:24}{estimate:>12}  {low} to {high}"

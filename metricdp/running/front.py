@@ -1,6 +1,6 @@
-"""The front door: `k_median` and `k_means`, for every universe and method.
+"""`k_median` and `k_means`: the main public functions, for every universe and method.
 
-Without private demand the gate is not even loaded.
+Without private demand the modules of the gate are not imported.
 """
 
 from __future__ import annotations
@@ -55,46 +55,46 @@ def k_median(
     ----------
     universe : Metric or EuclideanSpace
     demand : PrivateDemand, optional
-        Private records in this very universe.
+        Private records in this same universe object.
     k : int
-        Number of centers, 1 to the number of points; needed.
+        Number of centers, 1 to the number of points; required.
     epsilon : int, float, str, Decimal or Fraction
-        Privacy budget of this call; needed with `demand`.
+        Privacy budget of this call; required with `demand`.
     delta : same
-        What this call may spend besides; methods to which it is of no use leave it.
+        Delta that this call may spend; methods that cannot use it do not charge it.
     ledger : Ledger (or BudgetSlice), optional
-        Where it is charged, before any data is read; a fresh one of that size by default
-        (add-remove neighbors).
+        Is charged before any data is read; a fresh one of that size by default (add-remove
+        neighbors).
     method : str or Method
         One of `metricdp.METHODS`, or an object of `metricdp.methods` with options of its own.
     weights : array_like of shape (n_points,) or mapping from id to weight, optional
-        Public demand, in place of `demand`; by default, and where all are zero, 1 everywhere.
+        Public demand, instead of `demand`. By default, and if all are zero, 1 everywhere.
     candidates : iterable of ids, optional
-        Where centers may stand; anywhere by default.
+        Where centers may be; anywhere by default.
     opened : iterable of ids, optional
-        Facilities that are open already: they count towards k, stay centers and come first among
-        them. They need not be candidates.
+        Required facilities: they count towards k, are centers and come first among them. They need
+        not be candidates.
     records_hint : float, optional
-        A public guess of the number of records; saves what their noisy count would cost.
+        A public guess of the number of records, which saves the budget of a noisy count.
     expected : array_like, mapping from id to weight, Release, GeoDataFrame or "streets", optional
-        Where demand is expected, from public knowledge alone: weights of points, polygons with a
+        Where demand is expected by public knowledge: weights of points, polygons with a
         column ``weight``, or the length of street at each vertex (`docs/partition-method.md`). In a
         box of up to three dimensions, a pair (points, weights), or a release.
     seed, rng : int; Generator, SeedSequence or int
-        Public coins of partitions and solvers, by `metricdp.options.coins`. Noise has no seed.
+        Public randomness of partitions and solvers, by `metricdp.options.coins`. Noise has no seed.
     time_limit : float, optional
         Seconds after which the search returns the best centers so far; Ctrl-C then does the same.
-        Partitions and releases are not cut short; a certificate has as much time again.
+        Partitions and releases have no limit; a certificate gets the same time again.
     certificate : bool
-        Also prove how good the centers are: `Result.lower_bound` and `Result.gap`. Only without
-        `demand`; large instances of few centers get a weak bound. For a release's centers, pass its
+        Also compute a lower bound: `Result.lower_bound` and `Result.gap`. Only without `demand`.
+        The bound is weak for large instances with few centers. For a release's centers, pass its
         noisy `weights`.
     effort : {"quick", "thorough"} or float
-        How much the search spends: a second or two, some ten times as long, or so many seconds. It
-        costs no privacy. In a box it is for searches among points.
+        Search time: a second or two, about ten times as long, or a number of seconds. It costs no
+        privacy. In a box it applies to searches among points.
     exact : bool
-        Search for the best centers and prove it, as far as `time_limit` (600 s by default) allows:
-        `Result.gap` is then 0. Conditions as for a certificate.
+        Solve to proven optimality within `time_limit` (600 s by default): `Result.gap` is then 0.
+        Conditions as for a certificate.
 
     Returns
     -------
@@ -111,8 +111,8 @@ def k_median(
     Notes
     -----
     **Privacy.** (epsilon, delta)-differential privacy for the ledger's neighboring relation and the
-    demand's unit, by the method's recipe in `metricdp.methods`; what was spent stands on the
-    receipt. "uniform" reads nothing and is 0-DP.
+    demand's unit; the proof is in the method's module in `metricdp.methods`. The receipt states
+    what was spent. "uniform" reads nothing and is 0-DP.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def k_means(
     effort: Effort = "quick",
     exact: bool = False,
 ) -> Result:
-    """k centers that minimize the sum of *squared* distances; everything else as `k_median`.
+    """k centers that minimize the sum of *squared* distances; all else as `k_median`.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def _clustered(
     epsilon, delta = call.budget
     if epsilon is not None or call.ledger is not None or delta != 0:
         raise InputError(
-            "epsilon and ledger are for private demand, as is delta: give "
+            "epsilon, delta and ledger are for private demand: give "
             "demand=PrivateDemand(...), or leave them out"
         )
     return _public(question, call.weights, proofs, exact)

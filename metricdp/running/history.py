@@ -1,4 +1,4 @@
-"""What the journal of a ledger says, read without changing a byte."""
+"""Read-only view of a ledger's journal."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from metricdp.errors import JournalError
 
 
 class _Verified(Journal):
-    """A journal that is verified once, and never written."""
+    """A journal that is verified once and never written."""
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Nothing: what was read stays as it is."""
+        """No lock: the journal is not written."""
         yield
 
 
 class History(Ledger):
-    """A ledger as its journal tells it: every line is verified, and nothing can be paid.
+    """A ledger reconstructed from its journal: every line is verified, and nothing can be charged.
 
     Parameters
     ----------
     path : path
-        Of the journal.
+        The journal.
     anchor : str, optional
-        `Ledger.anchor` of an earlier state, which this one must go on from.
+        `Ledger.anchor` of an earlier state; the journal must contain that state.
 
     Attributes
     ----------
     anchored : bool
-        Whether an anchor was given, and held.
+        Whether an anchor was given (and matched).
     torn : bool
-        Whether an unfinished line follows, that authorized nothing.
+        Whether the last line is incomplete; such a line authorized nothing.
 
     Raises
     ------
     JournalError, OSError
-        It is no journal, damaged, rolled back, holds more than its budget or mixes what it is
-        about; it cannot be read.
+        It is not a journal, is damaged or rolled back, exceeds its budget, or mixes data sets; the
+        file cannot be read.
 
     Examples
     --------
@@ -67,30 +67,30 @@ class History(Ledger):
             raise
         except (KeyError, ValueError, ZeroDivisionError):
             raise JournalError(f"{path} is not the journal of a ledger") from None
-        if any(spent > self.epsilon or lost > self.delta for _, spent, lost in steps):
+        if any(spent > self.epsilon or delta > self.delta for _, spent, delta in steps):
             raise JournalError(f"the journal {path} holds charges beyond its budget")
 
     def _opened(self, path: str | Path, header: Line, anchor: str | None) -> Journal:
         return self._read
 
     def _steps_of(self) -> Iterator[tuple[Charge, Fraction, Fraction]]:
-        """Each charge, and what was spent in its period with it: epsilon and delta."""
-        period, spent, lost = "", Fraction(0), Fraction(0)
+        """Each charge, with the epsilon and delta spent in its period so far."""
+        period, spent, delta = "", Fraction(0), Fraction(0)
         for charge in self.entries:
-            if (now := self.policy.period(charge.day)) != period:
-                period, spent, lost = now, Fraction(0), Fraction(0)
-            spent, lost = spent + charge.epsilon, lost + charge.delta
-            yield charge, spent, lost
+            if (current := self.policy.period(charge.day)) != period:
+                period, spent, delta = current, Fraction(0), Fraction(0)
+            spent, delta = spent + charge.epsilon, delta + charge.delta
+            yield charge, spent, delta
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form, with what was left after each charge; exact numbers are texts.
+        """JSON-ready form, with what was left after each charge; exact numbers are strings.
 
-        ``spent`` and ``left`` are those of the period in which the last charge was made; if the
-        budget renews, ``ever_spent`` is that of all periods.
+        ``spent`` and ``left`` are of the period of the last charge; ``ever_spent`` is of all
+        periods, if the budget renews.
         """
         entries: list[dict[str, str]] = []
         spent = delta = Fraction(0)
-        for charge, spent, delta in self._steps_of():  # noqa: B007 - the last ones are told below
+        for charge, spent, delta in self._steps_of():  # noqa: B007 - the last values are reported below
             facts = {
                 "day": charge.day,
                 "purpose": charge.purpose,
@@ -98,8 +98,8 @@ class History(Ledger):
                 "delta": _number(charge.delta),
                 "left": _number(self.epsilon - spent),
             }
-            said = {name: text for name in ("who", "named") if (text := getattr(charge, name))}
-            entries.append(facts | said)
+            names = {name: text for name in ("who", "named") if (text := getattr(charge, name))}
+            entries.append(facts | names)
         return {
             "epsilon": _number(self.epsilon),
             "delta": _number(self.delta),
@@ -120,7 +120,7 @@ class History(Ledger):
         }
 
     def purposes(self) -> dict[str, str]:
-        """Epsilon spent in all, by named purpose, in the order in which they came."""
+        """Total epsilon spent on each named purpose, in order of first use."""
         sums: dict[str, Fraction] = {}
         for charge in self.entries:
             if charge.named:
@@ -129,6 +129,6 @@ class History(Ledger):
 
 
 def _number(value: Fraction) -> str:
-    """A short fraction as it is, a long one in decimals."""
+    """A fraction as text, or in decimals if that is long."""
     text = str(value)
     return text if len(text) <= 12 else f"{float(value):.9g}"

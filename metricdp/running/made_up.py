@@ -1,4 +1,4 @@
-"""Made-up demand on a public universe, and a plan's searches on it."""
+"""Synthetic demand on a public universe, and the searches of a plan on it."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from metricdp.solvers.kmedian import solve
 from metricdp.solvers.lloyd import lloyd, settled
 
 _SEARCHED = 5_000
-"""Records that the starts of a search without noise in a box look at."""
+"""Sample size of the starts of a search without noise in a box: speed against quality."""
 _RELINKED = 8
-"""Starts among the centers that several searches found: a tenth of a second."""
+"""Starts of the search among centers of earlier searches: a tenth of a second."""
 
 
 class Shape(NamedTuple):
-    """A made-up demand: random hot spots whose surroundings take about that share of the universe;
-    without spots, even.
+    """A distribution of synthetic demand: even if there are no `spots`, else around random hot
+    spots, whose neighborhoods together take about a `share` of the universe.
 
-    Density is exp(-rank / (share · n_points)) by rank of distance to the nearest spot. Spots may be
-    `unequal` in size (log-normal, deviation 0.6) and weight. A part `heavy` of the records stands
-    on the spots.
+    The density is exp(-rank / (share · n_points)) for points ranked by distance to the nearest
+    spot. With `unequal`, spots differ in size (log-normal, deviation 0.6) and weight. A share
+    `heavy` of the records is exactly at the spots.
     """
 
     name: str
@@ -53,32 +53,30 @@ SHAPES = (
     Shape("neighborhoods", 12, 0.02, unequal=True),
     Shape("heavy points", 6, 0.05, heavy=0.15),
 )
-"""Demand from as even as can be to as concentrated as real demand often is."""
+"""From even demand to demand as concentrated as real demand often is."""
 _UNEQUAL = 0.6  # standard deviation of the logarithm of spots' sizes
 
 
 def searched(points: Floats, k: int, power: int, seed: int) -> Floats:
-    """k centers anywhere, of low cost on public points of shape (n, d), n > 0, without noise, shape
-    (k, d).
+    """k centers (k, d) anywhere in the box, of low cost for public `points` (n, d), n > 0.
 
-    Beyond 5,000 points the starts look at an even sample, and the best is improved on all.
+    Of more than 5,000 points the starts use a sample; the best is then improved on all points.
     """
-    some = points[:: -(-len(points) // _SEARCHED)]
-    some = np.resize(some, (max(k, len(some)), points.shape[1]))
-    found = lloyd(some, np.ones(len(some)), k, power=power, seed=seed, starts=min(starts_for(k), 8))
-    return (
-        settled(points, np.ones(len(points)), found, power=power, steps=10)
-        if len(some) < len(points)
-        else found
-    )
+    sample = points[:: -(-len(points) // _SEARCHED)]
+    sample = np.resize(sample, (max(k, len(sample)), points.shape[1]))
+    weights = np.ones(len(sample))
+    found = lloyd(sample, weights, k, power=power, seed=seed, starts=min(starts_for(k), 8))
+    if len(sample) == len(points):
+        return found
+    return settled(points, np.ones(len(points)), found, power=power, steps=10)
 
 
 class FiniteWorld:
-    """Made-up demand on a finite universe: positions of records, by what is expected where, if that
-    is known.
+    """Synthetic demand on a finite universe: positions of records, drawn in proportion to the
+    `expected` weights, if these are known.
 
-    Its searches are a third as long as those of `k_median`, with noise and without: a plan is of
-    many runs, and what is left to find is far below what differs from one demand to the next.
+    Searches, with noise and without, take a third of the time of `k_median`: a plan has many runs,
+    and a longer search gains far less than demands differ.
     """
 
     def __init__(
@@ -90,7 +88,7 @@ class FiniteWorld:
         self.question = replace(Question.checked(metric, k, power, seed=seed), effort=ROUGH)
 
     def draw(self, shape: Shape, records: int, rng: np.random.Generator) -> Ints:
-        """Positions of made-up records of a shape, shape (records,)."""
+        """Positions (records,) of synthetic records of a shape."""
         n = len(self.metric)
         if not shape.spots:
             return _drawn(self.expected, records, rng)
@@ -98,7 +96,7 @@ class FiniteWorld:
             n, min(shape.spots, n), replace=False, p=self.expected / self.expected.sum()
         )
         label, away = self.metric.symmetric.nearest_to(spots)
-        # not fewer places than centers: they would cost nothing
+        # at least as many distinct places as centers, else the cost would be zero
         wide = max(shape.share * n, 2 * self.question.k)
         if shape.unequal:
             density = _unequal(label, away, len(spots), wide, rng)
@@ -107,26 +105,26 @@ class FiniteWorld:
             rank[np.lexsort((rng.random(n), away))] = np.arange(n)
             density = np.exp(-rank / wide)
         made = _drawn(density * self.expected, records, rng)
-        there = rng.random(records) < shape.heavy
-        made[there] = rng.choice(spots, int(there.sum()))
+        at_spots = rng.random(records) < shape.heavy
+        made[at_spots] = rng.choice(spots, int(at_spots.sum()))
         return made
 
     def demand(self, made: Ints, m: int) -> PrivateDemand:
-        """The records as a demand of users with m each."""
+        """The records as a demand of users with m records each."""
         return PrivateDemand(
             self.metric, [self.metric.ids[i] for i in made.tolist()], **_users(len(made), m)
         )
 
     def blind(self) -> Any:
-        """Centers of the universe itself, or of what is expected there."""
+        """Centers for the universe itself, or for the expected weights."""
         return self.question.names(self.question.answer(self.expected, STARTS))
 
     def search(self, made: Ints) -> Any:
-        """Centers without noise, found as those of a release are."""
+        """Centers without noise, by the same search as for a release."""
         return self.question.names(self.question.answer(self._counts(made), STARTS))
 
     def refined(self, made: Ints, found: Sequence[Any]) -> Any:
-        """The best k of all centers that several searches found, improved once more."""
+        """The best k among the centers of several searches, improved by a last search."""
         union = np.unique(np.concatenate([site_positions(self.metric, one) for one in found]))
         counts = self._counts(made)
         again = partial(solve, self.metric, counts, self.question.k, power=self.power)
@@ -137,7 +135,7 @@ class FiniteWorld:
         return np.bincount(made, minlength=len(self.metric)).astype(np.float64)
 
     def costs(self, made: Ints, centers: Any) -> Floats:
-        """What each record costs with these centers, exactly."""
+        """The exact cost of each record with these centers, shape (records,)."""
         return self.metric.nearest(centers)[1][made] ** self.power
 
 
@@ -148,7 +146,7 @@ def _drawn(density: Floats, records: int, rng: np.random.Generator) -> Ints:
 def _unequal(
     label: Ints, away: Floats, n_spots: int, wide: float, rng: np.random.Generator
 ) -> Floats:
-    """Density around spots of unequal size and weight, each within its Voronoi cell."""
+    """Density around spots of random size and weight, each within its Voronoi cell."""
     order = np.lexsort((rng.random(len(label)), away, label))
     first = np.searchsorted(label[order], np.arange(n_spots))
     rank = np.empty(len(label))
@@ -159,7 +157,7 @@ def _unequal(
 
 
 class BoxWorld:
-    """Made-up demand in a box: coordinates of records, by what is expected where."""
+    """Synthetic demand in a box: coordinates of records, drawn around the expected points."""
 
     def __init__(
         self,
@@ -175,28 +173,28 @@ class BoxWorld:
         self.question = BoxQuestion.checked(space, k, power, seed=seed)
 
     def draw(self, shape: Shape, records: int, rng: np.random.Generator) -> Floats:
-        """Made-up records of a shape, shape (records, d)."""
+        """Coordinates (records, d) of synthetic records of a shape."""
         low = self.space.lower
         high = self.space.upper
         if not shape.spots:
             return self._places(records, rng)
         spots = self._places(shape.spots, rng)
-        wide = float((shape.share / shape.spots) ** (1 / len(low))) * (high - low) / 2
-        which = rng.integers(0, shape.spots, records)
-        times = np.ones(shape.spots)
+        width = float((shape.share / shape.spots) ** (1 / len(low))) * (high - low) / 2
+        spot = rng.integers(0, shape.spots, records)
+        scale = np.ones(shape.spots)
         if shape.unequal:
-            times = np.exp(rng.normal(0, _UNEQUAL, shape.spots))
-            which = rng.choice(shape.spots, records, p=rng.dirichlet(np.ones(shape.spots)))
-        off = rng.normal(0, wide, (records, len(low))) * times[which, None]
-        off[rng.random(records) < shape.heavy] = 0.0
-        return self.space.clip(spots[which] + off)
+            scale = np.exp(rng.normal(0, _UNEQUAL, shape.spots))
+            spot = rng.choice(shape.spots, records, p=rng.dirichlet(np.ones(shape.spots)))
+        offset = rng.normal(0, width, (records, len(low))) * scale[spot, None]
+        offset[rng.random(records) < shape.heavy] = 0.0
+        return self.space.clip(spots[spot] + offset)
 
     def demand(self, made: Floats, m: int) -> PrivateDemand:
-        """The records as a demand of users with m each."""
+        """The records as a demand of users with m records each."""
         return PrivateDemand(self.space, made, **_users(len(made), m))
 
     def _places(self, n: int, rng: np.random.Generator) -> Floats:
-        """Places where records are expected, or anywhere in the box, shape (n, d)."""
+        """Random places (n, d) where records are expected, or anywhere in the box."""
         low = self.space.lower
         anywhere = rng.uniform(low, self.space.upper, (n, len(low)))
         if self.expected is None:
@@ -206,7 +204,7 @@ class BoxWorld:
         return np.where(even, anywhere, self.expected.points[at])
 
     def blind(self) -> Any:
-        """Centers of the box itself, or of what is expected there."""
+        """Centers for the box itself, or for the expected points."""
         if self.expected is not None and self.question.k <= len(self.expected.points):
             points, weights = self.expected.points, self.expected.weights
             return lloyd(
@@ -216,15 +214,15 @@ class BoxWorld:
         return net.names(net.answer(np.ones(len(net.metric)), STARTS))
 
     def search(self, made: Floats) -> Floats:
-        """Centers without noise, anywhere."""
+        """Centers without noise, anywhere in the box."""
         return searched(made, self.question.k, self.power, self.question.seed)
 
     def refined(self, made: Floats, found: Sequence[Any]) -> Any:
-        """The best of what several searches found."""
+        """The best centers of several searches."""
         return min(found, key=lambda centers: float(self.costs(made, centers).sum()))
 
     def costs(self, made: Floats, centers: Centers) -> Floats:
-        """What each record costs with these centers, exactly."""
+        """The exact cost of each record with these centers, shape (records,)."""
         square = nearest_centers(made, np.asarray(centers, dtype=np.float64))[1]
         return square ** (self.power / 2)
 

@@ -1,12 +1,11 @@
-"""What each epsilon would cost in accuracy: the real mechanism on made-up demand. No private data
-take part.
+"""Predicts the accuracy at each epsilon by simulation: the real mechanism on synthetic demand.
 
-Accuracy depends on the universe, k, the number of records and how they lie. The first two are
-public, the third is the caller's guess, and demand is made up: spread evenly, and around hot spots
-of several widths. The mechanism's centers are compared with the same solver's without noise.
+Accuracy depends on the universe, k, the number of records and their distribution. The first two are
+public and the third is the caller's guess. Synthetic demand is spread evenly, and around hot spots
+of several widths. The mechanism's centers are compared with those of the same solver without noise.
 
-**Privacy.** Nothing private is an argument. A plan costs nothing and may be published, while
-`records` is a public guess and not a count of the data.
+**Privacy.** No argument is private. A plan costs nothing and may be published, as long as `records`
+is a public guess and not a count of the data.
 """
 
 from __future__ import annotations
@@ -46,16 +45,16 @@ from metricdp.running.target import LADDER, REPEATS, Needed, checked_target, nee
 
 Objective = Literal["k-median", "k-means"]
 EPSILONS = ("0.1", "0.5", "1", "2")
-"""Asked about unless the caller says otherwise."""
+"""Default budgets of a plan without a target."""
 MOST = 2**31 - 1
-"""Of records, of those of one user, and of runs."""
+"""Largest number of records, of records of one user, and of repeats."""
 USUAL = 0.9
-"""Share of the runs that stay below the figure called "9 in 10"."""
+"""Quantile reported as "9 in 10"."""
 
 
 class Forecast(NamedTuple):
-    """What runs on made-up demand say of one epsilon: the cost beyond that of the best centers
-    known, as a share of it.
+    """Relative excess cost over the best centers known, of runs on synthetic demand at one epsilon:
+    its median and 0.9-quantile (`high`); the median over runs of the mean distance.
 
     Examples
     --------
@@ -71,7 +70,7 @@ class Forecast(NamedTuple):
     runs: int
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form; null where the best centers known cost nothing.
+        """JSON-ready form; null if the best centers known cost nothing.
 
         Examples
         --------
@@ -89,8 +88,8 @@ class Forecast(NamedTuple):
 
 
 class AreaCosts(NamedTuple):
-    """Exact costs of the records of each public area: `private` (n_epsilons, n_shapes, repeats,
-    n_areas), and of the centers found without noise, `noiseless` (n_shapes, repeats, n_areas).
+    """Exact costs of the synthetic records in each public area with `private` centers (n_epsilons,
+    n_shapes, repeats, n_areas), and with `noiseless` centers (n_shapes, repeats, n_areas).
     """
 
     names: tuple[str, ...]
@@ -98,21 +97,21 @@ class AreaCosts(NamedTuple):
     noiseless: Floats
 
     def excess(self, i: int) -> dict[str, tuple[float, float]]:
-        """By area, at the i-th epsilon: median of (cost / cost without noise - 1), and what nine
-        runs in ten stay below; of areas that cost something without noise.
+        """Median and 0.9-quantile of (cost / cost without noise - 1) by area, at the i-th epsilon;
+        areas without cost are left out.
         """
         found = {}
         for at, name in enumerate(self.names):
             cost, best = self.private[i, ..., at], self.noiseless[..., at]
             ran = best > 0
             if ran.any():
-                found[name] = _ends(cost[ran] / best[ran] - 1)
+                found[name] = _quantiles(cost[ran] / best[ran] - 1)
         return found
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan:
-    """What `plan` found out, all of it public.
+    """The result of `plan`, all of it public.
 
     Attributes
     ----------
@@ -124,20 +123,19 @@ class Plan:
         Ascending.
     shapes : tuple of Shape
     cost : ndarray of float64, shape (n_epsilons, n_shapes, repeats)
-        Exact cost of the private centers on the made-up demand; NaN where the time had run out.
+        Exact cost of the private centers on the synthetic demand; NaN for runs without time.
     reference, blind : ndarray of float64, shape (n_shapes, repeats)
-        Cost of the best centers known (those that the search finds without noise, or better ones
-        found with it), and of those that know nothing of the demand.
+        Cost of the best centers known (found without noise, or better ones found with noise), and
+        of centers chosen without any data.
     example : tuple of Result
-        One epsilon each: what was released of the first made-up demand of the shape
-        `example_shape`.
+        For each epsilon, the result for the first synthetic demand of the shape `example_shape`.
     example_centers : list
-        Centers of that demand without noise: public, for the demand is made up.
+        Centers of that demand without noise.
     example_shape : str
     target : float or None
-        Cost / best that nine draws in ten should reach at most, if that was asked.
+        Largest cost / best known for nine runs in ten, if asked for.
     areas : AreaCosts or None
-        Who bears the noise, if `by` was given: ``areas.excess(0)`` of each area.
+        Costs by area, if `by` was given: ``areas.excess(0)`` of each area.
 
     Examples
     --------
@@ -167,7 +165,7 @@ class Plan:
 
     @property
     def needed(self) -> Needed:
-        """The least epsilon for the target, and how sure that is: of all runs so far.
+        """The least epsilon for the target: an upper confidence bound, and an estimate.
 
         Raises
         ------
@@ -175,7 +173,7 @@ class Plan:
             The plan was made without a target.
         """
         if self.target is None:
-            raise InputError("a plan tells the least epsilon of a target: plan(..., target=1.03)")
+            raise InputError("the least epsilon needs a target: plan(..., target=1.03)")
         ran = ~np.isnan(self.cost[0])
         excess = [_excess(cost[ran], self.reference[ran]) for cost in self.cost]
         found = needed(self.epsilons, np.array(excess), self.target)
@@ -183,8 +181,8 @@ class Plan:
 
     @property
     def epsilon(self) -> float | None:
-        """Enough epsilon for the target, in nine draws of ten; None if no budget tried is, or the
-        time was too short to try every shape of demand.
+        """Enough epsilon for the target in nine runs of ten; None if no budget tried is enough, or
+        the time was too short to try every shape of demand.
 
         Examples
         --------
@@ -196,7 +194,7 @@ class Plan:
         return self.needed.epsilon
 
     def forecast(self, i: int | None, shape: int | None = None) -> Forecast:
-        """Over all runs at the i-th epsilon (None: without any data), or those of one shape.
+        """Forecast at the i-th epsilon (None: without any data), of all runs or of one shape.
 
         Examples
         --------
@@ -213,12 +211,12 @@ class Plan:
         cost, reference = cost[ran], self.reference[at].ravel()[ran]
         power = 1.0 if self.objective == "k-median" else 0.5
         mean = float(np.median((cost / self.records) ** power))
-        median, high = _ends(_excess(cost, reference))
+        median, high = _quantiles(_excess(cost, reference))
         return Forecast(median, high, mean, len(cost))
 
     def extremes(self, i: int | None) -> tuple[float, float]:
-        """Median excess of the shape that is easiest at the i-th epsilon (None: without any data),
-        and of the hardest.
+        """Median excess of the easiest and of the hardest shape at the i-th epsilon (None: without
+        any data).
 
         Examples
         --------
@@ -270,7 +268,7 @@ class Plan:
         }
 
     def rows(self) -> list[tuple[str, ...]]:
-        """The table: a head, one row an epsilon, and one without any data.
+        """The table: a header, one row for each epsilon, and one without any data.
 
         Examples
         --------
@@ -295,7 +293,7 @@ class Plan:
 
     @property
     def runs(self) -> int:
-        """Made-up demands that each epsilon was tried on.
+        """Number of synthetic demands that each epsilon was tried on.
 
         Examples
         --------
@@ -306,7 +304,7 @@ class Plan:
         return int((~np.isnan(self.cost[0])).sum())
 
     def remark(self) -> str:
-        """What epsilon buys at this size, where a sentence says it; else empty.
+        """One or two sentences on what epsilon achieves at this size, or an empty text.
 
         Examples
         --------
@@ -315,16 +313,16 @@ class Plan:
         >>> planned.remark()[:41]
         'At this size epsilon buys almost nothing:'
         """
-        said = ""
+        sentence = ""
         if self.target is not None:
-            said = self._answer()
-        elif self.runs >= len(self.shapes):  # else some shapes are not tried yet
+            sentence = self._answer()
+        elif self.runs >= len(self.shapes):  # else some shapes have not been tried
             forecasts = [self.forecast(i) for i in range(len(self.epsilons))]
-            said = remark(self.epsilons, forecasts, self.forecast(None))
-        return " ".join(filter(None, [said, self._worst_area()]))
+            sentence = remark(self.epsilons, forecasts, self.forecast(None))
+        return " ".join(filter(None, [sentence, self._worst_area()]))
 
     def _worst_area(self) -> str:
-        """Which area loses most by the noise at the least epsilon."""
+        """A sentence on the area with the largest excess at the least epsilon."""
         excess = {} if self.areas is None else self.areas.excess(0)
         if not excess:
             return ""
@@ -336,6 +334,7 @@ class Plan:
         )
 
     def _answer(self) -> str:
+        """A sentence on the least epsilon for the target."""
         found = self.needed
         goal = f"at most {percent(float(self.target or 1) - 1)} over the best in nine draws of ten"
         if self.runs < len(self.shapes):
@@ -351,7 +350,7 @@ class Plan:
         )
 
     def caption(self) -> str:
-        """What was simulated, and what the figures do not say.
+        """What was simulated, and the limits of the figures.
 
         Examples
         --------
@@ -361,7 +360,7 @@ class Plan:
         True
         """
         runs = self.runs
-        d = f"{self.records:,} made-up records"
+        records = f"{self.records:,} made-up records"
         shapes = ", ".join(s.name for j, s in enumerate(self.shapes) if self.forecast(0, j).runs)
         users = (
             f", up to {self.max_contributions:,} of one user" if self.max_contributions > 1 else ""
@@ -370,7 +369,8 @@ class Plan:
             f"Cost of private centers beyond that of the best known, mostly found without noise "
             f"(k = {self.k:,}, {self.objective}, "
             f"method {self.method}, {self.neighboring} neighbors), over {runs} runs an epsilon on "
-            f"{d}{users}: {shapes}; range: the medians of the easiest and the hardest of these. "
+            f"{records}{users}: {shapes}; range: the medians of the easiest and the hardest of "
+            f"these. "
             "Made up: nothing private took part. Real demand may lie otherwise, and with fewer "
             "records the excess is larger. "
             '"no data": centers of the public universe itself.'
@@ -392,8 +392,8 @@ class Plan:
             "<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in rows
         )
         table = f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
-        said = f"<p><b>{escape(self.remark())}</b></p>" if self.remark() else ""
-        return f"{table}{said}<p>{escape(self.caption())}</p>"
+        paragraph = f"<p><b>{escape(self.remark())}</b></p>" if self.remark() else ""
+        return f"{table}{paragraph}<p>{escape(self.caption())}</p>"
 
 
 def plan(
@@ -417,7 +417,7 @@ def plan(
     time_limit: float | None = None,
     watch: Callable[[str, Fraction, float], None] | None = None,
 ) -> Plan:
-    """Predict from public simulation what each epsilon costs in accuracy.
+    """Predict the accuracy at each epsilon by public simulation.
 
     Parameters
     ----------
@@ -426,33 +426,34 @@ def plan(
         A public guess of the number of records.
     k : int
     epsilons : iterable of int, float, str, Decimal or Fraction, optional
-        Distinct; 0.1, 0.5, 1 and 2 by default, for a target 0.05 to 10.
+        Distinct; by default 0.1, 0.5, 1 and 2, with a target eight values from 0.05 to 10.
     target : float or str, optional
-        What centers may cost, divided by the best known (1.03, or "3%"): then `Plan.epsilon` is
-        enough for nine draws in ten.
+        Largest allowed cost divided by the best known (1.03, or "3%"): `Plan.epsilon` is then
+        enough for nine runs in ten.
     delta : same
-        What a call may spend besides; for methods to which it is of use.
+        Delta that a call may spend, for methods that can use it.
     method : str or Method
     expected : array_like, mapping, pair, Release or "streets", optional
-        As `k_median`; made-up demands lie by it, and around hot spots of it.
+        As `k_median`; synthetic demand and its hot spots follow it.
     objective : {"k-median", "k-means"}
     by : mapping, sequence, GeoDataFrame or GeoSeries, optional
-        Public areas, as for `evaluate`: what does the noise cost each of them?
+        Public areas, as for `evaluate`: the excess cost of each is reported (`Plan.areas`).
     neighboring : {"add-remove", "replace-one"}
     max_contributions : int
-        Records kept of one user: the made-up users have that many each.
+        Records kept of one user: each synthetic user has that many.
     repeats : int, optional
-        By default 3, for a target 6: made-up demands of every shape; each is used at all epsilons.
+        Synthetic demands of each shape: by default 3, with a target 6. Each is tried at all
+        epsilons.
     shapes : sequence of Shape
     seed, rng : int; Generator, SeedSequence or int
-        Public coins (`metricdp.options.coins`) of the made-up demand and of the solvers. Noise is
+        Public randomness (`metricdp.options.coins`) of demand and solvers. Noise is
         never seeded, so figures differ a little between calls.
     time_limit : float, optional
-        Seconds in which as many of the made-up demands are tried as find room, at least one. Every
-        shape gets its first before any gets a second.
+        Seconds after which no further demand is tried; one always is. Every shape is tried once
+        before any is tried twice.
     watch : callable, optional
-        Is given every run as it ends: name of the shape, epsilon, cost beyond the best known so
-        far as a share of it.
+        Called after every run with the name of the shape, epsilon, and the relative excess cost
+        over the best known so far.
 
     Raises
     ------
@@ -461,8 +462,8 @@ def plan(
 
     Notes
     -----
-    One run of the method for every shape, repeat and epsilon, and one search without noise for
-    every shape and repeat, all shorter than those of `k_median`.
+    One run of the method for each shape, repeat and epsilon, and one search without noise for each
+    shape and repeat, all shorter than those of `k_median`.
 
     Examples
     --------
@@ -489,8 +490,8 @@ def plan(
             "shapes must be at least one Shape(name, spots, share), with a share above 0 and at "
             "most 1"
         )
-    public = getattr(recipe, "expected", None)
-    known = {} if public is None else {"expected": public}
+    weights = getattr(recipe, "expected", None)
+    known = {} if weights is None else {"expected": weights}
     world = _WORLDS[universe.kind](universe, k, power, seed, **known)
     limit = checked_time_limit(time_limit)
     start = time.monotonic()
@@ -508,8 +509,9 @@ def plan(
     def costs(made: Any, where: Ints, centers: Centers) -> Floats:
         return np.bincount(where, world.costs(made, centers), size[2]).astype(np.float64)
 
-    for done, (r, s) in enumerate(_in_turn(rounds, len(shapes), shown_shape)):
+    for done, (r, s) in enumerate(_schedule(rounds, len(shapes), shown_shape)):
         spent = time.monotonic() - start
+        # stop if the next demand would end after the limit, at the mean time so far
         if limit is not None and done and spent * (done + 1) / done > limit:
             break
         made: Any = world.draw(shapes[s], n, np.random.default_rng([seed, s, r]))
@@ -523,13 +525,14 @@ def plan(
             result, _ = private_answer(recipe, demand, ledger, (epsilon, delta), world.question)
             found.append(result.centers)
             cost[i, s, r] = costs(made, where, result.centers)
-            whole = float(cost[i, s, r].sum())
-            best = min(best, whole)
+            total_cost = float(cost[i, s, r].sum())
+            best = min(best, total_cost)
             if watch is not None:
-                watch(shapes[s].name, epsilon, float(_excess(whole, best)))
+                watch(shapes[s].name, epsilon, float(_excess(total_cost, best)))
             if (s, r) == (shown_shape, 0):
                 example.append(replace(result, universe=universe, power=power))
             steps.update()
+        # compare with the best centers known: the union of all that were found, searched once more
         refined = world.refined(made, found)
         noiseless[s, r] = costs(made, where, refined)
         reference[s, r] = min(best, float(noiseless[s, r].sum()))
@@ -560,10 +563,10 @@ def plan(
     )
 
 
-def _in_turn(rounds: int, n_shapes: int, first: int) -> list[tuple[int, int]]:
-    """Rounds and shapes, all shapes of a round before the next, one of them first.
+def _schedule(rounds: int, n_shapes: int, first: int) -> list[tuple[int, int]]:
+    """Pairs of a repeat and a shape: all shapes once before the next repeat, `first` first.
 
-    >>> _in_turn(1, 3, 1)
+    >>> _schedule(1, 3, 1)
     [(0, 1), (0, 0), (0, 2)]
     """
     order = sorted(range(n_shapes), key=lambda s: (s != first, s))
@@ -585,8 +588,8 @@ def checked_epsilons(epsilons: Iterable[Any]) -> tuple[Fraction, ...]:
     return budgets
 
 
-def _ends(excess: Floats) -> tuple[float, float]:
-    """The median, and what nine in ten stay below."""
+def _quantiles(excess: Floats) -> tuple[float, float]:
+    """The median and the 0.9-quantile."""
     median, high = np.quantile(excess, (0.5, USUAL), method="higher")
     return float(median), float(high)
 

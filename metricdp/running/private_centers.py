@@ -1,8 +1,8 @@
-"""One private center of demand in a box, its 1-median or 1-mean, and private Lloyd or Weiszfeld
-steps from given centers.
+"""Private 1-median and 1-mean of demand in a box, and private Lloyd or Weiszfeld steps from given
+centers.
 
-**Privacy.** All three are steps of `metricdp.methods.box.private_lloyd`, for the ledger's relation
-and the demand's unit.
+**Privacy.** All three iterate `metricdp.methods.box.private_lloyd`, for the ledger's relation and
+the demand's unit.
 
 Objective perturbation (Iyengar et al., IEEE S&P 2019) is not offered: its proof needs continuous
 noise, and lattice noise gives the minimizers of neighbors disjoint supports.
@@ -34,7 +34,7 @@ from metricdp.running.runner import Run
 
 STEPS = {1: 6, 2: 4}
 GROWTH = {1: Fraction(3, 2), 2: Fraction(2)}
-"""Steps to a median, and to a mean; what each gets of the one before's budget."""
+"""By power: the number of steps, and the ratio of each step's budget to that of the step before."""
 _DESCRIPTION = (
     "Shares of the budget, clipping radii of the first step and the number of steps are public "
     "options; later radii and centers follow from what was released before.",
@@ -52,7 +52,7 @@ def private_median(
     center: ArrayLike | None = None,
     steps: int = STEPS[1],
 ) -> Result:
-    """The private 1-median of demand in a box, a point of low sum of distances, by private Newton
+    """The private 1-median of demand in a box, a point of small sum of distances, by private Newton
     steps on it (after Haghifam, Steinke & Ullman).
 
     Parameters
@@ -63,11 +63,11 @@ def private_median(
     epsilon : number
         What this call may spend, all of which is charged.
     delta : number
-        With one, noise is Gaussian: less of it beyond about three coordinates.
+        If positive, noise is Gaussian, which is smaller in more than about three dimensions.
     ledger : Ledger or BudgetSlice, optional
         Where it is charged; one of its own (add-remove) if none is given.
     center : array_like of shape (d,), optional
-        A public guess to begin at; the middle of the box by default.
+        A public starting point; the middle of the box by default.
     steps : int
 
     Returns
@@ -94,8 +94,8 @@ def private_median(
     >>> mdp.private_median(space, demand, epsilon=1.0).centers.round()
     array([[30., 60.]])
     """
-    paid, start = (epsilon, delta, ledger), _start(space, center)
-    return _found("private-median", space, demand, paid, start, steps, GROWTH[1], power=1)
+    amounts, start = (epsilon, delta, ledger), _start(space, center)
+    return _iterated("private-median", space, demand, amounts, start, steps, GROWTH[1], power=1)
 
 
 def private_mean(
@@ -116,8 +116,8 @@ def private_mean(
     space, demand, epsilon, delta, ledger, center
         As `private_median`.
     radius : float, optional
-        Public: records farther than it from the current center count as if they were at that
-        distance. By default the radius is paid for: found anew in each step.
+        Public clipping radius: records farther from the current center count as if they were at
+        that distance. By default each step spends a part of its budget to choose the radius.
     steps : int, optional
         By default 4, or one if `radius` is given.
 
@@ -134,8 +134,8 @@ def private_mean(
     array([[30., 60.]])
     """
     steps = (STEPS[2] if radius is None else 1) if steps is None else steps
-    paid, start = (epsilon, delta, ledger), _start(space, center)
-    return _found("private-mean", space, demand, paid, start, steps, GROWTH[2], radius=radius)
+    amounts, start = (epsilon, delta, ledger), _start(space, center)
+    return _iterated("private-mean", space, demand, amounts, start, steps, GROWTH[2], radius=radius)
 
 
 def private_lloyd(
@@ -157,7 +157,7 @@ def private_lloyd(
     space, demand, epsilon, delta, ledger
         As `private_median`.
     centers : array_like, shape (k, d)
-        Public, or released before: never computed from the records otherwise.
+        Public, or from an earlier release; never computed from the records in any other way.
     power : {2, 1}
         k-means or k-median.
     steps : int
@@ -179,10 +179,10 @@ def private_lloyd(
     """
     if integer(power) not in (1, 2):
         raise InputError(f"power must be 1 or 2, got {shown(power)}")
-    given = np.atleast_2d(floats(centers, "centers must be numbers"))
-    paid, start = (epsilon, delta, ledger), distinct_in(_boxed(space), space.clip(given))
+    start = np.atleast_2d(floats(centers, "centers must be numbers"))
+    amounts, start = (epsilon, delta, ledger), distinct_in(_boxed(space), space.clip(start))
     even = Fraction(1)
-    return _found("private-lloyd", space, demand, paid, start, steps, even, power, radius)
+    return _iterated("private-lloyd", space, demand, amounts, start, steps, even, power, radius)
 
 
 def _boxed(space: EuclideanSpace) -> EuclideanSpace:
@@ -199,19 +199,20 @@ def _start(space: EuclideanSpace, center: ArrayLike | None) -> Floats:
     return box.clip(at[None])
 
 
-def _found(
+def _iterated(
     method: str,
     space: EuclideanSpace,
     demand: PrivateDemand,
-    paid: tuple[Amount, Amount, Budget | None],
+    amounts: tuple[Amount, Amount, Budget | None],
     start: Floats,
     steps: int,
     growth: Fraction,
     power: int = 2,
     radius: float | None = None,
 ) -> Result:
-    """The centers after all steps, charged once nothing else can be refused, with the public
-    circumstances of the call on the receipt.
+    """The centers after all steps. The ledger is charged once nothing else can be refused.
+
+    `growth`: ratio of each step's budget to that of the step before; `radius`: clipping radius.
     """
     shares = level_shares(growth, count(steps, "steps", 1, MOST_STEPS))
     within = None if radius is None else positive(radius, "radius")
@@ -219,7 +220,7 @@ def _found(
     def confirm(terms: Terms) -> None:
         terms.scale_of(least_of_steps(space, shares))
 
-    epsilon, delta, ledger = paid
+    epsilon, delta, ledger = amounts
     call, accountant = method.replace("-", "_"), Accountant(space, demand, ledger)
     run = Run(demand, accountant.charge(price_in_shares, confirm, [(epsilon, delta)], call))
     centers = run.drive(lloyd_steps(run.terms, space, start, shares, power=power, radius=within))

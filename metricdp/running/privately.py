@@ -1,4 +1,4 @@
-"""What the front door does with private demand: `release`, and centers for one question."""
+"""Private calls of the public API: `release`, and `k_median` or `k_means` with a demand."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def release(
     seed: int = 0,
     rng: Coins | None = None,
 ) -> Release:
-    """One private release of the demand, which then answers any k, any number of times, at no
-    further cost.
+    """One private release of the demand, which then answers any number of questions for any k, at
+    no further cost.
 
-    Parameters, guarantee and errors as `k_median` with the default method; a delta is of use in
-    boxes of more than three dimensions, and for users with `Caps` of many parts.
+    Parameters, guarantee and errors as `k_median` with the default method. A delta helps in
+    boxes of more than three dimensions, and for users bounded by `Caps` of many parts.
 
     Examples
     --------
@@ -60,13 +60,13 @@ def release(
     confirm = partial(recipe.confirm, question=question)
     budget = accountant.charge(recipe.priced, confirm, [(epsilon, delta)], "release")
     found = released(recipe, demand, budget, question)
-    return attest(found, _made("release", recipe, demand, budget, {"seed": seed}))
+    return attest(found, _provenance("release", recipe, demand, budget, {"seed": seed}))
 
 
 def clustered(
     universe: Metric | EuclideanSpace, call: Call, proofs: bool, asked: dict[str, Any]
 ) -> Result:
-    """Answer of `k_median` or `k_means`, charged and with its receipt."""
+    """The private answer of `k_median` or `k_means`, with its receipt."""
     recipe = answering(call.method, checked_universe(universe), call.records_hint)
     recipe = expecting(recipe, universe, call.expected)
     demand = check_private(call.demand)
@@ -77,7 +77,7 @@ def clustered(
         raise InputError("give demand (private) or weights (public), not both")
     found, budget = private_answer(recipe, demand, call.ledger, call.budget, question)
     result = replace(found, universe=universe, power=question.power)
-    return attest(result, _made(_purpose(question), recipe, demand, budget, asked))
+    return attest(result, _provenance(_purpose(question), recipe, demand, budget, asked))
 
 
 def private_answer(
@@ -87,7 +87,7 @@ def private_answer(
     budget: tuple[Any, Any],
     question: Question | BoxQuestion,
 ) -> tuple[Result, BudgetSlice]:
-    """Charge (epsilon, delta) for a checked question about private demand, and answer it."""
+    """Charge (epsilon, delta) for a checked question, and answer it by the method."""
     accountant = Accountant(question.universe, demand, ledger)
     if recipe.free:
         budget_slice = accountant.nothing()
@@ -101,9 +101,9 @@ def _purpose(question: Question | BoxQuestion) -> str:
     return ("k_median", "k_means")[question.power - 1]
 
 
-def _made(
+def _provenance(
     call: str, recipe: Method, demand: PrivateDemand, budget: BudgetSlice, asked: dict[str, Any]
 ) -> Provenance:
-    """Public circumstances of a call."""
+    """The public circumstances of a call, for its receipt."""
     options = {name: value for name, value in asked.items() if name != "power"}
     return provenance(call, demand, budget, recipe, options)

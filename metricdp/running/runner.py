@@ -1,11 +1,11 @@
-"""The one place where private demand and public methods meet.
+"""The runner: the one place where private demand and public methods meet.
 
-A method asks (`metricdp.methods.asking`). The runner puts each request to the gate, which takes its
-price from the call's budget slice before it reads a record, hands back the noisy answer, and keeps
-the receipts.
+A method yields requests (`metricdp.methods.asking`). The runner puts each to the gate, which
+charges the call's budget slice before it reads a record. It sends the noisy answer back to the
+method, and keeps the receipt.
 
-**Privacy.** A method sees noisy answers and public terms alone, so the guarantee of a call is that
-of its requests: adaptive composition, in epsilon or in rho.
+**Privacy.** A method sees only noisy answers and public terms. So the guarantee of a call is the
+adaptive composition of its requests, in epsilon or in rho.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from metricdp.releases import Neighboring, Receipt, Release
 
 Request = asking.Ask | asking.Select | asking.Cover | asking.Within | asking.Parts | asking.Account
 ROUNDING = Fraction(1, 10**12)
-"""Of a zCDP accountant: roots are rounded down, so that selections leave a little of what they are
-paid with.
+"""Share of a zCDP accountant that counts as spent: roots are rounded down, so selections leave a
+little of their budget unspent.
 """
 
 
 def terms_of(
     demand: PrivateDemand, neighboring: Neighboring, budget: BudgetSlice | None = None
 ) -> Terms:
-    """What a method is given of a demand and of its budget, of nothing by default."""
+    """The public terms of a demand and a budget (by default zero) that a method may see."""
     return Terms(
         Cost.of(0) if budget is None else _price(budget),
         neighboring,
@@ -49,27 +49,27 @@ def terms_of(
 
 
 def price_of(method: Method, demand: PrivateDemand, epsilon: Amount, delta: Amount) -> Cost:
-    """What is charged for a call about this demand that may spend (epsilon, delta), not more."""
+    """The charge, at most (epsilon, delta), for a call of the method on this demand."""
     return method.price(epsilon, delta, terms_of(demand, "add-remove"))
 
 
 def answered(
     method: Method, demand: PrivateDemand, budget: BudgetSlice, question: Question | BoxQuestion
 ) -> Result:
-    """The answer to a question, paid from `budget`: all of it may be spent."""
+    """The answer to a question; it may spend all of `budget`."""
     return answer_of(released(method, demand, budget, question), question)
 
 
 def released(
     method: Method, demand: PrivateDemand, budget: BudgetSlice, question: Question | BoxQuestion
 ) -> Any:
-    """A method's last word: a release, or a result."""
+    """The return value of a method: a release, or a result."""
     run = Run(demand, budget)
     return run.drive(method.work(run.terms, question))
 
 
 class Run:
-    """One demand, one budget slice, and the receipts of what was asked."""
+    """Executes requests for one demand on one budget slice, and collects receipts."""
 
     def __init__(self, demand: PrivateDemand, budget: BudgetSlice) -> None:
         self.demand = demand
@@ -79,11 +79,11 @@ class Run:
         self._images = dict[Image, PrivateDemand]()
 
     def drive(self, steps: Steps) -> Any:
-        """Put each request to the gate, send its answer back, and return the last word."""
+        """Put each request to the gate and send its answer back; return the method's result."""
         return driven(steps, self.put)
 
     def put(self, request: Request) -> Any:
-        """The answer to one request."""
+        """The answer of the gate to one request."""
         match request:
             case asking.Ask(query, share, image):
                 return self._measured(query, share, image)
@@ -105,7 +105,9 @@ class Run:
 
     @property
     def receipt(self) -> Receipt:
-        """The accountant's own price once all of it is spent, else the mechanisms' sum."""
+        """The cost so far: the sum of the mechanisms' costs. Of a zCDP accountant, the cost of the
+        rho that was spent, which is its whole price once all is spent.
+        """
         if not self.receipts:
             return self.terms.nothing()
         budget = self.budget
@@ -151,7 +153,7 @@ class Run:
         return outcomes
 
     def _seen(self, image: Image | None) -> PrivateDemand:
-        """The demand, or what public maps make of it: each image once in a run."""
+        """The demand, or its image under public maps, which is made once in a run."""
         if image is None or image.how == "all":
             return self.demand
         if image not in self._images:
@@ -171,7 +173,7 @@ class Run:
 
 
 def _price(budget: BudgetSlice) -> Cost:
-    """What a budget slice may spend: in rho where it is a zCDP accountant."""
+    """What a budget slice may spend, in rho if it is a zCDP accountant."""
     if isinstance(budget, ZCDPAccountant):
         return Cost(budget.epsilon, budget.delta, budget.rho, ZCDP)
     return Cost(budget.epsilon, budget.delta)

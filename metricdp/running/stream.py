@@ -1,16 +1,16 @@
-"""Days that follow days: one budget, a release of the present every day.
+"""Continual release: one budget for all days, and a release of the present after each day.
 
-1. Cut a public partition from the universe's hierarchy once.
-2. Every day, add its histogram to the sums under way (`metricdp.privacy.continual`), and release
-   those that end with the day.
-3. The present (all days, a window, or fading weights) is the sum of few released ones. Estimate its
-   true counts and spread them over points.
-4. Solve on those weights for any k; with `recourse`, move few centers a day.
+1. Cut a public partition from the universe's hierarchy, once.
+2. Each day, add the day's histogram to the open nodes of the binary mechanism
+   (`metricdp.privacy.continual`), and release the nodes that are complete.
+3. The present (all days, a window, or exponentially decaying weights) is a weighted sum of few
+   released nodes. Estimate its true counts and spread them over points.
+4. Solve on these weights for any k; `recourse` bounds how many centers move from day to day.
 
-**Privacy.** Step 2 is the only read: the whole stream is epsilon-DP or (epsilon, delta)-DP for
-*each record on whatever day* (``unit="event"``) or *each user on all days together*
-(``unit="user"``). It is charged when the stream begins, and once in each further period of the
-ledger in which a day is read. *Composition*: sequential with everything else on the ledger.
+**Privacy.** Only step 2 reads records. The whole stream is epsilon-DP or (epsilon, delta)-DP for
+*each record of any day* (``unit="event"``) or *each user on all days together* (``unit="user"``).
+It is charged when the stream begins, and once in each later period of the ledger in which a day is
+read. *Composition*: sequential with everything else on the ledger.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ from metricdp.solvers.estimate.tree_posterior import Counts, joint_posterior
 from metricdp.unique import Unique
 
 PARTS = 128
-"""Of the partition, where no number of records is guessed."""
+"""Parts of the partition without a `records_hint`: more parts add noise, fewer lose detail."""
 SETTLED, ALARM = 0.01, 0.05
-"""Relative cost at which the day before's centers stay, and at which an alarm is raised."""
+"""Relative excess cost up to which former centers stay, and above which an alarm is raised."""
 
 
 Day = int | str | date | np.datetime64
@@ -69,9 +69,9 @@ class DayCenters(NamedTuple):
     ----------
     result : Result
     moved : int
-        How many were not centers the day before they were last asked for.
+        How many of them were not centers on the last day on which they were asked for.
     alarm : bool
-        Whether more of them should move than `recourse` allows: the demand has changed.
+        Whether the demand changed so much that more centers should move than `recourse` allows.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class DayCenters(NamedTuple):
 
 
 class PastDay(NamedTuple):
-    """What was released of one day.
+    """The centers of a past day.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class PastDay(NamedTuple):
         1 is the first.
     centers : list of ids
     label : str or None
-        Its name, where all days have one.
+        The day's name, if all days have one.
     moved : int
     alarm : bool
         As `DayCenters`.
@@ -135,53 +135,53 @@ class PastDay(NamedTuple):
 
 
 class Stream(Unique):
-    """Private releases of the present, day after day, for one budget.
+    """Private releases of the present after each day, for one budget.
 
-    **Privacy.** See the module. *Event level* protects each record and each day's presence of a
-    person apart: who is there every day is not hidden by it. *User level* hides whoever is there on
-    any number of days, from all releases together. The receipt says which.
+    **Privacy.** See the module. *Event level* protects each record on its own: it does not hide a
+    person who is present every day. *User level* hides a user on any number of days, from all
+    releases together. The receipt states the level.
 
     Parameters
     ----------
     metric : Metric
         A finite universe.
     epsilon : int, float, str, Decimal or Fraction
-        Of all days together, charged now.
+        Budget of all days together, charged now.
     delta : same
-        With a delta, noise is Gaussian.
+        If positive, noise is Gaussian.
     horizon : int, optional
-        Number of days; unknown by default, for somewhat more noise. Days beyond it are refused.
+        Number of days; later ones are refused. Unknown by default, at somewhat more noise.
     unit : {"event", "user"}
-        Who is protected. "user" needs a horizon, and demand with ``user=``.
+        What is protected. "user" needs a horizon, and demand with ``user=``.
     window : int, optional
-        The present is the last so many days; by default all days so far.
+        The present is this number of last days; by default all days so far.
     half_life : float, optional
-        The present is all days so far, one so many days ago counting half.
+        The present is all days so far, with weights that halve every `half_life` days.
     max_contributions : int
-        Most records of a user on one day, with ``unit="user"``: that of every day's demand.
+        With ``unit="user"``, most records of a user on one day: the bound of every day's demand.
     recourse : int, optional
-        Most centers that `k_median` moves from one day to the next; any number by default.
+        Most centers that `k_median` moves from one day to the next; unlimited by default.
     records_hint : float, optional
-        A public guess of the number of records a day, which chooses the number of parts.
+        A public guess of the number of records a day, from which the number of parts follows.
     parts : int, optional
-        That number, in place of the hint.
+        Number of parts, instead of the hint.
     ledger : Ledger, optional
-        Where the whole is charged; a fresh one of that size by default. A journal refuses copies
-        and older states of the file; without one, a stream with a file has its own beside it,
-        PATH.ledger.
+        Is charged the whole; a fresh one of that size by default. A ledger with a journal refuses
+        copies and older states of the file; without one, a stream with a file gets a journal of its
+        own beside it, PATH.ledger.
     neighboring : {"add-remove", "replace-one"}
-        Of a fresh ledger.
+        Relation of a fresh ledger.
     path : path, optional
-        File that keeps the stream between days and processes, for its owner's eyes only; an
-        existing one is gone on from. Without, the stream lives in this process.
+        Private file that keeps the stream between days and processes; an existing one is
+        continued. Without a path the stream lives in this process only.
     seed, rng : int; Generator, SeedSequence or int
         Public coins of the partition and the solver.
 
     Raises
     ------
     InputError, BudgetError
-        A bad argument, or the ledger does not hold epsilon: nothing was charged; a file of another
-        stream.
+        A bad argument, a file of another stream, or the ledger does not hold epsilon: nothing was
+        charged.
 
     Examples
     --------
@@ -224,19 +224,19 @@ class Stream(Unique):
             raise InputError(f"ledger must be a Ledger, got {type(ledger).__name__}")
         relation = neighboring if ledger is None else ledger.neighboring
         schedule = LeastNoise(
-            _days(horizon, "horizon"),
-            _days(window, "window"),
+            _days_or_none(horizon, "horizon"),
+            _days_or_none(window, "window"),
             None if half_life is None else min(positive(half_life, "half_life"), float(MOST_DAYS)),
             gaussian=bool(cost.delta),
         )
         if window is not None and half_life is not None:
-            raise InputError("give window or half_life, not both: each says what the present is")
-        self._recourse = _days(recourse, "recourse")
-        m = _days(max_contributions, "max_contributions") or 1
+            raise InputError("give window or half_life, not both: each defines the present")
+        self._recourse = _days_or_none(recourse, "recourse")
+        m = _days_or_none(max_contributions, "max_contributions") or 1
         if unit == "event" and m != 1:
             raise InputError("max_contributions bounds users: it goes with unit='user'")
         self._seed = coins(seed, rng)
-        number = _parts(parts, records_hint, schedule, cost, unit)
+        number = _n_parts(parts, records_hint, schedule, cost, unit)
         self.universe = metric
         self._settings = {
             "epsilon": str(cost.epsilon),
@@ -256,26 +256,26 @@ class Stream(Unique):
         self.counting = Counting(query, schedule, cost, relation, unit, m)
         self._file = None if path is None else StreamFile(file_path(path, "path"), metric)
         self._lock, self._process = Lock(), os.getpid()
-        self._state = self._begun(ledger)
+        self._state = self._initial_state(ledger)
 
     @classmethod
     def open(
         cls, path: str | PathLike[str], metric: Metric, *, ledger: Ledger | None = None
     ) -> Stream:
-        """The stream of an existing file, as it was begun; the universe must be the one it is of.
+        """The stream of an existing file, with its settings; the universe must be the same.
 
         Parameters
         ----------
         path : path
         metric : Metric
         ledger : Ledger, optional
-            Its ledger, where the journal is no longer at its place.
+            Its ledger, if the journal was moved.
 
         Raises
         ------
         InputError
-            There is none, it is damaged or of another universe; it is a copy of which another goes
-            on, or an older state; its ledger is gone.
+            The file is missing, damaged, of another universe, a copy of a stream that was
+            continued elsewhere, or an older state; its ledger is missing.
 
         Examples
         --------
@@ -296,27 +296,27 @@ class Stream(Unique):
     def step(self, demand: PrivateDemand, day: Day | None = None) -> Release:
         """Count one day's demand, and release the present after it.
 
-        Late records go into the demand of the day on which they come. A day without records is
-        stepped like any other, with a demand of none.
+        Late records belong to the demand of the day on which they arrive. A day without records is
+        stepped too, with an empty demand.
 
         Parameters
         ----------
         demand : PrivateDemand
             In the stream's universe.
         day : int, str or datetime.date, optional
-            The day's name; blanks around it do not count, and a moment with a time is refused. The
-            name of the day before, again, counts and reads nothing: that day's release comes back,
-            whatever the demand, so that a step that was cut short can be repeated. Without names
-            every call is another day.
+            The day's name, stripped; a date with a time is refused. If it is the name of the last
+            day, nothing is read or counted and that day's release is returned, whatever the
+            demand, so that an interrupted step can be repeated. Without names every call is a new
+            day.
 
         Raises
         ------
         InputError, BudgetError
-            Another universe, unit or relation; the horizon or the ledger is over; the ledger does
-            not hold the stream in its new period; the name of an earlier day; a copy, or an older
-            state. Nothing was read, and the stream is as it was.
+            Another universe, unit or relation; the horizon or the ledger has ended; the ledger does
+            not hold the stream's cost in its new period; the name of an earlier day; a copy, or an
+            older state. Nothing was read, and the stream is unchanged.
         OSError
-            The file cannot be written: the same, and nothing was released.
+            The file cannot be written. The stream is unchanged, and nothing was released.
 
         Examples
         --------
@@ -326,7 +326,7 @@ class Stream(Unique):
         >>> release.day, release.k_median(k=1).centers
         (1, [2])
         """
-        name = _name(day)
+        name = _day_name(day)
         with self._locked():
             state = self._state
             if name is not None and name == state.label and state.counter.days:
@@ -345,7 +345,7 @@ class Stream(Unique):
             labels = state.labels if name is None else (*state.labels, name)
             mark = secrets.token_hex(8)
             after = StreamState(state.name, mark, counter, kept, name, labels, state.answers)
-            self._keep(after)
+            self._save(after)
             return self._release(after)
 
     @property
@@ -379,7 +379,7 @@ class Stream(Unique):
 
     @property
     def receipt(self) -> Receipt:
-        """Of the whole stream: what was charged when it was begun, and for each later period.
+        """The receipt of the whole stream: the charges at its beginning and of each later period.
 
         Examples
         --------
@@ -392,12 +392,12 @@ class Stream(Unique):
 
     @property
     def release(self) -> Release:
-        """The present after the last day, again: free.
+        """The release after the last day, again, at no cost.
 
         Raises
         ------
         InputError
-            No day was counted yet.
+            No day has been counted yet.
 
         Examples
         --------
@@ -411,8 +411,8 @@ class Stream(Unique):
             return self._release(self._state)
 
     def k_median(self, k: int) -> DayCenters:
-        """k centers for the present, of which at most `recourse` were moved since they were last
-        asked for on an earlier day: free, and the same whenever they are asked for on one day.
+        """k centers for the present, at no cost. At most `recourse` of them differ from the centers
+        of the last day on which they were asked for. All calls on one day return the same.
 
         Examples
         --------
@@ -429,17 +429,17 @@ class Stream(Unique):
             today = next((answer for answer in known if answer["day"] == release.day), None)
             if today is None:
                 before = known[-1]["centers"] if known else None
-                found, alarm = self._moved(release, k, before)
+                found, alarm = self._limited_move(release, k, before)
                 moved = 0 if before is None else len(set(found) - set(before))
                 today = {"day": release.day, "centers": found, "moved": moved, "alarm": alarm}
                 answers = {**state.answers, str(k): [*known, today][-MOST_DAYS:]}
-                self._keep(state._replace(answers=answers))
+                self._save(state._replace(answers=answers))
             ids = [self.universe.sites[i] for i in today["centers"]]
             result = Result(ids, k, "stream", release.receipt, release, universe=self.universe)
             return DayCenters(result, today["moved"], today["alarm"])
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready: how it was begun, how far it is, and the receipt; nothing private.
+        """JSON-ready form: settings, days counted and the receipt; nothing private.
 
         Examples
         --------
@@ -452,8 +452,8 @@ class Stream(Unique):
         return {**facts, "receipt": self.receipt.to_dict()}
 
     def history(self, k: int) -> list[PastDay]:
-        """How the centers moved: the days on which `k_median` was asked, and what it gave; shown
-        by `metricdp.report.days_page`.
+        """The centers of all days on which `k_median` was called with this k; shown by
+        `metricdp.report.days_page`.
 
         Examples
         --------
@@ -487,7 +487,7 @@ class Stream(Unique):
 
     def _release(self, state: StreamState) -> Release:
         if not state.counter.days:
-            raise InputError("no day was counted yet: stream.step(demand) counts one")
+            raise InputError("no day has been counted yet: stream.step(demand) counts one")
         day = state.counter.days - 1
         counts = np.zeros(self._partition.n_parts)
         variance = 0.0
@@ -511,21 +511,26 @@ class Stream(Unique):
             deviation=deviation,
         )
 
-    def _moved(self, release: Release, k: int, before: list[int] | None) -> tuple[list[int], bool]:
-        """Positions of the day's centers, and whether more of them should move."""
+    def _limited_move(
+        self, release: Release, k: int, before: list[int] | None
+    ) -> tuple[list[int], bool]:
+        """Positions of the day's centers, of which at most `recourse` are not in `before`, and
+        whether more of them should move.
+        """
         metric = self.universe
-        fresh = metric.site_positions(release.k_median(k=k, seed=self._seed).centers).tolist()
+        unlimited = metric.site_positions(release.k_median(k=k, seed=self._seed).centers).tolist()
         if before is None or self._recourse is None or self._recourse >= k:
-            return fresh, False
+            return unlimited, False
 
         def cost(centers: list[int]) -> float:
             distance = metric.nearest_to(np.asarray(centers, np.int64))[1]
             return float(distance @ release.weights)
 
-        least = cost(fresh)
+        least = cost(unlimited)
         found = before
         if cost(found) > (1 + SETTLED) * least:
-            without = [cost([c for c in before if c != gone]) for gone in before]
+            # give up first the centers whose removal costs least, as few as suffice
+            without = [cost([c for c in before if c != removed]) for removed in before]
             order = [before[i] for i in np.argsort(without, kind="stable")]
             for moves in range(1, self._recourse + 1):
                 stay = [metric.sites[c] for c in before if c not in order[:moves]]
@@ -535,51 +540,54 @@ class Stream(Unique):
                     break
         return found, cost(found) > (1 + ALARM) * least
 
-    # What is kept
+    # State, file and charges
 
-    def _begun(self, given: Ledger | None) -> StreamState:
-        """The state on disk, or a new one, paid for exactly once."""
+    def _initial_state(self, given: Ledger | None) -> StreamState:
+        """The state on disk, or a new one, charged exactly once."""
         cost, protects = self.counting.cost, self.counting.protects
         new = StreamState.first(secrets.token_hex(8), fresh(self.counting))
         if self._file is None:
             ledger = given or Ledger(cost.epsilon, cost.delta, self.counting.neighboring)
-            self._course = ChargedStream(new.name, (ledger,), cost, protects)
-            return self._paid(new)
+            self._charges = ChargedStream(new.name, (ledger,), cost, protects)
+            return self._resumed(new)
         with self._file.locked():
             path, named = self._file.path, self._file.named_ledger()
             known = self._file.read(self.counting, self._settings)
             state = known or new
             ledgers, journal = ledgers_of(path, named, given, self.counting, new=known is None)
-            self._course = ChargedStream(state.name, ledgers, cost, protects)
+            self._charges = ChargedStream(state.name, ledgers, cost, protects)
             self._file.ledger = noted_path(journal, path)
             if known is not None:
-                return self._paid(known)
-            self._file.write(new, self._settings)  # first: a crash in between finds the name
+                return self._resumed(known)
+            self._file.write(
+                new, self._settings
+            )  # before the charge: after a crash in between, the file has the name of the charge
             try:
-                return self._paid(new)
+                return self._resumed(new)
             except Exception:
                 self._file.remove()
                 if given is None or given.journal is None:
-                    journal.unlink()  # made above, for this stream alone
+                    journal.unlink()  # created above, for this stream only
                 raise
 
-    def _paid(self, state: StreamState) -> StreamState:
-        """A state that may go on: it is charged before its first day, and every day of it
-        reported."""
+    def _resumed(self, state: StreamState) -> StreamState:
+        """The state, once it is charged (before its first day) and the ledgers accept its last day:
+        they refuse copies and older states.
+        """
         if not state.counter.days:
-            self._course.pay()
-        self._course.follow(state.counter.days, state.mark)
-        state.counter.pay = self._course.pay
+            self._charges.pay()
+        self._charges.follow(state.counter.days, state.mark)
+        state.counter.pay = self._charges.pay
         return state
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Hold all locks, with what other processes counted taken in."""
+        """Hold all locks, with the state as other processes left it."""
         if self._file is None:
             with self._lock:
                 if os.getpid() != self._process:
                     raise InputError(
-                        "a forked process would tell days with the same noise: begin the stream "
+                        "a forked process would release days with the same noise: begin the stream "
                         "with path="
                     )
                 yield
@@ -588,22 +596,22 @@ class Stream(Unique):
             known = self._file.read(self.counting, self._settings)
             if known is None or known.name != self._state.name:
                 raise InputError(f"{self._file.path}: the stream's file is gone, or another one's")
-            self._state = self._paid(known)
+            self._state = self._resumed(known)
             yield
 
-    def _keep(self, state: StreamState) -> None:
+    def _save(self, state: StreamState) -> None:
         if self._file is not None:
             self._file.write(state, self._settings)
-        self._course.follow(state.counter.days, state.mark)
+        self._charges.follow(state.counter.days, state.mark)
         self._state = state
 
 
-def _days(value: int | None, name: str) -> int | None:
+def _days_or_none(value: int | None, name: str) -> int | None:
     return None if value is None else count(value, name, 1, MOST_DAYS)
 
 
-def _name(day: Day | None) -> str | None:
-    """A day's name as text, the same for every spelling; moments of a day are refused."""
+def _day_name(day: Day | None) -> str | None:
+    """A day's name as normalized text; dates with a time are refused."""
     if day is None:
         return None
     if isinstance(day, np.generic):
@@ -622,10 +630,10 @@ def _name(day: Day | None) -> str | None:
     return name
 
 
-def _parts(
+def _n_parts(
     parts: int | None, hint: float | None, schedule: Schedule, cost: Cost, unit: Level
 ) -> int:
-    """Number of parts, by public facts: for a typical day of the stream."""
+    """Number of parts by public facts: records and noise scale on a typical day."""
     if parts is not None:
         return count(parts, "parts", 1, 1 << 15)
     if hint is None:
@@ -633,14 +641,16 @@ def _parts(
     typical = (schedule.window or schedule.horizon or 4 * 90) // (1 if schedule.window else 4)
     day = max(min(typical, schedule.horizon or typical) - 1, 0)
     block = schedule.block(schedule.number_of(day))
-    held = present(schedule, day)
-    nodes = sum(weight**2 for _, weight in held)
-    records = positive(hint, "records_hint") * sum(
-        weight * (lambda d: d[1] - d[0] + 1)(schedule.days(node)) for node, weight in held
-    )
-    times = 1 if unit == "event" else schedule.horizon or 1
+    nodes = present(schedule, day)
+    squares = sum(weight**2 for _, weight in nodes)
+    weighted_days = 0.0
+    for node, weight in nodes:
+        first, last = schedule.days(node)
+        weighted_days += weight * (last - first + 1)
+    records = positive(hint, "records_hint") * weighted_days
+    days_of_unit = 1 if unit == "event" else schedule.horizon or 1
     if cost.delta and cost.rho:
-        scale = times * (block.levels * nodes / (4 * float(cost.rho))) ** 0.5
+        scale = days_of_unit * (block.levels * squares / (4 * float(cost.rho))) ** 0.5
     else:
-        scale = times * block.levels * nodes**0.5 / float(cost.epsilon)
+        scale = days_of_unit * block.levels * squares**0.5 / float(cost.epsilon)
     return number_of_parts(records, scale)

@@ -1,10 +1,10 @@
-"""A stream between days: one private file (0600), written whole or not at all, behind a lock.
+"""The file of a stream between days: private (0600), written atomically, under a lock.
 
-- *A crash* leaves the file of the day before, or that of the day; the same day again then counts
-  nothing and releases the same.
+- *A crash* leaves either the former state or the new one. If the same day is stepped again after
+  it was counted, nothing is read and the same release is returned.
 - *Two processes* take turns under the lock. *A full disk* leaves the file as it was.
-- *Payment*: the file is made first under a name, which the ledger's entry bears.
-- *A copy*, or an older file, is refused by the ledger (`ChargedStream`).
+- *Charge*: the file is written first, with a name; the ledger's entry has the same name.
+- *A copy*, or an older state, is refused by the ledger (`ChargedStream`).
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from metricdp.metrics.base import Metric
 from metricdp.privacy.continual import Counter, Counting, restored, stored
 
 FORMATS = ("metricdp stream, 1", "metricdp stream, 2")
-"""The first named no ledger, and its days had no marks; it is read, and gone on from."""
+"""Versions that are read. The first names no ledger, and its days have no marks."""
 
 
 class StreamState(NamedTuple):
-    """A stream after a day.
+    """The state of a stream after a day.
 
-    `name`: by which ledgers know it; `mark`: random, of the last day; `label`: the last day's name;
-    `labels`: all days' names; `answers`: centers that were reported, and on which day.
+    `name`: its name on ledgers; `mark`: a random number of the last day; `label`: the last day's
+    name; `labels`: the names of all days; `answers`: centers that were reported, by k and day.
     """
 
     name: str
@@ -52,14 +52,14 @@ class StreamState(NamedTuple):
 
     @classmethod
     def first(cls, name: str, counter: Counter) -> StreamState:
-        """Before the first day."""
+        """The state before the first day."""
         return cls(name, "", counter, {}, None, (), {})
 
 
 class StreamFile:
     """The file of one stream.
 
-    `ledger`: the journal that is to be named in it, from its own folder.
+    `ledger`: path of the journal that the file names, relative to the file's folder.
     """
 
     def __init__(self, path: Path, universe: Metric) -> None:
@@ -74,7 +74,7 @@ class StreamFile:
             yield
 
     def write(self, state: StreamState, settings: dict[str, Any]) -> None:
-        """Put the state on disk, whole or not at all."""
+        """Write the state atomically."""
         nodes = list(state.released)
         header = {
             "format": FORMATS[-1],
@@ -102,12 +102,12 @@ class StreamFile:
             file.write(data + zlib.crc32(data).to_bytes(4, "big"))
 
     def named_ledger(self) -> Path | None:
-        """The journal that the file on disk names."""
+        """The journal that the file on disk names, if any."""
         name = stream_contents(self.path)[0].get("ledger") if self.path.exists() else None
         return None if name is None else self.path.parent / name
 
     def read(self, counting: Counting, settings: dict[str, Any]) -> StreamState | None:
-        """The state on disk, if there is one."""
+        """The state on disk, or None; raises InputError if settings or universe differ."""
         if not self.path.exists():
             return None
         header, arrays = stream_contents(self.path)
@@ -133,13 +133,13 @@ class StreamFile:
         )
 
     def remove(self) -> None:
-        """Take the file away."""
+        """Delete the file."""
         with suppress(FileNotFoundError):
             self.path.unlink()
 
 
 def public_facts(path: Path) -> dict[str, Any]:
-    """What a stream's file says that anyone may know, JSON-ready."""
+    """The public part of a stream's file, JSON-ready."""
     header = stream_contents(path)[0]
     centers = {
         k: [{name: answer[name] for name in ("day", "moved", "alarm")} for answer in answers]
@@ -164,10 +164,10 @@ def stream_contents(path: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
 
 
 class ChargedStream(NamedTuple):
-    """A stream as its ledgers know it.
+    """A stream's entries on its ledgers.
 
-    `name`: in all of them; `ledgers`: at most one of this process alone, and one on disk if the
-    stream has a file.
+    `name`: the same on all of them; `ledgers`: at most one in memory, and one on disk if the stream
+    has a file.
     """
 
     name: str
@@ -176,12 +176,12 @@ class ChargedStream(NamedTuple):
     protects: Protection
 
     def pay(self) -> None:
-        """Before a day is read: charge the whole stream, once in each period in which it reads."""
+        """Charge the whole stream, before a day is read; once in each period in which one is."""
         for ledger in self.ledgers:
             ledger.charge_once(self.name, self.cost, "stream", self.protects)
 
     def follow(self, day: int, mark: str) -> None:
-        """Before a day is reported: note it, once."""
+        """Record a day and its mark, before it is reported."""
         for ledger in self.ledgers:
             ledger.follow(self.name, day, mark)
 
@@ -189,10 +189,10 @@ class ChargedStream(NamedTuple):
 def ledgers_of(
     path: Path, named: Path | None, ledger: Ledger | None, counting: Counting, *, new: bool
 ) -> tuple[tuple[Ledger, ...], Path]:
-    """The ledgers of a stream with a file, and the journal that keeps them.
+    """The ledgers of a stream with a file, and the journal that keeps its days.
 
-    The one that was given, if it has a journal; else the one that the file names; else one of its
-    own beside the file, of just what the stream costs.
+    That is the given ledger, if it has a journal; else the one that the file names; else a new one
+    beside the file, whose budget is the stream's cost.
     """
     if ledger is not None and ledger.journal is not None:
         if named is not None and named.exists() and not named.samefile(ledger.journal):
@@ -218,5 +218,5 @@ def ledgers_of(
 
 
 def noted_path(journal: Path, path: Path) -> str:
-    """How a stream's file names its journal: from its own folder, so that both can be moved."""
+    """The journal's path relative to the stream's folder, so that both can be moved together."""
     return os.path.relpath(os.path.realpath(journal), path.parent)

@@ -1,5 +1,5 @@
-"""The least epsilon with which nine draws in ten come near enough to the best: from the runs of a
-plan, all of them on made-up demand.
+"""The least epsilon for a target: nine runs in ten cost at most a given factor of the best known.
+It is estimated from the runs of a plan, all on synthetic demand.
 
 **Privacy.** Arithmetic on public simulations.
 """
@@ -17,27 +17,29 @@ from metricdp.arrays import Floats
 from metricdp.errors import InputError
 
 LADDER = ("0.05", "0.1", "0.2", "0.5", "1", "2", "5", "10")
-"""Budgets that are tried for a target, unless the caller says otherwise."""
+"""Default budgets that a plan with a target tries."""
 REPEATS = 6
-"""Demands of a shape: half as many made a sixth of 200 plans too small, these a thirtieth."""
+"""Synthetic demands of each shape. With 3, a sixth of 200 plans gave too small an epsilon, with 6
+a thirtieth, at twice the time.
+"""
 USUAL = 0.9
-"""Share of the draws that stay within the target."""
+"""Share of runs that must stay within the target."""
 CERTAIN = 0.95
-"""Share of the resamples for which what is reported must be enough: see `REPEATS`."""
-_DRAWS = 200
-"""Resamples: more move the two digits that are reported by less than other demands do."""
+"""Share of bootstrap resamples for which the reported epsilon suffices: see `REPEATS`."""
+_RESAMPLES = 200
+"""Bootstrap resamples: more would change the reported digits less than other demands do."""
 
 
 class Needed(NamedTuple):
-    """What a target needs.
+    """The epsilon that a target needs.
 
     Attributes
     ----------
     epsilon : float or None
-        Enough for nine draws in ten, with a chance of some nine in ten; None if the largest budget
-        tried is not.
+        Upper confidence bound: enough for nine runs in ten, for about nine plans in ten. None if
+        the largest budget tried is not enough.
     estimate : float or None
-        The best guess of the least epsilon, without that certainty.
+        Point estimate of the least epsilon.
     """
 
     epsilon: float | None
@@ -52,15 +54,14 @@ def needed(epsilons: tuple[Fraction, ...], excess: Floats, target: float) -> Nee
     epsilons : tuple of Fraction
         Ascending.
     excess : ndarray of float64, shape (n_epsilons, n_demands)
-        Cost of every run beyond that of the best known, as a share of it.
+        Relative excess cost of each run over the best known.
     target : float
-        Cost / best that nine runs in ten may reach: above 1.
+        Largest cost / best known of nine runs in ten; above 1.
 
     Notes
     -----
-    At each budget nine runs in ten stay below a quantile; between two budgets its logarithm is
-    interpolated. The same is done for resamples of the made-up demands (bootstrap), and
-    `Needed.epsilon` is what is enough for 95 % of them.
+    The 0.9-quantile of the excess is computed at each budget and interpolated in between, linearly
+    in logarithms. `Needed.epsilon` suffices for 95 % of bootstrap resamples of the demands.
 
     Examples
     --------
@@ -77,7 +78,7 @@ def needed(epsilons: tuple[Fraction, ...], excess: Floats, target: float) -> Nee
     coins = np.random.default_rng(0)
     resampled = [
         _least(sizes, excess[:, coins.integers(0, n_demands, n_demands)], target - 1)
-        for _ in range(_DRAWS)
+        for _ in range(_RESAMPLES)
     ]
     likely = _least(sizes, excess, target - 1)
     enough = max(float(np.quantile(resampled, CERTAIN, method="higher")), likely)
@@ -85,7 +86,7 @@ def needed(epsilons: tuple[Fraction, ...], excess: Floats, target: float) -> Nee
 
 
 def _least(sizes: Floats, excess: Floats, allowed: float) -> float:
-    """Where the quantile falls to what is allowed, for good; infinite if it does not."""
+    """The epsilon from which on the quantile is at most `allowed`; infinite if there is none."""
     high = np.quantile(excess, USUAL, axis=1, method="higher")
     high = np.maximum.accumulate(high[::-1])[::-1]  # a larger budget is never worse
     if high[-1] > allowed:
@@ -95,13 +96,13 @@ def _least(sizes: Floats, excess: Floats, allowed: float) -> float:
         return float(sizes[0])
     if not np.isfinite(high[i - 1]):
         return float(sizes[i])
-    below = max(high[i], allowed / 10)  # of nothing no slope can be estimated
+    below = max(high[i], allowed / 10)  # zero has no logarithm
     part = np.log(high[i - 1] / allowed) / np.log(high[i - 1] / below)
     return float(sizes[i - 1] * (sizes[i] / sizes[i - 1]) ** part)
 
 
 def _rounded(epsilon: float) -> float | None:
-    """Up to two digits; None of what is infinite."""
+    """Rounded up to two digits; None if infinite."""
     if not np.isfinite(epsilon):
         return None
     step = 10.0 ** (np.floor(np.log10(epsilon)) - 1)
@@ -109,7 +110,7 @@ def _rounded(epsilon: float) -> float | None:
 
 
 def checked_target(target: float | str) -> float:
-    """A ratio of costs, as 1.03, or a percentage beyond the best, as "3%"."""
+    """The ratio of costs from a number, as 1.03, or a percentage above the best, as "3%"."""
     rule = f"target must be a ratio above 1, as 1.03, or a percentage, as '3%'; got {shown(target)}"
     text = str(target).strip()
     ratio = 0.0

@@ -130,9 +130,9 @@ def test_what_does_not_fit_the_budget_is_not_read(ask, sealed):
 
 @cases(
     ("options", "error"),
-    ({"epsilon": 0.5}, "epsilon and ledger are for private demand"),
-    ({"ledger": mdp.Ledger(1)}, "epsilon and ledger are for private demand"),
-    ({"delta": 1e-6}, "epsilon and ledger are for private demand, as is delta"),
+    ({"epsilon": 0.5}, "epsilon, delta and ledger are for private demand"),
+    ({"ledger": mdp.Ledger(1)}, "epsilon, delta and ledger are for private demand"),
+    ({"delta": 1e-6}, "epsilon, delta and ledger are for private demand"),
     ({"weights": np.ones(5)}, "6 finite numbers"),
     ({"weights": np.ones((6, 1))}, "6 finite numbers"),
     ({"weights": [1, 2, 3, 4, 5, np.nan]}, "6 finite numbers"),

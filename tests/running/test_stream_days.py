@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.running.stream import _name
+from metricdp.running.stream import _day_name
 from tests import cases, refuses
 
 PATH = mdp.GraphMetric(nx.path_graph(3), weight=None)
@@ -23,7 +23,7 @@ PATH = mdp.GraphMetric(nx.path_graph(3), weight=None)
 )
 def test_a_day_has_one_name(day):
     """Blanks and midnight made another day of it, which was counted twice."""
-    assert _name(day) == "2026-11-23"
+    assert _day_name(day) == "2026-11-23"
 
 
 @cases(
@@ -40,7 +40,7 @@ def test_a_day_has_one_name(day):
     "1" * 101,
 )
 def test_a_moment_is_no_day(day):
-    refuses(r"^day must be a", _name, day)
+    refuses(r"^day must be a", _day_name, day)
 
 
 def test_a_retry_at_another_hour_counts_nothing():
@@ -51,11 +51,11 @@ def test_a_retry_at_another_hour_counts_nothing():
         assert stream.step(demand, day=day).day == 1
     refuses("got a moment", lambda: stream.step(demand, day=datetime(2026, 11, 23, 4)))
     assert stream.days == 1
-    assert _name(7) == _name(np.int64(7)) == "7"
+    assert _day_name(7) == _day_name(np.int64(7)) == "7"
 
 
 def test_pandas_days():
     pd = pytest.importorskip("pandas")
-    assert _name(pd.Timestamp("2026-11-23")) == "2026-11-23"
+    assert _day_name(pd.Timestamp("2026-11-23")) == "2026-11-23"
     for day in (pd.NaT, pd.Timestamp("2026-11-23T00:00:00.000000001"), pd.Timestamp.now()):
-        refuses("", _name, day)
+        refuses("", _day_name, day)
