@@ -1,17 +1,18 @@
-"""The default method in a box of more than three dimensions, from the records to the centers.
+"""The default method in a box of more than three dimensions.
 
-1. Pay 2.5 % for the number of records. It decides the *design*: the shares of all reads, and how
-   many directions are looked for (`metricdp.methods.box.directions`).
-2. Release the mean, and how far from it the records are.
+1. Pay 2.5 % of the budget for the number of records. It decides the *design*: the shares of all
+   reads and the number of directions (`metricdp.methods.box.directions`).
+2. Release the mean of the records, and their distances from it.
 3. Release the directions along which records spread: a subspace with an ellipsoid in it.
-4. Two rounds of counts and means around candidates (`metricdp.methods.box.rounds`) make a coreset;
-   a public cloud of points around the mean stands for records that these counts leave out.
-5. A call for k centers keeps a part for one step on the records, in all dimensions
+4. Release a coreset by two rounds of counts and means around candidates
+   (`metricdp.methods.box.rounds`). A public cloud of points around the mean stands for the records
+   that these counts leave out.
+5. For k centers, move the coreset's centers by one private step on the records, in all dimensions
    (`metricdp.methods.box.descent`).
 
 With more than `ENOUGH` records, steps 2 to 4 read a random sample. Where directions cannot be
 distinguished from noise, steps 3 to 5 are left out. Without a delta, few records in up to six
-dimensions are counted in halves of cells in place of steps 2 to 5 (`metricdp.methods.box.halved`).
+dimensions are counted in a tree of halved cells instead (`metricdp.methods.box.halved`).
 
 **Privacy.** All reads are `CountQuery`, `HistogramQuery`, `SumsQuery` and `LevelsQuery` of records
 or their images, in shares of one budget: of epsilon, with discrete Laplace noise (sequential
@@ -55,33 +56,36 @@ from metricdp.privacy.queries import HistogramQuery, LevelsQuery
 
 MARGIN = 2.0
 MARGIN_ALONG = 1.0
-"""Lengths of noise below which the last step is not taken; the same along few directions."""
+"""Lengths of noise below which the last step is not taken, in the whole box and in a subspace."""
 AT_MEAN = 0.5
-"""Share of the records that stands on the mean where only that is known; the cloud has the others.
+"""Share of the records that is put on the mean where only that is known; the cloud has the others.
 An eighth costs about the same, none 3 % more on average (benchmarks/subspace.md).
 """
 OUTSKIRTS = 0.25
 LEAST = 1e-3
-"""Shares of records: so many are in cells below the threshold anyway, near those above it, and have
-no part in the cloud; so many it has at least, for centers that outnumber means. With .0 clusters
-cost up to a fifth more for k-means, records that are spread about the same.
+"""Shares of the records. Cells below the threshold but near those above it usually hold the first,
+which the cloud does not get; the cloud gets at least the second, for centers that outnumber the
+means. With .0 for the first, k-means of clusters costs up to a fifth more, of spread records about
+the same.
 """
 ENOUGH = 1 << 18
 RECORDS_PER_NOISE = 1 << 15
-"""Records in the rounds' sample: so many, or so many for each noise deviation of a sum."""
+"""Size of the rounds' sample: the larger of the first, and the second times the noise deviation of
+a sum.
+"""
 
 FEW = 64_000.0
 FEW_DIMENSIONS = 6
 USUAL_CENTERS = 20
-"""In d dimensions, up to six, fewer than `FEW` / d^4 records per unit of noise and center (of so
-many where k is not known) are counted in halves of cells: sums of few records tell less
+"""In up to six dimensions d, fewer than `FEW` / d^4 records per unit of noise and center (20
+centers if k is not known) are counted in halved cells: sums of few records are mostly noise
 (benchmarks/euclidean.md).
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class RoundsMethod(Method):
-    """What the default method is in a box of many dimensions: `rounds_release`, the solver on its
+    """The default method of a box of many dimensions: `rounds_release`, a public solver on its
     coreset, and one private step.
 
     **Privacy.** epsilon-DP, or, with a delta, (epsilon, delta)-DP, by the module's text.
@@ -94,7 +98,7 @@ class RoundsMethod(Method):
         "of all reads follow from the box, that count and what was released before."
     )
     afterwards = (
-        "Candidates that stand out of the noise become weighted points; centers by a public solver "
+        "Candidates above the noise threshold become weighted points; centers by a public solver "
         "on them, moved, unless records are few, by one private step that is paid for."
     )
     in_space = True
@@ -105,14 +109,14 @@ class RoundsMethod(Method):
         return "rho"
 
     def least(self, terms: Terms, question: BoxQuestion) -> Iterable[Ask]:
-        """Sums along as many directions as there may be."""
+        """The sums along the largest number of directions."""
         space = question.space
         whole = clipped_sums(WholeBox(space))
         most = min(MOST_AXES, space.dimension)
         return [Ask(LevelsQuery((whole,) * most), COUNT_SHARE)]
 
     def work(self, terms: Terms, question: BoxQuestion) -> Steps:
-        """The release; or centers, and the release they were computed from."""
+        """The release; or, for k centers, these and the release they were computed from."""
         space, k = question.space, question.k
         count = yield from count_records(terms, COUNT_SHARE, self.records_hint)
         d = space.dimension
@@ -128,9 +132,8 @@ class RoundsMethod(Method):
 
 
 class Rounds(NamedTuple):
-    """A release of rounds, and what a step after it needs.
-
-    `seen`: the records that the rounds read: all, or a sample; `shares`: of the budget.
+    """A release of rounds, and what the last step needs: the records that the rounds have `seen`
+    (all, or a sample), and the budget `shares`.
     """
 
     release: Release
@@ -141,8 +144,7 @@ class Rounds(NamedTuple):
 def rounds_release(
     terms: Terms, space: EuclideanSpace, count: Records, k: int | None = None, *, seed: int = 0
 ) -> Generator[Any, Any, Rounds]:
-    """A design, a subspace, and in it two rounds of counts and means; see the module's text for the
-    steps and the guarantee.
+    """Steps 2 to 4 of the module's text, which states the guarantee.
 
     For q directions and M candidates O(n · (M + d) · q) in all: some ten passes over the n records
     (or a sample), two for every direction.
@@ -152,7 +154,7 @@ def rounds_release(
     records = count.number
     seen = Image(space)
     sampled = max(ENOUGH, RECORDS_PER_NOISE * noise) / max(records, 1.0)
-    # fewer weight units of a user would leave the noise as it is
+    # not of users' weight units: a sample has fewer of them under the same noise
     if terms.weight_units > 1 or sampled >= 1:
         sampled = 1.0
     else:
@@ -160,10 +162,11 @@ def rounds_release(
         records *= sampled
     design = chosen_design(space.dimension, records, noise, terms.in_rho)
     shares = design.shares
+    # shares are scaled to what the count left, and again to what the means left
     rest = shares.total(k is not None)
     left = (yield Account()).left
     mean = yield from private_mean(seen, records, shares.times(left / rest))
-    rest -= shares.around + shares.mean + shares.near
+    rest -= shares.middle_shells + shares.mean + shares.mean_shells
     left = (yield Account()).left
     paid = shares.times(left / rest) if rest else shares
     subspace = yield from private_subspace(seen, design.n_axes, paid, mean, records, rng)
@@ -173,8 +176,8 @@ def rounds_release(
         cells = VoronoiCells(space, mean.point[None])
         counted = yield Ask(HistogramQuery(cells), paid.counts, seen)
         found = Round(cells, counted, mean.point[None], np.array([max(records, 1.0) * AT_MEAN]))
-    usual = OUTSKIRTS if design.n_axes else 0.0
-    left_out = max((1 - usual) * records - float(found.weights.sum()), LEAST * records, 1.0)
+    outskirts = OUTSKIRTS if design.n_axes else 0.0
+    left_out = max((1 - outskirts) * records - float(found.weights.sum()), LEAST * records, 1.0)
     cloud = subspace.cloud(mean.distances.drawn(CLOUD // 2, rng), mean.distances.quantile(0.5), rng)
     receipt = (yield Account()).receipt
     release = release_of_rounds(design, subspace, found, cloud, left_out, sampled, receipt)
@@ -182,7 +185,10 @@ def rounds_release(
 
 
 def last_step(found: Rounds, centers: Floats, power: int) -> Generator[Any, Any, Floats]:
-    """One private step moves a release's centers, clipped by shells: k distinct points."""
+    """Move a release's centers (k, d) by one private step on all records: k distinct points.
+
+    Shells of the rounds' records set the clipping radius; the release's weights are the divisors.
+    """
     release, seen, shares = found
     if not shares.last_sums:
         return centers
@@ -199,11 +205,11 @@ def last_step(found: Rounds, centers: Floats, power: int) -> Generator[Any, Any,
         cells = PartsOfImages(scaled.space, scaled.back, cells)
     places = centers if scaled is None else scaled.encode(centers)
     distances = yield from measured_together(seen, places, shares.last_shells)
-    radius = distances.quantile((WHOLE if whole else ALONG).clipped[power])
+    radius = distances.quantile((WHOLE if whole else ALONG).last_clip[power])
     label = nearest_centers(release.universe.points, centers)[0]
     weight = np.bincount(label, release.weights, len(centers)).astype(np.float64)
     if power == 1 or not whole:
-        weight *= distances.force(radius)
+        weight *= distances.clipping_factor(radius)
     radii = np.full(len(centers), radius)
     step = Step(radii, weight, MARGIN)
     if scaled is not None:

@@ -1,15 +1,15 @@
-"""One private step of centers in a box: each cluster's sum of clipped offsets moves its center.
+"""One private descent step of centers in a box, by noisy sums of clipped offsets.
 
-A record x of a cluster with center c and radius r counts as ``(x - c) / max(|x - c|, r)``, at most
-1 long. The sum of these vectors, times r, over a *weight* moves the center.
+A record x of a cluster with center c and clipping radius r adds ``(x - c) / max(|x - c|, r)``, of
+length at most 1. The center moves by r times the sum of these vectors, divided by a *weight*:
 
 - *Means.* The weight is the number of records: the center moves to the mean of the clipped records.
 - *Medians.* The weight is the curvature of the smoothed sum of distances: one step of Weiszfeld's
   or of Newton's method.
 
-A sum of length s is shortened by ``max(0, 1 - (margin · noise / s)²)`` (James and Stein), so that a
-move that noise could have made does not happen. It is shortened by ``1 + (margin · noise / r)²``,
-too, as a good place is known to be about a radius away: noise of that length halves a move.
+A sum of length s is multiplied by ``max(0, 1 - (margin · noise / s)²)`` (James and Stein), so that
+noise alone hardly moves a center. It is also divided by ``1 + (margin · noise / r)²``, as a better
+place is expected about a radius away: noise of that length halves the move.
 
 **Privacy.** A step is one `SumsQuery`: a record adds one vector of length at most 2^12 to its own
 cluster's sum. Clusters, radii and weights follow from public facts and earlier releases.
@@ -36,9 +36,10 @@ from metricdp.solvers.lloyd import distinct
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """How the centers of some clusters are moved: by sums of offsets clipped at `radii` over
-    `weight`, at most `farthest`, if longer than `margin` times the noise. `together`: by a common
-    vector first. `scaled`: the coordinates of the demand.
+    """Public parameters of a step for k clusters: clipping `radii` and divisors `weight`, both
+    (k,); `margin`, lengths of noise in the shrinkage; `farthest`, the longest moves (k,), if
+    bounded; `together`, whether a common vector moves all centers first; `scaled`, the coordinates
+    in which sums are taken.
     """
 
     radii: Floats
@@ -52,24 +53,24 @@ class Step:
 def descended(
     cells: Partition, centers: Floats, step: Step, share: Fraction, image: Image | None = None
 ) -> Generator[Ask, Release, Floats]:
-    """The centers (k, d) after one private step: perhaps outside of the box, or equal."""
+    """The centers (k, d) after one private step. They may lie outside of the box, or coincide."""
     scales = np.ones(centers.shape[1]) if step.scaled is None else step.scaled.scales
     origin = centers if step.scaled is None else step.scaled.encode(centers)
     query = clipped_sums(cells, origin, step.radii)
     release = yield Ask(query, share, image)
     sums = release.values.reshape(centers.shape) * query.steps[:, None] * scales
     noise = step.margin * deviation(release) * query.steps * float(np.linalg.norm(scales))
-    good = step.weight > 0
-    weight = np.where(good, step.weight, 1.0)
+    moving = step.weight > 0
+    weight = np.where(moving, step.weight, 1.0)
     shift = np.zeros(centers.shape[1])
     if step.together:
         weight = np.maximum(weight, 1.0)
-        total = max(float(step.weight[good].sum()), 1.0)
+        total = max(float(step.weight[moving].sum()), 1.0)
         shift = sums.sum(axis=0) / total
         common = float(np.sqrt((noise**2).sum())) / total
         shift = shift * shrinkage(float(np.linalg.norm(shift)), common, step.radii.max())
     own = sums / weight[:, None] - shift
-    own *= (good * shrinkage(np.linalg.norm(own, axis=1), noise / weight, step.radii))[:, None]
+    own *= (moving * shrinkage(np.linalg.norm(own, axis=1), noise / weight, step.radii))[:, None]
     moves = shift + own
     if step.farthest is not None:
         length = np.linalg.norm(moves / scales, axis=1)
@@ -78,15 +79,15 @@ def descended(
 
 
 def shrinkage(length: Any, noise: Any, radius: Any = np.inf) -> Any:
-    """What is left of a vector of some length, of which noise is so long, if nothing much longer
-    than a radius is expected.
+    """Factor from 0 to 1 for a noisy vector of a length, with noise of a length, where vectors not
+    much longer than a radius are expected.
     """
     left = np.maximum(1 - (noise / np.maximum(length, 1e-300)) ** 2, 0.0)
     return left / (1 + (noise / np.maximum(radius, 1e-300)) ** 2)
 
 
 def distinct_in(space: EuclideanSpace, centers: Floats) -> Floats:
-    """The centers, moved into the box, all but the first of equal ones by points of a net."""
+    """The centers clipped to the box; points of a net replace repeated ones."""
     inside = space.clip(centers)
     if len(np.unique(inside, axis=0)) == len(inside):
         return inside

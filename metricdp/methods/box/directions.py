@@ -1,15 +1,15 @@
-"""Where records are in a box of many dimensions, and along which directions they spread.
+"""Private location and principal directions of the records of a box of many dimensions.
 
-1. The *design*, from d, the noise and a guessed or noisy number of records: shares of all reads,
-   and the number q of directions (`chosen_design`).
-2. The private mean, shortened where noise could have made it, and the records' distances from it.
-   Histograms of shells show the ball that holds the records; their sum is clipped at it.
+1. The *design*: the budget shares of all reads and the number q of directions, from d, the noise
+   and a guessed or noisy number of records (`chosen_design`).
+2. The private mean, shrunk by its noise, and the records' distances from it. Histograms of shells
+   give the ball that holds most records; the sum for the mean is clipped to it.
 3. Directions. For orthogonal public u, the clipped sum of sign(<u, x - mean>)·(x - mean) is about
-   n·sqrt(2/pi)·C·u / sqrt(<u, C·u>) for covariance C. With q < d a second round starts from the
-   directions that the first found.
+   n·sqrt(2/pi)·C·u / sqrt(<u, C·u>) for covariance C: a step of subspace iteration. With q < d a
+   second step starts from the directions that the first found.
 4. The *subspace* along q directions, and an ellipsoid that holds most of the records.
 
-Sums are taken in coordinates divided by scales, which make the sum of all noise least.
+Sums are taken in coordinates divided by scales, which minimize the total noise.
 
 **Privacy.** All reads are `HistogramQuery`, `SumsQuery` and `LevelsQuery` of records or of their
 images under public maps (`metricdp.privacy.mapped`), in shares of one budget.
@@ -39,27 +39,33 @@ from metricdp.releases import Release
 WITHIN = 0.9
 WITHIN_ALL = 0.98
 WITHIN_ALONG = 0.3
-"""Quantiles of distances at which sums are clipped: for means, for all directions, for few."""
+"""Quantiles of distances at which sums are clipped: for means, for q = d and q < d directions."""
 FEWEST_AXES = 3
 MOST_AXES = 48
 AXES_FACTOR = 1 / 3
-"""Directions of a subspace: as the root of the number of records per noise of a sum."""
+"""Directions of a subspace: proportional to the root of records per noise deviation of a sum."""
 MOST_MEANS = 4
-"""Means released one after another, each from a smaller ball."""
+"""Means released one after another at most, each clipped to a smaller ball."""
 LEAST_SIGNAL = 0.3
 CLEAR_SIGNAL = 2.0
-"""Below the first only a mean is released; beyond the second, C is asked for in full."""
+"""Signal over noise of the directions' sums: below the first only a mean is released, above the
+second the sums of all d directions.
+"""
 LEAST_SCALE = 0.01
-"""Of a coordinate's width: distance of the mean from the ends of the box that counts at least."""
+"""Least distance of the mean from the ends of the box in a scale, as a share of the side."""
 
 
 @dataclass(frozen=True)
 class Shares:
-    """Parts of the budget of every read, in order; their sum is what is spent."""
+    """Budget shares of all reads, in their order; what they add up to is spent.
 
-    around: Fraction
+    `middle_shells` and `mean_shells`: shells around the box's middle and around the mean; `counts`,
+    `sums`, `shells`, `counts_2`, `sums_2`: the two rounds; `last_shells`, `last_sums`: the step.
+    """
+
+    middle_shells: Fraction
     mean: Fraction
-    near: Fraction
+    mean_shells: Fraction
     directions: Fraction
     counts: Fraction
     sums: Fraction
@@ -80,7 +86,7 @@ class Shares:
         return Shares(*(part * factor for part in parts))
 
     def total(self, last: bool) -> Fraction:
-        """Of all reads, or of those before the last step."""
+        """The sum of all shares, or of those before the last step."""
         parts: tuple[Fraction, ...] = astuple(self)
         return sum(parts if last else parts[:-2], Fraction(0))
 
@@ -89,12 +95,14 @@ BALL = Shares.percent(3, 2, 1, 0, 8, 17, 2, 10, 32, 2, 23)
 ELLIPSOID = Shares.percent(3, 2, 1, 5, 8, 15, 2, 9, 31, 2, 22)
 SUBSPACE = Shares.percent(2, 9, 3, 21, 4, 7, 1, 5, 15, 2, 31)
 ALONE = Shares.percent(4, 86, 8, 0, 2, 0, 0, 0, 0, 0, 0)
-"""Designs: rounds in a ball or an ellipsoid of the whole box, along few directions, none."""
+"""Designs: rounds in a ball or an ellipsoid of the whole box, rounds along few directions, and no
+rounds at all.
+"""
 
 
 @dataclass(frozen=True)
 class Design:
-    """A design: its name, its shares, and the number of directions of its subspace."""
+    """A design: its name, its budget shares, and the number of directions of its subspace."""
 
     name: str
     shares: Shares
@@ -105,9 +113,10 @@ def chosen_design(dimension: int, records: float, noise: float, in_rho: bool) ->
     """The design for a box of more than three dimensions, from public facts and the number of
     records.
 
-    With N = records / noise, q = N^(1/2) / 3 directions, 3 to 48, d at most. For q < d, the sums
-    stand out by about N·c / sqrt(d·q) with Gaussian noise, N·c / (q·sqrt(d)) with Laplace: below
-    0.3 `ALONE`, else `SUBSPACE`. For q = d: `ELLIPSOID`, or `BALL` if the ratio is below 2.
+    With N = records / noise, q = N^(1/2) / 3 directions, from 3 to 48 and at most d. The sums'
+    signal over noise is about N·c / sqrt(d·q) with Gaussian noise, N·c / (q·sqrt(d)) with Laplace.
+    For q < d: `ALONE` if it is below 0.3, else `SUBSPACE`. For q = d: `BALL` if it is below 2, else
+    `ELLIPSOID`.
     """
     per_noise = max(records, 0.0) / noise
     q = int(min(np.clip(round(AXES_FACTOR * per_noise**0.5), FEWEST_AXES, MOST_AXES), dimension))
@@ -128,7 +137,9 @@ def chosen_design(dimension: int, records: float, noise: float, in_rho: bool) ->
 
 
 def scales_around(space: EuclideanSpace, mean: Floats) -> Floats:
-    """Scales (d,) for sums from a mean: roots of the largest deviations the box leaves."""
+    """Scales of the coordinates for sums of offsets from a mean, shape (d,), of mean 1: roots of
+    the largest standard deviations that the box allows around it.
+    """
     width = space.upper - space.lower
     low, high = (
         np.maximum(away, LEAST_SCALE * width) for away in (mean - space.lower, space.upper - mean)
@@ -139,23 +150,24 @@ def scales_around(space: EuclideanSpace, mean: Floats) -> Floats:
 
 
 class Mean(NamedTuple):
-    """A released mean, and the distances of the records from it."""
+    """A released mean (d,), and the distances of the records from it."""
 
     point: Floats
     distances: DistancesTogether
 
 
 def private_mean(seen: Image, records: float, shares: Shares) -> Generator[Any, Any, Mean]:
-    """Mean of the records, clipped at the ball that holds most of them, and their distances. In a
-    loose box both are released again from the first mean, for as much, while that is left.
+    """Release the mean of the records, clipped to the ball that holds most of them, and their
+    distances from it. If the ball turns out much smaller, as in a loose box, both are released
+    again from the first mean, for the same shares, as long as the budget lasts.
     """
     space: EuclideanSpace = seen.universe
     d = space.dimension
     middle = (space.lower + space.upper) / 2
     scaled = Scaled(space, middle, scales_around(space, middle))
     image = seen.mapped(scaled, scaled.space)
-    radius = (yield from measured_together(image, None, shares.around)).clipping(WITHIN)
-    for again in range(MOST_MEANS):
+    radius = (yield from measured_together(image, None, shares.middle_shells)).clipping(WITHIN)
+    for attempt in range(MOST_MEANS):
         query = clipped_sums(WholeBox(scaled.space), np.zeros((1, d)), [radius])
         summed = yield Ask(query, shares.mean, image)
         step = query.steps[0] / max(records, 1.0)
@@ -163,25 +175,26 @@ def private_mean(seen: Image, records: float, shares: Shares) -> Generator[Any, 
         error = deviation(summed) * step * np.sqrt(d)
         length = float(np.linalg.norm(offset))
         offset *= min(1.0, radius / max(length, 1e-300))
-        if not again:
+        if attempt == 0:
             offset *= shrinkage(length, error)
         mean = np.asarray(space.clip(scaled.back(offset[None]))[0])
         scales = scales_around(space, mean) if shares.directions else np.ones(d)
         scaled = Scaled(space, mean, scales)
         image = seen.mapped(scaled, scaled.space)
-        distances = yield from measured_together(image, None, shares.near)
-        near = distances.clipping(WITHIN)
-        found = near > min(2 * error, radius / 2) or error > radius / 4
-        if found or (yield Account()).left < shares.mean + shares.near:
+        distances = yield from measured_together(image, None, shares.mean_shells)
+        smaller = distances.clipping(WITHIN)
+        # a smaller ball would not reduce the error much
+        tight = smaller > min(2 * error, radius / 2) or error > radius / 4
+        if tight or (yield Account()).left < shares.mean + shares.mean_shells:
             break
-        radius = near
+        radius = smaller
     return Mean(mean, distances)
 
 
 def private_subspace(
     seen: Image, q: int, shares: Shares, mean: Mean, records: float, rng: np.random.Generator
 ) -> Generator[Any, Any, Subspace]:
-    """The subspace of q directions around a mean, and the ellipsoid of most records."""
+    """Release the subspace of q directions around a mean, and the ellipsoid of most records."""
     space: EuclideanSpace = seen.universe
     d = space.dimension
     share = shares.directions
@@ -195,13 +208,14 @@ def private_subspace(
     axes = np.eye(d) if whole else np.linalg.qr(rng.normal(size=(d, q)))[0].T
     rounds = 1 if whole else 2
     for _ in range(rounds):
-        pulls, noise = yield from pulls_along(image, scaled, axes, radius, share / rounds)
-        pulls = pulls / (np.sqrt(2 / np.pi) * max(records, 1.0))
-        along = np.maximum((pulls * axes).sum(axis=1), noise / max(records, 1.0))
-        sheared = along[:, None] * pulls if whole else pulls  # `along`: standard deviations
-        _, variances, axes = np.linalg.svd(sheared, full_matrices=False)
-    lengths = np.sqrt(variances) if whole else variances
-    # noise lengthens them: together no longer than the records' median distance
+        sums, noise = yield from signed_sums(image, scaled, axes, radius, share / rounds)
+        means = sums / (np.sqrt(2 / np.pi) * max(records, 1.0))
+        # C·u = means · deviation along u; of q < d directions only the span is needed
+        deviations = np.maximum((means * axes).sum(axis=1), noise / max(records, 1.0))
+        images = deviations[:, None] * means if whole else means
+        _, singular, axes = np.linalg.svd(images, full_matrices=False)
+    lengths = np.sqrt(singular) if whole else singular
+    # noise lengthens the semi-axes: bound their norm by the records' median distance
     lengths *= min(1.0, distances.quantile(0.5) / max(float(np.linalg.norm(lengths)), 1e-300))
     lengths *= np.sqrt(q + 2)
     if whole:
@@ -209,10 +223,12 @@ def private_subspace(
     return Subspace(space, mean.point, axes, np.diag(lengths))
 
 
-def pulls_along(
+def signed_sums(
     image: Image, scaled: Scaled, axes: Floats, radius: float, share: Fraction
 ) -> Generator[Ask, Release, tuple[Floats, float]]:
-    """For axes u the noisy clipped sums of sign(<u, x>)·x (q, d), and their noise."""
+    """Release, for axes u (q, d), the clipped sums of sign(<u, x>)·x, shape (q, d); return them and
+    the standard deviation of their noise.
+    """
     q, d = axes.shape
     levels = []
     for axis in axes:

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from metricdp.methods.asking import Account, Ask, Steps
-from metricdp.methods.box.shrinking import shrunk
+from metricdp.methods.box.shrinking import shrinkage_factors
 from metricdp.methods.demand_release import Release
 from metricdp.methods.expected import ExpectedPoints
 from metricdp.methods.finite.partition import EVEN, Refinement, refined
@@ -124,7 +124,9 @@ def _released(
     estimate: Any = refinement.estimate
     noise = refinement.releases[-1].receipt.mechanisms[0].scale
     sides = tree.cells.sides[tree.cells.leaves]
-    kept = np.ones(len(sides)) if estimate.by_chance else shrunk(tree, estimate, noise, k)
+    kept = (
+        np.ones(len(sides)) if estimate.by_chance else shrinkage_factors(tree, estimate, noise, k)
+    )
     if expected is not None and estimate.trust:
         estimate = replace(estimate, tree=_with_points(tree, expected))
         n = len(expected.points)

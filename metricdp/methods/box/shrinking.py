@@ -1,5 +1,6 @@
-"""What is left of the estimates of a box's cells where they may be noise: light demand that is not
-there would hold a center if it is far away.
+"""Shrinkage of the estimated counts of a box's cells: cells below the noise threshold weigh less.
+
+Otherwise light demand that only noise has put far away would attract a center of its own.
 """
 
 from __future__ import annotations
@@ -11,88 +12,98 @@ from metricdp.kernels.tree_posterior import passed_down
 from metricdp.partitions.finite.ward import PartitionTree, upwards
 from metricdp.solvers.estimate.tree_posterior import Estimate, least_squares
 
-SURER = 3.0
+SLOPE = 3.0
 ENOUGH = 65.0
 LEAST = 5.0
 MOST = 12.0
 LIGHT = 3.0
 FEW = 50.0
-"""Cells stand out where noise does so with a chance of about e^-L, L = 3 ln(x / 65) for x records
-per unit of noise, 5 to 12. With more records lighter clusters can be distinguished from noise, and
-a center that noise holds far away is the greater part of the cost. But L is at most x / 50, and x /
-3k where k centers are asked for: else spread demand, or clusters of few units of noise, would not
-stand out, and centers would follow the loudest noise (benchmarks/euclidean.md).
+"""Noise alone puts a cell above the threshold with a chance of about e^-L, L = 3 ln(x / 65) for x
+records per unit of noise, between 5 and 12. With more records lighter clusters can be distinguished
+from noise, and a center that noise attracts far away is the greater part of the cost. But L is at
+most x / 50, and x / 3k where k centers are asked for: otherwise spread demand, or clusters of a few
+units of noise, would stay below the threshold, and the centers would follow the largest noise
+(benchmarks/euclidean.md).
 """
 CLEAR = 3.0
 BAND = 8.0
-"""Of larger cells' counts, and of their sum over cells within so many halvings, as much is taken
-off as for `CLEAR` standard deviations of noise: sparse tails are seen at their own scale. A sum
-over all sizes tells of tails near clusters what is then spread over wide cells far away. Tried on
-pick-ups in their bounding box, incomes, towns, unbalance and a3 (benchmarks/euclidean.md).
+"""Shrinkage of the counts of larger cells, and of their sum over cells of sizes within so many
+halvings, is that of James and Stein with `CLEAR` standard deviations of noise: sparse tails are
+found at their own scale. One sum over all sizes would count tails near clusters, and spread them
+over wide cells far away. Tried on pick-ups in their bounding box, incomes, towns, unbalance and a3
+(benchmarks/euclidean.md).
 """
 
 
-def surety(records: float, unit: float, k: int = 0) -> float:
-    """L: how sure it must be, for so many records, a `unit` of noise and k centers (0: not known),
-    that cells stand out.
+def significance(records: float, unit: float, k: int = 0) -> float:
+    """L: minus the logarithm of the chance that noise alone passes the threshold, for so many
+    records, a `unit` of noise and k centers (0: not known).
     """
     x = max(records / unit, 1.0)
-    enough = np.clip(SURER * np.log(x / ENOUGH), LEAST, MOST)
+    enough = np.clip(SLOPE * np.log(x / ENOUGH), LEAST, MOST)
     return float(min(enough, x / max(LIGHT * k, FEW)))
 
 
 def above_noise(
-    points: Floats, counts: Floats, deviation: Floats, unit: float, sure: float
+    points: Floats, counts: Floats, deviation: Floats, unit: float, level: float
 ) -> Bools:
-    """Which of m cells are among the 3^d nearest of one that stands out, alone or with some of
-    these.
+    """Which of m cells lie in a significant neighborhood, shape (m,): among the 3^d cells nearest
+    to one whose count, alone or summed with nearest neighbors, is above the noise threshold.
 
-    `points` (m, d): their middles; `counts`, `deviation` (m,): noisy counts; `sure`: as `surety`. A
-    sum of Laplace noise of standard deviation s stands out above √(2 L s² + L (L - 4) unit²): L
-    units for one cell alone, about s √(2 L) for many; a cell that only an early round counted has
-    a larger unit. O(m · (d + 3^d) · log m).
+    `points` (m, d): cells' middles; `counts`, `deviation` (m,): noisy counts, and the standard
+    deviation of each; `level`: L of `significance`. The threshold of a sum of Laplace noise of
+    standard deviation s is √(2 L s² + L (L - 4) unit²): L units for one cell alone, about s √(2 L)
+    for many. A cell that only an early round counted has a larger unit. O(m · (d + 3^d) · log m).
     """
     from scipy.spatial import cKDTree
 
     m, d = points.shape
-    near = cKDTree(points).query(points, k=np.arange(1, min(3**d, m) + 1))[1]
-    sums, squares = (np.cumsum(each[near], axis=1) for each in (counts, deviation**2))
-    # s / √2 is the unit of a cell counted once: of a sum the largest counts
-    units = np.maximum(np.maximum.accumulate(deviation[near] ** 2, axis=1) / 2, unit**2)
-    noise = 2 * sure * squares + sure * (sure - 4) * units
-    out = sums > np.sqrt(np.maximum(noise, 0.0))
+    neighbors = cKDTree(points).query(points, k=np.arange(1, min(3**d, m) + 1))[1]
+    sums, variances = (np.cumsum(each[neighbors], axis=1) for each in (counts, deviation**2))
+    # the unit of a cell counted once is s / √2; a sum takes the largest of its cells
+    units = np.maximum(np.maximum.accumulate(deviation[neighbors] ** 2, axis=1) / 2, unit**2)
+    threshold = 2 * level * variances + level * (level - 4) * units
+    significant = sums > np.sqrt(np.maximum(threshold, 0.0))
     found = np.zeros(m, bool)
-    found[near[out.any(axis=1)]] = True
+    found[neighbors[significant.any(axis=1)]] = True
     return found
 
 
-def shrunk(tree: PartitionTree, estimate: Estimate, unit: float, k: int = 0) -> Floats:
-    """What part (m,) is left of each closed cell's estimate: all of those that stand out.
+def shrinkage_factors(tree: PartitionTree, estimate: Estimate, unit: float, k: int = 0) -> Floats:
+    """Factors from 0 to 1 for the leaf cells' estimates, shape (m,): 1 for cells `above_noise`.
 
-    The largest cells of the tree in which no closed one stands out are left what their own noisy
-    count tells, or what all of about their size together tell, with noise taken off.
+    Other leaf cells share the factor of the largest cell around them that has no leaf above the
+    noise: its noisy count, or the sum over all such cells of about its size, after shrinkage by
+    noise.
     """
     m = tree.n_parts
     counts, deviation = least_squares(tree, estimate.looks)
     points = np.asarray(tree.universe.points)  # type: ignore[attr-defined]
-    sure = surety(float(estimate.mean.sum()), unit, k)
-    out = above_noise(points, counts[:m], deviation[:m], unit, sure)
-    held = upwards(out, tree.children) > 0
-    rest = upwards(np.where(out, 0.0, estimate.mean), tree.children)
+    level = significance(float(estimate.mean.sum()), unit, k)
+    significant = above_noise(points, counts[:m], deviation[:m], unit, level)
+    # the maximal nodes of the tree without a significant leaf
+    has_significant = upwards(significant, tree.children) > 0
+    rest = upwards(np.where(significant, 0.0, estimate.mean), tree.children)
     above_zero = np.clip(counts, 0.0, rest)
     nodes = np.arange(float(len(counts)))
-    largest = ~held & (passed_down(nodes, held, tree.children) == nodes)
+    maximal = ~has_significant & (passed_down(nodes, has_significant, tree.children) == nodes)
+    # their sums by band of sizes
     band = (np.log2(tree.sizes[-1] / tree.sizes) / BAND + 1e-9).astype(np.int64)
-    each = (counts, deviation**2, above_zero)
-    total, square, sums = np.array([np.bincount(band, np.where(largest, x, 0.0)) for x in each])
-    together = _clear(total, np.sqrt(square)) * total / np.maximum(np.maximum(sums, total), 1e-9)
-    clear = np.maximum(_clear(counts, deviation), together[band])
-    own = clear * np.divide(above_zero, rest, out=np.zeros_like(rest), where=rest > 0)
-    kept: Floats = passed_down(np.where(held, 1.0, own), held, tree.children)
-    return kept[:m]
+    columns = (counts, deviation**2, above_zero)
+    total, variance, sums = np.array(
+        [np.bincount(band, np.where(maximal, column, 0.0)) for column in columns]
+    )
+    by_band = _james_stein(total, np.sqrt(variance)) * total
+    by_band /= np.maximum(np.maximum(sums, total), 1e-9)
+    factor = np.maximum(_james_stein(counts, deviation), by_band[band])
+    factor *= np.divide(above_zero, rest, out=np.zeros_like(rest), where=rest > 0)
+    passed: Floats = passed_down(
+        np.where(has_significant, 1.0, factor), has_significant, tree.children
+    )
+    return passed[:m]
 
 
-def _clear(counts: Floats, deviation: Floats) -> Floats:
-    """What part is left of counts with noise taken off as by James and Stein."""
+def _james_stein(counts: Floats, deviation: Floats) -> Floats:
+    """Shrinkage factors of James and Stein (positive part) for noisy counts."""
     ratio = CLEAR * deviation / np.maximum(counts, 1e-9)
     return np.maximum(1 - ratio**2, 0.0)

@@ -107,7 +107,7 @@ def test_directions_of_a_plane_are_found():
     budget = Ledger(4, DELTA).charge(Cost.zcdp(4, DELTA))
     run, rng = Run(PrivateDemand(space, points), budget), np.random.default_rng(0)
     middle = points.mean(axis=0)
-    distances = run.drive(measured_together(Image(space), middle[None], SUBSPACE.near))
+    distances = run.drive(measured_together(Image(space), middle[None], SUBSPACE.mean_shells))
     mean = Mean(middle, distances)
     frame = run.drive(private_subspace(Image(space), 4, SUBSPACE, mean, 20_000, rng))
     held = np.linalg.norm(frame.axes[:2] @ plane.T)

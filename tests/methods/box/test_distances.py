@@ -25,4 +25,4 @@ def test_distances_of_all_clusters_by_hand():
     assert reported(far, 0.0).clipping(0.5) == 0.01
     distance = 5 * RATIO ** np.array([3.5, 6.5])
     expected = pytest.approx((10 * min(1, 1 / distance[0]) + 90 * min(1, 1 / distance[1])) / 100)
-    assert reported(counts, 0.0).force(1.0) == expected
+    assert reported(counts, 0.0).clipping_factor(1.0) == expected

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import metricdp as mdp
-from metricdp.methods.box.shrinking import LEAST, MOST, above_noise, shrunk, surety
+from metricdp.methods.box.shrinking import LEAST, MOST, above_noise, shrinkage_factors, significance
 from metricdp.metrics.vectors import EuclideanMetric
 from metricdp.partitions.finite.ward import PartitionTree
 from metricdp.solvers.estimate.tree_posterior import Counts, Estimate, joint_posterior
@@ -30,7 +30,7 @@ def test_noise_seldom_stands_out_and_the_less_the_more_records_there_are(records
     rng = np.random.default_rng(3)
     places = 100.0 * np.arange(400.0)[:, None]
     loud = np.full(400, 2**0.5)  # of one unit of noise
-    sure = surety(records, 1.0)
+    sure = significance(records, 1.0)
     reported = [
         above_noise(places, rng.laplace(0, 1, 400), loud, 1.0, sure).sum() for _ in range(300)
     ]
@@ -39,10 +39,13 @@ def test_noise_seldom_stands_out_and_the_less_the_more_records_there_are(records
 
 
 def test_clusters_of_few_units_of_noise_may_stand_out_more_easily():
-    assert surety(750, 1.0) == surety(750, 1.0, k=20) == surety(1500, 2.0) > 7
-    assert surety(750, 1.0, k=50) == 5
-    assert surety(300, 1.0) == LEAST and surety(1e9, 1.0) == MOST
-    assert surety(100, 1.0) == surety(100, 1.0, k=5) == 2 and surety(100, 1.0, k=20) < 2
+    assert significance(750, 1.0) == significance(750, 1.0, k=20) == significance(1500, 2.0) > 7
+    assert significance(750, 1.0, k=50) == 5
+    assert significance(300, 1.0) == LEAST and significance(1e9, 1.0) == MOST
+    assert (
+        significance(100, 1.0) == significance(100, 1.0, k=5) == 2
+        and significance(100, 1.0, k=20) < 2
+    )
 
 
 def row(m):
@@ -70,11 +73,11 @@ def test_what_stands_out_stays_and_what_may_be_noise_does_not():
     for i, (left, right) in enumerate(tree.children, start=8):
         counts[i] = counts[left] + counts[right]
     mean = np.array([99.0, 1, 1, 0, 0, 0, 1.5, 0.5])
-    weights = mean * shrunk(tree, reported(tree, mean, counts), 0.3)
+    weights = mean * shrinkage_factors(tree, reported(tree, mean, counts), 0.3)
     assert weights[0] == 99 and (weights[3:] < 0.3 * mean[3:] + 1e-9).all()
     loud = counts.copy()
     loud[[13, 11, 14]] += 30.0  # a wide cell that is certain, of small ones that are not
-    far = mean * shrunk(tree, reported(tree, mean, loud), 0.3)
+    far = mean * shrinkage_factors(tree, reported(tree, mean, loud), 0.3)
     assert far[0] == 99 and far[6] > 0.9 * mean[6] and (far <= mean).all()
 
 
@@ -83,20 +86,20 @@ def test_sparse_demand_that_is_seen_only_in_all_cells_together_stays():
     mean = np.full(64, 2.0)
     mean[0] = 1000.0
     rounds = [Counts(np.arange(64), mean, np.full(64, 1.0))]  # two deviations of noise or less each
-    kept = shrunk(tree, Estimate(mean, {}, tree, rounds), 1.0)
+    kept = shrinkage_factors(tree, Estimate(mean, {}, tree, rounds), 1.0)
     assert kept[0] == 1 and (kept[4:] > 0.5).all()
     rng = np.random.default_rng(5)
     noise = mean + rng.laplace(-2.0, 1.0, 64)
     noise[0] = 1000.0
     rounds = [Counts(np.arange(64), noise, np.full(64, 1.0))]
-    assert (shrunk(tree, Estimate(mean, {}, tree, rounds), 1.0)[8:] < 0.2).all()
+    assert (shrinkage_factors(tree, Estimate(mean, {}, tree, rounds), 1.0)[8:] < 0.2).all()
 
 
 def test_where_nothing_is_estimated_the_loudest_noise_leaves_nothing():
     tree = row(8)
     counts = np.full(15, 1e16)
     with np.errstate(all="raise"):
-        left = shrunk(tree, reported(tree, np.zeros(8), counts), 1e17)
+        left = shrinkage_factors(tree, reported(tree, np.zeros(8), counts), 1e17)
     assert ((left >= 0) & (left <= 1)).all()
 
 
