@@ -260,7 +260,7 @@ class CellTree:
         """Integer coordinates of records on the grid that all cells' borders lie on."""
         raise NotImplementedError
 
-    def opened(self) -> TreeCells:
+    def root_cell(self) -> TreeCells:
         """The whole box as one cell."""
         raise NotImplementedError
 

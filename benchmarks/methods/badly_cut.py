@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from metricdp.arrays import Bools, Floats, Ints
 from metricdp.kernels.points import nearest_centers
 from metricdp.kernels.quadtree_cells import BITS, _child_key, _cut
-from metricdp.partitions.box.quadtree import OpenedCells, ShiftedQuadtree
+from metricdp.partitions.box.quadtree import QuadtreeCells, ShiftedQuadtree
 from metricdp.protocols import trusted
 
 
@@ -71,13 +71,13 @@ def cut_margins(grid: NDArray, axes: NDArray, root: int, unit: NDArray) -> tuple
 
 @trusted
 class RemainingCells:
-    """The closed cells of a tree, and one more part: the clusters of some centers, whatever cell
+    """The leaf cells of a tree, and one more part: the clusters of some centers, whatever cell
     their records are in.
 
     `centers` (k, d); `aside` (k,): whose clusters are set aside.
     """
 
-    def __init__(self, cells: OpenedCells, centers: Floats, aside: Bools) -> None:
+    def __init__(self, cells: QuadtreeCells, centers: Floats, aside: Bools) -> None:
         self.universe = cells.universe
         self.n_parts = cells.n_parts + 1
         self._cells = cells

@@ -160,7 +160,7 @@ def _candidates(projection: Projection, k: int, seed: int) -> Generator[Ask, Rel
     points = [image.net(k + PUBLIC, seed).points]
     counts = [np.full(k + PUBLIC, np.inf)]
     for i in range(GRIDS):
-        cells = ShiftedQuadtree(image, LEVELS * p, seed=GRIDS * seed + i).opened()
+        cells = ShiftedQuadtree(image, LEVELS * p, seed=GRIDS * seed + i).root_cell()
         for _ in range(LEVELS):
             counted = yield Ask(
                 HistogramQuery(PartsOfImages(projection.space, projection, cells)),
@@ -172,7 +172,7 @@ def _candidates(projection: Projection, k: int, seed: int) -> Generator[Ask, Rel
             counts.append(counted.values[full].astype(float))
             for _ in range(p):
                 first = len(cells.parent)
-                cells = cells.open(at)
+                cells = cells.split(at)
                 at = np.arange(first, len(cells.parent))
             if len(at) == 0:
                 break

@@ -19,7 +19,7 @@ from metricdp.methods.box.cell_counts import CellCounts
 from metricdp.methods.finite.hst_counts import checked_budget
 from metricdp.methods.shares import level_shares
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.partitions.box.quadtree import OpenedCells
+from metricdp.partitions.box.quadtree import QuadtreeCells
 
 SIDE_CUTS = 12
 """The paper's alpha."""
@@ -56,9 +56,9 @@ class PrintedQuadtree(SeveralTrees):
     def _shares(self, space: EuclideanSpace) -> list[Fraction]:
         return level_shares(checked_budget(self.budget), self.rounds or self._depth(space))
 
-    def _opened(
-        self, cells: OpenedCells, known: CellCounts, scale: float, depth: int
-    ) -> OpenedCells:
+    def _split_cells(
+        self, cells: QuadtreeCells, known: CellCounts, scale: float, depth: int
+    ) -> QuadtreeCells:
         above = known.measured[cells.leaves] > (self.threshold or 0) * scale
         at = cells.leaves[above & (cells.level[cells.leaves] < depth)]
-        return cells.open(at) if len(at) else cells
+        return cells.split(at) if len(at) else cells

@@ -9,7 +9,7 @@ The paper begins with L = {0}; here the first tree sets nothing aside, and its c
 L (Lemma 6 takes any). The number of passes, and of runs of each (`benchmarks.methods.best_run`), is
 public.
 
-**Privacy.** A record lies in one part of "the closed cells, and the clusters set aside", so each
+**Privacy.** A record lies in one part of "the leaf cells, and the clusters set aside", so each
 round is one histogram; so are cluster sizes. Shares are exact rationals (sequential composition).
 """
 

@@ -37,7 +37,7 @@ def tree_centers(release: Any, question: Question) -> Floats:
     """Middles of the k cells of the paper's dynamic program on `amounts` (Algorithm 3), shape
     (k, d).
 
-    Where there are fewer closed cells than centers, the largest are divided.
+    Where there are fewer leaf cells than centers, the largest are divided.
     """
     k = question.k
     cells, amounts = refined(release.cells, release.amounts, k)

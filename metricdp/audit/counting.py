@@ -410,7 +410,7 @@ def _mapped() -> Iterator[Case]:
 def _by_paths(demand: PrivateDemand, ledger: Ledger) -> Any:
     """Counts of a quadtree's cells, all from one reading."""
     tree = ShiftedQuadtree(cast(Any, demand.universe))
-    query = HistogramQuery(tree.opened().open([0]).open([1, 2]))
+    query = HistogramQuery(tree.root_cell().split([0]).split([1, 2]))
     return asked(query, PRICE, preaggregated(demand, tree), ledger)
 
 

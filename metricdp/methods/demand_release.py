@@ -14,7 +14,7 @@ from metricdp.arguments import listed, shown
 from metricdp.arrays import Floats, Ints
 from metricdp.errors import InputError
 from metricdp.methods import saving
-from metricdp.methods.box.anywhere import leaning, on_points
+from metricdp.methods.box.anywhere import by_density, on_points
 from metricdp.methods.finite.rounds import FAST_GROWTH
 from metricdp.methods.heat import ERROR, smoothed
 from metricdp.methods.question import BoxQuestion, PointsQuestion, Question
@@ -446,9 +446,9 @@ class Release:
         interval = self._credible
         if self.space is None or self.sides is None:
             return Spots(interval, self._where, np.arange(len(self.weights)))
-        pieces = leaning(self.universe.points, self.weights, self.sides)
+        pieces = by_density(self.universe.points, self.weights, self.sides)
         while len(pieces.points) << self.space.dimension <= _PIECES:
-            pieces = leaning(*pieces)
+            pieces = by_density(*pieces)
         whole = np.repeat(np.arange(len(self.weights)), len(pieces.points) // len(self.weights))
         return Spots(interval.split(whole, pieces.weights), self.space, pieces.points)
 

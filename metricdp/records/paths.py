@@ -110,7 +110,7 @@ class Paths(Source):
     def counted(self, partition: Partition | TreeCells | None) -> Ints | None:
         """Records in each leaf (n_parts,), or in all; None if the partition is of no such tree."""
         if partition is None:
-            return self.counted(self.tree.opened())
+            return self.counted(self.tree.root_cell())
         if not isinstance(partition, TreeCells) or partition.tree is not self.tree:
             return None
         paths = _paths(partition)

@@ -50,14 +50,14 @@ def clusters(n, seed):
 def test_counts_are_those_of_reading_at_every_opening(seed):
     points, rng = clusters(700, seed), np.random.default_rng(seed)
     tree, source = ShiftedQuadtree(BOX, seed=seed), Counting(clusters(700, seed))
-    paths, cells = Paths(source, tree), tree.opened()
+    paths, cells = Paths(source, tree), tree.root_cell()
     while cells.level.max() < tree.depth and cells.n_parts < 400:
         expected = HistogramQuery(cells).exact(points)
         assert paths.counted(cells).tolist() == expected.tolist()
         full = cells.leaves[expected > rng.integers(1, 60)]
         if not len(full):
             break
-        cells = cells.open(full)
+        cells = cells.split(full)
     if cells.level.max() <= 64:
         assert source.readings == 1
 
@@ -68,12 +68,12 @@ def test_deep_cells_take_one_reading_for_each_64_levels():
     spots = 0.1 + 0.8 * rng.random((3, 6))
     points = spots[rng.integers(0, 3, 500)] + 1e-9 * rng.random((500, 6))
     tree, source = ShiftedQuadtree(box, seed=4), Counting(points)
-    paths, cells = Paths(source, tree), tree.opened()
+    paths, cells = Paths(source, tree), tree.root_cell()
     for level in range(160):
         expected = HistogramQuery(cells).exact(points)
         assert paths.counted(cells).tolist() == expected.tolist()
         assert source.readings <= 1 + level // 62
-        cells = cells.open(cells.leaves[expected > 60])
+        cells = cells.split(cells.leaves[expected > 60])
     assert cells.level.max() > 130
     assert source.readings == 3
 
@@ -85,13 +85,13 @@ def test_keys_of_few_bits_take_more_readings_and_none_in_vain(bits, readings, mo
     box = mdp.EuclideanSpace([0.0, 0.0], [1.0, 1.0])
     points = np.repeat([[0.11, 0.2], [0.6, 0.95], [0.61, 0.3]], [5, 4, 2], axis=0)
     tree, source = ShiftedQuadtree(box, 9, seed=2), Counting(points)
-    paths, cells, opened = Paths(source, tree), tree.opened(), []
+    paths, cells, opened = Paths(source, tree), tree.root_cell(), []
     for _ in range(10):
         opened.append(cells)
         expected = HistogramQuery(cells).exact(points)
         assert paths.counted(cells).tolist() == expected.tolist()
         some = cells.leaves[(expected > 0) & (cells.level[cells.leaves] < tree.depth)]
-        cells = cells.open(some)
+        cells = cells.split(some)
     assert cells.level.max() == tree.depth == 9 and source.readings == readings
     deepest = Paths(again := Counting(points), tree)
     for cells in opened[::-1]:
@@ -108,10 +108,10 @@ def test_ways_that_were_read_to_different_depths_are_distinguished(monkeypatch):
     tree, source = ShiftedQuadtree(box, 12, seed=2), Counting(points)
     paths = Paths(source, tree)
     for number, level in ((0, 12), (1, 5), (2, 7), (1, 12), (3, 2), (0, 3)):
-        cells = tree.opened()
+        cells = tree.root_cell()
         while cells.level.max() < level:
             at = int(cells.encode(spots[number : number + 1])[0])
-            cells = cells.open(cells.leaves[[at]])
+            cells = cells.split(cells.leaves[[at]])
             if number != 1:  # else asked when the whole way is known
                 assert (paths.counted(cells) == HistogramQuery(cells).exact(points)).all()
         assert (paths.counted(cells) == HistogramQuery(cells).exact(points)).all()
@@ -124,16 +124,16 @@ def test_any_order_of_questions_is_answered(seed):
     tree = ShiftedQuadtree(BOX, seed=seed)
     paths, asked = Paths(Listed(points), tree), []
     for _ in range(6):
-        cells = tree.opened()
+        cells = tree.root_cell()
         for _ in range(int(rng.integers(1, 90))):  # a way down one side, and a few cells besides
             at = cells.leaves[np.argsort(-HistogramQuery(cells).exact(points))]
-            cells = cells.open(at[: 1 + int(rng.random() < 0.2)])
+            cells = cells.split(at[: 1 + int(rng.random() < 0.2)])
         asked.append(cells)
     for cells in asked:
         assert (paths.counted(cells) == HistogramQuery(cells).exact(points)).all()
     assert paths.counted(None).tolist() == [300]
     other = ShiftedQuadtree(BOX, seed=seed)
-    assert paths.counted(other.opened()) is None
+    assert paths.counted(other.root_cell()) is None
 
 
 @cases(
@@ -160,7 +160,7 @@ def test_the_demand_preaggregated_is_paid_as_before_and_keeps_its_unit():
     assert _vault._open(preaggregated(demand, tree)) is not None
     ahead = preaggregated(demand, tree)
     assert (ahead.unit, ahead.max_contributions) == (demand.unit, 2)
-    measure(ahead, HistogramQuery(tree.opened()), 1, ledger.charge(1))
+    measure(ahead, HistogramQuery(tree.root_cell()), 1, ledger.charge(1))
     assert ledger.left == 0
     for bad in ((3, tree), (demand, 3), (demand, ShiftedQuadtree(mdp.EuclideanSpace([0], [1])))):
         refuses("", preaggregated, *bad)

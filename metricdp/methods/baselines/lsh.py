@@ -114,7 +114,7 @@ class LSHCoreset(Baseline):
             at = cells.leaves[(counts >= BRANCHING * fewest) & (cells.level[cells.leaves] == level)]
             if len(at) == 0:
                 break
-            cells = cells.open(at)
+            cells = cells.split(at)
         return cells, fewest
 
     @property

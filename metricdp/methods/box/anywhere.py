@@ -1,4 +1,4 @@
-"""Centers anywhere in a box, for released weights of points."""
+"""Public search for centers anywhere in a box, for the released weights of points."""
 
 from __future__ import annotations
 
@@ -17,24 +17,30 @@ from metricdp.solvers.stopping import NEVER, Deadline
 
 MOST_STARTS = 12
 FEW_CENTERS = 100
-"""Seedings on a release, down to one where there are many more than so many centers."""
+"""Seedings for up to `FEW_CENTERS` centers; for more centers, fewer: down to one."""
 MOST_PIECES = 4096
-"""Cells are searched in halves along each side, as long as these are so few: a middle alone would
-hold a center at no cost, and belong to one center where wide cells are shared."""
+"""Cells are searched as 2^d pieces, halves along each side, as long as these are so few. A single
+point in the middle would cost a center there nothing, and a wide cell could not be shared.
+"""
 MOST_DIMENSIONS = 3
 NARROW = 1e-9
 WIDTH = 0.3
 STEEP = 2.0
-"""A cell's halves share its weight by the density there to this power, blurred by so many sides of
-the cell: demand is rarely even in a wide cell, it leans to neighbors that have more. Less steep,
-small clusters are drawn to their cells' middles (benchmarks/euclidean.md).
+"""A cell's pieces share its weight in proportion to a power `STEEP` of the local density, smoothed
+by a kernel of `WIDTH` sides: demand is rarely even in a wide cell, there is more of it beside
+denser neighbors. With a lower power, centers of small clusters move to their cells' middles
+(benchmarks/euclidean.md). `NARROW`: least side in the kernel, as a share of the widest.
 """
 
 
 def anywhere(
     find: Callable[[Any, int, int, int, Deadline], Floats],
 ) -> Callable[[Any, Any], Floats]:
-    """What searches a release: a function of it, k, power, seed and deadline to points (k, d)."""
+    """A release's search by a function of the release, k, power, seed and deadline to points (k,
+    d).
+
+    The points found are clipped to the box and made distinct.
+    """
 
     @wraps(find)
     def search(release: Any, question: Any) -> Floats:
@@ -46,32 +52,33 @@ def anywhere(
 
 
 class Pieces(NamedTuple):
-    """Middles of cells, weights, and the cells' sides."""
+    """Pieces of cells: their middles (n, d), weights (n,) and sides (n, d)."""
 
     points: Floats
     weights: Floats
     sides: Floats
 
     def joined(self, number: int) -> Pieces:
-        """So many cells, each in the middle of its pieces' weights."""
-        each = self.weights.reshape(number, -1) + 1e-300
-        total = each.sum(axis=1)
-        places = self.points.reshape(*each.shape, -1)
-        middles = (each[:, :, None] * places).sum(axis=1) / total[:, None]
-        return Pieces(middles, total, self.sides[:: each.shape[1]] * 2)
+        """A `number` of cells again, each at the weighted mean of its pieces."""
+        weights = self.weights.reshape(number, -1) + 1e-300
+        total = weights.sum(axis=1)
+        places = self.points.reshape(*weights.shape, -1)
+        means = (weights[:, :, None] * places).sum(axis=1) / total[:, None]
+        return Pieces(means, total, self.sides[:: weights.shape[1]] * 2)
 
 
 def in_halves(points: Floats, weights: Floats, sides: Floats) -> Pieces:
-    """Cells halved along each side: 2^d pieces in place of each, side by side."""
+    """Cells halved along each side: 2^d consecutive pieces of each, with equal weights."""
     halves = np.array(list(product((-0.25, 0.25), repeat=points.shape[1])))
     n = len(halves)
     middles = (points[:, None] + halves * sides[:, None]).reshape(-1, points.shape[1])
     return Pieces(middles, np.repeat(weights / n, n), np.repeat(sides / 2, n, axis=0))
 
 
-def leaning(points: Floats, weights: Floats, sides: Floats) -> Pieces:
-    """Cells halved along each side, each half with more of the weight where the density of the
-    3^d nearest cells is higher; beyond three dimensions all the same. O(m · 6^d) for m cells.
+def by_density(points: Floats, weights: Floats, sides: Floats) -> Pieces:
+    """Cells halved along each side, with more of the weight for pieces where the density of the 3^d
+    nearest cells, smoothed, is higher; beyond three dimensions in equal parts. O(m · 6^d) for m
+    cells.
     """
     from scipy.spatial import cKDTree
 
@@ -90,19 +97,19 @@ def leaning(points: Floats, weights: Floats, sides: Floats) -> Pieces:
 
 @anywhere
 def on_points(release: Any, k: int, power: int, seed: int, deadline: Deadline) -> Floats:
-    """k points of low cost for the weights, less (`sure`) where they may be noise: of a public net
-    if centers outnumber points.
+    """k points of low cost for the released weights, shrunk where they may be noise
+    (`Release.sure`); points of a public net where there are more centers than points.
     """
     points = release.universe.points
     n = min(k, len(points))
     weights = getattr(release, "sure", release.weights)
     if (weights > 0).sum() < n:
         weights = release.weights
-    held = weights > 0 if (weights > 0).sum() >= n else np.ones(len(points), bool)
+    kept = weights > 0 if (weights > 0).sum() >= n else np.ones(len(points), bool)
     sides = getattr(release, "sides", None)
-    points, weights, smooth = points[held], weights[held], 0.0
+    points, weights, smooth = points[kept], weights[kept], 0.0
     if sides is not None:
-        pieces = leaning(points, weights, sides[held])
+        pieces = by_density(points, weights, sides[kept])
         if len(pieces.points) > MOST_PIECES:
             pieces = pieces.joined(len(points))
         points, weights, sides = pieces
@@ -121,7 +128,9 @@ def searched(
     deadline: Deadline = NEVER,
     smooth: float | Floats = 0.0,
 ) -> Floats:
-    """k centers (k, d) of low cost for released weights, by Lloyd or Weiszfeld, several seeds."""
+    """k centers (k, d) of low cost for released weights, by Lloyd's or Weiszfeld's method from
+    several seedings. `smooth`: typical distance of the demand from the point that stands for it.
+    """
     return lloyd(
         points,
         weights,
@@ -135,5 +144,5 @@ def searched(
 
 
 def starts_for(k: int) -> int:
-    """Seedings that are tried for k centers."""
+    """Number of seedings for k centers."""
     return int(np.clip(MOST_STARTS * FEW_CENTERS // k, 1, MOST_STARTS))

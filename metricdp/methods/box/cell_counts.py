@@ -1,4 +1,4 @@
-"""Released counts of the cells of an opened quadtree, and what they tell together."""
+"""Noisy counts of the cells of a partly split quadtree, and joint estimates from them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from metricdp.arrays import Floats, Ints
 from metricdp.kernels.hst_passes import consistent_counts, settled_counts
 from metricdp.methods.finite.hst_counts import noise_variance
-from metricdp.partitions.box.quadtree import OpenedCells
+from metricdp.partitions.box.quadtree import QuadtreeCells
 from metricdp.releases import Release
 
 SUPPORT = 3.0
-"""Standard deviations of noise above which a cell's estimate is distinguished from nothing."""
+"""Standard deviations of noise above which a cell's estimate is distinguished from 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +23,10 @@ class CellCounts:
     measured: Floats
     variance: Floats
 
-    def with_values(self, cells: OpenedCells, at: Ints, release: Release) -> CellCounts:
-        """These, and a histogram of the cells `at`; earlier counts are averaged by precision."""
+    def with_values(self, cells: QuadtreeCells, at: Ints, release: Release) -> CellCounts:
+        """These counts and a released histogram of the cells `at`; two counts of one cell are
+        averaged by precision.
+        """
         more = len(cells.parent) - len(self.measured)
         value = np.r_[self.measured, np.zeros(more)]
         variance = np.r_[self.variance, np.full(more, np.inf)]
@@ -38,30 +40,32 @@ class CellCounts:
         variance[at] = noise * share
         return CellCounts(value, variance)
 
-    def consistent(self, cells: OpenedCells) -> tuple[Floats, Floats]:
+    def consistent(self, cells: QuadtreeCells) -> tuple[Floats, Floats]:
         """Least-squares estimates that add up (Hay et al., VLDB 2010), and bounds of variances."""
         found: tuple[Floats, Floats] = consistent_counts(
             cells.parent, self.measured, self.variance, cells.volume
         )
         return found
 
-    def supported(self, cells: OpenedCells) -> Floats:
-        """The same above the noise threshold, from the root down."""
+    def supported(self, cells: QuadtreeCells) -> Floats:
+        """The same, without noise: below the deepest cells above the threshold, amounts are spread
+        by volume; a cell below it beside one above it is empty.
+        """
         estimate, variance = self.consistent(cells)
-        amounts, stands = settled_counts(
+        amounts, significant = settled_counts(
             cells.parent, estimate, SUPPORT * np.sqrt(variance), cells.volume
         )
-        above = cells.parent
+        parent = cells.parent
         empty = np.zeros(len(estimate), bool)
-        beside = np.zeros(len(estimate), bool)
-        beside[above[1:][stands[1:]]] = True
+        has_significant = np.zeros(len(estimate), bool)
+        has_significant[parent[1:][significant[1:]]] = True
         for level in range(1, int(cells.level.max()) + 1):
             at = np.flatnonzero(cells.level == level)
-            empty[at] = empty[above[at]] | (beside[above[at]] & ~stands[at])
+            empty[at] = empty[parent[at]] | (has_significant[parent[at]] & ~significant[at])
         return np.where(empty, 0.0, amounts)
 
-    def estimated(self, cells: OpenedCells, estimate: str) -> Floats:
-        """Estimates of all cells by one of `ESTIMATES`."""
+    def estimated(self, cells: QuadtreeCells, estimate: str) -> Floats:
+        """Estimates of all cells, by ``"own"`` noisy counts or as `supported`."""
         if estimate == "own":
             return np.where(np.isinf(self.variance), self.consistent(cells)[0], self.measured)
         return self.supported(cells)

@@ -49,12 +49,12 @@ class Coreset(Method):
     source: Any = None
 
     def composition(self, offer: Terms) -> Composition:
-        """As the release; in a box that is not known yet, of many dimensions."""
+        """That of the release; of many dimensions, where the box is not known yet."""
         found: Composition = "rho" if self.source is None else self.source.composition(offer)
         return found
 
     def least(self, terms: Terms, question: BoxQuestion) -> Iterable[Ask]:
-        """As the release."""
+        """Those of the release."""
         found: Iterable[Ask] = self.source.least(terms, question)
         return found
 

@@ -1,13 +1,15 @@
-"""The default method in a box of up to three dimensions: the finite default's rounds, on halves.
+"""The default method in a box of up to three dimensions: the finite default's rounds of adaptive
+refinement, on a hierarchy of halved cells.
 
 1. Pay 2.5 % of epsilon for the number of records, unless it is public or guessed (`records_hint`).
-2. In one round (few records), or two to five, halve the cells of largest estimate times
-   diameter, and count them; a twentieth of the budget each but for the last.
-3. Estimate the counts from all rounds, by the posterior of `metricdp.solvers.estimate`. Whether
-   an expectation is believed, `Estimate.trust`, is decided by the noisy counts.
-4. Spread each cell's estimate over what is expected in it, else on its middle: these weights
-   answer any number of questions. For centers, rests that may be noise weigh less
-   (`metricdp.methods.box.shrinking`), and cells lean to denser neighbors (`box.anywhere`).
+2. In one round (few records), or two to five, halve the cells of largest estimate times diameter,
+   and count them. Each round gets a twentieth of the budget, the last one the rest.
+3. Estimate the counts from all rounds, by the posterior of `metricdp.solvers.estimate`. The noisy
+   counts decide how far `expected` weights are used (`Estimate.trust`).
+4. Spread each cell's estimate over the points expected in it, else put it on the cell's middle.
+   These weights answer any number of questions. For centers, weights that may be noise are shrunk
+   (`metricdp.methods.box.shrinking`), and more of a cell's weight is put beside denser neighbors
+   (`metricdp.methods.box.anywhere`).
 
 **Privacy.** Steps 1 and 2 are the only reads, a `CountQuery` and a `HistogramQuery` a round:
 epsilon-DP by sequential composition, as each partition follows from public facts and earlier
@@ -39,35 +41,38 @@ from metricdp.partitions.box.halving import Halving
 from metricdp.partitions.finite.ward import PartitionTree
 
 MOST_DIMENSIONS = 3
-"""Beyond, a box of cells around one holds too much noise, and the cells grow too wide."""
+"""Beyond, the 3^d cells around one hold too much noise, and the cells are too wide."""
 COUNT_SHARE = Fraction(1, 40)
 ROUND = Round(Fraction(1, 20), 1.0)
 MOST_ROUNDS = 4
 ENOUGH_FOR_MORE = 600.0
-"""With so many records per unit of noise there are up to four rounds before the last, with `ENOUGH`
-one."""
+"""With so many records per unit of noise there are up to four rounds before the last; with `ENOUGH`
+there is one.
+"""
 PER_CELL = 8.0
-"""The last round has so many cells for each one that estimates fill, if these are more than usual;
-then rounds end, as they have found where records are.
+"""Cells of the last round for each effectively filled cell (the sum of estimates squared, over the
+sum of their squares). When that is more than the usual number of cells, the last round follows.
 """
 UNSEEN = 30.0
-"""Density for a later cut that is spread evenly: so many units of noise, a tenth at most."""
+"""Demand that is spread evenly when the next cells are chosen, in units of noise; a tenth of it at
+most.
+"""
 CELLS_FACTOR = 19.0
 CELLS_A_CENTER = 40.0
 CELLS_A_RECORD = 0.4
 FEWEST_CELLS = 16
 MOST_CELLS = 6144
-"""A round has 19·√x cells for x records per unit of noise; at least 40 for each center that is
-asked for, as long as these are at most .4·x. Fewer are wider than clusters, more add noise, or take
+"""A round has 19·√x cells for x records per unit of noise, and at least 40 for each center that is
+asked for, but these are at most .4·x. Fewer cells are wider than clusters, more add noise and take
 time (benchmarks/euclidean.md).
 """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Halved(Method):
-    """What the default method is in a box of few dimensions.
+    """The default method of a box of few dimensions.
 
-    **Privacy.** epsilon-DP, by the module's text; a delta would buy nothing, and is not spent.
+    **Privacy.** epsilon-DP, by the module's text; a delta would not reduce noise, and is not spent.
     """
 
     name = "partition"
@@ -79,7 +84,7 @@ class Halved(Method):
     )
     afterwards = (
         "Posterior mean of the true counts given all noisy ones, on the cells' middles; centers by "
-        "a public solver on the cells that stand out of the noise."
+        "a public solver on the cells above the noise threshold."
     )
     in_space = True
     adds_up = True
@@ -88,11 +93,11 @@ class Halved(Method):
     expected: ExpectedPoints | None = None
 
     def least(self, terms: Terms, question: BoxQuestion) -> Iterable[Ask]:
-        """The number of records: what is bought for the least share."""
+        """The number of records, which gets the smallest share."""
         return [Ask(counts_of(question.space), COUNT_SHARE)]
 
     def work(self, terms: Terms, question: BoxQuestion) -> Steps:
-        """The release, or its answer.
+        """The release; or, for k centers, its answer.
 
         O(n · depth) time a round for n records; of m cells O(m) with a constant of some 10^4
         operations.
@@ -104,7 +109,7 @@ class Halved(Method):
 def halved(
     terms: Terms, question: BoxQuestion, count: Records, expected: ExpectedPoints | None
 ) -> Steps:
-    """One release of demand, or its answer where centers are asked for."""
+    """The release; or, for k centers, its answer."""
     found = yield from _released(terms, question.space, count, expected, question.k)
     return found.answer(question) if question.k else found
 
@@ -112,8 +117,8 @@ def halved(
 def _released(
     terms: Terms, space: EuclideanSpace, count: Records, expected: ExpectedPoints | None, k: int = 0
 ) -> Generator[Any, Any, Release]:
-    """One release of demand, for k centers if they are known; see the module's text for the steps
-    and the guarantee.
+    """Steps 2 to 4 of the module's text, which states the guarantee; for k centers, 0 if
+    unknown.
     """
     known = None if expected is None else (expected.points, expected.weights)
     halving = Halving(space, known, ExpectedPoints.EVEN)
@@ -124,14 +129,14 @@ def _released(
     estimate: Any = refinement.estimate
     noise = refinement.releases[-1].receipt.mechanisms[0].scale
     sides = tree.cells.sides[tree.cells.leaves]
-    kept = (
+    factor = (
         np.ones(len(sides)) if estimate.by_chance else shrinkage_factors(tree, estimate, noise, k)
     )
     if expected is not None and estimate.trust:
         estimate = replace(estimate, tree=_with_points(tree, expected))
         n = len(expected.points)
         sides = np.concatenate([np.zeros((n, space.dimension)), sides])
-        kept = np.r_[np.ones(n), kept]
+        factor = np.r_[np.ones(n), factor]
     weights = estimate.spread(estimate.mean)
     return Release(
         estimate.tree.universe,
@@ -142,12 +147,12 @@ def _released(
         histograms=tuple(refinement.releases),
         estimate=estimate,
         sides=sides,
-        sure=kept * weights,
+        sure=factor * weights,
     )
 
 
 def _with_points(tree: Any, expected: ExpectedPoints) -> PartitionTree:
-    """The same parts, of the points that are expected and of the cells' middles."""
+    """The same parts as sets of the expected points and the cells' middles."""
     volumes = tree.numbers[: tree.n_parts]
     inside = tree.cells.encode(expected.points).astype(np.int32)
     return PartitionTree(
@@ -162,15 +167,15 @@ def _with_points(tree: Any, expected: ExpectedPoints) -> PartitionTree:
 
 
 def _rounds(refinement: Refinement, records: float, scale: float, k: int) -> Iterator[Round]:
-    """Rounds until they have found where the records are; the last has what is left."""
+    """Rounds until cells are as fine as `PER_CELL` says; the last has the rest of the budget."""
     refinement.even = min(EVEN, UNSEEN * scale / max(records, 1.0))
     refinement.numbers = partial(number_of_cells, k=k, dimension=refinement.growth)
     refinement.quickly = True
     whole: Any = refinement.whole
     left = Fraction(1)
     finer = 1.0
-    most = MOST_ROUNDS if records >= ENOUGH_FOR_MORE * scale else 1
-    for _ in range(most if records >= ENOUGH * scale else 0):
+    before_last = MOST_ROUNDS if records >= ENOUGH_FOR_MORE * scale else 1
+    for _ in range(before_last if records >= ENOUGH * scale else 0):
         yield ROUND
         left -= ROUND.share
         mean = refinement.estimate.mean if refinement.estimate else np.ones(1)
@@ -185,10 +190,10 @@ def _rounds(refinement: Refinement, records: float, scale: float, k: int) -> Ite
 def number_of_cells(
     records: float, scale: float, finer: float = 1.0, k: int = 0, dimension: float = 2.0
 ) -> int:
-    """19·√x for x = records / scale, on a line 19·∛x, or 40·k, but .4·x at most, times `finer`; 16
-    to 6,144. Public inputs only.
+    """Cells of a round, for x = records / scale, of public inputs alone: `finer` times the larger
+    of 19·√x (19·∛x on a line) and 40·k (.4·x at most); from 16 to 6,144.
     """
-    each = max(records / scale, 0.0)
-    usual = CELLS_FACTOR * each ** (1 / 3 if dimension == 1 else 1 / 2)
-    cells = max(usual, min(CELLS_A_CENTER * k, CELLS_A_RECORD * each))
+    ratio = max(records / scale, 0.0)
+    usual = CELLS_FACTOR * ratio ** (1 / 3 if dimension == 1 else 1 / 2)
+    cells = max(usual, min(CELLS_A_CENTER * k, CELLS_A_RECORD * ratio))
     return int(np.clip(finer * max(cells, FEWEST_CELLS), FEWEST_CELLS, MOST_CELLS))

@@ -1,14 +1,14 @@
 """Private steps of Lloyd's or Weiszfeld's method from given centers.
 
-A step reads the demand twice. A histogram of shells around each center gives the radius at which to
-clip and the divisor. Then each cluster's sum of clipped offsets moves its center
+A step reads the demand twice. A histogram of shells around each center gives the clipping radius
+and the divisor. Then each cluster's sum of clipped offsets moves its center
 (`metricdp.methods.box.descent`).
 
-- *Means.* The radius clips about as much as noise adds: with noise of length v, the (n - v)-th
-  distance (Huang, Liang & Yi).
-- *Medians.* Unit vectors ``(x - c) / max(|x - c|, r)`` have a sum that is minus the gradient of the
-  smoothed cost, and a record moves it by at most 1. It is divided by the curvature, read off the
-  shells. Noise follows the cluster's effective diameter and not the box, as in Haghifam, Steinke &
+- *Means.* Clipping removes about as much as noise adds: with noise of length v, the radius is the
+  (n - v)-th distance (Huang, Liang & Yi).
+- *Medians.* The sum of ``(x - c) / max(|x - c|, r)`` is minus the gradient of the smoothed cost,
+  and one record changes it by at most 1. It is divided by the curvature, estimated from the shells.
+  Noise scales with the cluster's effective diameter instead of the box's, as in Haghifam, Steinke &
   Ullman.
 
 **Privacy.** A record is in one shell of one cluster (`HistogramQuery`) and adds one vector of
@@ -50,7 +50,7 @@ MOST_STEPS = 100  # more leave no budget for any
 
 
 def least_of_steps(space: EuclideanSpace, shares: Sequence[Fraction]) -> Ask:
-    """The smallest share that steps of these shares ask for."""
+    """The read with the smallest share in steps of these shares."""
     least = min(shares) * min(SHELL_SHARE, 1 - SHELL_SHARE)
     return Ask(clipped_sums(WholeBox(space)), least)
 
@@ -65,7 +65,9 @@ def lloyd_step(
     radius: float | None = None,
     last: bool = False,
 ) -> Generator[Any, Any, Floats]:
-    """The centers after one private step; see the module's text."""
+    """The centers (k, d) after one private step, as the module's text says; clipped at a public
+    `radius`, if one is given.
+    """
     space = cells.universe
     d = centers.shape[1]
     distances = yield from measured_distances(cells, centers, share * SHELL_SHARE)
@@ -99,7 +101,7 @@ def lloyd_steps(
     power: int,
     radius: float | None = None,
 ) -> Generator[Any, Any, Floats]:
-    """Private steps, one a share: k distinct points of the box (k, d)."""
+    """The centers (k, d) after private steps, one for each share: distinct points of the box."""
     for i, share in enumerate(shares):
         at = distinct_in(space, centers)
         cells = VoronoiCells(space, at)

@@ -3,17 +3,17 @@ al., KDD 2022, Algorithms 1-3).
 
 1. Pay a share for the number of records, unless it is public or guessed (`records_hint`).
 2. In each of a few rounds, split cells whose counts are above the noise threshold, and release the
-   histogram of all closed cells.
+   histogram of all leaf cells.
 3. Estimate the true counts from all rounds together, and spread each over its cell.
 4. Solve on those weights, for any k.
-5. If a part was kept for it, as in many dimensions, take private steps on the records
+5. By default in many dimensions, take private steps on the records with a part of the budget
    (`metricdp.methods.box.private_lloyd`).
 
 **Privacy.** Steps 1, 2 and 5 are the only reads. The tree is public, splits follow from earlier
-releases, and every record is in one closed cell: a round is one `HistogramQuery`, a private step
+releases, and every record is in one leaf cell: a round is one `HistogramQuery`, a private step
 one and a `SumsQuery`. Shares are exact rationals that add up (sequential composition). Records are
-read once for all rounds (`metricdp.records.paths`, Algorithm 4). Unlike the paper, noise is that of
-the rounds that are made, and n is private.
+read once for all rounds (`metricdp.records.paths`, Algorithm 4). Unlike the paper, the noise is set
+by the number of rounds instead of the tree's depth, and n is private.
 """
 
 from __future__ import annotations
@@ -45,33 +45,33 @@ from metricdp.methods.shares import (
     shares_of_rest,
 )
 from metricdp.metrics.space import EuclideanSpace
-from metricdp.partitions.box.quadtree import OpenedCells, ShiftedQuadtree
+from metricdp.partitions.box.quadtree import QuadtreeCells, ShiftedQuadtree
 from metricdp.partitions.box.refining import refined
 from metricdp.privacy.queries import HistogramQuery
 from metricdp.releases import Receipt
 
 ESTIMATES = ("supported", "own")
 SIDE_CUTS = 24
-"""Mean cuts across each side at most."""
+"""Default depth of the tree over the dimension: mean number of cuts across each side."""
 FEWEST_ROUNDS = 2
 MOST_ROUNDS = 4
-"""Of the default, which makes one a dimension within these bounds."""
+"""Bounds of the default number of rounds, one a dimension."""
 FEWEST_RECORDS = 4.0
-"""Cells of fewer estimated records, in scales of the next round's noise, stay closed."""
+"""Cells of fewer estimated records, in scales of the next round's noise, are not split."""
 MOST_CELLS = 8192
 FEW_DIMENSIONS = 3
-"""Beyond, cells stay large, and a step on the records follows."""
+"""Beyond, cells stay large, and a step on the records follows by default."""
 STEP_SHARE = Fraction(1, 5)
-"""Of the whole, for each step."""
+"""Share of the budget for each step."""
 _MOST = 100_000  # more levels or rounds are never answered
 
 
 @dataclass(frozen=True, kw_only=True)
 class Quadtree(Method):
-    """Noisy counts of the cells of a shifted quadtree of the box, opened where the counts stand
-    out.
+    """Noisy counts of the cells of a shifted quadtree of the box, split where counts are above the
+    noise threshold.
 
-    **Privacy.** epsilon-DP, by the module's text; a delta is of no use and not spent.
+    **Privacy.** epsilon-DP, by the module's text; a delta would not reduce noise, and is not spent.
 
     Parameters
     ----------
@@ -79,16 +79,15 @@ class Quadtree(Method):
         Public bound of the levels: 24 for each coordinate by default, at most 30.
     rounds : int, optional
         Histograms: by default one for each dimension, at least 2 and at most 4. Before each, cells
-        are opened by as many levels as their counts allow.
+        are split by as many levels as their counts allow.
     budget : {"rising", "uniform", "geometric"} or float
         What a round gets of the budget of the one before: 3, 1, 1/2, or that factor.
     threshold : float, optional
-        Cells whose estimated count is no larger, in scales of the next round's noise, stay closed:
+        Cells with at most this estimated count, in scales of the next round's noise, are not split:
         4 by default.
     estimate : {"supported", "own"}
-        Of the cells' true counts. "supported": least-squares estimates that add up, without cells
-        that do not stand out of the noise beside one that does; "own": each cell's own noisy
-        counts.
+        Of the cells' true counts. "supported": least-squares estimates that add up, 0 for a cell
+        below the noise threshold beside one above it; "own": each cell's own noisy counts.
     steps : int, optional
         Private Lloyd (Weiszfeld) steps on the records from those centers, each for a fifth of the
         budget: none by default in up to three dimensions, one beyond.
@@ -111,7 +110,7 @@ class Quadtree(Method):
     chooses = (
         "The number of records is bought as a noisy count for 5 % of epsilon, unless it is public "
         "(replace-one) or guessed (records_hint). The tree is made of the box and public coins; "
-        "which cells are opened follows from released counts; depth and shares are public."
+        "which cells are split follows from released counts; depth and shares are public."
     )
     afterwards = (
         "True counts are estimated from all rounds together and spread over their cells; centers "
@@ -122,7 +121,7 @@ class Quadtree(Method):
     releases = True
     step_share = STEP_SHARE
     ends_early = False
-    """Whether the first round that would open nothing is the last, for all that is left."""
+    """Whether the first round that would split nothing is the last, with the rest of the budget."""
 
     depth: int | None = None
     rounds: int | None = None
@@ -144,7 +143,7 @@ class Quadtree(Method):
         chosen(self.estimate, ESTIMATES, "estimate")
 
     def least(self, terms: Terms, question: BoxQuestion) -> Iterable[Ask]:
-        """Of every kind of read the least share; refuses a depth beyond the box's."""
+        """The smallest share of each kind of read; refuses a depth beyond the box's."""
         share, steps = self._split(question.space)
         asked = [self._least_of_tree(question.space, share)]
         return [*asked, least_of_steps(question.space, steps)] if steps else asked
@@ -166,7 +165,7 @@ class Quadtree(Method):
     def _found(
         self, terms: Terms, question: BoxQuestion, share: Fraction
     ) -> Generator[Any, Any, tuple[Release, Any]]:
-        """Steps 1 to 4, for a share."""
+        """Steps 1 to 4, for a share of the budget: the release and its centers."""
         release = yield from self._release(terms, question.space, question.seed, share)
         return release, release.answer(question.among(release.universe)).centers
 
@@ -174,7 +173,7 @@ class Quadtree(Method):
         return self.depth or SIDE_CUTS * space.dimension
 
     def _split(self, space: EuclideanSpace) -> tuple[Fraction, list[Fraction]]:
-        """Shares of the tree, and of the steps."""
+        """The share of the tree, and those of the steps."""
         steps = int(space.dimension > FEW_DIMENSIONS if self.steps is None else self.steps)
         each = min(self.step_share, Fraction(1, steps + 1))
         return 1 - each * steps, [each] * steps
@@ -186,14 +185,16 @@ class Quadtree(Method):
     def _release(
         self, terms: Terms, space: EuclideanSpace, seed: int, share: Fraction, kept: Any = None
     ) -> Generator[Any, Any, Release]:
-        """Steps 1 to 3, for a share; `kept` adds a part for records that are set aside."""
+        """Steps 1 to 3, for a share; `kept` makes a partition of cells that has one more part, for
+        records that are set aside.
+        """
         before = yield Account()
         end = before.left - share
         tree = ShiftedQuadtree(space, seed=seed)
         image = Image(space).preaggregated(tree)
-        cells = tree.opened()
+        cells = tree.root_cell()
 
-        def histogram(cells: OpenedCells, share: Fraction) -> Ask:
+        def histogram(cells: QuadtreeCells, share: Fraction) -> Ask:
             return Ask(HistogramQuery(cells if kept is None else kept(cells)), share, image)
 
         guess = (self.records_hint or 0.0) * terms.weight_units
@@ -211,30 +212,35 @@ class Quadtree(Method):
         terms: Terms,
         space: EuclideanSpace,
         end: Fraction,
-        cells: OpenedCells,
+        cells: QuadtreeCells,
         known: CellCounts,
-        histogram: Callable[[OpenedCells, Fraction], Ask],
-    ) -> Generator[Any, Any, tuple[OpenedCells, CellCounts]]:
-        """Step 2, until so much of the budget is left: the cells, and what is known of them."""
+        histogram: Callable[[QuadtreeCells, Fraction], Ask],
+    ) -> Generator[Any, Any, tuple[QuadtreeCells, CellCounts]]:
+        """Step 2, until a share `end` of the budget is left: the cells and their counts.
+
+        `histogram`: the request for the counts of cells, for a share.
+        """
         shares = shares_of_rest(self._shares(space))
         for i, share in enumerate(shares):
             left = (yield Account()).left - end
             scale = terms.scale_of_counts(left * share)
-            opened = self._opened(cells, known, scale, self._depth(space))
-            last = i == len(shares) - 1 or (self.ends_early and opened is cells)
-            if opened is cells and not last:
-                continue  # what this round had is left to the next ones
-            cells = opened
+            finer = self._split_cells(cells, known, scale, self._depth(space))
+            last = i == len(shares) - 1 or (self.ends_early and finer is cells)
+            if finer is cells and not last:
+                continue  # nothing to count anew: the next rounds share this one's budget
+            cells = finer
             counts = yield histogram(cells, left if last else left * share)
             known = known.with_values(cells, cells.leaves, counts)
             if last:
                 break
         return cells, known
 
-    def _opened(
-        self, cells: OpenedCells, known: CellCounts, scale: float, depth: int
-    ) -> OpenedCells:
-        """The cells of the next round, by released counts alone; the same object if none splits."""
+    def _split_cells(
+        self, cells: QuadtreeCells, known: CellCounts, scale: float, depth: int
+    ) -> QuadtreeCells:
+        """The cells of the next round, by released counts alone; the same object if none is
+        split.
+        """
         estimate, _ = known.consistent(cells)
         most = min(MOST_CELLS, number_of_parts(float(estimate[0]), scale))
         return refined(cells, estimate, most, (self.threshold or FEWEST_RECORDS) * scale, depth)[0]

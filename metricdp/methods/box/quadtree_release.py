@@ -1,4 +1,4 @@
-"""Weights from the cells of an opened quadtree, and centers from them."""
+"""The release of a quadtree's noisy counts: weighted points, and centers from them."""
 
 from __future__ import annotations
 
@@ -12,28 +12,31 @@ from metricdp.methods.box.cell_counts import CellCounts
 from metricdp.methods.demand_release import Release, on_weights
 from metricdp.methods.question import PointsQuestion, Question
 from metricdp.metrics.vectors import EuclideanMetric
-from metricdp.partitions.box.quadtree import OpenedCells
+from metricdp.partitions.box.quadtree import QuadtreeCells
 from metricdp.partitions.box.refining import refined
 from metricdp.releases import Receipt
 from metricdp.solvers.lloyd import distinct, settled
 
 SOLVER_POINTS = 10_000
-"""Beyond, the solver starts from seedings only."""
+"""Up to so many points centers are first searched among them; beyond, by seedings and Lloyd alone.
+"""
 POINTS = 4096
-"""Points on which a release is solved at least: large cells stand for several."""
+"""Weighted points of a release, at least: large cells are represented by several."""
 
 
-def release_of(cells: OpenedCells, counts: CellCounts, receipt: Receipt, estimate: str) -> Release:
-    """Noisy counts of the opened cells of a shifted quadtree, and weights estimated from them, of
-    middles of the closed cells and of parts of the large ones.
+def release_of(
+    cells: QuadtreeCells, counts: CellCounts, receipt: Receipt, estimate: str
+) -> Release:
+    """The release of a shifted quadtree's counts: weighted middles of the leaf cells, the large
+    ones split further by volume.
 
-    It tells besides the ``cells``, their ``counts`` and ``amounts``, the estimated demand in each.
+    Its facts are the ``cells``, their ``counts``, and ``amounts``, the estimated demand in each.
     """
     whole = counts.estimated(cells, estimate)
     fine, amounts = refined(cells, whole, POINTS)
     weights = amounts[fine.leaves]
     diameter = fine.diameter[fine.leaves]
-    held = np.maximum(weights, 0.0) + 1e-300
+    positive = np.maximum(weights, 0.0) + 1e-300
     return Release(
         EuclideanMetric(fine.centers[fine.leaves]),
         weights,
@@ -45,19 +48,23 @@ def release_of(cells: OpenedCells, counts: CellCounts, receipt: Receipt, estimat
         cells=cells,
         counts=counts,
         amounts=whole,
-        # about what a cell's points are away from its middle
-        smooth=float((held * diameter).sum() / held.sum()) / 4,
+        # about the mean distance of a cell's points from its middle
+        smooth=float((positive * diameter).sum() / positive.sum()) / 4,
     )
 
 
 def solver_centers(release: Any, question: Question) -> Floats:
-    """Points of low cost for the weights, then for their signed values, shape (k, d)."""
+    """Centers (k, d): first of low cost for the non-negative weights, then moved by Lloyd's method
+    with all weights, negative ones included.
+    """
     points = release.universe.points
     power = question.power
     smooth = release.smooth
     if len(points) > SOLVER_POINTS:
-        held = np.maximum(release.weights, 0.0)
-        found = searched(points, held, question.k, power=power, seed=question.seed, smooth=smooth)
+        weights = np.maximum(release.weights, 0.0)
+        found = searched(
+            points, weights, question.k, power=power, seed=question.seed, smooth=smooth
+        )
     else:
         found = points[on_weights(release, question)]
     better = settled(points, release.weights, found, power=power, smooth=smooth)

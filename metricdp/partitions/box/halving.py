@@ -13,19 +13,19 @@ from numpy.typing import ArrayLike, NDArray
 from metricdp.arrays import Bools, Floats
 from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
-from metricdp.partitions.box.quadtree import OpenedCells, ShiftedQuadtree
+from metricdp.partitions.box.quadtree import QuadtreeCells, ShiftedQuadtree
 from metricdp.partitions.finite.ward import PartitionTree, upwards
 from metricdp.protocols import trusted
 
 
 @trusted
 @dataclass(frozen=True, eq=False, repr=False)
-class Halves(OpenedCells):
+class Halves(QuadtreeCells):
     """The top of a tree of boxes, each cut in the middle of its longest side."""
 
-    def open(self, cells: ArrayLike) -> Halves:
-        """These closed cells opened too, in the middle."""
-        found: Any = super().open(cells)
+    def split(self, cells: ArrayLike) -> Halves:
+        """These leaf cells opened too, in the middle."""
+        found: Any = super().split(cells)
         first = np.arange(len(self.level), len(found.level), 2)
         at = found.parent[first]
         axis = self.tree.axes[self.level[at]]
@@ -93,7 +93,7 @@ class Halving:
             urgency = weight[at] * cells.diameter[at]
             order = np.argsort(-urgency, kind="stable")[: n_parts - cells.n_parts]
             batch = np.sort(at[order[urgency[order] >= 0.5 * urgency[order[0]]]])
-            cells = cells.open(batch)
+            cells = cells.split(batch)
             new = slice(len(weight), None)
             size = np.r_[size, self._sizes(cells, len(weight))]
             parent = cells.parent[new]
@@ -120,15 +120,15 @@ class Halving:
         split = np.concatenate([cut.cells.keys[cut.cells.child >= 0] for cut in cuts])
         cells = max((cut.cells for cut in cuts), key=attrgetter("n_parts"))
         while len(at := cells.leaves[np.isin(cells.keys[cells.leaves], split)]):
-            cells = cells.open(at)
+            cells = cells.split(at)
         self._known = self._parts(cells)
         return self._known
 
     def _top(self) -> Halves:
-        return Halves(**vars(ShiftedQuadtree(self.space).opened()))
+        return Halves(**vars(ShiftedQuadtree(self.space).root_cell()))
 
     def _parts(self, cells: Halves) -> CellParts:
-        """Parts in the order of the closed cells, then the halved ones, children first."""
+        """Parts in the order of the leaf cells, then the halved ones, children first."""
         leaves, (order, children) = cells.leaves, cells.upwards
         sizes = volumes = cells.volume[order]
         expected: dict[str, Floats] = {}

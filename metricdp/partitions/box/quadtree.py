@@ -52,12 +52,12 @@ class ShiftedQuadtree(CellTree):
         """
         return path_keys(self.grid(points), self.axes[:depth], self.root)
 
-    def opened(self) -> OpenedCells:
+    def root_cell(self) -> QuadtreeCells:
         """The root alone, closed."""
         zero = np.zeros((1, self.space.dimension), np.uint64)
         whole = np.uint64(2**BITS)
         closed = np.array([-1])
-        return OpenedCells(
+        return QuadtreeCells(
             self,
             closed,
             closed,
@@ -71,13 +71,13 @@ class ShiftedQuadtree(CellTree):
 
 @trusted
 @dataclass(frozen=True, eq=False, repr=False)
-class OpenedCells(Cells):
-    """The closed cells as a partition for `HistogramQuery`."""
+class QuadtreeCells(Cells):
+    """The leaf cells as a partition for `HistogramQuery`."""
 
     tree: ShiftedQuadtree
 
     def __repr__(self) -> str:
-        return f"OpenedCells({self.tree!r}, {self.n_parts:,} closed cells)"
+        return f"QuadtreeCells({self.tree!r}, {self.n_parts:,} leaf cells)"
 
     def encode(self, records: ArrayLike) -> Ints:
         """Part of each point, shape (n,): by its own coordinates alone."""

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from metricdp.arrays import Floats
-from metricdp.partitions.box.quadtree import OpenedCells
+from metricdp.partitions.box.quadtree import QuadtreeCells
 
 
 def refined(
-    cells: OpenedCells,
+    cells: QuadtreeCells,
     amounts: Floats,
     most: int,
     least: float = -np.inf,
     deepest: int | None = None,
-) -> tuple[OpenedCells, Floats]:
-    """Split, again and again, the closed cells of largest amount times diameter; amounts go to
+) -> tuple[QuadtreeCells, Floats]:
+    """Split, again and again, the leaf cells of largest amount times diameter; amounts go to
     halves by volume. Cells above half of the largest urgency are split together. O(m · d) for m new
     cells, times a logarithm.
     """
@@ -30,7 +30,7 @@ def refined(
         urgency = weight * cells.diameter[at]
         order = np.argsort(-urgency, kind="stable")[: most - cells.n_parts]
         batch = np.sort(at[order[urgency[order] > 0.5 * urgency[order[0]]]])
-        cells = cells.open(batch)
+        cells = cells.split(batch)
         first = len(known) + 2 * np.arange(len(batch))
         axis = cells.tree.axes[cells.level[batch]]
         share = cells.size[first, axis] / cells.size[batch, axis]

@@ -58,10 +58,10 @@ class HashCells(SplitNodes):
         """All nodes opened: 2**n_bits parts."""
         cells = cls.whole(hashed)
         for _ in range(hashed.n_bits):
-            cells = cells.open(cells.leaves)
+            cells = cells.split(cells.leaves)
         return cells
 
-    def open(self, nodes: Ints) -> HashCells:
+    def split(self, nodes: Ints) -> HashCells:
         """These closed nodes opened too; none of the last level."""
         child = self.child.copy()
         child[nodes] = len(child) + 2 * np.arange(len(nodes))

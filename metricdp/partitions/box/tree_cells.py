@@ -43,12 +43,12 @@ class SplitNodes:
 
     @cached_property
     def leaves(self) -> Ints:
-        """The closed cells, shape (n_parts,): part i is cell ``leaves[i]``."""
+        """The leaf cells, shape (n_parts,): part i is cell ``leaves[i]``."""
         return np.flatnonzero(self.child < 0)
 
     @property
     def n_parts(self) -> int:
-        """Number of closed cells."""
+        """Number of leaf cells."""
         return len(self.leaves)
 
     @property
@@ -59,7 +59,7 @@ class SplitNodes:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cells(SplitNodes, TreeCells):
-    """The top of a quadtree: the closed cells divide the box.
+    """The top of a quadtree: the leaf cells divide the box.
 
     Parents come first. `child` is a split cell's first half, the other follows; -1 if closed.
     `cut`, `low`, `size` are in steps; `keys` as `ShiftedQuadtree.cells` has them.
@@ -74,8 +74,8 @@ class Cells(SplitNodes, TreeCells):
     size: NDArray[np.uint64]
     level: Ints
 
-    def open(self, cells: ArrayLike) -> Self:
-        """These closed cells opened too; those of the last depth stay closed."""
+    def split(self, cells: ArrayLike) -> Self:
+        """These leaf cells opened too; those of the last depth stay closed."""
         at = np.unique(np.asarray(cells, np.int64))
         at = at[(self.child[at] < 0) & (self.level[at] < self.tree.depth)]
         cut, keys, low, size = split_cells(

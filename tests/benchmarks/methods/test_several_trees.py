@@ -30,9 +30,9 @@ def test_more_centers_than_cells_divide_the_largest():
 @given(st.integers(0, 10**9), st.integers(2, 9), st.data())
 def test_the_program_is_exact_on_the_tree(seed, leaves, data):
     rng = np.random.default_rng(seed)
-    cells = ShiftedQuadtree(BOX, seed=seed).opened()
+    cells = ShiftedQuadtree(BOX, seed=seed).root_cell()
     while cells.n_parts < leaves:
-        cells = cells.open([rng.choice(cells.leaves)])
+        cells = cells.split([rng.choice(cells.leaves)])
     k = data.draw(st.integers(1, leaves))
     weight = rng.normal(5, 8, len(cells.parent)).round(2)
     places = (cells.child < 0).astype(np.int64)
@@ -78,7 +78,7 @@ def test_badly_cut_centers_are_those_of_the_definition(seed, d, chance):
 
 def test_a_center_beside_the_first_cut_is_badly_cut_and_the_chance_bounds_how_many_are():
     tree = ShiftedQuadtree(BOX, seed=3)
-    beside = tree.space.lower + tree.opened().open([0]).cut[0] * 2.0**-48 * 10 + [1e-9, 3.0]
+    beside = tree.space.lower + tree.root_cell().split([0]).cut[0] * 2.0**-48 * 10 + [1e-9, 3.0]
     assert badly_cut(tree, beside[None], 24, 0.1).all()
     centers = np.random.default_rng(0).uniform(0, 10, (300, 2))
     shares = [
@@ -90,7 +90,7 @@ def test_a_center_beside_the_first_cut_is_badly_cut_and_the_chance_bounds_how_ma
 
 def test_records_of_badly_cut_centers_are_set_aside_one_by_one():
     points, middle = blobs(300)
-    cells = ShiftedQuadtree(BOX).opened().open([0]).open([1, 2])
+    cells = ShiftedQuadtree(BOX).root_cell().split([0]).split([1, 2])
     some = RemainingCells(cells, middle, np.array([True, False, False]))
     parts = some.encode(points)
     near = np.linalg.norm(points[:, None] - middle, axis=2).argmin(axis=1)

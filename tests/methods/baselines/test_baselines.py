@@ -123,7 +123,7 @@ def test_a_prefix_tree_has_the_parts_of_its_prefixes():
     points, hashed = rng.uniform(0, 10, (300, 2)), SimHash(BOX, 4, 2)
     cells = HashCells.whole(hashed)
     for _ in range(3):
-        cells = cells.open(cells.leaves[:2])
+        cells = cells.split(cells.leaves[:2])
     prefixes = {0: ""}
     for node, child in enumerate(cells.child):
         if child >= 0:

@@ -8,7 +8,7 @@ import pytest
 import metricdp as mdp
 from metricdp.kernels.points import nearest_centers
 from metricdp.methods.box import anywhere
-from metricdp.methods.box.anywhere import STEEP, WIDTH, in_halves, leaning, on_points
+from metricdp.methods.box.anywhere import STEEP, WIDTH, by_density, in_halves, on_points
 from metricdp.partitions.box.halving import Halves
 from metricdp.partitions.box.quadtree import ShiftedQuadtree
 from metricdp.partitions.box.refining import refined
@@ -35,7 +35,7 @@ def by_hand(points, weights, sides):
 def test_cells_lean_to_denser_neighbors(d, m):
     rng = np.random.default_rng(10 * d + m)
     points, weights, sides = rng.random((m, d)), rng.random(m) ** 3, rng.uniform(0.05, 0.3, (m, d))
-    middles, found, halves = leaning(points, weights, sides)
+    middles, found, halves = by_density(points, weights, sides)
     np.testing.assert_allclose(found, by_hand(points, weights, sides))
     np.testing.assert_allclose(found.reshape(m, -1).sum(axis=1), weights)
     np.testing.assert_array_equal(middles, in_halves(points, weights, sides).points)
@@ -44,22 +44,22 @@ def test_cells_lean_to_denser_neighbors(d, m):
 
 def test_a_cell_leans_to_the_side_where_its_neighbor_is():
     points, sides = np.array([[0.5], [1.5], [2.5]]), np.ones((3, 1))
-    found = leaning(points, np.array([0.0, 10.0, 90.0]), sides).weights
+    found = by_density(points, np.array([0.0, 10.0, 90.0]), sides).weights
     assert found[3] > 1.5 * found[2]
-    even = leaning(points, np.array([5.0, 5.0, 5.0]), sides).weights
+    even = by_density(points, np.array([5.0, 5.0, 5.0]), sides).weights
     assert even[2] == pytest.approx(even[3])
 
 
 @pytest.mark.parametrize("d", [2, 5])
 def test_weights_stay_even_without_weight_or_sides_or_in_many_dimensions(d):
     points = np.random.default_rng(d).random((50, d))
-    nothing = leaning(points, np.zeros(50), np.ones((50, d)))
+    nothing = by_density(points, np.zeros(50), np.ones((50, d)))
     assert (nothing.weights == 0).all() and np.isfinite(nothing.joined(50).points).all()
-    narrow = leaning(points, np.ones(50), np.zeros((50, d)))
+    narrow = by_density(points, np.ones(50), np.zeros((50, d)))
     np.testing.assert_allclose(narrow.weights, 2.0**-d)
     np.testing.assert_allclose(narrow.joined(50).points, points)
     if d > 3:
-        wide = leaning(points, np.arange(50.0), np.ones((50, d))).weights
+        wide = by_density(points, np.arange(50.0), np.ones((50, d))).weights
         np.testing.assert_allclose(wide, np.repeat(np.arange(50.0), 2**d) / 2**d)
 
 
@@ -70,7 +70,7 @@ def test_clusters_in_cells_as_wide_as_they_are_found_better(monkeypatch, most):
     curve = np.c_[(at + 0.5) / 30, 0.5 + 0.4 * np.sin(at * np.pi / 6)]
     records = (curve + rng.normal(0, 0.008, curve.shape)).clip(0, 1)
     space = mdp.EuclideanSpace([0, 0], [1, 1])
-    cells = Halves(**vars(ShiftedQuadtree(space).opened()))
+    cells = Halves(**vars(ShiftedQuadtree(space).root_cell()))
     for number in (20, 40, 80, 160, 320):
         amounts = np.zeros(len(cells.level))
         amounts[cells.leaves] = np.bincount(cells.encode(records), minlength=cells.n_parts)
@@ -84,7 +84,7 @@ def test_clusters_in_cells_as_wide_as_they_are_found_better(monkeypatch, most):
     question = SimpleNamespace(k=30, power=2, seed=0, time_limit=None)
     monkeypatch.setattr(anywhere, "MOST_PIECES", most)
     costs = []
-    for spread in (leaning, in_halves):
-        monkeypatch.setattr(anywhere, "leaning", spread)
+    for spread in (by_density, in_halves):
+        monkeypatch.setattr(anywhere, "by_density", spread)
         costs.append(nearest_centers(records, on_points(held, question))[1].sum())
     assert costs[0] < 0.98 * costs[1]

@@ -67,7 +67,7 @@ def test_long_boxes_and_loose_bounds():
 
 
 def test_counts_are_averaged_by_precision():
-    cells = ShiftedQuadtree(BOX).opened().open([0])
+    cells = ShiftedQuadtree(BOX).root_cell().split([0])
     counts = CellCounts(np.array([10.0]), np.array([4.0]))
     mechanism = SimpleNamespace(name="discrete Gaussian", scale=2.0)
     release = SimpleNamespace(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import metricdp as mdp
 from metricdp.kernels.quadtree_cells import BITS, MOST_CUTS
-from metricdp.partitions.box.quadtree import OpenedCells, ShiftedQuadtree
+from metricdp.partitions.box.quadtree import QuadtreeCells, ShiftedQuadtree
 from metricdp.partitions.box.refining import refined
 from tests import naive_quadtree as naive
 
@@ -32,9 +32,9 @@ def points_in(space, n, seed=0):
 
 
 def randomly_opened(space, seed, rounds=6):
-    cells, rng = ShiftedQuadtree(space, seed=seed).opened(), np.random.default_rng(seed % 2**32)
+    cells, rng = ShiftedQuadtree(space, seed=seed).root_cell(), np.random.default_rng(seed % 2**32)
     for _ in range(rounds):
-        cells = cells.open(cells.leaves[rng.random(cells.n_parts) < 0.7])
+        cells = cells.split(cells.leaves[rng.random(cells.n_parts) < 0.7])
     return cells
 
 
@@ -121,7 +121,7 @@ def test_keys_are_the_same_bits_everywhere():
 def test_cuts_are_spread_over_the_middle_third():
     space = mdp.EuclideanSpace([0], [1])
     trees = [ShiftedQuadtree(space, 1, seed) for seed in range(2000)]
-    cuts = np.array([float(tree.opened().open([0]).cut[0]) * 2.0**-BITS for tree in trees])
+    cuts = np.array([float(tree.root_cell().split([0]).cut[0]) * 2.0**-BITS for tree in trees])
     counts = np.histogram(cuts, np.linspace(1 / 3, 2 / 3, 11))[0]
     assert counts.sum() == 2000
     assert ((counts - 200) ** 2 / 200).sum() < 40  # chi square, 9 degrees of freedom
@@ -148,9 +148,9 @@ def test_impossible_depths(depth):
 
 
 def test_cells_of_the_last_depth_stay_closed():
-    cells = ShiftedQuadtree(mdp.EuclideanSpace([0], [1]), 1).opened()
+    cells = ShiftedQuadtree(mdp.EuclideanSpace([0], [1]), 1).root_cell()
     for _ in range(3):
-        cells = cells.open(cells.leaves)
+        cells = cells.split(cells.leaves)
     assert cells.n_parts == 2 and cells.level.max() == 1
 
 
@@ -172,7 +172,7 @@ def test_refining_keeps_what_there_is(space, seed, most):
 
 
 def test_refining_goes_where_the_demand_is_and_stops():
-    cells = ShiftedQuadtree(mdp.EuclideanSpace([0], [8]), seed=1).opened().open([0])
+    cells = ShiftedQuadtree(mdp.EuclideanSpace([0], [8]), seed=1).root_cell().split([0])
     finer, _ = refined(cells, np.array([0, 100.0, 1.0]), 9)
     first = finer.low[:, 0] < cells.low[2, 0]
     assert first[finer.leaves].sum() == 8
@@ -188,5 +188,5 @@ def test_what_cells_are_in_the_box():
     at = cells.leaves[cells.encode(points)]
     assert (np.abs(points - cells.centers[at]) <= cells.sides[at] / 2 * (1 + 1e-9)).all()
     assert np.allclose(cells.diameter, np.linalg.norm(cells.sides, axis=1))
-    assert isinstance(cells, OpenedCells) and "closed cells" in repr(cells)
+    assert isinstance(cells, QuadtreeCells) and "leaf cells" in repr(cells)
     assert "seed=5" in repr(cells.tree)

@@ -41,11 +41,11 @@ def given(engine, rows):
 def test_cells_of_all_levels_are_counted_as_in_memory(engine, rows):
     demand = PrivateDemand.from_frame(BOX, given(engine, rows), x="x", y="y")
     paths = Paths(_vault._open(demand), TREE)
-    points, cells = BOX.clip(rows.to_numpy()), TREE.opened()
+    points, cells = BOX.clip(rows.to_numpy()), TREE.root_cell()
     for _ in range(12):
         expected = HistogramQuery(cells).exact(points)
         assert paths.counted(cells).tolist() == expected.tolist()
-        cells = cells.open(cells.leaves[expected > 20])
+        cells = cells.split(cells.leaves[expected > 20])
     assert len(paths._segments) == 1
 
 
