@@ -1,7 +1,7 @@
 """Areas of a universe, such as districts: a public label of every place.
 
-What is said of each area by itself comes from sums by label (`metricdp.partitions.labeling`): a
-record adds to its own area alone, so that all areas together cost what one costs.
+Results by area come from sums by label (`metricdp.partitions.labeling`). A record adds to its own
+area alone, so that all areas together cost as much privacy as one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from metricdp.universe.geo import need_geo
 ELSEWHERE = "elsewhere"
 """Name of what lies in no area."""
 MOST = 3 * 10**7
-"""Points times areas, of a finite universe: 0.5 GB of amounts."""
+"""Points times areas of a finite universe, at most: 0.5 GB of amounts."""
 _RULE = (
     "by= takes a label for each point (a mapping from id to label, or a list in the order of "
     "metric.ids), or polygons: a GeoDataFrame or GeoSeries, whose index names them, or a mapping "
@@ -38,8 +38,8 @@ _RULE = (
 class Areas:
     """A public label of every place of a universe.
 
-    `names`: distinct; the last may be `ELSEWHERE`; `label`: from records to the numbers of their
-    areas, shape (n,).
+    `names`: distinct; the last may be `ELSEWHERE`. `label`: a function from records to the indices
+    of their areas, shape (n,).
     """
 
     universe: Metric | EuclideanSpace
@@ -48,7 +48,8 @@ class Areas:
 
     @classmethod
     def of(cls, universe: Metric | EuclideanSpace, by: Any) -> Areas:
-        """Of labels of points, or of polygons: in the system that they declare, or the universe's.
+        """Areas from labels of points, or from polygons, in the coordinate system that these
+        declare or else in the universe's.
 
         A point on the border of two polygons, or in both, belongs to the one that is named first.
         """
@@ -65,7 +66,7 @@ class Areas:
             raise InputError(_RULE)
         at = points.positions(ids)
         known = [(i, one) for i, one in zip(at.tolist(), labels) if one is not None and one == one]
-        given = {i: one for i, one in known if str(one) != ELSEWHERE}  # as without a label
+        given = {i: one for i, one in known if str(one) != ELSEWHERE}  # the same as no label
         names = sorted(set(map(str, given.values())))
         if len(set(given.values())) > len(names):
             raise InputError("by= has different labels of one name, such as 1 and '1'")
@@ -80,11 +81,13 @@ class Areas:
     ) -> Areas:
         if universe.n_points is None:
             return cls(universe, (*names, ELSEWHERE), Inside(tuple(shapes)))
-        return cls._finite(universe, names, _held(universe, shapes))
+        return cls._finite(universe, names, _containing(universe, shapes))
 
     @classmethod
     def _finite(cls, universe: Metric | EuclideanSpace, names: Sequence[str], table: Ints) -> Areas:
-        """Of points that have a label each: areas without a point are left out."""
+        """Areas of a finite universe from a label of each point; those without a point are
+        dropped.
+        """
         used, table = np.unique(table, return_inverse=True)
         kept = tuple((*names, ELSEWHERE)[i] for i in used.tolist())
         if kept == (ELSEWHERE,):
@@ -98,8 +101,9 @@ class Areas:
 
 
 def spread_evenly(points: Metric, frame: Any, column: str) -> Floats:
-    """A column of polygons, such as counts of a census or of a grid, spread over the points of a
-    finite universe: of each polygon evenly over the points in it, shape (n_points,).
+    """Weights of the points of a finite universe, shape (n_points,), from a column of polygons,
+    such as counts of a census or of a grid: each value is spread evenly over the points in its
+    polygon.
     """
     if column not in frame.columns:
         raise InputError(f"the polygons need a column {column!r} of numbers")
@@ -110,19 +114,19 @@ def spread_evenly(points: Metric, frame: Any, column: str) -> Floats:
     found = _polygons(frame.geometry.reset_index(drop=True), points)
     if found is None or not (np.isfinite(weights).all() and (weights >= 0).all()):
         raise InputError("what polygons weigh must be finite and at least 0")
-    label = _held(points, found[1])
+    label = _containing(points, found[1])
     return weights[label] / np.bincount(label)[label]
 
 
-def _held(points: Any, shapes: Sequence[Any]) -> Ints:
-    """Number of the first polygon that holds each point; their number, if none does."""
+def _containing(points: Any, shapes: Sequence[Any]) -> Ints:
+    """The first polygon that contains each point; ``len(shapes)`` where none does."""
     if points.coordinates is None:
         raise InputError(f"{points.name} has no coordinates that polygons could hold")
     return Inside(tuple(shapes))(points.coordinates)
 
 
 def _polygons(by: Any, universe: Any) -> tuple[list[str], list[Any]] | None:
-    """Names and polygons, in the universe's system; None if these are labels."""
+    """Names and polygons, in the universe's coordinate system; None if `by` holds labels."""
     frame = getattr(by, "geometry", by) if hasattr(by, "columns") else by
     if hasattr(frame, "geom_type"):
         need_geo()

@@ -1,4 +1,4 @@
-"""In which public area a record lies, and its distance as amounts of that area."""
+"""Which public area a record lies in, and its distance to a center as amounts of that area."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from metricdp.protocols import is_trusted, trusted
 @trusted
 @dataclass(frozen=True, eq=False)
 class TabledAreas:
-    """The number that a public table holds for a position."""
+    """The area of a position, by a public table of shape (n_points,)."""
 
     table: Ints
 
     def __call__(self, records: NDArray[Any]) -> Ints:
-        """Shape (n,)."""
+        """Areas of positions, shape (n,)."""
         return self.table[records]
 
 
 @trusted
 @dataclass(frozen=True, eq=False)
 class Inside:
-    """Number of the first of some polygons that holds a point; their number, if none does."""
+    """The first polygon that contains a point; ``len(shapes)`` where none does."""
 
     shapes: tuple[Any, ...]
 
     def __call__(self, points: NDArray[Any]) -> Ints:
-        """Shape (n,)."""
+        """Polygons of points (n, 2), shape (n,)."""
         import shapely
 
         label = np.full(len(points), len(self.shapes))
@@ -59,12 +59,11 @@ class Labeled(Protocol):
 
 @trusted
 class AreaDistances:
-    """A record's distance as two amounts of its area: how much of 2**BITS is near, how much far.
+    """A record's distance as two amounts of its area, 0 for all other areas.
 
-    As `metricdp.partitions.service.ClippedDistances`, with 0 for all other areas. The farthest that
-    a place of the area is from its center stands in place of the clip: nothing is cut off.
-
-    `areas`: of the same universe; `reach` (n_areas,): the farthest of each, in a box of all.
+    As `metricdp.partitions.service.ClippedDistances`; but distances are divided by the largest of
+    the area, `reach` (n_areas,), so that none is clipped. In a box that is the largest of all.
+    `areas`: of the same universe.
     """
 
     def __init__(self, service: Service, areas: Labeled) -> None:

@@ -1,5 +1,5 @@
-"""Who is served by whom, and from how far, given public centers: a record's *territory* (nearest
-center), *band* (distance between public edges), and *amounts* (distances as integers to add up).
+"""Assignment of records to public centers: a record's *territory* (nearest center), *band*
+(distance between public edges) and *amounts* (distance as integers to be summed).
 `metricdp.running.evaluation` asks for their counts and sums.
 """
 
@@ -19,11 +19,11 @@ from metricdp.metrics.space import EuclideanSpace
 from metricdp.protocols import Served, trusted
 
 BITS = 20
-"""Amounts are integers of up to 2**BITS: finer than any noise."""
+"""Amounts are integers of up to 2**BITS: a finer resolution than any noise has."""
 
 
 class Service:
-    """The nearest of some public centers (k, d), for every place, none beyond `farthest`."""
+    """The nearest public center of every place; no distance is larger than `farthest`."""
 
     def __init__(self, universe: Metric | EuclideanSpace, centers: Any) -> None:
         chosen = listed(centers, "centers")
@@ -53,8 +53,8 @@ class Nearest:
 
 @trusted
 class DistanceBands:
-    """The partition by distance to the nearest center: part i is up to ``edges[i]`` included, the
-    last part beyond. `bounds` adds 0 and the farthest distance.
+    """The partition by distance to the nearest center: part i ends at ``edges[i]``, included; the
+    last part is what lies beyond. `bounds`: the edges with 0 and the largest distance.
     """
 
     def __init__(self, service: Service, edges: Sequence[float]) -> None:
@@ -76,8 +76,9 @@ class DistanceBands:
 
 @trusted
 class ClippedDistances:
-    """A record's distance, clipped, as two amounts (B - t, t), t = B · min(d, clip) / clip rounded
-    down, B = 2**BITS. Their sums tell number and sum of distances for the price of one count.
+    """A record's clipped distance as two amounts (B - t, t), with B = 2**BITS and t = B · min(d,
+    clip) / clip rounded down. Their sums give the number of records and the sum of distances, at
+    the sensitivity of one count.
     """
 
     n_values = 2
@@ -88,15 +89,15 @@ class ClippedDistances:
         self._service = service
 
     def amounts(self, records: NDArray[Any]) -> Ints:
-        """Shape (n, 2): what is near, and what is far."""
+        """The pairs (B - t, t), shape (n, 2)."""
         return near_and_far(self._service.served(records)[1] / self.clip)
 
 
 @trusted
 class DistanceDifferences:
-    """How much farther a record is served by one set of centers than by another.
+    """A record's distance to one set of centers less that to another, as an integer amount.
 
-    `reach`: no difference is larger: 2**BITS stands for it.
+    `reach`: a bound of all differences, represented by 2**BITS.
     """
 
     n_values = 1
@@ -107,17 +108,17 @@ class DistanceDifferences:
         self.reach = max(service.farthest, other.farthest)
 
     def amounts(self, records: NDArray[Any]) -> Ints:
-        """Shape (n, 1): distance to the first centers less that to the others, rounded down."""
+        """Differences in units of reach / 2**BITS, rounded down, shape (n, 1)."""
         mine, theirs = (service.served(records)[1] for service in self._services)
         return whole((mine - theirs) / (self.reach or 1.0))[:, None]
 
 
 def near_and_far(share: Floats) -> Ints:
-    """What of 2**BITS is near, and what far, shape (n, 2), of the share that is far, shape (n,)."""
+    """Amounts (B - t, t), t = B · share rounded down, shape (n, 2), for shares of shape (n,)."""
     far = whole(share)
     return np.stack([2**BITS - far, far], axis=1)
 
 
 def whole(share: Floats) -> Ints:
-    """Shares of 2**BITS as integers, rounded down, -2**BITS to 2**BITS."""
+    """Shares of 2**BITS as integers, rounded down and clipped to -2**BITS … 2**BITS."""
     return np.floor(np.clip(share, -1.0, 1.0) * 2.0**BITS).astype(np.int64)

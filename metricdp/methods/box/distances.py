@@ -166,7 +166,9 @@ def measured_distances(
 
 
 def shells_together(space: EuclideanSpace, centers: Floats) -> Shells:
-    """Shells around centers (k, d), each record in one around its nearest; shared by all clusters."""
+    """Shells around centers (k, d), each record in one around its nearest; shared by all
+    clusters.
+    """
     cells = VoronoiCells(space, centers)
     return Shells(cells, centers, N_SHELLS_TOGETHER, RATIO_TOGETHER, together=True)
 

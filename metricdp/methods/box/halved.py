@@ -169,7 +169,7 @@ def _with_points(tree: Any, expected: ExpectedPoints) -> PartitionTree:
 def _rounds(refinement: Refinement, records: float, scale: float, k: int) -> Iterator[Round]:
     """Rounds until cells are as fine as `PER_CELL` says; the last has the rest of the budget."""
     refinement.even = min(EVEN, UNSEEN * scale / max(records, 1.0))
-    refinement.numbers = partial(number_of_cells, k=k, dimension=refinement.growth)
+    refinement.number_of_parts = partial(number_of_cells, k=k, dimension=refinement.growth)
     refinement.quickly = True
     whole: Any = refinement.whole
     left = Fraction(1)
@@ -181,7 +181,7 @@ def _rounds(refinement: Refinement, records: float, scale: float, k: int) -> Ite
         mean = refinement.estimate.mean if refinement.estimate else np.ones(1)
         whole.trust = refinement.estimate.trust if refinement.estimate else 1.0
         filled = float(mean.sum() ** 2 / max((mean**2).sum(), 1e-9))
-        finer = PER_CELL * filled / refinement.numbers(records, scale / float(left))
+        finer = PER_CELL * filled / refinement.number_of_parts(records, scale / float(left))
         if finer >= 1.0:
             break
     yield Round(left, max(finer, 1.0))

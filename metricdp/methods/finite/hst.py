@@ -26,11 +26,11 @@ from metricdp.partitions.finite.hst import HST
 from metricdp.partitions.finite.hst_levels import checked_tree, tree_for
 
 _TYPICAL_LEVELS = 4
-"""Levels for which the kind of noise is chosen, where their number is still open."""
+"""Number of levels by which the kind of noise is chosen before theirs is known."""
 
 
 def release_of(universe: Metric, counts: TreeCounts) -> Release:
-    """Noisy counts of a tree's nodes, and the weights estimated from them."""
+    """The release of a tree's noisy counts: weights of the points, estimated from them."""
     weights = (counts.settled()[0] / counts.tree.sizes)[counts.tree.leaf]
     return Release(universe, weights, counts.receipt, method="hst", counts=counts)
 
@@ -49,12 +49,12 @@ class DPHST(Method):
         Of the very universe; by default it is built with the question's seed, and kept with the
         universe.
     budget : {"rising", "uniform", "geometric"} or float
-        What a level gets of the budget of the level above it: 3 (the default: it measured best), 1,
-        1/2 (the paper), or that factor. The shares add up to 1 exactly.
+        A level's budget over that of the level above it: 3 (the default: it measured best), 1, 1/2
+        (the paper), or that factor. The shares add up to 1 exactly.
     levels : int, optional
         How many levels are counted, the highest first, of those at which a cluster splits. By
-        default as many as the number of records can fill; that number costs a share of it, unless
-        it is public or `records_hint` guesses it.
+        default as many as the number of records can fill; that number costs a share of the budget,
+        unless it is public or guessed by `records_hint`.
 
     References
     ----------
@@ -100,13 +100,13 @@ class DPHST(Method):
         return checked_budget("rising" if self.budget is None else self.budget)
 
     def composition(self, offer: Terms) -> Composition:
-        """rho if Gaussian noise is then less over all levels."""
+        """rho if Gaussian noise has the smaller sum of variances over all levels."""
         gaussian = Cost.zcdp(offer.price.epsilon, offer.price.delta)
         by_laplace, by_gauss = shares_of_noise(self._shares(_TYPICAL_LEVELS), gaussian)
         return "rho" if by_gauss < by_laplace else "epsilon"
 
     def least(self, terms: Terms, question: Question) -> Iterable[Ask]:
-        """A histogram of the least share of a level; a tree must be of this universe."""
+        """A count for the smallest share; refuses the tree of another universe."""
         if self.tree is not None:
             tree_for(self.tree, question.metric, 0)
         share = min(*self._shares(), COUNT_SHARE) * Fraction(9, 10)

@@ -30,7 +30,7 @@ from metricdp.releases import Mechanism, Receipt
 BUDGETS = {"geometric": Fraction(1, 2), "uniform": Fraction(1), "rising": Fraction(3)}
 """What each level gets of the budget of the level above it."""
 FLOOR = 4.0
-"""Standard deviations of noise above which a node's count is distinguished from nothing."""
+"""Standard deviations of noise above which a node's count is distinguished from 0."""
 MOST_LEVELS = 8  # deeper ones get too little budget each
 
 
@@ -51,8 +51,8 @@ def checked_budget(budget: Any) -> Fraction:
 
 @dataclass(frozen=True, eq=False)
 class TreeCounts:
-    """Noisy counts of a tree's nodes at some `levels`: `measured`, the mean over a node's levels by
-    precision, and its noise's `variance` (infinite if not counted).
+    """Noisy counts of a tree's nodes at some `levels`: `measured` (n_nodes,), averaged by precision
+    over the levels of a node, and the `variance` of the noise, infinite if not counted.
     """
 
     tree: HST
@@ -73,7 +73,9 @@ class TreeCounts:
         return found
 
     def settled(self, floor: float = FLOOR) -> tuple[Floats, Bools]:
-        """Consistent estimates down to the noise, spread evenly below; and nodes above it."""
+        """Consistent estimates, spread evenly below the deepest nodes above the noise threshold;
+        and which nodes are above it. Both of shape (n_nodes,).
+        """
         estimate, variance = self.consistent()
         noise = np.where(np.isinf(variance), np.inf, floor * np.sqrt(variance))
         found: tuple[Floats, Bools] = settled_counts(
@@ -94,7 +96,11 @@ def count_levels(
     levels: int | None = None,
     records_hint: float | None = None,
 ) -> Generator[Any, Any, TreeCounts]:
-    """Spend all that is left on the levels of a tree at which clusters split."""
+    """Release the counts of a tree's splitting levels for all that is left of the budget.
+
+    `factor`: from a level's share to the next one's; `levels`: how many, by default as many as
+    `number_of_levels` says.
+    """
     left = Fraction(1)
     if levels is None:
         records = yield from count_records(terms, COUNT_SHARE, records_hint)
@@ -106,9 +112,9 @@ def count_levels(
     for level, share in zip(counted, level_shares(factor, len(counted))):
         noisy = yield Ask(HistogramQuery(tree.parts_at(level)), left * share)
         nodes = tree.nodes_at(level)
-        exactness = 1.0 / noise_variance(noisy.receipt.mechanisms[0])
-        total[nodes] += exactness * noisy.values
-        precision[nodes] += exactness
+        weight = 1.0 / noise_variance(noisy.receipt.mechanisms[0])
+        total[nodes] += weight * noisy.values
+        precision[nodes] += weight
     with np.errstate(divide="ignore"):
         variance = 1.0 / precision
     measured = np.where(precision > 0, total / np.maximum(precision, 1e-300), 0.0)
@@ -126,7 +132,7 @@ def number_of_levels(tree: HST, records: float, scale: float) -> int:
 
 
 def noise_variance(mechanism: Mechanism) -> float:
-    """Variance of the noise of one count, not below that of rounding."""
+    """Variance of the noise of one count, at least 1/12, that of rounding."""
     if mechanism.name.startswith("discrete Gaussian"):
         return max(mechanism.scale**2, 1 / 12)
     ratio = np.exp(-1.0 / mechanism.scale)

@@ -1,19 +1,19 @@
-"""Private local search: swaps of centers drawn by private scores (Fan, Li & Li, NeurIPS 2023,
+"""Private local search: swaps of centers selected by private scores (Fan, Li & Li, NeurIPS 2023,
 Algorithm 7; Gupta et al., SODA 2010).
 
-1. Begin with private centers from a share of the budget, or with public ones.
-2. T times: draw a swap of x in F for y outside F with a probability that grows as cost(F - x + y,
-   D) falls.
-3. If `final`: draw one of the T + 1 sets visited by its cost. Else the last one is the answer.
+1. Start with private centers for a share of the budget, or with public ones.
+2. T times: select a swap of x in F for y outside F, with a probability that grows as cost(F - x +
+   y, D) falls.
+3. If `final`: select one of the T + 1 sets visited, by its cost. Else the last one is the answer.
 
-**Privacy.** Steps 2 and 3 are selections (`SwapQuery`, `CentersQuery`) about centers that earlier
-releases and public coins chose: adaptive composition. Pure epsilon adds up and permute-and-flip
-selects; with a delta, where that allows more, the exponential mechanism selects at `range_rho` of
-rho a step.
+**Privacy.** Steps 2 and 3 are selections (`SwapQuery`, `CentersQuery`) about centers that follow
+from earlier releases and public coins: adaptive composition. Pure epsilons add up, with
+permute-and-flip as the mechanism. With a delta, where that allows a larger epsilon for each step,
+it is the exponential mechanism, which costs `range_rho` of rho a step.
 
-Unlike the paper: under add-remove the scores are monotone, so the exponent is epsilon·cost/R and
-not half of it; R is the largest cost of one record over all swaps of the present centers, a public
-number, and not the diameter.
+Two differences from the paper. Under add-remove the scores are monotone, so that the exponent is
+epsilon·cost/R instead of half of it. R is the largest cost of one record over all swaps of the
+present centers, a public number, instead of the diameter.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ PUBLIC_STARTS = ("k-median++", "random")
 
 @dataclass(frozen=True, kw_only=True)
 class LocalSearch(Method):
-    """Swaps of centers, each drawn by its cost on the private demand, from a start that is public
-    or private.
+    """Private local search: swaps of centers, each selected by its cost on the private demand, from
+    a public or private start.
 
     **Privacy.** epsilon-DP; (epsilon, delta)-DP where a delta is given and pays for more:
     `metricdp.methods.finite.local_search`.
@@ -55,17 +55,17 @@ class LocalSearch(Method):
     Parameters
     ----------
     steps : int
-        How many swaps (paper: 20). Each more means less budget for every one; few measured best.
+        Number of swaps (paper: 20). They share the budget; few measured best.
     start : {"hst", "k-median++", "random"} or Method
         The answer of the method hst or of any other private method, k-median++ on the public
         universe, or random points.
     share : number
-        Of the budget, for a private start (paper: 1/2). A public one costs nothing.
+        Share of the budget for a private start (paper: 1/2). A public one costs nothing.
     final : bool
-        Whether one of all visited sets is drawn at the end (paper), at the price of one more step,
-        or the last one is the answer.
+        Whether one of all visited sets is selected at the end (paper), at the price of one more
+        step; else the last one is the answer.
     cap : float, optional
-        Distances count at most this much in the search, in the universe's unit of length. Public.
+        Public threshold at which distances are clipped in the search, in the universe's unit.
     tree : HST, optional
         For the start "hst", of the very universe; by default it is built with the question's seed.
 
@@ -112,37 +112,39 @@ class LocalSearch(Method):
         flag(self.final, "final")
         if self.cap is not None:
             positive(self.cap, "cap")
-        self._first  # noqa: B018 - its checks
+        self._start_method  # noqa: B018 - its checks
 
     @property
-    def _first(self) -> Method | None:
-        """The method of a private start."""
+    def _start_method(self) -> Method | None:
+        """The method of a private start; None for a public one."""
         if self.start == "hst":
             return DPHST(tree=self.tree, records_hint=self.records_hint)
         return self.start if isinstance(self.start, Method) else None
 
     @property
-    def _times(self) -> int:
-        """How many selections share what the start leaves."""
+    def _selections(self) -> int:
+        """Number of selections, which share what the start leaves."""
         return int(self.steps) + (1 if self.final and self.steps else 0)
 
     def composition(self, offer: Terms) -> Composition:
-        """rho where that gives every step more."""
-        if not self._times:
+        """rho where it gives every selection a larger epsilon."""
+        if not self._selections:
             return "epsilon"
         alone = Cost.of(offer.price.epsilon)
         in_rho = Cost.zcdp(offer.price.epsilon, offer.price.delta)
-        more = selection_epsilon(in_rho, self._times) > selection_epsilon(alone, self._times)
+        more = selection_epsilon(in_rho, self._selections) > selection_epsilon(
+            alone, self._selections
+        )
         return "rho" if more else "epsilon"
 
     def least(self, terms: Terms, question: Question) -> Iterable[Ask]:
-        """Nothing but what the start asks for, with its share."""
-        if self._first is not None and not settled(question):
-            self._first.confirm(terms.at(self._price_of_start(terms)), question)
+        """Only what the start asks for, which is confirmed here."""
+        if self._start_method is not None and not settled(question):
+            self._start_method.confirm(terms.at(self._price_of_start(terms)), question)
         return []
 
     def work(self, terms: Terms, question: Question) -> Steps:
-        """The last centers, or those drawn at the end. Without swaps nothing is spent on them."""
+        """The last centers, or the set selected at the end. Without swaps the start gets all."""
         visited = yield from self.visited(terms, question)
         at = visited[-1]
         if self.final and len(visited) > 1:
@@ -153,14 +155,14 @@ class LocalSearch(Method):
         return Result(question.names(at), question.k, self.name, receipt)
 
     def visited(self, terms: Terms, question: Question) -> Generator[Any, Any, list[Ints]]:
-        """All sets of centers in turn (positions, the opened first), T + 1 unless nothing can be
-        swapped.
+        """All sets of centers in turn (positions, the required first): T + 1 of them, or one if
+        nothing can be swapped.
 
-        **Privacy.** All of them are released: with `final`, one share is left for the last draw.
+        **Privacy.** All of them are released. With `final`, the share of one selection is left.
         """
         at = yield from self._begin(terms, question)
         visited = [at]
-        times = self._times
+        selections = self._selections
         if not self.steps or settled(question):
             return visited
         allowed = None if question.candidates is None else question.names(question.candidates)
@@ -174,7 +176,7 @@ class LocalSearch(Method):
         )
         for done in range(int(self.steps)):
             left = (yield Account()).left
-            index = yield Select(query, left / (times - done))
+            index = yield Select(query, left / (selections - done))
             if done + 1 < self.steps:
                 query = query.swapped(index)
                 visited.append(query.centers)
@@ -183,8 +185,8 @@ class LocalSearch(Method):
         return visited
 
     def _price_of_start(self, terms: Terms) -> Cost:
-        """What a private start costs: a share of epsilon, or the epsilon of that share of rho."""
-        share = exact(self.share) if self._times else Fraction(1)
+        """The cost of a private start: a share of epsilon, or the epsilon of that share of rho."""
+        share = exact(self.share) if self._selections else Fraction(1)
         if not terms.in_rho:
             return Cost.of(terms.price.epsilon * share)
         return Cost.of(pure_epsilon(share * (terms.price.rho or Fraction(0))))
@@ -193,20 +195,20 @@ class LocalSearch(Method):
         if settled(question):
             others = np.setdiff1d(question.places, question.opened)
             return np.concatenate([question.opened, others])[: question.k]
-        if self._first is None:
+        if self._start_method is None:
             return public_start(question, self.start == "k-median++")
-        work = partial(self._first.work, question=question)
+        work = partial(self._start_method.work, question=question)
         start = answer_of((yield Within(self._price_of_start(terms), work)), question)
         return question.metric.positions(start.centers)
 
 
 def settled(question: Question) -> bool:
-    """Whether there is only one answer: all candidates are centers, or all centers opened."""
+    """Whether there is only one answer: all candidates are centers, or all centers are required."""
     return question.k in (len(question.places), len(question.opened))
 
 
 def public_start(question: Question, spread: bool) -> Ints:
-    """k public centers, the opened first: by k-median++ if `spread`, else at random."""
+    """Positions of k public centers, the required first: by k-median++ if `spread`, else random."""
     metric = question.metric
     rng = np.random.default_rng(question.seed)
     allowed = np.arange(len(metric)) if question.candidates is None else question.candidates

@@ -1,18 +1,21 @@
-"""Maximum coverage: sets that cover most of the private demand, and k-median from them (Jones,
-Nguyen & Nguyen, AAAI 2021).
+"""k-median by private maximum coverage: balls that cover most of the demand (Jones, Nguyen &
+Nguyen, AAAI 2021).
 
 1. Pay a share of epsilon for the number of records, unless it is public or guessed
    (`records_hint`).
-2. *Cover*, with a tenth of epsilon and all of delta: select public balls in turn by how many
-   uncovered records each holds.
-3. *Count*, with another tenth, the records that each ball covered first.
+2. *Cover*, with a tenth of epsilon and all of delta: greedily select public balls by the number of
+   uncovered records in them.
+3. *Count*, with another tenth, the records that each ball was the first to cover.
 4. *Refine*: cut the public hierarchy into M parts, finer where step 3 found more records a point.
 5. Release the histogram of the parts with the rest of epsilon, estimate, and solve for any k.
 
-**Privacy.** Steps 1, 2, 3 and 5 are the only reads. Step 2 is a loop of
+In a box of more than two dimensions it is the paper's Section 5: private candidates
+(`metricdp.methods.box.private_candidates`) for half of epsilon and delta, a cover by balls around
+them, and counts of the selected ones' cells.
+
+**Privacy.** Steps 1, 2, 3 and 5 are the only reads. Step 2 is the greedy loop of
 `metricdp.accounting.covering`, (epsilon/10, delta)-DP (proof P10); the others are counts with
-Laplace noise: sequential composition. In a box of more than two dimensions the paper's Section 5,
-whose candidates (`metricdp.methods.box.private_candidates`) cost half of epsilon and delta.
+Laplace noise. Sequential composition.
 """
 
 from __future__ import annotations
@@ -54,25 +57,25 @@ from metricdp.releases import Receipt
 from metricdp.solvers.lloyd import settled
 
 SCALES = (256, 64, 16)
-"""Radii at which balls around so many landmarks hold half of the universe."""
+"""Radii: at each, balls around so many landmarks contain half of the universe."""
 CANDIDATES = 8
-"""Balls to select from, for each of them."""
+"""Balls of a radius to select from, over that number of landmarks."""
 PICKS = 6
 LOOP_SHARE = PIECES_SHARE = Fraction(1, 10)
 HASHES_SHARE = Fraction(1, 2)
-"""Of epsilon, and half of delta, for candidates in a box."""
+"""Share of epsilon, and half of delta, for candidates in a box."""
 NET = 64
 LLOYD = 20
-"""Public points that are candidates besides; steps of Lloyd's method on the released weights."""
+"""Public points that are additional candidates; steps of Lloyd's method on the released weights."""
 FLOOR = 0.25
-"""Of the mean density that every point of the universe has at least, when parts are refined."""
+"""Least density of a point when parts are refined, as a share of the mean density."""
 
 Centers = list[tuple[Ints, float]]
 """Selected balls, radius by radius: positions of their centers, and the radius."""
 
 
 def moved_to_means(release: Release, question: Question) -> Floats:
-    """Centers (k, d) among candidates in a box; for means moved to their weighted means."""
+    """Centers (k, d) among candidates in a box; for k-means moved to weighted means by Lloyd."""
     points = release.universe.points
     centers: Floats = points[on_weights(release, question)]
     if question.power == 1:
@@ -82,23 +85,21 @@ def moved_to_means(release: Release, question: Question) -> Floats:
 
 @dataclass(frozen=True, kw_only=True)
 class MaxCoverage(Method):
-    """Balls that cover the demand, selected privately; then counts on a public partition that is
-    refined there.
+    """Private selection of balls that cover the demand, then counts on a public partition that is
+    finer there.
 
     **Privacy.** (epsilon, delta)-DP by the module's text; delta is spent on the selections. With
-    delta 0 their exponents add up by basic composition: still private, with much weaker selections.
+    delta 0 they share epsilon by basic composition: still private, but much less accurate.
 
     Parameters
     ----------
     picks : int, optional
-        Balls selected for each radius: 6, or 2k·ln(1/eta) among candidates.
+        Balls selected for each radius: 6, or 2k·ln(1/eta) among private candidates.
     net_dimensions : int
-        Boxes of up to so many dimensions are answered on a public net; beyond, the paper's
-        Section 5: private candidates by locality-sensitive hashing
-        (`metricdp.methods.box.private_candidates`), a cover of the demand by balls around them, and
-        counts of the selected ones' cells.
+        Boxes of up to so many dimensions are answered on a public net; beyond, by the paper's
+        Section 5.
     share : number, optional
-        Of epsilon for the selections: 1/10.
+        Share of epsilon for the selections: 1/10.
     eta : float
         The paper's accuracy parameter, between 0 and 0.6.
 
@@ -148,11 +149,11 @@ class MaxCoverage(Method):
         return exact(self.share, "share")
 
     def composition(self, offer: Terms) -> Composition:
-        """Both: delta is for the selections."""
+        """Both: the selections spend delta."""
         return "both"
 
     def least(self, terms: Terms, question: Any) -> Iterable[Ask]:
-        """The number of records; refuses shares that leave nothing."""
+        """The number of records; refuses shares that leave nothing for the counts."""
         price = terms.price
         loop = price.epsilon * self._share
         loss = price.delta
@@ -170,7 +171,7 @@ class MaxCoverage(Method):
         return super().least(terms, question)
 
     def _takes_candidates(self, question: Any) -> bool:
-        """Whether Section 5 answers: in a box in which a net is too coarse."""
+        """Whether Section 5 answers: in a box of many dimensions, where a net is too coarse."""
         return bool(question.coarse(self.net_dimensions))
 
     def work(self, terms: Terms, question: Any) -> Steps:
@@ -225,7 +226,7 @@ def weights_release(
     space: EuclideanSpace | None,
     search: Search = on_weights,
 ) -> Release:
-    """The release of weights; in a box its points are candidates."""
+    """The release of weights of a metric's points, which in a box are the candidates."""
     return Release(
         metric,
         weights,
@@ -241,7 +242,7 @@ def weights_release(
 def counted_cells(
     question: Any, metric: Metric, selected: list[Ints], share: Fraction
 ) -> Generator[Ask, Any, Floats]:
-    """Weights of the points: noisy counts of the selected ones' cells, not below 0."""
+    """Release the counts of the selected points' Voronoi cells as weights of these (n_points,)."""
     at = np.unique(np.concatenate(selected))
     cells = LabelParts(metric, metric.nearest_to(at)[0], len(at))
     counts = yield Ask(HistogramQuery(question.parts(cells)), share)
@@ -251,7 +252,7 @@ def counted_cells(
 
 
 def public_balls(metric: Metric, seed: int) -> list[Balls]:
-    """Balls of a few public radii around landmarks of the universe, smallest radius first."""
+    """Balls around landmarks of the universe, of a few public radii, the smallest first."""
     at = landmarks(metric, seed=seed).positions
     n = len(metric)
     found = []
@@ -262,7 +263,7 @@ def public_balls(metric: Metric, seed: int) -> list[Balls]:
 
 
 def first_covering(stages: list[tuple[SetSystem, Ints]]) -> Ints:
-    """Which selected set is the first to hold each element; their number where none does."""
+    """Index of the first selected set that contains each element; their number where none does."""
     first = np.full(stages[0][0].n_elements, -1, np.int64)
     number = 0
     for sets, chosen in stages:
@@ -274,7 +275,7 @@ def first_covering(stages: list[tuple[SetSystem, Ints]]) -> Ints:
 
 
 def piece_density(noisy: Ints, scale: float, piece: Ints) -> Floats:
-    """Records a point in every point's piece, as far as they exceed the piece's noise."""
+    """Noisy records a point, for every point that of its piece, less one scale of noise."""
     sizes = np.bincount(piece, minlength=len(noisy))
     found: Floats = (np.maximum(noisy - scale, 0.0) / np.maximum(sizes, 1))[piece]
     return found

@@ -1,15 +1,14 @@
-"""The default method in a finite universe: rounds of adaptive refinement, and one estimate from all
-of them.
+"""The default method in a finite universe: histograms in rounds of adaptive refinement, and one
+estimate from all of them.
 
 1. Pay 5 % of epsilon for the number of records, unless it is public or guessed (`records_hint`).
-2. Decide on one round or three, and on their shares (`metricdp.methods.finite.rounds`).
+2. Choose one to three rounds and their shares (`metricdp.methods.finite.rounds`).
 3. In each round, cut the public hierarchy of the universe into parts, finer where the estimate so
-   far is dense, and release their histogram. If the first of three found demand so even that finer
-   parts would tell more noise than records, or in neighborhoods of a plane where records are few,
-   the second is the last and has all that is left.
-4. Estimate the true counts from all rounds: the posterior mean on the smallest tree that holds all
-   cuts. Spread each count over its part's points. `expected` weights stand in for points if the
-   noisy counts agree.
+   far is dense, and release their histogram. The second of three rounds is the last, with all that
+   is left, if demand is so even that finer parts would mostly add noise.
+4. Estimate the true counts from all rounds: the posterior mean on the smallest tree that contains
+   all cuts. Spread each count over its part's points, evenly, or by `expected` weights if the noisy
+   counts agree with these.
 5. Solve on those weights, for any k, as often as asked.
 
 **Privacy.** Steps 1 and 3 are the only reads: epsilon-DP by sequential composition, as each
@@ -35,14 +34,14 @@ from metricdp.methods.demand_release import Release
 from metricdp.methods.expected import Expected
 from metricdp.methods.finite.rounds import (
     MOST_PARTS,
-    SHOWS,
     TWO,
+    VISIBLE,
     Round,
     few_in_plane,
+    is_last,
     last_round,
     number_of_parts,
     planned,
-    settled,
 )
 from metricdp.methods.method import Composition, Method
 from metricdp.methods.question import Question
@@ -53,12 +52,14 @@ from metricdp.releases import Release as Noisy
 from metricdp.solvers.estimate.tree_posterior import Counts, Estimate, joint_posterior
 
 EVEN = 0.1
-"""Share of the density for a later cut that is spread evenly."""
+"""Share of the density for a later cut that is even: more finds overlooked demand, and is coarser.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Partition(Method):
-    """The default method: noisy counts of public parts, then the solver on the weights they tell.
+    """The default method: noisy counts of public parts, then a public solver on weights estimated
+    from them.
 
     **Privacy.** epsilon-DP, by the module's text; a delta is spent only where users have caps of so
     many parts that Gaussian noise is less than Laplace noise.
@@ -101,7 +102,7 @@ class Partition(Method):
             raise InputError("expected= of a method must be made with Expected.of(metric, weights)")
 
     def composition(self, offer: Terms) -> Composition:
-        """rho where caps make Gaussian noise smaller than that of Laplace."""
+        """rho where, by the users' caps, Gaussian noise is less than Laplace noise."""
         caps = offer.caps
         if caps is None or caps.tree is None:
             return "epsilon"
@@ -110,7 +111,7 @@ class Partition(Method):
         return "rho" if in_rho.rho and caps.square / (2 * in_rho.rho) < laplace else "epsilon"
 
     def least(self, terms: Terms, question: Question) -> Iterable[Ask]:
-        """A histogram of the share of the number of records."""
+        """A count for the smallest share, that of the number of records."""
         if self.expected is not None and terms.caps is not None and terms.caps.tree is not None:
             raise InputError("expected= does not go with Caps, whose areas are of their own")
         return super().least(terms, question)
@@ -118,8 +119,8 @@ class Partition(Method):
     def work(self, terms: Terms, question: Question) -> Steps:
         """The release; see the module's text for the steps and the guarantee.
 
-        Time: that of the hierarchy (once a universe), of M parts and of the estimator, O(M) with a
-        constant of some 10^5 operations, for every round.
+        Time: that of the hierarchy, once a universe; for every round that of a cut into M parts and
+        of the estimator, O(M) with a constant of some 10^5 operations.
         """
         areas = terms.caps.tree if terms.in_rho and terms.caps is not None else None
         expected = None if self.expected is None else self.expected.weights
@@ -149,8 +150,11 @@ def refined(
     areas: PartitionTree | None = None,
     keys_of: Callable[[Any], Any] = lambda parts: parts,
 ) -> Generator[Any, Any, Refinement]:
-    """All rounds on a public hierarchy. `rounds`: which, by what was found, records and noise;
-    `areas`: a cut that refines each; `keys_of`: by what records tell their part.
+    """All rounds on a public hierarchy (`whole`).
+
+    `rounds`: a function of the refinement so far, the number of records and the scale of noise, to
+    the rounds in turn; `areas`: a cut that refines every one; `keys_of`: from a cut to the
+    partition that encodes records.
     """
     refinement = Refinement(whole, [] if count.release is None else [count.release])
     left = (yield Account()).left
@@ -177,7 +181,7 @@ def _planned(refinement: Refinement, records: float, scale: float) -> Iterator[R
         left = 1 - first.share
         noise = scale / float(left)
         last = last_round(left, estimate.uneven, noise)
-        if settled(refinement.split(refinement.cut(last, records, noise))):
+        if is_last(refinement.pieces(refinement.cut(last, records, noise))):
             later = [last]
         elif refinement.usual:
             later = [TWO[1]._replace(share=left)]
@@ -185,10 +189,14 @@ def _planned(refinement: Refinement, records: float, scale: float) -> Iterator[R
 
 
 class Refinement:
-    """All that was released so far, and the estimate that follows: noisy `totals`, the `tree` of
-    all rounds' parts, `weights`, and the `density` for the next cut (None before the first);
-    `usual`: whether splits are as usual in a plane until counts tell otherwise; `quickly`: whether
-    they are learned in few rounds; `numbers`: of a cut's parts, by records, noise and factor.
+    """All rounds so far, and the estimate from them.
+
+    `totals`: noisy numbers of records; `cuts`, `releases`: parts and histogram of each round;
+    `tree`: the parts of all rounds together; `weights` (n_points,): estimated demand; `density`
+    (n_points,): for the next cut, a share `even` of it spread evenly, None before the first round.
+    Options of the estimate: `usual`, whether it starts from the usual splits of a plane; `quickly`,
+    whether these are learned in few iterations. `number_of_parts`: of a cut, by records, noise and
+    factor.
     """
 
     tree: PartitionTree
@@ -199,7 +207,7 @@ class Refinement:
         self.growth = whole.growth()
         self.even = EVEN
         self.usual = False
-        self.numbers: Callable[[float, float, float], int] = number_of_parts
+        self.number_of_parts: Callable[[float, float, float], int] = number_of_parts
         self.quickly = False
         self.totals = totals
         self.cuts: list[PartitionTree] = []
@@ -208,28 +216,33 @@ class Refinement:
         self.estimate: Estimate | None = None
 
     def cut(self, each: Round, total: float, scale: float) -> PartitionTree:
-        """Where to round next: public, as all that it follows was released."""
-        number = self.numbers(total, scale, each.finer)
+        """The parts of a round, for a total of records and a scale of noise. Public: they follow
+        from public facts and earlier releases.
+        """
+        number = self.number_of_parts(total, scale, each.finer)
         if self.density is None or self.estimate is None:
             return self.whole.cut(number)
-        shown = None
+        visible = None
         if each.points:
+            # parts whose records would be visible if all of them were on one point
             sizes = self.tree.even().sizes[: self.tree.n_parts]
-            shows = self.estimate.mean >= scale * (np.log(sizes) + SHOWS)
-            shown = shows[self.tree.labels]
-            number = min(number + int(shown.sum()), MOST_PARTS)
-        return self.whole.cut(number, self.density, each.least * scale / max(total, 1.0), shown)
+            above = self.estimate.mean >= scale * (np.log(sizes) + VISIBLE)
+            visible = above[self.tree.labels]
+            number = min(number + int(visible.sum()), MOST_PARTS)
+        return self.whole.cut(number, self.density, each.least * scale / max(total, 1.0), visible)
 
-    def split(self, parts: PartitionTree) -> float:
-        """Into how many an average record's part, of what was estimated so far, would be split."""
+    def pieces(self, parts: PartitionTree) -> float:
+        """Into how many parts of a new cut an average record's present part would be split."""
         assert self.estimate is not None
-        pieces = np.unique(self.tree.labels.astype(np.int64) * parts.n_parts + parts.labels)
-        number = np.bincount(pieces // parts.n_parts, minlength=self.tree.n_parts)
+        pairs = np.unique(self.tree.labels.astype(np.int64) * parts.n_parts + parts.labels)
+        number = np.bincount(pairs // parts.n_parts, minlength=self.tree.n_parts)
         mean = self.estimate.mean
         return float(number @ mean / max(mean.sum(), 1e-9))
 
     def add(self, parts: PartitionTree, histogram: Noisy, *, many: bool) -> None:
-        """Estimate anew; `many` if there are several rounds in all."""
+        """Add a round's parts and histogram, and estimate again; `many`: whether there are several
+        rounds in all.
+        """
         self.cuts.append(parts)
         self.releases.append(histogram)
         self.tree = self.whole.joined(self.cuts)
@@ -251,18 +264,18 @@ class Refinement:
         self.use(estimate)
 
     def use(self, estimate: Estimate) -> None:
-        """Weights and density by an estimate."""
+        """Set weights and density by an estimate."""
         self.estimate = estimate
         self.weights = self.estimate.spread(self.estimate.mean)
         each = self.estimate.spread(self.estimate.trusted_tree.sizes[: self.tree.n_parts])
         each /= each.sum()
         weight = float(self.weights.sum())
-        found_here = self.weights / weight if weight > 0 else each
-        self.density = (1 - self.even) * found_here + self.even * each
+        demand = self.weights / weight if weight > 0 else each
+        self.density = (1 - self.even) * demand + self.even * each
 
 
 def _counts(nodes: Ints, release: Noisy, least: float = 0.0) -> Counts:
-    """What a release tells of some nodes of a tree; its noise of that scale at least."""
+    """A release's noisy counts of some nodes of a tree, with noise of scale `least` at least."""
     noise = release.receipt.mechanisms[0]
     gaussian = noise.rho is not None and noise.delta > 0
     scale = noise.scale / 2**0.5 if gaussian else noise.scale

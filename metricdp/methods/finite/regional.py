@@ -1,8 +1,8 @@
-"""Regions of a public universe with privacy levels of their own (Feldman, Xiang, Zhu & Rus, IPSN
-2017, Sections 1 and 6).
+"""Regions of a public universe with different privacy levels (Feldman, Xiang, Zhu & Rus, IPSN 2017,
+Sections 1 and 6).
 
-Every point has a public region, and every region a share. Each region's records get a release of
-the default method with the region's epsilon; the weights are joined.
+Every point has a public region, and every region a share. The default method releases each region's
+records with the region's epsilon; the weights are joined.
 
 **Privacy.** Regions are public and disjoint: parallel composition (`metricdp.privacy.split`, proof
 P13). A unit of up to m records touches at most m regions, so the call is charged the sum of the m
@@ -13,9 +13,9 @@ largest epsilons, twice that under *replace-one*. Region by region, for records 
 - *Replace-one*: an exchange inside r costs 2·epsilon_r; one in r for one in s, epsilon_r +
   epsilon_s.
 
-So a strong region hides what happens inside it, but that a record is there rather than elsewhere
-only as well as the *weaker* of the two regions does. Give places that should not be distinguished
-the same share.
+So a strong region protects what happens inside it. That a record is there instead of elsewhere is
+protected only as well as in the *weaker* of the two regions. Give places that should not be
+distinguished the same share.
 """
 
 from __future__ import annotations
@@ -49,26 +49,25 @@ ELSEWHERE = "elsewhere"
 class Regional(Method):
     """The default method, with more privacy in some public regions of a finite universe.
 
-    **Privacy.** epsilon-DP, by the module's text: the call's epsilon is what a unit's records can
-    cost at most, so the region of the largest share gets it whole (records, add-remove; half of it
-    under replace-one), and another one as much less as its share is smaller. A delta is not spent.
+    **Privacy.** epsilon-DP, by the module's text. The call's epsilon bounds the loss of a unit's
+    records in all regions: for records under add-remove the region of the largest share gets all of
+    it (under replace-one half), the others in proportion to their shares. A delta is not spent.
 
     Parameters
     ----------
     regions : mapping of str to number
-        Share of every region, positive: epsilons are in proportion to them.
+        Positive share of every region: epsilons are proportional to them.
     labels : mapping of id to str, or sequence of str
         Region of every point: public, never chosen by looking at the demand. A sequence is in the
         order of ``universe.ids``; points that a mapping leaves out are in the region "elsewhere":
         by default all.
     records_hint : float, optional
-        Public guess of the number of records in all; a region is taken to have as many of them as
-        it has of the points.
+        Public guess of the number of all records; a region's is proportional to its points.
 
     Notes
     -----
-    One release a region, each over parts of the whole universe, of which those outside the region
-    are known to be empty: time and noise that a few regions can afford, not hundreds.
+    Each region has a release over the whole universe, whose parts outside the region are known to
+    be empty. This costs time and noise: it is for a few regions, not for hundreds.
 
     Examples
     --------
@@ -134,14 +133,14 @@ class Regional(Method):
     def epsilons(
         self, epsilon: Fraction, neighboring: Neighboring, max_contributions: int
     ) -> list[Fraction]:
-        """Epsilon of each region, in proportion, so that `split` charges exactly the whole."""
+        """Epsilon of each region, proportional to its share, so that `split` charges `epsilon`."""
         shares = [exact(share) for share in self.regions.values()]
         touched = sum(sorted(shares, reverse=True)[:max_contributions], Fraction(0))
         sides = 1 if neighboring == "add-remove" else 2
         return [epsilon * share / (sides * touched) for share in shares]
 
     def least(self, terms: Terms, question: Question) -> Iterable[Ask]:
-        """A histogram by the region of the least epsilon; labels must be of this universe."""
+        """What the region of the smallest epsilon asks for; refuses labels of another universe."""
         self.cut(question.metric)
         least = min(self.epsilons(terms.price.epsilon, terms.neighboring, terms.max_contributions))
         region = replace(terms, price=Cost.of(least), neighboring="add-remove")

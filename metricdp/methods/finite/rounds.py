@@ -1,18 +1,16 @@
-"""How many rounds of adaptive refinement the default method makes, and how fine they are: decided
-from public facts and a noisy count.
+"""The plan of the default method's rounds of adaptive refinement: how many there are, and how fine,
+by public facts and a noisy count.
 
 - Few records per unit of noise: one round on coarse parts. Where balls grow as in a plane (roads),
-  finer parts are cheaper to serve: it has more parts, with more records there are two rounds, and
-  splits of demand are held to be as usual until counts tell otherwise.
-- Enough records: three rounds. A coarse one finds the regions, a second the places in them, a last
-  one single points. A part with few expected records is not split, unless they would be visible on
-  one point.
+  finer parts reduce the cost more: there are more parts, and with more records two rounds. There
+  the estimate starts from the usual distribution of how demand splits between halves.
+- Enough records: three rounds. The first finds regions, the second places in them, the last single
+  points. A part with few expected records is not split, unless they would be visible on one point.
 - Where balls grow faster than in the plane (social networks): the last round, with the largest
   share, splits every part.
-- Of three rounds the second is the last if the first found demand even: if in its parts there are
-  few smaller ones that would tell more of records than of noise. In a plane, unless there are many
-  records, it is so too if demand is not more often on one side of splits than usual: it is in
-  neighborhoods, not on single points.
+- The second of three rounds is the last if the first found demand even: if splitting its parts
+  further would mostly add noise. In a plane, unless there are many records, this also needs that
+  demand is on one side of splits no more often than usual: in neighborhoods, not on single points.
 
 ``benchmarks/adaptive.md`` and ``benchmarks/partition_method.md`` say where the constants were
 measured.
@@ -27,40 +25,41 @@ PARTS_FACTOR = 0.6
 PARTS_POWER = 0.8
 FINER_POWER = 0.2
 FINER_FROM = 50.0
-"""Few records in a plane have so many times the parts, by records per unit of noise: 0.6 a unit.
-Below 133 units, where units / `FINER_FROM` is less, so many times the parts; below `FINER_FROM` as
-many as elsewhere: noise costs more than finer parts gain (benchmarks/adaptive.md).
+"""M = 0.6 · x^0.8 parts for x records per unit of noise; for few records in a plane x^0.2 times as
+many, that is 0.6 · x. Below x = 133 the factor is x / `FINER_FROM`, below `FINER_FROM` 1: there
+noise costs more than finer parts gain (benchmarks/adaptive.md).
 """
 FEWEST_PARTS = 16
 MOST_PARTS = 1 << 15
-"""Most parts of a round: beyond, accuracy gains nothing."""
+"""Most parts of a round: more do not improve accuracy."""
 ENOUGH = 150.0
 ENOUGH_FOR_FAST = 600.0
 """Records per unit of noise from which there are three rounds, or the plan of fast growth."""
 ENOUGH_FOR_TWO = 200.0
 ENOUGH_FOR_POINTS = 300.0
 ENOUGH_IN_PLANE = 1000.0
-"""The same where balls grow as in a plane: from which there are two rounds, a third if demand may
-be on single points, and the plan of others, where splits are learned from counts alone.
+"""The same where balls grow as in a plane: from which there are two rounds; a third, if demand may
+be on single points; and the plan of other universes, with splits learned from counts alone.
 """
-SHOWS = 3.0
-"""Demand at one of s points is visible above ln s + `SHOWS` units of its noise."""
+VISIBLE = 3.0
+"""Demand at one of s points is visible above ln s + `VISIBLE` units of its noise."""
 FAST_GROWTH = 3.0
 """Dimension (`metricdp.partitions.finite.ward.Hierarchy.growth`) beyond which balls grow fast."""
 
-SETTLED = 6.0
-TELLS = 2.0
-"""The second of three rounds is the last if an average record's part of the first is split into at
-most so many, where parts are split that have more than `TELLS` units of noise of records that are
-not where their children's sizes say.
+FEW_PIECES = 6.0
+SIGNAL = 2.0
+"""The second of three rounds is the last if it splits an average record's part of the first into at
+most `FEW_PIECES`. It splits parts where the expected number of records that deviate from an even
+split exceeds `SIGNAL` units of noise.
 """
 DEVIATION = 0.4
-"""Of a count that falls on two sides by fair coins: mean absolute one, in square roots of it."""
+"""Mean absolute deviation of a fair coin's count of m tosses, over √m."""
 
 
 class Round(NamedTuple):
-    """One round: its `share` of epsilon, by what factor it is `finer`, the `least` expected records
-    (in noise units) of a part that it splits, and whether it goes down to `points`.
+    """One round: its `share` of epsilon, the factor of its number of parts (`finer`), the `least`
+    expected records, in units of noise, of a part that it splits, and whether visible single
+    `points` are split off.
     """
 
     share: Fraction
@@ -86,12 +85,14 @@ FAST = (Round(Fraction(1, 5), 1.0), Round(Fraction(3, 10), 4.0), Round(Fraction(
 
 
 def few_in_plane(records: float, scale: float, growth: float) -> bool:
-    """Whether so few records are spread over something like a plane; as `planned`."""
+    """Whether records are few, in a universe that grows like a plane; arguments as `planned`."""
     return growth <= FAST_GROWTH and records < ENOUGH_IN_PLANE * scale
 
 
 def planned(records: float, scale: float, growth: float) -> tuple[Round, ...]:
-    """The rounds for so many records; `scale` is a histogram's noise, `growth` the hierarchy's."""
+    """The rounds for so many records; `scale`: of a histogram's noise; `growth`: the dimension of
+    the hierarchy.
+    """
     enough = records / scale
     if few_in_plane(records, scale, growth):
         finer = min(max(enough, 1.0) ** FINER_POWER, max(enough / FINER_FROM, 1.0))
@@ -105,19 +106,19 @@ def planned(records: float, scale: float, growth: float) -> tuple[Round, ...]:
 
 
 def last_round(share: Fraction, uneven: float, scale: float) -> Round:
-    """A round that splits where it is expected to tell more of records than of its noise.
+    """A round that splits parts where the signal is expected to exceed the noise.
 
-    Of m records in a part, uneven · m + .4 · √m are not where sizes of its halves say, on average:
-    as much as is learned (`Estimate.uneven`), and by chance.
+    Of m records in a part, uneven · m + .4 · √m deviate from the split by size, on average: the
+    first as learned (`Estimate.uneven`), the second by chance.
     """
-    noise = TELLS * scale
+    noise = SIGNAL * scale
     root = 2 * noise / (DEVIATION + (DEVIATION**2 + 4 * uneven * noise) ** 0.5)
     return Round(share, 2.0, root**2 / scale)
 
 
-def settled(pieces: float) -> bool:
-    """Whether that round can be the last, if an average record's part is in so many pieces."""
-    return pieces <= SETTLED
+def is_last(pieces: float) -> bool:
+    """Whether that round is the last, if it splits an average record's part into so many pieces."""
+    return pieces <= FEW_PIECES
 
 
 def number_of_parts(records: float, scale: float, finer: float = 1.0) -> int:

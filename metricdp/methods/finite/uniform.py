@@ -1,4 +1,4 @@
-"""The method that ignores the demand: what every private answer must beat."""
+"""The baseline that ignores the demand: a private answer is of use only if it is better."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from metricdp.methods.shares import Terms
 
 @dataclass(frozen=True, kw_only=True)
 class Uniform(Method):
-    """Centers of the public universe itself, every point of it weighted alike.
+    """Centers of the public universe itself, all of its points with equal weight.
 
     **Privacy.** Nothing is read: the answer has the same distribution for all demands, so it is
     0-DP.

@@ -11,15 +11,15 @@ from metricdp.protocols import trusted
 BUCKETS = 512
 PROJECTIONS = 5
 WIDTH = 4.0
-"""Buckets of a hash; projections of a hash, and the width of its slabs in radii over √d."""
+"""Buckets of a hash; its projections; the width of its slabs, in units of radius / √d."""
 
 
 @trusted
 class HashBuckets:
-    """A box cut into slabs along a few random directions, the cells thrown into a fixed number of
-    buckets: all by public coins.
+    """Locality-sensitive hash of a box: slabs along a few random directions cut it into cells, and
+    the cells are hashed into a fixed number of buckets. All coins are public.
 
-    `radius`: of the balls that should mostly stay in one bucket.
+    `radius`: of the balls whose points should mostly share a bucket.
     """
 
     def __init__(self, space: EuclideanSpace, radius: float, seed: int) -> None:
@@ -39,7 +39,7 @@ class HashBuckets:
     def encode(self, records: Floats) -> Ints:
         """Bucket of each point, shape (n,)."""
         place = np.tile(self._shift, (len(records), 1))
-        # a matrix product may round a row differently in other company
+        # not a matrix product: its rounding of one row may depend on the other rows
         for coordinate, direction in zip(records.T, self._directions):
             place += coordinate[:, None] * direction
         slab = np.floor(place).astype(np.int64).astype(np.uint64)

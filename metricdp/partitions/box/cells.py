@@ -1,4 +1,4 @@
-"""Public parts of a box that a few points, or a plane, determine."""
+"""Public partitions of a box that a few points, or a plane, determine."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ class HalfSpaces:
 
 @trusted
 class PartsOfImages:
-    """A box cut by where the images of its points lie: a partition of the images as one of the box.
+    """The pullback of a partition under a map: a point belongs to the part of its image.
 
-    `universe`: whose points are encoded; `image`: from points, shape (n, d), to the points that
-    `parts` encodes: each from its own alone.
+    `universe`: the box of the points; `image`: the map, from points (n, d) to points of the
+    universe of `parts`; it maps each point by itself.
     """
 
     def __init__(
@@ -85,9 +85,9 @@ class PartsOfImages:
 
 @trusted
 class Shells:
-    """Clusters of a box cut by the distance to their centers, in steps of `ratio` from the box's
-    diagonal down. Part ``j * n_shells + s`` is shell s of cluster j, 0 the outermost; of all
-    clusters together, part s.
+    """Clusters of a box cut into concentric shells around their centers. The outer radii are the
+    box's diagonal times powers of `ratio`; the innermost shell is a ball. Part ``j * n_shells + s``
+    is shell s of cluster j, 0 the outermost; if all clusters are taken `together`, part s.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A public hierarchy of a box by halving, as deep as asked, and partitions cut from it."""
+"""The public hierarchy of a box by repeated halving, and partitions cut from it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from metricdp.protocols import trusted
 @trusted
 @dataclass(frozen=True, eq=False, repr=False)
 class Halves(QuadtreeCells):
-    """The top of a tree of boxes, each cut in the middle of its longest side."""
+    """Leaf cells of a tree of boxes, each split in the middle of its longest side."""
 
     def split(self, cells: ArrayLike) -> Halves:
-        """These leaf cells opened too, in the middle."""
+        """A finer partition: these leaf cells split in the middle."""
         found: Any = super().split(cells)
         first = np.arange(len(self.level), len(found.level), 2)
         at = found.parent[first]
@@ -39,22 +39,24 @@ class Halves(QuadtreeCells):
 
 @dataclass(frozen=True, eq=False)
 class CellParts(PartitionTree):
-    """Closed cells as parts, of points that are their middles: sizes are shares of the box, or of
-    what is expected.
+    """Leaf cells as the parts of a tree whose points are their middles. Sizes are shares of the
+    box's volume, or of the expected weights.
     """
 
     cells: Any = None
 
     def spread(self, amounts: Floats) -> Floats:
-        """A part is one point."""
+        """One amount a part, on its only point."""
         return amounts.copy()
 
 
 @dataclass(eq=False)
 class Halving:
-    """The hierarchy of a box, with public weights of points that are `expected`, of sum 1.
+    """The hierarchy of a box, with public `expected` weights: points (n, d), and weights (n,) of
+    sum 1.
 
-    A cell's size is its share of the weights, by a part `even` of its volume.
+    A cell's size is its share of the expected weights, mixed with a part `even` of its share of the
+    volume. `trust`, 0 to 1: how far cuts follow the expected weights.
     """
 
     space: EuclideanSpace
@@ -64,7 +66,7 @@ class Halving:
     _known: CellParts | None = None
 
     def growth(self) -> float:
-        """Balls grow with the dimension."""
+        """The dimension in which balls grow: the box's."""
         return float(self.space.dimension)
 
     def cut(
@@ -74,12 +76,12 @@ class Halving:
         least: float = 0.0,
         shown: Bools | None = None,
     ) -> CellParts:
-        """Partition into `n_parts` parts at most: again and again the cells of largest weight times
-        diameter are halved, those of less than `least` weight are not.
+        """Partition into at most `n_parts` parts, by halving cells greedily, those of largest
+        weight times diameter first; cells of less than `least` weight are not halved.
 
-        Weight is half expected, as far as that is trusted, else even, times the `density` of the
-        last `joined` parts, if one is given. O(m · d) for m cells, and O(depth) for each point that
-        is expected.
+        Weight is volume, half replaced by expected weight as far as that is trusted; in the last
+        `joined` parts it is given by `density` (n_parts,). O(m · d) for m cells, and O(depth) for
+        each expected point.
         """
         cells = self._top()
         keys, known = self._weights_of(density)
@@ -92,12 +94,14 @@ class Halving:
                 break
             urgency = weight[at] * cells.diameter[at]
             order = np.argsort(-urgency, kind="stable")[: n_parts - cells.n_parts]
+            # cells of at least half the largest urgency are halved together
             batch = np.sort(at[order[urgency[order] >= 0.5 * urgency[order[0]]]])
             cells = cells.split(batch)
             new = slice(len(weight), None)
             size = np.r_[size, self._sizes(cells, len(weight))]
             parent = cells.parent[new]
             below = weight[parent] * size[new] / np.maximum(size[parent], 1e-300)
+            # cells that the density knows have its weight, the others a share of their parent's
             if len(keys):
                 place = np.minimum(np.searchsorted(keys, cells.keys[new]), len(keys) - 1)
                 below = np.where(keys[place] == cells.keys[new], known[place], below)
@@ -105,7 +109,9 @@ class Halving:
         return self._parts(cells)
 
     def _sizes(self, cells: Halves, first: int) -> Floats:
-        """Of the cells from the `first` on: half as expected, as far as that is trusted."""
+        """Sizes of the cells from number `first` on: volumes, half replaced by expected weights as
+        far as these are trusted.
+        """
         volumes = cells.volume[first:]
         if self.expected is None:
             return volumes
@@ -128,7 +134,7 @@ class Halving:
         return Halves(**vars(ShiftedQuadtree(self.space).root_cell()))
 
     def _parts(self, cells: Halves) -> CellParts:
-        """Parts in the order of the leaf cells, then the halved ones, children first."""
+        """Leaf cells as parts, and the split cells above them, children first."""
         leaves, (order, children) = cells.leaves, cells.upwards
         sizes = volumes = cells.volume[order]
         expected: dict[str, Floats] = {}
@@ -145,7 +151,9 @@ class Halving:
         return CellParts(universe, labels, children, sizes, nodes, **expected, cells=cells)
 
     def _weights_of(self, density: Floats | None) -> tuple[NDArray[np.uint64], Floats]:
-        """Keys of all known cells, sorted, and the density's weight in each."""
+        """Keys of all cells of the last `joined` partition, sorted, and the density's weight in
+        each.
+        """
         if density is None or self._known is None or self._known.nodes is None:
             return np.empty(0, np.uint64), np.empty(0)
         weight = upwards(density, self._known.children)

@@ -1,4 +1,4 @@
-"""Public maps of a box: each point's image depends on it alone (`metricdp.privacy.mapped`)."""
+"""Public maps of a box that map each point by itself (`metricdp.privacy.mapped`)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from metricdp.protocols import trusted
 
 @trusted
 class Scaled:
-    """Coordinates from a point of the box, divided by scales.
-
-    `space`: the box of the images.
+    """The map x ↦ (x - point) / scales of a box, with `scales` (d,); `space`: the box of the
+    images.
     """
 
     def __init__(self, universe: EuclideanSpace, point: Floats, scales: Floats) -> None:

@@ -1,4 +1,4 @@
-"""Parts of a box by those of a public net of its points."""
+"""Partitions of a box given by partitions of a public net of its points."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from metricdp.protocols import trusted
 
 @trusted
 class NetCells:
-    """A partition of a box in R^d: a point belongs to the part of its nearest net point.
+    """A partition of a box: a point belongs to the part of its nearest net point.
 
-    `tree`: of a net, a finite universe of points of the box.
+    `tree`: a partition of the net, which is a finite universe of points of the box.
     """
 
     def __init__(self, space: EuclideanSpace, tree: Any) -> None:

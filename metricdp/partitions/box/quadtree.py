@@ -21,7 +21,7 @@ class ShiftedQuadtree(CellTree):
     """A binary tree of boxes: each cell is cut in two at a random place in the middle third of one
     side.
 
-    A depth cuts across one coordinate, that of the longest nominal side (`axes`). A hash of the
+    Each level cuts across one coordinate, that of the longest nominal side (`axes`). A hash of the
     cell's path and the `seed` says where. `depth` is the public maximum, by default 30 for each
     coordinate. Points are rounded down to steps of 2**-48 of each side; all else is integer
     arithmetic, equal on every machine.
@@ -41,7 +41,7 @@ class ShiftedQuadtree(CellTree):
         return f"ShiftedQuadtree({self.space!r}, depth={self.depth}, seed={self.seed})"
 
     def grid(self, points: ArrayLike) -> NDArray[np.uint64]:
-        """Points of the box in steps from its lower corner (n, d), clipped to it."""
+        """Points, clipped to the box, in steps from its lower corner, shape (n, d)."""
         given = self.space.clip(points)
         return steps_of(given, self.space.lower, self.space.upper)
 
@@ -53,14 +53,14 @@ class ShiftedQuadtree(CellTree):
         return path_keys(self.grid(points), self.axes[:depth], self.root)
 
     def root_cell(self) -> QuadtreeCells:
-        """The root alone, closed."""
+        """The root alone, as a leaf."""
         zero = np.zeros((1, self.space.dimension), np.uint64)
         whole = np.uint64(2**BITS)
-        closed = np.array([-1])
+        none = np.array([-1])
         return QuadtreeCells(
             self,
-            closed,
-            closed,
+            none,
+            none,
             np.zeros(1, np.uint64),
             np.array([self.root]),
             zero,
@@ -72,7 +72,7 @@ class ShiftedQuadtree(CellTree):
 @trusted
 @dataclass(frozen=True, eq=False, repr=False)
 class QuadtreeCells(Cells):
-    """The leaf cells as a partition for `HistogramQuery`."""
+    """The leaf cells of a partly split quadtree: a partition for `HistogramQuery`."""
 
     tree: ShiftedQuadtree
 

@@ -1,4 +1,4 @@
-"""Cells of a quadtree split further by public or released amounts."""
+"""Refinement of a quadtree's cells by public or released amounts."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ def refined(
     least: float = -np.inf,
     deepest: int | None = None,
 ) -> tuple[QuadtreeCells, Floats]:
-    """Split, again and again, the leaf cells of largest amount times diameter; amounts go to
-    halves by volume. Cells above half of the largest urgency are split together. O(m · d) for m new
-    cells, times a logarithm.
+    """Split leaf cells greedily, those of largest amount times diameter first, until there are
+    `most`; a cell's amount is divided by volume. Returns cells, and amounts of all of them.
+
+    Cells with at most the amount `least`, or at level `deepest`, are not split. Cells above half of
+    the largest urgency are split together. O(m · d) for m new cells, times a logarithm.
     """
     known = np.asarray(amounts, float)
     bottom = cells.tree.depth if deepest is None else min(deepest, cells.tree.depth)
     while cells.n_parts < most:
-        closed = cells.leaves
-        at = closed[(cells.level[closed] < bottom) & (known[closed] > least)]
+        leaves = cells.leaves
+        at = leaves[(cells.level[leaves] < bottom) & (known[leaves] > least)]
         if len(at) == 0:
             break
         weight = np.maximum(known[at], 0.0) + 1e-9 * max(float(known.max()), 1.0)

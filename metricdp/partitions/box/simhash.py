@@ -1,4 +1,4 @@
-"""Hashing by signs of random projections, and its prefix tree, by public coins."""
+"""Locality-sensitive hashing by signs of random projections, and its prefix tree; public coins."""
 
 from __future__ import annotations
 
@@ -27,21 +27,19 @@ class SimHash:
         self._middle = (space.lower + space.upper) / 2
 
     def bits(self, points: Floats, n_bits: int | None = None) -> Bools:
-        """The first bits of every point, shape (n, n_bits): by its own coordinates alone, summed in
-        order.
-
-        O(n · d · n_bits).
+        """The first bits of every point, shape (n, n_bits), by its own coordinates alone. O(n · d ·
+        n_bits).
         """
         directions = self._directions[:, : self.n_bits if n_bits is None else n_bits]
-        # a product of matrices may round otherwise in other company
+        # not a matrix product: its rounding of one row may depend on the other rows
         return projected(points, self._middle, directions.T) > 0
 
 
 @trusted
 @dataclass(frozen=True, eq=False, repr=False)
 class HashCells(SplitNodes):
-    """The prefix tree of a `SimHash` whose closed nodes divide the box, a partition for
-    `HistogramQuery`; a split node's first child is that of bit 0.
+    """Leaves of the prefix tree of a `SimHash`: a partition for `HistogramQuery`. A split node's
+    first child is that of bit 0.
     """
 
     tree: SimHash
@@ -50,19 +48,19 @@ class HashCells(SplitNodes):
 
     @classmethod
     def whole(cls, hashed: SimHash) -> HashCells:
-        """The root alone, closed."""
+        """The root alone, as a leaf."""
         return cls(hashed, np.array([-1]), np.array([0]))
 
     @classmethod
     def complete(cls, hashed: SimHash) -> HashCells:
-        """All nodes opened: 2**n_bits parts."""
+        """All nodes split: 2**n_bits parts."""
         cells = cls.whole(hashed)
         for _ in range(hashed.n_bits):
             cells = cells.split(cells.leaves)
         return cells
 
     def split(self, nodes: Ints) -> HashCells:
-        """These closed nodes opened too; none of the last level."""
+        """A finer partition: these leaves split; none may be of the last level."""
         child = self.child.copy()
         child[nodes] = len(child) + 2 * np.arange(len(nodes))
         below = np.repeat(self.level[nodes] + 1, 2)

@@ -1,4 +1,4 @@
-"""Coordinates of a box along a few directions."""
+"""Orthogonal projection of a box to a subspace of few dimensions."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from metricdp.protocols import trusted
 
 @trusted
 class Subspace:
-    """Coordinates of a box along a few orthogonal `axes` (q, d) from a `point`, or its own, and an
-    `ellipsoid` of semi-axes (q, q) there. `space` holds the images.
+    """The subspace through a `point` (d,) along orthonormal `axes` (q, d), with an `ellipsoid`
+    around the point, whose semi-axes are rows (q, q). Without axes it is the box itself. `space`:
+    the box of the images.
     """
 
     def __init__(
@@ -40,26 +41,30 @@ class Subspace:
         return records if self.axes is None else projected(records, self.point, self.axes)
 
     def outside(self, places: Floats) -> Floats:
-        """Points of the box, shape (n, d)."""
+        """Points of the box (n, d) from coordinates (n, q), clipped to it."""
         return places if self.axes is None else self.universe.clip(self.point + places @ self.axes)
 
     def cloud(self, distances: Floats, typical: float, rng: np.random.Generator) -> Floats:
-        """Points of the box like the records, as far as is known of them, two at each of the
-        `distances` from the middle, on opposite sides: in the ellipsoid's directions, and evenly in
-        those beyond its axes as far as it is shorter than the `typical` distance.
+        """Points of the box distributed as the records are, by what is released: two at each of the
+        `distances` (n,) from the point, on opposite sides, shape (2n, d).
+
+        Their directions are Gaussian: the ellipsoid's in the subspace, and isotropic beyond it,
+        with what the `typical` distance squared has more than the ellipsoid.
         """
         q, d = len(self.middle), self.universe.dimension
         away = rng.normal(size=(len(distances), q)) @ self.ellipsoid / np.sqrt(q + 2)
         if self.axes is not None:
-            left = max(typical**2 - float((self.ellipsoid**2).sum()) / (q + 2), 0.0)
-            beyond = rng.normal(size=(len(distances), d)) * np.sqrt(left / max(d - q, 1))
+            rest = max(typical**2 - float((self.ellipsoid**2).sum()) / (q + 2), 0.0)
+            beyond = rng.normal(size=(len(distances), d)) * np.sqrt(rest / max(d - q, 1))
             away = away @ self.axes + beyond - beyond @ self.axes.T @ self.axes
         length = np.linalg.norm(away, axis=1)
         away *= (distances / np.maximum(length, 1e-300))[:, None]
         return self.universe.clip(self.point + np.concatenate([away, -away]))
 
     def drawn(self, n: int, rng: np.random.Generator, reach: float = 1.0) -> Floats:
-        """Uniform points of the ellipsoid, every other one `reach` times as wide, (n, q)."""
+        """Uniform points of the ellipsoid, shape (n, q), every other one of an ellipsoid `reach`
+        times as large; clipped.
+        """
         wide = np.where(np.arange(n) % 2, reach, 1.0)[:, None]
         return self.space.clip(
             self.middle + wide * ball(n, len(self.ellipsoid), rng) @ self.ellipsoid

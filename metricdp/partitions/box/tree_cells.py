@@ -1,5 +1,5 @@
-"""Cells of a shifted quadtree: what they look like, and which are split. Public: no record is read
-here, but in `metricdp.partitions.box.quadtree`.
+"""Geometry of the cells of a shifted quadtree, and how they are split. Public: records are encoded
+in `metricdp.partitions.box.quadtree`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from metricdp.protocols import TreeCells
 
 
 class Tree(Protocol):
-    """A tree of cells: its box, its public depth, and which coordinate each depth divides."""
+    """A tree of cells: its box, its public depth, and the coordinate that each level divides."""
 
     space: EuclideanSpace
     depth: int
@@ -27,9 +27,10 @@ class Tree(Protocol):
 
 
 class SplitNodes:
-    """Nodes of a binary tree whose closed ones divide its box: a partition.
+    """Nodes of a binary tree whose leaves partition its box.
 
-    `child`: a split node's first child, the other follows; -1 if closed. `level`: 0 at the root.
+    `child`: a split node's first child, the other one follows; -1 for leaves. `level`: 0 at the
+    root.
     """
 
     tree: Any
@@ -43,7 +44,7 @@ class SplitNodes:
 
     @cached_property
     def leaves(self) -> Ints:
-        """The leaf cells, shape (n_parts,): part i is cell ``leaves[i]``."""
+        """The leaves, shape (n_parts,): part i is node ``leaves[i]``."""
         return np.flatnonzero(self.child < 0)
 
     @property
@@ -53,16 +54,15 @@ class SplitNodes:
 
     @property
     def part(self) -> Ints:
-        """Part of each closed node (n_nodes,)."""
+        """Part of each leaf, shape (n_nodes,); meaningless for split nodes."""
         return np.cumsum(self.child < 0) - 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Cells(SplitNodes, TreeCells):
-    """The top of a quadtree: the leaf cells divide the box.
+    """Cells of a partly split quadtree: split ones and leaves, parents first.
 
-    Parents come first. `child` is a split cell's first half, the other follows; -1 if closed.
-    `cut`, `low`, `size` are in steps; `keys` as `ShiftedQuadtree.cells` has them.
+    `cut`, `low`, `size` are in grid steps; `keys` are those of `ShiftedQuadtree.cells`.
     """
 
     tree: Tree
@@ -75,7 +75,7 @@ class Cells(SplitNodes, TreeCells):
     level: Ints
 
     def split(self, cells: ArrayLike) -> Self:
-        """These leaf cells opened too; those of the last depth stay closed."""
+        """A finer partition: these leaves split, but for those of the last level."""
         at = np.unique(np.asarray(cells, np.int64))
         at = at[(self.child[at] < 0) & (self.level[at] < self.tree.depth)]
         cut, keys, low, size = split_cells(
@@ -99,8 +99,8 @@ class Cells(SplitNodes, TreeCells):
 
     @cached_property
     def upwards(self) -> tuple[Ints, Ints]:
-        """Closed cells, then split ones, children first; and the places in this order of the halves
-        of the latter, shape (n_parts - 1, 2).
+        """All cells, leaves first, then split cells, children before parents; and the positions in
+        this order of each split cell's halves, shape (n_parts - 1, 2).
         """
         inner = np.flatnonzero(self.child >= 0)[::-1]
         order = np.r_[self.leaves, inner]
@@ -133,7 +133,7 @@ class Cells(SplitNodes, TreeCells):
 
 
 def axes_of(sides: Floats, depth: int) -> Ints:
-    """The coordinate of the longest side at each depth, each at most `MOST_CUTS` times."""
+    """The coordinate of the longest side at each level, each at most `MOST_CUTS` times."""
     heap = [(-float(side), j) for j, side in enumerate(sides)]  # halved exactly
     heapq.heapify(heap)
     used = np.zeros(len(sides), np.int64)

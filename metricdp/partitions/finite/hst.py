@@ -1,4 +1,4 @@
-"""The 2-HST of a public universe: a random tree that stretches it O(log n) times on average."""
+"""The 2-HST of a public universe: a random tree metric of expected stretch O(log n)."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class LevelCells(LabelParts):
 class HST:
     """A 2-HST as flat arrays; build one with `build_hst`.
 
-    Nodes are numbered from the root, 0, parents before children. Each stands for a run of `order`:
-    its points. A node with a single child does not exist; a chain of equal clusters is one node,
+    Nodes are numbered from the root, 0, parents before children. The points of each are a
+    contiguous run of `order`. No node has a single child: a chain of equal clusters is one node,
     which keeps the first of its levels. Leaves are points, or several points at distance 0.
 
     Attributes
@@ -54,8 +54,8 @@ class HST:
     parent : ndarray of int32, shape (n_nodes,)
         -1 for the root.
     level : ndarray of int8, shape (n_nodes,)
-        First level at which this cluster stands; 0 for the root. All children of a node have one
-        level.
+        First level at which this cluster exists; 0 for the root. All children of a node have the
+        same level.
     start, stop : ndarray of int32, shape (n_nodes,)
         A node's points are ``order[start:stop]``.
 
@@ -131,7 +131,7 @@ class HST:
 
     @cached_property
     def universe_checksum(self) -> str:
-        """By which a file knows its universe: SHA-256 of ids, structure, lengths and grid."""
+        """The identity of the universe in files: SHA-256 of ids, structure, lengths and grid."""
         return self.universe.checksum()
 
     def points(self, node: int) -> NDArray[np.int32]:
@@ -161,7 +161,7 @@ class HST:
         return LevelCells(self.universe, labels, len(self.nodes_at(level)), level)
 
     def sums(self, weights: ArrayLike) -> Floats:
-        """Weight below every node, shape (n_nodes,), of one weight a position."""
+        """Sum of the weights below every node, shape (n_nodes,), of `weights` (n_points,)."""
         upto = np.r_[0.0, np.cumsum(np.asarray(weights, np.float64)[self.order])]
         return upto[self.stop] - upto[self.start]
 
@@ -200,10 +200,8 @@ class HST:
         b = there.ravel()[differing]
         common = here.ravel()
         while len(differing):
-            a, b = (
-                np.minimum(a, b),
-                self.parent[np.maximum(a, b)],
-            )  # of two nodes the one with the larger number is no ancestor
+            # of two different nodes the one with the larger number is not an ancestor of the other
+            a, b = np.minimum(a, b), self.parent[np.maximum(a, b)]
             met = a == b
             common[differing[met]] = a[met]
             differing = differing[~met]
@@ -261,12 +259,12 @@ def build_hst(metric: Metric, seed: int = 0, *, rng: Coins | None = None) -> HST
     """Build the 2-HST of a public universe (Fakcharoenphol, Rao & Talwar 2004).
 
     A random permutation π of the universe and one random β in [1, 2) with density 1/(β ln 2) fix
-    the tree. Level i has the radius ``β · Δ / 2**(i + 1)``, Δ twice the largest distance from π's
-    first point. Every point goes to the first point of π within the radius; clusters are the
-    intersections of these with those of the level above.
+    the tree. Level i has the radius ``β · Δ / 2**(i + 1)``, where Δ is twice the largest distance
+    from π's first point. Every point is assigned to the first point of π within the radius;
+    clusters are the intersections of these sets with the clusters of the level above.
 
-    Two points that are parted after level i are at distance ``2 · β · Δ / 2**(i + 1)`` in the tree:
-    at least as far as in the universe, and for every pair at most O(log n) times as far in
+    Two points that are separated after level i are at distance ``2 · β · Δ / 2**(i + 1)`` in the
+    tree: at least their distance in the universe, and for every pair at most O(log n) times that in
     expectation over the coins.
 
     Parameters
@@ -286,11 +284,11 @@ def build_hst(metric: Metric, seed: int = 0, *, rng: Coins | None = None) -> HST
     -----
     Where costs depend on the direction the tree is that of ``metric.symmetric``.
 
-    Distances are compared as integers on the metric's grid. For vectors, which snap to it, the tree
-    adds the largest error of that.
+    Distances are compared as integers on the metric's grid. Vectors are rounded to it, and the tree
+    adds the largest rounding error.
 
     On graphs O(m log n) queue operations in expectation, and O(n · levels) memory. In low
-    dimensions about O(n log² n), else O(n²) distances, which are never held together.
+    dimensions about O(n log² n), else O(n²) distances, but no matrix of them.
 
     References
     ----------
@@ -322,7 +320,7 @@ def grown(metric: Metric, permutation: Ints, beta: float, seed: int = 0) -> HST:
     slack = measure.grid_error
     radii = levels.radii
     labels = levels.labels
-    duplicates = _places_distinguished(measure, levels) if slack > 0 else None
+    duplicates = _duplicates(measure, levels) if slack > 0 else None
     if duplicates is not None:
         labels = np.column_stack([labels, duplicates])
         radii = np.r_[radii, 0]
@@ -332,9 +330,11 @@ def grown(metric: Metric, permutation: Ints, beta: float, seed: int = 0) -> HST:
     return HST(metric, seed, beta, heights, levels.order[rows].astype(np.int32), *nodes)
 
 
-def _places_distinguished(metric: Metric, levels: LevelLabels) -> NDArray[np.int32] | None:
-    """One more level, points at distance 0 together, if only the grid holds points equal."""
-    same = levels.labels[:, -1]  # at distance 0: one number each
+def _duplicates(metric: Metric, levels: LevelLabels) -> NDArray[np.int32] | None:
+    """Labels of one more level, on which only points at distance 0 are together; None if the last
+    level has no points that are equal on the grid alone.
+    """
+    same = levels.labels[:, -1]  # equal for points at distance 0 on the grid
     shared = np.flatnonzero(np.bincount(same, minlength=len(same))[same] > 1)
     if len(shared) == 0:
         return None

@@ -1,4 +1,4 @@
-"""The tree of a universe: built once, or that of the very universe."""
+"""The 2-HST of a universe: cached, or given and checked."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _trees = Kept()
 
 
 def kept_hst(metric: Metric, seed: int = 0) -> HST:
-    """The universe's 2-HST for this seed: built once, kept as long as the universe is."""
+    """The universe's 2-HST for this seed: built once, and cached as long as the universe lives."""
     known: dict[int, Any] = _trees.of(metric)
     if seed not in known:
-        # with the universe, the table would keep its own key alive
+        # without the universe: a value of the cache must not keep its key alive
         known[seed] = replace(build_hst(metric, seed), universe=None)  # type: ignore[arg-type]
     return replace(known[seed], universe=metric)
 

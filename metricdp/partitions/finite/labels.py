@@ -1,4 +1,4 @@
-"""A finite universe cut by a public label of every point."""
+"""Partitions of a finite universe by a public label of every point."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ from metricdp.protocols import Finite
 
 @dataclass(frozen=True, eq=False)
 class LabelParts:
-    """Parts that are given by the label of a record's own point.
-
-    `labels` (n_points,): part of every point, 0 … n_parts - 1: public.
-    """
+    """A partition by public `labels` of the points, shape (n_points,), 0 … n_parts - 1."""
 
     universe: Finite
     labels: Ints

@@ -1,4 +1,4 @@
-"""Labels of all levels of a 2-HST by least-element lists."""
+"""Labels of all levels of a 2-HST by least-element lists (Cohen, JCSS 1997)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ from metricdp.metrics.structures import Lattice, Network
 from metricdp.progress import progress
 
 _GROWTH = 12
-"""Boxes learn what is known after each twelfth more of the sources: more often costs sums."""
+"""Bounding boxes are updated whenever a twelfth more sources are done: more often costs time."""
 
 
 class LevelLabels(NamedTuple):
-    """Labels of all levels (n_points, n_levels), in row `order`; `radii` fall to 0."""
+    """Labels of all levels, shape (n_points, n_levels): row i is that of position ``order[i]``.
+    `radii` (n_levels,) fall to 0.
+    """
 
     order: Ints
     labels: NDArray[np.int32]
@@ -35,12 +37,12 @@ class LevelLabels(NamedTuple):
 
 
 def level_labels(metric: Metric, permutation: Ints, beta: float) -> LevelLabels:
-    """For every level and point the first point of a permutation within the level's radius, exact
-    on the grid. About ln n entries a vertex.
+    """For every level and point, the first point of a permutation within the level's radius, exact
+    on the grid. A point's least-element list has about ln n entries.
     """
     n = len(metric)
     radii = grid_radii(2 * int(metric.grid_rows(permutation[:1]).max()), beta)
-    # entries that are near change near numbers
+    # column by column: one search writes to nearby rows of one level
     labels = np.empty((n, len(radii)), np.int32, order="F")
     found = Labeling(radii, np.full(n, FAR), np.zeros(n, np.uint8), labels)
     searches = _searches(metric)
@@ -67,29 +69,31 @@ def grid_radii(diameter: int, beta: float) -> Ints:
 
 
 class _Searches(ABC):
-    """Finds the points closer to a source than to all before it; `order`: positions by row."""
+    """Searches for the points closer to a source than to all sources before it; `order`: the
+    position of each row.
+    """
 
     order: Ints
 
     @abstractmethod
     def label(self, sources: Ints, first: int, found: Labeling) -> None:
-        """Label by some sources (rows), numbered from `first` on."""
+        """Update labels by some sources (rows), whose ranks in the permutation start at `first`."""
 
 
 class _NetworkSearches(_Searches):
-    """Searches along edges."""
+    """Pruned Dijkstra searches on a network."""
 
     def __init__(self, metric: Network) -> None:
         self.order, self._csr = metric.order, metric.csr
-        room = len(self._csr[1]) + 1
-        self._heap = np.empty(room, np.int64), np.empty(room, np.int64)
+        size = len(self._csr[1]) + 1
+        self._heap = np.empty(size, np.int64), np.empty(size, np.int64)
 
     def label(self, sources: Ints, first: int, found: Labeling) -> None:
         graph_labels(self._csr, sources, first, found, *self._heap)
 
 
 class _LatticeSearches(_Searches):
-    """Boxes around points prune what is too far."""
+    """Searches among vectors, pruned by bounding boxes of a k-d tree."""
 
     def __init__(self, lattice: Lattice) -> None:
         on_grid = lattice.points
@@ -106,7 +110,7 @@ class _LatticeSearches(_Searches):
 
 
 class _RowSearches(_Searches):
-    """Any other metric: whole rows of distances, some at a time."""
+    """Whole rows of distances, a few at a time, for any other metric."""
 
     def __init__(self, metric: Metric) -> None:
         self.order = np.arange(len(metric))

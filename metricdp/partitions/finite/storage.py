@@ -26,12 +26,12 @@ _ARRAYS = {
     "stop": np.int32,
 }
 FIELDS = ("seed", "beta", *_ARRAYS)
-"""What is kept of a tree, besides the checksum of its universe."""
+"""What a file holds of a tree, besides the checksum of its universe."""
 _MOST_LEVELS = 127  # levels are int8
 
 
 def save(path: Any, checksum: str, fields: dict[str, Any]) -> Path:
-    """Write the `FIELDS` of a tree; links are followed."""
+    """Write the `FIELDS` of a tree to a file; symbolic links are followed."""
     target = Path(os.path.realpath(file_path(path, "path")))
     header = {
         "format": FORMAT,
@@ -79,7 +79,7 @@ def load(path: Any, universe: Metric) -> dict[str, Any]:
 
 
 def _sound(arrays: dict[str, NDArray[Any]], beta: float, n: int) -> bool:
-    """Whether the arrays can be a tree of n points, whose nodes hold what their children hold."""
+    """Whether the arrays describe a tree of n points: each node is the union of its children."""
     kinds = all(arrays[a].dtype == kind and arrays[a].ndim == 1 for a, kind in _ARRAYS.items())
     heights, order, parent, level, start, stop = (arrays[name] for name in _ARRAYS)
     if not kinds or not len(parent) == len(level) == len(start) == len(stop) >= 1:

@@ -1,6 +1,6 @@
-"""A public hierarchy of the universe, and partitions cut from it: a Ward tree over well-spread
-landmarks, continued inside a landmark's cell only where a cut needs it. It is a function of
-(universe, seed) alone.
+"""The public hierarchy of a finite universe, and partitions cut from it: a Ward tree over
+well-spread landmarks, continued inside a landmark's cell only where a cut needs it. It is a
+function of (universe, seed) alone.
 """
 
 from __future__ import annotations
@@ -25,14 +25,17 @@ from metricdp.progress import progress
 
 _INNER_LANDMARKS = 32
 _COARSE = 16
-"""Parts from which on `Hierarchy.growth` looks at their cost."""
+"""Parts of the coarser of the two partitions that `Hierarchy.growth` compares."""
 
 
 @dataclass(frozen=True, eq=False)
 class PartitionTree:
-    """A partition of a universe, with the binary tree above its parts: `labels` of points,
-    `children` of node n_parts + i (children first, root last), `sizes` and `nodes` of all. Expected
-    `weights` make sizes their sums; `numbers` then count points.
+    """A partition of a universe, with the binary tree above its parts.
+
+    `labels` (n_points,): parts of the points; `children` (n_parts - 1, 2): of node n_parts + i, the
+    root last; `sizes` (2 n_parts - 1,): points of each node; `nodes`: their numbers in the
+    hierarchy. With expected `weights` of points, sizes are sums of weights, and `numbers` count
+    points.
     """
 
     universe: Metric
@@ -53,21 +56,21 @@ class PartitionTree:
         return self.labels[records].astype(np.int64)
 
     def even(self) -> Self:
-        """The same parts with nothing expected: one a point."""
+        """The same parts without expected weights: sizes are numbers of points."""
         if self.numbers is None:
             return self
         return replace(self, sizes=self.numbers, weights=None, numbers=None)
 
     def spread(self, amounts: Floats) -> Floats:
-        """Spread one amount a part over its points (n_points,), as expected."""
+        """One amount a part, spread over its points evenly or by expected weight, (n_points,)."""
         each: Floats = (amounts / self.sizes[: self.n_parts])[self.labels]
         return each if self.weights is None else each * self.weights
 
     def parts_in(self, finer: PartitionTree) -> Ints:
-        """Nodes of a finer cut of the same hierarchy that are this one's parts, in order."""
+        """The nodes of a finer cut of the same hierarchy that are this one's parts, in order."""
         order = np.argsort(_numbers(finer))
-        mine = _numbers(self)[: self.n_parts]
-        return order[np.searchsorted(_numbers(finer), mine, sorter=order)]
+        parts = _numbers(self)[: self.n_parts]
+        return order[np.searchsorted(_numbers(finer), parts, sorter=order)]
 
 
 def upwards(parts: NDArray[Any], children: Ints) -> Floats:
@@ -76,11 +79,12 @@ def upwards(parts: NDArray[Any], children: Ints) -> Floats:
 
 
 class Hierarchy:
-    """Ward hierarchy of a universe, grown on demand, by a public `seed`. Public `expected` weights
-    make sizes of its cuts, not the hierarchy: parts that follow a wrong one cannot be mended.
+    """Ward hierarchy of a universe, grown on demand, by a public `seed`.
 
-    1,280 landmarks with Ward's criterion, weighted by the sizes of their cells. A cut that goes
-    deeper refines a cell by Ward's criterion on its points, or on 32 of them.
+    The top is Ward's tree of 1,280 landmarks, weighted by the sizes of their cells. A cut that goes
+    deeper refines a cell by Ward's criterion on its points, or on 32 of them. Public `expected`
+    weights change the sizes of cuts and not the hierarchy, as later rounds could not correct parts
+    that follow a wrong expectation.
     """
 
     expected: Floats | None = None
@@ -102,17 +106,18 @@ class Hierarchy:
         n_parts: int,
         density: Floats | None = None,
         least: float = 0.0,
-        shown: Bools | None = None,
+        visible: Bools | None = None,
     ) -> PartitionTree:
-        """Partition into `n_parts` parts at most: again and again the node that costs most to serve
-        is split.
+        """Partition into at most `n_parts` parts, by splitting nodes greedily, the one that costs
+        most to serve first.
 
-        With a public `density` (n_points,), a node's cost is taken times its mean density. A node
-        of less than `least` weight is not split, unless it has one of the `shown` points.
+        With a public `density` (n_points,), a node's cost is multiplied by its mean density. A node
+        of less than `least` weight is not split, unless it has one of the `visible` points
+        (n_points,).
         """
         n_parts = min(n_parts, len(self.universe))
         weight = None if density is None else self._weights_of(density)
-        shows = None if shown is None else self._weights_of(shown.astype(np.float64))
+        n_visible = None if visible is None else self._weights_of(visible.astype(np.float64))
 
         def urgency(node: int) -> float:
             return (
@@ -122,12 +127,14 @@ class Hierarchy:
             )
 
         heap = [(-urgency(self.root), self.root)]
+        # nodes in the order in which they left the heap: split ones, and -1 - node of final parts
         internal: list[int] = []
         finished = 0
         bar = progress(total=n_parts, label="public partition", unit="part")
         while heap and len(heap) + finished < n_parts:
             _, node = heapq.heappop(heap)
-            light = weight is not None and weight(node) < least and not (shows and shows(node))
+            light = weight is not None and weight(node) < least
+            light = light and not (n_visible and n_visible(node))
             if light or (self.left[node] < 0 and not self._refine(node)):
                 internal.append(-1 - node)
                 finished += 1
@@ -159,21 +166,21 @@ class Hierarchy:
         return self._partition(sorted(parts), internal)
 
     def growth(self) -> float:
-        """How fast balls grow: the d in which 16 times as many parts are 16^(1/d) times as cheap to
+        """The dimension d in which balls grow: 16 times as many parts cost 16^(1/d) times less to
         serve. About 2 on roads and in the plane, 4 to 6 on social networks.
         """
-        many = min(16 * _COARSE, len(self.universe) // 4)
-        if many < 4 * _COARSE:
+        finer = min(16 * _COARSE, len(self.universe) // 4)
+        if finer < 4 * _COARSE:
             return 1.0
         coarse, fine = (
-            sum(self.cost[v] for v in _numbers(self.cut(m))[:m].tolist()) for m in (_COARSE, many)
+            sum(self.cost[v] for v in _numbers(self.cut(m))[:m].tolist()) for m in (_COARSE, finer)
         )
         if fine <= 0:
             return 1.0
-        return math.log(many / _COARSE) / math.log(coarse / fine) if coarse > fine else math.inf
+        return math.log(finer / _COARSE) / math.log(coarse / fine) if coarse > fine else math.inf
 
     def _weights_of(self, density: Floats) -> Callable[[int], float]:
-        """Sum of the density over a node's points, computed when asked for."""
+        """The sum of a density over a node's points, as a function that caches its results."""
         known: dict[int, float] = {}
 
         def weight(node: int) -> float:
@@ -227,7 +234,7 @@ class Hierarchy:
 
     @property
     def _metric(self) -> Metric:
-        """What distances are measured by."""
+        """The metric of the hierarchy: symmetric, where the universe's is not."""
         return self.universe.symmetric
 
     def _refine(self, leaf: int) -> bool:
@@ -240,7 +247,7 @@ class Hierarchy:
             label = np.arange(len(points))
             distance = np.zeros(len(points))
         else:
-            # coins of its own: whatever was refined before, this leaf is refined alike
+            # coins of the leaf's own: the result does not depend on what was refined before
             rng = np.random.default_rng([self._seed, int(points.min()), len(points)])
             chosen = np.sort(rng.choice(len(points), _INNER_LANDMARKS, replace=False))
             rows = self._metric.inner_distances(points, chosen)
@@ -259,7 +266,12 @@ class Hierarchy:
         distance: Floats,
         between: Singles,
     ) -> int:
-        """Append the Ward tree of the cells of `points` (for a leaf) and return its root."""
+        """Append the Ward tree of cells of `points`, in place of a leaf if one is given, and return
+        its root.
+
+        `label`, `distance` (n_points,): each point's landmark and its distance; `between` (m, m):
+        distances of the landmarks.
+        """
         m = len(between)
         counts = np.bincount(label, minlength=m)
         sizes = counts.astype(np.float64)
@@ -293,12 +305,14 @@ _hierarchies = Kept()
 
 
 def hierarchy(universe: Metric, seed: int = 0, expected: Floats | None = None) -> Hierarchy:
-    """The universe's hierarchy for this seed, cached with the universe, with these weights."""
+    """The universe's hierarchy for this seed, with expected weights (n_points,); cached as long as
+    the universe lives.
+    """
     known: dict[int, Hierarchy] = _hierarchies.of(universe)
     if seed not in known:
         known[seed] = Hierarchy(universe, seed)
-        del known[seed].universe  # else the table would keep its own key alive
-    kept = copy(known[seed])  # shares all that has grown so far
-    kept.universe = universe
-    kept.expected = expected
-    return kept
+        del known[seed].universe  # a value of the cache must not keep its key alive
+    cached = copy(known[seed])  # shares all that has been grown so far
+    cached.universe = universe
+    cached.expected = expected
+    return cached
