@@ -109,8 +109,8 @@ def one(release, metric, positions, k, found) -> None:
     labels, distance = Service(metric, centers).served(positions)
     truth = float(distance.mean())
     loads = np.bincount(labels, minlength=k)
-    labels, distance = release._spots.served(centers)
-    estimate = release._spots.credible
+    labels, distance = release._places.served(centers)
+    estimate = release._places.credible
     mean = estimate.mean(distance)
     sums = estimate.sums(labels, k)
     known = estimate.shift._replace(either=0.0)

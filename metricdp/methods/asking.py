@@ -1,6 +1,6 @@
-"""What a method may ask: public values, which a runner puts to the gate.
+"""The requests that a method may yield: public values, which a runner puts to the gate.
 
-A method is a generator. It yields these requests, gets the answers, and ends with a release or a
+A method is a generator. It yields requests, is sent the answers, and returns a release or a
 `Result`. It holds no demand, ledger or budget slice. The gate decides what a request may be about
 and what it costs.
 """
@@ -22,13 +22,13 @@ from metricdp.protocols import Partition
 from metricdp.releases import Receipt
 
 Steps = Generator[Any, Any, Any]
-"""A method at work: requests out, answers in, and a release or a result at the end."""
+"""A running method: it yields requests, is sent answers, and returns a release or a result."""
 Work = Callable[[Any], Steps]
-"""From the terms of a smaller budget to what is done with it."""
+"""From the terms of a budget to the steps that spend it."""
 
 
 def driven(work: Steps, put: Callable[[Any], Any]) -> Any:
-    """The last word of a method at work, whose requests are answered by `put`."""
+    """Run a method, with `put` to answer its requests, and return what it returns."""
     answer: Any = None
     while True:
         try:
@@ -40,7 +40,12 @@ def driven(work: Steps, put: Callable[[Any], Any]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Image:
-    """All records, or what public maps make of them, one after another: what is asked about."""
+    """What a request is about: all records, or their image under public maps or samples, applied
+    one after another.
+
+    `universe`: of the image; `how`: the last step, by its `rule` (a partition, map, tree or share),
+    applied to the image `of`.
+    """
 
     universe: Any
     how: Literal["all", "moved", "mapped", "preaggregated", "subsampled"] = "all"
@@ -48,24 +53,24 @@ class Image:
     of: Image | None = None
 
     def moved(self, partition: Partition, universe: Any) -> Image:
-        """Each record at the point whose number is that of its part."""
+        """Each record moved to the point whose position is the number of its part."""
         return Image(universe, "moved", partition, self)
 
     def mapped(self, rule: Any, space: EuclideanSpace) -> Image:
-        """Each record where a public map puts it."""
+        """Each record mapped by a public map."""
         return Image(space, "mapped", rule, self)
 
     def preaggregated(self, tree: ShiftedQuadtree) -> Image:
-        """The same, read once for all cells of a tree."""
+        """The same records, read once for all cells of a tree."""
         return Image(self.universe, "preaggregated", tree, self)
 
     def subsampled(self, share: float) -> Image:
-        """Each record with a probability, by a coin of its own."""
+        """A Poisson subsample: each record with this probability, independently."""
         return Image(self.universe, "subsampled", share, self)
 
 
 class Ask(NamedTuple):
-    """A noisy answer for a share of the budget: a `metricdp.releases.Release` comes back."""
+    """A query for a share of the budget; answered by a `metricdp.releases.Release`."""
 
     query: Query
     share: Fraction
@@ -73,7 +78,7 @@ class Ask(NamedTuple):
 
 
 class Select(NamedTuple):
-    """A selection, paid with a share; answered by the number of a candidate."""
+    """A selection for a share of the budget; answered by the index of a candidate."""
 
     query: SelectionQuery
     share: Fraction
@@ -81,14 +86,14 @@ class Select(NamedTuple):
 
 
 class Cover(NamedTuple):
-    """A cover, paid with epsilon and the rest of delta; answered by the sets selected."""
+    """A cover for a share of epsilon and the rest of delta; answered by the sets selected."""
 
     query: CoverQuery
     share: Fraction
 
 
 class Within(NamedTuple):
-    """Work with a smaller budget of its own; answered by its last word."""
+    """Steps with a smaller budget of their own; answered by what they return."""
 
     cost: Cost
     work: Work
@@ -96,7 +101,9 @@ class Within(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """Work on every part of a public partition with its own epsilon: parallel composition."""
+    """Steps on every part of a public partition, each with its own epsilon: parallel composition;
+    answered by the list of what they return.
+    """
 
     partition: Partition
     epsilons: Sequence[Fraction]
@@ -105,11 +112,11 @@ class Parts(NamedTuple):
 
 
 class Account(NamedTuple):
-    """What was spent so far: answered by a `Statement`."""
+    """A question about the budget: answered by a `Statement`."""
 
 
 class Statement(NamedTuple):
-    """What was spent: the share `left`, all `receipts`, and the `receipt` of all together."""
+    """The share of the budget that is `left`, all `receipts` so far, and one `receipt` of all."""
 
     left: Fraction
     receipts: tuple[Receipt, ...]

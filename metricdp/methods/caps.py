@@ -1,4 +1,4 @@
-"""`Caps`: how the bounds of a user's records in public areas are given."""
+"""`Caps`: bounds of a user's records in public areas."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from metricdp.partitions.finite.ward import hierarchy
 from metricdp.protocols import Finite, Partition
 
 AREAS = 64
-"""Parts that caps are about by default: those of the coarsest histograms in use."""
+"""Default number of areas: that of the coarsest histograms in use."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Caps(UserCaps):
     records : int
         c: records of a user in an area, at most.
     areas : int or Partition
-        So many parts of the universe's public hierarchy, which the default method then refines; or
-        a public partition of the very universe.
+        A number of parts of the universe's public hierarchy, which the default method then refines;
+        or a public partition of the same universe object.
 
     Examples
     --------
@@ -48,7 +48,9 @@ class Caps(UserCaps):
         object.__setattr__(self, "areas", count(self.areas, "areas"))
 
     def areas_of(self, universe: Finite) -> tuple[Partition, Any]:
-        """A cut of the hierarchy of seed 0, or the partition given."""
+        """The partition given, or a cut of the hierarchy of seed 0, and that cut once more as a
+        tree (None for a partition given).
+        """
         if not isinstance(self.areas, int):
             return self.areas, None
         tree = hierarchy(universe, 0).cut(self.areas)  # type: ignore[arg-type]

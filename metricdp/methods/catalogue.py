@@ -1,6 +1,6 @@
-"""What each method does, in a line, by its name, in the order in which they are listed.
+"""One line on each method, by its name, in the order in which they are listed.
 
-It loads none of them, so that ``--help`` answers at once; their classes stand in
+This module loads none of them, so that ``--help`` is fast; their classes are in
 `metricdp.methods.registry`.
 """
 
@@ -14,7 +14,7 @@ OF_FINITE_UNIVERSES = {
     "max-coverage": "counts on parts refined where private balls lie (give it a delta)",
 }
 OF_BOXES_ALONE = {
-    "quadtree": "noisy counts of a box's cells, opened where the demand is",
+    "quadtree": "noisy counts of a box's cells, split where the demand is",
     "coreset": "a weighted set to publish, by noisy counts",
     "lloyd": "noisy counts and sums around centers, step after step",
     "lsh": "noisy averages of the nodes of a tree of hash prefixes",

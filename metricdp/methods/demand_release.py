@@ -22,13 +22,13 @@ from metricdp.methods.result import Result
 from metricdp.methods.solution import Solution
 from metricdp.methods.solving import answered, answered_in_box
 from metricdp.methods.summary import (
-    Again,
-    Spots,
+    AnotherSearch,
+    Places,
     Stability,
     Summary,
     checked_level,
     mean_distance,
-    stable,
+    stability_of,
     summarized,
 )
 from metricdp.methods.synthetic import SyntheticPoints, checked_number, drawn
@@ -52,10 +52,11 @@ from metricdp.solvers.objectives.objective import Objective
 STARTS = 3
 """Starts of a search on noisy weights: more would fit their noise."""
 _A_CENTER, _FEWEST = 14, 5
-"""Points of a small coreset for each center, and the centers that it has room for at least."""
+"""Points of a small coreset for each center, and the least number of centers it is made for."""
 _PIECES = 1 << 17
-"""Cells of a box are cut into so many pieces at most for its intervals, but along each side once:
-more tell distances inside cells better, and take time."""
+"""Most pieces of a box's cells for its intervals, but cells are halved along each side once in any
+case. More represent distances inside cells better, and take time.
+"""
 
 Search = Callable[[Any, Any], NDArray[Any]]
 """From a release and a checked question to centers: positions, shape (k,), or points, (k, d)."""
@@ -72,8 +73,8 @@ class _Pair(NamedTuple):
 
 
 class Coreset(_Pair):
-    """Weighted points that stand for the private demand; a pair that may be published, like all
-    that is computed from it.
+    """Weighted points that represent the private demand: a pair (points, weights) that may be
+    published, like everything computed from it.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ class Coreset(_Pair):
     weights : ndarray of float64, shape (n_points,)
         Noisy.
     coordinates : ndarray of float64, shape (n_points, 2), optional
-        Of the points of a finite universe, where it has any.
+        Those of the points, in a finite universe that has coordinates.
     crs : str, optional
         Their coordinate reference system, where it is known.
 
@@ -100,7 +101,7 @@ class Coreset(_Pair):
     def __new__(
         cls, points: Any, weights: Floats, coordinates: Floats | None = None, crs: str | None = None
     ) -> Coreset:
-        """Keep the coordinates beside the pair."""
+        """Make the pair, with its coordinates as attributes."""
         made = super().__new__(cls, points, weights)
         made.coordinates = (
             points if coordinates is None and isinstance(points, np.ndarray) else coordinates
@@ -117,7 +118,7 @@ class Coreset(_Pair):
         path : path
             ``.csv`` and ``.parquet``: columns ``vertex`` (in a box ``x`` and ``y``, or ``x1`` to
             ``xd``) and ``weight``. ``.geojson``: a point each, with properties ``vertex`` and
-            ``weight``, where there are coordinates in the plane; the format's readers take them for
+            ``weight``, where there are coordinates in the plane; readers of the format assume
             longitude and latitude.
         """
         ending = checked_ending(path, self.coordinates, crs=self.crs)
@@ -128,38 +129,38 @@ class Coreset(_Pair):
 
 
 class Release:
-    """A private release of where the demand is, good for any number of questions.
+    """A private release of where the demand is: it answers any number of questions.
 
     Attributes
     ----------
     universe : Metric
         The finite universe of the answers; for a box, a public net of its points.
     space : EuclideanSpace or None
-        The box whose points the universe consists of, if it does.
+        The box that the universe's points lie in, if it is a net of one.
     weights : ndarray of float64, shape (n_points,), read-only
         Estimated demand at every point, in the order of ``universe.ids``: noisy; in records, or in
         users who have one unit of weight each.
     receipt : Receipt
         What it cost.
     method : str
-        How it was made.
+        Name of the method that made it.
     estimate : Estimate or None
-        What the noisy counts tell, where it is of counts of parts of a finite universe.
+        The estimate from the noisy counts, in a release of counts of parts.
     growth : float
-        How fast balls of the universe grow, where there is an estimate.
+        The dimension in which the universe's balls grow, where there is an estimate.
     partition : PartitionTree
-        The parts that were counted, where it is of counts of parts: those of all rounds together.
+        The parts of all rounds together, in a release of counts of parts.
     histograms : tuple of metricdp.releases.Release
         The noisy counts themselves, a release a round, from coarse to fine; `histogram` is the
         last.
     search : callable
-        How centers are found for a question: a function of the release and the question.
+        The search for centers: a function of the release and a question.
     asks : type
-        Of its questions: `BoxQuestion` where centers may be anywhere in a box.
+        Class of its questions: `BoxQuestion` where centers may be anywhere in a box.
     **facts
-        What else a method tells, attributes of its own: ``regions`` (epsilon of each), ``counts``
-        of a tree, the ``day`` of a stream, the ``sides`` of a box's cells, shape (n_points, d),
-        in which `sample` draws.
+        Further attributes by method: ``regions`` (epsilon of each), ``counts`` of a tree, the
+        ``day`` of a stream, the ``sides`` of a box's cells, shape (n_points, d), in which `sample`
+        draws.
 
     Examples
     --------
@@ -240,14 +241,14 @@ class Release:
         candidates : iterable of ids, optional
             Where centers may stand; anywhere by default.
         opened : iterable of ids, optional
-            Facilities that are open already: they count towards k and stay centers.
+            Required centers, such as facilities that exist already: they count towards k.
         seed, rng : int; Generator, SeedSequence or int
             Public coins of the solver, by `metricdp.options.coins`.
         time_limit : float, optional
             Seconds after which the best centers found so far are returned; Ctrl-C then ends the
             search as well.
         effort : {"quick", "thorough"} or float
-            How much time the search spends, as in `metricdp.k_median`: of no cost in privacy.
+            How much time the search spends, as in `metricdp.k_median`; it costs no privacy.
 
         Examples
         --------
@@ -277,7 +278,7 @@ class Release:
 
     def solve(self, objective: Any, **asked: Any) -> Solution:
         """Sites for any objective of `metricdp.objectives`, for the non-negative part of `weights`:
-        post-processing, free. What the solution tells of the demand is noisy.
+        post-processing, free. All figures of the solution are of the noisy weights.
 
         Parameters
         ----------
@@ -313,12 +314,12 @@ class Release:
         within : float, optional
             A distance in the metric's units: the share of the demand that has a center so near.
         level : float
-            Chance that the interval is meant to hold the truth with.
+            Probability with which the interval contains the true value, under the model.
 
         Returns
         -------
         Interval
-            With ``.estimate``, ``.low`` and ``.high``: credible, of a model
+            With ``.estimate``, ``.low`` and ``.high``: a credible interval of a model
             (`metricdp.solvers.estimate.credible`). `metricdp.evaluate` measures the same by new
             counts, with intervals that hold for every demand.
 
@@ -333,37 +334,37 @@ class Release:
         >>> release.interval([7, 40], within=5).high <= 1
         True
         """
-        return mean_distance(self._spots, centers, within, level)
+        return mean_distance(self._places, centers, within, level)
 
     def summary(
         self, centers: Centers, *, stability: bool = False, level: float = LEVEL
     ) -> Summary:
-        """Figures of an answer with their intervals: mean distance, demand of every territory.
+        """Figures of an answer with their intervals: mean distance, demand of each territory.
 
         Parameters
         ----------
         centers : iterable of ids
         stability : bool
-            Also how firmly the centers stand: 24 searches on demand drawn from the release.
+            Also the stability of the centers: 24 searches on demand drawn from the posterior.
         level : float
             As `interval`, as are the errors.
         """
         named = listed(centers, "centers")
-        return summarized(self._spots, named, self.stability(named) if stability else None, level)
+        return summarized(self._places, named, self.stability(named) if stability else None, level)
 
     def stability(
-        self, centers: Centers, *, within: Length | None = None, again: Again | None = None
+        self, centers: Centers, *, within: Length | None = None, again: AnotherSearch | None = None
     ) -> Stability:
-        """How firmly these centers stand: searches on demand drawn from the release.
+        """The stability of these centers, by searches on demand drawn from the posterior.
 
         Parameters
         ----------
         centers : iterable of ids
         within : float or str, optional
-            A distance: a center is where it was if one is found so near. By default half of the
+            The distance up to which a new center counts as the same: by default half of the
             demand's mean distance.
         again : callable, optional
-            Another search than that for k-median: `metricdp.methods.summary.Again`.
+            Another search than that for k-median: `metricdp.methods.summary.AnotherSearch`.
 
         Raises
         ------
@@ -372,30 +373,27 @@ class Release:
         """
         named = listed(centers, "centers")
         if self.space is not None:
-            raise InputError(
-                "how firmly centers stand is reported of finite universes, not of a box"
-            )
+            raise InputError("stability is reported for finite universes, not for a box")
         credible, metric = self._credible, self.universe
-        return stable(credible, metric, metric.site_positions(named), within, again)
+        return stability_of(credible, metric, metric.site_positions(named), within, again)
 
     def heatmap(self, *, bandwidth: Length | None = None, error: float = ERROR) -> Heatmap:
-        """A heat map of the demand, smoothed along shortest paths as far as its noise asks:
+        """A heat map of the demand, smoothed along shortest paths as much as its noise requires:
         post-processing, free. Kernel and densities are those of `metricdp.heatmap`.
 
         Parameters
         ----------
         bandwidth : float or str, optional
-            By default the smallest, of steps of 20 %, at which the standard error of the density is
-            at most `error` of it for half of the demand: nothing finer is shown than the noise
-            allows. Errors are of demand drawn from the posterior of the counts
-            (`metricdp.solvers.estimate.smoothing`).
+            By default the smallest, in steps of 20 %, at which the standard error of the density is
+            at most `error` of it for half of the demand: no detail is shown that may be noise.
+            Errors are of demand drawn from the posterior (`metricdp.solvers.estimate.smoothing`).
         error : float
 
         Raises
         ------
         InputError
-            A release of a box: `sample` gives points to draw. One that is not of counts of parts
-            needs a bandwidth, and its map has no standard error.
+            The release is of a box: `sample` gives points to draw. A release that is not of counts
+            of parts needs a bandwidth, and its map has no standard error.
 
         Examples
         --------
@@ -416,7 +414,10 @@ class Release:
     def load_intervals(
         self, points: Ints, sites: Ints, shares: Floats, k: int, level: float = LEVEL
     ) -> Interval:
-        """What each of k sites serves of the demand, arrays of shape (k,): `Solution` asks."""
+        """Credible intervals of the loads of k sites, arrays of shape (k,), for `Solution`.
+
+        `points`, `sites`, `shares`: which site serves what share of each point's demand.
+        """
         return self._credible.shared(points, sites, shares, k, checked_level(level))
 
     @property
@@ -438,19 +439,20 @@ class Release:
         else:
             shift = HUBS if self.growth > FAST_GROWTH else ROADS
         credible = Credible(self.estimate, weight_units=self.receipt.grains, shift=shift)
-        here = np.arange(len(self.weights))  # a cell's size is its volume, not a number of points
+        # in a box each part is one point, whatever its size, which is a volume
+        here = np.arange(len(self.weights))
         return credible if self.space is None else credible.split(here, self.weights)
 
     @cached_property
-    def _spots(self) -> Spots:
-        interval = self._credible
+    def _places(self) -> Places:
+        credible = self._credible
         if self.space is None or self.sides is None:
-            return Spots(interval, self._where, np.arange(len(self.weights)))
+            return Places(credible, self._where, np.arange(len(self.weights)))
         pieces = by_density(self.universe.points, self.weights, self.sides)
         while len(pieces.points) << self.space.dimension <= _PIECES:
             pieces = by_density(*pieces)
         whole = np.repeat(np.arange(len(self.weights)), len(pieces.points) // len(self.weights))
-        return Spots(interval.split(whole, pieces.weights), self.space, pieces.points)
+        return Places(credible.split(whole, pieces.weights), self.space, pieces.points)
 
     def coreset(self, k: int | None = None) -> Coreset:
         """The points of positive estimated demand and that demand: a weighted set that may be
@@ -459,8 +461,8 @@ class Release:
         Parameters
         ----------
         k : int, optional
-            In a box: a small one for so many centers, of up to 14 k points, each the mean of what
-            was nearest to it (`metricdp.solvers.lloyd.condensed`): post-processing, free.
+            In a box: a small coreset for so many centers, of up to 14 k points, each the mean of
+            those nearest to it (`metricdp.solvers.lloyd.condensed`).
         """
         at = np.flatnonzero(self.weights > 0)
         if k is not None:
@@ -478,9 +480,9 @@ class Release:
     def sample(
         self, n: int, seed: int | None = None, *, rng: Coins | None = None
     ) -> SyntheticPoints:
-        """n synthetic points that lie where the release says that demand is, and belong to nobody:
-        post-processing, free, any number of times (`metricdp.methods.synthetic`).
-        O(n log n) time, and once a universe that of its public hierarchy.
+        """n synthetic points, distributed as the released weights: post-processing, free, any
+        number of times (`metricdp.methods.synthetic`). O(n log n) time, and once a universe that of
+        its public hierarchy.
         """
         number = checked_number(n)
         drawing = np.random.default_rng(None if seed is rng is None else coins(seed, rng))
@@ -497,7 +499,7 @@ class Release:
 
     @property
     def _where(self) -> Any:
-        """What the release is of: a box, or a finite universe."""
+        """The universe of the demand: a box, or a finite universe."""
         return self.universe if self.space is None else self.space
 
     def _named(self, at: Ints) -> Any:
@@ -512,9 +514,8 @@ class Release:
 
     @staticmethod
     def load(path: str | PathLike[str], universe: Any) -> Release:
-        """Read a release that `save` wrote; `universe` must be the one that it is of.
-
-        It gives the answers and intervals that the saved one gave.
+        """Read a release that `save` wrote, with the universe it was made for; it gives the same
+        answers and intervals.
 
         Examples
         --------
@@ -529,7 +530,7 @@ class Release:
         return Release(**saving.load(path, universe))
 
     def answer(self, question: Any) -> Result:
-        """Centers for a question that was checked already: post-processing, free."""
+        """Centers for a checked question: post-processing, free."""
         found = self.search(self, question)
         centers = found if found.ndim == 2 else question.names(found)
         return Result(centers, question.k, self.method, self.receipt, self, power=question.power)

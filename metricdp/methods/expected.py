@@ -1,7 +1,7 @@
-"""What the public knows of where demand is expected: weights of points.
+"""Public weights of points: where demand is expected.
 
 **Privacy.** Public facts alone. Whoever gives them vouches that they were not computed from the
-demand that is to be protected; a release of another year was paid for when it was made.
+demand that is to be protected. A release of another year was paid for when it was made.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from metricdp.protocols import finite
 
 STREETS = "streets"
 Expectation = Weights | Release | tuple[ArrayLike, ArrayLike]
-"""What `Expected.of` takes; of text only `STREETS`."""
+"""What `Expected.of` accepts; the only text is `STREETS`."""
 EVEN = 0.05
-"""Share of what is expected that is spread evenly: nowhere is nothing at all."""
+"""Share of the expected weight that is spread evenly, so that no point has weight 0."""
 
 
 @dataclass(frozen=True, eq=False)
 class Expected:
     """Public weights of points, positive, of mean 1.
 
-    `weights` (n_points,); `source`: what they were made of, for the receipt.
+    `weights` (n_points,); `source`: where they come from, for the receipt.
     """
 
     weights: Floats
@@ -46,7 +46,7 @@ class Expected:
     @staticmethod
     def of(metric: Any, given: Any) -> Expected:
         """Weights from a mapping, an array, a release, polygons with a column ``weight`` (each
-        spread over the points in it), or "streets" (half of a vertex's edges).
+        spread over the points in it), or "streets" (half the length of a vertex's edges).
         """
         finite(metric, "expected=")
         source = "weights"
@@ -90,8 +90,8 @@ class ExpectedPoints:
 
     @staticmethod
     def of(space: EuclideanSpace, given: Any) -> ExpectedPoints:
-        """From a pair (points, weights), or a release of this very box. Points outside are clipped
-        to it.
+        """Weights from a pair (points, weights), or from a release of this box. Points outside are
+        clipped to it.
         """
         source = "weights"
         if isinstance(given, Release):

@@ -1,4 +1,4 @@
-"""Heat maps of demand on a universe, private and public: post-processing of weights."""
+"""Heat maps of demand on a finite universe: kernel densities of public or released weights."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from metricdp.report.heat.heatmap import Heatmap
 from metricdp.solvers.estimate.smoothing import Smoothing, sampled_demand, standard_error
 
 ERROR = 0.25
-"""Of a density, where half of the demand is."""
+"""Default relative standard error of the density, for half of the demand."""
 
 
 def heatmap(
@@ -27,23 +27,23 @@ def heatmap(
     bandwidth: Length | None = None,
     error: float = ERROR,
 ) -> Heatmap:
-    """Where public demand is, smoothed along shortest paths: not private. For private demand
+    """A kernel density of public demand along shortest paths. Not private: for private demand
     `Release.heatmap` does the same.
 
-    Every point spreads its demand over what is within the bandwidth by the quartic kernel
-    ``(1 - (d / b)²)²`` of the distance d, so that the whole demand is kept: a density per length of
-    street in a graph, per point elsewhere. One-way streets count both ways.
+    Every point spreads its demand within the bandwidth b, by the quartic kernel ``(1 - (d / b)²)²``
+    of the distance d; the sum of demand is preserved. The density is per length of street in a
+    graph, per point elsewhere. One-way streets count both ways.
 
     Parameters
     ----------
     universe : Metric
-        Finite. A release is asked for its own map.
+        A finite universe; or a release, whose own map is returned.
     weights : array_like of shape (n_points,) or mapping from id to weight, optional
         Demand, none negative; by default 1 everywhere.
     bandwidth : float or str, optional
         How far demand is spread, in the universe's units or such as ``"500 m"``. By default the
-        smallest, of steps of 20 %, at which the standard error of the density is at most `error` of
-        it for half of the demand; each unit of weight counts as one person seen.
+        smallest, in steps of 20 %, at which the standard error of the density is at most `error` of
+        it for half of the demand; each unit of weight counts as one observation.
     error : float
 
     Raises
@@ -53,8 +53,8 @@ def heatmap(
 
     Notes
     -----
-    A bounded search from each point, or where many are within b from each of a public net of points
-    that leaves none farther than b / 16. Without edges O(n_points²).
+    A bounded search from each point; where many points are within b, from those of a public net of
+    covering radius b / 16. Without edges O(n_points²).
 
     Examples
     --------
@@ -82,7 +82,9 @@ def smoothed(
     error: Any,
     receipt: Any = None,
 ) -> Heatmap:
-    """The map of weights, and its standard error by what else the demand may be."""
+    """The heat map of weights (n_points,), with its standard error by the demand `drawn` from the
+    posterior (n_points, n_draws), if that is given.
+    """
     kernel = Smoothing(metric)
     demand = np.column_stack([weights, *([] if drawn is None else [drawn])])
     if bandwidth is None:
@@ -97,5 +99,5 @@ def smoothed(
             bandwidth = in_units_of(metric, bandwidth, "bandwidth")
         width = positive(bandwidth, "bandwidth")
     density = kernel.density(demand, width)
-    doubt = None if drawn is None else standard_error(density)
-    return Heatmap(metric, density[:, 0].copy(), doubt, width, kernel.lengths, receipt)
+    deviation = None if drawn is None else standard_error(density)
+    return Heatmap(metric, density[:, 0].copy(), deviation, width, kernel.lengths, receipt)

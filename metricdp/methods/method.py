@@ -1,4 +1,4 @@
-"""What all ways to answer a question about private demand have in common."""
+"""The base class of all methods that answer a question about private demand."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from metricdp.metrics.space import EuclideanSpace
 from metricdp.metrics.vectors import EuclideanMetric
 
 Composition = Literal["epsilon", "rho", "both"]
-"""What a call's pieces add up in: epsilon alone, rho (zCDP), or epsilon and delta."""
+"""The unit in which a call's mechanisms are added up: epsilon, rho (zCDP), or epsilon and delta."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Method(ABC):
-    """A recipe: a public structure, queries of the gate, an estimator and a solver. Its fields are
-    its public options.
+    """A public structure, queries of the gate, an estimator and a solver. Fields are public
+    options.
 
-    A method asks, and never holds a demand: `work` is a generator of requests
-    (`metricdp.methods.asking`), and its last word is a release, or a `Result` where its answer is
-    centers. One object may answer any number of questions: it keeps nothing of them.
+    A method never holds a demand: `work` is a generator of requests (`metricdp.methods.asking`)
+    that returns a release, or a `Result` where the answer is centers. One object may answer any
+    number of questions: it stores nothing of them.
 
     Parameters
     ----------
     records_hint : float, optional
-        A public guess of the number of records, for methods that would else pay for a noisy count.
+        A public guess of the number of records; without it many methods pay for a noisy count.
 
     Attributes
     ----------
     name : str
-        Its name for `method=`: the class with its defaults.
+        Its name as `method=`, which stands for the class with its defaults.
     in_finite, in_space : bool
         Whether it answers in finite universes, and in a box of R^d.
     free : bool
@@ -46,19 +46,20 @@ class Method(ABC):
     one_way : bool
         Whether it answers where costs depend on the direction (`Metric.directed`).
     adds_up : bool
-        Whether a release by it asks for counts of all records alone, at prices in epsilon as in
-        rho: several holders can answer it together.
+        Whether its requests are only counts of all records, at costs in epsilon or in rho, so that
+        several holders can answer them together.
     releases : bool
         Whether `Result.release` holds a release that answers further questions.
     chooses, afterwards : str
-        For who signs: how what the method needs besides its options is chosen (from public facts,
-        or from released values), and what is computed from the noisy answers.
+        Texts of receipts for the person who approves a release: how everything besides the options
+        is chosen (from public facts, or from released values), and what is computed from the noisy
+        answers.
 
     Notes
     -----
-    The front door asks for the `price` and for the `least` shares before anything is charged, then
-    drives the `work`. A question is a `metricdp.methods.question.Question`, or a `BoxQuestion` in
-    a box; one whose `k` is 0 wants a release for any number of questions.
+    The entry points ask for the `price` and for the `least` shares before anything is charged, then
+    run the `work`. A question is a `metricdp.methods.question.Question`, or a `BoxQuestion` in a
+    box; one whose `k` is 0 asks for a release for any number of questions.
 
     Examples
     --------
@@ -90,16 +91,16 @@ class Method(ABC):
         return self if records_hint is None else replace(self, records_hint=records_hint)
 
     def within(self, space: EuclideanSpace) -> Method:
-        """The method that answers for this one in a box: itself, mostly."""
+        """The method that answers in place of this one in a box: by default itself."""
         return self
 
     def price(self, epsilon: Any, delta: Any, terms: Terms | None = None) -> Cost:
-        """What is charged for a call that may spend (epsilon, delta): epsilon alone by default."""
+        """The cost of a call that may spend (epsilon, delta): by default epsilon alone."""
         offer = Cost.of(epsilon, delta)
         return self.priced(Terms(offer, "add-remove") if terms is None else terms.at(offer))
 
     def priced(self, terms: Terms) -> Cost:
-        """The same for a call of these terms."""
+        """The cost of a call whose terms offer a price."""
         offer = terms.price
         if not offer.delta or offer.epsilon <= 0:
             return Cost.of(offer.epsilon)
@@ -111,25 +112,25 @@ class Method(ABC):
         return Cost.of(offer.epsilon)
 
     def composition(self, offer: Terms) -> Composition:
-        """What the pieces of a call add up in that is offered an epsilon and a delta."""
+        """In what unit a call adds up its mechanisms that is offered an epsilon and a delta."""
         return "epsilon"
 
     def least(self, terms: Terms, question: Any) -> Iterable[Ask]:
-        """The smallest shares that `work` will ask for; they are confirmed before a charge."""
+        """The requests of smallest share that `work` will make; confirmed before a charge."""
         return [Ask(counts_of(question.universe), COUNT_SHARE)]
 
     def confirm(self, terms: Terms, question: Any) -> None:
-        """Refuse, from public facts, what `work` could not do at this price."""
+        """Refuse, by public facts alone, a price that is too small for `work`."""
         for asked in self.least(terms, question):
             terms.scale_of(asked)
 
     @abstractmethod
     def work(self, terms: Terms, question: Any) -> Steps:
-        """Ask, and return a release or a result. Public coins come from ``question.seed``."""
+        """Yield requests, and return a release or a result. ``question.seed`` sets public coins."""
 
 
 def answer_of(outcome: Any, question: Any) -> Result:
-    """The answer to a question by a method's last word: free."""
+    """The answer to a question from what a method returned: post-processing, free."""
     if not isinstance(outcome, Release):
         return cast(Result, outcome)
     if isinstance(question, BoxQuestion):

@@ -22,13 +22,15 @@ from metricdp.solvers.effort import QUICK, THOROUGH, Effort, solve_with
 from metricdp.solvers.exact import solve_exactly
 
 NET_POINTS = 4096
-"""Public points that stand for a box; also the most centers in a box."""
+"""Public points that represent a box; also the most centers in a box."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """k centers of a finite universe: public arguments. `candidates`, `opened` are positions;
-    `effort` is a name or seconds; `provable` answers can be certified.
+    """A question for k centers of a finite universe: public arguments.
+
+    `candidates`, `opened`: positions, the latter of required centers; `power`: sum of distances or
+    of squared distances; `effort`: a name or seconds; `provable`: whether answers can be certified.
     """
 
     metric: Metric
@@ -49,15 +51,17 @@ class Question:
         return self.metric
 
     def coarse(self, dimensions: int) -> bool:
-        """Whether a net stands for the universe that is coarse in more dimensions than so many."""
+        """Whether a net would be too coarse for the universe: in a box of more than
+        `dimensions`.
+        """
         return False
 
     def on_net(self) -> Self:
-        """Itself: a finite universe needs no net."""
+        """The question on a public net of the universe: itself, as a finite one needs none."""
         return self
 
     def parts(self, partition: Any) -> Any:
-        """A partition of the net, as one of the universe: itself."""
+        """The partition of the universe that a partition of the net gives: itself."""
         return partition
 
     @classmethod
@@ -85,25 +89,25 @@ class Question:
 
     @property
     def _asked(self) -> dict[str, Any]:
-        """What every search and bound is given."""
+        """Arguments of every search and bound."""
         facts = {"power": self.power, "candidates": self.candidates, "opened": self.opened}
         return {**facts, "time_limit": self.time_limit}
 
     @property
     def places(self) -> Ints:
-        """Where centers may stand, facilities that are open among them."""
+        """Positions where centers may be, the required ones among them."""
         if self.candidates is None:
             return np.arange(len(self.metric.sites))
         return np.union1d(self.candidates, self.opened)
 
     def answer(self, weights: Floats, starts: int | None = None) -> Ints:
-        """Positions of centers (k,) for demand `weights`, the opened ones first."""
+        """Positions of centers (k,) for demand `weights`, the required ones first."""
         search = {"seed": self.seed, "starts": starts, **self._asked}
         found = solve_with(self.effort, self.metric, weights, self.k, **search)
         return opened_first(self.opened, found.centers)
 
     def exactly(self, weights: Floats) -> tuple[Ints, Certificate]:
-        """The best centers of public `weights` with a proof, or with an honest interval."""
+        """Centers of public `weights` from an exact search, and the certificate of their gap."""
         effort = THOROUGH if isinstance(self.effort, str) else self.effort
         search = {"seed": self.seed, "effort": effort, **self._asked}
         found, proof = solve_exactly(self.metric, weights, self.k, **search)
@@ -114,17 +118,17 @@ class Question:
         return [self.metric.sites[i] for i in positions]
 
     def check_certifiable(self, weights: Floats) -> None:
-        """Refuse what cannot be certified before time is spent on it."""
+        """Refuse an instance that is too large to be certified, before a search."""
         demand = np.count_nonzero(weights) or len(weights)
         check_size(len(self.places), int(demand), weights)
 
     def certificate(self, weights: Floats, centers: Ints) -> Certificate:
-        """Proof of how far centers are from the best for public `weights`, in a new time limit."""
+        """The certificate of centers for public `weights`, in a time limit of its own."""
         return certificate(self.metric, weights, centers, **self._asked)
 
 
 class PointsQuestion(Question):
-    """k of some points of a box, which are the metric's: centers are given by their coordinates."""
+    """A question for k of some points of a box, the metric's; centers are named by coordinates."""
 
     def names(self, positions: Ints) -> Any:
         """Coordinates of positions, shape (n, d)."""
@@ -134,7 +138,7 @@ class PointsQuestion(Question):
 
 @dataclass(frozen=True)
 class BoxQuestion:
-    """k centers anywhere in a box: all of it public.
+    """A question for k centers anywhere in a box: public arguments.
 
     `power`: sum of distances or of squared distances; `seed`: public coins; `time_limit`: seconds
     for the search; `effort`: of searches among points of the box.
@@ -155,11 +159,11 @@ class BoxQuestion:
         return self.space
 
     def coarse(self, dimensions: int) -> bool:
-        """Whether the box has more dimensions than so many."""
+        """Whether the box has more than `dimensions`."""
         return self.space.dimension > dimensions
 
     def parts(self, partition: Any) -> NetCells:
-        """The cells of the points of the net."""
+        """The partition of the box by the parts of its nearest net points."""
         return NetCells(self.space, partition)
 
     @classmethod
@@ -173,7 +177,7 @@ class BoxQuestion:
         opened: Any = None,
         **search: Any,
     ) -> BoxQuestion:
-        """Check k, seed, time limit and effort, and that nothing else is asked for."""
+        """Check k, seed, time limit and effort; refuse candidates and required centers."""
         for name, given in (("candidates", candidates), ("opened", opened)):
             if given is not None:
                 raise InputError(f"{name} need a finite universe; centers in a box are free points")
@@ -181,14 +185,14 @@ class BoxQuestion:
         return cls(space, number, power, **checked_search(**search))
 
     def among(self, points: EuclideanMetric) -> PointsQuestion:
-        """The same of some points of the box."""
+        """The same question about some points of the box."""
         nothing = np.empty(0, np.int64)
         return PointsQuestion(
             points, self.k, self.power, None, nothing, self.seed, self.time_limit, self.effort
         )
 
     def on_net(self) -> PointsQuestion:
-        """The same of a public net of the box."""
+        """The same question about a public net of the box."""
         return self.among(self.space.net(NET_POINTS, self.seed))
 
 
@@ -209,7 +213,7 @@ _QUESTIONS: dict[Kind, Any] = {"finite": Question, "box": BoxQuestion}
 
 
 def checked_search(seed: Any = 0, time_limit: Any = None, effort: Any = QUICK) -> dict[str, Any]:
-    """How centers are looked for: public coins, a time limit, and how much effort."""
+    """The checked options of a search: public coins, time limit and effort."""
     found = {"seed": checked_seed(seed), "time_limit": checked_time_limit(time_limit)}
     return {**found, "effort": checked_effort(effort)}
 

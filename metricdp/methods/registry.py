@@ -1,4 +1,4 @@
-"""All methods by name, what `method=` accepts, and which of them answers in which universe."""
+"""All methods by name, what `method=` accepts, and which methods answer in which universe."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ _DEFAULTS: dict[Kind, Callable[[Any], Any]] = {"finite": lambda _: Partition, "b
 def answering(
     method: Any, universe: Metric | EuclideanSpace, records_hint: float | None = None
 ) -> Method:
-    """The method given, or named, as it answers in a universe."""
+    """The method, given or named, that answers in a universe; refused where it cannot."""
     recipe = method_of(method).with_hint(records_hint)
     answers, needs, answering_there = _ANSWERS[universe.kind]
     if not getattr(recipe, answers):
@@ -88,7 +88,7 @@ def answering(
 
 
 def expecting(recipe: Method, universe: Metric | EuclideanSpace, expected: Any) -> Method:
-    """The method with public weights of what is expected where, if any are given."""
+    """The method with public weights of expected demand, if any are given."""
     if expected is None:
         return recipe
     known = _EXPECTED[universe.kind](universe, expected)
@@ -104,7 +104,7 @@ _EXPECTED: dict[Kind, Callable[[Any, Any], Any]] = {"finite": Expected.of, "box"
 
 
 def _in_box(recipe: Method, space: EuclideanSpace) -> Method:
-    """What answers in a box for a method that other methods answer for there."""
+    """The method that answers in a box in place of this one."""
     if isinstance(recipe, Partition):
         return default_of(space, recipe.records_hint)
     if isinstance(recipe, Coreset):
@@ -120,4 +120,6 @@ _ANSWERS: dict[Kind, tuple[str, str, Callable[[Method, Any], Method]]] = {
     ),
     "box": ("in_space", "a finite universe (a metric), not a box", _in_box),
 }
-"""What says that a method answers there, what it needs if not, and what answers for it."""
+"""For each kind of universe: the attribute that says whether a method answers there, what the
+method needs otherwise, and the function to the method that answers in its place.
+"""

@@ -1,4 +1,4 @@
-"""What the predictions of `metricdp.plan` say in words: shares, and sentences."""
+"""Sentences about the accuracy of private answers, for `metricdp.plan` and warnings."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-LITTLE = 0.01
-"""A share of the cost that nobody chooses a privacy level for."""
-BLIND = 0.8
-"""As large a share of what centers without any data lose, and a level tells hardly more."""
+NEGLIGIBLE = 0.01
+"""Share of the cost that is too small to choose a privacy level by."""
+USELESS = 0.8
+"""A level is of no use if its loss is more than this share of the loss of centers without data."""
 
 
 def remark(epsilons: Sequence[Any], forecasts: Sequence[Any], blind: Any) -> str:
-    """What epsilon buys at this size, in a sentence; empty where the table says it best."""
+    """A sentence on how accuracy depends on epsilon; empty where the table says enough.
+
+    `epsilons`: rising; `forecasts`: of the relative loss at each, with ``median`` and ``high``;
+    `blind`: that of centers chosen without data.
+    """
     if len(epsilons) < 2 or len(epsilons) != len(forecasts):
         return ""
     best = forecasts[-1]
     top = f"ε = {float(epsilons[-1]):g}"
-    if best.median > max(BLIND * blind.median, LITTLE):
+    if best.median > max(USELESS * blind.median, NEGLIGIBLE):
         return (
             f"Too few records for this k: even at {top} the centers serve hardly better than "
             f"those that know nothing of the demand."
@@ -28,22 +32,22 @@ def remark(epsilons: Sequence[Any], forecasts: Sequence[Any], blind: Any) -> str
     enough = next(
         i
         for i, f in enumerate(forecasts)
-        if f.median - best.median <= LITTLE and f.high - best.high <= 2 * LITTLE
+        if f.median - best.median <= NEGLIGIBLE and f.high - best.high <= 2 * NEGLIGIBLE
     )
     if enough == len(epsilons) - 1:
         return ""
     least = f"ε = {float(epsilons[enough]):g}"
-    begun = "At this size epsilon" if enough == 0 else f"More than {least}"
+    subject = "At this size epsilon" if enough == 0 else f"More than {least}"
     where = f"at {least} already" if enough == 0 else "there"
     return (
-        f"{begun} buys almost nothing: half of the runs cost less than "
+        f"{subject} buys almost nothing: half of the runs cost less than "
         f"{percent(forecasts[enough].median)} more than the best {where}, and less than "
         f"{percent(best.median)} more at {top}."
     )
 
 
 def too_few(records: float, k: int, name: str = "k") -> str:
-    """That so few records, by their noisy number, say little of k centers; empty where they do."""
+    """A warning that the noisy number of records is too small for k centers; else empty."""
     if records >= 2 * k:
         return ""
     return (
@@ -53,7 +57,7 @@ def too_few(records: float, k: int, name: str = "k") -> str:
 
 
 def not_distinguished(places: int, k: int, name: str = "k") -> str:
-    """That a release in a box knows fewer places than the centers asked for; else empty."""
+    """A warning that a release in a box distinguishes fewer places than k centers; else empty."""
     if places >= k:
         return ""
     known = (
@@ -68,7 +72,7 @@ def not_distinguished(places: int, k: int, name: str = "k") -> str:
 
 
 def percent(share: float) -> str:
-    """A share as people read it."""
+    """A share in percent, as text."""
     if math.isnan(share):
         return "–"
     if not math.isfinite(share):

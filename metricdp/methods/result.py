@@ -1,4 +1,4 @@
-"""The checks of a clustering call's public arguments, and the older name of what it returns."""
+"""Checks of a clustering call's public arguments, and the former name of its result."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ Result = Solution
 """The same class, by the name that it had until 0.1.0 for `k_median` and `k_means`."""
 
 LARGEST = 1e30
-"""Weight of a point: sums of weights × powers of distances (1e18, and e**600) stay finite."""
+"""Largest weight of a point: sums of weights times powers of distances (1e18, e**600) are
+finite.
+"""
 
 
 def site_positions(universe: Metric, ids: Any) -> Ints:
-    """Positions of named sites, ascending and once each; a text is the name of one."""
+    """Positions of named sites, ascending, without repeats; a text is one name."""
     return np.unique(universe.site_positions([ids] if isinstance(ids, str) else ids))
 
 
 def checked_candidates(
     universe: Metric, k: int, candidates: Any, opened: Ints | None = None
 ) -> Ints | None:
-    """Positions where centers may stand (None: anywhere), after checking them and k."""
+    """Positions where centers may be (None: anywhere), after a check of these and of k."""
     allowed = None if candidates is None else site_positions(universe, candidates)
     most = (
         len(universe.sites)

@@ -1,4 +1,4 @@
-"""What a method knows of its budget: public terms, and what shares of it buy."""
+"""The public terms of a call's budget, and the noise that shares of it buy."""
 
 from __future__ import annotations
 
@@ -23,15 +23,17 @@ from metricdp.protocols import Partition
 from metricdp.releases import Neighboring, Receipt, Release, Unit
 
 COUNT_SHARE = Fraction(1, 20)
-"""Share for the number of records, which only sets how fine a release is."""
+"""Share for the number of records: small, as that only sets how fine a release is."""
 SUM_BITS = 12
-"""Of the integers in which records' offsets are summed: a clipped offset is 2^12 long."""
+"""Bits of the integers in which records' offsets are summed: a clipped offset has length 2^12."""
 
 
 @dataclass(frozen=True)
 class Terms:
-    """The public terms of a call: its `price`, of whose rho (if `in_rho`) or epsilon shares are
-    fractions, and what a unit contributes: `max_contributions` in `weight_units`, within `caps`.
+    """The public terms of a call: its `price`, and the contribution bound of a `unit`.
+
+    Shares are fractions of the price's rho (if `in_rho`) or epsilon. A unit contributes at most
+    `max_contributions`, counted in `weight_units`, within `caps`.
     """
 
     price: Cost
@@ -52,28 +54,28 @@ class Terms:
 
     @classmethod
     def offered(cls, epsilon: Any, delta: Any) -> Terms:
-        """Of one record and a budget of two numbers."""
+        """Terms of one record and a budget (epsilon, delta)."""
         return cls(Cost.of(epsilon, delta), "add-remove")
 
     def part(self, share: Fraction) -> Any:
-        """A share, as the gate takes it: an epsilon, or a cost in rho."""
+        """A share of the budget as the gate takes it: an epsilon, or a cost in rho."""
         if not self.in_rho:
             return self.price.epsilon * share
         rho = (self.price.rho or 0) * share
         return Cost(zcdp_epsilon(rho, self.price.delta), self.price.delta, rho, ZCDP)
 
     def cost(self, share: Fraction) -> Cost:
-        """A share as a budget of its own."""
+        """A share of the budget as a cost."""
         return Cost.of(self.part(share))
 
     def selection(self, share: Fraction) -> Fraction:
-        """Epsilon of a selection that is paid with a share."""
+        """The epsilon of a selection for a share of the budget."""
         if not self.in_rho:
             return self.price.epsilon * share
         return selection_epsilon(replace(self.price, rho=(self.price.rho or 0) * share), 1)
 
     def scale_of(self, asked: Ask) -> float:
-        """Scale of the noise that an answer will have; 0 where it is exact."""
+        """Scale of the noise of an answer; 0 where it is exact."""
         query, share, _ = asked
         sensitivity = query.sensitivity(self.neighboring, self.max_contributions)
         if not sensitivity:
@@ -85,8 +87,8 @@ class Terms:
         return laplace_scale(sensitivity, self.price.epsilon * share)
 
     def scale_of_counts(self, share: Fraction, *, capped: bool = False) -> float:
-        """Scale of the Laplace noise of a histogram paid with a share, or of Laplace noise as large
-        as its Gaussian; `capped`: of parts that each lie in one area of a user's caps.
+        """Scale of the Laplace noise of a histogram for a share; where noise is Gaussian, the scale
+        of Laplace noise of the same variance. `capped`: each part lies in one area of the caps.
         """
         sides = 1 if self.neighboring == "add-remove" else 2
         if not self.in_rho:
@@ -101,19 +103,20 @@ class Terms:
         return self.scale_of_counts(share) * math.sqrt(2.0)
 
     def deviation_of_sums(self, space: EuclideanSpace, share: Fraction) -> float:
-        """Standard deviation of a sum's noise in one coordinate, in lengths of clipped offsets."""
+        """Standard deviation of a sum's noise in one coordinate, in units of the clipping
+        radius.
+        """
         scale = self.scale_of(Ask(clipped_sums(WholeBox(space)), share))
         return scale * (1.0 if self.in_rho else math.sqrt(2.0)) / (1 << SUM_BITS)
 
     def nothing(self) -> Receipt:
-        """The receipt of what was not asked."""
+        """The receipt of a call that asked nothing."""
         return Receipt.of([], self.neighboring, self.unit, self.weight_units)
 
 
 class Records(NamedTuple):
-    """How many records there are, as far as is known.
-
-    `number`: a noisy count, or the caller's guess; `release`: of the count, if it was paid for.
+    """The number of records as far as it is known: a noisy count, with its `release`, or the
+    caller's guess, without one.
     """
 
     number: float
@@ -123,7 +126,7 @@ class Records(NamedTuple):
 def count_records(
     terms: Terms, share: Fraction, hint: float | None, image: Image | None = None
 ) -> Generator[Ask, Release, Records]:
-    """How many records there are: paid with a share, or the caller's guess, free."""
+    """The number of records: counted for a share of the budget, or the caller's guess, free."""
     if hint is not None:
         return Records(float(hint) * terms.weight_units, None)
     count = yield Ask(CountQuery(), share, image)
@@ -137,32 +140,34 @@ def price_in_shares(terms: Terms) -> Cost:
 
 
 def level_shares(factor: Fraction, n_levels: int) -> list[Fraction]:
-    """Shares of levels or steps, each `factor` times the one before, which add up to exactly 1."""
+    """Shares of levels or steps, each `factor` times the one before; they add up to exactly 1."""
     weights = [factor**i for i in range(n_levels)]
     return [weight / sum(weights) for weight in weights]
 
 
 def shares_of_rest(shares: list[Fraction]) -> list[Fraction]:
-    """What each of some shares is of those that are left when its turn comes."""
+    """Each share as a fraction of what the earlier ones leave."""
     return [share / sum(shares[i:]) for i, share in enumerate(shares)]
 
 
 def counts_of(universe: Any) -> HistogramQuery:
-    """A histogram of one part, as sensitive as any other of the universe."""
+    """A histogram of one part: all histograms of a universe have the same sensitivity."""
     return HistogramQuery(WholeBox(universe))
 
 
 def clipped_sums(
     cells: Partition, centers: Any = None, radii: Any = None, *, folded: bool = False
 ) -> SumsQuery:
-    """Sums of the offsets of every cell's records from its center, clipped at its radius."""
+    """The query for each cell's sum of its records' offsets from the center, clipped at a
+    radius.
+    """
     if radii is not None:
         radii = np.maximum(radii, least_radius(cells.universe))
     return SumsQuery(HistogramQuery(cells), SUM_BITS, centers, radii, folded)
 
 
 def least_radius(space: Any) -> float:
-    """The smallest radius at which sums of a box's records are clipped."""
+    """The smallest clipping radius of sums of a box's records."""
     return float(space.diameter_bound() * 2.0**-19)
 
 

@@ -1,7 +1,7 @@
-"""What every question of where to put centers returns: `k_median`, `k_means` and `solve`, of
-public weights, of a release and of private demand.
+"""`Solution`: the result of `k_median`, `k_means` and `solve`, for public weights, for a release
+and for private demand.
 
-All of it is post-processing of released centers and weights, and public facts.
+Everything in it is post-processing of released centers and weights, and of public facts.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ PERCENTILES = (50.0, 90.0, 95.0, 100.0)  # those that planners report
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution:
-    """Centers, who is served by which, how good that is, and what it cost in privacy.
+    """Centers, the assignment of the demand to them, their cost, and the privacy receipt.
 
-    What is reported of the demand is of the public weights, or of the noisy weights of a release:
-    then `noisy` is true, and nothing here is exact for the private demand. Methods that release
-    centers alone leave the weights unknown: then `cost`, `loads`, `mean` and `served` are None.
+    All figures are of the public weights, or of the noisy weights of a release: then `noisy` is
+    true, and no figure is exact for the private demand. Methods that release centers alone leave
+    the weights unknown: then `cost`, `loads`, `mean` and `served` are None.
 
     Attributes
     ----------
@@ -61,22 +61,22 @@ class Solution:
         The required ones first.
     k : int
     method : str
-        How the demand was released, or ``"public"``.
+        Name of the private method, or ``"public"``.
     receipt : Receipt or None
         What the release cost; None without private demand.
     release : release or None
         The release the centers were computed from, for further questions.
     certificate : Certificate or None
-        Proof of how far the centers can be from the best, where it was asked for.
+        Proof of the optimality gap, where it was asked for.
     universe : Metric or EuclideanSpace or None
         The public universe of the centers.
     weights : ndarray of float64, shape (n_points,), or None
-        Demand of every point that this was found for, public or released, in the order of the
-        universe's ids; in a box of the release's points.
+        Demand of every point, public or released, in the order of the universe's ids; in a box that
+        of the release's points.
     power : {1, 2}
         Whether the cost of k centers sums distances or their squares.
     objective : Objective
-        What makes centers good.
+        What the centers minimize or maximize.
 
     Examples
     --------
@@ -126,7 +126,9 @@ class Solution:
 
     @cached_property
     def _instance(self) -> Instance:
-        """The question: that of `solve`, or the finite points that the centers are among."""
+        """The instance that was solved; for centers of a method, the finite points they are
+        among.
+        """
         if self._asked is not None:
             return self._asked
         if self._in_a_box:
@@ -155,14 +157,16 @@ class Solution:
 
     @property
     def _n_points(self) -> int:
-        """Points of the universe, or those of a box that have weights: the first of `_instance`."""
+        """Number of the universe's points, or of a box's weighted ones: the first of
+        `_instance`.
+        """
         if self.weights is not None:
             return len(self.weights)
         return 0 if self._in_a_box else len(self._instance.metric)
 
     @cached_property
     def _nearest(self) -> tuple[Ints, Floats]:
-        """Number of the nearest center of every place, and its distance."""
+        """Index of the nearest center of every point of the instance, and its distance."""
         label, distance = self._instance.metric.nearest_to(self._chosen.sites)
         return label.astype(np.int64), np.asarray(distance, np.float64)
 
@@ -173,8 +177,9 @@ class Solution:
 
     @cached_property
     def value(self) -> float | None:
-        """What the objective measures, of the weights: a cost, a distance, a number of sites, or
-        the demand covered. Never of private demand: `metricdp.evaluate` asks for that, at a price.
+        """The objective's value for the weights: a cost, a distance, a number of sites, or the
+        demand covered. Never for the private demand itself: `metricdp.evaluate` measures that, for
+        some epsilon.
         """
         if self._answered is not None:
             return float(self._answered.value)
@@ -190,7 +195,7 @@ class Solution:
 
     @property
     def bound(self) -> float | None:
-        """A bound: no choice of sites has a better value. None where nothing is proven."""
+        """A proven bound: no choice of sites has a better value. None where none is known."""
         if self.certificate is not None:
             return self.certificate.lower_bound
         bound = None if self._answered is None else self._answered.bound
@@ -198,12 +203,14 @@ class Solution:
 
     @property
     def lower_bound(self) -> float | None:
-        """The same as `bound`, of what is made small."""
+        """The same as `bound`, for objectives that are minimized; else None."""
         return None if self.objective.maximized else self.bound
 
     @property
     def gap(self) -> float | None:
-        """The value is within this fraction of the best: 0 if proven, None if unknown."""
+        """The optimality gap: the value is within this fraction of the best. 0 if it is proven to
+        be optimal, None if no bound is known.
+        """
         if self.certificate is not None:
             return self.certificate.gap
         if self.bound is None or self.value is None:
@@ -214,7 +221,7 @@ class Solution:
 
     @cached_property
     def _served(self) -> Assignment:
-        """Who is served by which site; nobody farther than the objective's limit."""
+        """The assignment of clients to sites; none farther than the objective's limit."""
         if self._chosen.assignment is not None:
             return self._chosen.assignment
         at = self._instance.demand
@@ -229,7 +236,7 @@ class Solution:
 
     @cached_property
     def _distances(self) -> Floats:
-        """Of every pair that `_served` lists."""
+        """The distance of every pair in `_served`."""
         served, instance = self._served, self._instance
         if self._chosen.assignment is None:
             return self._nearest[1][instance.demand[served.clients]]
@@ -243,7 +250,7 @@ class Solution:
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """The stages of `mdp.objectives.Nested`, each with its value and what nesting costs there.
+        """The stages of `mdp.objectives.Nested`, each with its value and the cost of nesting.
 
         Raises
         ------
@@ -272,9 +279,9 @@ class Solution:
 
     @property
     def labels(self) -> Ints:
-        """Number of the center that serves each point, shape (n_points,), in the order of the
-        universe's ids: the one with the largest part of it, and the nearest where the point has no
-        demand; -1 beyond the objective's limit. In a box of the release's points.
+        """Index of the center that serves each point, shape (n_points,), in the order of the
+        universe's ids, or of the release's points in a box: the center with the largest share of
+        the point, or the nearest one if the point has no demand; -1 beyond the objective's limit.
         """
         served, instance = self._served, self._instance
         label = np.where(self._nearest[1] <= self._limit, self._nearest[0], -1)
@@ -285,8 +292,8 @@ class Solution:
 
     @property
     def loads(self) -> Any:
-        """What each site serves, of the loads or else the weights: a mapping from its id, or an
-        array in the order of `centers` in a box; noisy where the weights are.
+        """The load of each site, of `loads=` if given, else of the weights: a mapping from id, or
+        in a box an array in the order of `centers`. Noisy where the weights are.
         """
         if self.weights is None:
             return None
@@ -297,9 +304,9 @@ class Solution:
 
     @property
     def capacities(self) -> list[float] | None:
-        """Most load of each site, in the order of `centers`; None where there are no capacities."""
-        room = self._chosen.capacities
-        return None if room is None else room.tolist()
+        """Capacity of each site, in the order of `centers`; None where there are no capacities."""
+        capacities = self._chosen.capacities
+        return None if capacities is None else capacities.tolist()
 
     @property
     def _load_list(self) -> list[float] | None:
@@ -310,7 +317,7 @@ class Solution:
 
     @property
     def _weight(self) -> Floats:
-        """Weight of every pair that `_served` lists."""
+        """The weight of every pair in `_served`."""
         if self.weights is None:
             raise self._unknown
         return self._instance.weight[self._served.clients] * self._served.shares
@@ -324,12 +331,12 @@ class Solution:
 
     @property
     def served(self) -> float | None:
-        """The weight that is served: all of it, unless there is a limit."""
+        """The weight that is served: all of it, unless the objective has a limit."""
         return None if self.weights is None else float(self._weight.sum())
 
     @property
     def mean(self) -> float | None:
-        """Mean distance from the site, over the weight that is served."""
+        """Mean distance to the serving site, over the weight that is served."""
         if self.weights is None:
             return None
         weight = self._weight
@@ -337,11 +344,11 @@ class Solution:
 
     @property
     def percentiles(self) -> dict[float, float]:
-        """Distance within which 50, 90, 95 and 100 % of the weight that is served lies."""
+        """The 50th, 90th, 95th and 100th percentiles of the distance, over the weight served."""
         return dict(zip(PERCENTILES, self.percentile(PERCENTILES)))
 
     def percentile(self, percents: Iterable[float]) -> list[float]:
-        """Distances within which so many percent of the weight that is served lie."""
+        """Percentiles of the distance, over the weight that is served."""
         rule = "percentiles must be numbers from 0 to 100"
         wanted = floats(list(percents), rule)
         if not ((wanted >= 0) & (wanted <= 100)).all():
@@ -356,7 +363,7 @@ class Solution:
 
     @property
     def has_interval(self) -> bool:
-        """Whether there is a release that tells how far off it may be."""
+        """Whether `interval` and `summary` can answer: there is a release of counts."""
         return bool(getattr(self.release, "has_intervals", False))
 
     @property
@@ -366,8 +373,8 @@ class Solution:
 
     @cached_property
     def interval(self) -> Interval | None:
-        """Mean distance of the demand to its nearest center, with a 95 % credible interval: free,
-        from what was released; None where there is no release of counts (`Release.interval`).
+        """Mean distance of the demand to its nearest center, with a 95 % credible interval: free
+        post-processing (`Release.interval`). None where there is no release of counts.
         """
         return self.release.interval(self.centers) if self.has_interval else None
 
@@ -394,15 +401,15 @@ class Solution:
 
     @cached_property
     def _summarized(self) -> Summary:
-        """What tables, pages and whoever calls `summary` without arguments share."""
+        """The summary with default arguments, cached for tables and pages."""
         summary: Summary = self.release.summary(self.centers)
         return summary
 
     def stability(self, *, within: Length | None = None) -> Stability | SiteCosts:
-        """How firmly each center stands.
+        """The stability of each center.
 
-        Of a release: how often a center stands where it is, for demand drawn from what was released
-        (`Release.stability`, free). Of public weights: what doing without it costs, and moving it.
+        For a release: how often a center stays where it is, on demand drawn from the posterior
+        (`Release.stability`, free). For public weights: the cost of removing it, and of moving it.
 
         Parameters
         ----------
@@ -441,7 +448,9 @@ class Solution:
         return site_costs(instance, self.objective, self._chosen.sites, limit)
 
     def _found_anew(self, weights: Floats) -> tuple[Ints, float]:
-        """Sites for other weights, and by which share of the value they are better than these."""
+        """Sites for other weights, and the share of the value by which they are better than
+        these.
+        """
         instance = replace(self._instance, weights=weights, kept={}, prove=False)
         found = self.objective.choose(instance)
         before = float(self.objective.judge(instance, self._chosen.sites).value)
@@ -449,8 +458,8 @@ class Solution:
         return found.sites, sign * (before - found.value) / (abs(before) or 1.0)
 
     def bands(self, limits: Iterable[Length]) -> Bands:
-        """Service bands: what lies within each of these distances of its nearest center, and not
-        within the one before.
+        """Service bands: the points and demand within each of these distances of the nearest
+        center, beyond the distance before.
 
         Parameters
         ----------
@@ -460,13 +469,13 @@ class Solution:
         Returns
         -------
         Bands
-            Points, demand and its share in each band, with intervals of a release; as areas and
-            streets for maps.
+            Points, demand and share of demand in each band, with intervals if there is a release;
+            as areas and streets for maps.
 
         Raises
         ------
         InputError
-            They are no growing distances.
+            They are not increasing distances.
         """
         n = self._n_points or len(self._instance.metric)
         distance = self._nearest[1][:n]
@@ -474,28 +483,28 @@ class Solution:
         return bands_of(limits, metric, distance, self.weights, self)
 
     def load_intervals(self, level: float = LEVEL) -> Interval:
-        """What each site serves of the private demand that a release is of, with intervals: how far
-        true loads may exceed `loads`, for which capacities are kept.
+        """Credible intervals of the sites' loads of the private demand behind a release. Capacities
+        hold for the noisy `loads`: the intervals say how far the true ones may exceed them.
 
-        Points without noisy demand count to the nearest site, as in `labels`.
+        Points without noisy demand belong to the nearest site, as in `labels`.
 
         Parameters
         ----------
         level : float
-            Chance that each interval is meant to hold the truth with, each by itself; for all of k
+            Probability with which each interval contains the true load, under the model; for all k
             at once take ``1 - (1 - level) / k``.
 
         Returns
         -------
         Interval
-            Arrays in the order of `centers`: credible, of a model
-            (`metricdp.solvers.estimate.credible`), free as it is made of the release alone.
+            Arrays in the order of `centers`, of a model (`metricdp.solvers.estimate.credible`):
+            free post-processing of the release.
 
         Raises
         ------
         InputError
-            Weights or loads are public, so that loads are what they are; the release is not of
-            counts of parts of a finite universe; `level` is no chance.
+            Weights or `loads=` are public, so that loads are exact; the release is not of counts of
+            parts of a finite universe; `level` is not between 0 and 1.
 
         Examples
         --------
@@ -532,8 +541,8 @@ class Solution:
         return found
 
     def compare(self, sites: Iterable[Any]) -> dict[str, float]:
-        """The objective's value at other sites, beside these: ``value``, ``other`` and ``ratio``,
-        other over value.
+        """The objective's value at these sites (``value``) and at others (``other``), and
+        ``ratio``, other over value.
 
         Parameters
         ----------
@@ -562,7 +571,7 @@ class Solution:
         return {"value": own, "other": other, "ratio": ratio}
 
     def _with_points(self, sites: Any) -> tuple[Instance, Ints]:
-        """The question with these points of a box for its places, and their positions."""
+        """The instance with these points of a box as its sites, and their positions."""
         instance: Any = self._instance
         d = self.centers.shape[1]
         rule = f"sites in a box are points: an array of finite numbers of shape (n_sites, {d})"
@@ -617,10 +626,10 @@ class Solution:
         Parameters
         ----------
         assignments : bool
-            A row a point instead, in the order of the universe's ids, and for every site that
+            Instead a row for each point, in the order of the universe's ids, and each site that
             serves it: columns ``vertex``, ``center``, ``distance``, ``weight`` (``noisy_weight`` of
-            a release, none where no weights are known) and ``share``; without a center where
-            nobody serves it. Public facts about released numbers.
+            a release, none where no weights are known) and ``share``. Points that no site serves
+            have no center.
 
         Examples
         --------
@@ -676,7 +685,7 @@ class Solution:
         return Layers(self._instance.metric, sites, self._facts(), weights, parts)
 
     def _facts(self) -> dict[str, list[Any]]:
-        """Columns without places, which geometry tells."""
+        """The columns without coordinates, which are in the geometry."""
         return {n: c for n, c in self.to_columns().items() if n not in ("x", "y", "lon", "lat")}
 
     def to_geopandas(self, layer: str = "sites") -> GeoDataFrame:
@@ -685,17 +694,16 @@ class Solution:
         Parameters
         ----------
         layer : {"sites", "territories", "streets", "spider", "demand"}
-            The centers; the areas they serve, those of the nearest center whatever the objective
-            says of limits and capacities; these as streets; lines from the parts of the noisy
-            demand to their center; the noisy demand by part.
+            The centers; their territories, by the nearest center whatever the objective's limits
+            and capacities; these as streets; lines from the parts of the noisy demand to their
+            center; the noisy demand by part.
         """
         return self.layers().layer(layer)
 
     def to_networkx(self) -> Graph:
-        """The public graph with what was found as attributes of its nodes: ``center`` (the id of
-        the nearest), ``distance`` to it, ``is_center``, ``demand`` where weights are known, and
-        ``x``, ``y``; edges have their ``length``. Of a universe of one-way roads it is a DiGraph
-        with all arcs.
+        """The public graph with the solution as attributes of its nodes: ``center`` (the id of the
+        nearest), ``distance`` to it, ``is_center``, ``demand`` where weights are known, and ``x``,
+        ``y``. Edges have their ``length``. A directed universe gives a DiGraph with all arcs.
         """
         return views.graph(self._instance.metric, self.centers, self._nearest, self.weights)
 
@@ -717,8 +725,9 @@ class Solution:
         stability: bool = False,
     ) -> str:
         """A self-contained HTML page with the network, the centers, their territories and the
-        demand: `metricdp.report.map_page`, whose words these are. Without a receipt it says what
-        `basis` the weights are. With `stability` halos and a sentence tell `Solution.stability`.
+        demand: `metricdp.report.map_page`, which explains the arguments. Without a receipt the page
+        names the `basis` of the weights. With `stability`, halos and a sentence show
+        `Solution.stability`.
         """
         from metricdp.report.map.page import map_page
 
@@ -737,12 +746,12 @@ class Solution:
             basis=basis if self.receipt is None else None,
             attribution=attribution,
             evaluation=self.summary() if self.has_interval else None,
-            stability=self._firmness if stability else None,
+            stability=self._stability if stability else None,
         )
 
     @cached_property
-    def _firmness(self) -> Stability | SiteCosts:
-        """What pages and files share."""
+    def _stability(self) -> Stability | SiteCosts:
+        """The stability with default arguments, cached for pages and files."""
         return self.stability()
 
     def save(
@@ -753,7 +762,8 @@ class Solution:
         bands: Iterable[Length] | None = None,
         **page: Any,
     ) -> Path:
-        """Write the plan as the ending of the name asks, wholly or not at all; links are followed.
+        """Write the plan to a file, wholly or not at all, in the format of its ending; symbolic
+        links are followed.
 
         Parameters
         ----------
@@ -763,17 +773,17 @@ class Solution:
             layers with styles that QGIS applies by itself, and the receipt as metadata and as a
             table. ``.html``: `page`. ``.png``: `plot`.
         stability : bool
-            Also how firmly each center stands: as halos and a sentence on the page, in columns of
+            Also the stability of each center: as halos and a sentence on the page, in columns of
             the layer ``sites``, and in JSON.
         bands : iterable of float or str, optional
             Distances of `Solution.bands`: in a GeoPackage as layers, and in JSON.
         **page
-            Words of the page, as `page` takes them; of no use in other files.
+            Arguments of `page`; other formats ignore them.
 
         Raises
         ------
         InputError
-            Another ending, or one that needs coordinates, or their system, where there are none.
+            An unknown ending, or one that needs coordinates, or their system, that are not known.
         MissingExtraError
             The extra of the ending is not installed: ``geo``, ``parquet`` or ``plots``.
 
@@ -787,7 +797,7 @@ class Solution:
         """
         from metricdp.report.plan_files import write_plan
 
-        firm = self._firmness if stability else None
+        firm = self._stability if stability else None
         return write_plan(path, self, firm, None if bands is None else self.bands(bands), page)
 
     def __repr__(self) -> str:
@@ -803,9 +813,9 @@ class Solution:
         return views.html(self, cost)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready form: centers, k, method, receipt; of `solve` also what the objective measures
-        and who is served; where the universe has them, the centers' coordinates and their system;
-        the certificate, where it was asked for; nothing else.
+        """JSON-ready form: centers, k, method, receipt; of `solve` also the objective's figures;
+        the centers' coordinates and their system, where the universe has them; the certificate,
+        where it was asked for; nothing else.
         """
         facts: dict[str, Any] = {
             "centers": [plain_id(center) for center in self.centers],
@@ -825,7 +835,7 @@ class Solution:
         return facts
 
     def _objective_facts(self) -> dict[str, Any]:
-        """What an objective measures of the weights, JSON-ready."""
+        """The objective's figures for the weights, JSON-ready."""
         intervals = self.load_intervals() if self.has_intervals else None
         stages = self._instance.kept.get("stages")
         days = self._instance.kept.get("scenarios", ())
@@ -851,12 +861,12 @@ class Solution:
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no infinities."""
+    """The value, or None for infinities and NaN, which JSON does not have."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def plain_id(value: Any) -> Any:
-    """An id, or a row of coordinates, as JSON has it."""
+    """An id, or a row of coordinates, as a JSON value."""
     if isinstance(value, np.ndarray | np.number | np.bool):
         value = value.tolist()
     plain = isinstance(value, str | int | list) or (

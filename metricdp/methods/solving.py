@@ -59,46 +59,46 @@ def solve(
     Parameters
     ----------
     universe : Metric, EuclideanSpace or release, or a list of metrics or releases
-        A release answers for its noisy weights, and its solution says so. A box is answered on a
-        public net of 4,096 points, a box's release on its weighted points, and on those of a net
-        where they are few: bounds are of sites among these. A list, finite universes with the same
-        sites, is of scenarios, such as times of day: one set of sites serves all.
+        A release answers for its noisy weights, and its solution says so. A box is represented by a
+        public net of 4,096 points, a box's release by its weighted points, with those of a net
+        where they are few: bounds hold for sites among these. A list of finite universes with the
+        same sites is one of scenarios, such as times of day: one set of sites serves all.
     objective : Objective
         Such as ``mdp.objectives.MaxCoverage(k=10, limit=900)``.
     weights : array_like of shape (n_points,) or mapping from id to weight, optional
         Public demand, none negative; by default, and where all are zero, 1 everywhere. Not with a
         release. Of a list of universes a list of such, or one for all.
     loads : the same, optional
-        What a point uses of a site's capacity, and what loads are stated in, where that is not its
-        weight: vehicles beside people.
+        What a point uses of a site's capacity, and the unit of loads, where that is not its weight:
+        vehicles, where weights are people.
     candidates : iterable of ids, optional
-        Where sites may stand; anywhere by default.
+        Where sites may be; anywhere by default.
     opened : iterable of ids, optional
-        Mandatory sites: they are among the sites chosen, come first and count towards k. They need
+        Required sites: they are among the sites chosen, come first and count towards k. They need
         not be candidates.
     forbidden : iterable of ids, optional
-        Where no site may stand.
+        Where no site may be.
     seed, rng : int; Generator, SeedSequence or int
         Public coins of the searches, by `metricdp.options.coins`.
     time_limit : float, optional
         Seconds after which the best that was found is returned, with the bound so far.
     start : iterable of ids, optional
-        Sites known to be good, such as another plan's: the answer is no worse, and capacitated
+        A warm start, such as the sites of another plan: the answer is no worse, and capacitated
         searches begin there.
     scenarios : {"mean", "worst"} or array_like of shape (n_scenarios,), optional
-        Of a list of universes: whether the value is the mean over them (the default), that of the
-        worst, or the mean by these weights. Every scenario's weights are scaled to the same total
-        for that. `Solution.scenarios` has each, in its own weights.
+        For a list of universes: whether the value is the mean over them (the default), that of the
+        worst, or the mean by these weights. For that, the weights of all scenarios are scaled to
+        the same total. `Solution.scenarios` has each, in its own weights.
 
     Raises
     ------
     InputError
-        A bad argument, or no choice of sites meets the objective's conditions.
+        A bad argument, or the instance is infeasible.
 
     Notes
     -----
-    Complexity by objective: ``docs/objectives.md``. Without a matrix of all distances beyond 20
-    million of them.
+    Complexity by objective: ``docs/objectives.md``. Beyond 20 million distances no matrix of them
+    is held.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def _for_scenarios(
     scenarios: Any,
     asked: dict[str, Any],
 ) -> Solution:
-    """One set of sites for several demands; see `Scenarios`."""
+    """One set of sites for several demands, by `Scenarios`."""
     check_additive(objective)
     n = len(universes)
     held = [None] * n if weights is None else weights
@@ -188,6 +188,7 @@ def _for_scenarios(
     totals = np.array([held.sum() for _, held, _ in parts])
     if not totals.all():
         raise InputError("a scenario has no demand")
+    # scale all scenarios to the same total, and solve for all of them together
     scaled = [held * (totals.mean() / held.sum()) for _, held, _ in parts]
     place = metrics[0] if same else Together(metrics)
     even = np.full(n, 1 / n)
@@ -200,6 +201,7 @@ def _for_scenarios(
     both.check(whole)
     with whole.deadline:
         chosen = _no_worse(both, whole)
+    # then state each scenario's own figures, in its own weights
     sites = [whole.metric.sites[i] for i in chosen.sites]
     seen = []
     for metric, held, release in parts:
@@ -216,7 +218,7 @@ def _for_scenarios(
 
 
 def _scenario(universe: Any, weights: Any) -> tuple[Metric, Floats, Any]:
-    """Metric, weights, and the release that these are of."""
+    """A scenario's metric and weights, and the release they come from, if any."""
     if getattr(universe, "kind", None) == "finite":
         return universe, public_weights(universe, weights), None
     rule = "scenarios are finite universes, or releases of such"
@@ -230,7 +232,7 @@ def _scenario(universe: Any, weights: Any) -> tuple[Metric, Floats, Any]:
 
 _PLACES = ("loads", "candidates", "opened", "forbidden", "start")
 _BOX_PLACES = 1024
-"""Places where a site may stand in a box, at least: a public net joins fewer weighted points."""
+"""Candidate sites in a box, at least: points of a public net are added to fewer weighted points."""
 
 
 def answered_in_box(
@@ -242,7 +244,7 @@ def answered_in_box(
     release: Any = None,
     **asked: Any,
 ) -> Solution:
-    """Sites in a box for weighted points of it, at these points or at a public net's."""
+    """The solution in a box for weighted points of it: sites are among these and a public net's."""
     finite = [name for name in _PLACES if asked.pop(name, None) is not None]
     if finite:
         raise InputError(f"{finite[0]} needs a finite universe; sites in a box are free points")
@@ -271,7 +273,7 @@ def answered(
     release: Any = None,
     **asked: Any,
 ) -> Solution:
-    """Sites for weights that are public, or were released."""
+    """The solution for weights that are public, or were released."""
     instance = instance_of(metric, weights, **asked)
     objective.check(instance)
     with instance.deadline:
@@ -285,7 +287,7 @@ def answered(
 
 
 def _no_worse(objective: Objective, instance: Instance) -> Chosen:
-    """What an objective chooses, or the sites to start from where they are better."""
+    """The sites that an objective chooses, or the warm start where that is better."""
     given, k = instance.start, getattr(objective, "k", None)
     if given is not None and hasattr(objective, "ks"):
         raise InputError("start is one set of sites, and nested stages are several: leave it out")
@@ -296,7 +298,7 @@ def _no_worse(objective: Objective, instance: Instance) -> Chosen:
         return chosen
     try:
         own = objective.judge(instance, given)
-    except InputError:  # they do not meet the objective's conditions
+    except InputError:  # the warm start is infeasible
         return chosen
     better = own.value > chosen.value if objective.maximized else own.value < chosen.value
     return replace(own, bound=chosen.bound) if better else chosen
@@ -312,7 +314,7 @@ def _solution(
     universe: Any,
     n_points: int | None = None,
 ) -> Solution:
-    """What an objective chose, as users hold it."""
+    """The `Solution` of an objective's choice."""
     return Solution(
         sites,
         len(sites),
@@ -339,7 +341,7 @@ def instance_of(
     time_limit: Any = None,
     start: Ids | None = None,
 ) -> Instance:
-    """The question of `solve`, checked."""
+    """The instance of a call of `solve`, checked."""
     allowed = np.arange(len(metric.sites))
     if candidates is not None:
         allowed = site_positions(metric, candidates)

@@ -1,4 +1,5 @@
-"""What a release says of an answer and of its own error, free as post-processing.
+"""Figures of an answer with credible intervals, and its stability: free post-processing of a
+release.
 
 Intervals are those of `metricdp.solvers.estimate.credible`, which hold under a model
 (``docs/free-intervals.md``). `metricdp.evaluate` pays for intervals that hold for every demand.
@@ -27,22 +28,25 @@ from metricdp.solvers.estimate.smoothing import drawn_demand
 from metricdp.solvers.kmedian import solve
 
 REDRAWN = 24
-"""Draws of the demand for which centers are searched anew."""
-Again = Callable[[Floats], tuple[Ints, float]]
-"""Positions of centers for other weights, and by which share they are better than those asked."""
+"""Draws of the demand from the posterior for which centers are searched again."""
+AnotherSearch = Callable[[Floats], tuple[Ints, float]]
+"""From other weights to the positions of new centers, and the share by which these are better than
+the centers asked about.
+"""
 SURE = 0.9
-"""From where a center is called sure."""
+"""Probability from which on a center is called sure."""
 
 
 @dataclass(frozen=True)
 class Stability:
-    """How firmly centers stand: found anew for demand drawn from the release.
+    """The stability of centers: how they change when they are searched again on demand drawn from
+    the posterior of a release.
 
-    `stays` (k,): how often a center stays at its very point; `moves` (k,): median distance from a
-    center to the nearest of those found anew; `near` (k,): how sure it is that one stands within a
-    distance of the center, ``(h + 1) / (n_draws + 2)`` where h draws had one there (Laplace's rule
-    of succession): so it is calibrated; `within`: that distance; `gain` (n_draws,): by
-    which share of the value those found anew are better for the demand drawn.
+    `stays` (k,): the share of draws in which a center stays at its point; `moves` (k,): median
+    distance from a center to the nearest new one; `near` (k,): the probability that a new center is
+    within a distance of the center, ``(h + 1) / (n_draws + 2)`` where h draws had one (Laplace's
+    rule of succession); `within`: that distance; `gain` (n_draws,): the share of the value by which
+    new centers are better for the demand drawn.
     """
 
     stays: Floats
@@ -54,11 +58,11 @@ class Stability:
 
     @property
     def doubt(self) -> Floats:
-        """How unsure each center is, 0 to 1."""
+        """Probability that no new center is near, shape (k,)."""
         return 1.0 - self.near
 
     def sentence(self, unit: str | None = None) -> str:
-        """How many centers are sure, which one is least, and what others would gain."""
+        """A sentence: how many centers are sure, the least sure one, and the gain of new ones."""
         least, gain = int(np.argmin(self.near)), 100 * np.quantile(self.gain, (0.5, 0.9))
         return (
             f"{np.count_nonzero(self.near >= SURE):,} of {len(self.near):,} centers are sure: "
@@ -68,7 +72,7 @@ class Stability:
         )
 
     def of_site(self, i: int) -> str:
-        """What a map says of a center."""
+        """The text of a map about a center."""
         return f"{100 * self.near[i]:.0f} % sure"
 
     def to_columns(self) -> dict[str, list[Any]]:
@@ -86,9 +90,9 @@ class Stability:
 class Summary:
     """An answer's figures with their intervals: of the noisy release, never of the demand itself.
 
-    `mean`: distance of the demand to its nearest center, on average; `loads`: demand of every
-    territory, arrays of shape (k,); `records`: estimated demand in all; `stability`: where it was
-    asked for; `unit`: of distances, where it is known: ``"m"``.
+    `mean`: mean distance of the demand to its nearest center; `loads`: demand of each territory,
+    arrays of shape (k,); `records`: estimated demand in all; `stability`: None unless asked for;
+    `unit`: of distances, such as ``"m"``, or None.
     """
 
     centers: list[Any]
@@ -131,8 +135,8 @@ class Summary:
         return "\n".join(lines)
 
 
-class Spots(NamedTuple):
-    """What a release tells of its demand, and the records that stand for it: positions of a finite
+class Places(NamedTuple):
+    """The posterior of a release's demand, and the `places` that it weights: positions of a finite
     `universe`, or points in the cells of a box.
     """
 
@@ -145,35 +149,42 @@ class Spots(NamedTuple):
         return Service(self.universe, centers).served(self.places)
 
 
-def mean_distance(spots: Spots, centers: Centers, within: Any, level: float) -> Interval:
-    """Mean distance to the nearest center, or the share of the demand within a distance of one."""
+def mean_distance(places: Places, centers: Centers, within: Any, level: float) -> Interval:
+    """Mean distance to the nearest center; with `within`, the share of demand that near to one."""
     level = checked_level(level)
-    _, away = spots.served(centers)
+    _, away = places.served(centers)
     if within is None:
-        return spots.credible.mean(away, level)
+        return places.credible.mean(away, level)
     if isinstance(within, str):
-        within = in_units_of(spots.universe, within, "within")
+        within = in_units_of(places.universe, within, "within")
     limit = floats(within, "within")
     if limit.ndim or not np.isfinite(limit) or limit < 0:
         raise InputError(f"within must be a distance of at least 0, got {shown(within)}")
-    return spots.credible.mean((away <= limit).astype(np.float64), level, rising=True)
+    return places.credible.mean((away <= limit).astype(np.float64), level, rising=True)
 
 
 def summarized(
-    spots: Spots, centers: Sequence[Any], firm: Stability | None, level: float
+    places: Places, centers: Sequence[Any], stability: Stability | None, level: float
 ) -> Summary:
-    """`Summary` of centers on a release; errors as `mean_distance`."""
+    """The `Summary` of centers on a release; errors as `mean_distance`."""
     level = checked_level(level)
-    found = spots.credible
-    labels, away = spots.served(centers)
+    found = places.credible
+    labels, away = places.served(centers)
     mean, loads = found.mean(away, level), found.sums(labels, len(centers), level)
-    return Summary(list(centers), mean, loads, found.total, firm, unit_shown(spots.universe))
+    unit = unit_shown(places.universe)
+    return Summary(list(centers), mean, loads, found.total, stability, unit)
 
 
-def stable(
-    counts: Credible, metric: Metric, positions: Ints, within: Any, again: Again | None = None
+def stability_of(
+    counts: Credible,
+    metric: Metric,
+    positions: Ints,
+    within: Any,
+    search: AnotherSearch | None = None,
 ) -> Stability:
-    """How often each center stays when the search is repeated on demand of the posterior."""
+    """The `Stability` of centers: each draw of the posterior is searched again, by default for the
+    k-median.
+    """
     if metric.sites is not metric.ids:
         raise InputError(
             "stability=True needs centers that are points of the universe: how far one site of a "
@@ -189,8 +200,8 @@ def stable(
     k = len(positions)
     bar = progress(total=REDRAWN, label="stability", unit="draw")
     for weights in drawn_demand(counts, REDRAWN).T:
-        if again is not None:
-            found, better = again(weights)
+        if search is not None:
+            found, better = search(weights)
             away = np.asarray(metric.nearest_to(found)[1], np.float64)
         else:
             found = solve(metric, weights, k).centers
@@ -208,7 +219,7 @@ def stable(
 
 
 def checked_level(level: Any) -> float:
-    """A chance strictly between 0 and 1."""
+    """A probability strictly between 0 and 1."""
     chance = floats(level, "level")
     if chance.ndim or not 0 < chance < 1:
         raise InputError(f"level must be between 0 and 1, such as 0.95; got {shown(level)}")

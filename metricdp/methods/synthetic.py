@@ -1,10 +1,10 @@
 """Synthetic points drawn from a private release, on the street network or in the box. They replace
 jittered points (geomasking), which have no guarantee.
 
-1. Order the universe's points as they lie in its public hierarchy, so that neighbors are near.
-2. Take n places at equal steps of the released weight along that order, shifted by one coin
+1. Order the universe's points as its public hierarchy does, so that near points come together.
+2. Take n points at equal steps of the released weight along that order, with one random offset
    (systematic sampling).
-3. In a box, move each place to a uniform point of its cell.
+3. In a box, move each point to a uniform point of its cell.
 4. Shuffle.
 
 **Privacy.** Post-processing of a release: free, any number of times, with public coins.
@@ -28,9 +28,9 @@ from metricdp.releases import Receipt
 from metricdp.report.point_files import Columns, checked_ending, write_points
 
 _PARTS = 1024
-"""Of the order: where it ends, points lie in a part in the order of their ids."""
+"""Parts in the order of the hierarchy; inside a part, points are in the order of ids."""
 MOST = 10**8
-"""Points that can be asked for."""
+"""Most points of a sample."""
 
 
 class SyntheticPoints(Sequence[Any]):
@@ -40,11 +40,11 @@ class SyntheticPoints(Sequence[Any]):
     ----------
     points : list of ids, or ndarray of float64, shape (n, d), in a box
     coordinates : ndarray of float64, shape (n, 2), or None
-        Of the points, where the universe has any; in a box the points themselves.
+        Those of the points, where the universe has coordinates; in a box the points themselves.
     system : {"lonlat", "xy"} or None
-        What the coordinates are.
+        Kind of the coordinates.
     receipt : Receipt
-        Of the release: what they cost when it was made.
+        The release's.
     crs : str or None
         The coordinate reference system of `coordinates`, where it is known.
     """
@@ -100,23 +100,25 @@ class SyntheticPoints(Sequence[Any]):
 
 
 def checked_number(n: Any) -> int:
-    """The number of points asked for."""
+    """The number of points asked for, checked."""
     return count(n, "the number of points", 1, MOST)
 
 
 def drawn(universe: Metric, weights: Floats, n: int, coins: np.random.Generator) -> Ints:
-    """Positions (n,) by weight, at equal steps along `nearby`; evenly without any weight."""
-    held = np.maximum(weights, 0.0) if (weights > 0).any() else np.ones(len(universe))
+    """Positions (n,) by systematic sampling of the weights along the order of `nearby`; where no
+    weight is positive, of equal weights.
+    """
+    positive = np.maximum(weights, 0.0) if (weights > 0).any() else np.ones(len(universe))
     order = nearby(universe)
-    order = order[held[order] > 0]
-    weight = np.cumsum(held[order])
+    order = order[positive[order] > 0]
+    weight = np.cumsum(positive[order])
     steps = (np.arange(n) + coins.random()) / n * weight[-1]
-    last = len(order) - 1  # of a step that rounding put past the end
+    last = len(order) - 1  # rounding may put a step past the end
     return coins.permutation(order[np.minimum(np.searchsorted(weight, steps, side="right"), last)])
 
 
 def nearby(universe: Metric) -> Ints:
-    """All positions in a public order in which what lies together comes together."""
+    """All positions in a public order in which near points come together."""
     if len(universe) < 2:
         return np.arange(len(universe))
     parts = hierarchy(universe).cut(_PARTS)
@@ -124,7 +126,7 @@ def nearby(universe: Metric) -> Ints:
 
 
 def leaf_order(tree: PartitionTree) -> Ints:
-    """Place of each part among the leaves from left to right, shape (n_parts,)."""
+    """Rank of each part among the leaves from left to right, shape (n_parts,)."""
     m = tree.n_parts
     place = np.empty(m, np.int64)
     stack, seen = [2 * m - 2], 0

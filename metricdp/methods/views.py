@@ -1,6 +1,6 @@
-"""How a solution is shown: tables, graphs, pictures, and a few lines of HTML in a notebook.
+"""Views of a solution: tables, graphs, pictures, and HTML for notebooks.
 
-Functions of public facts and released numbers: `metricdp.methods.solution` calls them.
+All are functions of public facts and released numbers, called by `metricdp.methods.solution`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from metricdp.metrics.base import Metric
 from metricdp.report.layers import crs_of
 
 _SHOWN = 12
-"""Centers of a table in a notebook."""
+"""Centers in a notebook's table, at most."""
 _INK = 8_000
-"""Square points of ink for the demand of a picture."""
+"""Total area of the demand's markers in a picture, in square points."""
 
 
 def axis_names(d: int, system: str | None) -> list[str]:
@@ -37,7 +37,7 @@ def axes_of(places: Floats, system: str | None) -> dict[str, list[float]]:
 def placed(
     facts: dict[str, list[Any]], places: Floats | None, system: str | None
 ) -> dict[str, list[Any]]:
-    """The columns of a table of centers, with their places after the first two."""
+    """The columns of a table of centers, with coordinates after the first two."""
     if places is None:
         return facts
     first = {name: facts[name] for name in ("rank", "center")}
@@ -54,7 +54,7 @@ def frame(columns: dict[str, Any]) -> Any:
 
 
 def graph(metric: Metric, centers: Any, nearest: tuple[Ints, Floats], weights: Any) -> Any:
-    """The public graph as one of networkx, with what was found at its nodes."""
+    """The public graph as one of networkx, with the solution as attributes of its nodes."""
     import networkx as nx
 
     if metric.graph is None:
@@ -100,7 +100,7 @@ def draw(ax: Any, metric: Metric, label: Ints, places: Any, demand: Floats | Non
     streets(ax, metric, colormaps["tab20"](label % 20), -np.arange(len(label)), alpha=0.7)
     if demand is not None and demand.max() > 0:
         size = 60 * demand / demand.max()
-        size *= min(1.0, _INK / size.sum())  # of many points each is small, or all would be black
+        size *= min(1.0, _INK / size.sum())  # smaller markers for many points: no black areas
         ax.scatter(*xy.T, s=size, c="black", alpha=0.25, linewidths=0, zorder=3)
     ax.scatter(*places.T, s=60, c="black", edgecolors="white", linewidths=1.2, zorder=5)
     for rank, at in enumerate(places, 1):
@@ -111,8 +111,8 @@ def draw(ax: Any, metric: Metric, label: Ints, places: Any, demand: Floats | Non
 def streets(
     ax: Any, metric: Metric, colors: Any, rank: Any, *, width: float = 0.6, alpha: float = 1.0
 ) -> None:
-    """Streets, each in the color of its end of higher rank, the highest on top; points, where there
-    are none. Degrees are as long as on the ground, in the middle.
+    """Draw streets, each in the color of its end of higher rank, the highest on top; without a
+    graph, points. The aspect ratio is that of the ground at the middle latitude.
     """
     from matplotlib.collections import LineCollection
 
@@ -133,7 +133,7 @@ def streets(
 
 
 def html(solution: Any, cost: str) -> str:
-    """A table of the first centers, for notebooks."""
+    """HTML table of the first centers, for notebooks."""
     columns = solution.to_columns()
     many = len(columns["rank"])
     head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in columns)

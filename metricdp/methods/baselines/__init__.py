@@ -1,1 +1,1 @@
-"""Private clustering in a box as others do it, by exact integer mechanisms: for comparison."""
+"""Published methods of private clustering in a box, with exact integer noise: for comparison."""

@@ -1,5 +1,5 @@
-"""What the baselines share: a budget in shares, and noisy averages of the parts of a public
-partition of the box.
+"""Shared by the baselines: a budget in shares, and noisy means of the parts of a public partition
+of the box.
 
 **Privacy.** All reads are histograms (`HistogramQuery`) and sums (`SumsQuery`) about parts that
 public coins and earlier releases determine. Their shares add up to at most 1: of rho, with discrete
@@ -32,18 +32,20 @@ from metricdp.releases import Receipt
 from metricdp.releases import Release as Noisy
 
 COUNTS_SHARE = Fraction(1, 4)
-"""Of what averages get, for their counts; the rest is for the sums."""
+"""Share of the counts in the budget of averages; the rest is for the sums."""
 
 
 class Averages(NamedTuple):
-    """Noisy counts and means of parts, and which counts exceed a standard deviation (and 1)."""
+    """Noisy counts (n_parts,) and means (n_parts, d) of parts, and which counts exceed both one
+    standard deviation of noise and 1.
+    """
 
     counts: Floats
     means: Floats
     above_noise: Bools
 
     def at(self, kept: Bools) -> Averages:
-        """Those of some parts."""
+        """The averages of some parts."""
         return Averages(self.counts[kept], self.means[kept], self.above_noise[kept])
 
 
@@ -77,8 +79,8 @@ class Baseline(Method):
     Parameters
     ----------
     radius : float, optional
-        A public bound of the records' distances from the middle of the box, which its half diagonal
-        is by default. Records outside count as if they lay on that ball.
+        A public bound of the records' distances from the middle of the box: by default half its
+        diagonal. Records outside are moved onto that ball.
     """
 
     in_finite = False
@@ -93,11 +95,11 @@ class Baseline(Method):
 
     @property
     def least_share(self) -> Fraction:
-        """The smallest share of the budget that a read gets."""
+        """The smallest share of the budget of a read."""
         return Fraction(1, 4)
 
     def reach(self, space: EuclideanSpace) -> float:
-        """The radius, at most that of the ball that holds the box."""
+        """The clipping radius: at most half the box's diagonal."""
         half = space.diameter_bound() / 2
         return half if self.radius is None else min(float(self.radius), half)
 
@@ -106,7 +108,7 @@ class Baseline(Method):
         return "rho"
 
     def least(self, terms: Terms, question: Any) -> Iterable[Ask]:
-        """Sums of the least share."""
+        """Sums for the smallest share."""
         if not terms.in_rho and terms.price.epsilon * self.least_share < MIN_EPSILON:
             raise InputError(
                 f"epsilon must be at least {float(MIN_EPSILON / self.least_share):g} for the "
@@ -118,7 +120,7 @@ class Baseline(Method):
 def release_of(
     method: str, partition: Any, found: Averages, receipt: Receipt, search: Any = None
 ) -> Release:
-    """The release of noisy means and counts of the parts of a partition of the box."""
+    """The release of noisy means, weighted by noisy counts."""
     return Release(
         EuclideanMetric(found.means),
         np.maximum(found.counts, 0.0),

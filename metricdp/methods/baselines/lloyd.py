@@ -27,9 +27,10 @@ from metricdp.partitions.box.cells import VoronoiCells
 from metricdp.privacy.queries import HistogramQuery
 
 RHO = 0.225
-"""Of Su et al.: a mean's typical distance from the middle, in half sides; sets counts' share."""
+"""Su et al.'s typical distance of a mean from the middle, in half sides: it sets the counts' share.
+"""
 SMALLEST = 4
-"""k-median: the radius halves in each step, down to the 2^-4 part."""
+"""k-median: the radius is halved in each step, down to a 2^-4 of the first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,20 +86,20 @@ class Lloyd(Baseline):
             if question.power == 1:
                 radius = 2 * radius / 2.0 ** min(step, SMALLEST)
                 around = centers
-            now = yield from averages(
+            found = yield from averages(
                 space, query, each * counts, each * (1 - counts), radius, around
             )
-            centers = np.where(now.above_noise[:, None], now.means, centers)
+            centers = np.where(found.above_noise[:, None], found.means, centers)
         receipt = (yield Account()).receipt
         return Result(distinct_in(space, centers), question.k, self.name, receipt)
 
     @property
     def least_share(self) -> Fraction:
-        """Of a step's counts, in many dimensions."""
+        """The share of a step's counts, in many dimensions."""
         return Fraction(1, 100 * self.steps)
 
 
 def count_share(d: int) -> Fraction:
-    """Share of a step for counts, by Su et al.: (4dρ²)^(1/3) parts to d, at least 1/100."""
+    """The counts' share of a step, by Su et al.: (4dρ²)^(1/3) to d for the sums; at least 1/100."""
     part = (4 * d * RHO**2) ** (1 / 3)
     return Fraction(max(round(100 * part / (d + part)), 1), 100)

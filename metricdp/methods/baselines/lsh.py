@@ -1,15 +1,14 @@
 """A private coreset by locality-sensitive hashing (Chang & Kamath 2021), and k-means on it.
 
 1. Build the prefix tree of a `SimHash` to a public depth: release the histogram of each level's
-   closed nodes, and split those whose noisy count is large.
-2. Release the count and the sum of every closed node. Their averages, weighted by the counts, are a
-   coreset.
+   leaves, and split those whose noisy count is large.
+2. Release the count and the sum of every leaf. Their means, weighted by the counts, are a coreset.
 3. Cluster the coreset.
 
-**Privacy.** Every record is in one closed node, so a level is one histogram, and splits follow from
-earlier counts. Levels have fixed shares, step 2 what they leave
-(`metricdp.methods.baselines.averages`). Differences from Google's code: integer noise; every closed
-node is counted in each level; hashes cut through the middle of the public box.
+**Privacy.** Every record is in one leaf, so a level is one histogram, and splits follow from
+earlier counts. Levels have fixed shares, step 2 the rest (`metricdp.methods.baselines.averages`).
+Differences from Google's code: integer noise; every leaf is counted in each level; hashes cut
+through the middle of the public box.
 """
 
 from __future__ import annotations
@@ -31,23 +30,25 @@ from metricdp.privacy.queries import HistogramQuery
 from metricdp.releases import Release
 
 LEVELS_SHARE = Fraction(1, 2)
-"""Of the whole, for all levels of the tree together."""
+"""Share of the budget for all levels of the tree together."""
 MOST_BITS = 24
 LOW_NOISE = 10
 BRANCHING = 3
-"""A node's least count over its sum's noise: to be kept, and to be split."""
+"""Least count of a node in the coreset, over the noise of its sum; the factor of that at which a
+node is split.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LSHCoreset(Baseline):
-    """Noisy averages of the nodes of a tree of hash prefixes, and the solver on them.
+    """Noisy means of the leaves of a tree of hash prefixes, and a public solver on them.
 
     **Privacy.** epsilon-DP, or, with a delta, (epsilon, delta)-DP, by the module's text.
 
     Parameters
     ----------
     depth : int
-        Most bits of a prefix, 1 to 24 (20 in google's code).
+        Most bits of a prefix, 1 to 24 (20 in Google's code).
 
     References
     ----------
@@ -68,11 +69,11 @@ class LSHCoreset(Baseline):
     chooses = (
         "Hash functions are public coins; the number of records is bought as a noisy count for 5 "
         "% of epsilon, unless it is public (replace-one) or guessed (records_hint). Which nodes "
-        "are opened follows from released counts."
+        "are split follows from released counts."
     )
     afterwards = (
-        "Averages of the nodes that stand out of the noise are weighted points; centers by a "
-        "public solver on them."
+        "Means of the nodes above the noise threshold are weighted points; centers by a public "
+        "solver on them."
     )
     releases = True
 
@@ -99,7 +100,7 @@ class LSHCoreset(Baseline):
     def _tree(
         self, terms: Terms, hashed: SimHash, k: int
     ) -> Generator[Ask, Release, tuple[HashCells, float]]:
-        """Step 1, and the count that a node of the coreset needs."""
+        """Step 1: the leaves, and the least count of a node in the coreset."""
         cells = HashCells.whole(hashed)
         fewest = 1.0
         for level in range(self.depth):
@@ -119,5 +120,5 @@ class LSHCoreset(Baseline):
 
     @property
     def least_share(self) -> Fraction:
-        """Of a level."""
+        """The share of a level's counts."""
         return LEVELS_SHARE * COUNTS_SHARE / self.depth
