@@ -1,8 +1,8 @@
 """The gate: the only package that reads private data. To audit it, read queries, noise, scores,
 selection, coverage, gate, demand.
 
-A ledger pays for a call. `measure`, `select` and `cover` check public facts, draw their price from
-the budget slice, open the vault, and release noisy integers or selected candidates with a receipt.
+A ledger pays for a call. `measure`, `select` and `cover` check public facts, draw their cost from
+the budget slice, read the vault, and release noisy integers or selected candidates with a receipt.
 `contribute` releases one holder's counts and share of noise under a mask.
 """
 

@@ -1,4 +1,4 @@
-"""Where private records live, by holder. An import contract says who may import this."""
+"""The store of private records, by holder. An import contract says who may import this."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MEMORY: WeakKeyDictionary[object, WeakKeyDictionary[object, dict[Any, Any]]] = 
 
 
 def _put(holder: object, records: NDArray[Any] | Source) -> None:
-    """Keep a read-only copy of the records of `holder`, or what leads to them, once and for all."""
+    """Store a read-only copy of the records of `holder`, or their source; only once."""
     if holder in _RECORDS:
         raise InputError("a demand's records are set once, when it is made")
     if not isinstance(records, Source):
@@ -34,20 +34,20 @@ def _open(holder: object) -> Any:
 
 
 def _memory(holder: object, budget: object) -> dict[Any, Any]:
-    """What paid queries about `holder` computed for the next: as private as records."""
+    """Exact results that paid queries about `holder` reuse; as private as records."""
     return _MEMORY.setdefault(holder, WeakKeyDictionary()).setdefault(budget, {})
 
 
 def _quietly(rule: str, work: Callable[[], T], fault: str | None = None) -> T:
-    """Return ``work()``, which handles private data; whatever it raises becomes
-    ``InputError(rule)``, but for interruption, lack of resources and changed tables, which have
-    words of their own (`metricdp.records.trouble`); so has what is no bad record, if `fault` is
+    """Return ``work()``, which handles private data. Whatever it raises becomes
+    ``InputError(rule)``. Interruption, lack of resources and changed tables have messages of their
+    own (`metricdp.records.trouble`); so have errors that are not about a bad record, if `fault` is
     given.
 
-    The text of an exception can quote a record ("could not convert 'Ann'") or how many there are
-    ("unable to allocate an array of shape …"), and its traceback leads to the frames that hold
-    them. The new one is raised after the old one is gone, so that not even ``__context__`` leads
-    there (``from None`` would only hide it).
+    The text of an exception can quote a record ("could not convert 'Ann'") or the number of records
+    ("unable to allocate an array of shape …"), and its traceback refers to the frames that hold
+    them. The new exception is raised after the old one is deleted, so that ``__context__`` does not
+    refer to it either (``from None`` would only hide it).
     """
     done = attempt(work)
     if isinstance(done, Ended):

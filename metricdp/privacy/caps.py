@@ -1,4 +1,4 @@
-"""Few records of a user in a part, and in few parts, so that L2 sensitivity is small."""
+"""L2 sensitivity of histograms where caps bound a user's records in a part, and the parts."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from metricdp.releases import Neighboring
 def squared_sensitivity(
     query: Query, neighboring: Neighboring, max_contributions: int, caps: Capped | None
 ) -> int:
-    """Square of a query's L2 sensitivity for demand that may be capped.
+    """Squared L2 sensitivity of a query, for demand that may be capped.
 
     **Privacy.** *Histograms* whose parts each lie in one area: let u be what a user adds, and u_a
     its part in area a. Then ``|u_a|_1 <= c``, so ``|u_a|_2² <= c²`` as u_a >= 0 has integers, and
     at most p of the u_a are not 0: ``|u|_2² <= pc²`` under *add-remove*, reached by c records at
     one point of each of p areas. *Replace-one*: ``|u - v|_2² = |u|² + |v|² - 2 u·v <= 2pc²``, as u,
-    v >= 0. *Levels*: the sum over disjoint coordinates, each level by its own bound. Of everything
-    else, and of parts that reach into several areas, nothing is gained: the query's own bound for m
-    = pc records.
+    v >= 0. *Levels*: the sum over disjoint coordinates, each level by its own bound. For all other
+    queries, and for parts that intersect several areas, it is the query's own bound for m = pc
+    records.
     """
     if caps is not None and type(query) is LevelsQuery:
         each = (squared_sensitivity(q, neighboring, max_contributions, caps) for q in query.levels)

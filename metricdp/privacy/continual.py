@@ -1,15 +1,15 @@
-"""Counts of a public partition, day after day: the one place that holds sums of days under way.
+"""Continual counting: histograms of a public partition, day after day, by the tree mechanism.
 
-A `Counter` holds, for every open node (`metricdp.accounting.continual`), noise drawn when the node
-opened plus the exact counts of its days so far. After the node's last day the sum is released as it
-is. Nodes open and close by the calendar.
+A `Counter` holds, for every node that has begun and not ended (`metricdp.accounting.continual`),
+noise drawn on its first day plus the exact counts of its days so far. After the node's last day the
+sum is released unchanged. Nodes begin and end by the calendar.
 
 **Privacy.** *Guarantee* (proof P11): all counts ever released are epsilon-DP by discrete Laplace
 noise of scale levels · s / epsilon in every node, or (epsilon, delta)-DP by discrete Gaussian
-noise, also where each day's demand depends on earlier releases. Who reads the counter once, on one
-day, learns no more than epsilon (B. Dwork et al., "Pan-private streaming algorithms", ICS 2010);
-two readings show exact counts, so its file is private. *Composition*: the whole is charged before a
-demand is read, in each period of the ledger (``Counter.pay``).
+noise, also where each day's demand depends on earlier releases. One reading of the counter itself,
+on one day, is covered by the same epsilon (B. Dwork et al., "Pan-private streaming algorithms", ICS
+2010); two readings reveal exact counts, so its file is private. *Composition*: the whole stream is
+charged before a demand is read, in each period of the ledger (``Counter.pay``).
 """
 
 from __future__ import annotations
@@ -36,18 +36,19 @@ from metricdp.releases import Neighboring, Receipt
 from metricdp.unique import Unique
 
 DAYS, USERS = 11, 15
-"""Numbers of the proofs of counting day after day, and of users."""
+"""Numbers of the proofs of continual counting, and of users."""
 
 Counts = Ints
 
 
 @dataclass(frozen=True)
 class Counting:
-    """What a counter counts, and what is promised of it: public.
+    """The public terms of a counter: what it counts, and its guarantee.
 
     `query`: of a public partition of a finite universe; `cost`: of the whole stream: epsilon, or
-    with a delta a cost of rho (`Cost.zcdp`); `unit`: who is protected: each record, or each user on
-    all days together; `max_contributions`: most records of a user on one day; 1 at event level.
+    with a delta a cost of rho (`Cost.zcdp`); `unit`: who is protected: each record ("event"), or
+    each user on all days together; `max_contributions`: most records of a user on one day; 1 at
+    event level.
     """
 
     query: HistogramQuery
@@ -72,13 +73,13 @@ class Counting:
 
     @property
     def protects(self) -> Protection:
-        """Whose demand may be counted."""
+        """The unit of protection that a day's demand must have."""
         if self.unit == "event":
             return Protection("record", 1)
         return Protection("user", self.max_contributions)
 
     def noise(self, block: DayBlock) -> Noise:
-        """Of every node of a block."""
+        """The noise of every node of a block."""
         if block not in self._noises:
             if self.cost.delta:
                 square = self.query.squared_sensitivity(self.neighboring, self.max_contributions)
@@ -93,12 +94,12 @@ class Counting:
         return l1(self.schedule, block, self.unit, daily)
 
     def variance(self, block: DayBlock) -> float:
-        """Of the noise of every count of a node."""
+        """Variance of the noise of each count of a node."""
         noise = self.noise(block)
         return noise.scale**2 * (1.0 if self.cost.delta else 2.0)
 
     def receipt(self, day: int) -> Receipt:
-        """Of all that was and will be released: one price for the whole stream."""
+        """The receipt of the whole stream, past and future: it has one cost."""
         block = self.schedule.block(self.schedule.number_of(max(day, 0)))
         noise, days, cost = self.noise(block), self.schedule.horizon, self.cost
         longest = block.base ** (block.levels - 1)
@@ -121,11 +122,10 @@ class Counting:
 
 
 class Counter(Unique):
-    """Sums of the nodes under way, with their noise, after some days: opaque.
+    """The noisy sums of the unfinished nodes after some days: opaque.
 
-    `fresh` makes the first, `observe` each next one.
-
-    `days`: that were counted; `pay`: called before each day is read: it refuses, or has paid.
+    `fresh` makes the first counter, `observe` each next one. `days`: counted so far; `pay`: called
+    before each day is read, to charge the stream or refuse.
     """
 
     __slots__ = ("__weakref__", "counting", "days", "nodes", "pay")
@@ -147,11 +147,11 @@ class Counter(Unique):
 
 
 def observe(counter: Counter, demand: PrivateDemand) -> tuple[Counter, dict[Node, Counts]]:
-    """Count one day more, and release what ends with it.
+    """Count one more day; return the next counter, and the released counts of the nodes that end.
 
-    **Privacy.** See the module: paid when the counter was made, or by its `pay` now. Opens,
-    ends and shapes follow the calendar, never the demand. `counter` must not be used again: a day
-    counted from it twice would be released twice, with noise of which some is shared.
+    **Privacy.** See the module: paid when the counter was made, or by its `pay` now. Which nodes
+    begin and end follows from the calendar, never from the demand. `counter` must not be used
+    again: a day counted from it twice would be released twice, with partly the same noise.
     """
     _check(counter, demand)
     counter.pay()
@@ -169,19 +169,19 @@ def observe(counter: Counter, demand: PrivateDemand) -> tuple[Counter, dict[Node
 
 
 def stored(counter: Counter) -> Counts:
-    """The sums under way, for the stream's own file: private, see the module."""
+    """The sums of the unfinished nodes, for the stream's own file: private, see the module."""
     return np.array(_vault._open(counter))
 
 
 def restored(counting: Counting, days: int, nodes: tuple[Node, ...], sums: Counts) -> Counter:
-    """The counter of a file: it reads no day before it is given a `pay`."""
+    """The counter of a file; it reads no day before its `pay` is set."""
     if sums.dtype != np.int64 or sums.shape != (len(nodes), counting.query.n_parts):
         raise InputError("the sums of a stream's file have another shape")
     return Counter(counting, days, nodes, sums, _unpaid)
 
 
 def fresh(counting: Counting) -> Counter:
-    """A counter before the first day: it reads none before it is given a `pay`."""
+    """The counter before the first day; it reads no day before its `pay` is set."""
     return restored(counting, 0, (), np.zeros((0, counting.query.n_parts), np.int64))
 
 
@@ -217,7 +217,7 @@ def _check(counter: Counter, demand: PrivateDemand) -> None:
 def _added(
     counter: Counter, demand: PrivateDemand, nodes: tuple[Node, ...], held: dict[Node, int]
 ) -> Counts:
-    """Noise plus counts of a day's nodes: with `_opening`, the only exact counts of a day."""
+    """The sums of a day's nodes after that day. Only here and in `_opening` are counts exact."""
     with silent():
         exact = answered(counter.counting.query, _vault._open(demand))
         before = _vault._open(counter)
@@ -229,13 +229,13 @@ def _added(
 
 
 def _opening(counting: Counting, node: Node) -> Counts:
-    """A node before its first day: its noise."""
+    """The sums of a node before its first day: its noise."""
     block = counting.schedule.block(node.block)
     return counting.noise(block)(np.zeros(counting.query.n_parts, np.int64))
 
 
 def whole_cost(epsilon: Amount, delta: Amount) -> Cost:
-    """What a stream costs."""
+    """The cost of a whole stream, in rho where there is a delta."""
     cost = Cost.of(epsilon, delta)
     if cost.epsilon <= 0:
         raise InputError(f"epsilon must be positive, got {float(cost.epsilon)!r}")

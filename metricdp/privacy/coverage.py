@@ -1,4 +1,4 @@
-"""Covering by sets selected one after another: proof P10 (``docs/proofs/10-covering.md``)."""
+"""Private greedy covering by sets selected in turn: proof P10 (``docs/proofs/10-covering.md``)."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from metricdp.unique import Frozen
 
 
 class CoverQuery(Frozen):
-    """Sets that cover most records not covered before, selected in turn. `gate.cover` accepts it.
+    """Selection of sets in turn, each by the number of records that no earlier one covers. For
+    `gate.cover`.
 
     **Privacy.** A record lies in one part of a public partition (`HistogramQuery`), an *element*;
-    sets are public sets of elements. In a round a record adds 1 to the scores of the sets that hold
-    its element if it is not covered yet, else 0: so a unit of up to m records moves each score by
-    at most m, all one way under *add-remove*; under *replace-one* the range is 2m. A record is
-    covered, and counts no more, from the round in which a selected set holds its element: in all
-    stages, since the mask of covered elements is kept through all of them. *Composition*: the whole
-    loop is one charge.
+    sets are public sets of elements. In a round a record adds 1 to the scores of the sets that
+    contain its element if it is not covered yet, else 0. So a unit of up to m records changes each
+    score by at most m, all in one direction under *add-remove*; under *replace-one* the range is
+    2m. Once a selected set contains its element, a record is covered and counts no more, in any
+    stage: the mask of covered elements lasts through all stages. *Composition*: the whole loop is
+    one charge.
 
-    `partition`: public, of the demand's universe; its parts are the elements; `stages`: public:
-    pairs of a `SetSystem` and how many of its sets to select. Within a stage no set is selected
+    `partition`: public, of the demand's universe; its parts are the elements; `stages`: public
+    pairs of a `SetSystem` and the number of its sets to select. Within a stage no set is selected
     twice. `rounds`: selections in all.
 
     Examples
@@ -63,11 +64,13 @@ class CoverQuery(Frozen):
         self.rounds = sum(times for _, times in self.stages)
 
     def check(self, universe: Space) -> None:
-        """The partition must be of this universe, the very object."""
+        """Refuse another universe object than the partition's."""
         self.histogram.check(universe)
 
     def selected(self, counts: Ints, choose: Callable[[Ints], int]) -> list[Ints]:
-        """Run the loop on private counts: what `choose` selects, stage by stage; for the gate."""
+        """Run the greedy loop on private counts, with `choose` as the mechanism from scores to an
+        index; return the sets selected in each stage. For the gate.
+        """
         left = bounded(counts)
         found = []
         for sets, times in self.stages:
@@ -93,5 +96,5 @@ class CoverQuery(Frozen):
 
 
 def leave(left: Ints, covered: Ints) -> None:
-    """Count no record of these elements any more."""
+    """Set the counts of these covered elements to 0."""
     left[covered] = 0

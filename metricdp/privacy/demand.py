@@ -1,4 +1,4 @@
-"""The private demand. Records enter the vault here, and no attribute leads to them."""
+"""The private demand. Its records are put in the vault here, and no attribute refers to them."""
 
 from __future__ import annotations
 
@@ -39,36 +39,37 @@ _LINES = (
 class PrivateDemand(Unique):
     """An opaque multiset of records in a public universe; repeats are normal, and it may be empty.
 
-    Its size, records and users cannot be asked for: `gate.measure` alone reads them. It is not
-    copied, pickled, iterated or compared. A bad record is refused by a message that names the rule,
-    never the record.
+    Its size, records and users cannot be asked for: only the functions of the gate read them. It
+    cannot be copied, pickled, iterated or compared. A bad record is refused by a message that names
+    the rule, never the record.
 
     **Privacy.** *Unit*: one record; with `user`, one user with all their records, of which a
-    uniform sample of at most m = `max_contributions` is kept, drawn once, here. What is kept of a
+    uniform sample of at most m = `max_contributions` is kept, drawn once, here. The sample of a
     user depends on that user's records and coins alone, so neighbors keep multisets that differ in
     one user's 1 to m records (proof P15, ``docs/proofs/15-users.md``). How many records were left
-    out is never reported. *Neighboring*: the ledger's. *Composition*: all releases see the same
-    sample and add up.
+    out is never reported. *Neighboring*: the ledger's. *Composition*: all releases are of the same
+    sample, and their costs add up.
 
     Parameters
     ----------
     universe : Metric or EuclideanSpace
         Public.
     records : iterable of ids, or array_like of shape (n, d)
-        The user's own ids in a `Metric`; points in an `EuclideanSpace` (those outside move to the
-        box's nearest point).
+        The user's own ids in a `Metric`; points in an `EuclideanSpace` (those outside are clipped
+        to the box).
     user : iterable, optional
-        Whose record each is, one entry per record, written alike in all records of a user.
+        The user of each record, one entry per record, written the same in all records of a user.
     max_contributions : int, optional
         Records kept per user, 1 unless given. Public: never choose it by looking at the data.
     weighting : {"record", "share"}
-        What has a weight of 1: each record, or with `user` all records of a user together, spread
-        over them in exact integers. **What is minimized is then the mean over people** of their
-        mean distance.
+        What has a weight of 1: each record; or, with `user`, all records of a user together, spread
+        over them in exact integers. **Then the mean over people of their mean distance is
+        minimized.**
     caps : Caps, optional
-        With `user`, in place of `max_contributions`, in a finite universe: at most c records of a
-        user are kept in a part of a public partition, in at most p parts: m = pc, and with a delta
-        the default method's noise follows the L2 sensitivity, c·√p (`metricdp.accounting.caps`).
+        With `user`, instead of `max_contributions`, in a finite universe: at most c records of a
+        user are kept in a part of a public partition, in at most p parts. Then m = pc, and with a
+        delta the default method's noise is set by the L2 sensitivity c·√p
+        (`metricdp.accounting.caps`).
 
     Examples
     --------
@@ -94,7 +95,7 @@ class PrivateDemand(Unique):
         weighting: Weighting = "record",
         caps: UserCaps | None = None,
     ) -> None:
-        space_of(universe).check()  # public, so that what is wrong with it may be said
+        space_of(universe).check()  # public, so its own error messages may be shown
         kept = read(*in_hand(universe, records))
         self._seal(universe, kept, user, _bound(user, max_contributions, weighting, caps), caps)
 
@@ -112,11 +113,11 @@ class PrivateDemand(Unique):
         max_snap: float | str | None = None,
         box: Sequence[float] | None = None,
     ) -> PrivateDemand:
-        """Demand at points of shape (n, d), each moved to its nearest point.
+        """Demand at points of shape (n, d), each moved to the universe's nearest point.
 
         **Privacy.** As `PrivateDemand`. With `max_snap` a unit adds 0 to m records, by its own
-        points alone; as then not even replace-one neighbors have as many records, only add-remove
-        ledgers pay for it.
+        points alone. Then the number of records is not public even between replace-one neighbors,
+        so only ledgers of the add-remove relation pay for it.
 
         Parameters
         ----------
@@ -124,15 +125,15 @@ class PrivateDemand(Unique):
             As for `PrivateDemand`.
         points : array_like, shape (n, d)
         crs : anything that pyproj reads, optional
-            Of the points; by default the universe's own.
+            That of the points; by default the universe's.
         max_snap : float or str, optional
-            Leave out a record that is farther than this from every point of the universe, before a
-            user's are sampled: "500m", "0.3 mi"; a plain number counts meters where the universe's
-            coordinates have a known unit. Not with shares or caps, which are of all records of a
+            Leave out records farther than this from every point of the universe, before a user's
+            are sampled: "500m", "0.3 mi"; a plain number is in meters where the universe's
+            coordinates have a known unit. Not with shares or caps, which are about all records of a
             user.
         box : sequence of four floats, optional
-            Where all points are, as far as is publicly known: x least, y least, x most, y most. A
-            box that misses the universe is refused, and so is a point outside of it.
+            A public bounding box of all points: least x, least y, largest x, largest y. A box that
+            does not intersect the universe is refused, and so is a point outside of it.
 
         Examples
         --------
@@ -145,7 +146,7 @@ class PrivateDemand(Unique):
         bound = _bound(user, max_contributions, weighting, caps, place.limited)
         rule = f"every record must be {place.rule}, points of shape (n, d); {SECRET}"
         array = read(rule, lambda: points_of(points, None))
-        place(array[:0])  # without records: a mistake about public things keeps its own message
+        place(array[:0])  # without records: errors about public arguments keep their own messages
         kept = read(rule, lambda: universe.within(place(array), place.limited))
         demand = cls.__new__(cls)
         demand._seal(universe, kept, user, bound, caps, place.limited)
@@ -171,16 +172,16 @@ class PrivateDemand(Unique):
         max_snap: float | str | None = None,
         box: Sequence[float] | None = None,
     ) -> PrivateDemand:
-        """Demand from columns of a table of any size, counted where it is
+        """Demand from columns of a table of any size, counted by the engine that holds it
         (`metricdp.records.engines`).
 
-        In a finite universe the engine counts the rows of each point, once, and the counts are
-        kept. In a box a large table is read anew by every query, so it must not change while the
+        In a finite universe the engine counts the rows of each point once, and the counts are
+        stored. In a box every query reads a large table again, so it must not change while the
         demand lives. Tables in memory and small files are copied.
 
-        **Privacy.** As `PrivateDemand`. Of a large table `metricdp.records.engines.bounding` keeps
-        the sample of each user's rows: m at most, as that user's rows and one secret key say, so
-        the same ones in every reading.
+        **Privacy.** As `PrivateDemand`. In a large table `metricdp.records.engines.bounding`
+        samples at most m rows of each user, as a function of that user's rows and one secret key:
+        the same rows in every reading.
 
         Parameters
         ----------
@@ -189,16 +190,16 @@ class PrivateDemand(Unique):
             Dask or PySpark data frame; a CSV or TSV (also gzipped) or Parquet file, a folder or a
             glob of such; for a box also `numpy.memmap` or an ``.npy`` file, shape (n, d). A
             GeoDataFrame; a GeoPackage, GeoJSON, GeoParquet, Shapefile or FlatGeobuf: unless columns
-            are named, its points are the records, moved from the system that it declares to the
-            universe's.
+            are named, its points are the records, transformed from the coordinate system that it
+            declares to the universe's.
         node, x, y, user : str, optional
             Columns of ids ("vertex" unless coordinates are named), of coordinates, of users.
         columns : sequence of str, optional
-            Columns of coordinates, as many as the universe has, in place of `x` and `y`.
+            Columns of coordinates, as many as the universe has, instead of `x` and `y`.
         engine : {"embedded", "dask", "spark"}
             What reads a path: this process, the default Dask client, or the current Spark session.
         layer : str, optional
-            Of a geographic file that has several.
+            The layer to read, of a geographic file that has several.
         universe, max_contributions, weighting, caps, crs, max_snap, box
             As `PrivateDemand` and `from_coordinates`.
 
@@ -241,7 +242,7 @@ class PrivateDemand(Unique):
         caps: UserCaps | None,
         leaves_out: bool = False,
     ) -> None:
-        """Bound what each user contributes, and put the records away."""
+        """Bound each user's contribution, and put the records in the vault."""
         capped = None if caps is None else caps.of(universe)
         if isinstance(user, str | bytes) or hasattr(user, "columns"):
             raise InputError(
@@ -272,11 +273,13 @@ class PrivateDemand(Unique):
     def _restricted(
         self, records: NDArray[Any] | Source, universe: Space | None = None
     ) -> PrivateDemand:
-        """Demand of some of these with its own slice (`split`), or of all elsewhere (`moved`)."""
+        """Demand of some of the records, with a budget slice of its own (`split`), or of all of
+        them in another universe (`moved`).
+        """
         demand = type(self).__new__(type(self))
         place = (self._universe, object()) if universe is None else (universe, self._part)
         same = universe is None or universe is self._universe
-        caps = self._caps if same else None  # elsewhere parts are others: the bound m stays
+        caps = self._caps if same else None  # areas are of this universe; the bound m remains
         demand._place(place[0], records, self._protects, place[1], self._leaves_out, caps)
         return demand
 
@@ -290,21 +293,21 @@ class PrivateDemand(Unique):
 
     @property
     def universe(self) -> Space:
-        """The public universe, the very object that was given."""
+        """The public universe: the object that was given."""
         return self._universe
 
     @property
     def caps(self) -> Capped | None:
-        """What bounds a user's records in every public part, if anything does."""
+        """The caps of a user's records by public part, if there are any."""
         return self._caps
 
     @property
     def protects(self) -> Protection:
-        """Unit, bound and weighting together, as ledgers hold to them."""
+        """Unit, contribution bound and weighting together, by which ledgers are bound."""
         return self._protects
 
     part = property(
-        attrgetter("_part"), doc="What slices that may read it are bound to, if it is of a `split`."
+        attrgetter("_part"), doc="The scope of the slices that may read it, if it is of a `split`."
     )
     unit = property(attrgetter("_protects.unit"), doc='Who is protected: "record" or "user".')
     weighting = property(
@@ -338,12 +341,12 @@ class PrivateDemand(Unique):
 
 
 def read(rule: str, work: Callable[[], T]) -> T:
-    """What `work` reads, or the rule that a record breaks."""
+    """Return ``work()``, or raise the rule that a record breaks."""
     return _vault._quietly(rule, work, FAULT)
 
 
 def _kept(bound: Protection, capped: Capped | None) -> UserRule:
-    """What is kept of each user, under a fresh key."""
+    """The rule by which each user's records are bounded, under a fresh key."""
     if bound.weighting == "share":
         return SharesOfOne()
     key = secrets.token_hex(32)
@@ -359,7 +362,7 @@ def _bound(
     caps: UserCaps | None,
     limited: bool = False,
 ) -> Protection:
-    """Who is protected, by public arguments."""
+    """The unit of protection, by public arguments."""
     if caps is not None and not isinstance(caps, UserCaps):
         raise InputError(f"caps must be mdp.Caps(parts, records), got {shown(caps)}")
     capped = None if caps is None else caps.max_contributions
@@ -369,12 +372,12 @@ def _bound(
 def contributors(
     users: Any, numbers: Finite, column: str | None = None, engine: str = "embedded"
 ) -> PrivateDemand:
-    """One record for each user, at a point of `numbers`: point j of that public universe stands for
-    more than 2^(j-1), up to 2^j records, the last for more too.
+    """Demand of one record for each user, by the user's number of records: point j of the public
+    universe `numbers` represents more than 2^(j-1), up to 2^j records, the last one also more.
 
     **Privacy.** *Unit*: one user with all their records, who is one record here, at a point that
-    depends on those records alone (`LogSizes`): m = 1, for whichever number of records is kept of
-    them elsewhere. Nothing leaves; what is asked of it is paid for.
+    depends on those records alone (`LogSizes`): m = 1, whatever bound is used elsewhere. Nothing is
+    released here; queries about it are paid for.
     """
     counted = LogSizes(len(numbers) - 1)
     held: NDArray[Any] | Source

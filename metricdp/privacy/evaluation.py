@@ -35,8 +35,8 @@ def exact_cost(demand: PrivateDemand, centers: Iterable[Any], power: float = 1) 
     k-means.
 
     **Privacy.** None whatsoever. It reads private data and returns an exact number, for ``metricdp
-    evaluate`` and those who hold the data; it is on no ledger. Publish it, or anything chosen by
-    it, and the guarantee is void. It warns.
+    evaluate`` and those who hold the data; no ledger is charged. If the number, or anything chosen
+    by it, is published, the guarantee is void. It warns.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def exact_counts(demand: PrivateDemand) -> Ints:
 
 
 def _unprotected(name: str, demand: PrivateDemand, of: Answer) -> NDArray[Any]:
-    """A sum over all records, after a warning."""
+    """The exact sum of `of` over all blocks of records, after a warning."""
     warning = f"{name} reads private data unprotected: do not publish it"
     warnings.warn(warning, PrivateDataWarning, stacklevel=3)
     return _vault._quietly(f"{name} failed", lambda: total(_vault._open(demand), of))

@@ -1,9 +1,9 @@
 """The gate: everything computed from private demand leaves the package here.
 
-What each function here does, in turn: checks that see public things only; the slice pays; the vault
-opens. From there on nothing comes out but noisy values or selected candidates, with a
-receipt, or one fixed message. A refusal comes before anything is read or spent: `InputError`, a
-wrong type or universe; `BudgetError`, a slice that does not hold so much.
+Each function checks public arguments, draws the cost from the budget slice, and only then reads the
+vault. It returns nothing but noisy values or selected candidates, with a receipt, or raises one
+fixed message. Refusals come before anything is read or spent: `InputError` for a wrong type or
+universe, `BudgetError` for a slice with too little left.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ from metricdp.unique import Apart
 TRUSTED = (CountQuery, HistogramQuery, LevelsQuery, SumsQuery, TotalsQuery)
 TRUSTED_SELECTIONS = (CostQuery, CoverageQuery, SwapQuery, CentersQuery)
 ADDED = (CountQuery, HistogramQuery, LevelsQuery)
-"""Queries with a proof in their own files. Several holders answer `ADDED` together."""
+"""Queries with a proof in their own files. `ADDED` can be answered by several holders together."""
 Asked = Query | SelectionQuery | CoverQuery
 _KINDS: dict[Any, type] = {TRUSTED: Query, TRUSTED_SELECTIONS: SelectionQuery}
-"""Of what other classes that are registered (`protocols.trusted`) must be."""
+"""Base classes of other queries, which must be registered (`protocols.trusted`)."""
 
 SELECTION, PARTS, USERS = 8, 13, 15
 """Numbers of the proofs of the selections, of parts of a split demand, and of users."""
@@ -69,8 +69,8 @@ def measure(
     budget: BudgetSlice,
     delta: Amount = 0,
 ) -> Release:
-    """Answer `query` about `demand` with integer noise, for `epsilon` (or a cost in rho) of
-    `budget`; `delta` is not spent where Laplace noise is smaller.
+    """Answer `query` about `demand` with integer noise, paid from `budget` with `epsilon`, or a
+    cost in rho. `delta` is not spent where Laplace noise is smaller.
 
     **Privacy.** *Neighboring*: the budget slice's; unit: the demand's. *Sensitivity*: the query's,
     for that relation and the demand's `max_contributions` and `caps`. *Guarantee*: epsilon-DP by
@@ -121,15 +121,16 @@ def contribute(
     """One holder's counts with its share of the noise, under a mask: (n_values,) numbers modulo
     2^64, in units of `Shares.bits`.
 
-    `cost`: of the sum: a pure epsilon, or with rho; `holders`, `honest`: how many contribute, and
-    how many of them are counted on; `mask` (n_values,): uniform, for this answer alone; those of
-    all holders add up to 0.
+    `cost`: of the sum: a pure epsilon, or with rho; `holders`, `honest`: the number of holders, and
+    how many of them are assumed not to collude; `mask` (n_values,): uniform, for this answer alone;
+    the masks of all holders add up to 0.
 
     **Privacy.** *Neighboring*, unit: as `measure`. *Sensitivity*: the query's, as a unit is at one
-    holder. *Guarantee*: the sum of what all holders contribute is epsilon-DP, or rho-zCDP, for
-    everybody who knows up to holders - honest of the contributions besides (P17). What one holder
-    contributes is uniform if its mask is, and tells nothing by itself; where the mask is known it
-    has a share of the noise alone. *Composition*: as the budget slice says.
+    holder. *Guarantee*: the sum of all holders' contributions is epsilon-DP, or rho-zCDP, also
+    against those who know up to holders - honest of the contributions (P17). One holder's
+    contribution is uniform if its mask is, and reveals nothing by itself; against those who know
+    the mask it is protected by one share of the noise alone. *Composition*: as the budget slice
+    says.
 
     Examples
     --------
@@ -156,8 +157,8 @@ def contribute(
 def select(
     demand: PrivateDemand, query: SelectionQuery, epsilon: Amount, budget: BudgetSlice
 ) -> tuple[int, Receipt]:
-    """Select one candidate (a point of the universe, a swap of centers) by private scores: its
-    number, which `query.decode` explains (mostly a position), and the receipt.
+    """Select one candidate (a point of the universe, a swap of centers) by private scores. Returns
+    its index, which `query.decode` translates (usually a position), and the receipt.
 
     **Privacy.** *Neighboring*, unit: as `measure`. *Sensitivity*: the query's range. *Guarantee*:
     epsilon-DP by permute-and-flip; from a `ZCDPAccountant`, which counts rho, by the exponential
@@ -196,9 +197,10 @@ def select(
 def cover(
     demand: PrivateDemand, query: CoverQuery, cost: Amount | Cost, budget: BudgetSlice
 ) -> tuple[list[Ints], Receipt]:
-    """Select sets in turn, each by how many records it covers that none before it did, paid from
-    `budget` (not a `ZCDPAccountant`: the loop has no rho) all at once: the numbers of the sets of
-    every stage, in order, and the receipt. `cost`: epsilon, or with a delta, of the whole loop.
+    """Select sets in turn, each by the number of records that it covers and no earlier one did.
+    Returns the indices of the sets of every stage, in order, and the receipt. `cost`: epsilon, or
+    with a delta, of the whole loop, paid at once from `budget` (not a `ZCDPAccountant`: the loop
+    has no rho).
 
     **Privacy.** *Neighboring*, unit: as `measure`. *Sensitivity*: the range m or 2m of one round's
     scores. *Guarantee*: the loop as a whole has (epsilon, delta)-DP, as each round is an
@@ -245,14 +247,14 @@ def split(
     purpose: str = "",
 ) -> list[tuple[PrivateDemand, BudgetSlice]]:
     """Parallel composition: the demand of every part of a public partition, each with a budget
-    slice of its own. `epsilon`: of each part, one number or n_parts; `ledger`: that pays for all.
+    slice of its own. `epsilon`: one number, or one for each part; `ledger`: pays for all of them.
 
     **Privacy.** One unit has 1 to m records, so under *add-remove* it changes at most m parts, each
     by records that join or leave; releases of the other parts have the same distribution. So all of
     them together cost the sum of the m largest of the parts' epsilons: one epsilon for records (m =
-    1), however many parts. Under *replace-one* one unit leaves, and another joins: twice that.
-    Inside a part the number of units is not public, so its budget slice's relation is add-remove in
-    both cases. *Composition*: sequential with everything else on the ledger.
+    1), however many parts. Under *replace-one* one unit leaves and another joins: twice that. The
+    number of units in a part is not public, so its budget slice's relation is add-remove in both
+    cases. *Composition*: sequential with everything else on the ledger.
 
     Examples
     --------
@@ -284,19 +286,19 @@ def split(
 
 
 def _split_price(shares: list[Fraction], m: int, neighboring: Neighboring) -> Fraction:
-    """The m largest shares, all that a unit can touch; twice under replace-one."""
+    """The sum of the m largest shares, which a unit can affect; twice that under replace-one."""
     touched = sum(sorted(shares, reverse=True)[:m], Fraction(0))
     return touched * (1 if neighboring == "add-remove" else 2)
 
 
 def moved(demand: PrivateDemand, partition: Partition, universe: Finite) -> PrivateDemand:
-    """The same demand in a public finite universe: every record of part i of a public (or released)
-    partition of the demand's universe becomes one at the point of position i.
+    """The demand in another public finite universe: a record in part i of a public (or released)
+    partition becomes one at position i.
 
-    **Privacy.** Nothing leaves the gate, so nothing is charged. A record's point depends on that
-    record and public facts alone: a unit of up to m records stays one, and neighbors become
-    neighbors, under both relations. So what is asked of the new demand has the guarantee that it
-    would have of any, and is paid from the same budget slices.
+    **Privacy.** A stable transformation: nothing leaves the gate, so nothing is charged. A record's
+    point depends on that record and public facts alone, so a unit of up to m records is still one,
+    and neighbors become neighbors, under both relations. Queries about the new demand have their
+    usual guarantee, and are paid from the same budget slices.
 
     Examples
     --------
@@ -321,12 +323,12 @@ def moved(demand: PrivateDemand, partition: Partition, universe: Finite) -> Priv
 
 
 def mapped(demand: PrivateDemand, rule: Map, space: Box) -> PrivateDemand:
-    """The same demand in another public box: every record where a public (or released) map of the
-    demand's own box puts it; what lies outside is moved to the box.
+    """The demand in another public box, mapped by a public (or released) map of its own box; images
+    outside are clipped to the new box.
 
-    **Privacy.** As `moved`: nothing leaves the gate, a record's place depends on that record and
-    public facts alone, and there are as many records as before; both are the duty of
-    ``rule.encode``, as of a `Partition`'s.
+    **Privacy.** As `moved`: nothing leaves the gate, a record's image depends on that record and
+    public facts alone, and there are as many records as before. ``rule.encode`` must ensure both,
+    like the `encode` of a `Partition`.
 
     Examples
     --------
@@ -350,11 +352,11 @@ def mapped(demand: PrivateDemand, rule: Map, space: Box) -> PrivateDemand:
 
 
 def preaggregated(demand: PrivateDemand, tree: CellTree) -> PrivateDemand:
-    """The same demand in a box, whose records are read once for all cells of a public quadtree of
-    it that will be asked about.
+    """The same demand in a box, whose records are read once for all cells of a public quadtree that
+    queries will be about.
 
     **Privacy.** The records are the same, and so are all exact answers; nothing leaves the gate.
-    What one reading leaves behind, counts by key, is kept where the records are.
+    The counts that one reading caches are stored with the records.
 
     Examples
     --------
@@ -371,17 +373,17 @@ def preaggregated(demand: PrivateDemand, tree: CellTree) -> PrivateDemand:
 
 
 def subsampled(demand: PrivateDemand, share: float) -> PrivateDemand:
-    """Each record of the demand with a public (or released) probability, by a coin of its own:
-    fewer to read where there are more than a question needs.
+    """A Poisson subsample of the demand: each record with a public (or released) probability, by a
+    coin of its own. It is faster to read, where fewer records are enough.
 
     **Privacy.** Nothing leaves the gate, so nothing is charged. Coins come from the operating
-    system and look at no record. Give equal coins to the j-th record of a unit in both of two
-    neighbors, and to all that they share: what is kept of them differs in what is kept of that
-    unit, 0 to m records; under replace-one the numbers kept of a and of b records differ by |a - b|
-    at most. That is all that the sensitivities of `queries` and `scores` use, so each query on the
-    sample has its guarantee with the coins fixed, and (joint convexity) without. Where large demand
-    draws a new sample in each reading, the same holds of each. *Composition*: paid from the same
-    budget slices.
+    system and do not depend on records. Give equal coins to the j-th record of a unit in both of
+    two neighbors, and to all records that they share. Then the samples differ in the sample of that
+    unit, 0 to m records; under replace-one the samples of a and of b records differ in size by at
+    most |a - b|. The sensitivities of `queries` and `scores` use nothing else, so each query on the
+    sample has its guarantee with the coins fixed, and by joint convexity without. Where large
+    demand draws a new sample in each reading, the same holds for each. *Composition*: paid from the
+    same budget slices.
 
     Examples
     --------
@@ -400,7 +402,7 @@ def subsampled(demand: PrivateDemand, share: float) -> PrivateDemand:
 
 
 def _proofs(demand: PrivateDemand, query: Asked, *mechanisms: int) -> tuple[int, ...]:
-    """Numbers of the proofs that a mechanism rests on, all public."""
+    """Numbers of the proofs that a mechanism's guarantee uses: public."""
     levels = {one.proof for one in getattr(query, "levels", ())}
     parts = set() if demand.part is None else {PARTS}
     users = {USERS} if demand.unit == "user" else set()
@@ -466,7 +468,7 @@ def _covered(demand: PrivateDemand, query: CoverQuery, eta: Fraction) -> list[In
 
 
 def _within(blocks: Iterable[Ints], low: int, high: int) -> Iterator[Ints]:
-    """The blocks of scores, each held to the range that its query states, before it is raced."""
+    """The blocks of scores, each checked against the range that its query states."""
     for block in blocks:
         if block.dtype != np.int64 or not (block >= low).all() or not (block <= high).all():
             raise AssertionError("a score is beyond its stated range")
@@ -475,7 +477,7 @@ def _within(blocks: Iterable[Ints], low: int, high: int) -> Iterator[Ints]:
 
 @dataclass(frozen=True)
 class _Images:
-    """Where a public map puts a block of records, checked; it travels to workers."""
+    """The checked images of a block of records under a public map; it is sent to workers."""
 
     encode: Callable[[NDArray[Any]], Any]
     space: Box

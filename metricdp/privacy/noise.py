@@ -1,4 +1,4 @@
-"""Integer noise from OpenDP: where randomness hides exact counts."""
+"""Integer noise mechanisms: discrete Laplace and discrete Gaussian noise from OpenDP."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from metricdp.releases import Mechanism
 
 _BLOCK = 1 << 16
 _BIASED = ("0.14.0", "0.14.1")
-"""OpenDP versions with wrong samplers (issue 2638). 0.14.0 to 0.16.0 were tried."""
+"""OpenDP versions with wrong samplers (issue 2638). 0.14.0 to 0.16.0 were tested."""
 
 
 @cache
 def opendp_version() -> str:
-    """Version of OpenDP that is installed."""
+    """The installed version of OpenDP."""
     return version("opendp")
 
 
 class Noise(ABC):
-    """Independent integer noise, ready to be added, at a price.
+    """An additive mechanism of independent integer noise, with its `scale` and `cost`.
 
     OpenDP draws it exactly, by rational arithmetic ([1]_, algorithms 2 and 3) on bytes of OpenSSL's
     generator, seeded by the operating system and by nothing else. Sums saturate at the ends of
-    int64, which is post-processing. Coordinates are independent, so drawing in blocks changes
-    nothing.
+    int64, which is post-processing. Coordinates are independent, so that drawing them in blocks
+    does not change the distribution.
 
     References
     ----------
@@ -55,7 +55,7 @@ class Noise(ABC):
     _mechanism: Any
 
     def mechanism(self, what: str, sensitivity: int, proofs: Iterable[int]) -> Mechanism:
-        """What a receipt says of it, and the proofs that it rests on besides its own."""
+        """The entry of a receipt. `proofs`: numbers of further proofs that it relies on."""
         cost, every = self.cost, tuple(sorted({*proofs, self.proof}))
         price = (cost.epsilon, cost.delta, cost.rho if cost.delta else None)
         return Mechanism(self.name, what, sensitivity, self.scale, *price, every)
@@ -66,12 +66,12 @@ class Noise(ABC):
                 f"OpenDP {opendp_version()} draws noise of a wrong distribution: install 0.14.2 or "
                 f"later"
             )
-        # OpenDP's own account, floats rounded up
+        # OpenDP's own bound, in floats rounded up
         if self._mechanism.map(sensitivity) > float(claim) * (1 + 1e-12):
             raise InputError("OpenDP does not confirm the privacy of this noise")
 
     def __call__(self, values: Ints) -> Ints:
-        """Return noisy `values`, shape (n_values,), -2^61 to 2^61; about 6 s for 10^6."""
+        """Add noise to `values` (n_values,), from -2^61 to 2^61; about 6 s for 10^6."""
         if values.dtype != np.int64 or values.max(initial=0) > CAP or values.min(initial=0) < -CAP:
             raise AssertionError("an exact answer is beyond its stated range")
         noisy = np.empty(len(values), dtype=np.int64)
@@ -85,7 +85,7 @@ class Noise(ABC):
 
 @cache
 def _vectors() -> Any:
-    """OpenDP's domain of integer vectors; its prelude would load sklearn, polars and pandas too."""
+    """OpenDP's domain of integer vectors. Not from its prelude, which loads sklearn and pandas."""
     from opendp.domains import atom_domain, vector_domain
     from opendp.mod import enable_features
 
@@ -149,13 +149,12 @@ class DiscreteGaussian(Noise):
 def best_noise(
     sensitivity: int, squared_sensitivity: int, cost: Cost, budget: BudgetSlice
 ) -> Noise:
-    """The noise of least variance that `cost` pays for: public arguments only.
+    """The noise of least variance for a cost, from public arguments alone.
 
-    Pure epsilon buys Laplace. (epsilon, delta) buys either: Laplace of variance about
-    2·(L1/epsilon)², and then delta is not spent, or Gaussian of variance L2²/(2 rho). From a
+    Pure epsilon allows Laplace noise. (epsilon, delta) allows either: Laplace of variance about
+    2·(L1/epsilon)², where delta is not spent, or Gaussian of variance L2²/(2 rho). From a
     `ZCDPAccountant`, which counts rho, Gaussian noise has the smaller variance of the two up to a
-    rho of 2, as L1 >= L2. Where no squared sensitivity is stated (0), Laplace noise is all there
-    is.
+    rho of 2, as L1 >= L2. Without a squared sensitivity (0) it is Laplace noise.
     """
     if cost.delta == 0 or cost.rho is None or not squared_sensitivity:
         return DiscreteLaplace(sensitivity, cost.epsilon)

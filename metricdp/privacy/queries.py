@@ -1,4 +1,4 @@
-"""Questions about private demand: each states its exact answer and its sensitivity side by side.
+"""Queries of private demand: each class has the exact answer and its sensitivity side by side.
 
 A *unit* is one record, or one user with 1 to m = `max_contributions` records. Demands are neighbors
 under "add-remove" when one is the other plus one unit, under "replace-one" when one unit's records
@@ -33,7 +33,7 @@ Records = NDArray[Any] | Source
 
 
 def one_universe(own: Space, universe: Space) -> None:
-    """Refuse a question about another universe than the demand's."""
+    """Refuse a query of another universe object than the demand's."""
     if own is not universe:
         raise InputError(
             "the question and the demand are of different universes: use one object for both"
@@ -41,8 +41,8 @@ def one_universe(own: Space, universe: Space) -> None:
 
 
 class Query(ABC):
-    """A question answered by integers. `gate.measure` accepts the package's own classes, and those
-    that were registered (`metricdp.protocols.trusted`).
+    """A query answered by integers. `gate.measure` accepts the package's own classes, and those
+    that are registered (`metricdp.protocols.trusted`).
 
     Examples
     --------
@@ -54,10 +54,10 @@ class Query(ABC):
     proof: ClassVar[int]
     """Number of the proof of its sensitivity in docs/proofs."""
     shift: int = 0
-    """The answer about all records is the sum of `exact` over 2**shift, rounded down."""
+    """The answer is the sum of `exact` over all records, divided by 2**shift and rounded down."""
 
     universe: Any
-    """Of the demand that it can be asked about."""
+    """Of the demand that it can be asked about: the same object."""
 
     def check(self, universe: Space) -> None:
         """Raise InputError unless it can be asked about demand in `universe`: the very object."""
@@ -68,31 +68,33 @@ class Query(ABC):
         """The exact answer, shape (n_values,): private, for the gate."""
 
     def resumed(self, records: Records, memory: MutableMapping[Any, Any]) -> Ints:
-        """The answer for all records, perhaps from what queries of a slice left in `memory`."""
+        """The answer for all records; it may reuse results of earlier queries of the same budget
+        slice in `memory`.
+        """
         return answered(self, records)
 
     @abstractmethod
     def fits(self, answer: NDArray[Any], n_records: int) -> bool:
-        """Whether so many records can have this exact answer; checked before noise is added."""
+        """Whether an exact answer is possible for `n_records`; checked before noise is added."""
 
     @abstractmethod
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
         """L1 sensitivity over all neighbors, from public arguments alone."""
 
     def squared_sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
-        """Square of the L2 sensitivity; never more than that of L1."""
+        """Squared L2 sensitivity; by default the square of the L1 sensitivity, which bounds it."""
         return self.sensitivity(neighboring, max_contributions) ** 2
 
 
 @dataclass(frozen=True)
 class CountQuery(Query):
-    """Number of records in all: one value.
+    """The number of records: one value.
 
-    **Privacy.** *Add-remove*: a unit brings 1 to m records, so the count moves by at most m, and by
-    m for some unit. *Replace-one*: a unit's a records give way to another's b with 1 <= a, b <= m,
-    so it moves by ``|a - b| <= m - 1``. For records m = 1, and the sensitivity is 0: this relation
-    makes the number of records public, and it is released exactly at no cost. *Composition*:
-    sequential with everything else asked about the same demand.
+    **Privacy.** *Add-remove*: a unit adds 1 to m records, so the count changes by at most m, and by
+    m for some unit. *Replace-one*: a unit's a records are replaced by another's b with 1 <= a, b <=
+    m, so it changes by ``|a - b| <= m - 1``. For records m = 1, and the sensitivity is 0: this
+    relation makes the number of records public, and it is released exactly at no cost.
+    *Composition*: sequential with everything else asked about the same demand.
 
     Examples
     --------
@@ -105,14 +107,14 @@ class CountQuery(Query):
     n_values: ClassVar[int] = 1
 
     def check(self, universe: Space) -> None:
-        """Any universe will do."""
+        """Accept every universe."""
 
     def exact(self, records: NDArray[Any]) -> Ints:
         """Number of records, shape (1,)."""
         return np.array([len(records)], dtype=np.int64)
 
     def fits(self, answer: NDArray[Any], n_records: int) -> bool:
-        """That number."""
+        """Whether it is that number."""
         return bool(answer.tolist() == [n_records])
 
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
@@ -125,21 +127,23 @@ class CountQuery(Query):
 
 @dataclass(frozen=True)
 class HistogramQuery(Query):
-    """Number of records in each part of a public partition, empty parts included: n_parts values.
+    """The number of records in each part of a public partition, empty parts included: n_parts
+    values.
 
     **Privacy.** Each record is in exactly one part, so a unit is a vector u >= 0 of integers with
-    ``1 <= sum(u) <= m`` and the histogram is the sum of its units' vectors. *Add-remove*: it moves
-    by ``|u| <= m``. *Replace-one*: by ``|u - v| <= |u| + |v| <= 2m``, reached when the two units
-    lie in different parts. *Squares*: ``|u|² <= m²`` in L2, as ``|u|_2 <= |u|_1``; and ``|u - v|² =
-    |u|² + |v|² - 2 u·v <= 2m²``, as u, v >= 0. All parts are released, whatever the demand.
+    ``1 <= sum(u) <= m`` and the histogram is the sum of its units' vectors. *Add-remove*: it
+    changes by ``|u| <= m``. *Replace-one*: by ``|u - v| <= |u| + |v| <= 2m``, reached when the two
+    units lie in different parts. *Squares*: ``|u|² <= m²`` in L2, as ``|u|_2 <= |u|_1``; and ``|u -
+    v|² = |u|² + |v|² - 2 u·v <= 2m²``, as u, v >= 0. All parts are released, whatever the demand.
     *Composition*: one epsilon covers all parts together; sequential with other queries.
 
     The proof needs that a record's part depends on that record alone. In a finite universe this
-    holds by construction: `labels` encodes the public universe once, with the query, and records
-    look their part up. In a box it is `Partition.encode`'s duty, and a copy of the partition is
-    asked: changes of the caller's object come too late, and nothing stays in it.
+    holds by construction: `labels` encodes the public universe once, when the query is made, and
+    records look up their part. In a box `Partition.encode` must ensure it. Records are encoded by a
+    copy of the partition, so that later changes of the caller's object have no effect, and nothing
+    of the records stays in it.
 
-    `partition`: public; its universe must be the demand's, the very object.
+    `partition`: public; its universe must be the demand's, the same object.
 
     Examples
     --------
@@ -183,7 +187,7 @@ class HistogramQuery(Query):
         return np.bincount(self.parts(records), minlength=self.n_parts).astype(np.int64, copy=False)
 
     def fits(self, answer: NDArray[Any], n_records: int) -> bool:
-        """Counts of all parts, none negative, as many records in all."""
+        """Whether they are non-negative counts of all parts, and add up to the records."""
         counts = answer.shape == (self.n_parts,) and bool((answer >= 0).all())
         return counts and int(answer.sum()) == n_records
 
@@ -201,7 +205,7 @@ class HistogramQuery(Query):
 
     @staticmethod
     def sensitivity_of(neighboring: Neighboring, max_contributions: int) -> int:
-        """The sensitivity of every histogram, for choosing a partition."""
+        """The sensitivity of every histogram: it does not depend on the partition."""
         return max_contributions if neighboring == "add-remove" else 2 * max_contributions
 
     def _encoded(self, records: NDArray[Any]) -> Ints:
@@ -213,24 +217,24 @@ class HistogramQuery(Query):
 
 @dataclass(frozen=True, eq=False)
 class SumsQuery(Query):
-    """Sum of the records in each part of a public partition of a box, from the part's center:
-    n_parts · d integers, part after part.
+    """Sums of the records' clipped offsets from the centers of their parts, in a public partition
+    of a box: n_parts · d integers, part after part.
 
-    A record x of part p counts as the integer vector v = (x - centers[p]) / steps[p], moved onto
-    the ball of radius 2^`bits` steps if it lies outside, then rounded towards zero; steps[p] =
-    radii[p] / 2^`bits`. So ``|v| <= 2^bits``. Vectors that rounding left beyond that bound count as
-    0: the bound is applied, not assumed.
+    A record x of part p counts as the integer vector v = (x - centers[p]) / steps[p], clipped to
+    the ball of radius 2^`bits` steps, then rounded towards zero; steps[p] = radii[p] / 2^`bits`. So
+    ``|v| <= 2^bits``. Vectors that exceed this bound after rounding count as 0: the bound is
+    enforced, not assumed.
 
     **Privacy.** v depends on x and public numbers alone. Every record adds one v with |v|_2 <= B =
-    2^bits to one part, so |v|_1 <= B·√d. *Add-remove*: a unit of up to m records moves the answer
+    2^bits to one part, so |v|_1 <= B·√d. *Add-remove*: a unit of up to m records changes the answer
     by at most m·B in L2, and m·B·√d, rounded down, in L1. *Replace-one*: by twice that.
     *Composition*: one budget covers all parts together; sequential with other queries.
 
     `histogram`: of a partition of an `EuclideanSpace`; `bits`: 1 to 20; `centers` (n_parts, d),
-    public or released before: the middle of the box by default; `radii` (n_parts,), likewise: at
-    least the 2^-20 part of the box's diagonal, by default half of it, which clips nothing;
-    `folded`: answer with d integers: the sums of the parts 0, 2, 4, … less those of 1, 3, 5, …
-    Every record adds v or -v, so all bounds hold.
+    public or released before: the middle of the box by default; `radii` (n_parts,), clipping
+    thresholds, likewise: at least 2^-20 of the box's diagonal, by default half of it, which clips
+    nothing; `folded`: answer with d integers: the sums of the parts 0, 2, 4, … less those of 1, 3,
+    5, … Every record adds v or -v, so all bounds hold.
 
     Examples
     --------
@@ -288,11 +292,11 @@ class SumsQuery(Query):
 
     @property
     def universe(self) -> Any:
-        """The histogram's."""
+        """The histogram's universe."""
         return self.histogram.universe
 
     def exact(self, records: NDArray[Any]) -> Ints:
-        """Sums of steps, shape (n_parts · d,), or (d,)."""
+        """Sums in steps, shape (n_parts · d,), or (d,) if folded."""
         sums = relative_sums(
             records, self.histogram.parts(records), self.centers, self.steps, 2**self.bits
         )
@@ -300,21 +304,21 @@ class SumsQuery(Query):
         return folded if self.folded else sums.ravel()
 
     def fits(self, answer: NDArray[Any], n_records: int) -> bool:
-        """At most B·√d a record in all, rounded down."""
+        """Whether their absolute values add up to at most B·√d, rounded down, a record."""
         d = self.histogram.universe.dimension
         shape = (d,) if self.folded else (self.histogram.n_parts * d,)
         most = n_records * math.isqrt(4**self.bits * d)
         return answer.shape == shape and int(np.abs(answer).sum()) <= most
 
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
-        """Floor of m·B·√d, or of 2m·B·√d."""
+        """Floor of m·B·√d, or of 2m·B·√d under replace-one."""
         return math.isqrt(
             self.squared_sensitivity(neighboring, max_contributions)
             * self.histogram.universe.dimension
         )
 
     def squared_sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
-        """(m·B)², or (2m·B)²."""
+        """(m·B)², or (2m·B)² under replace-one."""
         return ((max_contributions << self.bits) * (1 if neighboring == "add-remove" else 2)) ** 2
 
     def __str__(self) -> str:
@@ -324,14 +328,14 @@ class SumsQuery(Query):
 
 @dataclass(frozen=True)
 class LevelsQuery(Query):
-    """Number of records in each part of several public partitions, such as the levels of a tree,
-    one after another; or sums of parts.
+    """Histograms of several public partitions, such as the levels of a tree, as one query; or sums
+    of parts (`SumsQuery`).
 
     **Privacy.** The answer is L histograms side by side, and a record is in one part of each. So
-    the L1 sensitivity is L times that of one, and the squared L2 sensitivity too, being a sum over
-    disjoint coordinates: L·m² where L1 has L·m. From some L on discrete Gaussian noise of (epsilon,
+    the L1 sensitivity is L times that of one histogram, and so is the squared L2 sensitivity, a sum
+    over disjoint coordinates: L·m, and L·m². For large L discrete Gaussian noise of (epsilon,
     delta) is therefore smaller than Laplace noise. *Composition*: one budget covers all levels;
-    sequential with other queries. Sums are added up alike, each with its own sensitivity.
+    sequential with other queries. For sums the sensitivities add up in the same way.
 
     `levels`: at least one, all of one universe.
 
@@ -360,16 +364,16 @@ class LevelsQuery(Query):
         return sum(level.n_values for level in self.levels)
 
     def check(self, universe: Space) -> None:
-        """Every partition must be of this universe, the very object."""
+        """Refuse another universe object than every level's."""
         for level in self.levels:
             level.check(universe)
 
     def exact(self, records: NDArray[Any]) -> Ints:
-        """Their answers, level after level: records per part, shape (sum of n_parts,)."""
+        """The answers of all levels, one after another, shape (n_values,)."""
         return np.concatenate([level.exact(records) for level in self.levels])
 
     def fits(self, answer: NDArray[Any], n_records: int) -> bool:
-        """What every level says of its share."""
+        """Whether every level's part of the answer fits."""
         ends = np.cumsum([level.n_values for level in self.levels])
         parts = np.split(answer, ends)
         return not len(parts.pop()) and all(
@@ -377,11 +381,11 @@ class LevelsQuery(Query):
         )
 
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
-        """Sum of theirs: L times that of one histogram."""
+        """The sum over the levels: L times that of one histogram."""
         return sum(level.sensitivity(neighboring, max_contributions) for level in self.levels)
 
     def squared_sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
-        """Sum of theirs: L times that of one histogram."""
+        """The sum over the levels: L times that of one histogram."""
         return sum(
             level.squared_sensitivity(neighboring, max_contributions) for level in self.levels
         )
@@ -395,7 +399,7 @@ class LevelsQuery(Query):
 
 @dataclass(frozen=True)
 class _Checked:
-    """The exact answer for a block of records, checked; it travels to workers."""
+    """The checked exact answer for a block of records; it is sent to workers."""
 
     query: Query
 
@@ -409,12 +413,12 @@ class _Checked:
 
 
 def answered(query: Query, records: Records) -> Ints:
-    """The exact answer of a query for all records, for the gate: -2^61 to 2^61, where it saturates.
+    """The exact answer of a query for all records, for the gate; it saturates at -2^61 and 2^61.
 
-    **Privacy.** What `Query.fits` refuses is a bug in a partition or in this package, never a
-    property of honest records: a partition that gives every record one part cannot make it fail.
-    Should it fail, that is itself an answer, of one bit, which no noise covers; so it is an error
-    to be mended, not a way to ask. Counts saturate, each by itself, which shrinks differences.
+    **Privacy.** If `Query.fits` fails, that is a bug in a partition or in this package, never a
+    property of the records: a partition that assigns every record to one part cannot make it fail.
+    Such a failure reveals one bit without noise, so it is an error to be fixed, not a way to query.
+    Counts saturate one by one, which only shrinks differences.
     """
     if isinstance(records, Paths) and type(query) in (HistogramQuery, CountQuery):
         known = records.counted(getattr(query, "partition", None))

@@ -1,5 +1,4 @@
-"""Questions answered by the position of one candidate: integer scores and their sensitivity side by
-side.
+"""Selection queries: integer scores of candidates, and their sensitivity, side by side.
 
 The sensitivity of scores s is the largest ``max over c of |s_c(D) - s_c(D')|`` over neighbors
 (`metricdp.privacy.queries`), their *range* the largest ``max_c - min_c`` of the change: what
@@ -26,17 +25,17 @@ from metricdp.releases import Neighboring
 from metricdp.unique import Frozen
 
 _BITS = 32
-"""Of the largest term of a sum of costs."""
+"""Bits of the largest term in a sum of costs."""
 
 
 class SelectionQuery(Frozen, ABC):
-    """A question answered by one of finitely many candidates, such as the points of a universe.
-    `gate.select` takes only classes it knows.
+    """A query answered by one of finitely many candidates, such as the points of a universe.
+    `gate.select` accepts the package's own classes, and those that are registered.
 
-    `monotone`: whether one more record can move no two scores in opposite directions; `direction`:
-    1 or -1: scores of no records are 0, and one more record moves none of them down, or up; 0:
-    nothing of the kind; `reach`: scores lie between 0 and it for one record, or between -it and 0:
-    so a unit of up to m records moves each by at most m times as much.
+    `monotone`: one more record never changes two scores in opposite directions; `direction`: 1 if
+    it decreases no score, -1 if it increases none, and scores without records are 0; else 0;
+    `reach`: the largest absolute score of one record, so that a unit of up to m records changes
+    each score by at most m times as much.
 
     Examples
     --------
@@ -59,13 +58,13 @@ class SelectionQuery(Frozen, ABC):
 
     @abstractmethod
     def blocks(self, records: Ints) -> Iterator[Ints]:
-        """The exact scores by position, larger is better, -2^61 to 2^61: private."""
+        """The exact scores in blocks, by position; larger is better, -2^61 to 2^61. Private."""
 
     def bounds(self, n_records: int | None) -> tuple[int, int]:
-        """Between which numbers the scores of so many records lie, if the number is known: the gate
-        holds them to it before they are raced.
+        """Bounds of the scores of `n_records` (None: unknown), which the gate checks before it
+        selects.
 
-        One way of many scores: a record adds 0 to `sensitivity`, or takes as much away.
+        Where scores have a `direction`, a record adds, or subtracts, at most `sensitivity`.
         """
         if n_records is None or not self.direction:
             return -CAP, CAP
@@ -73,47 +72,49 @@ class SelectionQuery(Frozen, ABC):
         return (-most, 0) if self.direction < 0 else (0, most)
 
     def resumed(self, records: Ints, memory: MutableMapping[Any, Any]) -> Iterator[Ints]:
-        """The scores of `blocks`, reusing what earlier queries of a slice left in `memory`."""
+        """The scores of `blocks`; they may reuse results of earlier queries of the same budget
+        slice in `memory`.
+        """
         return self.blocks(records)
 
     def decode(self, index: int) -> Any:
-        """What the candidate of this number is: a point's position unless the query differs."""
+        """The candidate of an index: by default the position of a point."""
         return index
 
     def range(self, neighboring: Neighboring, max_contributions: int) -> int:
-        """Largest spread of the scores' changes between neighbors.
+        """The largest range of the scores' changes between neighbors.
 
-        All changes lie in [-sensitivity, sensitivity]. If the scores are monotone, one unit more
-        moves all in one direction, so under add-remove they even lie in [0, sensitivity] or in
-        [-sensitivity, 0]. Under replace-one a unit leaves *and* another comes, which moves scores
-        both ways: there is no such gain.
+        All changes lie in [-sensitivity, sensitivity]. If the scores are monotone, one more unit
+        changes all of them in one direction, so under add-remove they lie in [0, sensitivity] or in
+        [-sensitivity, 0]. Under replace-one a unit leaves *and* another joins, which changes scores
+        in both directions.
         """
         one_way = self.monotone and neighboring == "add-remove"
         return self.sensitivity(neighboring, max_contributions) * (1 if one_way else 2)
 
     def check(self, universe: Space) -> None:
-        """Raise InputError unless it can be asked about demand in `universe`: the very object."""
+        """Raise InputError unless `universe` is the query's own: the same object."""
         one_universe(self.universe, universe)
 
 
 class CostQuery(SelectionQuery):
-    """The point that lowers the cost most when it joins `centers`: with none, the 1-median (or
-    1-mean) of the demand.
+    """The point that reduces the cost most when it is added to `centers`: without any, the 1-median
+    (or 1-mean) of the demand.
 
     The score of a point c is minus the sum over records v of ``min(d(v, c), d(v, centers),
-    cap)**power``, distances rounded up to the universe's grid, or to a power of two of its steps so
-    large that cap**power has 32 bits: room for 2^30 records.
+    cap)**power``. Distances are rounded up to the universe's grid, or to a power of two of its
+    steps so large that cap**power has 32 bits: enough for 2^30 records.
 
     **Privacy.** A record adds to every score a number from -cap**power to 0, so the scores are
-    monotone, and a unit of up to m records moves each by at most m·cap**power (*add-remove*: all
-    down; *replace-one*: by the difference of two such). The cap is applied, not assumed: no
-    distance of the data can exceed it. Sums saturate at 2^61, which shrinks changes and keeps their
-    direction. *Composition*: one charge a selection.
+    monotone, and a unit of up to m records changes each by at most m·cap**power (*add-remove*: all
+    decrease; *replace-one*: by the difference of two such changes). The cap is enforced, not
+    assumed: distances are clipped at it. Sums saturate at 2^61, which shrinks changes and keeps
+    their direction. *Composition*: one charge a selection.
 
-    `centers`: public, or released before; `power`: 1 or 2; `cap`: what distances count at most, by
-    default the public bound of the diameter. A smaller one means less noise, and makes all points
-    farther than it from the demand alike. Public: never measured on the data. One search (or row of
-    distances) from every distinct point of demand, O(n_points) memory.
+    `centers`: public, or released before; `power`: 1 or 2; `cap`: the clipping threshold of
+    distances, by default the public bound of the diameter. A smaller one means less noise; points
+    farther than it from the demand are not distinguished. Public: never measured on the data. One
+    search (or row of distances) from every distinct point of demand, O(n_points) memory.
 
     Examples
     --------
@@ -151,7 +152,7 @@ class CostQuery(SelectionQuery):
         self.reach = self._cap**self._power
 
     def blocks(self, records: Ints) -> Iterator[Ints]:
-        """Minus the cost with each point as a further center: one block."""
+        """Minus the cost with each point as an additional center: one block."""
         total = np.zeros(len(self.universe), np.int64)
         for points, counts, rows in rows_from(self.universe, records):
             reach = np.full(len(points), self._cap, np.int64)
@@ -169,8 +170,8 @@ class CoverageQuery(SelectionQuery):
     """The point with most records within a radius of it.
 
     **Privacy.** A record adds 0 or 1 to every score, so the scores are monotone, and a unit of up
-    to m records moves each by at most m (*add-remove*: all up; *replace-one*: by the difference of
-    two numbers from 0 to m). *Composition*: one charge a selection.
+    to m records changes each by at most m (*add-remove*: all increase; *replace-one*: by the
+    difference of two numbers from 0 to m). *Composition*: one charge a selection.
 
     `radius`: public, in the universe's unit of length. Takes as long as `CostQuery`.
 

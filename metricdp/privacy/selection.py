@@ -1,15 +1,15 @@
-"""Exact private selection: one of many candidates by integer scores, streamed, with entropy of the
+"""Exact private selection of one candidate by integer scores, in one pass, with entropy of the
 operating system.
 
 The candidate of largest ``eta * s_i + X_i`` has the distribution of the **exponential mechanism**
 if the X_i are Gumbel ([1]_, proposition 5), and of **permute-and-flip** if they are exponential
 ([2]_, theorem 5). 64 bits of each X_i are drawn at first. Floating point decides only comparisons
-that its proven error cannot turn; others are settled with as many further bits as it takes
-(``kernels/race.py``).
+whose result its proven error cannot change; for the others as many further bits are drawn as it
+takes (``kernels/race.py``).
 
 **Privacy.** Proof P8 (``docs/proofs/08-selection.md``). With eta = epsilon / r for a query of
-*range* r, both are epsilon-DP, and the exponential mechanism's loss has range epsilon
-(`Cost.selection`). Monotone scores that move by at most D have r = D, others r = 2D.
+*range* r, both are epsilon-DP, and the exponential mechanism's privacy loss has range epsilon
+(`Cost.selection`). Monotone scores that change by at most D have r = D, others r = 2D.
 *Composition*: one charge for each selection.
 
 References
@@ -40,9 +40,10 @@ BLOCK = 1 << 18
 
 
 def choose(blocks: Iterable[Ints], eta: Fraction, name: Selector) -> int:
-    """Position of the candidate selected among all scores of all blocks, in order.
+    """The index of the selected candidate, among the scores of all blocks in order.
 
-    One pass, O(`BLOCK`) memory besides the caller's blocks; about 20 ns a candidate.
+    `eta`: factor of the scores. One pass, O(`BLOCK`) memory besides the caller's blocks; about 20
+    ns a candidate.
     """
     leader = _Leader(name == "exponential mechanism", eta)
     offset = 0
@@ -55,14 +56,14 @@ def choose(blocks: Iterable[Ints], eta: Fraction, name: Selector) -> int:
 
 
 class _Leader:
-    """Who leads the race: position, score, and the bits drawn so far."""
+    """The best candidate so far: position, score, and the random bits drawn for it."""
 
     def __init__(self, gumbel: bool, eta: Fraction) -> None:
         self._take(-1, 0, 0, 64)
         self._gumbel, self._eta = gumbel, eta
 
     def challenge(self, scores: Ints, bits: NDArray[np.uint64], offset: int) -> None:
-        """Let candidates `offset`, `offset + 1`, … race against the leader."""
+        """Compare candidates `offset`, `offset + 1`, … with the leader."""
         at = 0
         factor = float(self._eta)
         known = self.position >= 0
@@ -82,7 +83,7 @@ class _Leader:
         self.position, self._score, self._bits, self._n_bits = position, score, bits, n_bits
 
     def _duel(self, position: int, score: int, bits: int) -> None:
-        """Settle one comparison exactly: both sides get further bits until their intervals part."""
+        """Decide one comparison exactly: draw bits for both until their intervals are disjoint."""
         if self.position < 0:
             return self._take(position, score, bits, 64)
         n_bits = 64

@@ -1,12 +1,12 @@
-"""Noise of several holders, who each add a share: only the sum of their counts is noisy enough.
+"""Distributed noise: each of several holders adds a share, and only the sum has all the noise.
 
-With n holders, of whom c may collude, the shares of n - c are all the noise that is paid for. For
-an epsilon alone they add up to discrete Laplace noise, exactly; for rho they are discrete
-Gaussians: `excess` prices how far a sum of these is from one [1]_, and small shares are drawn in
-units of 1 / 2^bits of a record.
+With n holders, of whom c may collude, the shares of n - c are as much noise as the cost requires.
+For an epsilon alone they add up to discrete Laplace noise, exactly. For rho they are discrete
+Gaussians: `excess` bounds the divergence of their sum from one discrete Gaussian [1]_, and small
+shares are drawn in units of 1 / 2^bits of a record.
 
 **Privacy.** Proof P17 (``docs/proofs/17-shares.md``): the sum of all holders' noisy counts is
-epsilon-DP, or rho-zCDP, also for who knows c of the shares.
+epsilon-DP, or rho-zCDP, also against those who know c of the shares.
 
 References
 ----------
@@ -37,11 +37,11 @@ from metricdp.releases import Mechanism, Neighboring
 
 MOST_HOLDERS = 1024
 MOST_BITS = 16
-"""With them, sums of 2^35 records of each holder in a part do not wrap."""
+"""Within these bounds, sums of 2^35 records of each holder in a part do not wrap."""
 ROOM = Fraction(1, 2**30)
-"""Share of rho for the gap between a sum of discrete Gaussians and one of them."""
+"""Share of rho for the divergence of a sum of discrete Gaussians from one discrete Gaussian."""
 MOST_SCALE = 1 << 12
-"""Of Laplace noise in shares: each takes some four times as many draws."""
+"""Largest scale of Laplace noise in shares: each share takes some four times as many draws."""
 _BATCH = 1 << 8
 """Draws at a time, at least."""
 
@@ -49,9 +49,9 @@ _BATCH = 1 << 8
 class Shares(Noise):
     """One holder's share of the noise of a sum.
 
-    `scale`: of one share, or of the Laplace noise that the shares counted on add up to, in units of
-    1 / 2^`bits`; `holders`: n, how many add a share; `deviation`: standard deviation of all n
-    shares together, in records, of Laplace noise at most.
+    `scale`: of one Gaussian share, or of the Laplace noise that the honest holders' shares add up
+    to, in units of 1 / 2^`bits`; `holders`: n, the number of shares; `deviation`: standard
+    deviation of all n shares together, in records; of Laplace noise an upper bound.
 
     **Privacy.** Of the sum, not of one share: see the module, and P17.
     """
@@ -59,7 +59,7 @@ class Shares(Noise):
     proof: ClassVar[int] = 17
 
     distribution: ClassVar[type[Noise]]
-    """What they add up to."""
+    """The distribution of the honest holders' sum."""
     holders: int
     deviation: float
     bits: int = 0
@@ -73,8 +73,8 @@ class Shares(Noise):
         holders: int,
         honest: int,
     ) -> Shares:
-        """The shares of a query's noise, at a cost of the sum: Gaussian where it has a delta, else
-        Laplace; `holders`, `honest`: n, and m: how many of them are counted on, 1 to n.
+        """The shares of a query's noise, for the cost of the sum: Gaussian where it has a delta,
+        else Laplace. `holders`, `honest`: n, and m, how many do not collude, 1 to n.
         """
         sensitivity = query.sensitivity(neighboring, max_contributions)
         if not cost.delta:
@@ -83,9 +83,9 @@ class Shares(Noise):
         return GaussianShares(sensitivity, square, cost, holders, honest)
 
     def masked(self, counts: Ints, mask: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Counts and a share of noise under a mask, modulo 2^64.
+        """Counts plus a share of noise plus a mask, modulo 2^64.
 
-        Counts saturate where n times as many would wrap, each by itself, which shrinks differences.
+        Counts saturate one by one where n times as many would wrap, which only shrinks differences.
         """
         most = CAP // (self.holders << self.bits)
         held = np.clip(counts, -most, most) << self.bits
@@ -93,7 +93,7 @@ class Shares(Noise):
         return held.view(np.uint64) + noise.view(np.uint64) + mask
 
     def total(self, sums: NDArray[np.uint64]) -> Ints:
-        """Records, from the sum of what all holders sent: rounded, halves to even."""
+        """Numbers of records from the sum of all contributions: rounded, halves to even."""
         found = sums.view(np.int64)
         down = found >> self.bits
         twice = 2 * (found - (down << self.bits))
@@ -101,18 +101,19 @@ class Shares(Noise):
         return np.asarray(down + ((twice > unit) | ((twice == unit) & odd)), np.int64)
 
     def mechanism_of(self, query: Query, sensitivity: int) -> Mechanism:
-        """What a receipt says of the sum: its noise is as large as all of this scale."""
+        """The entry of a receipt for the sum, with the scale of noise of the same deviation."""
         mechanism = self.mechanism(str(query), sensitivity, {query.proof, self.distribution.proof})
         return replace(mechanism, scale=self.deviation / (1 if self.cost.delta else math.sqrt(2)))
 
 
 class LaplaceShares(Shares):
-    """A difference of two Pólya numbers, P(k) ∝ exp(-k / scale) · (r)(r + 1)…(r + k - 1) / k! with
-    r = 1 / m: m such shares together are discrete Laplace noise, exactly (P17).
+    """A difference of two Pólya variates, P(k) ∝ exp(-k / scale) · (r)(r + 1)…(r + k - 1) / k! with
+    r = 1 / m: m such shares add up to discrete Laplace noise, exactly (P17).
 
-    A Pólya number is a geometric one, P(k) ∝ exp(-k / scale), that passes k coins, of odds (r + i -
-    1) / i. A geometric number is discrete Laplace noise, where that is not negative: OpenDP draws
-    it, and coins are integers of the operating system's random bits. No float is compared.
+    A Pólya variate is drawn by rejection: a geometric variate, P(k) ∝ exp(-k / scale), is accepted
+    if k coins of probability (r + i - 1) / i come up heads. A geometric variate is discrete Laplace
+    noise, rejected where it is negative: OpenDP draws it. Coins are integers of the operating
+    system's random bits. No float is compared.
 
     `sensitivity`, `epsilon`: of the sum of all holders' answers, in L1; `holders`, `honest`: n, m.
 
@@ -141,7 +142,7 @@ class LaplaceShares(Shares):
         return values + self._polya(len(values)) - self._polya(len(values))
 
     def _polya(self, n_values: int) -> Ints:
-        """Pólya numbers: geometric ones, drawn until they pass."""
+        """Pólya variates, by rejection."""
         found, waiting = np.zeros(n_values, np.int64), np.arange(n_values)
         while len(waiting):
             tried = np.resize(waiting, max(len(waiting), _BATCH))
@@ -152,7 +153,9 @@ class LaplaceShares(Shares):
         return found
 
     def _passes(self, drawn: Ints) -> Bools:
-        """Which k are not negative and pass k coins, the i-th of odds ((i - 1) m + 1) / (i m)."""
+        """Which k are accepted: not negative, and k coins are heads, the i-th of probability ((i -
+        1) m + 1) / (i m).
+        """
         passes, left, i = drawn >= 0, np.flatnonzero(drawn > 0), 1
         while len(left):
             lost = _below(i * self._honest, len(left)) > (i - 1) * self._honest
@@ -163,8 +166,8 @@ class LaplaceShares(Shares):
 
 
 class GaussianShares(Shares):
-    """One holder's share of discrete Gaussian noise: `sensitivity` and `squared_sensitivity` are of
-    the sum of all holders' answers, at least 1, and so is the `cost`, with rho.
+    """One holder's share of discrete Gaussian noise. `sensitivity`, `squared_sensitivity`, both at
+    least 1, and `cost`, with rho, are those of the sum of all holders' answers.
 
     Examples
     --------
@@ -197,7 +200,7 @@ class GaussianShares(Shares):
 
 
 def _counted(holders: int, honest: int) -> tuple[int, int]:
-    """n and m."""
+    """n and m, checked."""
     n, m = integer(holders) or 0, integer(honest) or 0
     if not 2 <= n <= MOST_HOLDERS or not 1 <= m <= n:
         raise InputError(

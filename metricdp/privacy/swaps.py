@@ -1,5 +1,5 @@
-"""Private local search: which center to swap for which point, and which of several sets of centers
-is the best.
+"""Selection queries of private local search: the best swap of a center for a point, and the best of
+several sets of centers.
 
 Costs are integers of up to 30 bits a record on the public grid
 (`metricdp.records.sums.swap_costs.Scale`); sums are exact and saturate at 2^61. Proof P7
@@ -23,27 +23,27 @@ from metricdp.refusals import InputError
 
 
 class SwapQuery(SelectionQuery):
-    """The swap of one center x for one other point y after which the demand costs least.
+    """The swap of one center x for another point y that gives the demand the least cost.
 
-    The score of (x, y) is minus the sum over records v of c(d(v, F - x + y)), F the centers, c(d)
-    the cost of a distance: d or d², in steps, with d at most the cap.
+    The score of (x, y) is minus the sum over records v of c(d(v, F - x + y)), where F are the
+    centers and c(d) is the cost of a distance: d or d², in steps, with d clipped at the cap.
 
-    **Privacy.** With far(v) the distance of v from its second-nearest center, each term lies
-    between -c(far(v)) and 0: whichever x leaves, the nearest or the second-nearest center stays.
-    The centers are public or released before, hence so is R, the largest c(far(v)) over *all*
-    points v of the universe. So the scores are monotone, and a unit of up to m records moves each
-    by at most m·R (*add-remove*: all down; *replace-one*: by the difference of two such). R is at
-    most c(diameter), which the literature uses, and often several times less. The terms are
-    computed from the very distances of which R is the largest, so none exceeds it. *Composition*:
-    one charge a selection.
+    **Privacy.** Let far(v) be the distance of v from its second-nearest center. Each term lies
+    between -c(far(v)) and 0: whichever x is removed, the nearest or the second-nearest center
+    remains. The centers are public or released before, hence so is R, the largest c(far(v)) over
+    *all* points v of the universe. So the scores are monotone, and a unit of up to m records
+    changes each by at most m·R (*add-remove*: all decrease; *replace-one*: by the difference of two
+    such changes). R is at most c(diameter), which the literature uses, and often several times
+    less. Terms and R are computed from the same distances, so no term exceeds R. *Composition*: one
+    charge a selection.
 
-    Sums are kept between the selections of one budget slice (`resumed`). They are what a fresh
-    query would compute, to the last integer, so that nothing depends on whether they were kept.
+    Sums are cached between the selections of one budget slice (`resumed`). They equal what a new
+    query would compute, to the last integer, so that no answer depends on the cache.
 
-    `centers`: distinct; public, or released before; `power`: 1 or 2; `cap`: what distances count at
-    most, by default the public bound of the diameter; `candidates`: what may come in, all points by
-    default; `opened`: centers that may not leave. Candidates of the selection are numbered x by x:
-    `decode` says which swap one is, and `swapped` asks about the centers after it.
+    `centers`: distinct; public, or released before; `power`: 1 or 2; `cap`: the clipping threshold
+    of distances, by default the public bound of the diameter; `candidates`: points that may be
+    added, by default all; `opened`: required centers, which are never removed. Swaps are numbered x
+    by x: `decode` gives the swap of an index, and `swapped` is the query after it.
 
     Examples
     --------
@@ -101,14 +101,14 @@ class SwapQuery(SelectionQuery):
         return self._served.centers
 
     def blocks(self, records: Ints) -> Iterator[Ints]:
-        """Minus the cost after each swap."""
+        """Minus the cost after each swap, in blocks."""
         return self.resumed(records, {})
 
     def resumed(self, records: Ints, memory: MutableMapping[Any, Any]) -> Iterator[Ints]:
         """The same, from the sums of the query before it where they are in `memory`.
 
-        They are taken out and put back when all scores have been read: what is interrupted, or
-        asked at the same time, starts afresh.
+        The sums are removed from `memory` until all scores have been read, so that after an
+        interruption, or in a concurrent query, they are computed again.
         """
         key = (type(self), self._scale, len(self.centers))
         costs = memory.pop(key, None)
@@ -121,13 +121,13 @@ class SwapQuery(SelectionQuery):
         memory[key] = costs
 
     def decode(self, index: int) -> tuple[int, int]:
-        """Positions of the center that leaves and of the point that comes."""
+        """Positions of the center that is removed and of the point that replaces it."""
         slot, comes = divmod(index, len(self._candidates))
         point = self.universe.outer(self._candidates[[comes]])[0]
         return int(self.centers[self._slots[slot]]), int(point)
 
     def swapped(self, index: int) -> SwapQuery:
-        """The same question after a swap; the new center takes the old one's place."""
+        """The query after a swap; the new center has the old one's place in the order."""
         query = SwapQuery.__new__(SwapQuery)
         query._ask(self.universe, self.after(index), self._scale, self._allowed, self._fixed)
         return query
@@ -144,16 +144,17 @@ class SwapQuery(SelectionQuery):
 
 
 class CentersQuery(SelectionQuery):
-    """Which of several sets of centers costs the demand least.
+    """The one of several sets of centers that gives the demand the least cost.
 
     The score of set j is minus the sum over records v of c(d(v, F_j)) - min over i of c(d(v, F_i)):
-    the cost above that of the best set for each record, which ranks sets, and weighs them in a
-    selection, as the cost itself does.
+    each record's cost above that of its best set. All scores differ from minus the cost by the same
+    number, so that the selection is the same.
 
-    **Privacy.** The term of v lies between -S and 0, S the largest ``max_j c(d(v, F_j)) - min_j
-    c(d(v, F_j))`` over *all* points v of the universe: public, as the sets are. So the scores are
-    monotone, and a unit of up to m records moves each by at most m·S (*add-remove*: all down;
-    *replace-one*: by the difference of two such). *Composition*: one charge a selection.
+    **Privacy.** The term of v lies between -S and 0, where S is the largest ``max_j c(d(v, F_j)) -
+    min_j c(d(v, F_j))`` over *all* points v of the universe: public, as the sets are. So the scores
+    are monotone, and a unit of up to m records changes each by at most m·S (*add-remove*: all
+    decrease; *replace-one*: by the difference of two such changes). *Composition*: one charge a
+    selection.
 
     `sets`: of ids, at least one; public, or released before; `power`, `cap`: as of `SwapQuery`. The
     answer is the index of a set. Public work: one nearest-center search a set, and 4·n_points bytes
@@ -192,7 +193,7 @@ class CentersQuery(SelectionQuery):
         self._costs, self.reach = sealed(costs), max(int(costs.max()), 1)
 
     def blocks(self, records: Ints) -> Iterator[Ints]:
-        """Minus the cost of each set above the best of each record: one block."""
+        """Minus each set's cost above the best for each record: one block."""
         points, counts = np.unique(records, return_counts=True)
         at = self.universe.inner(points)
         costs = [capped_dot(row[at], counts) for row in self._costs]
@@ -203,7 +204,7 @@ class CentersQuery(SelectionQuery):
 
 
 def farthest(scale: Scale, served: Served) -> int:
-    """R: the largest cost, over all points, of being served by the second-nearest center."""
+    """R: the largest cost over all points of the distance to the second-nearest center."""
     return max(int(scale.cost(served.far.max(keepdims=True))[0]), 1)
 
 

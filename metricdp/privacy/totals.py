@@ -1,4 +1,4 @@
-"""Sums of public, bounded integer amounts of each record."""
+"""Sums of bounded integer amounts, public functions of each record."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from metricdp.releases import Neighboring
 
 @dataclass(frozen=True, eq=False)
 class TotalsQuery(Query):
-    """Sums over the records of public integer amounts: n_values integers.
+    """Sums over the records of integer amounts: n_values integers.
 
     The amounts of a record are a function of that record and public facts. A record whose amounts
-    are more than ``2**bits`` together, in absolute value, counts as none: the bound is applied, not
+    add up to more than ``2**bits`` in absolute value counts as 0: the bound is enforced, not
     assumed.
 
     **Privacy.** A record adds an integer vector v with ``|v|_1 <= B = 2**bits``. *Add-remove*: a
-    unit of up to m records moves the answer by at most m·B in L1, and so in L2. *Replace-one*: by
+    unit of up to m records changes the answer by at most m·B in L1, and so in L2. *Replace-one*: by
     at most twice that. *Composition*: one budget covers all values together; sequential with other
-    queries. With `shift` the answer is rounded down to multiples of D = 2**shift: each of the
-    n_values moves by at most 1 / D of what its sum does, rounded up, all together by at most (L1 +
+    queries. With `shift` each sum is divided by D = 2**shift and rounded down: each of the n_values
+    changes by at most 1 / D of the change of its sum, rounded up, all together by at most (L1 +
     n_values·(D - 1)) / D, rounded down.
 
     `measured`: public: ``universe``, ``n_values`` and ``amounts(records)``; `bits`: 1 to 30;
-    `shift`: 0 to 30: sums are reported in steps of 2**shift. Of users with shares of `WHOLE` = 2^16
-    weight units, 16 gives them in wholes, for which int64 has room up to 2^41 users in place of
+    `shift`: 0 to 30: sums are reported in units of 2**shift. For users with shares of `WHOLE` =
+    2^16 weight units, a shift of 16 reports whole users, of which int64 can sum 2^41 instead of
     2^25.
     """
 
@@ -57,7 +57,7 @@ class TotalsQuery(Query):
 
     @property
     def universe(self) -> Any:
-        """The map's."""
+        """The universe of the amounts."""
         return self.measured.universe
 
     def exact(self, records: NDArray[Any]) -> Ints:
@@ -70,13 +70,13 @@ class TotalsQuery(Query):
         return found
 
     def fits(self, answer: NDArray[Any], n_records: int) -> bool:
-        """At most B a record in all."""
+        """Whether absolute values add up to at most B a record."""
         most = n_records * 2**self.bits
         return answer.shape == (self.n_values,) and int(np.abs(answer).sum()) <= most
 
     def sensitivity(self, neighboring: Neighboring, max_contributions: int) -> int:
-        """Return m·B, or 2m·B under replace-one; of rounded sums, see above. In L2 as much: all
-        records of a unit may add to one value.
+        """Return m·B, or 2m·B under replace-one; for rounded sums see above. The L2 sensitivity is
+        the same: all records of a unit may add to one value.
         """
         sides = 1 if neighboring == "add-remove" else 2
         whole = sides * max_contributions << self.bits
